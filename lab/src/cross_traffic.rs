@@ -197,7 +197,7 @@ mod tests {
         let largest: u64 = bytes[18_000..].iter().sum();
         let share = largest as f64 / bytes.iter().sum::<u64>() as f64;
         assert!(share > 0.4, "a tenth of the downloads has {share} of the bytes");
-        let pauses = flows.windows(2).map(|it| (it[1].at - it[0].at).as_secs_f64());
+        let pauses = flows.windows(2).map(|it| it[1].at.saturating_sub(it[0].at).as_secs_f64());
         let pauses: Vec<f64> = pauses.collect();
         let mean = pauses.iter().sum::<f64>() / pauses.len() as f64;
         let above = pauses.iter().filter(|it| **it > mean).count() as f64 / pauses.len() as f64;

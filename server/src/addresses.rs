@@ -44,11 +44,17 @@ struct Moving {
     nudges: u32,
     /// Datagrams that came from there.
     came: u32,
-    /// The transport has given the address up. It makes it active when a datagram comes from there, but takes no other one
-    /// before it has sent another challenge: it would close the connection.
-    is_given_up: bool,
-    /// This has happened, so what comes is dropped.
-    takes_nothing: bool,
+    takes: Takes,
+}
+
+/// What the transport takes from an address that is not proven.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Everything,
+    /// It has given the address up, and makes it active with the next datagram.
+    OneMore,
+    /// It has done so. Before it has sent another challenge, it would close the connection for any datagram.
+    Nothing,
 }
 
 /// What the caller must do after a datagram.
@@ -84,7 +90,7 @@ impl Addresses {
             self.pass_on(connection, datagram, self.home);
             return Verdict::GoOn;
         }
-        if self.moving.as_ref().is_some_and(|it| it.takes_nothing) {
+        if self.moving.as_ref().is_some_and(|it| it.takes == Takes::Nothing) {
             return Verdict::GoOn;
         }
         let before = received(connection);
@@ -93,8 +99,10 @@ impl Addresses {
         if received(connection) == before {
             return Verdict::GoOn;
         }
-        if let Some(moving) = self.moving.as_mut().filter(|it| it.to == known) {
-            moving.takes_nothing = std::mem::take(&mut moving.is_given_up);
+        if let Some(moving) = self.moving.as_mut().filter(|it| it.to == known)
+            && moving.takes == Takes::OneMore
+        {
+            moving.takes = Takes::Nothing;
         }
         let verdict = self.came(connection, from, now);
         if verdict == Verdict::Lost {
@@ -207,7 +215,7 @@ impl Addresses {
                 PathEvent::FailedValidation(local, peer) => {
                     let to = Path { local, peer };
                     if let Some(moving) = self.moving.as_mut().filter(|it| it.to == to) {
-                        moving.is_given_up = true;
+                        moving.takes = Takes::OneMore;
                     }
                 }
                 _ => {}
@@ -224,9 +232,9 @@ impl Addresses {
         self.take_events(connection);
         if let Some(moving) = &mut self.moving {
             moving.allowed = moving.allowed.max(1);
-            // The transport has left an address without a challenge.
-            moving.takes_nothing = false;
         }
+        // The transport has left an address without a challenge.
+        self.challenge_sent();
         if !self.nudge(connection, now) {
             self.give_up(asked);
             return Verdict::Lost;
@@ -274,10 +282,10 @@ impl Addresses {
         self.has_others.then_some(self.home)
     }
 
-    /// A challenge has gone.
+    /// A challenge has gone, so the transport takes datagrams again.
     pub(crate) fn challenge_sent(&mut self) {
-        if let Some(moving) = &mut self.moving {
-            moving.takes_nothing = false;
+        if let Some(moving) = self.moving.as_mut().filter(|it| it.takes == Takes::Nothing) {
+            moving.takes = Takes::Everything;
         }
     }
 
@@ -306,8 +314,7 @@ impl Moving {
             nudged: now,
             nudges: 0,
             came: 0,
-            is_given_up: false,
-            takes_nothing: false,
+            takes: Takes::Everything,
         }
     }
 

@@ -88,7 +88,7 @@ pub(crate) struct Arguments {
     /// network's bandwidth-delay product, such as 64k,2bdp [default: as each network has it]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = QueueDepth::parse)]
     queue: Vec<QueueDepth>,
-    /// Values of one property of every network, separated by commas: rtt_ms (the round trip without queues), rate (to the
+    /// Values of one property of every network, separated by commas: `rtt_ms` (the round trip without queues), rate (to the
     /// client, in bits a second such as 5M), or loss (the share lost on the way to the client). Can be repeated for other
     /// properties. Everything else stays as each network has it
     #[arg(long, value_name = "KEY=LIST", value_parser = Sweep::parse)]

@@ -11,7 +11,8 @@ fn recipe() -> String {
     let text = fs::read_to_string(guide).expect("a guide");
     let mut blocks = text.split("```sh\n").skip(1).filter_map(|it| it.split("```").next());
     let block = blocks.find(|it| it.contains("kbits.txt")).expect("the recipe");
-    block.lines().filter(|it| !it.starts_with("utmost ")).map(|it| format!("{it}\n")).collect()
+    let lines: Vec<&str> = block.lines().filter(|it| !it.starts_with("utmost ")).collect();
+    lines.join("\n")
 }
 
 #[test]

@@ -85,9 +85,12 @@ impl<'a> Stage<'a> {
         let url = format!("https://{HOST}{DOWNLOAD}");
         let download = Download { url: &url, folder: folder.path(), head_start: HEAD_START };
         let requests = || self.site.requests.load(Ordering::SeqCst);
-        let load = |_| match beside {
-            true => render_times_beside(&download, &self.chromium, self.page, &requests),
-            false => render_times(&self.chromium, self.page, &requests),
+        let load = |_| {
+            if beside {
+                render_times_beside(&download, &self.chromium, self.page, &requests)
+            } else {
+                render_times(&self.chromium, self.page, &requests)
+            }
         };
         let seen: Vec<RenderTimes> = (0..loads).map(load).collect::<Result<_, _>>()?;
         Ok(median(&seen.iter().filter_map(|it| it.first_render_ms).collect::<Vec<_>>()))

@@ -277,7 +277,9 @@ mod tests {
         if page < "6" { page } else { "s" }
     }
 
-    fn pages() -> Pages<fn(&str) -> &str, fn(&str) -> f64> {
+    type AllAlike = Pages<fn(&str) -> &str, fn(&str) -> f64>;
+
+    fn pages() -> AllAlike {
         Pages { site_of, weight_of: |_| 1.0 }
     }
 
