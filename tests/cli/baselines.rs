@@ -80,7 +80,7 @@ fn everything_that_shows_a_speedup_names_the_baseline() {
         .filter(|it| text(it).ends_with("-overall.svg"))
         .map(|it| fs::read_to_string(it).expect("a figure"))
         .collect();
-    assert!(drawn.len() == 2 && drawn.iter().all(|it| it.contains("speedup over fifo")));
+    assert!(drawn.len() == 4 && drawn.iter().all(|it| it.contains("speedup over fifo")));
     for text in drawn.iter().chain([&report]) {
         assert!(!text.contains("over rr"), "an old baseline");
     }
