@@ -142,6 +142,9 @@ impl Network {
                 ));
             }
             Property::Rate => down.rate = Rate::Constant(value),
+            Property::Loss if amount.millionths == MILLIONTHS => {
+                return Err(wrong("loss=1: nothing would arrive; use a share below 1".to_owned()));
+            }
             Property::Loss => down.loss = (value > 0.0).then_some(Loss::Independent(value)),
         }
         let check = |it: &Profile| {
@@ -257,6 +260,10 @@ mod tests {
         assert_eq!(
             refusal(Property::Loss, "1.5"),
             "network `cable`: loss=1.5: loss = 1.5: a share, from 0 to 1"
+        );
+        assert_eq!(
+            refusal(Property::Loss, "1"),
+            "network `cable`: loss=1: nothing would arrive; use a share below 1"
         );
     }
 

@@ -121,11 +121,6 @@ fn in_units(difference: f64) -> i64 {
     (difference / RESOLUTION).round() as i64
 }
 
-/// Whether two logarithms differ by rounding at most.
-pub fn are_equal(one: f64, other: f64) -> bool {
-    in_units(one) == in_units(other)
-}
-
 /// The p-values of a family of tests, adjusted so that the probability of any false rejection stays below the level (Holm, A
 /// Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6, 1979, pages 65 to 70).
 pub fn holm(p_values: &[f64]) -> Vec<f64> {

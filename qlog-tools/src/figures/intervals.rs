@@ -45,7 +45,7 @@ pub struct IntervalRow {
     pub standing: Standing,
 }
 
-const TOP: f64 = 58.0;
+const TOP: f64 = 66.0;
 /// The height of a row on a screen, and in print.
 const ROWS: [f64; 2] = [18.0, 15.0];
 /// From the last row of a panel to the first of the one below: the axis, and the title.
@@ -71,7 +71,7 @@ impl Drawing for Intervals {
         let mut svg = Svg::on(sheet);
         svg.head(
             &[&self.title, &self.what],
-            if self.has_titles() { TOP - 22.0 } else { TOP - 4.0 },
+            if self.has_titles() { TOP - 30.0 } else { TOP - 12.0 },
         );
         let plot = layout.plot(0);
         let (left, right) = (plot.left + 6.0, plot.left + plot.width - 6.0);

@@ -259,9 +259,8 @@ impl View<'_> {
         let figure = Sweep {
             id: name.clone(),
             title: format!(
-                "{} speedup over {} by {}{}",
-                self.plan.metric.heading,
-                self.baseline,
+                "{}, by {}{}; bands are 95\u{202f}% intervals",
+                self.what(),
                 dimension.name,
                 after_comma(&first.words(&others))
             ),
