@@ -179,9 +179,9 @@ def test_a_study_that_is_not_finished_or_not_whole_is_rejected(ideal_folder: Pat
 def test_a_setting_or_metric_of_a_newer_program_is_kept_and_marked(ideal_folder: Path, tmp_path: Path) -> None:
     document = json.loads((ideal_folder / "study.json").read_text())
     for run in document["runs"]:
-        run |= {"rtt_ms": 50, "new_metric": {"all": 1.5, "atf": None}}
+        run |= {"jitter_ms": 50, "new_metric": {"all": 1.5, "atf": None}}
     (tmp_path / "study.json").write_text(json.dumps(document))
     loads = utmost.read_study(tmp_path).loads
-    assert loads[["rtt_ms", "new_metric_all"]].values.tolist() == [[50, 1.5], [50, 1.5]]
+    assert loads[["jitter_ms", "new_metric_all"]].values.tolist() == [[50, 1.5], [50, 1.5]]
     unknown = {it.name for it in schema_of(loads) if it.meaning == UNDESCRIBED}
-    assert unknown == {"rtt_ms", "new_metric_all", "new_metric_atf"}
+    assert unknown == {"jitter_ms", "new_metric_all", "new_metric_atf"}
