@@ -233,8 +233,6 @@ impl Addresses {
         if let Some(moving) = &mut self.moving {
             moving.allowed = moving.allowed.max(1);
         }
-        // The transport has left an address without a challenge.
-        self.challenge_sent();
         if !self.nudge(connection, now) {
             self.give_up(asked);
             return Verdict::Lost;
@@ -282,8 +280,8 @@ impl Addresses {
         self.has_others.then_some(self.home)
     }
 
-    /// A challenge has gone, so the transport takes datagrams again.
-    pub(crate) fn challenge_sent(&mut self) {
+    /// The transport has sent a challenge, or gone back to another address, so it takes datagrams again.
+    pub(crate) fn takes_again(&mut self) {
         if let Some(moving) = self.moving.as_mut().filter(|it| it.takes == Takes::Nothing) {
             moving.takes = Takes::Everything;
         }

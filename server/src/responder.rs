@@ -251,7 +251,7 @@ impl Responder {
             let may_go = self.addresses.spend();
             let challenge = if may_go { self.sender.challenge(to, out) } else { None };
             if challenge.is_some() {
-                self.addresses.challenge_sent();
+                self.addresses.takes_again();
                 return challenge;
             }
             if self.addresses.is_held_back() {
@@ -283,6 +283,7 @@ impl Responder {
         let is_transports = is_due(connection.quic.timeout_instant());
         if is_transports {
             self.sender.timer_fired();
+            self.addresses.takes_again();
         } else if !is_due(self.addresses.next_timeout(connection)) {
             return;
         }

@@ -199,7 +199,8 @@ fn datagrams_that_come_together_from_an_address_that_was_given_up_do_not_end_the
     world.run_for(Duration::from_millis(100), &mut [&mut client]);
     client.address = at(1);
     deliver(&mut world, &mut client, 1);
-    // What goes to the new address is lost, the challenge first of all.
+    // What goes to the new address is lost, the challenge first of all. The transport does not know the round trip there, so it
+    // gives up after a second.
     world.run_for(Duration::from_millis(1100), &mut [] as &mut [&mut Rebound]);
     deliver(&mut world, &mut client, 3);
     client.peer.get(0, "/20000/png");
