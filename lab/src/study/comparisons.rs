@@ -162,7 +162,7 @@ const SAME_LOAD: f64 = 1e-5;
 /// The logarithms of the ratios of the only page's loads, each alone.
 fn loads(speedups: &LoadSpeedups<'_>, set: Set) -> Vec<Vec<Weighted>> {
     let mut loads: Vec<f64> = speedups.values().flat_map(|it| logarithms(it, set)).collect();
-    // Without chance every seed repeats the same load, but for the microseconds that random packet numbers cost.
+    // Without chance every seed repeats the same load, but for a few microseconds.
     if loads.iter().all(|it| (it - loads[0]).abs() < SAME_LOAD) {
         loads.truncate(1);
     }
@@ -405,6 +405,8 @@ mod tests {
             (random.wilcoxon_p.atf, random.winner.atf.as_deref()),
             (Some(2.0 / 512.0), Some("fifo"))
         );
+        let microseconds = compare(&loads(|seed| 1e-4 * seed as f64), byte_index(), "rr", &pages());
+        assert_eq!((microseconds[0].pairs.atf, microseconds[0].wilcoxon_p.atf), (Some(1), None));
         let certain = compare(&loads(|_| 0.0), byte_index(), "rr", &pages()).remove(0);
         assert_eq!((certain.pairs.atf, certain.wins.atf), (Some(1), Some(1)));
         near(certain.geometric_mean_ratio.atf, 1.25);

@@ -256,18 +256,18 @@ impl View<'_> {
             self.varied.iter().copied().filter(|it| it.column != dimension.column).collect();
         let stem = format!("sweep-{}", dimension.column.replace('_', "-"));
         let name = self.file_name(&stem, first, dimension.column);
+        let schemes: Vec<SweepOf> =
+            self.others().map(of).filter(|it| !it.points.is_empty()).collect();
+        let has_bands = schemes.iter().flat_map(|it| &it.points).any(|it| it.interval.is_some());
+        let bands = if has_bands { "; bands are 95\u{202f}% intervals" } else { "" };
+        let others = after_comma(&first.words(&others));
         let figure = Sweep {
             id: name.clone(),
-            title: format!(
-                "{}, by {}{}; bands are 95\u{202f}% intervals",
-                self.what(),
-                dimension.name,
-                after_comma(&first.words(&others))
-            ),
+            title: format!("{}, by {}{others}{bands}", self.what(), dimension.name),
             across: axis.title.to_owned(),
             what: self.what(),
             baseline: self.baseline.to_owned(),
-            schemes: self.others().map(of).filter(|it| !it.points.is_empty()).collect(),
+            schemes,
         };
         let is_known = !figure.schemes.is_empty();
         is_known.then(|| self.named(&name, &figure, settings, Over::Means))
