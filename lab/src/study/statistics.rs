@@ -197,15 +197,56 @@ pub fn bootstrap(count: usize, statistic: impl Fn(&[usize]) -> Option<f64>) -> O
 /// Wolfe, Chicken, Nonparametric Statistical Methods, 3rd ed., sections 3.2 and 3.3). Fewer than six
 /// values have no interval.
 pub fn hodges_lehmann(values: &[f64]) -> Option<(f64, Option<Interval>)> {
-    let mut pairs = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
-    for (place, first) in values.iter().enumerate() {
-        pairs.extend(values[place..].iter().map(|second| f64::midpoint(*first, *second)));
+    if values.is_empty() {
+        return None;
     }
-    pairs.sort_by(f64::total_cmp);
-    let middle = median(&pairs)?;
-    let outside = signed_rank_critical(values.len());
-    let interval = (outside > 0).then(|| [pairs[outside - 1], pairs[pairs.len() - outside]]);
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let pairs = sorted.len() * (sorted.len() + 1) / 2;
+    let mean_at = |place: usize| mean_of_pair(&sorted, place);
+    let middle = f64::midpoint(mean_at(pairs.div_ceil(2)), mean_at(pairs / 2 + 1));
+    let outside = signed_rank_critical(sorted.len());
+    let interval = (outside > 0).then(|| [mean_at(outside), mean_at(pairs + 1 - outside)]);
     Some((middle, interval))
+}
+
+/// The mean of a pair of values, the `place`th smallest one of all pairs, counted from 1. A pair can be a value with itself.
+///
+/// There are too many pairs to sort: this bisects between the least and the largest value, by bits, so that the result is
+/// exact.
+fn mean_of_pair(sorted: &[f64], place: usize) -> f64 {
+    let at_most = |mean: f64| {
+        let mut others = sorted.len();
+        let pairs = sorted.iter().enumerate().map(|(first, value)| {
+            while others > first && f64::midpoint(*value, sorted[others - 1]) > mean {
+                others -= 1;
+            }
+            others.saturating_sub(first)
+        });
+        pairs.sum::<usize>()
+    };
+    let (mut low, mut high) = (ordered(sorted[0]), ordered(sorted[sorted.len() - 1]));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if at_most(from_ordered(middle)) >= place {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    from_ordered(low)
+}
+
+const SIGN: u64 = 1 << 63;
+
+/// A number's bits as an integer that is larger for a larger number.
+fn ordered(value: f64) -> u64 {
+    let bits = value.to_bits();
+    if bits & SIGN == 0 { bits | SIGN } else { !bits }
+}
+
+fn from_ordered(key: u64) -> f64 {
+    f64::from_bits(if key & SIGN == 0 { !key } else { key & !SIGN })
 }
 
 /// How many of the pairs' means lie outside of the interval on either side, and one more: the largest `c` such that
@@ -276,6 +317,7 @@ fn mean_rank(value: f64, values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn the_middle_of_an_even_number_lies_between_two() {
@@ -345,6 +387,26 @@ mod tests {
         // Beyond the tables the normal distribution takes over without a jump.
         let (exact, approximate) = (signed_rank_critical(50), signed_rank_critical(51));
         assert!((430..480).contains(&exact) && (440..500).contains(&approximate));
+    }
+
+    proptest! {
+        #[test]
+        fn the_mean_of_a_pair_is_found_without_sorting_all_pairs(
+            mut values in prop::collection::vec(-3.0_f64..3.0, 1..30)
+        ) {
+            values.sort_by(f64::total_cmp);
+            let pairs = (0..values.len()).flat_map(|it| (it..values.len()).map(move |other| (it, other)));
+            let mut means: Vec<f64> = pairs.map(|it| f64::midpoint(values[it.0], values[it.1])).collect();
+            means.sort_by(f64::total_cmp);
+            let found: Vec<f64> = (1..=means.len()).map(|it| mean_of_pair(&values, it)).collect();
+            prop_assert_eq!(found, means);
+        }
+    }
+
+    #[test]
+    fn as_many_loads_as_a_study_can_have_need_no_memory_for_their_pairs() {
+        let values: Vec<f64> = (0..100_000).map(f64::from).collect();
+        assert_eq!(hodges_lehmann(&values).map(|it| it.0), Some(49_999.5));
     }
 
     #[test]
