@@ -28,7 +28,6 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    values::directory(&arguments.out, "--out")?;
     let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), values::cores());
     let (plan, study) = merged.map_err(compare::failure)?;
     let tests = plan.baseline != BASELINE;

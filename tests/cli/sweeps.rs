@@ -24,7 +24,12 @@ fn properties_of_the_links_are_compared_setting_by_setting() {
     for row in [" rr 10 ms 1.12 Mbit/s ", " fifo 50 ms 5 Mbit/s "] {
         assert!(shown.contains(row), "{shown}");
     }
-    assert!(shown.contains("network paper (queue unlimited), send buffer 0 bytes, round trip 10, 50 ms, rate 1120000, 5000000 bit/s"), "{shown}");
+    assert!(
+        shown.contains(
+            "network paper, send buffer 0 bytes, round trip 10, 50 ms, rate 1120000, 5000000 bit/s"
+        ),
+        "{shown}"
+    );
     let (settings, headers) = settings_in(&path("whole"));
     assert_eq!(
         headers,
@@ -105,8 +110,11 @@ fn what_a_network_or_an_engine_does_not_have_is_refused_with_its_remedy() {
             "--set rtt_ms=10 --set rtt_ms=50",
             "--set: rtt_ms stands twice; name all its values in one list, as in --set rtt_ms=10,50,200",
         ),
-        ("--set rtt_ms=ten", "rtt_ms: `ten` is not a number of at most six decimals"),
-        ("--set rate=5", "network `paper`: rate=5: rate = 5: bits a second, from 1e3 to 1e11"),
+        (
+            "--set rtt_ms=ten",
+            "rtt_ms: `ten` is not a number from 0 to 1e12 of at most six decimals",
+        ),
+        ("--set rate=5", "network `paper`: rate = 5: bits a second, from 1e3 to 1e11"),
         (
             "--set loss=0,0.01",
             "network `paper`: loss; engine ideal knows only rate, delay and jitter: use --engine stack",
@@ -134,10 +142,28 @@ fn what_a_network_or_an_engine_does_not_have_is_refused_with_its_remedy() {
             "`bulk` is not cross traffic; use none, bulk:bbr2, bulk:cubic, bulk:reno, or web:SHARE",
         ),
     ] {
-        let all = [&["compare", "davies-meenan"][..], &words(arguments)].concat();
-        let output = utmost(&all).output().expect("it runs");
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert!(message.contains(expected), "{arguments}: {message}");
-        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        refused(arguments, expected);
     }
+}
+
+#[test]
+fn a_value_that_stands_twice_and_a_baseline_of_two_schemes_are_refused() {
+    let on_cable = "--engine stack --network cable";
+    for (arguments, expected) in [
+        ("--cross none,none", "--cross: value 2 is the same as an earlier one; name each once"),
+        ("--queue 64k,64000", "--queue: value 2 is the same as an earlier one; name each once"),
+        ("--baseline rr,fifo", "--baseline needs one scheme: no scheme is named `rr,fifo`"),
+        ("--baseline paper", "--baseline needs one scheme: no scheme is named `paper`"),
+    ] {
+        refused(&format!("{on_cable} {arguments}"), expected);
+    }
+}
+
+/// `utmost compare` with these arguments is bad usage, and says what is expected.
+fn refused(arguments: &str, expected: &str) {
+    let all = [&["compare", "davies-meenan"][..], &words(arguments)].concat();
+    let output = utmost(&all).output().expect("it runs");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains(expected), "{arguments}: {message}");
+    assert_eq!(output.status.code(), Some(2), "{arguments}");
 }

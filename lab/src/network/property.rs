@@ -70,7 +70,9 @@ impl Amount {
         let (digits, factor) = with_unit.unwrap_or((text, 1.0));
         let number: Result<f64, _> = digits.trim_end().parse();
         let wrong = || {
-            format!("`{text}` is not a number of at most six decimals; use for example 0.01 or 5M")
+            format!(
+                "`{text}` is not a number from 0 to {AMOUNT_MAX:e} of at most six decimals; use for example 0.01 or 5M"
+            )
         };
         number.map_err(|_| wrong()).and_then(|it| Self::try_from(it * factor).map_err(|_| wrong()))
     }
@@ -143,12 +145,18 @@ impl Network {
             }
             Property::Rate => down.rate = Rate::Constant(value),
             Property::Loss if amount.millionths == MILLIONTHS => {
-                return Err(wrong("loss=1: nothing would arrive; use a share below 1".to_owned()));
+                return Err(wrong(
+                    "loss = 1: nothing would arrive; use a share below 1".to_owned(),
+                ));
             }
             Property::Loss => down.loss = (value > 0.0).then_some(Loss::Independent(value)),
         }
         let check = |it: &Profile| {
-            it.check().map_err(|error| wrong(format!("{}={amount}: {error}", property.name())))
+            it.check().map_err(|error| match property {
+                // The error is about one of the delays that the round trip was divided into.
+                Property::RoundTrip => wrong(format!("{} = {amount}: {error}", property.name())),
+                Property::Rate | Property::Loss => wrong(error.to_string()),
+            })
         };
         check(&down)?;
         check(&up)?;
@@ -196,7 +204,7 @@ mod tests {
         assert_eq!(amount("0.10"), amount("0.1"));
         for wrong in ["", "k", "-1", "1%", "fast", "nan", "inf", "0.0000001", "1e30", "5m"] {
             let expected = format!(
-                "`{wrong}` is not a number of at most six decimals; use for example 0.01 or 5M"
+                "`{wrong}` is not a number from 0 to 1e12 of at most six decimals; use for example 0.01 or 5M"
             );
             assert_eq!(Amount::parse(wrong), Err(expected));
         }
@@ -251,19 +259,19 @@ mod tests {
         };
         assert_eq!(
             refusal(Property::RoundTrip, "200k"),
-            "network `cable`: rtt_ms=200000: delay_ms = 100000: from 0 to 60000"
+            "network `cable`: rtt_ms = 200000: delay_ms = 100000: from 0 to 60000"
         );
         assert_eq!(
             refusal(Property::Rate, "5"),
-            "network `cable`: rate=5: rate = 5: bits a second, from 1e3 to 1e11"
+            "network `cable`: rate = 5: bits a second, from 1e3 to 1e11"
         );
         assert_eq!(
             refusal(Property::Loss, "1.5"),
-            "network `cable`: loss=1.5: loss = 1.5: a share, from 0 to 1"
+            "network `cable`: loss = 1.5: a share, from 0 to 1"
         );
         assert_eq!(
             refusal(Property::Loss, "1"),
-            "network `cable`: loss=1: nothing would arrive; use a share below 1"
+            "network `cable`: loss = 1: nothing would arrive; use a share below 1"
         );
     }
 

@@ -133,6 +133,36 @@ pub(super) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str
     all.find(|key| one.get(key) != other.get(key))
 }
 
+/// What sets the value of a key, for a user who gave flags and never saw the manifest.
+pub(super) fn set_by(key: &str) -> String {
+    let flag = match key {
+        "networks" => "--network",
+        "send_buffers_bytes" => "--send-buffer",
+        "congestion_controls" => "--cc",
+        "queues" => "--queue",
+        "rtts_ms" => "--set rtt_ms",
+        "rates" => "--set rate",
+        "losses" => "--set loss",
+        "crosses" => "--cross",
+        "pushes" => "--push",
+        "gates" => "--gate",
+        "warm_ups_bytes" => "--warm-up",
+        "initial_window_packets" => "--initial-window",
+        "seeds" => "--seeds or --first-seed",
+        "pages" => return "the pages".to_owned(),
+        "engine" => "--engine",
+        "schemes" => "--schemes",
+        "send_buffer_model" => "--send-buffer-model",
+        "metadata" => "--metadata",
+        "delivery_order" => "--delivery-order",
+        "hints" => "--hints",
+        "signals" => "--signals",
+        "shard" => "--shard",
+        other => return format!("the program (`{other}`)"),
+    };
+    flag.to_owned()
+}
+
 pub(super) fn read(path: &Path) -> Result<Value, StudyError> {
     let text = std::fs::read_to_string(path).map_err(|error| unusable(path, error))?;
     serde_json::from_str(&text).map_err(|error| unusable(path, error))

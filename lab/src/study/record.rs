@@ -68,7 +68,8 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError
             Some(key) => Err(manifest::unusable(
                 folder,
                 format!(
-                    "holds another study, whose `{key}` differs; use another folder, or remove this one"
+                    "holds another study: {} differs; use another folder, or remove this one",
+                    manifest::set_by(key)
                 ),
             )),
         };

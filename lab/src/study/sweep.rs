@@ -106,11 +106,11 @@ mod tests {
             ("loss=0.1,0.10", "loss: 0.1 stands twice; name each value once"),
             (
                 "loss=1%",
-                "loss: `1%` is not a number of at most six decimals; use for example 0.01 or 5M",
+                "loss: `1%` is not a number from 0 to 1e12 of at most six decimals; use for example 0.01 or 5M",
             ),
             (
                 "rate=1M,",
-                "rate: `` is not a number of at most six decimals; use for example 0.01 or 5M",
+                "rate: `` is not a number from 0 to 1e12 of at most six decimals; use for example 0.01 or 5M",
             ),
         ] {
             assert_eq!(Sweep::parse(text), Err(expected.to_owned()));

@@ -60,20 +60,19 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
         .cloned()
         .ok_or_else(|| Failure::BadInput("--network: name at least one network".to_owned()))?;
     let mut settings = Settings { networks, ..Settings::on(first.clone(), engine) };
-    settings.send_buffers_bytes.clone_from(&arguments.send_buffer);
+    settings.send_buffers_bytes = each_once("--send-buffer", &arguments.send_buffer)?;
     settings.send_buffers_bytes.sort_unstable();
-    settings.send_buffers_bytes.dedup();
     if !arguments.cc.is_empty() {
-        settings.congestion_controls = each_once(&arguments.cc);
+        settings.congestion_controls = each_once("--cc", &arguments.cc)?;
     }
-    settings.queues = each_once(&arguments.queue);
+    settings.queues = each_once("--queue", &arguments.queue)?;
     settings.sweep(&arguments.set).map_err(Failure::BadInput)?;
-    settings.crosses = each_once(&arguments.cross);
-    settings.pushes = each_once(&arguments.push);
-    settings.gates = each_once(&arguments.gate);
-    settings.hints = each_once(&arguments.hints);
-    settings.signals = each_once(&arguments.signals);
-    settings.warm_ups_bytes = each_once(&arguments.warm_up);
+    settings.crosses = each_once("--cross", &arguments.cross)?;
+    settings.pushes = each_once("--push", &arguments.push)?;
+    settings.gates = each_once("--gate", &arguments.gate)?;
+    settings.hints = each_once("--hints", &arguments.hints)?;
+    settings.signals = each_once("--signals", &arguments.signals)?;
+    settings.warm_ups_bytes = each_once("--warm-up", &arguments.warm_up)?;
     Ok(Plan {
         settings,
         send_buffer_model: arguments.send_buffer_model,
@@ -103,14 +102,16 @@ fn metadata(arguments: &Arguments) -> Result<Metadata, Failure> {
     }
 }
 
-fn each_once<T: Copy + PartialEq>(values: &[T]) -> Vec<T> {
-    let mut all = Vec::new();
-    for value in values {
-        if !all.contains(value) {
-            all.push(*value);
-        }
+/// The values of a flag. One that stands twice is probably a slip.
+fn each_once<T: Copy + PartialEq>(flag: &str, values: &[T]) -> Result<Vec<T>, Failure> {
+    let first = |place: usize| values.iter().position(|it| *it == values[place]) == Some(place);
+    match (0..values.len()).find(|place| !first(*place)) {
+        None => Ok(values.to_vec()),
+        Some(place) => Err(Failure::BadInput(format!(
+            "{flag}: value {} is the same as an earlier one; name each once",
+            place + 1
+        ))),
     }
-    all
 }
 
 fn pages(names: &[String], query: Option<&Query>) -> Result<Vec<Arc<Page>>, Failure> {
@@ -135,9 +136,13 @@ fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
     let mut networks: Vec<Network> = Vec::new();
     for name in names {
         let network = Network::find(name.trim()).map_err(Failure::bad_input)?;
-        if !networks.iter().any(|it| it.name == network.name) {
-            networks.push(network);
+        if networks.iter().any(|it| it.name == network.name) {
+            let name = &network.name;
+            return Err(Failure::BadInput(format!(
+                "--network: `{name}` stands twice; name each once"
+            )));
         }
+        networks.push(network);
     }
     Ok(networks)
 }
@@ -159,9 +164,11 @@ fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
     let mut all = Vec::new();
     let default = arguments.policy.as_ref().map(|_| arguments.policy_default.as_str());
     let baseline = arguments.baseline.as_deref().unwrap_or(BASELINE);
-    for name in [Some(baseline), default].into_iter().flatten() {
-        if !asked.iter().any(|it| it.name() == name) {
-            all.extend(values::contenders(name, &catalogue)?);
+    for (flag, name) in [("--baseline", Some(baseline)), ("--policy-default", default)] {
+        let missing = name.filter(|name| !asked.iter().any(|it| it.name() == *name));
+        if let Some(name) = missing {
+            let wrong = |error| Failure::BadInput(format!("{flag} needs one scheme: {error}"));
+            all.push(Contender::find_in(&catalogue, name).map_err(wrong)?);
         }
     }
     all.extend(asked);
