@@ -28,7 +28,7 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
     output::line(&conditions(plan))?;
     study.weights.as_ref().map_or(Ok(()), |it| output::line(&it.sentence()))?;
     if varied.is_empty() {
-        conclusion(rows, metric).map_or(Ok(()), |it| output::line(&it))?;
+        conclusion(rows, metric, plan.has_chance()).map_or(Ok(()), |it| output::line(&it))?;
     }
     if study.summary.iter().all(|it| it.mean_speedup_interval.atf.is_none()) {
         output::line(
@@ -46,8 +46,9 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The best and the worst scheme above the fold, in a sentence.
-fn conclusion(rows: &[SummaryRow], metric: &Metric) -> Option<String> {
+/// The best and the worst scheme above the fold, in a sentence. Where seeds change loads, it does not say that the order is
+/// the reason.
+fn conclusion(rows: &[SummaryRow], metric: &Metric, has_chance: bool) -> Option<String> {
     let mut known: Vec<(f64, &str)> =
         rows.iter().filter_map(|it| Some((it.mean.get(metric).atf?, it.scheme.as_str()))).collect();
     known.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -55,11 +56,17 @@ fn conclusion(rows: &[SummaryRow], metric: &Metric) -> Option<String> {
     let factor = (least.0 > 0.0).then(|| most.0 / least.0)?;
     let Metric { heading, unit, .. } = metric;
     let place = if metric.is_of_page() { "" } else { " above the fold" };
-    Some(format!(
-        "the send order alone changes the {heading}{place} by a factor of {factor:.1}: {:.0} {unit} under {}, \
-         {:.0} {unit} under {}",
-        least.0, least.1, most.0, most.1
-    ))
+    let ends =
+        format!("{:.0} {unit} under {}, {:.0} {unit} under {}", least.0, least.1, most.0, most.1);
+    Some(if has_chance {
+        format!(
+            "{heading}{place}: {ends}, a factor of {factor:.1}; part of it is chance, for loads with other seeds differ"
+        )
+    } else {
+        format!(
+            "the send order alone changes the {heading}{place} by a factor of {factor:.1}: {ends}"
+        )
+    })
 }
 
 struct Column {
