@@ -39,8 +39,12 @@ const TOP: f64 = 70.0;
 const LINE: f64 = 13.0;
 /// The width of a bold letter.
 const LETTER: f64 = 7.5;
-/// The least width of a cell in print.
+/// The least width of a cell in print, and that of one of many; and the height of a row of many.
 const CELL_MIN: f64 = 56.0;
+const CELL_OF_MANY: f64 = 44.0;
+const ROW_OF_MANY: f64 = 15.0;
+/// With more blocks of columns than this, a figure in print has many cells.
+const BLOCKS_MAX: usize = 2;
 /// The ratio with the fullest colour: four times faster or slower.
 const FULL: f64 = 4.0;
 
@@ -59,7 +63,8 @@ impl Drawing for HeatMap {
         }
         let legend = top - TOP + LINE * 2.0 + 14.0;
         draw_legend(&mut svg, &layout, legend);
-        svg.finish(layout.width, legend + 34.0, &self.title)
+        let stars = self.draw_stars(&mut svg, &layout, legend + 34.0);
+        svg.finish(layout.width, stars, &self.title)
     }
 
     fn caption(&self) -> String {
@@ -103,12 +108,30 @@ impl HeatMap {
         self
     }
 
+    /// Says what the stars mean, if there are any, and gives the legend's end.
+    fn draw_stars(&self, svg: &mut Svg, layout: &Layout, top: f64) -> f64 {
+        let has = |standing| self.rows.iter().any(|it| it.standings.contains(&standing));
+        let words = [
+            (Standing::Best, "best of its column"),
+            (Standing::Tied, "best, or not to be told apart from it"),
+        ];
+        let mut left = layout.label.min(svg.sheet().either(layout.label, 8.0));
+        for (standing, words) in words.into_iter().filter(|it| has(it.0)) {
+            if let Some((paint, _)) = star_of(standing, "#1a1a1a") {
+                svg.path(&star(left + 6.0, top - 4.0), &paint, "");
+            }
+            svg.text(left + 16.0, top, SMALL.muted(), words);
+            left += 24.0 + words.chars().count() as f64 * 6.4;
+        }
+        if words.iter().any(|it| has(it.0)) { top + 12.0 } else { top }
+    }
+
     /// Draws the columns from `first` on, as many as stand beside each other, and gives the block's end.
     fn draw_block(&self, svg: &mut Svg, layout: &Layout, first: usize, top: f64) -> f64 {
         let columns = self.columns.len().min(first + layout.columns);
         let letters = whole(layout.cell / LETTER);
         let shown = self.columns[first.min(columns)..columns].iter();
-        let headings: Vec<Vec<String>> = shown.map(|it| wrapped(it, letters)).collect();
+        let headings: Vec<Vec<String>> = shown.map(|it| heading_lines(it, letters)).collect();
         let most_lines = headings.iter().map(Vec::len).max().unwrap_or(1);
         let table_top = top + (most_lines - 1) as f64 * LINE;
         for (column, heading) in headings.iter().enumerate() {
@@ -133,6 +156,22 @@ impl HeatMap {
     }
 }
 
+/// A heading in lines of at most `letters`; a word that is longer is divided at its hyphens.
+fn heading_lines(heading: &str, letters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in wrapped(heading, letters) {
+        let mut begun = String::new();
+        for part in line.split_inclusive('-') {
+            if !begun.is_empty() && begun.chars().count() + part.chars().count() > letters {
+                lines.push(std::mem::take(&mut begun));
+            }
+            begun.push_str(part);
+        }
+        lines.push(begun);
+    }
+    lines
+}
+
 /// Where things stand.
 struct Layout {
     width: f64,
@@ -155,7 +194,12 @@ impl Layout {
         let longest = figure.rows.iter().map(|it| it.label.chars().count().min(20)).max();
         let label = (longest.unwrap_or_default() as f64 * 7.0 + 14.0).clamp(64.0, LABEL);
         let room = sheet.width() - label - 4.0;
-        let beside = whole(room / CELL_MIN).clamp(1, columns);
+        let mut beside = whole(room / CELL_MIN).clamp(1, columns);
+        let are_many = columns.div_ceil(beside) > BLOCKS_MAX;
+        if are_many {
+            beside = whole(room / CELL_OF_MANY).clamp(1, columns);
+        }
+        let row = if are_many { ROW_OF_MANY } else { row };
         // Blocks of about the same number of columns.
         let beside = columns.div_ceil(columns.div_ceil(beside));
         let cell = (room / beside as f64).min(90.0);
@@ -171,24 +215,33 @@ fn draw_cell(svg: &mut Svg, area: Area, ratio: Option<f64>, standing: Standing, 
     let ink = if ratio.is_some_and(is_strong) { "#ffffff" } else { "#1a1a1a" };
     let text = if is_bound { format!("[{}]", ratio_text(ratio)) } else { ratio_text(ratio) };
     let (x, y) = (area.left + area.width / 2.0 - 1.0, area.top + area.height / 2.0 + 3.5);
-    let mark = match standing {
-        Standing::Best => Some((format!(r#"fill="{ink}""#), "the best of its column")),
-        Standing::Tied => {
-            let hollow = format!(r#"fill="none" stroke="{ink}" stroke-width="0.8""#);
-            Some((hollow, "may be the best of its column"))
-        }
-        Standing::Behind | Standing::Unknown => None,
-    };
     // In a narrow cell the number makes room.
-    let aside = if area.width < 70.0 && svg.sheet().is_paper() { 5.0 } else { 0.0 };
-    if let Some((paint, title)) = mark {
-        svg.path(&star(x - 30.0 + aside * 1.6, y - 4.0), &paint, title);
+    let aside = match area.width {
+        _ if !svg.sheet().is_paper() => 0.0,
+        ..CELL_MIN => 6.5,
+        CELL_MIN..70.0 => 5.0,
+        _ => 0.0,
+    };
+    if let Some((paint, title)) = star_of(standing, ink) {
+        svg.path(&star((x - 30.0 + aside * 1.6).max(area.left + 5.5), y - 4.0), &paint, title);
     }
     // The cell has its own colour in light and dark, and so has the text on it.
     svg.raw(&format!(
         r#"<text x="{:.1}" y="{y:.1}" font-size="11.5" text-anchor="middle" fill="{ink}"{weight}>{text}</text>"#,
         x + aside
     ));
+}
+
+/// How a star is painted in a cell with this ink, and what it says.
+fn star_of(standing: Standing, ink: &str) -> Option<(String, &'static str)> {
+    match standing {
+        Standing::Best => Some((format!(r#"fill="{ink}""#), "the best of its column")),
+        Standing::Tied => Some((
+            format!(r#"fill="none" stroke="{ink}" stroke-width="0.8""#),
+            "may be the best of its column",
+        )),
+        Standing::Behind | Standing::Unknown => None,
+    }
 }
 
 fn draw_legend(svg: &mut Svg, layout: &Layout, top: f64) {
@@ -263,6 +316,13 @@ mod tests {
     }
 
     #[test]
+    fn a_long_word_of_a_heading_is_divided_at_its_hyphens() {
+        assert_eq!(heading_lines("paper-jitter 14 kB", 8), ["paper-", "jitter", "14 kB"]);
+        assert_eq!(heading_lines("paper-jitter 14 kB", 12), ["paper-jitter", "14 kB"]);
+        assert_eq!(heading_lines("a-b-long 1", 5), ["a-b-", "long", "1"]);
+    }
+
+    #[test]
     fn a_long_heading_takes_several_lines() {
         let mut figure = figure();
         let height = |svg: &str| svg.split("height=\"").nth(1).map(|it| it[..3].to_owned());
@@ -270,7 +330,7 @@ mod tests {
         figure.columns[1] = "cable 0 B cubic queue 64k".to_owned();
         assert_eq!(
             (one_line.as_deref(), height(&figure.svg()).as_deref()),
-            (Some("218"), Some("244"))
+            (Some("230"), Some("256"))
         );
     }
 

@@ -79,6 +79,7 @@ fn draw_in_request_order(
             svg,
             Area { left, top: area.top + f64::from(row) * LINE, width, ..area },
             resource,
+            resources,
             paint,
         );
     }
@@ -91,7 +92,13 @@ fn draw_in_request_order(
     f64::from(rows) * LINE
 }
 
-fn draw_resource(svg: &mut Svg, area: Area, resource: &PageResource, paint: &str) {
+fn draw_resource(
+    svg: &mut Svg,
+    area: Area,
+    resource: &PageResource,
+    all: &[PageResource],
+    paint: &str,
+) {
     let outline = if resource.above_fold {
         r##" class="outline" stroke="#1a1a1a" stroke-width="1.6""##
     } else {
@@ -101,7 +108,7 @@ fn draw_resource(svg: &mut Svg, area: Area, resource: &PageResource, paint: &str
     svg.rect(swatch, &format!(r#"fill="{paint}"{outline}"#));
     let style =
         if resource.above_fold { Style::PLAIN.size(11.5).bold() } else { Style::PLAIN.size(11.5) };
-    let name = resource.label(characters(area.width - SWATCH - 12.0, resource.above_fold));
+    let name = resource.label(characters(area.width - SWATCH - 12.0, resource.above_fold), all);
     svg.text(area.left + SWATCH + 7.0, area.top + 10.5, style, &name);
 }
 
@@ -133,6 +140,7 @@ fn draw_kinds(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[St
                     svg,
                     Area { left: left + 8.0, width: width - 8.0, ..line },
                     resource,
+                    resources,
                     paint,
                 );
             }
@@ -210,7 +218,7 @@ mod tests {
             };
             let mut svg = Svg::new();
             let area = Area { left: 0.0, top: 0.0, width: 192.0, height: 0.0 };
-            draw_resource(&mut svg, area, &resource, "#000000");
+            draw_resource(&mut svg, area, &resource, &[], "#000000");
             let svg = svg.finish(192.0, 20.0, "");
             let name = svg.split_once("text-anchor").and_then(|it| it.1.split_once('>'));
             name.and_then(|it| it.1.split_once('<')).map(|it| it.0.chars().count())

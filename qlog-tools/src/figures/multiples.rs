@@ -18,8 +18,8 @@ const TOP: f64 = 48.0;
 const GAP: f64 = 14.0;
 /// Between two rows of plots, for the name of the panel below.
 const BETWEEN: f64 = 26.0;
-/// Below the last row: labels and title of the axis.
-const BELOW: f64 = 44.0;
+/// Below the last row: two lines of labels, and the title of the axis.
+const BELOW: f64 = 51.0;
 
 /// Panels beside and below each other.
 pub(super) struct Multiples {

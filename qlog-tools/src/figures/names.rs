@@ -5,13 +5,15 @@ use super::svg::shorten;
 use crate::alignment::path_of;
 
 impl PageResource {
-    /// Its name in a legend, at most `characters` long: in a figure of logs its streams and what fits of its path, else
-    /// the last part of its path.
-    pub fn label(&self, characters: usize) -> String {
-        if self.streams.is_empty() {
-            return shorten(short_name(&self.url), characters);
+    /// Its name in the legend of `all`, at most `characters` long: in a figure of logs its streams and what fits of its
+    /// path, else the last part of its path, or what fits of the path if several have the same last part.
+    pub fn label(&self, characters: usize, all: &[Self]) -> String {
+        if !self.streams.is_empty() {
+            return stream_label(&ids(&self.streams), &self.url, characters);
         }
-        stream_label(&ids(&self.streams), &self.url, characters)
+        let name = short_name(&self.url);
+        let is_shared = all.iter().filter(|it| short_name(&it.url) == name).nth(1).is_some();
+        if is_shared { short_url(&self.url, characters) } else { shorten(name, characters) }
     }
 }
 
@@ -87,6 +89,20 @@ mod tests {
         assert_eq!(short_name("/"), "/");
         assert_eq!(short_name("/news/"), "news");
         assert_eq!(short_name("stream 4"), "stream 4");
+    }
+
+    #[test]
+    fn resources_of_a_page_with_the_same_last_part_have_their_paths() {
+        let of = |url: &str| PageResource {
+            url: url.to_owned(),
+            kind: schedulers::Kind::Js,
+            above_fold: false,
+            body_bytes: None,
+            streams: Vec::new(),
+        };
+        let all = ["https://a.test/x/main.js", "https://a.test/y/main.js", "/z/one.js"].map(of);
+        let labels = [0, 1, 2].map(|it: usize| all[it].label(20, &all));
+        assert_eq!(labels, ["/x/main.js", "/y/main.js", "one.js"]);
     }
 
     #[test]

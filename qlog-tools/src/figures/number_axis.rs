@@ -17,6 +17,8 @@ const SQUEEZED: f64 = 4.0;
 /// The width of a digit, and the least distance between labels.
 const DIGIT: f64 = 6.6;
 const CLEAR: f64 = 5.0;
+/// From one line of labels to the next.
+const LINE: f64 = 12.0;
 
 impl NumberAxis {
     /// An axis that shows `values`.
@@ -55,30 +57,41 @@ impl NumberAxis {
         apart + (1.0 - apart) * (value / least).ln() / (most / least).ln()
     }
 
-    /// A tick at each number of the data, below `plot`, and, if it is the last of a column, labels where there is room.
+    /// A tick at each number of the data, below `plot`, and, if it is the last of a column, labels. Those without room in
+    /// the first line are in a second one, if there is room.
     pub(super) fn draw(&self, svg: &mut Svg, plot: Area, (right_by, is_labelled): (f64, bool)) {
         let bottom = plot.top + plot.height;
         for value in &self.values {
             let x = self.x(*value) + right_by;
             svg.path(&format!("M{} {}v4", number(x), number(bottom)), GRID, "");
         }
-        for value in self.labelled().into_iter().filter(|_| is_labelled) {
-            let x = self.x(value) + right_by;
-            svg.text(x, bottom + 16.0, SMALL.middle(), &number(value));
+        for (line, values) in self.labelled().iter().enumerate().filter(|_| is_labelled) {
+            for value in values {
+                let (x, y) = (self.x(*value) + right_by, bottom + 16.0 + line as f64 * LINE);
+                svg.text(x, y, SMALL.middle(), &number(*value));
+            }
         }
     }
 
-    /// The numbers with a label: the ends, and between them those that have room.
-    fn labelled(&self) -> Vec<f64> {
+    /// The numbers with a label in the first line, and in the second.
+    fn labelled(&self) -> [Vec<f64>; 2] {
+        let first = self.fitting(&self.values);
+        let left: Vec<f64> = self.values.iter().copied().filter(|it| !first.contains(it)).collect();
+        let second = self.fitting(&left);
+        [first, second]
+    }
+
+    /// The ends of `values`, and between them those that have room.
+    fn fitting(&self, values: &[f64]) -> Vec<f64> {
         let half = |value: f64| number(value).chars().count() as f64 * DIGIT / 2.0;
         let are_clear = |one: f64, other: f64| {
             (self.x(one) - self.x(other)).abs() > half(one) + half(other) + CLEAR
         };
-        let (Some(first), Some(last)) = (self.values.first(), self.values.last()) else {
+        let (Some(first), Some(last)) = (values.first(), values.last()) else {
             return Vec::new();
         };
         let mut shown = vec![*first];
-        for value in &self.values[1..] {
+        for value in &values[1..] {
             let is_last = value.total_cmp(last).is_eq();
             let before = shown.last().copied().unwrap_or_default();
             if are_clear(*value, before) && (is_last || are_clear(*value, *last)) {
@@ -118,7 +131,10 @@ mod tests {
 
     #[test]
     fn labels_do_not_touch() {
-        assert_eq!(axis(&[0.0, 1.0, 50.0, 99.0, 100.0]).labelled(), [0.0, 50.0, 100.0]);
-        assert_eq!(axis(&[]).labelled(), Vec::<f64>::new());
+        let lines = axis(&[0.0, 1.0, 50.0, 99.0, 100.0]).labelled();
+        assert_eq!(lines, [vec![0.0, 50.0, 100.0], vec![1.0, 99.0]]);
+        let lines = axis(&[0.0, 97.0, 98.0, 99.0, 100.0]).labelled();
+        assert_eq!(lines, [vec![0.0, 100.0], vec![97.0]], "no third line");
+        assert_eq!(axis(&[]).labelled(), [Vec::<f64>::new(), Vec::new()]);
     }
 }
