@@ -49,6 +49,22 @@ impl QueueDepth {
         Ok(Self::BdpThousandths(thousandths))
     }
 
+    /// Its size in thousands of bytes, if it is one.
+    pub(crate) fn kilobytes(self) -> Option<f64> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes as f64 / 1e3),
+            Self::BdpThousandths(_) => None,
+        }
+    }
+
+    /// Its size in bandwidth-delay products, if it is said in these.
+    pub(crate) fn products(self) -> Option<f64> {
+        match self {
+            Self::Bytes(_) => None,
+            Self::BdpThousandths(it) => Some(f64::from(it) / 1000.0),
+        }
+    }
+
     fn bytes(self, network: &Network) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,

@@ -24,8 +24,8 @@ pub struct Dimension {
     /// A value in a figure, made of that in a CSV file.
     mark: fn(&str) -> String,
     pub(super) copy: fn(&mut Setting, &Setting),
-    /// Its values as numbers, if they are: a figure can then have them on an axis. `None`: they are names.
-    pub axis: Option<Axis>,
+    /// Its values as numbers: a figure can have them on an axis, one for each unit that they can have. Empty: they are names.
+    pub axes: &'static [Axis],
 }
 
 /// The axis of a dimension whose values are numbers.
@@ -33,7 +33,7 @@ pub struct Dimension {
 pub struct Axis {
     /// What it shows, with the unit: `send buffer, kB`.
     pub title: &'static str,
-    /// A setting's place on it, in that unit; `None`: the setting does not have the dimension.
+    /// A setting's place on it, in that unit; `None`: the setting does not have the dimension, or in another unit.
     pub at: fn(&Setting) -> Option<f64>,
 }
 
@@ -63,7 +63,7 @@ const PLAIN: Dimension = Dimension {
     label: str::to_owned,
     mark: str::to_owned,
     copy: |_, _| {},
-    axis: None,
+    axes: &[],
 };
 
 /// All dimensions, in the order of columns.
@@ -84,10 +84,10 @@ pub(super) static DIMENSIONS: [Dimension; 13] = [
         value: |it| json!(it.send_buffer_bytes),
         mark: buffer_mark,
         copy: |to, from| to.send_buffer_bytes = from.send_buffer_bytes,
-        axis: Some(Axis {
+        axes: &[Axis {
             title: "send buffer, kB",
             at: |it| Some(it.send_buffer_bytes as f64 / 1e3),
-        }),
+        }],
         ..PLAIN
     },
     Dimension {
@@ -107,6 +107,10 @@ pub(super) static DIMENSIONS: [Dimension; 13] = [
         // A heading is not divided at this space.
         mark: |it| format!("queue\u{a0}{it}"),
         copy: |to, from| to.queue = from.queue,
+        axes: &[
+            Axis { title: "queue, kB", at: |it| it.queue?.kilobytes() },
+            Axis { title: "queue, bandwidth-delay products", at: |it| it.queue?.products() },
+        ],
         ..PLAIN
     },
     Dimension {
@@ -117,7 +121,7 @@ pub(super) static DIMENSIONS: [Dimension; 13] = [
         label: |it| format!("{it} ms"),
         mark: |it| format!("{it}\u{a0}ms"),
         copy: |to, from| to.rtt_ms = from.rtt_ms,
-        axis: Some(Axis { title: "round trip, ms", at: |it| Some(it.rtt_ms?.value()) }),
+        axes: &[Axis { title: "round trip, ms", at: |it| Some(it.rtt_ms?.value()) }],
         ..PLAIN
     },
     Dimension {
@@ -128,7 +132,7 @@ pub(super) static DIMENSIONS: [Dimension; 13] = [
         label: rate_label,
         mark: |it| rate_label(it).replace(' ', "\u{a0}"),
         copy: |to, from| to.rate = from.rate,
-        axis: Some(Axis { title: "rate, Mbit/s", at: |it| Some(it.rate?.value() / 1e6) }),
+        axes: &[Axis { title: "rate, Mbit/s", at: |it| Some(it.rate?.value() / 1e6) }],
         ..PLAIN
     },
     Dimension {
@@ -138,7 +142,7 @@ pub(super) static DIMENSIONS: [Dimension; 13] = [
         label: loss_label,
         mark: |it| loss_label(it).replace(' ', "\u{a0}"),
         copy: |to, from| to.loss = from.loss,
-        axis: Some(Axis { title: "loss, %", at: |it| Some(percent(it.loss?.value())) }),
+        axes: &[Axis { title: "loss, %", at: |it| Some(percent(it.loss?.value())) }],
         ..PLAIN
     },
     Dimension {
@@ -194,7 +198,7 @@ pub(super) static DIMENSIONS: [Dimension; 13] = [
         label: warm_up_label,
         mark: warm_up_label,
         copy: |to, from| to.warm_up_bytes = from.warm_up_bytes,
-        axis: Some(Axis { title: "warm-up, kB", at: |it| Some(it.warm_up_bytes? as f64 / 1e3) }),
+        axes: &[Axis { title: "warm-up, kB", at: |it| Some(it.warm_up_bytes? as f64 / 1e3) }],
         ..PLAIN
     },
 ];
@@ -233,9 +237,12 @@ impl Dimension {
         if cell.is_empty() { cell } else { words(&cell) }
     }
 
-    /// A value in the name of a file: `queue-64k`.
+    /// A value in the name of a file: `rate-5000000`, `loss-0-01`. It has letters, digits and `-` only, as every system and
+    /// LaTeX take them.
     pub(super) fn file_part(&self, setting: &Setting) -> String {
-        crate::file_name(&self.label(setting).replace(' ', "-"))
+        let words = format!("{}-{}", self.column.replace('_', "-"), self.cell(setting));
+        let plain = |it: char| if it.is_ascii_alphanumeric() { it } else { '-' };
+        words.chars().map(|it| plain(it.to_ascii_lowercase())).collect()
     }
 
     /// `send buffer 14000 bytes`.
@@ -327,9 +334,10 @@ fn percent(share: f64) -> f64 {
     (share * 1e6).round() / 1e4
 }
 
-/// `280K`, as in the paper.
+/// `280 kB`. A heading is not divided at this space.
 fn buffer_mark(bytes: &str) -> String {
-    bytes.strip_suffix("000").map_or_else(|| format!("{bytes} B"), |it| format!("{it}K"))
+    let in_kilobytes = bytes.strip_suffix("000").map(|it| format!("{it}\u{a0}kB"));
+    in_kilobytes.unwrap_or_else(|| format!("{bytes}\u{a0}B"))
 }
 
 #[cfg(test)]
@@ -341,7 +349,7 @@ mod tests {
         let setting = Setting { send_buffer_bytes: 280_000, ..Setting::default() };
         let at = |column: &str| {
             let dimension = DIMENSIONS.iter().find(|it| it.column == column).expect("a dimension");
-            dimension.axis.map(|it| (it.title, (it.at)(&setting)))
+            dimension.axes.first().map(|it| (it.title, (it.at)(&setting)))
         };
         assert_eq!(at("send_buffer_bytes"), Some(("send buffer, kB", Some(280.0))));
         assert_eq!(at("warm_up_bytes"), Some(("warm-up, kB", None)));

@@ -304,7 +304,10 @@ mod tests {
         let varied = settings.varied();
         let each = each(&settings);
         let marks: Vec<String> = each.iter().map(|it| it.marks(&varied)).collect();
-        assert_eq!(marks, ["0 B cubic", "0 B reno", "14K cubic", "14K reno"]);
+        assert_eq!(
+            marks,
+            ["0\u{a0}B cubic", "0\u{a0}B reno", "14\u{a0}kB cubic", "14\u{a0}kB reno"]
+        );
         let words = "send buffer 14000 bytes, congestion control reno";
         assert_eq!(each[3].words(&varied), words);
     }
@@ -359,7 +362,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&told).expect("JSON"), json);
         assert_eq!(serde_json::from_str::<Setting>(json).expect("a setting"), told);
         let at = |setting: &Setting| {
-            let places = varied.iter().map(|it| it.axis.and_then(|axis| (axis.at)(setting)));
+            let places = varied.iter().map(|it| (it.axes.first()?.at)(setting));
             places.collect::<Option<Vec<f64>>>()
         };
         assert_eq!(at(&each[7]), Some(vec![50.0, 1.36, 1.0]));

@@ -56,7 +56,8 @@ fn figures(comparison: &Comparison) -> Vec<(String, &Figure)> {
     let mut figures: Vec<(String, &Figure)> =
         overall.map(|it| (format!("{}{OVERALL}", it.name), &it.figure)).collect();
     for page in &comparison.pages {
-        let name = file_name(&page.name);
+        // `PAGE, send buffer 14000 bytes`.
+        let name = file_name(&page.name.replace(", ", "-").replace(' ', "-"));
         figures.extend(page.ribbons.as_ref().map(|it| (format!("{name}{RIBBONS}"), it)));
         figures.extend(page.curve.as_ref().map(|it| (format!("{name}{CURVE}"), it)));
     }

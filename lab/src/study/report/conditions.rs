@@ -4,8 +4,8 @@ use super::after_comma;
 use crate::Metadata;
 use crate::network::{Network, queue_text};
 use crate::study::dimension::{NETWORK, notable};
-use crate::study::setting::{Setting, Settings};
-use crate::study::{Plan, Weights};
+use crate::study::setting::Setting;
+use crate::study::{Engine, Plan, Weights};
 
 /// The conditions under which all loads of a study were made.
 pub fn conditions(plan: &Plan) -> String {
@@ -81,7 +81,7 @@ pub(super) fn of_page(plan: &Plan, page: &str, setting: &Setting, shown: &[(&str
 fn circumstances(plan: &Plan, settings: &[&Setting]) -> String {
     let is_shown = |it: &&Network| settings.iter().any(|setting| setting.network == it.name);
     let networks = plan.settings.networks.iter().filter(is_shown);
-    let networks = networks.map(|it| network_words(it, &plan.settings));
+    let networks = networks.map(|it| network_words(it, plan));
     let networks = networks.collect::<Vec<_>>().join(", ");
     let dimensions = notable(settings).into_iter().filter(|it| it.column != NETWORK);
     let others: Vec<String> = dimensions.map(|it| it.all_words(settings)).collect();
@@ -90,12 +90,17 @@ fn circumstances(plan: &Plan, settings: &[&Setting]) -> String {
 }
 
 /// `network cable (25000000 bit/s, 25 ms one way, queue 156000 bytes)`: what of it the study leaves as it is.
-fn network_words(network: &Network, settings: &Settings) -> String {
+fn network_words(network: &Network, plan: &Plan) -> String {
     let Network { name, down, .. } = network;
+    let settings = &plan.settings;
     let own = [
         (settings.rates.is_empty(), format!("{} bit/s", down.rate.mean())),
         (settings.rtts_ms.is_empty(), format!("{} ms one way", down.delay_ms)),
-        (settings.queues.is_empty(), format!("queue {}", queue_text(down.queue))),
+        // Engine ideal sends a packet a tick, so it has no queue.
+        (
+            settings.queues.is_empty() && plan.engine != Engine::Ideal,
+            format!("queue {}", queue_text(down.queue)),
+        ),
     ];
     let own: Vec<String> = own.into_iter().filter(|it| it.0).map(|it| it.1).collect();
     let own = if own.is_empty() { String::new() } else { format!(" ({})", own.join(", ")) };

@@ -35,8 +35,8 @@ impl View<'_> {
             figures.extend(buffers.iter().filter_map(|it| self.distribution(&speedups, it[0])));
         }
         for dimension in &self.varied {
-            let axis = dimension.axis.iter();
-            figures.extend(axis.flat_map(|it| self.sweeps(dimension, *it)));
+            let axes = dimension.axes.iter();
+            figures.extend(axes.flat_map(|it| self.sweeps(dimension, *it)));
         }
         if self.settings.len() > 1 {
             figures.push(self.heat_map(&speedups));
@@ -254,7 +254,13 @@ impl View<'_> {
         let first = &values.first().filter(|_| values.len() >= SWEEP_MIN)?.1.setting;
         let others: Vec<&Dimension> =
             self.varied.iter().copied().filter(|it| it.column != dimension.column).collect();
-        let stem = format!("sweep-{}", dimension.column.replace('_', "-"));
+        let unit = axis.title.split_once(", ").map_or("", |it| it.1);
+        let stem = match dimension.axes {
+            [_] => format!("sweep-{}", dimension.column.replace('_', "-")),
+            _ => crate::file_name(
+                &format!("sweep-{}-{}", dimension.column, unit.replace(' ', "-")).to_lowercase(),
+            ),
+        };
         let name = self.file_name(&stem, first, dimension.column);
         let schemes: Vec<SweepOf> =
             self.others().map(of).filter(|it| !it.points.is_empty()).collect();
