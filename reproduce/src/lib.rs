@@ -25,6 +25,7 @@ pub use table::{Estimate, Line, Table};
 pub use verdict::{Kind, Verdict, Verdicts};
 
 use corpus::Page;
+use qlog_tools::figures::Sheet;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub struct Experiment {
     pub source: &'static str,
     /// `ideal` or `stack`. The results of both are the same each time.
     pub engine: &'static str,
+    /// Under which conditions the figure's numbers were measured.
+    conditions: &'static str,
     run: fn(&Setting) -> Result<Findings, ReproduceError>,
 }
 
@@ -133,6 +136,11 @@ impl ReproduceError {
 }
 
 impl Experiment {
+    /// What its figure is drawn on: a screen, with the conditions below.
+    fn sheet(&self) -> Sheet {
+        Sheet { conditions: self.conditions.to_owned(), ..Sheet::default() }
+    }
+
     /// The experiment of this name.
     pub fn find(name: &str) -> Result<&'static Self, ReproduceError> {
         EXPERIMENTS.iter().find(|it| it.name == name).ok_or_else(|| {

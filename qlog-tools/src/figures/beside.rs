@@ -45,13 +45,13 @@ const RADIUS: f64 = 4.5;
 const COLOURS: [&str; 4] = ["#009E73", "#0072B2", "#D55E00", "#CC79A7"];
 
 impl Beside {
-    /// The figure.
-    pub fn svg(&self) -> String {
+    /// The figure on `sheet`, which is a screen.
+    pub fn draw(&self, sheet: &Sheet) -> String {
         let pairs = self.groups.iter().flat_map(|it| &it.pairs);
         let ends = |it: &Pair, end: usize| it.interval.map(|interval| interval[end]);
         let values = pairs.flat_map(|it| [it.ours, it.theirs, ends(it, 0), ends(it, 1)]).flatten();
         let axis = RatioAxis::over(values, TOP, PLOT_HEIGHT);
-        let mut svg = Svg::titled(&Sheet::default(), &self.title);
+        let mut svg = Svg::titled(sheet, &self.title);
         axis.draw(&mut svg, LEFT, WIDTH - MARGIN, "speedup");
         let width = (WIDTH - MARGIN - LEFT) / self.groups.len().max(1) as f64;
         for (place, group) in self.groups.iter().enumerate() {
@@ -181,7 +181,7 @@ mod tests {
                 ],
             }],
         };
-        let svg = figure.svg();
+        let svg = figure.draw(&Sheet::default());
         assert!(svg.contains("p+, All: ours ×1.20") && svg.contains("p+, ATF: published ×2.20"));
         assert!(!svg.contains("p+, ATF: ours"));
         assert_eq!(svg.matches("95 % interval").count(), 1, "where there is one");

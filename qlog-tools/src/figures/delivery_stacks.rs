@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use super::axis::{Across, Axis};
 use super::paint::Paints;
 use super::palette::looks;
+use super::sheet::Sheet;
 use super::svg::{Area, GRID, MARGIN, Style, Svg, WIDTH, number, shorten};
 use super::{PageResource, Table, legend, short_name};
 
@@ -41,10 +42,10 @@ const TOP: f64 = 40.0;
 const BLOCK: f64 = 9.0;
 
 impl DeliveryStacks {
-    /// The figure.
-    pub fn svg(&self) -> String {
+    /// The figure on `sheet`, which is a screen.
+    pub fn draw(&self, sheet: &Sheet) -> String {
         let paints = Paints::new(&self.id, &looks(&self.resources));
-        let mut svg = Svg::new();
+        let mut svg = Svg::on(sheet);
         svg.raw(&paints.definitions);
         svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
         let mut top = TOP;
@@ -159,7 +160,7 @@ mod tests {
                 ],
             }],
         };
-        let svg = figure.svg();
+        let svg = figure.draw(&Sheet::default());
         assert!(svg.contains("rr: &lt;a&gt;") && svg.contains("rr: not listed"), "{svg}");
         let listed = svg.lines().find(|it| it.contains("rr: &lt;a&gt;")).expect("its path");
         assert_eq!(listed.matches('M').count(), 2);

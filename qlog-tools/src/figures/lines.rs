@@ -40,14 +40,14 @@ const LEGEND_LINE: f64 = 21.0;
 const POINTS_MAX: usize = 1500;
 
 impl Lines {
-    /// The figure.
-    pub fn svg(&self) -> String {
+    /// The figure on `sheet`, which is a screen.
+    pub fn draw(&self, sheet: &Sheet) -> String {
         let points = || self.lines.iter().flat_map(|it| &it.points);
         let end = points().map(|it| it.0).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
         let levels = self.levels.iter().map(|it| it.1);
         let most = points().map(|it| it.1).chain(levels).fold(0.0, f64::max);
         let most = most.max(f64::MIN_POSITIVE) * 1.05;
-        let mut svg = Svg::titled(&Sheet::default(), &self.title);
+        let mut svg = Svg::titled(sheet, &self.title);
         self.draw_axes(&mut svg, end, most);
         for (name, value) in &self.levels {
             let y = up(*value, most);
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn every_line_and_level_is_drawn_and_named() {
-        let svg = lines().svg();
+        let svg = lines().draw(&Sheet::default());
         for words in ["Windows", "time (s)", "window (kB)", "cubic", "bbr2", "one BDP"] {
             assert!(svg.contains(words), "{words}: {svg}");
         }
@@ -151,7 +151,7 @@ mod tests {
     fn a_long_line_is_drawn_with_few_points_that_keep_its_extremes() {
         let points = (0..100_000_u32).map(|it| (f64::from(it), f64::from(it % 100))).collect();
         let lines = Lines { lines: vec![Line { label: "saw".into(), points }], ..lines() };
-        let svg = lines.svg();
+        let svg = lines.draw(&Sheet::default());
         assert!(svg.matches('L').count() < 2000, "{} bytes", svg.len());
     }
 }

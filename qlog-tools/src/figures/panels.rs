@@ -55,14 +55,14 @@ const GAP: f64 = 52.0;
 const LEGEND_HEIGHT: f64 = 28.0;
 
 impl Panels {
-    /// The figure.
-    pub fn svg(&self) -> String {
-        let mut svg = Svg::titled(&Sheet::default(), &self.title);
+    /// The figure on `sheet`, which is a screen.
+    pub fn draw(&self, sheet: &Sheet) -> String {
+        let mut svg = Svg::titled(sheet, &self.title);
         let axis = RatioAxis::over(self.ratios(), TOP, PLOT_HEIGHT);
         let columns = self.columns.max(1);
         for (place, panel) in self.panels.iter().enumerate() {
             let axis = axis.shifted((place / columns) as f64 * DOWN);
-            self.draw(&mut svg, panel, axis, place % columns);
+            self.draw_panel(&mut svg, panel, axis, place % columns);
         }
         let rows = self.panels.len().div_ceil(columns) as f64;
         let bottom = TOP + rows * DOWN;
@@ -84,7 +84,7 @@ impl Panels {
         (WIDTH - LEFT - MARGIN - GAP * (columns - 1.0)) / columns
     }
 
-    fn draw(&self, svg: &mut Svg, panel: &Panel, axis: RatioAxis, column: usize) {
+    fn draw_panel(&self, svg: &mut Svg, panel: &Panel, axis: RatioAxis, column: usize) {
         let left = LEFT + column as f64 * (self.width() + GAP);
         let right = left + self.width();
         axis.draw(svg, left, right, if column == 0 { &self.up } else { "" });
@@ -171,7 +171,7 @@ mod tests {
             columns: 2,
             panels: vec![panel("cable", 1.5), panel("lte", 3.0), panel("3g", 1.2)],
         };
-        let svg = panels.svg();
+        let svg = panels.draw(&Sheet::default());
         for words in ["Speedups", "cable", "lte", "3g", "loss (%)", ">fifo<", ">dfifo<"] {
             assert!(svg.contains(words), "{words}: {svg}");
         }

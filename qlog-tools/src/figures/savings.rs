@@ -47,12 +47,12 @@ const RADIUS: f64 = 4.0;
 const STEP: f64 = 10.0;
 
 impl Savings {
-    /// The figure.
-    pub fn svg(&self) -> String {
+    /// The figure on `sheet`, which is a screen.
+    pub fn draw(&self, sheet: &Sheet) -> String {
         let scale = Scale::over(self.groups.iter().flat_map(|it| &it.rows));
         let rows: usize = self.groups.iter().map(|it| it.rows.len()).sum();
         let height = TOP + self.groups.len() as f64 * HEADING + rows as f64 * ROW;
-        let mut svg = Svg::titled(&Sheet::default(), &self.title);
+        let mut svg = Svg::titled(sheet, &self.title);
         draw_legend(&mut svg, 42.0);
         scale.draw(&mut svg, height);
         let mut top = TOP;
@@ -189,7 +189,7 @@ mod tests {
             Saving { label: "5 KB".into(), ours: Some(-12.0), model: Some(30.0), published: None };
         let groups = vec![SavingsGroup { title: "warm".into(), rows: vec![row] }];
         let figure = Savings { title: "t".into(), groups };
-        let svg = figure.svg();
+        let svg = figure.draw(&Sheet::default());
         assert!(svg.contains("5 KB: ours -12.0 %") && svg.contains("5 KB: model +30.0 %"));
         assert!(!svg.contains("5 KB: published"));
         assert!(svg.contains(">-20 %<") && svg.contains(">+30 %<"), "the axis holds all");

@@ -21,6 +21,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     about: "Why the bundled pages and 1,000 generated ones give other results",
     source: "This project: its bundled pages and its generator of pages (HTTP Archive, Web Almanac 2024)",
     engine: "ideal",
+    conditions: "engine ideal, network paper (a packet of 1400 bytes each 10 ms), no send buffer, metadata browser; one load of each page under each scheme",
     run,
 };
 
@@ -100,7 +101,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         rows,
         tables: vec![speedups(&sets), mixes(&sets)],
         schemes: SCHEMES.map(str::to_owned).into(),
-        svg: figure.svg(),
+        svg: figure.draw(&EXPERIMENT.sheet()),
         caption: "Mean ATF speedups over rr. Filled: the pages of the set first-60. Hollow: 1,000 generated pages. The axis is \
                   logarithmic; higher is better."
             .to_owned(),

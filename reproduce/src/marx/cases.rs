@@ -14,6 +14,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "the two case studies of section 5.1",
     source: "Marx et al. 2019, section 5.1, pages 140 and 141, and the pages outlined in Figure 12",
     engine: "ideal",
+    conditions: "pages case-study-1 and case-study-2; engine ideal, network paper (a packet of 1400 bytes each 10 ms), metadata full; one load of each under each scheme",
     run,
 };
 
@@ -56,7 +57,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         schemes: scheme_names(),
         pages,
         tables: Vec::new(),
-        svg: figure.svg(),
+        svg: figure.draw(&EXPERIMENT.sheet()),
         caption: figure.caption(),
     })
 }

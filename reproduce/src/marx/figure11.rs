@@ -15,6 +15,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "Figure 11: the ByteIndex of rr and bucket as areas above curves",
     source: "Marx et al. 2019, Figure 11, page 139",
     engine: "ideal",
+    conditions: "page davies-meenan; engine ideal, network paper (a packet of 1400 bytes each 10 ms), no send buffer, metadata full; the only load under each scheme",
     run,
 };
 
@@ -52,7 +53,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         schemes: SCHEMES.map(str::to_owned).into(),
         pages: vec![page.clone()],
         tables: Vec::new(),
-        svg: figure.svg(),
+        svg: figure.draw(&EXPERIMENT.sheet()),
         caption: figure.caption(),
     })
 }

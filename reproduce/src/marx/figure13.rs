@@ -19,6 +19,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "Figure 13: stacks of packets under jitter, with and without head-of-line blocking",
     source: "Marx et al. 2019, Figure 13, page 142, and section 5.2, pages 141 and 142",
     engine: "ideal",
+    conditions: "page davies-meenan; engine ideal, networks paper-jitter and paper-jitter-fourth (a packet of 1400 bytes each 10 ms), no send buffer, metadata full; 20 loads, of which the first is drawn (seed 0)",
     run,
 };
 
@@ -103,7 +104,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         schemes: vec!["rr".to_owned(), "fifo".to_owned()],
         pages: vec![Arc::clone(page)],
         tables: Vec::new(),
-        svg: figure.svg(),
+        svg: figure.draw(&EXPERIMENT.sheet()),
         caption: figure.caption()
             + " \"4th\": each fourth packet is late, as in the paper's implementation; the other rows choose packets at random.",
     })

@@ -20,6 +20,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "Figure 8: what eleven schemes and three send buffers put on the wire when",
     source: "Marx et al. 2019, Figure 8, page 138, and its discussion in section 4.1, page 137",
     engine: "ideal",
+    conditions: "page davies-meenan; engine ideal, network paper (a packet of 1400 bytes each 10 ms), metadata full; the only load under each scheme",
     run,
 };
 
@@ -69,7 +70,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         schemes: paper_names(),
         pages: vec![Arc::clone(page)],
         tables: Vec::new(),
-        svg: figure.svg(),
+        svg: figure.draw(&EXPERIMENT.sheet()),
         caption: figure.caption(),
     })
 }

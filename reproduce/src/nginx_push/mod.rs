@@ -15,6 +15,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     about: "Round trips with preload, push, early hints and 0-RTT; NGINX's directives",
     source: "Garrett, Introducing HTTP/2 Server Push with NGINX 1.13.9, 2018: configuration, chart of round trips",
     engine: "stack",
+    conditions: "engine stack, 100 ms of round trip, no limit of the rate, cubic, an initial window of 10 packets; one load of each case",
     run,
 };
 
@@ -36,7 +37,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         schemes: vec!["fifo".to_owned()],
         pages: setup::pages(),
         tables: Vec::new(),
-        svg: figure.svg(),
+        svg: figure.draw(&EXPERIMENT.sheet()),
         caption: "Round trips until the last image when requests go one after the other, divided by those with preload or \
                   push; with images that fit in a packet, and with the article's. Filled: ours. Hollow: the model, for the \
                   article's chart is a picture. The axis is logarithmic; higher is better."

@@ -14,6 +14,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     about: "What send buffers and bloated queues cost, under cubic and bbr2",
     source: "Meenan, Optimizing HTTP/2 prioritization with BBR and tcp_notsent_lowat, 2018: before and after, congestion windows",
     engine: "stack",
+    conditions: "engine stack, 5 Mbit/s, 50 ms of round trip, a queue of 1 MB, packets paced, scheme dfifo; one load under each congestion control",
     run,
 };
 
@@ -47,7 +48,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         schemes: vec![blog::SCHEME.to_owned()],
         pages: vec![blog::sketch().page(), art_of_living::sketch().page()],
         tables: Vec::new(),
-        svg: figure.svg(),
+        svg: figure.draw(&EXPERIMENT.sheet()),
         caption: "The server's congestion window during a download of 40 MB over 5 Mbit/s and 50 ms with a queue of 1 MB: a \
                   saw-tooth under cubic, which fills the queue and loses packets; close to the bandwidth-delay product under \
                   bbr2."

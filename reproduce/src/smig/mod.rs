@@ -23,6 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     about: "Small objects beside a large download, with and without migration, and bytes after a cancel",
     source: "Mi, Qian, Wang, SMig: Stream Migration Extension for HTTP/2, CoNEXT 2016, Figures 4, 5, 8, 9 and Table 2",
     engine: "stack",
+    conditions: "engine stack, 10 Mbit/s, 50 ms of round trip, a queue of 1 MB, bbr2, packets paced; one load of each case",
     run,
 };
 
@@ -58,7 +59,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         schemes: small_objects::SCHEMES.map(str::to_owned).to_vec(),
         pages: Vec::new(),
         tables: Vec::new(),
-        svg: figure.svg(),
+        svg: figure.draw(&EXPERIMENT.sheet()),
         caption: "How long objects of 10 KB take beside a download of 50 MB, by the bytes that are committed below the scheduler: \
                   10 Mbit/s, 50 ms, bbr2. The lines lie on one another: below a buffer the scheme no longer \
                   matters. Under fifo, which is not drawn, objects wait until the download is over."
