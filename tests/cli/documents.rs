@@ -124,6 +124,7 @@ fn the_examples_and_the_bundled_pages_are_as_their_schemas_say() {
     assert_valid("scenario.json", &read("examples/late-stylesheet.json"));
     assert_valid("page.json", &read("examples/page-minimal.json"));
     assert_valid("page.json", &read("examples/download.json"));
+    assert_valid("page.json", &read("examples/document-3mb.json"));
     assert_valid("page.json", &read("corpus/pages/gentelella-index.json"));
 }
 
