@@ -1,40 +1,6 @@
-//! Any bytes are a MIGRATE frame or an error, and a continuation's header, the beginning of one or an error. Frames
-//! from a peer that keeps no rule never take either end past the bytes that were sent.
-//! Input: frames of 30 bytes; the last byte of each says how many bytes were sent before it.
 #![no_main]
 
-use http3::StreamId;
+use fuzz_targets::migration;
 use libfuzzer_sys::fuzz_target;
-use migration::{Continuation, Destination, Migrate, Name, Receiving, Secret, Sending, Subject};
-use std::time::Instant;
 
-fuzz_target!(|data: &[u8]| {
-    if let Ok(Some((header, read))) = Continuation::parse(data) {
-        let bytes = header.to_bytes().split_off(4);
-        assert!(bytes.len() <= read && read <= data.len());
-        assert_eq!(Continuation::parse(&bytes), Ok(Some((header, bytes.len()))));
-    }
-    let now = Instant::now();
-    let [first, second] = [1, 2].map(|it| Secret::new(&[it; 32]));
-    let (source, idle) = (Name::first(&first), Name::next(&first, &second));
-    let subject = Subject::Request(StreamId(0));
-    let (mut server, mut client) = (Sending::new(source, subject), Receiving::new(source, subject));
-    let mut sent = 0;
-    for chunk in data.chunks(30) {
-        let Some((bytes, payload)) = chunk.split_last() else { return };
-        sent += u64::from(*bytes);
-        server.sent(u64::from(*bytes));
-        client.read(u64::from(*bytes));
-        if *bytes == 0 {
-            server.start(Destination::Named(idle), 0, now);
-        }
-        let Ok(frame) = Migrate::parse(payload) else { continue };
-        assert_eq!(Migrate::parse(&frame.to_frame()[5..]), Ok(frame));
-        for named in [frame.destination, Destination::Named(source), Destination::Named(idle)] {
-            let frame = Migrate { destination: named, subject, ..frame };
-            let _ = server.receive(&frame, &|_| true, now);
-            let _ = client.receive(&frame, &|_| true, now);
-        }
-        assert!(server.next() <= sent);
-    }
-});
+fuzz_target!(|data: &[u8]| migration::play(data));
