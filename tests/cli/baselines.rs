@@ -205,7 +205,7 @@ fn a_baseline_without_loads_is_refused_before_anything_is_loaded() {
     };
     let page = "davies-meenan";
     refused(&[page, "--baseline", "nosuch"], "no scheme is named `nosuch`");
-    let several = "--baseline: `fifo,dfifo` is not among the schemes of the study; use one of fifo, dfifo, rr, ";
+    let several = "--baseline needs one scheme: no scheme is named `fifo,dfifo`";
     refused(&[page, "--baseline", "fifo,dfifo"], several);
     refused(
         &[page, "--baseline", "oracle", "--engine", "stack"],

@@ -72,7 +72,7 @@ fn a_folder_with_another_study_is_refused_by_what_differs() {
         let changed: Vec<&str> = STUDY.iter().map(|it| if *it == from { to } else { it }).collect();
         let output = utmost(&[&changed[..], &["--out", out]].concat()).output().expect("runs");
         let line = only_line(&output, 2);
-        let expected = format!("utmost: {out}: holds another study: {key} differs; ");
+        let expected = format!("utmost: {out}: holds another study: they differ in {key}; ");
         assert!(line.starts_with(&expected), "{line}");
     }
 }
@@ -106,7 +106,7 @@ fn shards_merge_into_the_study_of_one_machine() {
     );
     refused(&["1", "2", "2"], "has loads that ");
     study_in(&path("other"), &["--shard", "2/3", "--metadata", "none"]);
-    refused(&["1", "other", "3"], "--metadata differs");
+    refused(&["1", "other", "3"], "they differ in --metadata");
     refused(&["1", "nowhere"], "nowhere/manifest.json: No such file");
     refused(&["1", "."], "manifest.json: No such file");
 }

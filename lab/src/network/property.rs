@@ -144,10 +144,9 @@ impl Network {
                 ));
             }
             Property::Rate => down.rate = Rate::Constant(value),
-            Property::Loss if amount.millionths == MILLIONTHS => {
-                return Err(wrong(
-                    "loss = 1: nothing would arrive; use a share below 1".to_owned(),
-                ));
+            Property::Loss if amount.millionths >= MILLIONTHS => {
+                let cause = format!("loss = {amount}: nothing would arrive; use a share below 1");
+                return Err(wrong(cause));
             }
             Property::Loss => down.loss = (value > 0.0).then_some(Loss::Independent(value)),
         }
@@ -267,7 +266,7 @@ mod tests {
         );
         assert_eq!(
             refusal(Property::Loss, "1.5"),
-            "network `cable`: loss = 1.5: a share, from 0 to 1"
+            "network `cable`: loss = 1.5: nothing would arrive; use a share below 1"
         );
         assert_eq!(
             refusal(Property::Loss, "1"),

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One scheme against the baseline in one setting. A ratio above 1: the scheme is better.
 ///
 /// A pair is a site: the geometric mean of the ratios of its pages, because pages of one template are not independent. In a
-/// study of one page, a pair is two loads with the same seed; loads that are all the same count once.
+/// study of one page, a pair is two loads with the same seed; pairs that are the same count once.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparisonRow {
     /// The scheme.
@@ -161,12 +161,17 @@ const SAME_LOAD: f64 = 1e-5;
 
 /// The logarithms of the ratios of the only page's loads, each alone.
 fn loads(speedups: &LoadSpeedups<'_>, set: Set) -> Vec<Vec<Weighted>> {
-    let mut loads: Vec<f64> = speedups.values().flat_map(|it| logarithms(it, set)).collect();
-    // Without chance every seed repeats the same load, but for a few microseconds.
-    if loads.iter().all(|it| (it - loads[0]).abs() < SAME_LOAD) {
-        loads.truncate(1);
-    }
-    loads.into_iter().map(|it| vec![(it, 1.0)]).collect()
+    let loads: Vec<f64> = speedups.values().flat_map(|it| logarithms(it, set)).collect();
+    distinct_loads(&loads).into_iter().map(|it| vec![(it, 1.0)]).collect()
+}
+
+/// Those logarithms of ratios that belong to different loads, the lowest first. Where a link has no chance, many seeds
+/// repeat the same load, but for a few microseconds. They would count as evidence.
+pub(super) fn distinct_loads(logarithms: &[f64]) -> Vec<f64> {
+    let mut distinct = logarithms.to_vec();
+    distinct.sort_by(f64::total_cmp);
+    distinct.dedup_by(|next, one| (*next - *one).abs() < SAME_LOAD);
+    distinct
 }
 
 fn logarithms(loads: &[BySet], set: Set) -> Vec<f64> {

@@ -43,6 +43,9 @@ pub(super) const NETWORK: &str = "network";
 /// The column of send buffers.
 pub(super) const SEND_BUFFER: &str = "send_buffer_bytes";
 
+/// The column of congestion controls.
+pub(super) const CONTROL: &str = "cc";
+
 /// The column of push policies.
 pub(super) const PUSH: &str = "push";
 
@@ -91,7 +94,7 @@ pub(super) static DIMENSIONS: [Dimension; 13] = [
         ..PLAIN
     },
     Dimension {
-        column: "cc",
+        column: CONTROL,
         name: "congestion control",
         usual: "bbr2",
         always_in: &[File::Runs],

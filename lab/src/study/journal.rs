@@ -4,6 +4,7 @@ use super::plan::Engine;
 use super::run::RunRecord;
 use crate::Load;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
@@ -100,7 +101,15 @@ fn entries(bytes: &[u8]) -> io::Result<(Vec<Entry>, u64)> {
             )
         })
     });
-    Ok((parsed.collect::<Result<_, _>>()?, whole as u64))
+    let entries: Vec<Entry> = parsed.collect::<Result<_, _>>()?;
+    let mut places = BTreeSet::new();
+    match entries.iter().position(|it| !places.insert(it.place)) {
+        None => Ok((entries, whole as u64)),
+        Some(line) => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("line {}: a load that an earlier line has, too; remove the line", line + 1),
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -142,6 +151,17 @@ mod tests {
         assert_eq!(error, "another process writes here; wait for its end, or name another folder");
         drop(first);
         Journal::open(folder.path(), Engine::Stack, 1).expect("free again");
+    }
+
+    #[test]
+    fn a_load_that_stands_twice_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut journal, _) = Journal::open(folder.path(), Engine::Stack, 1).expect("made");
+        for place in [0, 1, 0] {
+            journal.add(&entry(place)).expect("written");
+        }
+        let error = read(folder.path()).expect_err("twice").to_string();
+        assert_eq!(error, "line 3: a load that an earlier line has, too; remove the line");
     }
 
     #[test]

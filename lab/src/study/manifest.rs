@@ -62,6 +62,9 @@ fn old_baseline() -> String {
 struct RecordedPage {
     name: String,
     sha256: String,
+    /// The site or template that it comes from, the unit of tests. Manifests of old do not name it.
+    #[serde(default)]
+    site: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -99,7 +102,11 @@ fn recorded(plan: &Plan) -> Recorded {
         engine: plan.engine,
         networks: plan.settings.networks.iter().map(|it| json!(it)).collect(),
         pages: pages
-            .map(|it| RecordedPage { name: it.name.clone(), sha256: page_sha256(it) })
+            .map(|it| RecordedPage {
+                name: it.name.clone(),
+                sha256: page_sha256(it),
+                site: it.site().to_owned(),
+            })
             .collect(),
         schemes: schemes
             .map(|it| RecordedScheme {

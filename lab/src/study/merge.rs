@@ -29,7 +29,8 @@ pub fn merge(
     for (folder, other) in folders.iter().zip(&manifests) {
         if let Some(key) = manifest::difference(&manifests[0], other) {
             let first = folders[0].display();
-            let cause = format!("another study than {first}: {} differs", manifest::set_by(key));
+            let cause =
+                format!("another study than {first}: they differ in {}", manifest::set_by(key));
             return Err(unusable(folder, cause));
         }
     }

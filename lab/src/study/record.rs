@@ -68,7 +68,7 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError
             Some(key) => Err(manifest::unusable(
                 folder,
                 format!(
-                    "holds another study: {} differs; use another folder, or remove this one",
+                    "holds another study: they differ in {}; use another folder, or remove this one",
                     manifest::set_by(key)
                 ),
             )),

@@ -66,7 +66,12 @@ pub(super) fn comparison(
         });
         let runs: Vec<Run<'_>> = runs.collect();
         let sheet = view.sheet_of_page(page, setting, &places);
-        compared.drawn(&figure_resources(page), &runs, plan.metric, &sheet)
+        // Figures print what the drawn loads have, not the medians of the table.
+        let rows = places.iter().map(|it| view.row_of(*it)).collect();
+        let resources = figure_resources(page);
+        let own = PageComparison::new(&compared.name, &resources, rows, plan.metric, view.baseline);
+        let drawn = own.drawn(&resources, &runs, plan.metric, &sheet);
+        PageComparison { ribbons: drawn.ribbons, curve: drawn.curve, ..compared }
     });
     let pages = pages.collect();
     Ok(Comparison {
@@ -150,14 +155,25 @@ impl<'a> View<'a> {
         schemes.map(row).collect()
     }
 
-    /// The place of the load that figures show of each scheme.
+    /// The place of the load that figures show of each scheme. All have the seed of the baseline's load in the middle, and so
+    /// met the same link.
     fn shown(&self, page: &Page, setting: &Compared) -> Vec<usize> {
+        let middle = self.middle(self.places(&page.name, self.baseline, setting));
+        let seed = middle.map(|it| self.study.runs[it].seed);
         let shown = |scheme: &Contender| {
             let places = self.places(&page.name, scheme.name(), setting);
             let first = || places.iter().find(|it| self.study.loads[**it].is_some());
-            if self.plan.repeats() { self.middle(places) } else { first().copied() }
+            let of_seed = || places.iter().find(|it| Some(self.study.runs[**it].seed) == seed);
+            if self.plan.repeats() { of_seed().copied() } else { first().copied() }
         };
         self.plan.schemes.iter().filter_map(shown).collect()
+    }
+
+    /// The numbers of the load at a place of the study; those of a load that did not finish are left out.
+    fn row_of(&self, place: usize) -> Row {
+        let run = &self.study.runs[place];
+        let runs: Vec<&RunRecord> = Some(run).filter(|it| it.completed).into_iter().collect();
+        self.row(&run.scheme, &runs)
     }
 
     /// The load in the middle by the study's metric, of an even number the better one of the two; of loads that did not

@@ -2,6 +2,7 @@
 //! they are.
 
 use super::BASELINE;
+use super::comparisons::distinct_loads;
 use super::dimension::varied;
 use super::pushes::Pushes;
 use super::run::{OnlyAtf, RunRecord};
@@ -35,7 +36,8 @@ pub struct SummaryRow {
     /// Mean of the pages' speedups. A page's is the mean of its loads', each against the load of the baseline
     /// that met the same link.
     pub mean_speedup: BySet,
-    /// Its 95 % interval: sites, each with all of its pages, drawn again and again; of a single page its loads.
+    /// Its 95 % interval: sites, each with all of its pages, drawn again and again; of a single page its loads, of which
+    /// those that are the same count once.
     pub mean_speedup_interval: BySet<Interval>,
     /// The geometric mean of the pages' speedups: no scheme gains by exchanging the two that are compared.
     pub geometric_mean_speedup: BySet,
@@ -190,7 +192,11 @@ fn row<'a>(
     let drawn = |set| -> Vec<Vec<Weighted>> {
         let mut only = pages.values();
         match (only.next(), only.next()) {
-            (Some(page), None) => loads(page, set).into_iter().map(|it| vec![(it, 1.0)]).collect(),
+            (Some(page), None) => {
+                let logarithms: Vec<f64> = loads(page, set).iter().map(|it| it.ln()).collect();
+                let loads = distinct_loads(&logarithms).into_iter();
+                loads.map(|it| vec![(it.exp(), 1.0)]).collect()
+            }
             _ => by_site(&weighted(set), &of.site_of),
         }
     };

@@ -86,7 +86,7 @@ fn summary(rows: &[SummaryRow], baseline: &str) -> Value {
     let plural = if pages == 1 { "" } else { "s" };
     context! {
         caption => format!(
-            "Speedup over {baseline} by scheme, over {pages} page{plural}{place}. \u{2605} marks the best of a column."
+            "Speedup over {baseline} by scheme, over {pages} page{plural}{place}. \u{2605} marks the highest number of a column; the figures say whether it is certainly the best."
         ),
         table => table(rows, names, &summary_columns(pages)),
     }

@@ -7,6 +7,20 @@ use lab::study::{ComparisonRow, Plan, Study, Unit, varied};
 use qlog_tools::metrics::{self, Set};
 use qlog_tools::report::p_text;
 
+/// More pairs than this are enough for any number of tests.
+const PAIRS_MAX: usize = 100;
+
+/// The least number of pairs with which Holm's adjustment of the smallest possible p, two of all ways to give them signs, is
+/// below 0.05; `None`: the row has as many.
+fn needed(rows: &[ComparisonRow], row: &ComparisonRow, set: Set) -> Option<usize> {
+    let family =
+        rows.iter().filter(|it| it.setting == row.setting && it.wilcoxon_p.get(set).is_some());
+    let tests = family.count() as f64;
+    let is_enough = |pairs: usize| tests * 2.0_f64.powf(1.0 - pairs as f64) < 0.05;
+    let pairs = row.wilcoxon_p.get(set).and(row.pairs.get(set))?;
+    (!is_enough(pairs)).then(|| (pairs..PAIRS_MAX).find(|it| is_enough(*it)))?
+}
+
 /// Prints the comparisons above the fold, or over all resources if no page has any above the fold.
 pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
     let rows = &study.comparisons;
@@ -58,12 +72,23 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
         ]
     });
     output::line(&output::table(&header, &[11], cells).to_string())?;
+    remarks(rows, first.pairs_of, set)
+}
+
+/// What the tests need, and how to read them.
+fn remarks(rows: &[ComparisonRow], pairs_of: Unit, set: Set) -> Result<(), Failure> {
     if rows.iter().all(|it| it.wilcoxon_p.get(set).is_none()) {
-        let needed = match first.pairs_of {
+        let needed = match pairs_of {
             Unit::Sites => "pages of at least six sites",
             Unit::Loads => "at least six seeds on a random network, or pages of at least six sites",
         };
         return output::line(&format!("tests need {needed}"));
+    }
+    if let Some(needed) = rows.iter().filter_map(|it| needed(rows, it, set)).max() {
+        output::line(&format!(
+            "of so few {} no winner can be named among so many schemes: Holm's p needs at least {needed}",
+            pairs_of.name()
+        ))?;
     }
     output::line(
         "p: Wilcoxon's signed-rank test; Holm's p: adjusted for the schemes of a setting; effect: rank-biserial correlation",

@@ -3,17 +3,24 @@
 use super::after_comma;
 use crate::Metadata;
 use crate::network::{Network, queue_text};
-use crate::study::dimension::{NETWORK, notable};
+use crate::study::dimension::{CONTROL, DIMENSIONS, Dimension, NETWORK, notable};
 use crate::study::setting::Setting;
 use crate::study::{Engine, Plan, Weights};
+use simulator::link::{Loss, Profile};
 
 /// The conditions under which all loads of a study were made.
 pub fn conditions(plan: &Plan) -> String {
     let seeds = match plan.seeds.len() {
         1 => String::new(),
         seeds => {
-            let shown = if plan.repeats() { "the one in the middle" } else { "the first" };
-            format!("; medians of {seeds} loads each, figures of {shown}")
+            let shown = if plan.repeats() {
+                format!("the seed at which {} has its load in the middle", plan.baseline)
+            } else {
+                "the first load".to_owned()
+            };
+            format!(
+                "; {seeds} loads of each page under each scheme, figures of a page show {shown}"
+            )
         }
     };
     let weights = match plan.weights {
@@ -61,7 +68,11 @@ pub(super) fn of_page(plan: &Plan, page: &str, setting: &Setting, shown: &[(&str
     let which = match (plan.seeds.len(), plan.repeats()) {
         (1, _) => "the only load".to_owned(),
         (loads, true) => {
-            format!("the load in the middle of {loads} by {}", plan.metric.heading)
+            let heading = plan.metric.heading;
+            format!(
+                "the load with the seed at which {} is in the middle of its {loads} by {heading},",
+                plan.baseline
+            )
         }
         (loads, false) => format!("the first of {loads} loads"),
     };
@@ -83,7 +94,13 @@ fn circumstances(plan: &Plan, settings: &[&Setting]) -> String {
     let networks = plan.settings.networks.iter().filter(is_shown);
     let networks = networks.map(|it| network_words(it, plan));
     let networks = networks.collect::<Vec<_>>().join(", ");
-    let dimensions = notable(settings).into_iter().filter(|it| it.column != NETWORK);
+    let notable: Vec<&str> = notable(settings).iter().map(|it| it.column).collect();
+    let has_control = plan.engine != Engine::Ideal;
+    let is_said = |it: &&Dimension| {
+        it.column != NETWORK
+            && (notable.contains(&it.column) || has_control && it.column == CONTROL)
+    };
+    let dimensions = DIMENSIONS.iter().filter(is_said);
     let others: Vec<String> = dimensions.map(|it| it.all_words(settings)).collect();
     let others = after_comma(&others.join(", "));
     format!("engine {}, {networks}{others}, {}", plan.engine.name(), known(plan.metadata))
@@ -102,9 +119,32 @@ fn network_words(network: &Network, plan: &Plan) -> String {
             format!("queue {}", queue_text(down.queue)),
         ),
     ];
-    let own: Vec<String> = own.into_iter().filter(|it| it.0).map(|it| it.1).collect();
+    let own = own.into_iter().filter(|it| it.0).map(|it| it.1);
+    let events =
+        events(down).into_iter().filter(|it| settings.losses.is_empty() || !it.starts_with("loss"));
+    let own: Vec<String> = own.chain(events).collect();
     let own = if own.is_empty() { String::new() } else { format!(" ({})", own.join(", ")) };
     format!("network {name}{own}")
+}
+
+/// What happens to datagrams on a link by chance.
+fn events(link: &Profile) -> Vec<String> {
+    let loss = link.loss.as_ref().map(|it| match it {
+        Loss::Independent(share) => format!("loss {share} of the datagrams"),
+        Loss::Capped(it) => {
+            format!("loss {} of the datagrams, at most {} together", it.share, it.burst_max)
+        }
+        Loss::GilbertElliott(it) => format!(
+            "loss {} and {} in two states, to the worse with {} and back with {}",
+            it.good, it.bad, it.to_bad, it.to_good
+        ),
+    });
+    let shares = [("duplicates", link.duplicate), ("damage", link.corrupt)];
+    let shares =
+        shares.into_iter().filter(|it| it.1 > 0.0).map(|(what, share)| format!("{what} {share}"));
+    let jitter = link.jitter.is_some().then(|| "jitter".to_owned());
+    let reorder = link.reorder.is_some().then(|| "reordering".to_owned());
+    loss.into_iter().chain(jitter).chain(reorder).chain(shares).collect()
 }
 
 /// What the server knew of resources. It must be said that it had the labels by which it is judged.
@@ -153,11 +193,10 @@ mod tests {
         assert_eq!(
             of_study(&plan, &[&setting], Over::Means),
             "engine stack, network cable (25000000 bit/s, 25 ms one way, queue 156000 bytes), send buffer 0 bytes, \
-             metadata browser; page davies-meenan, 3 loads of each under each scheme (seeds 4 to 6)"
+             congestion control bbr2, metadata browser; page davies-meenan, 3 loads of each under each scheme (seeds 4 to 6)"
         );
-        let words = of_page(&plan, "davies-meenan", &setting, &[("rr", 4), ("fifo", 6)]);
-        let end =
-            "; the load in the middle of 3 by ByteIndex under each scheme (seeds: rr 4, fifo 6)";
+        let words = of_page(&plan, "davies-meenan", &setting, &[("rr", 6), ("fifo", 6)]);
+        let end = "; the load with the seed at which rr is in the middle of its 3 by ByteIndex, under each scheme (seed 6)";
         assert!(
             words.starts_with("page davies-meenan; engine stack") && words.ends_with(end),
             "{words}"
