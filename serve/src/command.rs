@@ -8,14 +8,15 @@ use ::server::event_loop::{EventLoop, Reload, Renewal};
 use ::server::site::{DirectorySite, Rule, RuledSite, Site};
 use ::server::upstream::{Address, StartError, UpstreamSite};
 use ::server::{
-    Config, ConfigLimits, ConfigRoute, ConfigSite, CongestionControl, Downloads, Identity,
-    LoadBalancer, Options, Pace, ResetKey, Server, SignalUse, TicketKey, UpstreamLimits,
+    Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, CongestionControl, Downloads,
+    Identity, LoadBalancer, Options, Pace, ResetKey, Server, SignalUse, TicketKey, UpstreamLimits,
     open_to_others,
 };
 use migration::Policy;
 use page_site::PageSite;
 use schedulers::{Catalogue, Scheme, SchemeError, find_scheme};
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -215,7 +216,7 @@ fn load(
     }
     let identity = match (&arguments.cert, &arguments.key, own) {
         (Some(certificate), Some(key), _) => {
-            Identity::load(certificate, key).map_err(Failure::bad_input)?
+            Identity::load(certificate, key).map_err(in_flag("--cert, --key"))?
         }
         (_, _, Some(own)) => own.clone(),
         _ => Identity::self_signed().map_err(Failure::elsewhere)?,
@@ -317,7 +318,10 @@ fn upstream(address: &Address, limits: &UpstreamLimits) -> Result<Arc<dyn Site>,
 /// The configuration, from a file or from flags.
 fn config(arguments: &Arguments) -> Result<Config, Failure> {
     if let Some(file) = &arguments.config {
-        return Config::load(file).map_err(Failure::bad_input);
+        return Config::load(file).map_err(|error| match error {
+            ConfigError::Unreadable(..) => in_flag("--config")(error),
+            ConfigError::Malformed { .. } => Failure::bad_input(error),
+        });
     }
     let root = arguments.root.clone().map(ConfigSite::Root);
     let page = arguments.page.clone().map(|it| ConfigSite::Pages(vec![it]));
@@ -333,6 +337,11 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
         signals: arguments.signals,
         ..Config::of(site.ok_or_else(missing)?)
     })
+}
+
+/// What is wrong with the file that a flag names.
+fn in_flag<E: Display>(flag: &'static str) -> impl Fn(E) -> Failure {
+    move |error| Failure::BadInput(format!("{flag}: {error}"))
 }
 
 fn in_config(file: Option<&Path>, error: SchemeError) -> Failure {
@@ -402,7 +411,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         values::directory(folder, "--qlog")?;
     }
     let ticket_key = arguments.ticket_key.as_deref().map(TicketKey::load);
-    let ticket_key = ticket_key.transpose().map_err(Failure::bad_input)?;
+    let ticket_key = ticket_key.transpose().map_err(in_flag("--ticket-key"))?;
     let mut options = Options {
         negotiated: served.negotiated.clone(),
         signals: served.signals,

@@ -59,7 +59,9 @@ impl Watch {
     fn log(&self, path: &Path) -> Result<(Arc<dyn Observer>, Writing), Failure> {
         let report = |line: &str| eprintln!("{line}");
         let started = AccessLog::start(path, self.access_log_format, report);
-        let (log, writing) = started.map_err(|error| Failure::of_file(path, error))?;
+        let (log, writing) = started.map_err(|error| {
+            Failure::BadInput(format!("--access-log: {}: {error}", path.display()))
+        })?;
         Ok((Arc::new(log), writing))
     }
 }

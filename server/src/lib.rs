@@ -40,6 +40,7 @@ pub mod site;
 mod streams;
 mod tls;
 mod unproven;
+mod unusable;
 pub mod upstream;
 
 pub use config::{Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, line_of};

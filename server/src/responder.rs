@@ -17,6 +17,7 @@ use crate::read_ahead::Pages;
 use crate::send_loop::{Datagram, SendLoop};
 use crate::site::RuledSite;
 use crate::streams::{CONTROL_STREAM, OWN_STREAMS};
+use crate::unusable::Unusable;
 use crate::{Options, SignalUse};
 use connection::{Connection, Path};
 use deadlines::Deadlines;
@@ -56,6 +57,7 @@ pub(crate) struct Responder {
     nuisances: u64,
     /// Bytes of the client's control and QPACK streams that are not counted as nuisances yet.
     control_bytes: u64,
+    unusable: Unusable,
     deadlines: Deadlines,
     pub(crate) migrating: Migrating,
 }
@@ -90,6 +92,7 @@ impl Responder {
             budget: Budget::new(options.limits.nuisances, options.limits.nuisances_per_second),
             nuisances: 0,
             control_bytes: 0,
+            unusable: Unusable::new(&options.limits),
             deadlines: Deadlines::default(),
             migrating: Migrating::default(),
             shared,
@@ -109,6 +112,7 @@ impl Responder {
         scratch: &mut [u8],
     ) {
         self.end_overdue(now);
+        self.unusable.received(datagram.len());
         let before = self.addresses.current();
         let connection = &mut self.sender.connection;
         let verdict = self.addresses.receive(connection, datagram, path, now);
@@ -129,6 +133,7 @@ impl Responder {
             self.forget_finished();
             self.spend_budget(now);
         }
+        self.end_unusable();
         self.sender.received();
         if self.sender.connection.is_closing() {
             self.picker().silent();
@@ -188,6 +193,7 @@ impl Responder {
             match self.sender.connection.read(stream, scratch) {
                 Ok(None) => return,
                 Ok(Some(turn)) => {
+                    self.unusable.read(turn.bytes);
                     self.count_control_bytes(stream, turn.bytes);
                     if turn.is_last {
                         return;
@@ -211,6 +217,19 @@ impl Responder {
         if !self.budget.spend(nuisances, now) && !self.sender.connection.is_closing() {
             let reason = "too many resets, errors or control frames";
             self.sender.connection.close(Code::ExcessiveLoad, reason);
+        }
+    }
+
+    /// Ends a connection whose client sends much that is of no use, so that the transport does not hold it for long.
+    fn end_unusable(&mut self) {
+        let connection = &mut self.sender.connection;
+        let is_too_much = if connection.is_connected() {
+            self.unusable.is_too_much(|| connection.quic.stats().sent_bytes)
+        } else {
+            self.unusable.is_too_much_for_a_handshake()
+        };
+        if is_too_much && !connection.is_closing() {
+            connection.close(Code::ExcessiveLoad, "too many bytes that cannot be read yet");
         }
     }
 

@@ -41,7 +41,9 @@ pub enum StressError {
         "{0}: did not give every visitor the file within 15 s; is a server listening there? Large files need --path with a small one"
     )]
     Silent(SocketAddr),
-    #[error("{0}: answers {1} without success; name a file that it has with --path")]
+    #[error(
+        "{0}: answers {1} for the host localhost without success; name a file that it has with --path, and use a certificate that names localhost"
+    )]
     NoFile(SocketAddr, String),
     #[error("process {0}: not there")]
     NoProcess(u32),

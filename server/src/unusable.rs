@@ -1,0 +1,90 @@
+//! How much of what a client sends the server cannot use.
+//!
+//! The transport keeps what comes out of order, and about 160 bytes for each piece, even for one of a single byte. Flow control
+//! counts the bytes of streams, not the pieces. So a client that sends single bytes with gaps would make the server hold
+//! twenty times what it sends, for as long as it likes. What a client sends in packets is therefore counted here, beside
+//! what of it the server could read.
+
+use crate::limits::Limits;
+
+/// A client's account.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unusable {
+    limit_bytes: u64,
+    received_bytes: u64,
+    read_bytes: u64,
+}
+
+/// What may come out of order, beside the window that a connection begins with.
+const ROOM_BYTES: u64 = 128 << 10;
+
+/// In the handshake: a client needs less than ten datagrams, and half of them can be lost a few times. Early data comes on
+/// top.
+const HANDSHAKE_BYTES: u64 = 48 << 10;
+
+/// One byte of packets for so many bytes that were sent to the client: most clients acknowledge a hundred bytes with two.
+const SENT_A_BYTE: u64 = 16;
+
+/// So many bytes of packets for each byte that was read: small requests come in packets of their own.
+const RECEIVED_A_READ_BYTE: u64 = 2;
+
+impl Unusable {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let limit_bytes = limits.first_receive_bytes() + ROOM_BYTES;
+        Self { limit_bytes, received_bytes: 0, read_bytes: 0 }
+    }
+
+    /// A datagram of the client came.
+    pub(crate) fn received(&mut self, bytes: usize) {
+        self.received_bytes += bytes as u64;
+    }
+
+    /// Bytes of its streams were read.
+    pub(crate) fn read(&mut self, bytes: usize) {
+        self.read_bytes += bytes as u64;
+    }
+
+    /// Whether the client sends too much for a handshake.
+    pub(crate) fn is_too_much_for_a_handshake(&self) -> bool {
+        self.received_bytes > HANDSHAKE_BYTES
+    }
+
+    /// Whether too much of what came is of no use. `sent_bytes`: what was sent to the client, which it acknowledges. It is
+    /// asked for only where it matters.
+    pub(crate) fn is_too_much(&self, sent_bytes: impl FnOnce() -> u64) -> bool {
+        let useful = self.limit_bytes + RECEIVED_A_READ_BYTE * self.read_bytes;
+        self.received_bytes > useful && self.received_bytes > useful + sent_bytes() / SENT_A_BYTE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(received: usize, read: usize) -> Unusable {
+        let mut account = Unusable::new(&Limits::default());
+        account.received(received);
+        account.read(read);
+        account
+    }
+
+    #[test]
+    fn what_cannot_be_read_has_a_limit_whatever_the_flow_control_allows() {
+        let limit = (256 + 128) << 10;
+        assert!(!of(limit, 0).is_too_much(|| 0));
+        assert!(of(limit + 1, 0).is_too_much(|| 0));
+    }
+
+    #[test]
+    fn uploads_and_acknowledgements_of_downloads_have_none() {
+        assert!(!of(1_040_000_000, 1_000_000_000).is_too_much(|| 0), "headers of packets");
+        assert!(!of(16_700_000, 60).is_too_much(|| 1_000_000_000), "45 bytes for two packets");
+        assert!(!of(2_400_000, 1_200_000).is_too_much(|| 0), "requests of 60 bytes each");
+    }
+
+    #[test]
+    fn a_handshake_takes_forty_datagrams_of_1200_bytes_and_no_more() {
+        assert!(!of(40 * 1200, 0).is_too_much_for_a_handshake());
+        assert!(of(41 * 1200, 0).is_too_much_for_a_handshake());
+    }
+}
