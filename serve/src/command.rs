@@ -384,11 +384,11 @@ struct Here<'a> {
 
 /// A route of the configuration, its backend started.
 fn rule(config: ConfigRoute, here: &Here<'_>, limits: &UpstreamLimits) -> Result<Rule, Failure> {
-    let ConfigRoute { host, path, scheme, upstream: address, pushing, headers } = config;
+    let ConfigRoute { host, path, scheme, signals, upstream: address, pushing, headers } = config;
     let scheme = scheme.map(|it| page_scheme(&it, host.as_deref(), &path, here)).transpose();
     let scheme = scheme.map_err(|error| in_config(here.file, error))?;
     let source = address.as_ref().map(|it| upstream(it, limits)).transpose()?;
-    Ok(Rule { host, path, source, scheme, pushing, headers })
+    Ok(Rule { host, path, source, scheme, signals, pushing, headers })
 }
 
 /// A scheme for the page at this place. One that looks ahead needs the page itself.

@@ -10,14 +10,14 @@ mod places;
 mod pushing;
 mod twins;
 
-use crate::site::{Field, Pushing};
+use crate::site::{Directive, Field, Pushing};
 use crate::upstream::Address;
 use crate::{LoadBalancer, SignalUse};
 use file::{File, FileDirective, FileRoute, FileSite, OTHER_KEYS};
 pub use limits::ConfigLimits;
+pub use paths::is_one_path;
 pub use places::line_of;
 use places::{Places, cause_of};
-use schedulers::Priority;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub struct Config {
     /// How clients' signals are used.
     pub signals: Option<SignalUse>,
     /// Directives for single resources, by path.
-    pub directives: BTreeMap<String, Priority>,
+    pub directives: BTreeMap<String, Directive>,
     /// Rules for some paths, in order.
     pub routes: Vec<ConfigRoute>,
     /// Which responses move between connections of a client; `None`: none does.
@@ -73,6 +73,8 @@ pub struct ConfigRoute {
     pub path: String,
     /// The scheme for the page whose document is at the path, by name.
     pub scheme: Option<String>,
+    /// How clients' signals are used on that page.
+    pub signals: Option<SignalUse>,
     /// The backend that answers.
     pub upstream: Option<Address>,
     /// Its pushes and hints.
@@ -167,10 +169,8 @@ impl Config {
         if matches!(config.site, ConfigSite::Root(_)) {
             config.add_twins();
         }
-        if !config.directives.is_empty() && signals.is_some_and(|it| it != SignalUse::Override) {
-            let cause = "directives do nothing unless signals = \"override\"";
-            warnings.push((places.in_site("signals"), cause.to_owned()));
-        }
+        let idle = config.idle_directives();
+        warnings.extend(idle.map(|it| (places.in_site("signals"), it.to_owned())));
         let warning = |(line, cause)| format!("{}: line {line}: {cause}", path.display());
         config.warnings = warnings.into_iter().map(warning).collect();
         Ok(config)
@@ -192,8 +192,8 @@ impl Config {
     }
 
     fn direct(&mut self, resource: String, directive: FileDirective) -> Result<(), Wrong> {
-        let is_whole = !resource.contains('*') && paths::malformed(&resource).is_none();
-        let directive = Priority::from(directive);
+        let is_whole = is_one_path(&resource);
+        let directive = Directive::from(directive);
         let before = self.directives.insert(resource.clone(), directive);
         let cause = if !is_whole {
             "must be a whole path that begins with / and has no *"
@@ -207,18 +207,21 @@ impl Config {
     }
 
     fn route(&self, mut route: FileRoute, pushes: bool, file: &Path) -> Result<ConfigRoute, Wrong> {
-        if route.scheme.is_some() && route.path.ends_with('*') {
-            let cause =
-                "scheme is for one page: give the route the path of its document, without a *";
-            return Err(Wrong::at("scheme", cause));
+        let of_page = [("scheme", route.scheme.is_some()), ("signals", route.signals.is_some())];
+        if let Some((key, _)) = of_page.into_iter().find(|it| it.1 && route.path.ends_with('*')) {
+            let cause = format!(
+                "{key} is for one page: give the route the path of its document, without a *"
+            );
+            return Err(Wrong::at(key, cause));
         }
         let (host, path) = (route.host.clone(), route.path.clone());
-        let (scheme, upstream) = (route.scheme.clone(), route.upstream.clone());
+        let (scheme, signals) = (route.scheme.clone(), route.signals);
+        let upstream = route.upstream.clone();
         let headers = route.headers.take().map(headers::checked).transpose()?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let in_directory = matches!(self.site, ConfigSite::Root(_));
         let pushing = pushes.then(|| route.checked_pushing(folder, in_directory)).transpose()?;
-        Ok(ConfigRoute { host, path, scheme, upstream, pushing, headers })
+        Ok(ConfigRoute { host, path, scheme, signals, upstream, pushing, headers })
     }
 
     /// Checks that no earlier route has the same host and path.
@@ -275,21 +278,26 @@ impl Wrong {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use schedulers::{Metadata, Priority};
 
     #[test]
     fn a_site_with_its_scheme_is_read() {
         let text = "[site]\npage = \"davies-meenan\"\nscheme = \"dfifo\"\nsignals = \"override\"\n[[route]]\npath = \"/\"\nscheme = \"fifo\"\n\
-                    [route.resource.\"/hero.jpg\"]\nurgency = 1\n";
+                    signals = \"ignore\"\n[route.resource.\"/hero.jpg\"]\nurgency = 1\nfacts = \"above-fold\"\n";
         let config = Config::parse(text, Path::new("x.toml")).expect("good");
         assert_eq!(config.site, ConfigSite::Pages(vec!["davies-meenan".into()]));
         assert_eq!(
             (config.scheme.as_deref(), config.signals),
             (Some("dfifo"), Some(SignalUse::Override))
         );
-        let hero = Priority { urgency: Some(1), incremental: None };
+        let hero = Directive {
+            priority: Priority { urgency: Some(1), incremental: None },
+            facts: Metadata::parse(b"above-fold"),
+        };
         assert_eq!(config.directives, [("/hero.jpg".into(), hero)].into());
         let [route] = &config.routes[..] else { panic!("one route") };
         assert_eq!((route.path.as_str(), route.scheme.as_deref()), ("/", Some("fifo")));
+        assert_eq!(route.signals, Some(SignalUse::Ignore));
         assert!(route.host.is_none() && route.upstream.is_none() && route.pushing.is_none());
     }
 
@@ -356,6 +364,18 @@ mod tests {
                 "x.toml: line 5: scheme is for one page",
             ),
             (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/*\"\nsignals = \"ignore\"",
+                "x.toml: line 5: signals is for one page: give the route the path of its document",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nsignals = \"no\"",
+                "x.toml: line 5: unknown variant `no`",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\n[route.resource.\"/a\"]\nfacts = \"kind=image, hero\"",
+                "x.toml: line 6: facts \"kind=image, hero\": \"hero\" is not a fact; write some of kind=css, u=2, ",
+            ),
+            (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\n[route.resource.\"/a/*\"]\nurgency = 1",
                 "x.toml: line 5: resource \"/a/*\" must be a whole path",
             ),
@@ -394,6 +414,14 @@ mod tests {
         let expected = "x.toml: line 3: directives do nothing unless signals = \"override\"";
         assert_eq!((directed("ignore").as_str(), directed("obey").as_str()), (expected, expected));
         assert_eq!(directed("override"), "");
+        let told = |site: &str, page: &str| {
+            let site = format!("[site]\nroot = \"a\"\n{site}[[route]]\npath = \"/\"\n{page}");
+            warnings(&format!("{site}[route.resource.\"/a\"]\nfacts = \"in-head\""))
+        };
+        let (obey, ignore) = ("signals = \"obey\"\n", "signals = \"ignore\"\n");
+        let expected = "x.toml: line 3: facts of resources do nothing where signals = \"obey\"";
+        assert_eq!((told(obey, "").as_str(), told(obey, obey).as_str()), (expected, expected));
+        assert_eq!([told(obey, ignore), told(ignore, obey), told("", "")], [""; 3]);
         let idle = warnings("[site]\nroot = \"a\"\n[[route]]\nhost = \"a\"\npath = \"/\"");
         assert_eq!(idle, "x.toml: line 5: the route says nothing: remove it");
         let told = warnings(
@@ -559,8 +587,9 @@ mod tests {
     #[test]
     fn in_a_directory_schemes_and_directives_hold_for_both_paths_of_an_index() {
         let text = "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nscheme = \"rr\"\n\
-                    [route.resource.\"/index.html\"]\nurgency = 1";
+                    signals = \"ignore\"\n[route.resource.\"/index.html\"]\nfacts = \"critical\"";
         let config = Config::parse(text, Path::new("x.toml")).expect("usable");
+        assert!(config.routes.iter().all(|it| it.signals == Some(SignalUse::Ignore)));
         let paths: Vec<&str> = config.routes.iter().map(|it| it.path.as_str()).collect();
         let directed: Vec<&str> = config.directives.keys().map(String::as_str).collect();
         assert_eq!((paths, directed), (vec!["/", "/index.html"], vec!["/", "/index.html"]));

@@ -43,7 +43,9 @@ mod unproven;
 mod unusable;
 pub mod upstream;
 
-pub use config::{Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, line_of};
+pub use config::{
+    Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, is_one_path, line_of,
+};
 pub use connection_ids::LoadBalancer;
 pub use early_data::{TicketKey, TicketKeyError};
 pub use experiments::Experiments;

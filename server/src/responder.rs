@@ -46,6 +46,10 @@ pub(crate) struct Responder {
     pub(crate) sender: SendLoop,
     /// The scheme of pages that have none of their own; its name is announced to clients that take it.
     scheme: Scheme,
+    /// How the client's signals are used on the page that is loaded.
+    signals: SignalUse,
+    /// The document with which the scheme changed last: its response names the scheme.
+    changed_with: Option<StreamId>,
     pushes: Pushes,
     /// The body of a request was left unread, because there was no room.
     paused_upload: bool,
@@ -85,6 +89,8 @@ impl Responder {
                 shared.pages.of_connection(),
             ),
             scheme: options.scheme.clone(),
+            signals: options.signals,
+            changed_with: None,
             pushes: Pushes::default(),
             paused_upload: false,
             since_forgotten: 0,
@@ -97,10 +103,6 @@ impl Responder {
             migrating: Migrating::default(),
             shared,
         }
-    }
-
-    fn signals(&self) -> SignalUse {
-        self.shared.options.signals
     }
 
     /// A datagram came. What is wrong with it costs the sender, not the server.

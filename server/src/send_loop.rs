@@ -213,11 +213,14 @@ impl SendLoop {
         }
     }
 
-    /// Sends in the order of `scheme` from now on, unless responses are under way or others share the order.
+    /// Whether another scheme can take over: no response is under way, and no other connection shares the order.
+    pub(crate) fn is_between_pages(&self) -> bool {
+        !self.order.picker().is_shared() && self.is_empty() && self.buffer.bytes() == 0
+    }
+
+    /// Sends in the order of `scheme` from now on.
     pub(crate) fn adopt(&mut self, scheme: &Scheme) {
-        if !self.order.picker().is_shared() && self.is_empty() && self.buffer.bytes() == 0 {
-            self.reorder(&scheme.name, Box::new(Scheduler::new(scheme)));
-        }
+        self.reorder(&scheme.name, Box::new(Scheduler::new(scheme)));
     }
 
     /// Drops a response that the client does not want, or that cannot be sent whole.

@@ -5,7 +5,7 @@ use super::headers::FileValues;
 use super::limits::ConfigLimits;
 use super::paths;
 use crate::SignalUse;
-use crate::site::{ConditionalPushes, Knows, Pushing};
+use crate::site::{ConditionalPushes, Directive, Knows, Pushing};
 use crate::upstream::Address;
 use push::digest::Identity;
 use push::freshness::fresh_s;
@@ -13,7 +13,7 @@ use push::guard::{CookiePolicy, Scope};
 use push::link::{self, Link};
 use push::visits::PushWhen;
 use push::{Gate, Policy};
-use schedulers::Priority;
+use schedulers::{FACTS, Metadata, Priority};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -61,6 +61,7 @@ pub(super) struct FileRoute {
     #[serde(default, deserialize_with = "host")]
     pub(super) host: Option<String>,
     pub(super) scheme: Option<String>,
+    pub(super) signals: Option<SignalUse>,
     #[serde(default, deserialize_with = "parsed")]
     pub(super) upstream: Option<Address>,
     #[serde(default)]
@@ -99,8 +100,8 @@ pub(super) struct FileRoute {
 }
 
 /// The keys of a route that are not about pushes and hints.
-pub(super) const OTHER_KEYS: [&str; 6] =
-    ["path", "host", "scheme", "upstream", "resource", "headers"];
+pub(super) const OTHER_KEYS: [&str; 7] =
+    ["path", "host", "scheme", "signals", "upstream", "resource", "headers"];
 
 impl FileRoute {
     /// What the route says about pushes and hints, without its graph.
@@ -135,11 +136,13 @@ pub(super) struct FileDirective {
     #[serde(default, deserialize_with = "urgency")]
     urgency: Option<u8>,
     incremental: Option<bool>,
+    #[serde(default, deserialize_with = "facts")]
+    facts: Metadata,
 }
 
-impl From<FileDirective> for Priority {
-    fn from(FileDirective { urgency, incremental }: FileDirective) -> Self {
-        Self { urgency, incremental }
+impl From<FileDirective> for Directive {
+    fn from(FileDirective { urgency, incremental, facts }: FileDirective) -> Self {
+        Self { priority: Priority { urgency, incremental }, facts }
     }
 }
 
@@ -187,6 +190,23 @@ fn host<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error>
             Err(format!("host \"{text}\" must have no scheme, port or path: write \"{bare}\""))
         } else {
             Ok(Some(text))
+        }
+    })
+}
+
+/// In the words of the request field `utmost-metadata`. Each of them must say something: servers ignore unknown words of
+/// clients, but an operator's is a mistake.
+fn facts<'de, D: Deserializer<'de>>(value: D) -> Result<Metadata, D::Error> {
+    let is_idle = |it: &&str| Metadata::parse(it.as_bytes()) == Metadata::default();
+    checked(value, |text: String| match text.split(',').map(str::trim).find(is_idle) {
+        None => Ok(Metadata::parse(text.as_bytes())),
+        Some(word) => {
+            let facts: Vec<&str> = FACTS.iter().map(|it| it.member).collect();
+            Err(format!(
+                "facts \"{text}\": \"{word}\" is not a fact; write some of kind=css, u=2, incremental, render-blocking, \
+                 parser-blocking, {}",
+                facts.join(", ")
+            ))
         }
     })
 }

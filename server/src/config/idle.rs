@@ -3,12 +3,14 @@
 use super::paths::covers;
 use super::places::Places;
 use super::{Config, ConfigRoute, ConfigSite};
+use crate::SignalUse;
 use crate::limits::MAX_CONCURRENT;
-use crate::site::{Knows, Pushing};
+use crate::site::{Directive, Knows, Pushing};
 use push::Policy;
 use push::digest::Identity;
 use push::guard::CookiePolicy;
 use push::visits::PushWhen;
+use schedulers::{Metadata, Priority};
 
 /// Whether anything is pushed with a route's responses.
 pub(super) fn pushes(route: &Pushing) -> bool {
@@ -53,6 +55,23 @@ impl Config {
             }
         }
         found
+    }
+
+    /// Why directives do nothing: no page uses signals in a way that heeds them. Without `signals` in `[site]`, they are heeded.
+    pub(super) fn idle_directives(&self) -> impl Iterator<Item = &'static str> {
+        let of_pages = self.routes.iter().filter_map(|it| it.signals);
+        let uses: Vec<SignalUse> = self.signals.into_iter().chain(of_pages).collect();
+        let unless =
+            |used: fn(&SignalUse) -> bool| self.signals.is_some() && !uses.iter().any(used);
+        let says = |said: fn(&Directive) -> bool| self.directives.values().any(said);
+        let priorities = says(|it| it.priority != Priority::default())
+            && unless(|it| *it == SignalUse::Override);
+        let facts = says(|it| it.facts != Metadata::default()) && unless(|it| it.uses_knowledge());
+        let causes = [
+            (priorities, "directives do nothing unless signals = \"override\""),
+            (facts, "facts of resources do nothing where signals = \"obey\""),
+        ];
+        causes.into_iter().filter(|it| it.0).map(|it| it.1)
     }
 
     /// What answers for the paths of a route: a backend, if one answers for any of them.
@@ -130,6 +149,7 @@ impl ConfigRoute {
         let said = [
             ("pushes and hints", self.pushing.is_some()),
             ("scheme", self.scheme.is_some()),
+            ("signals", self.signals.is_some()),
             ("upstream", self.upstream.is_some()),
             ("headers", self.headers.is_some()),
         ];

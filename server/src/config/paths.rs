@@ -16,6 +16,11 @@ pub(super) fn malformed(path: &str) -> Option<&'static str> {
     }
 }
 
+/// Whether a directive of a configuration can be for this path: it is whole, and well-formed.
+pub fn is_one_path(path: &str) -> bool {
+    !path.contains('*') && malformed(path).is_none()
+}
+
 /// Whether a client can send it in these very characters.
 pub(super) fn is_sendable(path: &str) -> bool {
     path.bytes().all(|it| it.is_ascii_graphic() && it != b'#')

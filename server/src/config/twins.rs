@@ -34,6 +34,9 @@ impl ConfigRoute {
         if own.iter().any(|it| it.scheme.is_some()) {
             twin.scheme = None;
         }
+        if own.iter().any(|it| it.signals.is_some()) {
+            twin.signals = None;
+        }
         if own.iter().any(|it| it.pushing.is_some()) {
             twin.pushing = None;
         }

@@ -59,7 +59,7 @@ impl Responder {
     /// that response and is as urgent, in the order of the promises, before what is requested later (*Rules of Thumb*,
     /// rule 2). The client's own signals take precedence.
     fn place_after(&mut self, push: StreamId, main: StreamId, request: &Request) {
-        if self.signals() == SignalUse::Obey {
+        if self.signals == SignalUse::Obey {
             let (element, parent) = (Element::Stream(push), Element::Stream(main));
             let weight = DEFAULT_WEIGHT;
             self.obey(Signal::Depend { element, parent, weight, exclusive: false });

@@ -44,11 +44,11 @@ impl Responder {
         first_bytes: Vec<u8>,
         now: Instant,
     ) {
-        let resource = self.known_of(&response, request);
-        let directive = response.directive.filter(|_| self.signals() == SignalUse::Override);
-        if response.resource.main {
-            self.begin_page(response.scheme.as_ref());
+        if response.begins_page {
+            self.begin_page(stream, &response);
         }
+        let resource = self.known_of(&response, request);
+        let directive = response.directive.filter(|_| self.signals == SignalUse::Override);
         let urgency = schedulers::usual_urgency(&response.resource);
         self.sender.open(stream, &resource, urgency, first_bytes);
         if let Some(record) = self.sender.streams.get_mut(stream) {
@@ -140,7 +140,8 @@ impl Responder {
             fields.push(Header::new(b"priority", value.as_bytes()));
         }
         let announces = self.sender.connection.session.in_use(Extension::SchemeAnnouncement);
-        if response.resource.main && announces {
+        let names_scheme = response.resource.main || self.changed_with == Some(stream);
+        if names_scheme && announces {
             let name = self.sender.order.scheme().as_bytes();
             fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
         }

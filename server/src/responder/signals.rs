@@ -3,7 +3,7 @@
 use super::Responder;
 use crate::site::{Request, Response};
 use http3::{Extension, Signal, StreamId};
-use schedulers::{Call, Metadata, Priority, Resource, Scheduler, Scheme};
+use schedulers::{Call, Metadata, Priority, Resource, Scheduler};
 
 /// The signal that a client must know to negotiate, where the server uses signals.
 const BUCKET: Extension = Extension::BucketJanuary2019;
@@ -15,7 +15,9 @@ impl Responder {
 
     /// A client that negotiates gets the scheme that is meant for such clients, also for what it has requested already.
     pub(super) fn negotiate(&mut self) {
-        let can_say = !self.signals().uses_signals() || self.in_use(BUCKET);
+        // The first page may have begun, but the scheme is for all pages of the connection.
+        let uses_signals = self.shared.options.signals.uses_signals();
+        let can_say = !uses_signals || self.in_use(BUCKET);
         let negotiates = self.in_use(Extension::SchemeAnnouncement) && can_say;
         if let Some(scheme) = self.shared.options.negotiated.clone().filter(|_| negotiates) {
             self.sender.reorder(&scheme.name, Box::new(Scheduler::new(&scheme)));
@@ -23,12 +25,17 @@ impl Responder {
         }
     }
 
-    /// A page has a scheme of its own, or the server's. What is under way of the page before it stays in its
-    /// order, and the new page joins it.
-    pub(super) fn begin_page(&mut self, scheme: Option<&Scheme>) {
-        let scheme = scheme.unwrap_or(&self.scheme);
+    /// A page begins with the response on `stream`. It has its own scheme and use of signals, or the server's. Both change
+    /// together, and only between pages: beside responses of another page, the new one joins that page in both.
+    pub(super) fn begin_page(&mut self, stream: StreamId, document: &Response) {
+        if !self.sender.is_between_pages() {
+            return;
+        }
+        self.signals = document.signals.unwrap_or(self.shared.options.signals);
+        let scheme = document.scheme.as_ref().unwrap_or(&self.scheme);
         if self.sender.order.scheme() != scheme.name {
             self.sender.adopt(scheme);
+            self.changed_with = Some(stream);
         }
     }
 
@@ -36,12 +43,12 @@ impl Responder {
     pub(super) fn known_of(&self, response: &Response, request: &Request) -> Resource {
         // A client that sends a byte with each request sends none for a push: the server does in its place.
         let says_bytes = self.in_use(BUCKET) || self.in_use(Extension::BucketJune2019);
-        let known = if self.signals().uses_knowledge() || (request.pushed && says_bytes) {
+        let known = if self.signals.uses_knowledge() || (request.pushed && says_bytes) {
             response.resource
         } else {
             Resource { body_bytes: response.resource.body_bytes, ..Resource::default() }
         };
-        let said = request.metadata.as_deref().filter(|_| self.signals().uses_signals());
+        let said = request.metadata.as_deref().filter(|_| self.signals.uses_signals());
         said.map_or(known, |it| Metadata::parse(it).refine(&known))
     }
 
@@ -60,7 +67,7 @@ impl Responder {
     /// Obeys a client's signal, changed by the directive for its resource: what the directive leaves open is the
     /// client's (RFC 9218, 8).
     pub(super) fn obey(&mut self, signal: Signal) {
-        if !self.signals().uses_signals() {
+        if !self.signals.uses_signals() {
             return;
         }
         let signal = match signal {

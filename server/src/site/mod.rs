@@ -24,7 +24,7 @@ pub use request::Request;
 pub(crate) use response::Foreseen;
 pub use response::{Availability, Field, Response};
 pub(crate) use rules::decoded;
-pub use rules::{Rule, RuledSite, fits};
+pub use rules::{Directive, Rule, RuledSite, fits};
 
 use std::sync::Arc;
 

@@ -108,6 +108,14 @@ impl Request {
         }
     }
 
+    /// Whether a page begins with the response. A document in a frame belongs to the page around it, and a push to the page
+    /// that it goes with.
+    pub(super) fn begins_page(&self, for_document: bool) -> bool {
+        let destination = self.field("sec-fetch-dest");
+        let in_page = matches!(destination, Some("iframe" | "frame" | "embed" | "object"));
+        !self.pushed && !in_page && self.is_navigation(for_document)
+    }
+
     /// Whether the response will be shown as a page. Browsers say so; for other clients, every document is.
     pub(super) fn is_navigation(&self, for_document: bool) -> bool {
         self.field("sec-fetch-mode").map_or(for_document, |it| it == "navigate")

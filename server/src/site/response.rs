@@ -30,8 +30,12 @@ pub struct Response {
     pub directive: Option<schedulers::Priority>,
     /// The hints and pushes that go ahead of it.
     pub ahead: Ahead,
+    /// Whether a page begins with it, as far as the request and the rules tell.
+    pub begins_page: bool,
     /// The scheme for the page whose document this is; `None`: the server's.
     pub scheme: Option<schedulers::Scheme>,
+    /// How clients' signals are used on that page; `None`: as the server does.
+    pub signals: Option<crate::SignalUse>,
 }
 
 impl Response {

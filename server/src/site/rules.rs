@@ -4,8 +4,9 @@ use super::conditions::conditional;
 use super::memory::Memory;
 use super::pushing::{Pushing, tracked};
 use super::{Ahead, Field, Foreseen, Names, Promise, Request, Response, Site};
+use crate::SignalUse;
 use percent_encoding::percent_decode_str;
-use schedulers::{Kind, Priority, Scheme};
+use schedulers::{Kind, Metadata, Priority, Resource, Scheme};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,10 +22,21 @@ pub struct Rule {
     pub source: Option<Arc<dyn Site>>,
     /// The scheme for the page whose document is at this path.
     pub scheme: Option<Scheme>,
+    /// How clients' signals are used on that page.
+    pub signals: Option<SignalUse>,
     /// Its pushes and hints.
     pub pushing: Option<Pushing>,
     /// Fields of the response, in place of its own.
     pub headers: Option<Vec<Field>>,
+}
+
+/// What the operator says about one resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Directive {
+    /// Its priority, on top of what the client says.
+    pub priority: Priority,
+    /// Facts about it, on top of those that the site knows.
+    pub facts: Metadata,
 }
 
 impl Rule {
@@ -72,7 +84,7 @@ pub struct RuledSite {
     rules: Vec<Rule>,
     /// The hosts that it answers for; `None`: all.
     names: Option<Names>,
-    directives: BTreeMap<String, Priority>,
+    directives: BTreeMap<String, Directive>,
     /// What remote sources answered last.
     memory: Arc<Mutex<Memory>>,
     /// Paths of resources that have a cookie of their own.
@@ -102,10 +114,10 @@ impl RuledSite {
         Self { names: Some(names), ..self }
     }
 
-    /// The same with directives by path, in RFC 9218's terms. A directive for a path without a query holds with any
-    /// query. A response to which one applies says so in its `priority` field (RFC 9218, 5 and 8).
+    /// The same with directives by path. A directive for a path without a query holds with any query. A response to which a
+    /// priority applies says so in its `priority` field (RFC 9218, 5 and 8).
     #[must_use]
-    pub fn directing(self, directives: BTreeMap<String, Priority>) -> Self {
+    pub fn directing(self, directives: BTreeMap<String, Directive>) -> Self {
         Self { directives, ..self }
     }
 
@@ -210,15 +222,23 @@ impl RuledSite {
         self.rules.iter().filter(|it| it.fits(request)).find_map(says)
     }
 
-    /// What the operator says about order. The document of a page with a scheme counts as the main document.
+    /// What the operator says about order. The document of a page with a scheme, or with a use of signals, counts as the main
+    /// document.
     fn ordered(&self, request: &Request, mut response: Response) -> Response {
-        if let Some(scheme) = self.decided(request, |it| it.scheme.as_ref()) {
-            response.resource.main = true;
-            response.scheme = Some(scheme.clone());
-        }
         let directives = &self.directives;
         let own = directives.get(&request.path).or_else(|| directives.get(request.plain_path()));
-        response.directive = own.copied().or(response.directive);
+        if let Some(Directive { priority, facts }) = own {
+            response.resource = facts.refine(&response.resource);
+            let is_said = *priority != Priority::default();
+            response.directive = is_said.then_some(*priority).or(response.directive);
+        }
+        let scheme = self.decided(request, |it| it.scheme.as_ref());
+        let signals = self.decided(request, |it| it.signals.as_ref());
+        response.resource.main |= scheme.is_some() || signals.is_some();
+        let Resource { main, kind, .. } = response.resource;
+        response.begins_page = main || request.begins_page(kind == Kind::Html);
+        response.scheme = scheme.cloned().or(response.scheme);
+        response.signals = signals.copied().or(response.signals);
         response
     }
 
@@ -343,7 +363,10 @@ mod tests {
 
     #[test]
     fn a_directive_for_a_path_holds_with_any_query_that_has_none_of_its_own() {
-        let directive = |urgency| Priority { urgency: Some(urgency), incremental: None };
+        let directive = |urgency| Directive {
+            priority: Priority { urgency: Some(urgency), incremental: None },
+            ..Directive::default()
+        };
         let directives = [("/a".to_owned(), directive(1)), ("/a?x".to_owned(), directive(2))];
         let site = RuledSite::from(Status(200)).directing(directives.into());
         let urgency =

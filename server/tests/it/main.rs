@@ -17,6 +17,7 @@ mod migration;
 mod negotiation;
 mod observing;
 mod order;
+mod pages;
 mod peers;
 mod pushes;
 mod rebinding;

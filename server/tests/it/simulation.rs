@@ -3,7 +3,7 @@
 use crate::peers::{Peer, World};
 use connection::{ClientConfig, Verify};
 use schedulers::{Kind, Resource, find_scheme};
-use server::site::{Ahead, Body, Request, Response, Site};
+use server::site::{Body, Request, Response, Site};
 use server::{Limits, Options};
 use simulator::Links;
 use simulator::link::{LinkLogEntry, Profile, Queue, Verdict, Way};
@@ -34,16 +34,7 @@ impl Site for Bodies {
         let resource =
             Resource { kind: Kind::of_mime(mime), body_bytes: Some(bytes), ..Resource::default() };
         let body = Body::synthetic(bytes, 1);
-        Response {
-            status: 200,
-            headers: Vec::new(),
-            body,
-            resource,
-            ready,
-            directive: None,
-            ahead: Ahead::default(),
-            scheme: None,
-        }
+        Response { body, resource, ready, ..Response::empty(200) }
     }
 }
 
