@@ -646,6 +646,17 @@ mod tests {
     }
 
     #[test]
+    fn the_example_of_a_page_with_its_own_order_is_read_without_a_warning() {
+        let text = include_str!("../../docs/serve.md");
+        let example = text.split("```toml\n").skip(1).find(|it| it.contains("facts = "));
+        let example = example.and_then(|it| it.split("```").next()).expect("an example");
+        let config = Config::parse(example, Path::new("site.toml")).expect("good");
+        assert_eq!(config.warnings, Vec::<String>::new());
+        let told: Vec<&str> = config.directives.keys().map(String::as_str).collect();
+        assert_eq!(told, ["/shop/hero.jpg", "/shop/late.css"]);
+    }
+
+    #[test]
     fn a_backend_may_be_for_one_host() {
         let text = "[site]\nroot = \"a\"\n[[route]]\nhost = \"b.test\"\npath = \"/*\"\nupstream = \"http://b\"";
         let config = Config::parse(text, Path::new("x.toml")).expect("good");

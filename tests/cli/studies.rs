@@ -336,23 +336,62 @@ fn a_site_owner_imports_a_page_finds_its_scheme_and_serves_it() {
     // A port, as sites under development have one, is not part of a policy's host.
     let imported = fs::read_to_string(&page).expect("a page");
     fs::write(&page, imported.replace("host-0.test", "host-0.test:8443")).expect("written");
-    let schemes = ["--schemes", "paper", "--policy", &policy, "--policy-default", "rr"];
-    let shown = stdout_of(&[&["compare", &page, "davies-meenan"][..], &schemes].concat());
+    let schemes =
+        ["--schemes", "fifo,dfifo,bucket-html", "--policy", &policy, "--policy-default", "rr"];
+    let compare = [
+        "compare",
+        &page,
+        "davies-meenan",
+        "--engine",
+        "stack",
+        "--network",
+        "cable",
+        "--seeds",
+        "9",
+    ];
+    let shown = stdout_of(&[&compare[..], &schemes].concat());
     assert!(shown.contains("policy: "), "{shown}");
     let found: toml_of::Policy = toml_of::read(&policy);
-    assert_eq!(found.default, "rr");
+    assert_eq!(found.default, "rfc9218");
     let (_, best) = found.routes.iter().find(|it| it.0 == "host-0.test/").expect("a route");
     assert_ne!(best, "rr");
 
-    let server = Serving::start(&["--config", &policy]);
-    for (page, scheme) in [(page.as_str(), best), ("davies-meenan", &found.routes[1].1)] {
+    let announced = |page: &str, server: &Serving| {
         let played =
             stdout_of(&["play", page, "--server", &server.address, "--insecure", "--json"]);
         let document: Value = serde_json::from_str(&played).expect("JSON");
         assert_eq!(document["runs"][0]["completed"], true);
-        assert_eq!(document["runs"][0]["scheme"], scheme.as_str(), "{page}");
+        document["runs"][0]["scheme"].as_str().expect("a scheme").to_owned()
+    };
+    let server = Serving::start(&["--config", &policy]);
+    for (page, scheme) in [(page.as_str(), best), ("davies-meenan", &found.routes[1].1)] {
+        assert_eq!(announced(page, &server), *scheme, "{page}");
     }
     assert_eq!(server.stop().0, Some(0));
+
+    // The site's own files, in place of stand-ins.
+    write_files(&page, &folder.path().join("public"));
+    let configuration = fs::read_to_string(&policy).expect("a policy");
+    let pages = configuration.lines().find(|it| it.starts_with("pages = ")).expect("pages");
+    fs::write(&policy, configuration.replace(pages, "root = \"public\"")).expect("written");
+    let server = Serving::start(&["--config", &policy]);
+    assert_eq!(announced(&page, &server), *best);
+    let (code, said) = server.stop();
+    assert!(code == Some(0) && !said.contains("policy.toml:"), "nothing in it is idle: {said}");
+}
+
+/// Files of the sizes of a page's resources, at their paths.
+fn write_files(page: &str, root: &Path) {
+    let page: Value =
+        serde_json::from_str(&fs::read_to_string(page).expect("a page")).expect("JSON");
+    for resource in page["resources"].as_array().expect("resources") {
+        let url = resource["url"].as_str().expect("a path");
+        let name = if url.ends_with('/') { format!("{url}index.html") } else { url.to_owned() };
+        let file = root.join(name.trim_start_matches('/'));
+        let bytes = usize::try_from(resource["bytes"].as_u64().expect("bytes")).expect("small");
+        fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        fs::write(file, vec![b'a'; bytes]).expect("written");
+    }
 }
 
 /// What a policy says, read without knowing how it is written.
@@ -382,18 +421,17 @@ fn a_page_without_a_better_scheme_keeps_the_default() {
     let folder = tempfile::tempdir().expect("a folder");
     let policy = folder.path().join("policy.toml");
     let policy = policy.to_str().expect("UTF-8");
-    let shown =
-        stdout_of(&["compare", "davies-meenan", "--schemes", "rr,fifo", "--policy", policy]);
+    let compare =
+        ["compare", "davies-meenan", "--engine", "stack", "--network", "cable", "--seeds", "9"];
+    let shown = stdout_of(&[&compare[..], &["--schemes", "rr,fifo", "--policy", policy]].concat());
     assert!(shown.contains("no difference"), "{shown}");
     let text = fs::read_to_string(policy).expect("a policy");
-    assert!(
-        text.contains("# page davies-meenan: no difference; bucket-html has 1.000 (n = 1)\n"),
-        "{text}"
-    );
+    let found = text.split("# page davies-meenan: no difference; rfc9218 has\n# on cable: ").nth(1);
+    assert!(found.is_some_and(|it| it.ends_with("), 6 loads\n")), "{text}");
     assert!(!text.contains("[[route]]"), "{text}");
     let server = Serving::start(&["--config", policy]);
     let played = stdout_of(&["play", "davies-meenan", "--server", &server.address, "--insecure"]);
-    assert!(played.starts_with("the server sends in the order of bucket-html\n"), "{played}");
+    assert!(played.starts_with("the server sends in the order of rfc9218\n"), "{played}");
     assert_eq!(server.stop().0, Some(0));
 }
 
@@ -418,16 +456,10 @@ fn what_does_not_go_together_is_refused_before_anything_is_loaded() {
     refused(&["--network", "paper,nosuch"], "no network named `nosuch`");
     refused(&["--shard", "1/2"], "--out");
     refused(&["--shard", "3/2", "--out", "x"], "is not a shard; use I/N");
-    refused(&["--network", "paper,3g", "--policy", "x"], "name one network, the site's");
     let stack = ["--engine", "stack", "--network", "cable"];
     let on_stack = |arguments: &[&str], expected: &str| {
         refused(&[&stack[..], arguments].concat(), expected);
     };
-    on_stack(
-        &["--cc", "bbr2,cubic", "--policy", "x", "--seeds", "9"],
-        "name one congestion control, the site's",
-    );
-    on_stack(&["--queue", "64k,1m", "--policy", "x", "--seeds", "9"], "name one queue, the site's");
     on_stack(&["--cc", "bbr2,vegas"], "invalid value 'vegas' for '--cc <LIST>'");
     on_stack(
         &["--queue", "64k,0"],
@@ -440,7 +472,6 @@ fn what_does_not_go_together_is_refused_before_anything_is_loaded() {
     );
     refused(&["--cc", "bbr2,cubic"], "--cc: engine ideal has no congestion control; use --engine");
     refused(&["--queue", "64k"], "--queue: engine ideal sends a packet a tick, so no queue forms;");
-    refused(&["--engine", "stack", "--policy", "x"], "at least 6 loads: use --seeds 9");
     refused(&["--metadata", "some"], "invalid value 'some'");
     let line =
         only_line(&utmost(&["compare", "--from", "no/manifest.json"]).output().expect("runs"), 2);
@@ -453,6 +484,32 @@ fn what_does_not_go_together_is_refused_before_anything_is_loaded() {
     let arguments = ["play", page, "--server", "127.0.0.1:1", "--delivery-order", "connection"];
     let line = only_line(&utmost(&arguments).output().expect("runs"), 2);
     assert!(line.contains("the order in which another process first sends is not known"), "{line}");
+}
+
+#[test]
+fn a_study_that_cannot_lead_to_a_policy_is_refused_with_what_to_write() {
+    let cable = ["--engine", "stack", "--network", "cable", "--seeds"];
+    for (flags, expected) in [
+        (
+            &[][..],
+            "on engine ideal no client signals, and a site's visitors do: use --engine stack --seeds 9",
+        ),
+        (&[&cable[..], &["8"]].concat(), "it takes at least 9 loads: use --seeds 9"),
+        (
+            &[&cable[..], &["9", "--cc", "bbr2,cubic"]].concat(),
+            "name one congestion control, the site's",
+        ),
+        (&[&cable[..], &["9", "--queue", "64k,1m"]].concat(), "name one queue, the site's"),
+        (&[&cable[..], &["9", "--warm-up", "0,300k"]].concat(), "name one warm-up, the site's"),
+        (
+            &[&cable[..], &["9", "--schemes", "cpl", "--metadata", "full"]].concat(),
+            "`cpl` looks ahead in the page, which a server of files cannot: leave it out",
+        ),
+    ] {
+        let all = [&["compare", "davies-meenan", "--policy", "x"][..], flags].concat();
+        let line = only_line(&utmost(&all).output().expect("runs"), 2);
+        assert!(line.contains(expected), "{flags:?}: {line}");
+    }
 }
 
 /// A network on which nothing comes after a while: the load is given up, and said to be so.
@@ -522,7 +579,8 @@ fn a_policy_names_each_page_that_a_query_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("policy.toml");
     let query = ["compare", "@first-60", "--pages", "site = sb-admin", "--schemes", "fifo"];
-    stdout_of(&[&query[..], &["--policy", file.to_str().expect("UTF-8")]].concat());
+    let stack = ["--engine", "stack", "--network", "cable", "--seeds", "9"];
+    stdout_of(&[&query[..], &stack, &["--policy", file.to_str().expect("UTF-8")]].concat());
     let text = read(folder.path(), "policy.toml");
     assert!(text.contains("\npages = [\"sb-admin-index\", \"sb-admin-tables\"]\n"), "{text}");
 }

@@ -55,6 +55,9 @@ pub(super) const GATE: &str = "gate";
 /// The column of hints.
 pub(super) const HINTS: &str = "hints";
 
+/// The column of uses of signals.
+pub(super) const SIGNALS: &str = "signals";
+
 /// A dimension without a unit, whose values are told as they are in CSV files.
 const PLAIN: Dimension = Dimension {
     column: "",
@@ -186,7 +189,7 @@ pub(super) static DIMENSIONS: [Dimension; 13] = [
         ..PLAIN
     },
     Dimension {
-        column: "signals",
+        column: SIGNALS,
         name: "signals",
         value: |it| json!(it.signals),
         copy: |to, from| to.signals = from.signals,

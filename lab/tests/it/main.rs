@@ -9,6 +9,7 @@ mod early_hints;
 mod engines;
 mod navigations;
 mod own_schemes;
+mod policy;
 mod probe;
 mod push;
 mod scenario_schema;

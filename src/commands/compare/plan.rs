@@ -20,7 +20,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         Some(file) => manifest::plan(file).map_err(Failure::bad_input)?,
         None => asked_for(arguments)?,
     };
-    let plan = Plan {
+    let mut plan = Plan {
         jobs: arguments.jobs.map_or_else(|| default_jobs(&plan), NonZeroUsize::get),
         qlog_dir: arguments
             .out
@@ -33,6 +33,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         weights: arguments.weights.unwrap_or(plan.weights),
         ..plan
     };
+    super::policy::prepare(arguments, &mut plan)?;
     plan.check().map_err(Failure::bad_input)?;
     Ok(plan)
 }
@@ -147,7 +148,8 @@ fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
     Ok(networks)
 }
 
-/// The requested schemes, after the baseline and a policy's default. `all` leaves out those that know too little.
+/// The requested schemes, after the baseline and a policy's default. `all` leaves out those that know too little, or more
+/// than a policy's server.
 fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
     let catalogue = arguments.own.catalogue(&[])?;
     let own = values::own_names(&catalogue);
@@ -157,7 +159,7 @@ fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
         None => format!("paper,{own}"),
     };
     let mut asked = values::contenders(&names, &catalogue)?;
-    if arguments.metadata != Some(Metadata::Full) {
+    if arguments.metadata != Some(Metadata::Full) || arguments.policy.is_some() {
         let named = |name: &str| names.split(',').any(|it| it.trim() == name);
         asked.retain(|it| !it.looks_ahead() || named(it.name()));
     }

@@ -4,15 +4,25 @@ use super::Arguments;
 use crate::output;
 use ::corpus::Page;
 use ::serve::Failure;
-use lab::study::policy::{self, Configuration};
+use lab::study::policy::{self, Configuration, Found, Terms};
 use lab::study::{Plan, Study};
+use server::SignalUse;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Rejects plans that cannot lead to a requested policy.
-pub(super) fn check(arguments: &Arguments, plan: &Plan) -> Result<(), Failure> {
+pub(super) use policy::OF_SITE;
+
+/// What candidates are, and what they must beat.
+fn terms(arguments: &Arguments) -> Terms<'_> {
+    let obeying = arguments.signals.contains(&SignalUse::Obey);
+    Terms { to_beat: &arguments.policy_default, obeying }
+}
+
+/// Adds to the plan what a requested policy compares. Rejects plans that cannot lead to one.
+pub(super) fn prepare(arguments: &Arguments, plan: &mut Plan) -> Result<(), Failure> {
     let Some(file) = &arguments.policy else { return Ok(()) };
-    policy::check(plan, &arguments.policy_default).map_err(Failure::bad_input)?;
+    policy::prepare(plan);
+    policy::check(plan, terms(arguments)).map_err(Failure::bad_input)?;
     // Better now than after hours of loads.
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if file.is_dir() || !folder.is_dir() {
@@ -35,11 +45,12 @@ fn argument_of(arguments: &Arguments, page: &Page) -> String {
 /// Writes the requested policy, and prints it as a table.
 pub(super) fn write(arguments: &Arguments, plan: &Plan, study: &Study) -> Result<(), Failure> {
     let Some(file) = &arguments.policy else { return Ok(()) };
-    let default = &arguments.policy_default;
-    let choices = policy::choose(plan, study, default).map_err(Failure::elsewhere)?;
+    let terms = terms(arguments);
+    let choices = policy::choose(plan, &study.runs, terms).map_err(Failure::elsewhere)?;
     let pages: Vec<String> = plan.pages.iter().map(|it| argument_of(arguments, it)).collect();
     let stem = file.file_stem().and_then(OsStr::to_str).unwrap_or("policy");
-    let configuration = Configuration { plan, study, default, pages: &pages, stem };
+    let to_beat = terms.to_beat;
+    let configuration = Configuration { plan, study, to_beat, pages: &pages, stem };
     let written = |file: &Path, text: String| {
         std::fs::write(file, text)
             .map_err(|error| Failure::Elsewhere(format!("{}: {error}", file.display())))
@@ -55,12 +66,16 @@ pub(super) fn write(arguments: &Arguments, plan: &Plan, study: &Study) -> Result
     if arguments.json {
         return Ok(());
     }
-    let rows = choices.iter().map(|it| {
-        let chosen = if it.differs() { it.name.clone() } else { "no difference".to_owned() };
-        vec![it.page.clone(), chosen, format!("{:.3}", it.ratio), it.interval_text()]
+    let rows = choices.iter().flat_map(|it| {
+        let chosen = if it.differs() { it.name.as_str() } else { "no difference" };
+        let row = |found: &Found| {
+            let (network, ratio) = (found.network.clone(), format!("{:.3}", found.ratio));
+            vec![it.page.clone(), chosen.to_owned(), network, ratio, found.interval_text()]
+        };
+        it.found.iter().map(row).collect::<Vec<_>>()
     });
-    let ratio = format!("{default} / it");
-    let header = ["page", "scheme", ratio.as_str(), "95 % interval"];
-    output::line(&output::table(&header, &[1], rows).to_string())?;
+    let ratio = format!("{to_beat} / it");
+    let header = ["page", "scheme", "network", ratio.as_str(), "95 % interval"];
+    output::line(&output::table(&header, &[1, 2], rows).to_string())?;
     output::line(&format!("policy: {}", file.display()))
 }

@@ -1,13 +1,14 @@
 //! The choices for pages as a configuration that `utmost serve --config` takes.
 
-use super::super::dimension::notable;
-use super::super::{Plan, Study};
-use super::Choice;
+use super::facts::Facts;
+use super::{Choice, OF_SITE};
 use crate::Contender;
+use crate::study::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS, notable};
+use crate::study::{Plan, Study};
 use corpus::Page;
 use push::Graph;
-use server::SignalUse;
 use server::site::Pushing;
+use server::{SignalUse, is_one_path};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ pub struct Configuration<'a> {
     pub plan: &'a Plan,
     /// Its results.
     pub study: &'a Study,
-    /// The scheme of pages where no other is better.
-    pub default: &'a str,
+    /// The scheme that candidates had to beat.
+    pub to_beat: &'a str,
     /// How each page is named: bundled, or by its file.
     pub pages: &'a [String],
     /// What the names of graphs' files begin with.
@@ -27,13 +28,23 @@ pub struct Configuration<'a> {
 }
 
 impl Configuration<'_> {
-    /// The text of the file.
+    /// The text of the file. Routes for whole hosts come last: of the routes that fit a request, the first one decides.
     pub fn to_toml(&self, choices: &[Choice]) -> String {
-        let routes = choices.iter().filter_map(|choice| {
-            let page = self.plan.pages.iter().find(|it| it.name == choice.page)?;
-            Some(format!("\n{}", self.route(page, choice)))
-        });
-        self.head(choices) + routes.collect::<String>().as_str()
+        let mut parts = vec![self.head(choices)];
+        let mut written = Written::default();
+        let pages = |it: &Choice| self.plan.pages.iter().find(|page| page.name == it.page);
+        let pages: Vec<(&Page, &Choice)> =
+            choices.iter().filter_map(|it| Some((pages(it)?.as_ref(), it))).collect();
+        for (page, choice) in &pages {
+            parts.push(format!("\n{}", self.page(page, choice, &mut written)));
+        }
+        for (page, choice) in pages.iter().filter(|(_, it)| it.differs()) {
+            for (path, pushing) in choice.ahead.pushing(page).into_iter().skip(1) {
+                let keys = || self.keys(page, &pushing);
+                parts.push(format!("\n{}", written.route(page, &path, keys)));
+            }
+        }
+        parts.concat()
     }
 
     /// The graphs that the file names, each with its file's name.
@@ -52,8 +63,8 @@ impl Configuration<'_> {
 
     /// The texts of the files of schemes that the file names and that are not built in, each with its file's name.
     pub fn scheme_files(&self, choices: &[Choice]) -> Vec<(String, Arc<str>)> {
-        let chosen = choices.iter().filter(|it| it.differs()).map(|it| it.best.as_str());
-        let named: BTreeSet<&str> = chosen.chain([self.default]).collect();
+        let chosen = choices.iter().filter(|it| it.differs());
+        let named: BTreeSet<&str> = chosen.map(|it| it.scheme.as_str()).collect();
         let schemes = self.plan.schemes.iter().filter_map(Contender::scheme);
         let files = schemes.filter(|it| named.contains(it.name.as_str())).filter_map(|it| {
             let name = crate::file_name(it.base_name());
@@ -63,12 +74,8 @@ impl Configuration<'_> {
     }
 
     fn head(&self, choices: &[Choice]) -> String {
-        let Self { plan, study, default, pages, .. } = self;
+        let Self { plan, study, to_beat, pages, .. } = self;
         let listed: Vec<String> = pages.iter().map(|it| quoted(it)).collect();
-        let settings = plan.settings.each();
-        let plain = settings.iter().find(|(_, it)| it.ahead().is_nothing());
-        let setting = plain.map(|(_, it)| it.words(&notable(&[it])));
-        let signals = plain.and_then(|(_, it)| it.signals).unwrap_or(SignalUse::Ignore);
         let files: Vec<String> =
             self.scheme_files(choices).iter().map(|(name, _)| quoted(name)).collect();
         let files = match files.len() {
@@ -76,39 +83,58 @@ impl Configuration<'_> {
             _ => format!("scheme_files = [{}]\n", files.join(", ")),
         };
         format!(
-            "# The order in which each page is sent, as a study found it. Serve it, and announce it to clients, with\n\
-             # utmost serve --config FILE. Ratios are the ATF {} under the default, {default}, divided by that\n\
-             # under the scheme, with their 95 % interval, on engine {}, {}.\n\
+            "# Pages that a study found to be faster in another order. All others stay as they are without this file: the server\n\
+             # obeys the priorities that browsers send. Serve it with utmost serve --config FILE.\n\
+             # Ratios are the ATF {} under {to_beat}, which obeys, divided by that under the scheme, with their 95 % interval.\n\
+             # Other loads chose the scheme. Engine {}, {}.\n\
              # {}\n\n[site]\n{} = {}\n{files}scheme = {}\nsignals = {}\n",
             plan.metric.heading,
             plan.engine.name(),
-            setting.unwrap_or_default(),
+            self.conditions(),
             study.provenance,
             if pages.len() == 1 { "page" } else { "pages" },
             if pages.len() == 1 { listed[0].clone() } else { format!("[{}]", listed.join(", ")) },
-            quoted(default),
-            quoted(signals.name()),
+            quoted(OF_SITE),
+            quoted(SignalUse::Obey.name()),
         )
     }
 
-    /// What a page's choice is worth, and its routes.
-    fn route(&self, page: &Page, choice: &Choice) -> String {
-        let found = match choice.loads {
-            1 => format!("{:.3} ({})", choice.ratio, choice.interval_text()),
-            loads => format!("{:.3} ({}), {loads} loads", choice.ratio, choice.interval_text()),
-        };
-        let Choice { page: name, .. } = choice;
+    /// What all loads met beside their networks, and what the server knew.
+    fn conditions(&self) -> String {
+        let settings = self.plan.settings.each();
+        let chosen = [NETWORK, PUSH, GATE, HINTS, SIGNALS];
+        let first = settings.first().map(|(_, it)| {
+            let mut dimensions = notable(&[it]);
+            dimensions.retain(|it| !chosen.contains(&it.column));
+            it.words(&dimensions)
+        });
+        format!("{}, metadata {}", first.unwrap_or_default(), self.plan.metadata.name())
+    }
+
+    /// What a page's choice is worth, and the route of its document.
+    fn page(&self, page: &Page, choice: &Choice, written: &mut Written) -> String {
+        let found = choice.found.iter().map(|it| {
+            let (network, loads) = (&it.network, it.loads);
+            let interval = it.interval_text();
+            format!("# on {network}: {:.3} ({interval}), {loads} loads\n", it.ratio)
+        });
+        let found: String = found.collect();
+        let Choice { page: of, name, .. } = choice;
         if !choice.differs() {
-            return format!("# page {name}: no difference; {} has {found}\n", choice.name);
+            return format!("# page {of}: no difference; {name} has\n{found}");
         }
         let path = page.resources.first().map_or("/", |it| it.url.as_str());
-        let scheme = format!("scheme = {}\n", quoted(&choice.best));
-        let mut rules = choice.ahead.pushing(page).into_iter();
-        let own = rules.next().map(|(_, it)| self.keys(page, &it)).unwrap_or_default();
-        let others =
-            rules.map(|(path, it)| format!("\n{}{}", begin(page, &path), self.keys(page, &it)));
-        let others: String = others.collect();
-        format!("# page {name}: {found}\n{}{scheme}{own}{others}", begin(page, path))
+        let scheme = format!("scheme = {}\n", quoted(&choice.scheme));
+        let signals = format!("signals = {}\n", quoted(choice.signals.name()));
+        let rules = choice.ahead.pushing(page);
+        let pushing = rules.first().map(|(_, it)| self.keys(page, it)).unwrap_or_default();
+        let mut facts = std::mem::take(&mut written.facts);
+        let route = written.route(page, path, || {
+            let known = facts.tables(page, choice, self.plan.metadata);
+            format!("{scheme}{signals}{pushing}{known}")
+        });
+        written.facts = facts;
+        format!("# page {of}: {name}\n{found}{route}")
     }
 
     fn keys(&self, page: &Page, pushing: &Pushing) -> String {
@@ -128,14 +154,31 @@ impl Configuration<'_> {
     }
 }
 
-/// A route for a path of the page's host.
-fn begin(page: &Page, path: &str) -> String {
-    // A configuration names hosts without a port.
-    let host = page.origins.first().map_or("", |it| http3::host(&it.host));
-    format!("[[route]]\nhost = {}\npath = {}\n", quoted(host), quoted(path))
+/// What the file says already.
+#[derive(Default)]
+struct Written {
+    /// Host and path of each route.
+    routes: BTreeSet<(String, String)>,
+    facts: Facts,
 }
 
-fn quoted(text: &str) -> String {
+impl Written {
+    /// A route for a path of the page's host, if there is none yet: a file with two is rejected.
+    fn route(&mut self, page: &Page, path: &str, keys: impl FnOnce() -> String) -> String {
+        // A configuration names hosts without a port.
+        let host = page.origins.first().map_or("", |it| http3::host(&it.host));
+        if !is_one_path(path.strip_suffix('*').unwrap_or(path)) {
+            return format!("# left out: no route can be for the path of {host}{path}\n");
+        }
+        if !self.routes.insert((host.to_owned(), path.to_owned())) {
+            return format!("# left out: {host}{path} has a route above\n");
+        }
+        let keys = keys();
+        format!("[[route]]\nhost = {}\npath = {}\n{keys}", quoted(host), quoted(path))
+    }
+}
+
+pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
@@ -145,4 +188,99 @@ pub fn page_argument(argument: &str) -> String {
         argument.contains('/') || Path::new(argument).extension().is_some_and(|it| it == "json");
     let resolved = Path::new(argument).canonicalize().ok().filter(|_| is_file);
     resolved.map_or_else(|| argument.to_owned(), |it| it.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ahead::Ahead;
+    use crate::network::Network;
+    use crate::study::Engine;
+    use crate::study::policy::Found;
+    use push::Policy;
+    use serde_json::Value;
+
+    fn choice(page: &str) -> Choice {
+        let found = |network: &str, ratio, interval| Found {
+            network: network.to_owned(),
+            ratio,
+            interval: Some(interval),
+            loads: 6,
+        };
+        Choice {
+            page: page.to_owned(),
+            scheme: "bucket-html".to_owned(),
+            signals: SignalUse::Ignore,
+            ahead: Ahead { policy: Some(Policy::Push), ..Ahead::default() },
+            name: "bucket-html push".to_owned(),
+            found: vec![found("cable", 1.25, [1.2, 1.3]), found("3g", 1.5, [1.25, 1.75])],
+        }
+    }
+
+    /// The policy of three pages that push: two of the same document, and one of another on the same host.
+    fn text(choices: &[Choice]) -> String {
+        let page = |name: &str, path: &str| {
+            let mut page = corpus::bundled("agency-index").expect("bundled").clone();
+            (page.name, page.resources[0].url) = (name.to_owned(), path.to_owned());
+            Arc::new(page)
+        };
+        let pages = vec![page("a", "/a.html"), page("again", "/a.html"), page("b", "/b.html")];
+        let schemes = ["rfc9218", "bucket-html"].map(|it| Contender::find(it).expect("known"));
+        let network = Network::find("cable").expect("built in");
+        let plan = Plan::new(pages, schemes.to_vec(), Engine::Stack, network);
+        let study = Study::new(&plan, Value::Null, Vec::new(), Vec::new());
+        let pages = ["a", "again", "b"].map(str::to_owned);
+        let of = Configuration {
+            plan: &plan,
+            study: &study,
+            to_beat: OF_SITE,
+            pages: &pages,
+            stem: "policy",
+        };
+        of.to_toml(choices)
+    }
+
+    #[test]
+    fn a_route_is_written_once_and_those_for_a_whole_host_at_the_end() {
+        let text = text(&["a", "again", "b"].map(choice));
+        let telling = |it: &&str| {
+            ["# page", "# on", "# left", "path = "].iter().any(|begin| it.starts_with(begin))
+        };
+        let lines: Vec<&str> = text.lines().filter(telling).collect();
+        let found = [
+            "# on cable: 1.250 (1.200 to 1.300), 6 loads",
+            "# on 3g: 1.500 (1.250 to 1.750), 6 loads",
+        ];
+        let expected = [
+            &["# page a: bucket-html push"][..],
+            &found,
+            &["path = \"/a.html\"", "# page again: bucket-html push"],
+            &found,
+            &[
+                "# left out: agency-local.page.test/a.html has a route above",
+                "# page b: bucket-html push",
+            ],
+            &found,
+            &["path = \"/b.html\"", "path = \"/*\""],
+            &["# left out: agency-local.page.test/* has a route above"; 2],
+        ];
+        assert_eq!(lines, expected.concat());
+        assert!(text.contains("\n[site]\npages = [\"a\", \"again\", \"b\"]\nscheme = \"rfc9218\"\nsignals = \"obey\"\n"));
+    }
+
+    #[test]
+    fn a_page_that_gains_too_little_or_not_on_every_network_has_no_route() {
+        let with = |change: fn(&mut Choice)| {
+            let mut choice = choice("a");
+            change(&mut choice);
+            text(&[choice])
+        };
+        let same: fn(&mut Choice) = |it| it.found[1].interval = Some([1.0, 1.75]);
+        let small: fn(&mut Choice) = |it| it.found.iter_mut().for_each(|it| it.ratio = 1.005);
+        for change in [same, small] {
+            let text = with(change);
+            assert!(text.contains("# page a: no difference; bucket-html push has\n# on cable: "));
+            assert!(!text.contains("[[route]]"), "{text}");
+        }
+    }
 }

@@ -1,0 +1,120 @@
+//! What the server of a study knew of the resources of a page, for the server of the site.
+
+use super::Choice;
+use super::configuration::quoted;
+use crate::Metadata;
+use crate::ahead::Ahead;
+use corpus::{Page, PageResource};
+use schedulers::{Kind, Resource, metadata_field};
+use server::site::{Request, Response};
+use server::{SignalUse, is_one_path};
+use std::collections::BTreeMap;
+
+/// What pages say of the paths of a site. A path has one table, whichever page asks for it.
+#[derive(Default)]
+pub(super) struct Facts {
+    /// The keys of each path's table, and the first page that has the path.
+    told: BTreeMap<String, (String, String)>,
+}
+
+impl Facts {
+    /// Tables for the resources on the host of the page's document. A path that an earlier page has is left out; where that
+    /// page says otherwise, a comment says so.
+    pub(super) fn tables(&mut self, page: &Page, choice: &Choice, metadata: Metadata) -> String {
+        let site = Ahead::default().site(page, metadata);
+        let is_here = |it: &&PageResource| page.host(it.id) == page.host(0) && is_one_path(&it.url);
+        let mut tables = Vec::new();
+        for PageResource { id, url, .. } in page.resources.iter().filter(is_here) {
+            let keys = keys(&site.respond(&Request::get(page.host(*id), url)), choice.signals);
+            match self.told.get(url) {
+                None if keys.is_empty() => {}
+                None => {
+                    tables.push(format!("[route.resource.{}]\n{keys}", quoted(url)));
+                    self.told.insert(url.clone(), (keys, page.name.clone()));
+                }
+                Some((told, _)) if *told == keys => {}
+                Some((_, first)) => {
+                    let here = if keys.is_empty() { "nothing" } else { keys.trim_end() };
+                    let here = here.replace('\n', ", ");
+                    let cause = format!("is as page {first} has it; this page says: {here}");
+                    tables.push(format!("# {url} {cause}\n"));
+                }
+            }
+        }
+        tables.concat()
+    }
+}
+
+/// The keys of a resource's table, of what the study's server knew.
+fn keys(response: &Response, signals: SignalUse) -> String {
+    // The route says which resource is the document.
+    let resource = Resource { main: false, ..response.resource };
+    let mut facts = metadata_field(&resource);
+    if resource.kind == Kind::Css && !resource.in_head {
+        // A directory takes each stylesheet for one that the head refers to.
+        facts.push_str(", in-head=?0");
+    }
+    let facts = (!facts.is_empty()).then(|| format!("facts = {}\n", quoted(&facts)));
+    let directive = response.directive.filter(|_| signals == SignalUse::Override);
+    let directive = directive.unwrap_or_default();
+    let urgency = directive.urgency.map(|it| format!("urgency = {it}\n"));
+    let incremental = directive.incremental.map(|it| format!("incremental = {it}\n"));
+    [facts, urgency, incremental].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(name: &str) -> Page {
+        let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        page.name = name.to_owned();
+        page
+    }
+
+    fn choice(signals: SignalUse) -> Choice {
+        Choice {
+            page: String::new(),
+            scheme: "bucket-html".to_owned(),
+            signals,
+            ahead: Ahead::default(),
+            name: String::new(),
+            found: Vec::new(),
+        }
+    }
+
+    fn tables(metadata: Metadata, signals: SignalUse) -> String {
+        Facts::default().tables(&page("a"), &choice(signals), metadata)
+    }
+
+    #[test]
+    fn the_site_learns_what_the_study_knew_and_no_more() {
+        let hero = |metadata, signals| {
+            let text = tables(metadata, signals);
+            let table = text.split("[route.resource.").find(|it| it.contains("hero"));
+            table.expect("a hero").split_once('\n').expect("lines").1.to_owned()
+        };
+        let (ignore, over) = (SignalUse::Ignore, SignalUse::Override);
+        assert_eq!(hero(Metadata::None, ignore), "facts = \"kind=image\"\n");
+        let full = hero(Metadata::Full, ignore);
+        assert!(full.contains("kind=image") && full.contains("above-fold"), "{full}");
+        assert!(!hero(Metadata::Browser, ignore).contains("above-fold"));
+        // Only a server that overrides clients' signals used what the page says of its hero.
+        assert_eq!(hero(Metadata::Full, over), format!("{full}urgency = 1\n"));
+    }
+
+    #[test]
+    fn a_path_has_one_table_and_a_page_that_disagrees_a_comment() {
+        let mut facts = Facts::default();
+        let choice = choice(SignalUse::Ignore);
+        let first = facts.tables(&page("first"), &choice, Metadata::Full);
+        assert!(first.contains("[route.resource.\"/top.js\"]\n"), "{first}");
+        assert_eq!(facts.tables(&page("same"), &choice, Metadata::Full), "");
+        let mut other = page("other");
+        let script = other.resources.iter_mut().find(|it| it.url == "/top.js").expect("a script");
+        script.in_head = !script.in_head;
+        let text = facts.tables(&other, &choice, Metadata::Full);
+        assert!(text.starts_with("# /top.js is as page first has it; this page says: facts = "));
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+}

@@ -1,0 +1,158 @@
+//! A policy arrives: what a study found is what visitors get from the files of the site.
+
+use client::NextPage;
+use corpus::Page;
+use lab::network::Network;
+use lab::stack::{Ends, Setup, load_between};
+use lab::study::policy::{Choice, Configuration, OF_SITE, Terms, choose, prepare};
+use lab::study::{Engine, Plan, RunRecord, run};
+use lab::{Contender, Metadata, Navigation};
+use schedulers::find_scheme;
+use serde_json::{Value, json};
+use server::site::{DirectorySite, Rule, RuledSite};
+use server::{Config, ConfigRoute, ConfigSite, Identity, Options, SignalUse};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+const TERMS: Terms<'_> = Terms { to_beat: OF_SITE, obeying: false };
+
+/// A page whose document refers to images of these sizes. Only the last one is above the fold, which no browser knows
+/// when it sends the request.
+fn page(path: &str, images: &[u64]) -> Arc<Page> {
+    let document = json!({"id": 0, "url": path, "kind": "html", "mime": "text/html", "bytes": 3000, "main": true,
+        "critical": true, "above_fold": true, "trigger": {"on": "nav"}});
+    let image = |(id, bytes): (usize, &u64)| {
+        json!({"id": id, "url": format!("/{id}.png"), "kind": "image", "mime": "image/png", "bytes": bytes,
+            "above_fold": id == images.len(), "trigger": {"on": "bytes", "of": 0, "byte": 1000}})
+    };
+    let resources: Vec<Value> =
+        [document].into_iter().chain((1..).zip(images).map(image)).collect();
+    let page = json!({"format": "utmost-page/1", "name": path.trim_matches('/'),
+        "source": {"kind": "hand", "from": "a test", "licence": "MIT"}, "viewport": [1366, 768],
+        "origins": [{"host": "site.test:8443", "party": "first"}], "resources": resources});
+    Arc::new(serde_json::from_value(page).expect("a page"))
+}
+
+/// Two pages of a site. The order matters on the first one only, and they share an image.
+fn pages() -> Vec<Arc<Page>> {
+    vec![page("/shop.html", &[200_000, 300_000, 90_000]), page("/plain.html", &[200_000])]
+}
+
+fn plan() -> Plan {
+    let schemes = ["rr", OF_SITE, "bucket-html"].map(|it| Contender::find(it).expect("known"));
+    let network = Network::find("cable").expect("built in");
+    let mut plan = Plan {
+        seeds: (0..9).collect(),
+        metadata: Metadata::Full,
+        ..Plan::new(pages(), schemes.to_vec(), Engine::Stack, network)
+    };
+    prepare(&mut plan);
+    plan
+}
+
+/// The site's files, and the policy over them.
+fn deployed(plan: &Plan, study: &lab::study::Study, choices: &[Choice], root: &Path) -> Config {
+    for page in &plan.pages {
+        for resource in &page.resources {
+            let bytes = usize::try_from(resource.bytes).expect("small");
+            std::fs::write(root.join(&resource.url[1..]), vec![b'a'; bytes]).expect("written");
+        }
+    }
+    let pages = ["shop".to_owned(), "plain".to_owned()];
+    let policy = Configuration { plan, study, to_beat: OF_SITE, pages: &pages, stem: "policy" };
+    let text = policy.to_toml(choices);
+    let text = text.replace("pages = [\"shop\", \"plain\"]", "root = \".\"");
+    std::fs::write(root.join("policy.toml"), text).expect("written");
+    Config::load(&root.join("policy.toml")).expect("a configuration")
+}
+
+/// The site that `utmost serve --config` makes of a configuration of files.
+fn site_of(config: &Config) -> RuledSite {
+    let ConfigSite::Root(root) = &config.site else { panic!("files: {:?}", config.site) };
+    let rule = |it: &ConfigRoute| {
+        let ConfigRoute { host, path, scheme, signals, pushing, headers, .. } = it.clone();
+        let scheme = scheme.map(|it| find_scheme(&it).expect("a scheme"));
+        Rule { host, path, scheme, signals, pushing, headers, source: None }
+    };
+    let files = DirectorySite::open(root).expect("a folder");
+    RuledSite::new(files, config.routes.iter().map(rule).collect())
+        .directing(config.directives.clone())
+}
+
+/// The pages one after another on one connection, for a client that signals as browsers do.
+fn visit(plan: &Plan, site: RuledSite, config: &Config) -> Vec<Navigation> {
+    let [first, second] = &plan.pages[..] else { panic!("two pages") };
+    let think = Duration::from_secs(1);
+    let then = vec![NextPage { page: Arc::clone(second), think }];
+    let client = client::Options {
+        scheme: find_scheme(OF_SITE).ok(),
+        then: then.clone(),
+        ..client::Options::default()
+    };
+    let options = Options {
+        signals: config.signals.expect("a use of signals"),
+        ..Options::new(find_scheme(config.scheme.as_deref().expect("a scheme")).expect("known"))
+    };
+    let identity = Identity::self_signed().expect("a certificate");
+    let setup = Setup::new(options, &plan.settings.networks[0], &identity);
+    let loaded = load_between(first, &Ends { site, client }, setup).expect("a load");
+    assert_eq!(loaded.problems, [""; 0]);
+    Navigation::all(first, &then, &loaded.load.timeline, loaded.outcome)
+}
+
+/// The resources in the order in which they were complete.
+fn order(run: &RunRecord) -> String {
+    let mut resources: Vec<_> = run.resources.iter().collect();
+    resources.sort_by(|one, other| one.complete_ms.partial_cmp(&other.complete_ms).expect("times"));
+    let names: Vec<&str> =
+        resources.iter().map(|it| it.url.trim_start_matches("https://site.test:8443")).collect();
+    names.join(" ")
+}
+
+#[test]
+fn what_a_study_found_is_what_visitors_get_from_the_files_and_other_pages_stay_as_they_are() {
+    let plan = plan();
+    let study = run(&plan, Value::Null, &|| {}).expect("a study");
+    let choices = choose(&plan, &study.runs, TERMS).expect("choices");
+    let decided: Vec<(&str, &str, bool)> =
+        choices.iter().map(|it| (it.page.as_str(), it.scheme.as_str(), it.differs())).collect();
+    assert_eq!(decided[0], ("shop.html", "bucket-html", true));
+    assert!(!decided[1].2, "one image after the document has one order: {:?}", choices[1]);
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = deployed(&plan, &study, &choices, folder.path());
+    assert_eq!(config.warnings, Vec::<String>::new());
+    assert_eq!(
+        (config.scheme.as_deref(), config.signals),
+        (Some("rfc9218"), Some(SignalUse::Obey))
+    );
+    let [route] = &config.routes[..] else { panic!("one route: {:?}", config.routes) };
+    assert_eq!((route.host.as_deref(), route.path.as_str()), (Some("site.test"), "/shop.html"));
+    let told: Vec<&str> = config.directives.keys().map(String::as_str).collect();
+    assert_eq!(told, ["/1.png", "/2.png", "/3.png", "/shop.html"]);
+
+    let visit = visit(&plan, site_of(&config), &config);
+    let runs: Vec<RunRecord> =
+        visit.iter().map(|it| RunRecord::of_load(&it.page, &it.load)).collect();
+    let index = |run: &RunRecord| run.byte_index().atf.expect("above the fold");
+    let studied = |scheme: &str, signals| {
+        let run = study.runs.iter().find(|it| {
+            let is_first = it.page == "shop.html" && it.seed == 0;
+            is_first && it.scheme == scheme && it.setting.signals == Some(signals)
+        });
+        run.expect("a load")
+    };
+    let found = studied("bucket-html", SignalUse::Ignore);
+    let before = studied(OF_SITE, SignalUse::Obey);
+    assert_eq!(order(&runs[0]), "/shop.html /3.png /1.png /2.png");
+    assert_eq!(order(&runs[0]), order(found));
+    assert_eq!(order(before), "/shop.html /3.png /1.png /2.png");
+    let ratio = index(&runs[0]) / index(found);
+    assert!((0.99..1.01).contains(&ratio), "the visitor's ByteIndex, by the study's: {ratio}");
+    let gain = index(before) / index(&runs[0]);
+    assert!(gain > 1.2, "what the visitor gains: {gain}");
+    // The next page has no route.
+    let announced = visit.iter().map(|it| it.outcome.announced.as_deref());
+    assert_eq!(announced.collect::<Vec<_>>(), [Some("bucket-html"), Some("rfc9218")]);
+}
