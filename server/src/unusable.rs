@@ -7,12 +7,12 @@
 
 use crate::limits::Limits;
 
-/// A client's account.
+/// A client's account, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unusable {
-    limit_bytes: u64,
-    received_bytes: u64,
-    read_bytes: u64,
+    limit: u64,
+    received: u64,
+    read: u64,
 }
 
 /// What may come out of order, beside the window that a connection begins with.
@@ -30,30 +30,30 @@ const RECEIVED_A_READ_BYTE: u64 = 2;
 
 impl Unusable {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let limit_bytes = limits.first_receive_bytes() + ROOM_BYTES;
-        Self { limit_bytes, received_bytes: 0, read_bytes: 0 }
+        let limit = limits.first_receive_bytes() + ROOM_BYTES;
+        Self { limit, received: 0, read: 0 }
     }
 
     /// A datagram of the client came.
     pub(crate) fn received(&mut self, bytes: usize) {
-        self.received_bytes += bytes as u64;
+        self.received += bytes as u64;
     }
 
     /// Bytes of its streams were read.
     pub(crate) fn read(&mut self, bytes: usize) {
-        self.read_bytes += bytes as u64;
+        self.read += bytes as u64;
     }
 
     /// Whether the client sends too much for a handshake.
     pub(crate) fn is_too_much_for_a_handshake(&self) -> bool {
-        self.received_bytes > HANDSHAKE_BYTES
+        self.received > HANDSHAKE_BYTES
     }
 
     /// Whether too much of what came is of no use. `sent_bytes`: what was sent to the client, which it acknowledges. It is
     /// asked for only where it matters.
     pub(crate) fn is_too_much(&self, sent_bytes: impl FnOnce() -> u64) -> bool {
-        let useful = self.limit_bytes + RECEIVED_A_READ_BYTE * self.read_bytes;
-        self.received_bytes > useful && self.received_bytes > useful + sent_bytes() / SENT_A_BYTE
+        let useful = self.limit + RECEIVED_A_READ_BYTE * self.read;
+        self.received > useful && self.received > useful + sent_bytes() / SENT_A_BYTE
     }
 }
 
