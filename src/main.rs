@@ -11,7 +11,8 @@ use ::serve::Failure;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use commands::{
-    compare, corpus, link, merge, order, play, probe, qlog, reproduce, schemes, serve, stress, view,
+    compare, corpus, find, link, merge, order, play, probe, qlog, reproduce, schemes, serve,
+    stress, view,
 };
 use std::process::ExitCode;
 
@@ -36,6 +37,7 @@ enum Command {
     Serve(Box<serve::Arguments>),
     Play(play::Arguments),
     Compare(Box<compare::Arguments>),
+    Find(find::Arguments),
     Merge(merge::Arguments),
     Link(link::Arguments),
     Reproduce(reproduce::Arguments),
@@ -88,6 +90,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Find(arguments) => find::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),

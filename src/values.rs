@@ -1,14 +1,51 @@
 //! Values that several flags take, beside those of [`serve::values`].
 
 use ::client::Verify;
+use ::corpus::Page;
 use ::serve::Failure;
+use lab::network::Network;
 use lab::{Contender, DeliveryOrder};
 use qlog_tools::figures::{FigureStyle, PaperWidth};
 use schedulers::{Catalogue, SCHEMES, Scheme, SchemeError, paper_schemes};
 pub(crate) use serve::values::*;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 use url::Url;
+
+/// The pages that `read` finds for each argument; each name once.
+pub(crate) fn each_page(
+    arguments: &[String],
+    read: impl Fn(&str) -> Result<Vec<Page>, Failure>,
+) -> Result<Vec<Arc<Page>>, Failure> {
+    let mut pages: Vec<Arc<Page>> = Vec::new();
+    for argument in arguments {
+        for page in read(argument)? {
+            if pages.iter().any(|it| it.name == page.name) {
+                let name = &page.name;
+                return Err(Failure::BadInput(format!(
+                    "{argument}: a second page named `{name}`; name each once"
+                )));
+            }
+            pages.push(Arc::new(page));
+        }
+    }
+    Ok(pages)
+}
+
+/// The networks of these names and files; each once, in the order given.
+pub(crate) fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
+    let mut networks: Vec<Network> = Vec::new();
+    for name in names {
+        let network = Network::find(name.trim()).map_err(Failure::bad_input)?;
+        if networks.iter().any(|it| it.name == network.name) {
+            let name = &network.name;
+            return Err(Failure::BadInput(format!("network `{name}` stands twice; name each once")));
+        }
+        networks.push(network);
+    }
+    Ok(networks)
+}
 
 /// `paper`, `all`, or names separated by commas; each once, in the order given.
 pub(crate) fn schemes(list: &str, catalogue: &Catalogue) -> Result<Vec<Scheme>, Failure> {

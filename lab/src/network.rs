@@ -128,6 +128,12 @@ impl Network {
         (unhurried(&self.down), unhurried(&self.up))
     }
 
+    /// A network of the same name, mean rates and delays that the engine `ideal` honours, and where nothing is left to chance.
+    pub fn for_ideal(&self) -> Self {
+        let plain = |it: &Profile| Profile::plain(it.rate.mean(), it.delay_ms);
+        Self { down: plain(&self.down), up: plain(&self.up), ..self.clone() }
+    }
+
     /// Refuses what the engine `ideal` cannot honour. A queue never forms there: one packet leaves a tick.
     pub fn check_ideal(&self) -> Result<(), NetworkError> {
         let down = beyond_ideal(&self.down);
@@ -246,6 +252,12 @@ mod tests {
         }
         let message = check("cable-lossy").expect_err("loss").to_string();
         assert!(message.starts_with("network `cable-lossy`: loss; engine ideal"), "{message}");
+        for name in Network::names() {
+            let whole = Network::find(name).expect("built in");
+            let honoured = whole.for_ideal();
+            assert!(honoured.check_ideal().is_ok() && !honoured.is_jittered(), "{name}");
+            assert!((honoured.tick_us() - whole.tick_us()).abs() < 1e-9, "{name}");
+        }
     }
 
     #[test]

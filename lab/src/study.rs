@@ -27,7 +27,9 @@ mod sweep;
 mod weights;
 
 pub use comparisons::{ComparisonRow, Unit, compare};
+pub(crate) use comparisons::{LEVEL, are_of_one_load};
 pub use dimension::{Axis, Dimension, varied};
+pub(crate) use page_summary::Ratio;
 pub use page_summary::{PageRow, summarise_pages};
 pub use plan::{Engine, Plan, Shard};
 pub use pushes::Pushes;

@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod corpus;
+pub(crate) mod find;
 pub(crate) mod link;
 pub(crate) mod merge;
 pub(crate) mod order;

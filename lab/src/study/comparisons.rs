@@ -79,7 +79,7 @@ impl Unit {
 }
 
 /// The highest probability with which any winner of a setting may be named by chance.
-const LEVEL: f64 = 0.05;
+pub(crate) const LEVEL: f64 = 0.05;
 
 /// One row for each scheme but the baseline and each setting, in the order of first appearance.
 pub fn compare<'a>(
@@ -158,6 +158,11 @@ fn sites<'a>(
 
 /// Logarithms of ratios that differ by less are those of the same load.
 const SAME_LOAD: f64 = 1e-5;
+
+/// Whether these logarithms are all of the same load.
+pub(crate) fn are_of_one_load(logarithms: &[f64]) -> bool {
+    distinct_loads(logarithms).len() <= 1
+}
 
 /// The logarithms of the ratios of the only page's loads, each alone.
 fn loads(speedups: &LoadSpeedups<'_>, set: Set) -> Vec<Vec<Weighted>> {

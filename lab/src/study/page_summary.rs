@@ -40,15 +40,15 @@ pub struct PageRow {
 
 /// A paired ratio and its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Ratio {
-    pub(super) middle: f64,
+pub(crate) struct Ratio {
+    pub(crate) middle: f64,
     /// `None` with too few loads.
-    pub(super) interval: Option<Interval>,
+    pub(crate) interval: Option<Interval>,
 }
 
 impl Ratio {
     /// From the ratios of pairs of loads. Without `chance` the interval is the ratio itself. `None` without pairs.
-    pub(super) fn of(ratios: &[f64], chance: bool) -> Option<Self> {
+    pub(crate) fn of(ratios: &[f64], chance: bool) -> Option<Self> {
         let logarithms: Vec<f64> = ratios.iter().map(|it| it.ln()).collect();
         let (middle, interval) = hodges_lehmann(&logarithms)?;
         let middle = if let [only] = ratios { *only } else { middle.exp() };

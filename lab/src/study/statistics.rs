@@ -65,7 +65,7 @@ const BOOTSTRAP_SEED: u64 = 1;
 
 /// A bootstrap, and Wilcoxon's test and interval, need at least this many values: of five, no outcome of the signed-rank
 /// test has a two-sided p below 0.05.
-pub(super) const SAMPLE_MIN: usize = 6;
+pub(crate) const SAMPLE_MIN: usize = 6;
 
 /// The geometric mean; `None` without values.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {

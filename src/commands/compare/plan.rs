@@ -4,7 +4,6 @@ use super::Arguments;
 use crate::values;
 use ::corpus::{Page, Query};
 use ::serve::Failure;
-use lab::network::Network;
 use lab::study::{BASELINE, Engine, Plan, Settings, manifest};
 use lab::{Contender, Metadata};
 use server::SignalUse;
@@ -55,7 +54,7 @@ fn default_jobs(plan: &Plan) -> usize {
 
 fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     let engine = arguments.engine;
-    let networks = networks(&arguments.network)?;
+    let networks = values::networks(&arguments.network)?;
     let first = networks
         .first()
         .cloned()
@@ -116,36 +115,10 @@ fn each_once<T: Copy + PartialEq>(flag: &str, values: &[T]) -> Result<Vec<T>, Fa
 }
 
 fn pages(names: &[String], query: Option<&Query>) -> Result<Vec<Arc<Page>>, Failure> {
-    let mut pages: Vec<Arc<Page>> = Vec::new();
     let all = ["@all".to_owned()];
-    for argument in if names.is_empty() { &all } else { names } {
-        for page in values::pages(argument)? {
-            if pages.iter().any(|it| it.name == page.name) {
-                let name = &page.name;
-                return Err(Failure::BadInput(format!(
-                    "{argument}: a second page named `{name}`; name each once"
-                )));
-            }
-            pages.push(Arc::new(page));
-        }
-    }
+    let mut pages = values::each_page(if names.is_empty() { &all } else { names }, values::pages)?;
     pages.retain(|page| query.is_none_or(|it| it.matches(page)));
     if pages.is_empty() { Err(values::no_page()) } else { Ok(pages) }
-}
-
-fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
-    let mut networks: Vec<Network> = Vec::new();
-    for name in names {
-        let network = Network::find(name.trim()).map_err(Failure::bad_input)?;
-        if networks.iter().any(|it| it.name == network.name) {
-            let name = &network.name;
-            return Err(Failure::BadInput(format!(
-                "--network: `{name}` stands twice; name each once"
-            )));
-        }
-        networks.push(network);
-    }
-    Ok(networks)
 }
 
 /// The requested schemes, after the baseline and a policy's default. `all` leaves out those that know too little, or more

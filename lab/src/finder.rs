@@ -1,0 +1,107 @@
+//! The finder: which order should a site's server send its pages in, and is it better than the present one?
+//!
+//! Stage 1 loads each page under every scheme on the engine `ideal`, in milliseconds. Stage 2 loads it under the best of them
+//! and in the present order on the engine `stack`, paired by seed, until the difference is known as exactly as was asked
+//! ([`trial`]). The answer names one order for each page and network, or says that none is better than the present one, and one
+//! order for all of them whose worst case is the least bad.
+
+mod answer;
+mod moved;
+mod paired_loads;
+mod robust;
+mod screening;
+pub mod trial;
+mod words;
+
+pub use answer::{Answer, Index, Loads, PageAnswer, RankedOrder, RobustChoice, Verdict};
+pub use moved::Moved;
+pub use screening::Screened;
+pub use words::WHAT_YOU_HAVE;
+
+use crate::Contender;
+use crate::network::Network;
+use crate::study::{Engine, Plan, Settings, StudyError, manifest};
+use corpus::Page;
+use paired_loads::Case;
+use schedulers::{Catalogue, SCHEMES};
+use serde_json::Value;
+use std::sync::Arc;
+use trial::Rule;
+
+/// The scheme of a server that obeys its clients' priority signals, as most HTTP/3 servers that prioritize do.
+pub const PRESENT: &str = "rfc9218";
+
+/// What is searched for.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The pages; each name once.
+    pub pages: Vec<Arc<Page>>,
+    /// The networks of the site's visitors; each name once.
+    pub networks: Vec<Network>,
+    /// The schemes among which the answer is: [`candidates`].
+    pub schemes: Vec<Contender>,
+    /// The half-width of a 95 % interval, as a share of the ratio, at which loads end.
+    pub width: f64,
+    /// The most loads of a page on a network under each scheme.
+    pub most_loads: usize,
+    /// Loads at a time.
+    pub jobs: usize,
+}
+
+/// Progress of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// So many more loads will be carried out.
+    Planned(usize),
+    /// One was.
+    Loaded,
+}
+
+/// The schemes that a server can run which does not know the page's graph: those of the registry, and one's own.
+pub fn candidates(catalogue: &Catalogue) -> Vec<Contender> {
+    let all = SCHEMES.iter().chain(catalogue.own()).cloned().map(Contender::from);
+    all.filter(|it| !it.looks_ahead()).collect()
+}
+
+/// Searches. `program` says what runs; `progress` is called from any thread.
+pub fn find(
+    question: &Question,
+    program: Value,
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<Answer, StudyError> {
+    let screened = screening::screen(question, progress)?;
+    let mut cases: Vec<Case> = Vec::new();
+    for page in &question.pages {
+        let names = screening::finalists(&screened, &page.name);
+        cases.extend(paired_loads::load(question, page, &names, progress)?);
+    }
+    Ok(Answer::of(question, question.provenance(program), &screened, &cases))
+}
+
+impl Question {
+    /// When a page has enough loads on a network.
+    fn rule(&self) -> Rule {
+        let tests = self.pages.len() * self.networks.len();
+        Rule { width: self.width, most_loads: self.most_loads, tests }
+    }
+
+    /// The manifest of a study that loads everything that stage 2 might.
+    fn provenance(&self, program: Value) -> Value {
+        let Some(first) = self.networks.first().cloned() else { return program };
+        let plan = self.plan(self.pages.clone(), self.schemes.clone(), first);
+        manifest::provenance(
+            &Plan { seeds: (0..self.most_loads as u64).collect(), ..plan },
+            program,
+        )
+    }
+
+    /// A plan of stage 2 on all networks.
+    fn plan(&self, pages: Vec<Arc<Page>>, schemes: Vec<Contender>, first: Network) -> Plan {
+        let settings = Settings::on(first.clone(), Engine::Stack);
+        Plan {
+            settings: Settings { networks: self.networks.clone(), ..settings },
+            jobs: self.jobs,
+            ..Plan::new(pages, schemes, Engine::Stack, first)
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! The answer: what to choose for each page and network, how certain that is, and one order for all.
+
+use super::moved::Moved;
+use super::paired_loads::Case;
+use super::robust::{LeastWorst, Regrets, least_worst};
+use super::screening::{Ranked, Screened};
+use super::trial::{Judgement, adjusted};
+use super::words::{WHAT_YOU_HAVE, of_page, of_robust};
+use super::{PRESENT, Question};
+use crate::above_fold;
+use crate::study::statistics::Interval;
+use crate::study::{BASELINE, RunRecord};
+use corpus::Page;
+use qlog_tools::metrics::BySet;
+use serde::Serialize;
+use serde_json::Value;
+
+/// The answer to a [`Question`].
+#[derive(Debug, Clone, Serialize)]
+pub struct Answer {
+    /// What was loaded, and by which program.
+    pub provenance: Value,
+    /// The scheme of the present order; its server obeys the clients' signals.
+    pub present: &'static str,
+    /// The half-width of an interval that was asked for, as a share of the ratio.
+    pub width: f64,
+    /// The most loads under each scheme.
+    pub most_loads: usize,
+    /// One for each page and network.
+    pub pages: Vec<PageAnswer>,
+    /// One order for all of them; null where there is one page on one network.
+    pub robust_choice: Option<RobustChoice>,
+    /// How many loads it took.
+    pub loads: Loads,
+}
+
+/// The answer for one page on one network.
+#[derive(Debug, Clone, Serialize)]
+pub struct PageAnswer {
+    /// The page.
+    pub page: String,
+    /// The network.
+    pub network: String,
+    /// Whether to change anything.
+    pub verdict: Verdict,
+    /// The scheme to change to; null: keep what you have.
+    pub choice: Option<String>,
+    /// The verdict in words.
+    pub words: String,
+    /// The scheme that the first loads favoured and the later ones judged; null: no load finished.
+    pub candidate: Option<String>,
+    /// What the later loads say of it.
+    #[serde(flatten)]
+    pub judgement: JudgedCandidate,
+    /// Whether the interval is as narrow as was asked for.
+    pub is_narrow: bool,
+    /// Loads under each scheme, the first batch included.
+    pub loads: usize,
+    /// Loads that did not finish.
+    pub unfinished: usize,
+    /// Every order that was loaded on `stack`, the best first.
+    pub ranking: Vec<RankedOrder>,
+    /// The resources whose completion the candidate moves most.
+    pub moved: Vec<Moved>,
+    /// Every scheme on `ideal`, the best first.
+    pub screened: Vec<Screened>,
+    /// What was assumed of the page, because its source does not say it.
+    pub assumptions: Vec<String>,
+}
+
+/// Whether to change anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The candidate is better than the present order.
+    Better,
+    /// Nothing that was loaded is better, as far as the loads can tell.
+    NothingBetter,
+    /// No pair of loads finished.
+    Unknown,
+}
+
+/// The candidate beside the present order. A ratio above 1: it is better.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct JudgedCandidate {
+    /// The present order's index divided by the candidate's, over pairs of loads (Hodges and Lehmann).
+    pub ratio: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<Interval>,
+    /// The p of Wilcoxon's signed-rank test; null where every load is the same.
+    pub wilcoxon_p: Option<f64>,
+    /// The same, adjusted after Holm for all tests of the answer.
+    pub holm_p: Option<f64>,
+    /// Pairs of loads.
+    pub pairs: usize,
+}
+
+/// An index over the resources that count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Index {
+    /// The `ByteIndex` above the fold in ms; null where the page has nothing there.
+    #[serde(rename = "byte_index_atf")]
+    pub atf_ms: Option<f64>,
+    /// That of all resources, for a page that has nothing above the fold.
+    #[serde(rename = "byte_index_all")]
+    pub all_ms: Option<f64>,
+}
+
+/// An order of the ranking.
+#[derive(Debug, Clone, Serialize)]
+pub struct RankedOrder {
+    /// The scheme.
+    pub scheme: String,
+    /// Whether it is the present order.
+    pub is_present: bool,
+    /// Its median over the later loads.
+    #[serde(flatten)]
+    pub index: Index,
+    /// How many times better it is than `rr`, over pairs of loads.
+    pub speedup_rr: Option<f64>,
+    /// How many times better it is than the present order, over pairs of loads.
+    pub speedup_present: Option<f64>,
+    /// The 95 % interval of that.
+    pub interval: Option<Interval>,
+    /// The index divided by its lower bound; null where there is no bound.
+    pub regret: Option<f64>,
+}
+
+/// The order whose worst regret over all pages and networks is least, among those that were loaded everywhere on `stack`.
+#[derive(Debug, Clone, Serialize)]
+pub struct RobustChoice {
+    /// Its scheme.
+    pub scheme: String,
+    /// Whether it is the present order.
+    pub is_present: bool,
+    /// The choice in words.
+    pub words: String,
+    /// Its worst regret. Without a lower bound, a regret is the index divided by the best one of the page and network.
+    pub worst_regret: f64,
+    /// The page where it is worst.
+    pub page: String,
+    /// The network where it is worst.
+    pub network: String,
+    /// How many times better than the present order it is there.
+    pub speedup_present: Option<f64>,
+    /// The 95 % interval of that.
+    pub interval: Option<Interval>,
+    /// The worst regret of the present order.
+    pub present_worst_regret: Option<f64>,
+}
+
+/// How many loads an answer took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Loads {
+    /// On the engine `ideal`.
+    pub ideal: usize,
+    /// On the engine `stack`.
+    pub stack: usize,
+    /// On `stack`, if every scheme had been loaded as many times there.
+    pub stack_of_all_schemes: usize,
+}
+
+impl Answer {
+    pub(super) fn of(
+        question: &Question,
+        provenance: Value,
+        screened: &[Ranked],
+        cases: &[Case],
+    ) -> Self {
+        let judged: Vec<Option<Judgement>> = cases.iter().map(|it| it.judgement()).collect();
+        let p_values: Vec<Option<f64>> = judged.iter().map(|it| it.and_then(|it| it.p)).collect();
+        let adjusted = adjusted(&p_values);
+        let answers = cases.iter().zip(&judged).zip(adjusted).map(|((case, judged), holm_p)| {
+            let ranked =
+                screened.iter().find(|it| it.page == case.page.name && it.network == case.network);
+            let answer = PageAnswer {
+                screened: ranked.map(|it| it.schemes.clone()).unwrap_or_default(),
+                ..case.answer(*judged, holm_p)
+            };
+            PageAnswer { words: of_page(&answer, cases.len()), ..answer }
+        });
+        let pages: Vec<PageAnswer> = answers.collect();
+        Self {
+            provenance,
+            present: PRESENT,
+            width: question.width,
+            most_loads: question.most_loads,
+            robust_choice: robust_choice(cases, &pages).filter(|_| cases.len() > 1),
+            loads: Loads {
+                ideal: screened.iter().map(|it| it.schemes.len()).sum(),
+                stack: cases.iter().map(|it| it.trial.loads() * (it.names.len() + 1)).sum(),
+                stack_of_all_schemes: cases
+                    .iter()
+                    .map(|it| it.trial.loads() * (question.schemes.len() + 1))
+                    .sum(),
+            },
+            pages,
+        }
+    }
+}
+
+impl Case {
+    fn judgement(&self) -> Option<Judgement> {
+        self.trial.judgement(self.trial.leader()?)
+    }
+
+    /// The answer without its words and without stage 1.
+    fn answer(&self, judged: Option<Judgement>, holm_p: Option<f64>) -> PageAnswer {
+        let candidate = self.trial.leader().map(|it| self.names[it].clone());
+        let is_better = judged.is_some_and(|it| it.is_better(holm_p));
+        let judgement = judged.map(|it| JudgedCandidate {
+            ratio: Some(it.ratio),
+            interval: it.interval,
+            wilcoxon_p: it.p,
+            holm_p,
+            pairs: it.pairs,
+        });
+        PageAnswer {
+            page: self.page.name.clone(),
+            network: self.network.clone(),
+            verdict: match judged {
+                None => Verdict::Unknown,
+                Some(_) if is_better => Verdict::Better,
+                Some(_) => Verdict::NothingBetter,
+            },
+            choice: candidate.clone().filter(|_| is_better),
+            words: String::new(),
+            candidate,
+            judgement: judgement.unwrap_or_default(),
+            is_narrow: self.trial.is_narrow(),
+            loads: self.trial.loads(),
+            unfinished: self.unfinished,
+            ranking: self.ranking(),
+            moved: self.moved.clone(),
+            screened: Vec::new(),
+            assumptions: self.page.source.assumptions.clone(),
+        }
+    }
+
+    /// All orders, the best first.
+    fn ranking(&self) -> Vec<RankedOrder> {
+        let mut rows: Vec<RankedOrder> = self.orders().into_iter().map(|it| self.row(it)).collect();
+        let index = |it: &RankedOrder| it.index.ms().unwrap_or(f64::INFINITY);
+        rows.sort_by(|one, other| index(one).total_cmp(&index(other)));
+        rows
+    }
+
+    /// The present order (`None`), and the candidates by their places.
+    fn orders(&self) -> Vec<Option<usize>> {
+        [None].into_iter().chain((0..self.names.len()).map(Some)).collect()
+    }
+
+    fn row(&self, order: Option<usize>) -> RankedOrder {
+        let index_ms = self.trial.index(order);
+        let judged = order.and_then(|it| self.trial.judgement(it));
+        let rr = self.names.iter().position(|it| it == BASELINE);
+        let itself = index_ms.filter(|_| order.is_none()).map(|_| 1.0);
+        RankedOrder {
+            scheme: order.map_or(PRESENT, |it| &self.names[it]).to_owned(),
+            is_present: order.is_none(),
+            index: Index::of(&self.page, index_ms),
+            speedup_rr: rr.and_then(|it| self.trial.speedup(order, it)),
+            speedup_present: judged.map(|it| it.ratio).or(itself),
+            interval: judged.and_then(|it| it.interval),
+            regret: self.regret(index_ms),
+        }
+    }
+
+    fn regret(&self, index_ms: Option<f64>) -> Option<f64> {
+        let bound_ms = self.bound_ms.filter(|it| *it > 0.0)?;
+        Some(index_ms? / bound_ms)
+    }
+
+    /// The regret of each order by its label.
+    fn regrets(&self) -> Regrets {
+        let orders = self.orders();
+        let regret = |order: &Option<usize>| {
+            let label = order.map_or(WHAT_YOU_HAVE, |it| &self.names[it]);
+            let index_ms = self.trial.index(*order)?;
+            Some((label, index_ms, self.regret(Some(index_ms))))
+        };
+        Regrets::of(orders.iter().filter_map(regret))
+    }
+}
+
+impl Index {
+    /// An index over the resources that count in `page`.
+    fn of(page: &Page, ms: Option<f64>) -> Self {
+        if above_fold(page).is_empty() {
+            Self { atf_ms: None, all_ms: ms }
+        } else {
+            Self { atf_ms: ms, all_ms: None }
+        }
+    }
+
+    /// The index of a load; empty if it did not finish.
+    pub(super) fn of_load(run: &RunRecord) -> Self {
+        let BySet { all, atf } = run.byte_index();
+        let [atf_ms, all_ms] = [atf, all.filter(|_| atf.is_none())];
+        let is_there = |it: &f64| run.completed && *it > 0.0;
+        Self { atf_ms: atf_ms.filter(is_there), all_ms: all_ms.filter(is_there) }
+    }
+
+    /// The index, over whichever resources count.
+    pub fn ms(&self) -> Option<f64> {
+        self.atf_ms.or(self.all_ms)
+    }
+}
+
+fn robust_choice(cases: &[Case], pages: &[PageAnswer]) -> Option<RobustChoice> {
+    let regrets: Vec<Regrets> = cases.iter().map(Case::regrets).collect();
+    let LeastWorst { scheme, worst_regret, case } = least_worst(&regrets)?;
+    let of_present = regrets.iter().map(|it| it.get(WHAT_YOU_HAVE)).collect::<Option<Vec<f64>>>();
+    let is_present = scheme == WHAT_YOU_HAVE;
+    let worst = &pages[case];
+    let row = worst.ranking.iter().find(|it| it.scheme == scheme && !it.is_present);
+    let choice = RobustChoice {
+        scheme: if is_present { PRESENT.to_owned() } else { scheme },
+        is_present,
+        words: String::new(),
+        worst_regret,
+        page: worst.page.clone(),
+        network: worst.network.clone(),
+        speedup_present: row.and_then(|it| it.speedup_present),
+        interval: row.and_then(|it| it.interval),
+        present_worst_regret: of_present.map(|it| it.into_iter().fold(0.0, f64::max)),
+    };
+    Some(RobustChoice { words: of_robust(&choice), ..choice })
+}

@@ -1,0 +1,137 @@
+//! Stage 2: a page under the finalists and in the present order on the engine `stack`, with the same seeds.
+
+use super::answer::Index;
+use super::moved::{Moved, moved};
+use super::trial::{Indices, Trial};
+use super::{PRESENT, Question, Step};
+use crate::Contender;
+use crate::network::Network;
+use crate::study::{Plan, RunRecord, Settings, StudyError, run};
+use corpus::Page;
+use serde_json::Value;
+use server::SignalUse;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A page on a network after its loads.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) page: Arc<Page>,
+    pub(super) network: String,
+    /// The candidates of the trial.
+    pub(super) names: Vec<String>,
+    pub(super) trial: Trial,
+    /// The least index above the fold that any order could have, in ms.
+    pub(super) bound_ms: Option<f64>,
+    /// What the leader moves.
+    pub(super) moved: Vec<Moved>,
+    /// Loads that did not finish.
+    pub(super) unfinished: usize,
+    present: Vec<RunRecord>,
+    others: Vec<RunRecord>,
+}
+
+/// Loads `page` under the schemes of these names until each network has enough, a batch at a time.
+pub(super) fn load(
+    question: &Question,
+    page: &Arc<Page>,
+    names: &[String],
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<Vec<Case>, StudyError> {
+    let chosen = |name: &String| question.schemes.iter().find(|it| it.name() == name).cloned();
+    let schemes: Vec<Contender> = names.iter().filter_map(chosen).collect();
+    let names: Vec<String> = schemes.iter().map(|it| it.name().to_owned()).collect();
+    let present =
+        vec![Contender::find(PRESENT).map_err(|it| StudyError::Impossible(it.to_string()))?];
+    let new = |it: &Network| Case::new(question, page, &it.name, &names);
+    let mut cases: Vec<Case> = question.networks.iter().map(new).collect();
+    // Networks that go on are all at the same batch.
+    while let Some(seeds) = cases.iter().find_map(|it| it.trial.next_seeds()) {
+        let open = |it: &&Network| {
+            cases.iter().any(|case| case.network == it.name && case.trial.next_seeds().is_some())
+        };
+        let networks: Vec<Network> = question.networks.iter().filter(open).cloned().collect();
+        let batch = Batch { question, page, networks, seeds: seeds.clone(), progress };
+        let present = batch.load(&present, Some(SignalUse::Obey))?;
+        let others = batch.load(&schemes, None)?;
+        let loaded = cases
+            .iter_mut()
+            .filter(|it| batch.networks.iter().any(|network| network.name == it.network));
+        loaded.for_each(|it| it.add(&seeds, &present, &others));
+    }
+    Ok(cases.into_iter().map(Case::finished).collect())
+}
+
+/// Loads with the same seeds.
+struct Batch<'a> {
+    question: &'a Question,
+    page: &'a Arc<Page>,
+    networks: Vec<Network>,
+    seeds: Range<u64>,
+    progress: &'a (dyn Fn(Step) + Sync),
+}
+
+impl Batch<'_> {
+    /// Loads the page under `schemes`; `signals`: how the server uses those of the client, `None`: not at all.
+    fn load(
+        &self,
+        schemes: &[Contender],
+        signals: Option<SignalUse>,
+    ) -> Result<Vec<RunRecord>, StudyError> {
+        let Some(first) = self.networks.first().cloned() else { return Ok(Vec::new()) };
+        let plan = self.question.plan(vec![Arc::clone(self.page)], schemes.to_vec(), first);
+        let signals = signals.into_iter().collect();
+        let settings = Settings { networks: self.networks.clone(), signals, ..plan.settings };
+        let plan = Plan { settings, seeds: self.seeds.clone().collect(), ..plan };
+        (self.progress)(Step::Planned(plan.loads()));
+        Ok(run(&plan, Value::Null, &|| (self.progress)(Step::Loaded))?.runs)
+    }
+}
+
+impl Case {
+    fn new(question: &Question, page: &Arc<Page>, network: &str, names: &[String]) -> Self {
+        Self {
+            page: Arc::clone(page),
+            network: network.to_owned(),
+            names: names.to_vec(),
+            trial: Trial::new(question.rule(), names.len()),
+            bound_ms: None,
+            moved: Vec::new(),
+            unfinished: 0,
+            present: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, seeds: &Range<u64>, present: &[RunRecord], others: &[RunRecord]) {
+        let mine = |it: &&RunRecord| it.setting.network == self.network;
+        self.present.extend(present.iter().filter(mine).cloned());
+        self.others.extend(others.iter().filter(mine).cloned());
+        let indices = |runs: &[RunRecord], scheme: &str| -> Indices {
+            let of_seed = |seed| runs.iter().find(|it| it.scheme == scheme && it.seed == seed);
+            seeds.clone().map(|seed| Index::of_load(of_seed(seed)?).ms()).collect()
+        };
+        let of_others = self.names.iter().map(|it| indices(&self.others, it));
+        self.trial.add(&indices(&self.present, PRESENT), &of_others.collect::<Vec<_>>());
+    }
+
+    /// The case without its loads, which take the most memory.
+    fn finished(mut self) -> Self {
+        let all = || self.present.iter().chain(&self.others);
+        self.unfinished = all().filter(|it| !it.completed).count();
+        self.bound_ms = all().find_map(|it| it.lower_bound.atf);
+        if let Some(leader) = self.trial.leader() {
+            let judging = self.trial.judging();
+            let judges = |it: &&RunRecord| {
+                usize::try_from(it.seed).is_ok_and(|seed| judging.contains(&seed))
+            };
+            let present: Vec<&RunRecord> = self.present.iter().filter(judges).collect();
+            let under =
+                self.others.iter().filter(judges).filter(|it| it.scheme == self.names[leader]);
+            self.moved = moved(&self.page, &present, &under.collect::<Vec<_>>());
+        }
+        self.present = Vec::new();
+        self.others = Vec::new();
+        self
+    }
+}

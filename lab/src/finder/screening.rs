@@ -1,0 +1,170 @@
+//! Stage 1: every scheme on the engine `ideal`, and who goes on to stage 2.
+
+use super::answer::Index;
+use super::robust::{Regrets, least_worst};
+use super::{Question, Step};
+use crate::network::Network;
+use crate::study::{BASELINE, Engine, Plan, RunRecord, Settings, StudyError, run};
+use serde::Serialize;
+use serde_json::Value;
+
+/// How many go on from each network of a page.
+const BEST: usize = 3;
+
+/// How many go on from the whole site, so that the robust choice has candidates that were loaded everywhere.
+const ROBUST: usize = 2;
+
+/// A scheme on the engine `ideal`: one page, one network.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Screened {
+    /// The scheme.
+    pub scheme: String,
+    /// Its index.
+    #[serde(flatten)]
+    pub index: Index,
+    /// The index divided by its lower bound; null where nothing is above the fold.
+    pub regret: Option<f64>,
+}
+
+impl Screened {
+    fn ms(&self) -> f64 {
+        self.index.ms().unwrap_or(f64::INFINITY)
+    }
+}
+
+/// The schemes of one page on one network, the best first.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Ranked {
+    pub(super) page: String,
+    pub(super) network: String,
+    pub(super) schemes: Vec<Screened>,
+}
+
+/// Loads every page under every scheme on every network, as far as `ideal` honours it.
+pub(super) fn screen(
+    question: &Question,
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<Vec<Ranked>, StudyError> {
+    let networks: Vec<Network> = question.networks.iter().map(Network::for_ideal).collect();
+    let Some(first) = networks.first().cloned() else { return Ok(Vec::new()) };
+    let plan = Plan {
+        settings: Settings { networks, ..Settings::on(first.clone(), Engine::Ideal) },
+        jobs: question.jobs,
+        ..Plan::new(question.pages.clone(), question.schemes.clone(), Engine::Ideal, first)
+    };
+    progress(Step::Planned(plan.loads()));
+    let study = run(&plan, Value::Null, &|| progress(Step::Loaded))?;
+    let of_case = |runs: &[RunRecord]| Ranked {
+        page: runs[0].page.clone(),
+        network: runs[0].setting.network.clone(),
+        schemes: ranked(runs),
+    };
+    let same = |one: &RunRecord, other: &RunRecord| {
+        one.page == other.page && one.setting.network == other.setting.network
+    };
+    Ok(study.runs.chunk_by(same).map(of_case).collect())
+}
+
+fn ranked(runs: &[RunRecord]) -> Vec<Screened> {
+    let screened = |run: &RunRecord| {
+        let index = Index::of_load(run);
+        index.ms()?;
+        Some(Screened { scheme: run.scheme.clone(), index, regret: run.regret() })
+    };
+    let mut schemes: Vec<Screened> = runs.iter().filter_map(screened).collect();
+    schemes.sort_by(|one, other| one.ms().total_cmp(&other.ms()));
+    schemes
+}
+
+/// The names of those that go on for a page: `rr`, to which speedups refer, the best of each network, and the most robust of
+/// the site. Each once.
+pub(super) fn finalists(all: &[Ranked], page: &str) -> Vec<String> {
+    let mut names = vec![BASELINE.to_owned()];
+    let of_page = all.iter().filter(|it| it.page == page).flat_map(|it| best(&it.schemes));
+    for name in of_page.chain(robust(all)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The first few. Of schemes that load the page alike, only one.
+fn best(schemes: &[Screened]) -> Vec<String> {
+    let alike = |one: &Screened, other: &Screened| (one.ms() - other.ms()).abs() <= 1e-9 * one.ms();
+    let different = schemes.chunk_by(alike).take(BEST);
+    different.map(|it| it[0].scheme.clone()).collect()
+}
+
+/// Those with the least worst regret over all pages and networks.
+fn robust(all: &[Ranked]) -> Vec<String> {
+    let regrets =
+        |it: &Ranked| Regrets::of(it.schemes.iter().map(|it| (&*it.scheme, it.ms(), it.regret)));
+    let mut cases: Vec<Regrets> = all.iter().map(regrets).collect();
+    let mut names = Vec::new();
+    while names.len() < ROBUST {
+        let Some(found) = least_worst(&cases) else { break };
+        cases.iter_mut().for_each(|it| it.remove(&found.scheme));
+        names.push(found.scheme);
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranked(page: &str, network: &str, schemes: &[(&str, f64)]) -> Ranked {
+        let schemes = schemes.iter().map(|(scheme, ms)| Screened {
+            scheme: (*scheme).to_owned(),
+            index: Index { atf_ms: Some(*ms), all_ms: None },
+            regret: Some(ms / 100.0),
+        });
+        Ranked { page: page.to_owned(), network: network.to_owned(), schemes: schemes.collect() }
+    }
+
+    #[test]
+    fn the_best_of_each_network_go_on_with_rr_and_the_most_robust_of_the_site() {
+        let all = [
+            ranked(
+                "a",
+                "cable",
+                &[
+                    ("fifo", 100.0),
+                    ("dfifo", 100.0),
+                    ("p+", 110.0),
+                    ("srpt", 120.0),
+                    ("lifo", 130.0),
+                    ("wrr", 140.0),
+                ],
+            ),
+            ranked(
+                "a",
+                "3g",
+                &[
+                    ("srpt", 100.0),
+                    ("p+", 101.0),
+                    ("rr", 102.0),
+                    ("fifo", 103.0),
+                    ("wrr", 120.0),
+                    ("lifo", 900.0),
+                ],
+            ),
+            ranked(
+                "b",
+                "3g",
+                &[
+                    ("wrr", 100.0),
+                    ("bucket", 105.0),
+                    ("p+", 110.0),
+                    ("lifo", 120.0),
+                    ("fifo", 140.0),
+                    ("srpt", 145.0),
+                ],
+            ),
+        ];
+        // `dfifo` loads the page as `fifo` does. `p+` is at worst 10 % above the bound, and then `wrr` and `fifo` 40 %.
+        assert_eq!(finalists(&all, "a"), ["rr", "fifo", "p+", "srpt"]);
+        assert_eq!(finalists(&all, "b"), ["rr", "wrr", "bucket", "p+", "fifo"]);
+    }
+}

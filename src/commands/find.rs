@@ -1,0 +1,130 @@
+//! `utmost find`: which order should a site send its pages in?
+
+mod show;
+
+use crate::{output, values};
+use ::corpus::Page;
+use ::corpus::import::{Addresses, ImportError, Label, import, name_of};
+use ::serve::Failure;
+use lab::finder::{Answer, Question, Step, candidates, find};
+use serde::Serialize;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The format of the answer's JSON.
+const FORMAT: &str = "utmost-find/1";
+
+/// Find the best send order for the pages of a site, and whether it is better than the present one
+///
+/// The present order is that of a server that obeys its clients' priority signals (RFC 9218). Every scheme that a server can
+/// run without knowledge of the page's graph is first tried on engine ideal. The best of them and the present order are
+/// then loaded on engine stack with the same seeds, until the 95 % interval of their ratio is narrow. The first three seeds
+/// choose a scheme, and only later ones judge it. The answer names an order for each page and network, or says that nothing is
+/// better than what you have. It also names one order for all of them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost find agency-index\n  \
+utmost find home.har shop.har --networks lte,3g --out answer\n  \
+utmost find @first-60 --networks cable --width 0.1 --json")]
+pub(crate) struct Arguments {
+    /// Pages: bundled names, sets of them such as @first-60, page files, or recordings of any format that `utmost corpus
+    /// import` reads, such as HAR files and `DevTools` logs
+    #[arg(id = "INPUT", value_name = "INPUT", required = true)]
+    inputs: Vec<String>,
+    /// The networks of the site's visitors, separated by commas: names, or TOML files
+    #[arg(long, value_name = "LIST", default_value = "cable,lte,3g", value_delimiter = ',')]
+    networks: Vec<String>,
+    #[command(flatten)]
+    own: values::OwnSchemes,
+    /// Load until half of the interval's width is at most this share of the ratio
+    #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = share)]
+    width: f64,
+    /// The most loads of a page on a network under each scheme
+    #[arg(long, value_name = "N", default_value = "30", value_parser = clap::value_parser!(u32).range(9..=10_000))]
+    most_loads: u32,
+    /// Loads at a time [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
+    jobs: Option<NonZeroUsize>,
+    /// Write the answer into this directory, as `answer.json`
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|it| (0.001..=1.0).contains(it));
+    share.ok_or_else(|| "a share from 0.001 to 1 is needed, for example 0.05".to_owned())
+}
+
+/// The answer with what the lab does not know.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    #[serde(flatten)]
+    answer: &'a Answer,
+    /// How long it took.
+    seconds: f64,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let question = Question {
+        pages: values::each_page(&arguments.inputs, pages)?,
+        networks: values::networks(&arguments.networks)?,
+        schemes: candidates(&arguments.own.catalogue(&[])?),
+        width: arguments.width,
+        most_loads: arguments.most_loads as usize,
+        jobs: arguments.jobs.map_or_else(values::cores, NonZeroUsize::get),
+    };
+    if let Some(folder) = &arguments.out {
+        values::directory(folder, "--out")?;
+    }
+    let bar = output::progress(0, "page loads");
+    let progress = |step| match step {
+        Step::Planned(loads) => bar.inc_length(loads as u64),
+        Step::Loaded => bar.inc(1),
+    };
+    let answer = find(&question, output::provenance(), &progress);
+    let seconds = bar.elapsed().as_secs_f64();
+    bar.finish_and_clear();
+    let answer = answer.map_err(super::compare::failure)?;
+    let document = Document { format: FORMAT, answer: &answer, seconds };
+    if let Some(folder) = &arguments.out {
+        write(&folder.join("answer.json"), &document)?;
+    }
+    if arguments.json {
+        return output::json(&document);
+    }
+    let foreign = |it: &&Arc<Page>| ::corpus::bundled(&it.name) != Some(it.as_ref());
+    show::show(&answer, question.pages.iter().filter(foreign), seconds)?;
+    arguments.out.iter().try_for_each(|it| output::line(&format!("answer: {}", it.display())))
+}
+
+fn write(file: &Path, document: &Document<'_>) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(document).map_err(Failure::elsewhere)?;
+    lab::write_file(file, text).map_err(Failure::elsewhere)
+}
+
+/// The pages of an argument as other commands read them, or the page of a recording.
+fn pages(argument: &str) -> Result<Vec<Page>, Failure> {
+    let file = Path::new(argument);
+    if !file.is_file() || ::corpus::page(argument).is_ok() {
+        return values::pages(argument);
+    }
+    let label = Label {
+        name: name_of(file),
+        from: "a recording".to_owned(),
+        licence: "unknown".to_owned(),
+        sha256: None,
+        addresses: Addresses::Kept,
+        load: None,
+    };
+    match import(file, Some(label)) {
+        Ok(imported) => Ok(vec![imported.page]),
+        // It is a page with an error, or something else.
+        Err(ImportError::Format(_)) => values::pages(argument),
+        Err(error @ ImportError::Wrong(_)) => Err(Failure::of_file(file, error)),
+        Err(error) => Err(Failure::bad_input(error)),
+    }
+}

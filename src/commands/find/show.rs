@@ -1,0 +1,73 @@
+//! The answer: first in words, then as tables.
+
+use crate::output;
+use crate::output::number;
+use ::corpus::Page;
+use ::serve::Failure;
+use lab::finder::{Answer, Moved, PageAnswer, RankedOrder, WHAT_YOU_HAVE};
+use std::sync::Arc;
+
+/// Prints the answer. `foreign`: pages that are not bundled, whose assumptions the reader should know.
+pub(super) fn show<'a>(
+    answer: &Answer,
+    foreign: impl Iterator<Item = &'a Arc<Page>>,
+    seconds: f64,
+) -> Result<(), Failure> {
+    for page in &answer.pages {
+        output::line(&page.words)?;
+    }
+    if let Some(choice) = &answer.robust_choice {
+        output::line(&choice.words)?;
+    }
+    answer.pages.iter().try_for_each(ranking)?;
+    for page in foreign.filter(|it| !it.source.assumptions.is_empty()) {
+        output::line(&format!("\nassumed of {}, because its source does not say it:", page.name))?;
+        page.source.assumptions.iter().try_for_each(|it| output::line(&format!("  {it}")))?;
+    }
+    let loads = &answer.loads;
+    output::line(&format!(
+        "\n{WHAT_YOU_HAVE}: {}, as browsers signal it to a server that obeys. All other orders: a server that ignores signals \
+         and knows what a browser knows.\n{} loads on ideal, {} on stack (all schemes would need {}), {seconds:.1} s",
+        answer.present, loads.ideal, loads.stack, loads.stack_of_all_schemes
+    ))
+}
+
+fn ranking(answer: &PageAnswer) -> Result<(), Failure> {
+    let PageAnswer { page, network, .. } = answer;
+    output::line(&format!("\n{page} on {network}"))?;
+    let is_atf = answer.ranking.iter().any(|it| it.index.atf_ms.is_some());
+    let index = if is_atf { "ByteIndex ATF ms" } else { "ByteIndex all ms" };
+    let over_present = format!("over {WHAT_YOU_HAVE}");
+    let header = ["scheme", index, "speedup over rr", &over_present, "95 % interval", "regret"];
+    let rows = answer.ranking.iter().map(row);
+    output::line(&output::table(&header, &[], rows).to_string())?;
+    if answer.moved.is_empty() {
+        return Ok(());
+    }
+    let candidate = answer.candidate.as_deref().unwrap_or_default();
+    let moved = answer.moved.iter().map(words).collect::<Vec<_>>().join(", ");
+    output::line(&format!("{candidate} moves most: {moved}"))
+}
+
+fn row(order: &RankedOrder) -> Vec<String> {
+    let name = if order.is_present { WHAT_YOU_HAVE } else { &order.scheme };
+    let interval = order.interval.map(|[low, high]| format!("{low:.3} to {high:.3}"));
+    vec![
+        name.to_owned(),
+        number(order.index.ms(), 1),
+        number(order.speedup_rr, 3),
+        number(order.speedup_present, 3),
+        interval.unwrap_or_else(|| "-".to_owned()),
+        number(order.regret, 3),
+    ]
+}
+
+/// `/app.js 120 ms earlier`.
+fn words(moved: &Moved) -> String {
+    let url = url::Url::parse(&moved.url);
+    let path = url.as_ref().map_or(moved.url.as_str(), |it| it.path());
+    let side = if moved.later_ms < 0.0 { "earlier" } else { "later" };
+    let ms = moved.later_ms.abs();
+    let ms = if ms < 10.0 { format!("{ms:.1}") } else { format!("{ms:.0}") };
+    format!("{} {ms} ms {side}", output::short(path))
+}
