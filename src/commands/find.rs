@@ -3,8 +3,8 @@
 mod show;
 
 use crate::{output, values};
-use ::corpus::Page;
 use ::corpus::import::{Addresses, ImportError, Label, import, name_of};
+use ::corpus::{Page, PageError};
 use ::serve::Failure;
 use lab::finder::{Answer, Question, Step, candidates, find};
 use serde::Serialize;
@@ -109,9 +109,18 @@ fn write(file: &Path, document: &Document<'_>) -> Result<(), Failure> {
 /// The pages of an argument as other commands read them, or the page of a recording.
 fn pages(argument: &str) -> Result<Vec<Page>, Failure> {
     let file = Path::new(argument);
-    if !file.is_file() || ::corpus::page(argument).is_ok() {
+    if !file.is_file() {
         return values::pages(argument);
     }
+    match ::corpus::page(argument) {
+        Ok(page) => Ok(vec![page]),
+        Err(error @ PageError::Wrong { .. }) => Err(Failure::bad_input(error)),
+        Err(error) => Ok(vec![recording(file, &error)?]),
+    }
+}
+
+/// The page of a recording with the addresses of its site. `not_a_page`: why the file is not a page itself.
+fn recording(file: &Path, not_a_page: &PageError) -> Result<Page, Failure> {
     let label = Label {
         name: name_of(file),
         from: "a recording".to_owned(),
@@ -120,11 +129,11 @@ fn pages(argument: &str) -> Result<Vec<Page>, Failure> {
         addresses: Addresses::Kept,
         load: None,
     };
-    match import(file, Some(label)) {
-        Ok(imported) => Ok(vec![imported.page]),
-        // It is a page with an error, or something else.
-        Err(ImportError::Format(_)) => values::pages(argument),
-        Err(error @ ImportError::Wrong(_)) => Err(Failure::of_file(file, error)),
-        Err(error) => Err(Failure::bad_input(error)),
-    }
+    import(file, Some(label)).map(|it| it.page).map_err(|error| match error {
+        ImportError::Format(cause) if matches!(not_a_page, PageError::Json { .. }) => {
+            Failure::BadInput(format!("{not_a_page}; as a recording, {cause}"))
+        }
+        ImportError::Wrong(_) => Failure::of_file(file, error),
+        _ => Failure::bad_input(error),
+    })
 }

@@ -8,6 +8,7 @@ const COMMANDS: &[&str] = &[
     "serve",
     "play",
     "compare",
+    "find",
     "merge",
     "link",
     "corpus",

@@ -8,6 +8,7 @@ mod corpus_pages;
 mod definitions;
 mod documents;
 mod figures;
+mod find;
 mod guides;
 mod help;
 mod logs;

@@ -1,0 +1,106 @@
+//! How near the finder's choice comes to the best of all schemes on the engine `stack`: the table of `docs/find.md`.
+//!
+//! ```sh
+//! cargo run --example measure_finder -- cable,lte,3g PAGE...
+//! ```
+
+use corpus::Page;
+use lab::Contender;
+use lab::finder::{PRESENT, Question, candidates, find};
+use lab::network::Network;
+use lab::study::statistics::{mean, median};
+use lab::study::{Engine, Plan, RunRecord, Settings, run};
+use schedulers::Catalogue;
+use serde_json::Value;
+use server::SignalUse;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::Arc;
+
+/// Seeds that the finder does not use.
+const SEEDS: std::ops::Range<u64> = 1000..1003;
+
+/// The median index of each order: by network, then by name.
+type Indices = BTreeMap<String, BTreeMap<String, f64>>;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [networks, pages @ ..] = &arguments[..] else { return Err("NETWORKS PAGE...".into()) };
+    let networks: Vec<Network> = networks.split(',').map(Network::find).collect::<Result<_, _>>()?;
+    let jobs = std::thread::available_parallelism()?.get();
+    let (mut ratios, mut used, mut all) = (Vec::new(), 0, 0);
+    println!("| page | network | choice | index | best of all schemes | index | ratio |");
+    println!("|---|---|---|---|---|---|---|");
+    for name in pages {
+        let question = Question {
+            pages: vec![Arc::new(corpus::page(name)?)],
+            networks: networks.clone(),
+            schemes: candidates(&Catalogue::default()),
+            width: 0.05,
+            most_loads: 30,
+            jobs,
+        };
+        let answer = find(&question, Value::Null, &|_| ())?;
+        let indices = every_order(&question)?;
+        for it in &answer.pages {
+            let of_network = &indices[&it.network];
+            let choice = it.choice.as_deref().unwrap_or(KEPT);
+            let best = of_network.iter().min_by(|one, other| one.1.total_cmp(other.1));
+            let (best, best_ms) = best.ok_or("no load finished")?;
+            let choice_ms = of_network[choice];
+            ratios.push(choice_ms / best_ms);
+            println!(
+                "| {name} | {} | {choice} | {choice_ms:.1} | {best} | {best_ms:.1} | {:.3} |",
+                it.network,
+                choice_ms / best_ms
+            );
+        }
+        used += answer.loads.stack;
+        all += answer.loads.stack_of_all_schemes;
+    }
+    println!(
+        "\nmean ratio {:.4}; {used} loads on stack, {:.1} % of the {all} that all schemes would take",
+        mean(&ratios).unwrap_or(f64::NAN),
+        100.0 * used as f64 / all as f64
+    );
+    Ok(())
+}
+
+/// The name of the present order.
+const KEPT: &str = "(kept)";
+
+/// Loads the page under every scheme, and in the present order.
+fn every_order(question: &Question) -> Result<Indices, Box<dyn Error>> {
+    let mut loads: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
+    let mut add = |name: Option<&str>, runs: &[RunRecord]| {
+        for run in runs.iter().filter(|it| it.completed) {
+            let index = run.byte_index();
+            let key = (run.setting.network.clone(), name.unwrap_or(&run.scheme).to_owned());
+            loads.entry(key).or_default().extend(index.atf.or(index.all));
+        }
+    };
+    add(None, &under(question, &question.schemes, &[])?);
+    add(Some(KEPT), &under(question, &[Contender::find(PRESENT)?], &[SignalUse::Obey])?);
+    let mut indices = Indices::new();
+    for ((network, name), values) in loads {
+        indices.entry(network).or_default().extend(median(&values).map(|it| (name, it)));
+    }
+    Ok(indices)
+}
+
+fn under(
+    question: &Question,
+    schemes: &[Contender],
+    signals: &[SignalUse],
+) -> Result<Vec<RunRecord>, Box<dyn Error>> {
+    let pages: Vec<Arc<Page>> = question.pages.clone();
+    let first = question.networks.first().cloned().ok_or("no network")?;
+    let settings = Settings {
+        networks: question.networks.clone(),
+        signals: signals.to_vec(),
+        ..Settings::on(first.clone(), Engine::Stack)
+    };
+    let plan = Plan::new(pages, schemes.to_vec(), Engine::Stack, first);
+    let plan = Plan { settings, seeds: SEEDS.collect(), jobs: question.jobs, ..plan };
+    Ok(run(&plan, Value::Null, &|| ())?.runs)
+}

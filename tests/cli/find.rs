@@ -1,0 +1,139 @@
+//! `utmost find`: which order should a site send its pages in?
+
+use crate::documents::assert_valid;
+use crate::{only_line, stdout_of, utmost};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// A page whose hero image the document names after a large picture: an order that knows what matters gains.
+const PAGE: &str = "davies-meenan";
+
+fn answer(arguments: &[&str]) -> Value {
+    let text = stdout_of(&[&["find"], arguments, &["--json"]].concat());
+    let document: Value = serde_json::from_str(&text).expect("one JSON document and nothing else");
+    assert_valid("find.json", &document);
+    document
+}
+
+#[track_caller]
+fn refused(arguments: &[&str], expected: &str) {
+    let output = utmost(&[&["find"], arguments].concat()).output().expect("the program runs");
+    let line = only_line(&output, 2);
+    assert!(line.contains(expected), "{line}");
+}
+
+fn har(folder: &Path) -> String {
+    let entry = |ms: &str, url: &str, mime: &str, size: i64| {
+        json!({"startedDateTime": format!("2020-01-01T00:00:00.{ms}Z"), "time": 50.0,
+            "request": {"method": "GET", "url": url},
+            "response": {"status": 200, "bodySize": size, "content": {"size": 90_000, "mimeType": mime}}})
+    };
+    let file = json!({"log": {"entries": [
+        entry("100", "https://shop.example/", "text/html", 9_000),
+        entry("200", "https://shop.example/a.css", "text/css", 20_000),
+        entry("300", "https://shop.example/a.png", "image/png", -1),
+    ]}});
+    let path = folder.join("home.har");
+    fs::write(&path, file.to_string()).expect("written");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+#[test]
+fn the_answer_comes_in_words_first_and_then_as_tables() {
+    let shown = stdout_of(&["find", PAGE, "--networks", "3g,cable"]);
+    let lines: Vec<&str> = shown.lines().collect();
+    for (line, network) in lines.iter().zip(["3g", "cable"]) {
+        assert!(line.starts_with(&format!("{PAGE} on {network}: ")), "{shown}");
+    }
+    assert!(lines[2].starts_with("One order for all: "), "{shown}");
+    for words in [
+        "ByteIndex ATF ms",
+        "speedup over rr",
+        "over what you have",
+        "95 % interval",
+        "regret",
+        "\nwhat you have  ",
+        "what you have: rfc9218, as browsers signal it to a server that obeys.",
+        " loads on ideal, ",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(!shown.contains("assumed of"), "the assumptions of a bundled page are known: {shown}");
+}
+
+#[test]
+fn an_answer_is_as_its_schema_says_and_stands_in_the_folder_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("answer");
+    let document = answer(&[PAGE, "--networks", "3g", "--out", out.to_str().expect("UTF-8")]);
+    let text = fs::read_to_string(out.join("answer.json")).expect("an answer");
+    assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), document);
+    assert_eq!(
+        document["robust_choice"],
+        Value::Null,
+        "one page on one network needs no compromise"
+    );
+    let page = &document["pages"][0];
+    let ranking = page["ranking"].as_array().expect("orders");
+    assert_eq!(ranking.iter().filter(|it| it["is_present"] == true).count(), 1);
+    let index = |it: &Value| it["byte_index_atf"].as_f64().expect("an index");
+    assert!(ranking.is_sorted_by(|one, other| index(one) <= index(other)), "{ranking:?}");
+    let screened = page["screened"].as_array().expect("schemes");
+    assert!(!screened.iter().any(|it| it["scheme"] == "cpl"), "it looks ahead in the page");
+    assert!(ranking.iter().any(|it| it["scheme"] == screened[0]["scheme"]), "the best goes on");
+    // Three seeds choose and do not judge.
+    let [loads, pairs] = ["loads", "pairs"].map(|it| page[it].as_u64().expect("a number"));
+    assert_eq!(loads, pairs + 3);
+    assert_eq!(page["choice"].is_null(), page["verdict"] != "better");
+}
+
+#[test]
+fn the_same_question_has_the_same_answer() {
+    let pages = || answer(&[PAGE, "--networks", "cable"])["pages"].clone();
+    assert_eq!(pages(), pages());
+}
+
+#[test]
+fn a_recording_is_read_and_its_assumptions_are_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let har = har(folder.path());
+    let shown = stdout_of(&["find", &har, "--networks", "3g"]);
+    assert!(shown.starts_with("home on 3g: "), "{shown}");
+    assert!(shown.contains("\nassumed of home, because its source does not say it:\n"), "{shown}");
+    assert!(shown.contains("names no initiators"), "{shown}");
+    let document = answer(&[&har, "--networks", "3g"]);
+    let assumptions = document["pages"][0]["assumptions"].as_array().expect("assumptions");
+    assert!(!assumptions.is_empty());
+}
+
+#[test]
+fn a_network_that_loses_packets_is_screened_without_the_losses() {
+    let document = answer(&[PAGE, "--networks", "3g-lossy", "--most-loads", "9"]);
+    let page = &document["pages"][0];
+    assert_eq!((&page["loads"], &page["pairs"]), (&json!(9), &json!(6)));
+    assert!(page["interval"].is_array(), "six pairs have an interval: {page}");
+}
+
+#[test]
+fn bad_input_is_refused_with_its_remedy() {
+    refused(&["gentelela"], "no bundled page is named \"gentelela\", but gentelella-");
+    refused(&["@first-20"], "no set of bundled pages has this name; use one of all, first-60, web");
+    refused(&[PAGE, PAGE], "davies-meenan: a second page named `davies-meenan`; name each once");
+    refused(&[PAGE, "--networks", "5g"], "no network named `5g`; there are paper, ");
+    refused(&[PAGE, "--width", "2"], "a share from 0.001 to 1 is needed, for example 0.05");
+    refused(&[PAGE, "--most-loads", "6"], "6 is not in 9..=10000");
+    refused(&[], "required arguments were not provided: <INPUT>...");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("written");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let har = file("empty.har", "{\"log\": {}}");
+    refused(&[&har], "empty.har: is not a HAR file: missing field `entries`");
+    let other = file("other.json", "{\"a\": 1}");
+    refused(&[&other], "as a recording, ");
+    let taken = file("taken", "");
+    refused(&[PAGE, "--out", &taken], "--out takes a directory");
+}
