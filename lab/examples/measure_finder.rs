@@ -26,7 +26,8 @@ type Indices = BTreeMap<String, BTreeMap<String, f64>>;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [networks, pages @ ..] = &arguments[..] else { return Err("NETWORKS PAGE...".into()) };
-    let networks: Vec<Network> = networks.split(',').map(Network::find).collect::<Result<_, _>>()?;
+    let networks: Vec<Network> =
+        networks.split(',').map(Network::find).collect::<Result<_, _>>()?;
     let jobs = std::thread::available_parallelism()?.get();
     let (mut ratios, mut used, mut all) = (Vec::new(), 0, 0);
     println!("| page | network | choice | index | best of all schemes | index | ratio |");

@@ -8,6 +8,7 @@
 mod answer;
 mod moved;
 mod paired_loads;
+mod report;
 mod robust;
 mod screening;
 pub mod trial;
@@ -15,6 +16,7 @@ mod words;
 
 pub use answer::{Answer, Index, Loads, PageAnswer, RankedOrder, RobustChoice, Verdict};
 pub use moved::Moved;
+pub use report::report;
 pub use screening::Screened;
 pub use words::WHAT_YOU_HAVE;
 
@@ -87,21 +89,22 @@ impl Question {
 
     /// The manifest of a study that loads everything that stage 2 might.
     fn provenance(&self, program: Value) -> Value {
-        let Some(first) = self.networks.first().cloned() else { return program };
-        let plan = self.plan(self.pages.clone(), self.schemes.clone(), first);
-        manifest::provenance(
-            &Plan { seeds: (0..self.most_loads as u64).collect(), ..plan },
-            program,
-        )
+        let networks = self.networks.clone();
+        let plan = self.plan(Engine::Stack, networks, self.pages.clone(), self.schemes.clone());
+        let seeds = (0..self.most_loads as u64).collect();
+        plan.map_or(program.clone(), |plan| manifest::provenance(&Plan { seeds, ..plan }, program))
     }
 
-    /// A plan of stage 2 on all networks.
-    fn plan(&self, pages: Vec<Arc<Page>>, schemes: Vec<Contender>, first: Network) -> Plan {
-        let settings = Settings::on(first.clone(), Engine::Stack);
-        Plan {
-            settings: Settings { networks: self.networks.clone(), ..settings },
-            jobs: self.jobs,
-            ..Plan::new(pages, schemes, Engine::Stack, first)
-        }
+    /// A plan of either stage, with one seed; `None` without a network.
+    fn plan(
+        &self,
+        engine: Engine,
+        networks: Vec<Network>,
+        pages: Vec<Arc<Page>>,
+        schemes: Vec<Contender>,
+    ) -> Option<Plan> {
+        let first = networks.first()?.clone();
+        let settings = Settings { networks, ..Settings::on(first.clone(), engine) };
+        Some(Plan { settings, jobs: self.jobs, ..Plan::new(pages, schemes, engine, first) })
     }
 }

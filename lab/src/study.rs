@@ -33,6 +33,7 @@ pub(crate) use page_summary::Ratio;
 pub use page_summary::{PageRow, summarise_pages};
 pub use plan::{Engine, Plan, Shard};
 pub use pushes::Pushes;
+pub(crate) use report::DRAWN_MAX;
 pub use report::conditions;
 pub use run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
 pub use setting::{Setting, Settings};

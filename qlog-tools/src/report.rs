@@ -16,6 +16,8 @@ use serde::Serialize;
 pub struct Comparison {
     /// The report's heading.
     pub title: String,
+    /// What the loads answer, a sentence each; empty: they were not asked.
+    pub answers: Vec<String>,
     /// What was run, in a sentence: engine, network, buffers, seeds.
     pub what: String,
     /// The scheme that speedups are relative to.
@@ -179,6 +181,7 @@ impl Default for Comparison {
     fn default() -> Self {
         Self {
             title: String::new(),
+            answers: Vec::new(),
             what: String::new(),
             baseline: String::new(),
             metric: metrics::byte_index(),

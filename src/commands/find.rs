@@ -6,7 +6,8 @@ use crate::{output, values};
 use ::corpus::import::{Addresses, ImportError, Label, import, name_of};
 use ::corpus::{Page, PageError};
 use ::serve::Failure;
-use lab::finder::{Answer, Question, Step, candidates, find};
+use lab::finder::{Answer, Question, Step, candidates, find, report};
+use lab::study::folder::REPORT;
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
     /// Loads at a time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     jobs: Option<NonZeroUsize>,
-    /// Write the answer into this directory, as `answer.json`
+    /// Write the answer into this directory: `answer.json`, and `report.html` with figures
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print JSON
@@ -86,24 +87,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Step::Loaded => bar.inc(1),
     };
     let answer = find(&question, output::provenance(), &progress);
-    let seconds = bar.elapsed().as_secs_f64();
-    bar.finish_and_clear();
     let answer = answer.map_err(super::compare::failure)?;
+    let seconds = bar.elapsed().as_secs_f64();
     let document = Document { format: FORMAT, answer: &answer, seconds };
     if let Some(folder) = &arguments.out {
-        write(&folder.join("answer.json"), &document)?;
+        let report = report(&question, &answer, &progress).map_err(super::compare::failure)?;
+        let json = serde_json::to_string_pretty(&document).map_err(Failure::elsewhere)?;
+        for (name, text) in [("answer.json", json), (REPORT, report)] {
+            lab::write_file(&folder.join(name), text).map_err(Failure::elsewhere)?;
+        }
     }
+    bar.finish_and_clear();
     if arguments.json {
         return output::json(&document);
     }
     let foreign = |it: &&Arc<Page>| ::corpus::bundled(&it.name) != Some(it.as_ref());
     show::show(&answer, question.pages.iter().filter(foreign), seconds)?;
-    arguments.out.iter().try_for_each(|it| output::line(&format!("answer: {}", it.display())))
-}
-
-fn write(file: &Path, document: &Document<'_>) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(document).map_err(Failure::elsewhere)?;
-    lab::write_file(file, text).map_err(Failure::elsewhere)
+    arguments
+        .out
+        .iter()
+        .try_for_each(|it| output::line(&format!("report: {}", it.join(REPORT).display())))
 }
 
 /// The pages of an argument as other commands read them, or the page of a recording.

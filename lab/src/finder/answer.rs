@@ -313,6 +313,7 @@ fn robust_choice(cases: &[Case], pages: &[PageAnswer]) -> Option<RobustChoice> {
     let of_present = regrets.iter().map(|it| it.get(WHAT_YOU_HAVE)).collect::<Option<Vec<f64>>>();
     let is_present = scheme == WHAT_YOU_HAVE;
     let worst = &pages[case];
+    let is_bounded = worst.ranking.iter().any(|it| it.regret.is_some());
     let row = worst.ranking.iter().find(|it| it.scheme == scheme && !it.is_present);
     let choice = RobustChoice {
         scheme: if is_present { PRESENT.to_owned() } else { scheme },
@@ -325,5 +326,5 @@ fn robust_choice(cases: &[Case], pages: &[PageAnswer]) -> Option<RobustChoice> {
         interval: row.and_then(|it| it.interval),
         present_worst_regret: of_present.map(|it| it.into_iter().fold(0.0, f64::max)),
     };
-    Some(RobustChoice { words: of_robust(&choice), ..choice })
+    Some(RobustChoice { words: of_robust(&choice, is_bounded), ..choice })
 }

@@ -6,7 +6,7 @@ use super::trial::{Indices, Trial};
 use super::{PRESENT, Question, Step};
 use crate::Contender;
 use crate::network::Network;
-use crate::study::{Plan, RunRecord, Settings, StudyError, run};
+use crate::study::{Engine, Plan, RunRecord, Settings, Study, StudyError, run};
 use corpus::Page;
 use serde_json::Value;
 use server::SignalUse;
@@ -41,8 +41,6 @@ pub(super) fn load(
     let chosen = |name: &String| question.schemes.iter().find(|it| it.name() == name).cloned();
     let schemes: Vec<Contender> = names.iter().filter_map(chosen).collect();
     let names: Vec<String> = schemes.iter().map(|it| it.name().to_owned()).collect();
-    let present =
-        vec![Contender::find(PRESENT).map_err(|it| StudyError::Impossible(it.to_string()))?];
     let new = |it: &Network| Case::new(question, page, &it.name, &names);
     let mut cases: Vec<Case> = question.networks.iter().map(new).collect();
     // Networks that go on are all at the same batch.
@@ -52,8 +50,8 @@ pub(super) fn load(
         };
         let networks: Vec<Network> = question.networks.iter().filter(open).cloned().collect();
         let batch = Batch { question, page, networks, seeds: seeds.clone(), progress };
-        let present = batch.load(&present, Some(SignalUse::Obey))?;
-        let others = batch.load(&schemes, None)?;
+        let present = batch.present()?.runs;
+        let others = batch.others(&schemes)?.runs;
         let loaded = cases
             .iter_mut()
             .filter(|it| batch.networks.iter().any(|network| network.name == it.network));
@@ -62,29 +60,37 @@ pub(super) fn load(
     Ok(cases.into_iter().map(Case::finished).collect())
 }
 
-/// Loads with the same seeds.
-struct Batch<'a> {
-    question: &'a Question,
-    page: &'a Arc<Page>,
-    networks: Vec<Network>,
-    seeds: Range<u64>,
-    progress: &'a (dyn Fn(Step) + Sync),
+/// Loads of a page with the same seeds.
+pub(super) struct Batch<'a> {
+    pub(super) question: &'a Question,
+    pub(super) page: &'a Arc<Page>,
+    /// At least one.
+    pub(super) networks: Vec<Network>,
+    pub(super) seeds: Range<u64>,
+    pub(super) progress: &'a (dyn Fn(Step) + Sync),
 }
 
 impl Batch<'_> {
-    /// Loads the page under `schemes`; `signals`: how the server uses those of the client, `None`: not at all.
-    fn load(
-        &self,
-        schemes: &[Contender],
-        signals: Option<SignalUse>,
-    ) -> Result<Vec<RunRecord>, StudyError> {
-        let Some(first) = self.networks.first().cloned() else { return Ok(Vec::new()) };
-        let plan = self.question.plan(vec![Arc::clone(self.page)], schemes.to_vec(), first);
-        let signals = signals.into_iter().collect();
-        let settings = Settings { networks: self.networks.clone(), signals, ..plan.settings };
+    /// Loads the page in the present order: the server obeys the client's signals.
+    pub(super) fn present(&self) -> Result<Study, StudyError> {
+        let scheme = Contender::find(PRESENT);
+        let scheme = scheme.map_err(|it| StudyError::Impossible(it.to_string()))?;
+        self.load(&[scheme], &[SignalUse::Obey])
+    }
+
+    /// Loads the page under `schemes` of a server that ignores signals.
+    pub(super) fn others(&self, schemes: &[Contender]) -> Result<Study, StudyError> {
+        self.load(schemes, &[])
+    }
+
+    fn load(&self, schemes: &[Contender], signals: &[SignalUse]) -> Result<Study, StudyError> {
+        let (networks, pages) = (self.networks.clone(), vec![Arc::clone(self.page)]);
+        let plan = self.question.plan(Engine::Stack, networks, pages, schemes.to_vec());
+        let plan = plan.ok_or_else(|| StudyError::Impossible("name a network".to_owned()))?;
+        let settings = Settings { signals: signals.to_vec(), ..plan.settings };
         let plan = Plan { settings, seeds: self.seeds.clone().collect(), ..plan };
         (self.progress)(Step::Planned(plan.loads()));
-        Ok(run(&plan, Value::Null, &|| (self.progress)(Step::Loaded))?.runs)
+        run(&plan, Value::Null, &|| (self.progress)(Step::Loaded))
     }
 }
 

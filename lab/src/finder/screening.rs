@@ -4,7 +4,7 @@ use super::answer::Index;
 use super::robust::{Regrets, least_worst};
 use super::{Question, Step};
 use crate::network::Network;
-use crate::study::{BASELINE, Engine, Plan, RunRecord, Settings, StudyError, run};
+use crate::study::{BASELINE, Engine, RunRecord, StudyError, run};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -46,11 +46,9 @@ pub(super) fn screen(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Vec<Ranked>, StudyError> {
     let networks: Vec<Network> = question.networks.iter().map(Network::for_ideal).collect();
-    let Some(first) = networks.first().cloned() else { return Ok(Vec::new()) };
-    let plan = Plan {
-        settings: Settings { networks, ..Settings::on(first.clone(), Engine::Ideal) },
-        jobs: question.jobs,
-        ..Plan::new(question.pages.clone(), question.schemes.clone(), Engine::Ideal, first)
+    let (pages, schemes) = (question.pages.clone(), question.schemes.clone());
+    let Some(plan) = question.plan(Engine::Ideal, networks, pages, schemes) else {
+        return Ok(Vec::new());
     };
     progress(Step::Planned(plan.loads()));
     let study = run(&plan, Value::Null, &|| progress(Step::Loaded))?;

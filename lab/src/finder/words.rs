@@ -63,11 +63,12 @@ fn but(judged: &JudgedCandidate, tests: usize) -> String {
     }
 }
 
-/// The one order for all pages and networks.
-pub(super) fn of_robust(choice: &RobustChoice) -> String {
+/// The one order for all pages and networks; `is_bounded`: its worst regret is over a lower bound.
+pub(super) fn of_robust(choice: &RobustChoice, is_bounded: bool) -> String {
     let RobustChoice { scheme, page, network, worst_regret, .. } = choice;
+    let best = if is_bounded { "the lower bound" } else { "that of the best order there" };
     let at_worst =
-        format!("At worst it is {worst_regret:.2} times the best possible ({page} on {network})");
+        format!("At worst its index is {worst_regret:.2} times {best} ({page} on {network})");
     if choice.is_present {
         return format!(
             "One order for all: keep {WHAT_YOU_HAVE}. {at_worst}, and no other order has a better worst case."
@@ -81,6 +82,112 @@ pub(super) fn of_robust(choice: &RobustChoice) -> String {
         (None, _) => String::new(),
     };
     let present = choice.present_worst_regret;
-    let present = present.map(|it| format!(" At worst {WHAT_YOU_HAVE} is {it:.2} times it."));
+    let present = present.map(|it| format!(" With {WHAT_YOU_HAVE}, it is {it:.2} times at worst."));
     format!("One order for all: {scheme}. {at_worst}{there}.{}", present.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(
+        verdict: Verdict,
+        ratio: f64,
+        interval: Option<[f64; 2]>,
+        p: Option<f64>,
+    ) -> PageAnswer {
+        PageAnswer {
+            page: "home".to_owned(),
+            network: "3g".to_owned(),
+            verdict,
+            choice: None,
+            words: String::new(),
+            candidate: Some("srpt".to_owned()),
+            judgement: JudgedCandidate {
+                ratio: Some(ratio),
+                interval,
+                wilcoxon_p: p,
+                holm_p: p,
+                pairs: 9,
+            },
+            is_narrow: true,
+            loads: 12,
+            unfinished: 0,
+            ranking: Vec::new(),
+            moved: Vec::new(),
+            screened: Vec::new(),
+            assumptions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_better_order_is_named_with_its_interval() {
+        let found = answer(Verdict::Better, 1.25, Some([1.2, 1.3]), Some(0.004));
+        let words = "home on 3g: change to srpt. Over all resources, it is 1.250 times as fast as what you have (95 % \
+                     interval 1.200 to 1.300, 9 pairs of loads).";
+        assert_eq!(of_page(&found, 1), words);
+        let certain = answer(Verdict::Better, 1.25, Some([1.25, 1.25]), None);
+        assert!(of_page(&certain, 1).ends_with("(the same in all 9 pairs of loads)."));
+    }
+
+    #[test]
+    fn it_is_said_why_an_order_does_not_count_as_better() {
+        let why = |ratio, interval, p| {
+            let words = of_page(&answer(Verdict::NothingBetter, ratio, interval, p), 60);
+            assert!(
+                words.starts_with("home on 3g: nothing is better than what you have."),
+                "{words}"
+            );
+            words.split_once("). ").map(|it| it.1.to_owned())
+        };
+        assert_eq!(why(0.9, Some([0.8, 1.1]), Some(0.2)), None);
+        assert_eq!(
+            why(1.1, Some([1.02, 1.2]), Some(0.3)).as_deref(),
+            Some("Among 60 tests, chance can explain that (Holm's p 0.3000).")
+        );
+        assert_eq!(
+            why(1.004, Some([1.003, 1.005]), Some(0.01)).as_deref(),
+            Some("That is less than 1 % and not worth a change.")
+        );
+    }
+
+    #[test]
+    fn what_keeps_an_answer_from_being_exact_is_said() {
+        let wide = PageAnswer {
+            is_narrow: false,
+            unfinished: 2,
+            ..answer(Verdict::NothingBetter, 1.1, Some([0.8, 1.4]), Some(0.5))
+        };
+        let words = of_page(&wide, 1);
+        let end = " The interval is still wide after 12 loads. 2 loads did not finish.";
+        assert!(words.ends_with(end), "{words}");
+        let nothing = PageAnswer { candidate: None, ..answer(Verdict::Unknown, 1.0, None, None) };
+        assert_eq!(of_page(&nothing, 1), "home on 3g: unknown, because too few loads finished.");
+    }
+
+    #[test]
+    fn the_robust_order_is_told_with_its_worst_case_and_the_present_ones() {
+        let choice = RobustChoice {
+            scheme: "srpt".to_owned(),
+            is_present: false,
+            words: String::new(),
+            worst_regret: 1.5,
+            page: "home".to_owned(),
+            network: "3g".to_owned(),
+            speedup_present: Some(1.1),
+            interval: Some([1.05, 1.15]),
+            present_worst_regret: Some(1.8),
+        };
+        assert_eq!(
+            of_robust(&choice, true),
+            "One order for all: srpt. At worst its index is 1.50 times the lower bound (home on 3g); there it is 1.100 times \
+             as fast as what you have (95 % interval 1.050 to 1.150). With what you have, it is 1.80 times at worst."
+        );
+        let kept = RobustChoice { is_present: true, ..choice };
+        assert_eq!(
+            of_robust(&kept, false),
+            "One order for all: keep what you have. At worst its index is 1.50 times that of the best order there (home on \
+             3g), and no other order has a better worst case."
+        );
+    }
 }

@@ -19,7 +19,7 @@ use qlog_tools::report::{self, Comparison, PageComparison, PushMeans, Row, Run, 
 use std::collections::BTreeMap;
 
 /// Pages (on each network, with each buffer) that are drawn; of more, those that gain most from a scheme.
-pub(super) const DRAWN_MAX: usize = 24;
+pub(crate) const DRAWN_MAX: usize = 24;
 
 /// `again` gives what came when in the loads at these places of the study.
 pub(super) fn comparison(
@@ -76,6 +76,7 @@ pub(super) fn comparison(
     let pages = pages.collect();
     Ok(Comparison {
         title: title(plan),
+        answers: Vec::new(),
         what: conditions(plan),
         baseline: view.baseline.to_owned(),
         metric: plan.metric,

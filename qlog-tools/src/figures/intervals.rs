@@ -17,6 +17,8 @@ pub struct Intervals {
     pub what: String,
     /// What speedups are relative to.
     pub baseline: String,
+    /// What the dots are: `mean`.
+    pub dot: &'static str,
     /// Usually networks.
     pub panels: Vec<IntervalPanel>,
 }
@@ -99,31 +101,35 @@ impl Drawing for Intervals {
         } else {
             ""
         };
+        let rhomb = if self.has_geometric_means() { ", the rhomb the geometric mean" } else { "" };
         format!(
-            "{}: the dot is the mean{bars}, the rhomb the geometric mean. The axis is logarithmic, and ×1 is {} itself.{best}{tied}",
-            self.what, self.baseline
+            "{}: the dot is the {}{bars}{rhomb}. The axis is logarithmic, and ×1 is {} itself.{best}{tied}",
+            self.what, self.dot, self.baseline
         )
     }
 
     fn table(&self) -> Table {
-        let headings = ["setting", "scheme", "mean", "from", "to", "geometric mean"];
+        let headings = ["setting", "scheme", self.dot, "from", "to", "geometric mean"];
+        let columns = if self.has_geometric_means() { 6 } else { 5 };
         let rows = self.panels.iter().flat_map(|panel| {
             panel.rows.iter().map(|row| {
                 let end = |end: usize| or_dash(row.interval.map(|it| ratio_text(Some(it[end]))));
-                vec![
+                let mut cells = vec![
                     panel.title.clone(),
                     row.label.clone(),
                     ratio_text(row.mean),
                     end(0),
                     end(1),
                     ratio_text(row.geometric_mean),
-                ]
+                ];
+                cells.truncate(columns);
+                cells
             })
         });
         Table {
             caption: format!("{}, with 95\u{202f}% intervals", self.what),
             rows: rows.collect(),
-            headings: headings.map(str::to_owned).into(),
+            headings: headings[..columns].iter().map(|it| (*it).to_owned()).collect(),
         }
     }
 }
@@ -131,6 +137,10 @@ impl Drawing for Intervals {
 impl Intervals {
     fn rows(&self) -> impl Iterator<Item = &IntervalRow> {
         self.panels.iter().flat_map(|it| &it.rows)
+    }
+
+    fn has_geometric_means(&self) -> bool {
+        self.rows().any(|it| it.geometric_mean.is_some())
     }
 
     fn has_titles(&self) -> bool {
@@ -175,13 +185,16 @@ impl Intervals {
     /// Gives the figure's end.
     fn draw_legend(&self, svg: &mut Svg, (right, top): (f64, f64)) -> f64 {
         let mut flow = Flow { left: MARGIN, right, next: MARGIN, top };
-        let (x, top) = flow.place(180.0);
+        let longer = self.dot.chars().count().saturating_sub("mean".len());
+        let (x, top) = flow.place(180.0 + longer as f64 * LETTER);
         draw_interval(svg, [x, x + 30.0], [true; 2], top + 8.0);
         draw_mean(svg, (x + 15.0, top + 8.0));
-        svg.text(x + 38.0, top + 12.0, SMALL, "mean, 95 % interval");
-        let (x, top) = flow.place(130.0);
-        draw_geometric_mean(svg, (x + 6.0, top + 8.0));
-        svg.text(x + 17.0, top + 12.0, SMALL, "geometric mean");
+        svg.text(x + 38.0, top + 12.0, SMALL, &format!("{}, 95 % interval", self.dot));
+        if self.has_geometric_means() {
+            let (x, top) = flow.place(130.0);
+            draw_geometric_mean(svg, (x + 6.0, top + 8.0));
+            svg.text(x + 17.0, top + 12.0, SMALL, "geometric mean");
+        }
         let marks = [
             (Standing::Best, "best", 60.0),
             (Standing::Tied, "not to be told apart from the best", 230.0),
@@ -301,6 +314,7 @@ mod tests {
             title: "t".to_owned(),
             what: "Mean speedup over rr".to_owned(),
             baseline: "rr".to_owned(),
+            dot: "mean",
             panels: vec![IntervalPanel { title: String::new(), rows }],
         }
     }
@@ -332,5 +346,17 @@ mod tests {
     fn the_table_has_the_ends_of_each_interval() {
         let table = figure([Standing::Unknown; 2]).table();
         assert_eq!(table.rows[1].join(" "), " dfifo ×2.00 ×1.60 ×2.50 ×1.82");
+    }
+
+    #[test]
+    fn a_figure_without_geometric_means_does_not_speak_of_them_and_names_its_dots() {
+        let mut figure = figure([Standing::Unknown; 2]);
+        assert!(figure.svg().contains("geometric mean") && figure.svg().contains("mean, 95 %"));
+        figure.dot = "Hodges-Lehmann estimate";
+        figure.panels[0].rows.iter_mut().for_each(|it| it.geometric_mean = None);
+        let told = format!("{} {} {:?}", figure.svg(), figure.caption(), figure.table());
+        assert!(!told.contains("geometric"), "{told}");
+        assert!(told.contains("the dot is the Hodges-Lehmann estimate, the bar its 95"), "{told}");
+        assert_eq!(figure.table().rows[1].join(" "), " dfifo ×2.00 ×1.60 ×2.50");
     }
 }

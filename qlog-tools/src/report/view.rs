@@ -62,6 +62,7 @@ pub(super) fn of(comparison: &Comparison) -> Value {
         .collect();
     context! {
         title => &comparison.title,
+        answers => &comparison.answers,
         what => &comparison.what,
         baseline => &comparison.baseline,
         metric => comparison.metric.heading,

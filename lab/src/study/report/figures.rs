@@ -168,6 +168,7 @@ impl View<'_> {
             title: format!("{} speedup over {}", self.plan.metric.heading, self.baseline),
             what: self.what(),
             baseline: self.baseline.to_owned(),
+            dot: "mean",
             panels: panels.collect(),
         };
         let mut rows = figure.panels.iter().flat_map(|it| &it.rows);

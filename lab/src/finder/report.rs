@@ -1,0 +1,174 @@
+//! The answer as one HTML file: the words, the ratios with their intervals, and what arrived when.
+
+use super::answer::{Answer, PageAnswer, RankedOrder};
+use super::paired_loads::Batch;
+use super::trial::BATCH;
+use super::words::WHAT_YOU_HAVE;
+use super::{PRESENT, Question, Step};
+use crate::network::Network;
+use crate::study::{DRAWN_MAX, StudyError};
+use crate::{Load, figure_resources};
+use corpus::Page;
+use qlog_tools::figures::{IntervalPanel, IntervalRow, Intervals, Sheet, Standing};
+use qlog_tools::metrics::{BySet, byte_index};
+use qlog_tools::report::{
+    Comparison, Figure, NamedFigure, PageComparison, Row, Run, comparison_report,
+};
+use std::sync::Arc;
+
+/// The report of an answer. Loads the candidate of each page and network that is drawn, and the present order, once more.
+pub fn report(
+    question: &Question,
+    answer: &Answer,
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<String, StudyError> {
+    let drawn = most_telling(&answer.pages);
+    let mut pages = Vec::new();
+    for (place, of_page) in answer.pages.iter().enumerate() {
+        let Some(page) = question.pages.iter().find(|it| it.name == of_page.page) else { continue };
+        let compared = compared(page, of_page);
+        pages.push(match &of_page.candidate {
+            Some(candidate) if drawn.contains(&place) => {
+                drawn_page(question, page, of_page, candidate, compared, progress)?
+            }
+            _ => compared,
+        });
+    }
+    let mut answers: Vec<String> = answer.pages.iter().map(|it| it.words.clone()).collect();
+    answers.extend(answer.robust_choice.iter().map(|it| it.words.clone()));
+    Ok(comparison_report(&Comparison {
+        title: "In which order to send".to_owned(),
+        answers,
+        what: format!(
+            "{} is {PRESENT}, as browsers signal it to a server that obeys. All other orders are those of a server that ignores \
+             signals and knows what a browser knows. Medians and ratios are over the seeds that did not choose.",
+            capitalised(WHAT_YOU_HAVE)
+        ),
+        baseline: WHAT_YOU_HAVE.to_owned(),
+        provenance: answer.provenance.clone(),
+        figures: question.pages.iter().filter_map(|it| intervals(&it.name, answer)).collect(),
+        omitted: if drawn.len() < pages.len() {
+            format!(
+                "The {} with the highest ratios are drawn; the others are lines of the last table.",
+                drawn.len()
+            )
+        } else {
+            String::new()
+        },
+        pages,
+        ..Comparison::default()
+    }))
+}
+
+fn capitalised(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
+    first.to_uppercase() + rest
+}
+
+/// The places of the answers that are drawn.
+fn most_telling(pages: &[PageAnswer]) -> Vec<usize> {
+    let ratio = |place: usize| pages[place].judgement.ratio.unwrap_or_default();
+    let mut places: Vec<usize> = (0..pages.len()).collect();
+    places.sort_by(|one, other| ratio(*other).total_cmp(&ratio(*one)));
+    places.truncate(DRAWN_MAX);
+    places
+}
+
+/// The numbers of a page on a network.
+fn compared(page: &Page, answer: &PageAnswer) -> PageComparison {
+    let name = format!("{}, network {}", answer.page, answer.network);
+    let rows = answer.ranking.iter().map(|it| {
+        let values = BySet { all: it.index.all_ms, atf: it.index.atf_ms };
+        Row {
+            scheme: label(it).to_owned(),
+            metrics: [(byte_index().name, values)].into_iter().collect(),
+            regret: it.regret,
+            ..Row::default()
+        }
+    });
+    let rows = rows.collect();
+    let resources = figure_resources(page);
+    let mut compared = PageComparison::new(&name, &resources, rows, byte_index(), WHAT_YOU_HAVE);
+    // Of pairs of loads, as everywhere in the answer, and not of medians.
+    for (row, order) in compared.rows.iter_mut().zip(&answer.ranking) {
+        let of = |is_there: Option<f64>| order.speedup_present.filter(|_| is_there.is_some());
+        row.speedup = BySet { all: of(order.index.all_ms), atf: of(order.index.atf_ms) };
+    }
+    compared
+}
+
+fn label(order: &RankedOrder) -> &str {
+    if order.is_present { WHAT_YOU_HAVE } else { &order.scheme }
+}
+
+/// With the ribbons and curves of one pair of loads.
+fn drawn_page(
+    question: &Question,
+    page: &Arc<Page>,
+    answer: &PageAnswer,
+    candidate: &str,
+    compared: PageComparison,
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<PageComparison, StudyError> {
+    let on = |it: &&Network| it.name == answer.network;
+    let networks = question.networks.iter().filter(on).cloned().collect();
+    // The first seed that judges.
+    let seed = BATCH as u64;
+    let batch = Batch { question, page, networks, seeds: seed..seed + 1, progress };
+    let others = question.schemes.iter().filter(|it| it.name() == candidate).cloned();
+    let [present, other] = [batch.present()?, batch.others(&others.collect::<Vec<_>>())?];
+    let load = |loads: Vec<Option<Load>>| loads.into_iter().flatten().next();
+    let (Some(present), Some(other)) = (load(present.loads), load(other.loads)) else {
+        return Ok(compared);
+    };
+    let runs = [
+        Run { scheme: WHAT_YOU_HAVE, timeline: &present.timeline },
+        Run { scheme: candidate, timeline: &other.timeline },
+    ];
+    let conditions = format!(
+        "page {}; engine stack, network {}; one load of each (seed {seed})",
+        answer.page, answer.network
+    );
+    let sheet = Sheet { conditions, ..Sheet::default() };
+    Ok(compared.drawn(&figure_resources(page), &runs, byte_index(), &sheet))
+}
+
+/// The ratios of a page with their intervals, a panel a network.
+fn intervals(page: &str, answer: &Answer) -> Option<NamedFigure> {
+    let of_page: Vec<&PageAnswer> = answer.pages.iter().filter(|it| it.page == page).collect();
+    let first = of_page.first()?;
+    let others = first.ranking.iter().filter(|it| !it.is_present);
+    let schemes: Vec<&str> = others.map(|it| &*it.scheme).collect();
+    let panels = of_page.iter().map(|it| IntervalPanel {
+        title: it.network.clone(),
+        rows: schemes.iter().map(|scheme| interval(scheme, it)).collect(),
+    });
+    let figure = Intervals {
+        title: format!("{page}: ByteIndex speedup over {WHAT_YOU_HAVE}"),
+        what: format!(
+            "Ratio of the ByteIndex of {WHAT_YOU_HAVE} to that under each scheme, over pairs of loads"
+        ),
+        baseline: WHAT_YOU_HAVE.to_owned(),
+        dot: "Hodges-Lehmann estimate",
+        panels: panels.collect(),
+    };
+    let loads = of_page.iter().map(|it| format!("{} pairs on {}", it.judgement.pairs, it.network));
+    let loads = loads.collect::<Vec<_>>().join(", ");
+    let conditions = format!("page {page}; engine stack, metadata browser; {loads}");
+    let sheet = Sheet { conditions, ..Sheet::default() };
+    Some(NamedFigure {
+        name: format!("intervals-{}", crate::file_name(page)),
+        figure: Figure::of(&figure, &sheet),
+    })
+}
+
+fn interval(scheme: &str, answer: &PageAnswer) -> IntervalRow {
+    let row = answer.ranking.iter().find(|it| it.scheme == scheme && !it.is_present);
+    IntervalRow {
+        label: scheme.to_owned(),
+        mean: row.and_then(|it| it.speedup_present),
+        interval: row.and_then(|it| it.interval),
+        geometric_mean: None,
+        standing: Standing::Unknown,
+    }
+}
