@@ -58,6 +58,8 @@ pub struct PageAnswer {
     pub loads: usize,
     /// Loads that did not finish.
     pub unfinished: usize,
+    /// The seed of the pair whose ratio is in the middle, which figures show; null without a pair.
+    pub middle_seed: Option<u64>,
     /// Every order that was loaded on `stack`, the best first.
     pub ranking: Vec<RankedOrder>,
     /// The resources whose completion the candidate moves most.
@@ -230,6 +232,7 @@ impl Case {
             is_narrow: self.trial.is_narrow(),
             loads: self.trial.loads(),
             unfinished: self.unfinished,
+            middle_seed: self.trial.leader().and_then(|it| self.trial.middle_seed(it)),
             ranking: self.ranking(),
             moved: self.moved.clone(),
             screened: Vec::new(),

@@ -2,7 +2,6 @@
 
 use super::answer::{Answer, PageAnswer, RankedOrder};
 use super::paired_loads::Batch;
-use super::trial::BATCH;
 use super::words::WHAT_YOU_HAVE;
 use super::{PRESENT, Question, Step};
 use crate::network::Network;
@@ -27,11 +26,9 @@ pub fn report(
     for (place, of_page) in answer.pages.iter().enumerate() {
         let Some(page) = question.pages.iter().find(|it| it.name == of_page.page) else { continue };
         let compared = compared(page, of_page);
-        pages.push(match &of_page.candidate {
-            Some(candidate) if drawn.contains(&place) => {
-                drawn_page(question, page, of_page, candidate, compared, progress)?
-            }
-            _ => compared,
+        pages.push(match shown(of_page).filter(|_| drawn.contains(&place)) {
+            Some(shown) => drawn_page(question, page, of_page, shown, compared, progress)?,
+            None => compared,
         });
     }
     let mut answers: Vec<String> = answer.pages.iter().map(|it| it.words.clone()).collect();
@@ -101,19 +98,22 @@ fn label(order: &RankedOrder) -> &str {
     if order.is_present { WHAT_YOU_HAVE } else { &order.scheme }
 }
 
+/// The candidate and the seed that figures show.
+fn shown(answer: &PageAnswer) -> Option<(&str, u64)> {
+    answer.candidate.as_deref().zip(answer.middle_seed)
+}
+
 /// With the ribbons and curves of one pair of loads.
 fn drawn_page(
     question: &Question,
     page: &Arc<Page>,
     answer: &PageAnswer,
-    candidate: &str,
+    (candidate, seed): (&str, u64),
     compared: PageComparison,
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<PageComparison, StudyError> {
     let on = |it: &&Network| it.name == answer.network;
     let networks = question.networks.iter().filter(on).cloned().collect();
-    // The first seed that judges.
-    let seed = BATCH as u64;
     let batch = Batch { question, page, networks, seeds: seed..seed + 1, progress };
     let others = question.schemes.iter().filter(|it| it.name() == candidate).cloned();
     let [present, other] = [batch.present()?, batch.others(&others.collect::<Vec<_>>())?];
@@ -126,7 +126,7 @@ fn drawn_page(
         Run { scheme: candidate, timeline: &other.timeline },
     ];
     let conditions = format!(
-        "page {}; engine stack, network {}; one load of each (seed {seed})",
+        "page {}; engine stack, network {}; the pair of loads in the middle by their ratio (seed {seed})",
         answer.page, answer.network
     );
     let sheet = Sheet { conditions, ..Sheet::default() };

@@ -134,6 +134,16 @@ impl Trial {
         median(&later.iter().copied().flatten().collect::<Vec<_>>())
     }
 
+    /// The seed of the pair of later loads whose ratio is in the middle, of an even number the lower one of the two.
+    pub fn middle_seed(&self, candidate: usize) -> Option<u64> {
+        let others = &self.candidates[candidate];
+        let ratio =
+            |it: usize| Some((ratios(&self.present, others, &(it..it + 1)).pop()?, it as u64));
+        let mut pairs: Vec<(f64, u64)> = self.judging().filter_map(ratio).collect();
+        pairs.sort_by(|one, other| one.0.total_cmp(&other.0));
+        Some(pairs.get(pairs.len().checked_sub(1)? / 2)?.1)
+    }
+
     /// The seeds that judge.
     pub fn judging(&self) -> Range<usize> {
         BATCH.min(self.loads())..self.loads()
@@ -298,6 +308,8 @@ mod tests {
         trial.add(&[Some(2.0), Some(2.0), Some(3.0)], &[vec![None, Some(1.0), Some(1.0)]]);
         assert_eq!(trial.leader(), Some(0));
         assert_eq!(trial.judgement(0).map(|it| (it.pairs, it.interval)), Some((2, None)));
+        // 2 and 3, of seeds 4 and 5.
+        assert_eq!(trial.middle_seed(0), Some(4));
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! Each scheme against the baseline: ratios, effects and tests of a study as tables of the report.
 
 use super::Comparison;
-use super::view::{
-    ADJUSTED_P, ALL, ATF, Column, EFFECT, P, PAGE, column, range, ratio, table, words,
-};
+use super::view::{ALL, ATF, Column, PAGE, column, range, ratio, table, words};
 use minijinja::{Value, context};
 
 /// A scheme against the baseline.
@@ -106,9 +104,9 @@ fn columns(
         column(group, "95 % interval", move |row: &PairedRow| range(of(row)?.interval, ratio)),
         text("Hodges-Lehmann", |it| Some(ratio(it.hodges_lehmann))),
         text("better / equal / worse", |it| Some(it.counts())),
-        text(EFFECT, |it| it.rank_biserial.map(|it| format!("{it:+.2}"))),
-        text(P, |it| it.p.map(p_text)),
-        text(ADJUSTED_P, |it| it.adjusted_p.map(p_text)),
+        text("effect", |it| it.rank_biserial.map(|it| format!("{it:+.2}"))),
+        text("p", |it| it.p.map(p_text)),
+        text("adjusted p", |it| it.adjusted_p.map(p_text)),
         text("winner", |it| it.winner.clone()),
     ]
 }

@@ -101,16 +101,6 @@ pub(super) const ALL: &str = "all resources";
 pub(super) const PAGE: &str = "the page";
 const PUSHES: &str = "pushes, mean of a load";
 
-pub(super) const EFFECT: &str = "effect";
-pub(super) const P: &str = "p";
-pub(super) const ADJUSTED_P: &str = "adjusted p";
-
-const PROVEN: &str = "proven";
-const TAKEN: &str = "taken";
-const REFUSED: &str = "refused";
-const LATE: &str = "late";
-const WASTED: &str = "wasted bytes";
-
 /// Columns that compare pages are left out where there is one.
 fn summary_columns(pages: usize) -> Vec<Column<SummaryRow>> {
     let columns = [
@@ -120,17 +110,17 @@ fn summary_columns(pages: usize) -> Vec<Column<SummaryRow>> {
         column(ATF, "best page", |it: &SummaryRow| times(it.atf.best)),
         column(ATF, "worst page", |it: &SummaryRow| times(it.atf.worst)),
         column(ATF, "regret", |it: &SummaryRow| regret(it.regret)),
-        column(ATF, PROVEN, |it: &SummaryRow| {
+        column(ATF, "proven", |it: &SummaryRow| {
             words(it.proven.map(|(proven, pages)| format!("{proven} of {pages}")))
         }),
         column(ALL, "mean", |it: &SummaryRow| times(it.all.mean)),
         column(ALL, "median", |it: &SummaryRow| times(it.all.median)),
         column(ALL, "best page", |it: &SummaryRow| times(it.all.best)),
         column(ALL, "worst page", |it: &SummaryRow| times(it.all.worst)),
-        column(PUSHES, TAKEN, |it: &SummaryRow| count(it, |it| it.taken)),
-        column(PUSHES, REFUSED, |it: &SummaryRow| count(it, |it| it.refused)),
-        column(PUSHES, LATE, |it: &SummaryRow| count(it, |it| it.late)),
-        column(PUSHES, WASTED, wasted),
+        column(PUSHES, "taken", |it: &SummaryRow| count(it, |it| it.taken)),
+        column(PUSHES, "refused", |it: &SummaryRow| count(it, |it| it.refused)),
+        column(PUSHES, "late", |it: &SummaryRow| count(it, |it| it.late)),
+        column(PUSHES, "wasted bytes", wasted),
     ];
     let compares_pages = |heading| ["median", "best page", "worst page"].contains(&heading);
     columns.into_iter().filter(|it| pages > 1 || !compares_pages(it.heading)).collect()
@@ -148,7 +138,7 @@ fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
         column(first, "middle half", |it: &Row| range(it.atf_spread, milliseconds_text)),
         column(first, "speedup", |it: &Row| times(it.speedup.atf)),
         column(first, "regret", |it: &Row| regret(it.regret)),
-        column(first, PROVEN, |it: &Row| {
+        column(first, "proven", |it: &Row| {
             words(it.proven.map(|it| if it { "yes" } else { "no" }.to_owned()))
         }),
     ];
@@ -167,21 +157,6 @@ fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
     columns.push(column("duration", "ms", |it: &Row| value(it.duration_ms, Better::Lower)));
     columns
 }
-
-/// What a column shows only where there is any of it.
-const OPTIONAL: [&str; 11] = [
-    "95 % interval",
-    "middle half",
-    "regret",
-    PROVEN,
-    TAKEN,
-    REFUSED,
-    LATE,
-    WASTED,
-    EFFECT,
-    P,
-    ADJUSTED_P,
-];
 
 fn value(value: Option<f64>, better: Better) -> Option<Number> {
     let sign = if better == Better::Lower { 1.0 } else { -1.0 };
@@ -273,9 +248,8 @@ pub(super) fn table<R>(
     names: Vec<(String, Option<String>)>,
     columns: &[Column<R>],
 ) -> Value {
-    let is_shown = |column: &&Column<R>| {
-        !OPTIONAL.contains(&column.heading) || rows.iter().any(|row| (column.number)(row).is_some())
-    };
+    // A column is shown where there is any of it.
+    let is_shown = |column: &&Column<R>| rows.iter().any(|row| (column.number)(row).is_some());
     let shown: Vec<&Column<R>> = columns.iter().filter(is_shown).collect();
     let numbers =
         rows.iter().map(|row| shown.iter().map(|it| (it.number)(row)).collect()).collect();
