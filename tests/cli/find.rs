@@ -53,7 +53,7 @@ fn the_answer_comes_in_words_first_and_then_as_tables() {
         "over what you have",
         "95 % interval",
         "regret",
-        "\nwhat you have  ",
+        "\n what you have  ",
         "what you have: rfc9218, as browsers signal it to a server that obeys.",
         " loads on ideal, ",
     ] {
@@ -69,6 +69,14 @@ fn an_answer_is_as_its_schema_says_and_stands_in_the_folder_too() {
     let document = answer(&[PAGE, "--networks", "3g", "--out", out.to_str().expect("UTF-8")]);
     let text = fs::read_to_string(out.join("answer.json")).expect("an answer");
     assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), document);
+    let report = fs::read_to_string(out.join("report.html")).expect("a report");
+    for part in ["speedup over what you have", "what arrived when", "Hodges-Lehmann estimate"] {
+        assert!(report.contains(part), "{part}");
+    }
+    let words = document["pages"][0]["words"].as_str().expect("words").replace('\'', "&#x27;");
+    let [answered, drawn] = [&*words, "<svg"].map(|it| report.find(it).expect("in the report"));
+    assert!(answered < drawn, "the answer comes first");
+    assert!(!report.contains("<script") && !report.contains("src="), "it needs nothing else");
     assert_eq!(
         document["robust_choice"],
         Value::Null,

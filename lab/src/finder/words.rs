@@ -66,7 +66,7 @@ fn but(judged: &JudgedCandidate, tests: usize) -> String {
 /// The one order for all pages and networks; `is_bounded`: its worst regret is over a lower bound.
 pub(super) fn of_robust(choice: &RobustChoice, is_bounded: bool) -> String {
     let RobustChoice { scheme, page, network, worst_regret, .. } = choice;
-    let best = if is_bounded { "the lower bound" } else { "that of the best order there" };
+    let best = if is_bounded { "the lower bound" } else { "the best order's" };
     let at_worst =
         format!("At worst its index is {worst_regret:.2} times {best} ({page} on {network})");
     if choice.is_present {
@@ -187,7 +187,7 @@ mod tests {
         let kept = RobustChoice { is_present: true, ..choice };
         assert_eq!(
             of_robust(&kept, false),
-            "One order for all: keep what you have. At worst its index is 1.50 times that of the best order there (home on \
+            "One order for all: keep what you have. At worst its index is 1.50 times the best order's (home on \
              3g), and no other order has a better worst case."
         );
     }
