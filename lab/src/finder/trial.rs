@@ -209,14 +209,14 @@ mod tests {
         trial
     }
 
-    /// In how many of 100 planted studies of three candidates one is found better than the present order, where one is; and the
+    /// In how many of 1,000 planted studies of three candidates one is found better than the present order, where one is; and the
     /// most loads of a study. The first candidate is better by `gain`, the others are as good as the present order. Each load has noise
     /// of its own, with a standard deviation of 5 %.
     fn found(gain: f64, seed: u64) -> (usize, usize) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let standard = Normal::standard();
         let mut most = 0;
-        let studies = (0..100).filter(|_| {
+        let studies = (0..1000).filter(|_| {
             let trial = carried_out(RULE, 3, |candidate| {
                 let noise = 0.05 * standard.inverse_cdf(random.random_range(1e-9..1.0));
                 1000.0 * noise.exp() / if candidate == Some(0) { gain } else { 1.0 }
@@ -230,23 +230,18 @@ mod tests {
     }
 
     #[test]
-    fn of_100_studies_of_equal_schemes_at_least_95_end_without_a_difference() {
-        for seed in 1..=5 {
-            let (differ, most) = found(1.0, seed);
-            println!(
-                "equal schemes: {differ} of 100 studies find a difference; at most {most} loads"
-            );
-            assert!(differ <= 5 && most <= RULE.most_loads, "{differ}, {most}");
-        }
+    fn of_studies_of_equal_schemes_at_least_95_in_100_end_without_a_difference() {
+        let (found, most) = found(1.0, 1);
+        println!("equal schemes: {found} of 1000 studies find a difference; at most {most} loads");
+        // None at all would be a finder that never finds anything.
+        assert!((5..=50).contains(&found) && most <= RULE.most_loads, "{found}, {most}");
     }
 
     #[test]
-    fn of_100_studies_at_least_95_find_a_scheme_that_is_a_tenth_better() {
-        for seed in 1..=5 {
-            let (found, most) = found(1.1, seed);
-            println!("a tenth better: {found} of 100 studies find it; at most {most} loads");
-            assert!(found >= 95 && most <= RULE.most_loads, "{found}, {most}");
-        }
+    fn of_studies_of_a_scheme_that_is_a_tenth_better_at_least_95_in_100_find_it() {
+        let (found, most) = found(1.1, 1);
+        println!("a tenth better: {found} of 1000 studies find it; at most {most} loads");
+        assert!(found >= 950 && most <= RULE.most_loads, "{found}, {most}");
     }
 
     #[test]
