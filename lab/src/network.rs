@@ -129,6 +129,7 @@ impl Network {
     }
 
     /// A network of the same name, mean rates and delays that the engine `ideal` honours, and where nothing is left to chance.
+    #[must_use]
     pub fn for_ideal(&self) -> Self {
         let plain = |it: &Profile| Profile::plain(it.rate.mean(), it.delay_ms);
         Self { down: plain(&self.down), up: plain(&self.up), ..self.clone() }

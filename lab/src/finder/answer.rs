@@ -169,7 +169,7 @@ impl Answer {
         screened: &[Ranked],
         cases: &[Case],
     ) -> Self {
-        let judged: Vec<Option<Judgement>> = cases.iter().map(|it| it.judgement()).collect();
+        let judged: Vec<Option<Judgement>> = cases.iter().map(Case::judgement).collect();
         let p_values: Vec<Option<f64>> = judged.iter().map(|it| it.and_then(|it| it.p)).collect();
         let adjusted = adjusted(&p_values);
         let answers = cases.iter().zip(&judged).zip(adjusted).map(|((case, judged), holm_p)| {

@@ -102,7 +102,9 @@ fn robust(all: &[Ranked]) -> Vec<String> {
     let mut names = Vec::new();
     while names.len() < ROBUST {
         let Some(found) = least_worst(&cases) else { break };
-        cases.iter_mut().for_each(|it| it.remove(&found.scheme));
+        for case in &mut cases {
+            case.remove(&found.scheme);
+        }
         names.push(found.scheme);
     }
     names

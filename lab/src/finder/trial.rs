@@ -162,7 +162,7 @@ impl Trial {
     }
 }
 
-/// Of each pair of loads that finished, the first one's index divided by the second one's.
+/// The first index divided by the second one, for each pair of loads that finished.
 fn ratios(first: &Indices, second: &Indices, seeds: &Range<usize>) -> Vec<f64> {
     let pairs = seeds.clone().filter_map(|it| (*first.get(it)?).zip(*second.get(it)?));
     pairs.filter(|it| it.1 > 0.0).map(|(first, second)| first / second).collect()

@@ -19,7 +19,7 @@ pub(super) fn of_page(answer: &PageAnswer, tests: usize) -> String {
         "Over all resources"
     };
     let evidence = evidence(&answer.judgement);
-    let mut words = if answer.verdict == Verdict::Better {
+    let words = if answer.verdict == Verdict::Better {
         format!(
             "{page} on {network}: change to {candidate}. {place}, it is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence})."
         )
@@ -30,13 +30,20 @@ pub(super) fn of_page(answer: &PageAnswer, tests: usize) -> String {
              {ratio:.3} times as fast ({evidence}).{but}"
         )
     };
-    if !answer.is_narrow {
-        words += &format!(" The interval is still wide after {} loads.", answer.loads);
-    }
+    words + inexact(answer).as_str()
+}
+
+/// What keeps an answer from being as exact as was asked.
+fn inexact(answer: &PageAnswer) -> String {
+    let wide = if answer.is_narrow {
+        String::new()
+    } else {
+        format!(" The interval is still wide after {} loads.", answer.loads)
+    };
     match answer.unfinished {
-        0 => words,
-        1 => format!("{words} 1 load did not finish."),
-        several => format!("{words} {several} loads did not finish."),
+        0 => wide,
+        1 => format!("{wide} 1 load did not finish."),
+        several => format!("{wide} {several} loads did not finish."),
     }
 }
 

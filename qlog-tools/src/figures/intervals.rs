@@ -353,7 +353,9 @@ mod tests {
         let mut figure = figure([Standing::Unknown; 2]);
         assert!(figure.svg().contains("geometric mean") && figure.svg().contains("mean, 95 %"));
         figure.dot = "Hodges-Lehmann estimate";
-        figure.panels[0].rows.iter_mut().for_each(|it| it.geometric_mean = None);
+        for row in &mut figure.panels[0].rows {
+            row.geometric_mean = None;
+        }
         let told = format!("{} {} {:?}", figure.svg(), figure.caption(), figure.table());
         assert!(!told.contains("geometric"), "{told}");
         assert!(told.contains("the dot is the Hodges-Lehmann estimate, the bar its 95"), "{told}");
