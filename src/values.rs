@@ -40,7 +40,9 @@ pub(crate) fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
         let network = Network::find(name.trim()).map_err(Failure::bad_input)?;
         if networks.iter().any(|it| it.name == network.name) {
             let name = &network.name;
-            return Err(Failure::BadInput(format!("network `{name}` stands twice; name each once")));
+            return Err(Failure::BadInput(format!(
+                "network `{name}` stands twice; name each once"
+            )));
         }
         networks.push(network);
     }
