@@ -78,6 +78,26 @@ fn a_folder_with_another_study_is_refused_by_what_differs() {
 }
 
 #[test]
+fn a_journal_that_was_edited_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    study_in(folder.path(), &[]);
+    let path = folder.path().join("runs.jsonl");
+    let whole = fs::read_to_string(&path).expect("a journal");
+    let refused = |journal: String, expected: &str| {
+        fs::write(&path, journal).expect("written");
+        let out = folder.path().to_str().expect("UTF-8");
+        let output = utmost(&[&STUDY[..], &["--out", out]].concat()).output().expect("runs");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains(expected), "{message}");
+    };
+    let first = whole.lines().next().expect("a line");
+    refused(format!("{whole}{first}\n"), "a load that an earlier line has, too; remove the line");
+    let other = whole.replacen("\"scheme\":\"dfifo\"", "\"scheme\":\"rr\"", 1);
+    assert_ne!(other, whole);
+    refused(other, "is not one of this study: page ");
+}
+
+#[test]
 fn shards_merge_into_the_study_of_one_machine() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);

@@ -1,10 +1,10 @@
 //! The loads of a study that are done, a line of JSON each: an interrupted study goes on from there.
 
-use super::plan::Engine;
+use super::plan::{Cell, Engine, Plan};
 use super::run::RunRecord;
 use crate::Load;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
@@ -82,6 +82,27 @@ impl Journal {
     pub(super) fn sync(&mut self) -> io::Result<()> {
         self.unsynced = 0;
         self.file.sync_data()
+    }
+}
+
+/// Makes sure that the entries are loads of `plan`, in a journal that somebody may have edited.
+pub(super) fn check(entries: &[Entry], plan: &Plan) -> io::Result<()> {
+    let cells = plan.cells();
+    let cells: BTreeMap<usize, &Cell<'_>> = cells.iter().map(|it| (it.place, it)).collect();
+    let is_its = |Entry { place, run, .. }: &Entry| {
+        cells.get(place).is_some_and(|it| {
+            (&*it.page.name, it.scheme.name(), it.seed) == (&*run.page, &*run.scheme, run.seed)
+        })
+    };
+    match entries.iter().find(|it| !is_its(it)) {
+        None => Ok(()),
+        Some(Entry { place, run, .. }) => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!(
+                "load {place} is not one of this study: page {}, scheme {}, seed {}; remove its line, and it is made again",
+                run.page, run.scheme, run.seed
+            ),
+        )),
     }
 }
 

@@ -38,6 +38,7 @@ pub fn merge(
     let shards = plan.shard.map(|it| it.count);
     let plan = Plan { shard: None, jobs, ..plan };
     let entries = entries_of(folders)?;
+    journal::check(&entries, &plan).map_err(|error| unusable(&folders[0], error))?;
     check_whole(&plan, &entries, shards)?;
     let provenance = merged_provenance(&manifests[0], program);
     begin(&plan, &provenance, out)?;

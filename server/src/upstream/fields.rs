@@ -69,7 +69,8 @@ pub(super) fn outbound(request: &Request) -> Outbound {
         // A body has no meaning there, and some backends take it for another request (RFC 9110, 9.3.1 and 9.3.2).
         takes_body: !matches!(request.method.as_str(), "GET" | "HEAD"),
         length: request.field("content-length").and_then(|it| it.parse().ok()),
-        client: Client::at(client),
+        // Who has not proven an address could take the places of many: all of these share one client's.
+        client: Client::at(client.filter(|_| !request.early)),
     }
 }
 
@@ -224,6 +225,17 @@ mod tests {
         assert_eq!(said(&plain), 0);
         assert_eq!(said(&plain.not_proven_fresh(true)), 1);
         assert_eq!(said(&request(&[("early-data", "1")]).not_proven_fresh(false)), 1);
+    }
+
+    #[test]
+    fn early_requests_of_all_clients_share_the_places_of_one() {
+        let from = |address: &str, is_early| {
+            let client = address.parse().ok();
+            outbound(&Request { client, ..request(&[]) }.not_proven_fresh(is_early)).client
+        };
+        assert_eq!(from("192.0.2.1", true), from("192.0.2.2", true));
+        assert_ne!(from("192.0.2.1", false), from("192.0.2.2", false));
+        assert_ne!(from("192.0.2.1", false), from("192.0.2.1", true));
     }
 
     #[test]

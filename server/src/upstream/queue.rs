@@ -1,7 +1,7 @@
 //! Chooses the request that goes to the backend next. It is pure; [`super::places`] waits.
 //!
-//! A client may take at most as many places as are still free, which is half of what the others leave. So there is always
-//! a place for another client, and a client alone has half of all. The same holds for places to wait in.
+//! A client may take at most as many places as are still free, which is half of what the others leave. So a
+//! client alone has half of all, and a few leave places for others. The same holds for places to wait in.
 
 use crate::client::Client;
 use std::collections::{BTreeMap, VecDeque};
