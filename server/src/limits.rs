@@ -75,16 +75,6 @@ impl Default for Limits {
     }
 }
 
-/// What a client may send before the server has read any of it. The window grows from there as the client's bytes are read.
-const FIRST_RECEIVE_BYTES: u64 = 256 << 10;
-
-impl Limits {
-    /// [`Self::receive_bytes`] at the beginning of a connection.
-    pub(crate) fn first_receive_bytes(&self) -> u64 {
-        self.receive_bytes.min(FIRST_RECEIVE_BYTES)
-    }
-}
-
 /// Limits of a backend. Beyond a limit the server answers in the backend's place. The times are shorter than the idle
 /// timeout of a connection ([`Limits::idle`], about the same in browsers), so that a waiting client gets this answer and
 /// not a timeout.

@@ -98,7 +98,7 @@ impl Responder {
             budget: Budget::new(options.limits.nuisances, options.limits.nuisances_per_second),
             nuisances: 0,
             control_bytes: 0,
-            unusable: Unusable::new(&options.limits),
+            unusable: Unusable::default(),
             deadlines: Deadlines::default(),
             migrating: Migrating::default(),
             shared,
@@ -226,7 +226,9 @@ impl Responder {
     fn end_unusable(&mut self) {
         let connection = &mut self.sender.connection;
         let is_too_much = if connection.is_connected() {
-            self.unusable.is_too_much(|| connection.quic.stats().sent_bytes)
+            let unread =
+                if self.paused_upload { self.shared.options.limits.receive_bytes } else { 0 };
+            self.unusable.is_too_much(unread, || connection.quic.stats().sent_bytes)
         } else {
             self.unusable.is_too_much_for_a_handshake()
         };

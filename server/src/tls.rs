@@ -161,7 +161,7 @@ pub(crate) fn transport_config(
     config.set_max_recv_udp_payload_size(65_527);
     config.set_max_send_udp_payload_size(options.udp_payload_bytes);
     config.discover_pmtu(options.datagrams == Datagrams::Fitted);
-    config.set_initial_max_data(limits.first_receive_bytes());
+    config.set_initial_max_data(limits.receive_bytes);
     config.set_initial_max_stream_data_bidi_local(limits.stream_receive_bytes);
     config.set_initial_max_stream_data_bidi_remote(limits.stream_receive_bytes);
     config.set_initial_max_stream_data_uni(limits.stream_receive_bytes);

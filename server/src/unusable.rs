@@ -5,18 +5,15 @@
 //! twenty times what it sends, for as long as it likes. What a client sends in packets is therefore counted here, beside
 //! what of it the server could read.
 
-use crate::limits::Limits;
-
 /// A client's account, in bytes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Unusable {
-    limit: u64,
     received: u64,
     read: u64,
 }
 
-/// What may come out of order, beside the window that a connection begins with.
-const ROOM_BYTES: u64 = 128 << 10;
+/// What may come before a lost packet is repeated. Less is under way until a client has sent much that was read.
+const LIMIT_BYTES: u64 = 384 << 10;
 
 /// In the handshake: a client needs less than ten datagrams, and half of them can be lost a few times. Early data comes on
 /// top.
@@ -29,11 +26,6 @@ const SENT_A_BYTE: u64 = 16;
 const RECEIVED_A_READ_BYTE: u64 = 2;
 
 impl Unusable {
-    pub(crate) fn new(limits: &Limits) -> Self {
-        let limit = limits.first_receive_bytes() + ROOM_BYTES;
-        Self { limit, received: 0, read: 0 }
-    }
-
     /// A datagram of the client came.
     pub(crate) fn received(&mut self, bytes: usize) {
         self.received += bytes as u64;
@@ -49,10 +41,10 @@ impl Unusable {
         self.received > HANDSHAKE_BYTES
     }
 
-    /// Whether too much of what came is of no use. `sent_bytes`: what was sent to the client, which it acknowledges. It is
-    /// asked for only where it matters.
-    pub(crate) fn is_too_much(&self, sent_bytes: impl FnOnce() -> u64) -> bool {
-        let useful = self.limit + RECEIVED_A_READ_BYTE * self.read;
+    /// Whether too much of what came is of no use. `unread`: what the server itself may have left unread. `sent_bytes`: what
+    /// was sent to the client, which it acknowledges. It is asked for only where it matters.
+    pub(crate) fn is_too_much(&self, unread: u64, sent_bytes: impl FnOnce() -> u64) -> bool {
+        let useful = LIMIT_BYTES + unread + RECEIVED_A_READ_BYTE * self.read;
         self.received > useful && self.received > useful + sent_bytes() / SENT_A_BYTE
     }
 }
@@ -62,7 +54,7 @@ mod tests {
     use super::*;
 
     fn of(received: usize, read: usize) -> Unusable {
-        let mut account = Unusable::new(&Limits::default());
+        let mut account = Unusable::default();
         account.received(received);
         account.read(read);
         account
@@ -70,16 +62,21 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_has_a_limit_whatever_the_flow_control_allows() {
-        let limit = (256 + 128) << 10;
-        assert!(!of(limit, 0).is_too_much(|| 0));
-        assert!(of(limit + 1, 0).is_too_much(|| 0));
+        assert!(!of(384 << 10, 0).is_too_much(0, || 0));
+        assert!(of((384 << 10) + 1, 0).is_too_much(0, || 0));
+    }
+
+    #[test]
+    fn what_waits_for_a_backend_is_not_the_clients_fault() {
+        let window = 1 << 20;
+        assert!(!of(window, 4 * 65_536).is_too_much(window as u64, || 0));
     }
 
     #[test]
     fn uploads_and_acknowledgements_of_downloads_have_none() {
-        assert!(!of(1_040_000_000, 1_000_000_000).is_too_much(|| 0), "headers of packets");
-        assert!(!of(16_700_000, 60).is_too_much(|| 1_000_000_000), "45 bytes for two packets");
-        assert!(!of(2_400_000, 1_200_000).is_too_much(|| 0), "requests of 60 bytes each");
+        assert!(!of(1_040_000_000, 1_000_000_000).is_too_much(0, || 0), "headers of packets");
+        assert!(!of(16_700_000, 60).is_too_much(0, || 1_000_000_000), "45 bytes for two packets");
+        assert!(!of(2_400_000, 1_200_000).is_too_much(0, || 0), "requests of 60 bytes each");
     }
 
     #[test]

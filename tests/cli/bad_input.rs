@@ -249,7 +249,7 @@ fn a_certificate_that_is_missing_or_broken_is_named() {
         let arguments = ["serve", "--page", "davies-meenan", "--cert", certificate, "--key", key];
         let file = if expected.starts_with("key") { key } else { certificate };
         let expected = expected.trim_start_matches("key").trim_start_matches("certificate");
-        assert_refused(&arguments, 2, &format!("{file}{expected}"));
+        assert_refused(&arguments, 2, &format!("--cert, --key: {file}{expected}"));
     };
     let path = |name: &str| data(name).to_str().expect("UTF-8").to_owned();
     let (certificate, key, other) =

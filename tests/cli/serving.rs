@@ -178,7 +178,7 @@ fn sighup_reads_the_files_again_and_keeps_what_it_has_if_they_are_broken() {
     assert_eq!(told(&mut server), "reloaded: new connections get what the files say now\n");
     std::fs::write(&key, "broken").expect("written");
     let expected = format!(
-        "not reloaded, everything stays as it was: {key_argument}: holds no private key in PEM form\n"
+        "not reloaded, everything stays as it was: --cert, --key: {key_argument}: holds no private key in PEM form\n"
     );
     assert_eq!(told(&mut server), expected);
     stdout_of(&["play", page, "--server", &server.address, "--insecure"]);
