@@ -90,7 +90,8 @@ def test_a_study_of_the_same_loads_gives_figure_12(study: utmost.Study) -> None:
     plain, buffered = (pages[pages.send_buffer_bytes == it] for it in (0, 1_000_000))
     dots = pd.concat([plain.speedup_all, plain.speedup_atf, buffered.speedup_atf]).dropna()
     assert len(dots) == 1800
-    assert round(float((dots >= 0.995).mean()), 4) == kept["almost-all-faster"]
+    assert round(float((dots > 1).mean()), 4) == kept["almost-all-faster"]
+    assert round(float((dots >= 0.995).mean()), 4) == kept["almost-all-as-fast"]
     davies = plain[plain.page == "davies-meenan"].set_index("scheme").speedup_atf
     assert round(float(davies.max()), 4) == kept["davies"]
     lost = study.summary.pivot(index="scheme", columns="send_buffer_bytes", values="mean_speedup_atf")
