@@ -44,7 +44,8 @@ pub struct Experiment {
     pub source: &'static str,
     /// `ideal` or `stack`. The results of both are the same each time.
     pub engine: &'static str,
-    /// Under which conditions the figure's numbers were measured.
+    /// Under which conditions the figure's numbers were measured. RUNS and LAST stand for the number of
+    /// loads and the last seed, if a user chooses them.
     conditions: &'static str,
     run: fn(&Setting) -> Result<Findings, ReproduceError>,
 }
@@ -139,6 +140,13 @@ impl Experiment {
     /// What its figure is drawn on: a screen, with the conditions below.
     fn sheet(&self) -> Sheet {
         Sheet { conditions: self.conditions.to_owned(), ..Sheet::default() }
+    }
+
+    /// The same, of an experiment with this many loads of each case.
+    fn sheet_of(&self, runs: usize) -> Sheet {
+        let last = runs.saturating_sub(1).to_string();
+        let conditions = self.conditions.replace("RUNS", &runs.to_string()).replace("LAST", &last);
+        Sheet { conditions, ..Sheet::default() }
     }
 
     /// The experiment of this name.

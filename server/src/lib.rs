@@ -40,7 +40,6 @@ pub mod site;
 mod streams;
 mod tls;
 mod unproven;
-mod unusable;
 pub mod upstream;
 
 pub use config::{

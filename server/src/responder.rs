@@ -6,6 +6,7 @@ mod migrating;
 mod relay;
 mod requests;
 mod signals;
+mod unusable;
 
 use crate::addresses::{Addresses, Verdict};
 use crate::alarm::Alarm;
@@ -17,7 +18,6 @@ use crate::read_ahead::Pages;
 use crate::send_loop::{Datagram, SendLoop};
 use crate::site::RuledSite;
 use crate::streams::{CONTROL_STREAM, OWN_STREAMS};
-use crate::unusable::Unusable;
 use crate::{Options, SignalUse};
 use connection::{Connection, Path};
 use deadlines::Deadlines;
@@ -28,6 +28,7 @@ use std::net::IpAddr;
 use std::ops::BitOr;
 use std::sync::Arc;
 use std::time::Instant;
+use unusable::Unusable;
 
 /// What all connections of a server have in common.
 pub(crate) struct Shared {
@@ -219,21 +220,6 @@ impl Responder {
         if !self.budget.spend(nuisances, now) && !self.sender.connection.is_closing() {
             let reason = "too many resets, errors or control frames";
             self.sender.connection.close(Code::ExcessiveLoad, reason);
-        }
-    }
-
-    /// Ends a connection whose client sends much that is of no use, so that the transport does not hold it for long.
-    fn end_unusable(&mut self) {
-        let connection = &mut self.sender.connection;
-        let is_too_much = if connection.is_connected() {
-            let unread =
-                if self.paused_upload { self.shared.options.limits.receive_bytes } else { 0 };
-            self.unusable.is_too_much(unread, || connection.quic.stats().sent_bytes)
-        } else {
-            self.unusable.is_too_much_for_a_handshake()
-        };
-        if is_too_much && !connection.is_closing() {
-            connection.close(Code::ExcessiveLoad, "too many bytes that cannot be read yet");
         }
     }
 

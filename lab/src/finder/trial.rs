@@ -5,15 +5,13 @@
 //! one shows finds differences that do not exist. All of it is computed from numbers alone.
 
 use crate::study::paired_tests::{SignedRanks, holm};
+use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::{Interval, SAMPLE_MIN, median};
 use crate::study::{LEVEL, Ratio, are_of_one_load};
 use std::ops::Range;
 
 /// Seeds that are added at a time. The first batch chooses the candidate.
 pub const BATCH: usize = 3;
-
-/// Smaller gains are not worth a change: the pages and networks of a study differ from a visitor's by more.
-const WORTHWHILE: f64 = 1.01;
 
 /// When enough loads were made.
 #[derive(Debug, Clone, Copy, PartialEq)]

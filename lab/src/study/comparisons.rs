@@ -170,9 +170,15 @@ fn loads(speedups: &LoadSpeedups<'_>, set: Set) -> Vec<Vec<Weighted>> {
     distinct_loads(&loads).into_iter().map(|it| vec![(it, 1.0)]).collect()
 }
 
+/// The ratios of the only page's loads as a bootstrap draws them: each different load alone.
+pub(super) fn load_clusters(ratios: &[f64]) -> Vec<Vec<Weighted>> {
+    let logarithms: Vec<f64> = ratios.iter().map(|it| it.ln()).collect();
+    distinct_loads(&logarithms).into_iter().map(|it| vec![(it.exp(), 1.0)]).collect()
+}
+
 /// Those logarithms of ratios that belong to different loads, the lowest first. Where a link has no chance, many seeds
 /// repeat the same load, but for a few microseconds. They would count as evidence.
-pub(super) fn distinct_loads(logarithms: &[f64]) -> Vec<f64> {
+fn distinct_loads(logarithms: &[f64]) -> Vec<f64> {
     let mut distinct = logarithms.to_vec();
     distinct.sort_by(f64::total_cmp);
     distinct.dedup_by(|next, one| (*next - *one).abs() < SAME_LOAD);

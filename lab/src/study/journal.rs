@@ -1,6 +1,6 @@
 //! The loads of a study that are done, a line of JSON each: an interrupted study goes on from there.
 
-use super::plan::{Cell, Engine, Plan};
+use super::plan::{Cell, Engine};
 use super::run::RunRecord;
 use crate::Load;
 use serde::{Deserialize, Serialize};
@@ -85,9 +85,8 @@ impl Journal {
     }
 }
 
-/// Makes sure that the entries are loads of `plan`, in a journal that somebody may have edited.
-pub(super) fn check(entries: &[Entry], plan: &Plan) -> io::Result<()> {
-    let cells = plan.cells();
+/// Makes sure that the entries are loads of these cells, in a journal that somebody may have edited.
+pub(super) fn check(entries: &[Entry], cells: &[Cell<'_>]) -> io::Result<()> {
     let cells: BTreeMap<usize, &Cell<'_>> = cells.iter().map(|it| (it.place, it)).collect();
     let is_its = |Entry { place, run, .. }: &Entry| {
         cells.get(place).is_some_and(|it| {

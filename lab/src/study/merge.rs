@@ -3,7 +3,7 @@
 use super::journal::{self, Entry, Journal};
 use super::loading::Loader;
 use super::manifest::{self, unusable};
-use super::plan::Plan;
+use super::plan::{Cell, Plan};
 use super::record::begin;
 use super::{Study, StudyError};
 use crate::FileError;
@@ -38,8 +38,9 @@ pub fn merge(
     let shards = plan.shard.map(|it| it.count);
     let plan = Plan { shard: None, jobs, ..plan };
     let entries = entries_of(folders)?;
-    journal::check(&entries, &plan).map_err(|error| unusable(&folders[0], error))?;
-    check_whole(&plan, &entries, shards)?;
+    let cells = plan.cells();
+    journal::check(&entries, &cells).map_err(|error| unusable(&folders[0], error))?;
+    check_whole(&plan, &cells, &entries, shards)?;
     let provenance = merged_provenance(&manifests[0], program);
     begin(&plan, &provenance, out)?;
     write(&plan, &entries, out).map_err(|error| StudyError::Record(FileError::at(out)(error)))?;
@@ -75,9 +76,13 @@ fn entries_of(folders: &[PathBuf]) -> Result<Vec<Entry>, StudyError> {
     Ok(all)
 }
 
-fn check_whole(plan: &Plan, entries: &[Entry], shards: Option<usize>) -> Result<(), StudyError> {
+fn check_whole(
+    plan: &Plan,
+    cells: &[Cell<'_>],
+    entries: &[Entry],
+    shards: Option<usize>,
+) -> Result<(), StudyError> {
     let there: Vec<usize> = entries.iter().map(|it| it.place).collect();
-    let cells = plan.cells();
     let missing: Vec<usize> =
         cells.iter().map(|it| it.place).filter(|it| there.binary_search(it).is_err()).collect();
     let Some(first) = missing.first() else { return Ok(()) };

@@ -87,8 +87,8 @@ fn gain(found: &[Found]) -> f64 {
     geometric_mean(&ratios).unwrap_or(1.0)
 }
 
-/// Smaller gains are ignored: the study's pages and networks differ from a visitor's by more.
-const WORTHWHILE: f64 = 1.01;
+/// Smaller gains are not worth a change: a study's pages and networks differ from a visitor's by more.
+pub(crate) const WORTHWHILE: f64 = 1.01;
 
 /// Adds the settings that a policy compares: candidates are judged where the server ignores signals, and the scheme to beat
 /// where it obeys them.

@@ -27,10 +27,11 @@ pub fn run_into(
     let file = |error| StudyError::Record(FileError::at(&folder.join(journal::FILE))(error));
     let lines_a_sync = if plan.engine == Engine::Ideal { IDEAL_LINES_A_SYNC } else { 1 };
     let (journal, mut entries) = Journal::open(folder, plan.engine, lines_a_sync).map_err(file)?;
-    journal::check(&entries, plan).map_err(file)?;
+    let cells = plan.cells();
+    journal::check(&entries, &cells).map_err(file)?;
     let done: BTreeSet<usize> = entries.iter().map(|it| it.place).collect();
     let (known, left): (Vec<Cell<'_>>, Vec<Cell<'_>>) =
-        plan.cells().into_iter().partition(|it| done.contains(&it.place));
+        cells.into_iter().partition(|it| done.contains(&it.place));
     for _ in &known {
         progress();
     }

@@ -2,7 +2,7 @@
 //! they are.
 
 use super::BASELINE;
-use super::comparisons::distinct_loads;
+use super::comparisons::load_clusters;
 use super::dimension::varied;
 use super::pushes::Pushes;
 use super::run::{OnlyAtf, RunRecord};
@@ -192,11 +192,7 @@ fn row<'a>(
     let drawn = |set| -> Vec<Vec<Weighted>> {
         let mut only = pages.values();
         match (only.next(), only.next()) {
-            (Some(page), None) => {
-                let logarithms: Vec<f64> = loads(page, set).iter().map(|it| it.ln()).collect();
-                let loads = distinct_loads(&logarithms).into_iter();
-                loads.map(|it| vec![(it.exp(), 1.0)]).collect()
-            }
+            (Some(page), None) => load_clusters(&loads(page, set)),
             _ => by_site(&weighted(set), &of.site_of),
         }
     };

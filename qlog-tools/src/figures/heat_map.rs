@@ -115,7 +115,7 @@ impl HeatMap {
             (Standing::Best, "best of its column"),
             (Standing::Tied, "best, or not to be told apart from it"),
         ];
-        let mut left = layout.label.min(svg.sheet().either(layout.label, 8.0));
+        let mut left = svg.sheet().either(layout.label, 8.0);
         for (standing, words) in words.into_iter().filter(|it| has(it.0)) {
             if let Some((paint, _)) = star_of(standing, "#1a1a1a") {
                 svg.path(&star(left + 6.0, top - 4.0), &paint, "");

@@ -27,7 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     about: "Every table of Rules of Thumb for HTTP/2 Push",
     source: "Bergan, Pelchat, Buettner, Rules of Thumb for HTTP/2 Push, version of 2016-08-03",
     engine: "stack",
-    conditions: "engine stack, cubic, rate and round trip vary by up to 0.5 % from load to load; medians of 25 loads (seeds 0 to 24); networks and windows as the rows name them",
+    conditions: "engine stack, cubic, rate and round trip vary by up to 0.5 % from load to load; medians of RUNS loads (seeds 0 to LAST); networks and windows as the rows name them",
     run,
 };
 
@@ -71,7 +71,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         schemes: vec!["fifo".to_owned(), "rfc9218".to_owned()],
         pages: [pages_of(pairs.iter().chain(&order)), setting.pages.clone()].concat(),
         tables: Vec::new(),
-        svg: figure.draw(&EXPERIMENT.sheet()),
+        svg: figure.draw(&EXPERIMENT.sheet_of(bench.runs)),
         caption: figure.caption(),
     })
 }

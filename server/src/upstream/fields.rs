@@ -69,7 +69,7 @@ pub(super) fn outbound(request: &Request) -> Outbound {
         // A body has no meaning there, and some backends take it for another request (RFC 9110, 9.3.1 and 9.3.2).
         takes_body: !matches!(request.method.as_str(), "GET" | "HEAD"),
         length: request.field("content-length").and_then(|it| it.parse().ok()),
-        // Who has not proven an address could take the places of many: all of these share one client's.
+        // Senders of early data have not proven an address, so all of them share the places of one client.
         client: Client::at(client.filter(|_| !request.early)),
     }
 }

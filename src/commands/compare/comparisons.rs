@@ -86,7 +86,7 @@ fn remarks(rows: &[ComparisonRow], pairs_of: Unit, set: Set) -> Result<(), Failu
     }
     if let Some(needed) = rows.iter().filter_map(|it| needed(rows, it, set)).max() {
         output::line(&format!(
-            "of so few {} no winner can be named among so many schemes: Holm's p needs at least {needed}",
+            "too few {} to name a winner among so many schemes: Holm's p needs at least {needed}",
             pairs_of.name()
         ))?;
     }

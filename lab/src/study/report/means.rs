@@ -2,7 +2,7 @@
 
 use super::{Compared, PageSpeedups, View};
 use crate::study::SummaryRow;
-use crate::study::comparisons::distinct_loads;
+use crate::study::comparisons::load_clusters;
 use crate::study::statistics::{Interval, Weighted, bootstrap_weighted_mean, mean, weighted_mean};
 use crate::study::summary::{Paired, by_site};
 use corpus::Page;
@@ -75,9 +75,7 @@ impl View<'_> {
             places.filter_map(|it| over.speedup(&self.study.runs[*it])?.atf).collect()
         };
         if let [page] = &self.plan.pages[..] {
-            let logarithms: Vec<f64> = loads(&page.name).iter().map(|it| it.ln()).collect();
-            let loads = distinct_loads(&logarithms).into_iter().map(|it| vec![(it.exp(), 1.0)]);
-            return bootstrap_weighted_mean(&loads.collect::<Vec<_>>());
+            return bootstrap_weighted_mean(&load_clusters(&loads(&page.name)));
         }
         let weight = |page: &str| Some(self.weight_of(page)).filter(|it| *it > 0.0);
         let of_page = |page: &'_ str| Some((mean(&loads(page))?, weight(page)?));

@@ -5,9 +5,12 @@
 //! twenty times what it sends, for as long as it likes. What a client sends in packets is therefore counted here, beside
 //! what of it the server could read.
 
+use super::Responder;
+use http3::Code;
+
 /// A client's account, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Unusable {
+pub(super) struct Unusable {
     received: u64,
     read: u64,
 }
@@ -19,31 +22,48 @@ const LIMIT_BYTES: u64 = 384 << 10;
 /// top.
 const HANDSHAKE_BYTES: u64 = 48 << 10;
 
-/// One byte of packets for so many bytes that were sent to the client: most clients acknowledge a hundred bytes with two.
+/// A client may send a byte for this many bytes that it gets: most clients acknowledge a hundred bytes with two.
 const SENT_A_BYTE: u64 = 16;
 
-/// So many bytes of packets for each byte that was read: small requests come in packets of their own.
+/// A client may send this many bytes for each that is read: small requests come in packets of their own.
 const RECEIVED_A_READ_BYTE: u64 = 2;
+
+impl Responder {
+    /// Ends a connection whose client sends much that is of no use, so that the transport does not hold it for long.
+    pub(super) fn end_unusable(&mut self) {
+        let connection = &mut self.sender.connection;
+        let is_too_much = if connection.is_connected() {
+            let unread =
+                if self.paused_upload { self.shared.options.limits.receive_bytes } else { 0 };
+            self.unusable.is_too_much(unread, || connection.quic.stats().sent_bytes)
+        } else {
+            self.unusable.is_too_much_for_a_handshake()
+        };
+        if is_too_much && !connection.is_closing() {
+            connection.close(Code::ExcessiveLoad, "too many bytes that cannot be read yet");
+        }
+    }
+}
 
 impl Unusable {
     /// A datagram of the client came.
-    pub(crate) fn received(&mut self, bytes: usize) {
+    pub(super) fn received(&mut self, bytes: usize) {
         self.received += bytes as u64;
     }
 
     /// Bytes of its streams were read.
-    pub(crate) fn read(&mut self, bytes: usize) {
+    pub(super) fn read(&mut self, bytes: usize) {
         self.read += bytes as u64;
     }
 
     /// Whether the client sends too much for a handshake.
-    pub(crate) fn is_too_much_for_a_handshake(&self) -> bool {
+    fn is_too_much_for_a_handshake(&self) -> bool {
         self.received > HANDSHAKE_BYTES
     }
 
     /// Whether too much of what came is of no use. `unread`: what the server itself may have left unread. `sent_bytes`: what
     /// was sent to the client, which it acknowledges. It is asked for only where it matters.
-    pub(crate) fn is_too_much(&self, unread: u64, sent_bytes: impl FnOnce() -> u64) -> bool {
+    fn is_too_much(&self, unread: u64, sent_bytes: impl FnOnce() -> u64) -> bool {
         let useful = LIMIT_BYTES + unread + RECEIVED_A_READ_BYTE * self.read;
         self.received > useful && self.received > useful + sent_bytes() / SENT_A_BYTE
     }
