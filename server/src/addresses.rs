@@ -44,6 +44,10 @@ struct Moving {
     nudges: u32,
     /// Datagrams that came from there.
     came: u32,
+    /// The transport has a challenge that was not asked for yet. It acknowledges only to the address that it takes for the
+    /// client's, so until then every datagram counts as coming from there: the challenge then carries an acknowledgement. A
+    /// client whose window is full of a request's body may forget a challenge without one, as quiche does.
+    owes_challenge: bool,
     takes: Takes,
 }
 
@@ -94,7 +98,8 @@ impl Addresses {
             return Verdict::GoOn;
         }
         let before = received(connection);
-        let known = if self.is_news(connection, from, now) { from } else { self.home };
+        let is_there = self.owes_challenge(from) || self.is_news(connection, from, now);
+        let known = if is_there { from } else { self.home };
         self.pass_on(connection, datagram, known);
         if received(connection) == before {
             return Verdict::GoOn;
@@ -105,6 +110,9 @@ impl Addresses {
             moving.takes = Takes::Nothing;
         }
         let verdict = self.came(connection, from, now);
+        if let Some(moving) = self.moving.as_mut().filter(|it| is_there && it.to == from) {
+            moving.owes_challenge = true;
+        }
         if verdict == Verdict::Lost {
             self.give_up(Some(from));
         }
@@ -134,6 +142,10 @@ impl Addresses {
         self.has_others |= known != self.home;
         connection.receive(datagram, known);
         self.take_events(connection);
+    }
+
+    fn owes_challenge(&self, from: Path) -> bool {
+        self.moving.as_ref().is_some_and(|it| it.to == from && it.owes_challenge)
     }
 
     /// Whether the transport must learn that a datagram came from this address, and can. It may send three times as much
@@ -287,10 +299,12 @@ impl Addresses {
         }
     }
 
-    /// Takes one of the datagrams that may go to an unproven address; false: none is left.
+    /// Takes one of the datagrams that may go to an unproven address; false: none is left. The caller asks the transport
+    /// for a challenge first.
     pub(crate) fn spend(&mut self) -> bool {
         let Some(moving) = self.moving.as_mut().filter(|it| it.allowed > 0) else { return false };
         moving.allowed -= 1;
+        moving.owes_challenge = false;
         true
     }
 
@@ -312,6 +326,7 @@ impl Moving {
             nudged: now,
             nudges: 0,
             came: 0,
+            owes_challenge: false,
             takes: Takes::Everything,
         }
     }

@@ -59,7 +59,7 @@ fn a_download_goes_on_when_a_change_of_address_brings_its_client_to_another_shar
     let mut world =
         World::new(Two::new(&Options { limits, ..options("fifo") }), Link::CABLE.links());
     let peer = Peer::begin(at(0), &config(), world.now());
-    let mut client = Rebound { peer, address: at(0) };
+    let mut client = Rebound::new(peer);
     while !client.peer.is_established() {
         assert!(world.step(&mut [&mut client], None), "a handshake");
     }
