@@ -234,10 +234,12 @@ fn now() -> SystemTime {
 }
 
 /// Opens the access log again, and serves new connections by what the files say now, if they can be used.
-fn reload(arguments: Arguments, port: u16, first: Identity, access_log: Reopen) -> Reload {
+fn reload(arguments: Arguments, port: u16, first: Identity, access_log: Option<Reopen>) -> Reload {
     let own = arguments.cert.is_none().then_some(first);
     Box::new(move |server| {
-        access_log.reopen();
+        if let Some(Err(error)) = access_log.as_ref().map(Reopen::reopen) {
+            eprintln!("--access-log: not opened again, lines go on to the old file: {error}");
+        }
         let changed = load(&arguments, own.as_ref()).and_then(|(mut renewal, _)| {
             renewal.options.alt_svc_port = Some(port);
             let Renewal { identity, site, options } = renewal.clone();
@@ -263,7 +265,10 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let (site, pages, default_scheme, default_signals): (Arc<dyn Site>, _, _, _) = match config.site
     {
         ConfigSite::Root(root) => {
-            let site = DirectorySite::open(&root).map_err(Failure::bad_input)?;
+            let site = DirectorySite::open(&root).map_err(|error| match file {
+                Some(file) => Failure::of_file(file, format!("[site] root: {error}")),
+                None => in_flag("--root")(error),
+            })?;
             (Arc::new(site), Vec::new(), "rfc9218", SignalUse::Obey)
         }
         ConfigSite::Pages(names) => {

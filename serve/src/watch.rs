@@ -68,8 +68,8 @@ impl Watch {
 
 impl Watching {
     /// What opens the access log again.
-    pub(crate) fn reopener(&self) -> Reopen {
-        self.access_log.as_ref().map_or_else(Reopen::default, Writing::reopener)
+    pub(crate) fn reopener(&self) -> Option<Reopen> {
+        self.access_log.as_ref().map(Writing::reopener)
     }
 
     /// Waits until everything is written, after the server was dropped.

@@ -6,12 +6,12 @@ use crate::limits::ACCESS_LOG_LINES;
 use crate::{Answered, Event, Observer};
 pub use line::Format;
 use std::fs::OpenOptions;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IntoInnerError, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Nobody else reads addresses and paths of clients.
@@ -30,14 +30,24 @@ pub struct Writing {
     reopen: Reopen,
 }
 
-/// Makes the thread close its file and open the path again, because the file has been moved away.
-#[derive(Debug, Clone, Default)]
-pub struct Reopen(Arc<AtomicBool>);
+/// Makes the thread close its file and go on in a new one at the same path, because the old one has been moved away.
+#[derive(Clone)]
+pub struct Reopen {
+    path: PathBuf,
+    /// The new file, until the thread takes it.
+    opened: Arc<Mutex<Option<Output>>>,
+}
 
 impl Reopen {
-    /// The next line goes to a file that is opened for it.
-    pub fn reopen(&self) {
-        self.0.store(true, Ordering::Release);
+    /// Opens the path again. The next line goes there; if it cannot be opened, lines go on to the old file.
+    pub fn reopen(&self) -> io::Result<()> {
+        let file = open(&self.path)?;
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+        Ok(())
+    }
+
+    fn take(&self) -> Option<Output> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -49,10 +59,10 @@ impl AccessLog {
         report: impl Fn(&str) + Send + 'static,
     ) -> io::Result<(Self, Writing)> {
         let (lines, coming) = sync_channel(ACCESS_LOG_LINES);
-        let (lost, reopen) = (Arc::new(AtomicU64::new(0)), Reopen::default());
+        let lost = Arc::new(AtomicU64::new(0));
+        let reopen = Reopen { path: path.to_owned(), opened: Arc::default() };
         let mut writer = Writer {
             file: open(path)?,
-            path: path.to_owned(),
             format,
             lost: Arc::clone(&lost),
             reopen: reopen.clone(),
@@ -102,7 +112,6 @@ fn open(path: &Path) -> io::Result<Output> {
 }
 
 struct Writer {
-    path: PathBuf,
     file: Output,
     format: Format,
     lost: Arc<AtomicU64>,
@@ -126,16 +135,16 @@ impl Writer {
     }
 
     fn write(&mut self, answered: &Answered) -> io::Result<()> {
-        if self.reopen.0.swap(false, Ordering::Acquire) {
-            self.file.flush()?;
-            self.file = open(&self.path)?;
+        if let Some(file) = self.reopen.take() {
+            let old = std::mem::replace(&mut self.file, file);
+            old.into_inner().map_err(IntoInnerError::into_error)?;
         }
         self.file.write_all(self.format.line(answered, now()).as_bytes())
     }
 
     /// Tells the operator that lines are missing.
     fn tell(&mut self, result: io::Result<()>) {
-        let path = self.path.display();
+        let path = self.reopen.path.display();
         let lost = self.lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
             (self.report)(&format!(
@@ -147,8 +156,8 @@ impl Writer {
             && !was_broken
         {
             (self.report)(&format!("{path}: lines are missing: {error}"));
-            // What is buffered would fail again, and grow.
-            self.reopen.reopen();
+            // What is buffered would fail again.
+            self.reopen.reopen().ok();
         }
     }
 }
@@ -166,7 +175,6 @@ mod tests {
     /// More than any test takes.
     const PATIENCE: Duration = Duration::from_secs(60);
     use std::os::unix::fs::PermissionsExt;
-    use std::sync::Mutex;
 
     fn event(path: &str) -> Event {
         Event::Answered(Arc::new(Answered { path: path.to_owned(), ..answered() }))
@@ -200,11 +208,25 @@ mod tests {
         std::fs::write(&file, "").expect("a file");
         let (log, writing) = AccessLog::start(&file, Format::Combined, |_| {}).expect("a log");
         std::fs::rename(&file, &old).expect("moved");
-        writing.reopener().reopen();
+        writing.reopener().reopen().expect("it opens");
         log.notice(&event("/new"));
         drop(log);
         assert!(writing.finish(PATIENCE));
         assert_eq!((paths(&old).len(), paths(&file)), (0, vec!["/new".to_owned()]));
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_opened_again_goes_on_in_the_old_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, old) = (folder.path().join("access.log"), folder.path().join("access.log.1"));
+        let (log, writing) = AccessLog::start(&file, Format::Combined, |_| {}).expect("a log");
+        std::fs::rename(&file, &old).expect("moved");
+        std::fs::create_dir(&file).expect("a folder in its place");
+        assert!(writing.reopener().reopen().is_err());
+        log.notice(&event("/kept"));
+        drop(log);
+        assert!(writing.finish(PATIENCE));
+        assert_eq!(paths(&old), ["/kept"]);
     }
 
     #[test]
@@ -236,10 +258,10 @@ mod tests {
         let report = move |line: &str| listener.lock().expect("whole").push(line.to_owned());
         let path = PathBuf::from("/dev/full");
         let file = open(&path).expect("it opens, and is full");
-        let reopen = Reopen::default();
+        let reopen = Reopen { path, opened: Arc::default() };
         let report = Box::new(report);
         let format = Format::Json;
-        let mut writer = Writer { path, file, format, lost, reopen, is_broken: false, report };
+        let mut writer = Writer { file, format, lost, reopen, is_broken: false, report };
         writer.run(&coming);
         writer.tell(Err(io::Error::other("again")));
         let expected = [

@@ -107,9 +107,14 @@ pub enum ConfigError {
 impl Config {
     /// Reads a file; a relative `root`, and relative files, count from the file's own directory.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
+        let bytes = std::fs::read(path)
             .map_err(|source| ConfigError::Unreadable(path.to_owned(), source))?;
-        let mut config = Self::parse(&text, path)?;
+        let text = std::str::from_utf8(&bytes).map_err(|error| ConfigError::Malformed {
+            file: path.to_owned(),
+            line: bytes[..error.valid_up_to()].split(|it| *it == b'\n').count(),
+            cause: "not UTF-8: save the file in this encoding".to_owned(),
+        })?;
+        let mut config = Self::parse(text, path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         if let ConfigSite::Root(root) = &mut config.site {
             *root = folder.join(&root);
@@ -299,6 +304,18 @@ mod tests {
         assert_eq!((route.path.as_str(), route.scheme.as_deref()), ("/", Some("fifo")));
         assert_eq!(route.signals, Some(SignalUse::Ignore));
         assert!(route.host.is_none() && route.upstream.is_none() && route.pushing.is_none());
+    }
+
+    #[test]
+    fn a_file_of_another_encoding_names_the_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("x.toml");
+        std::fs::write(&file, b"[site]\nroot = \"caf\xe9\"\n").expect("written");
+        let error = Config::load(&file).expect_err("Latin-1").to_string();
+        assert!(
+            error.ends_with("x.toml: line 2: not UTF-8: save the file in this encoding"),
+            "{error}"
+        );
     }
 
     #[test]

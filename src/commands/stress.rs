@@ -48,6 +48,9 @@ pub(crate) struct Arguments {
     /// The file that visitors load. Of several (/a,/b) they load the first; guests and readers of nothing ask for all
     #[arg(long, value_name = "PATH", value_delimiter = ',', default_value = "/")]
     path: Vec<String>,
+    /// The host that visitors and attackers ask for, perhaps with a port
+    #[arg(long, value_name = "HOST", default_value = "localhost")]
+    host: String,
     /// The server's process, to watch its memory
     #[arg(long, value_name = "PID")]
     process: Option<u32>,
@@ -79,6 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(address) = arguments.target else { return list() };
     let attacks = chosen(&arguments.attacks)?;
     let target = Target::new(address, files(arguments)?, arguments.process).map_err(failure)?;
+    let target = target.asked_for(&arguments.host);
     let length = Duration::from_secs(arguments.seconds.into());
     match arguments.soak {
         None => attack_all(&target, &attacks, length, arguments.json),

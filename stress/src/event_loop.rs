@@ -25,6 +25,8 @@ pub use soaking::{Soak, soak};
 pub struct Target {
     /// The server's address.
     address: SocketAddr,
+    /// What clients ask for: a host, perhaps with a port.
+    authority: String,
     /// Files that it has. Visitors load the first one.
     files: Vec<File>,
     /// The server's process, whose memory is read.
@@ -42,9 +44,9 @@ pub enum StressError {
     )]
     Silent(SocketAddr),
     #[error(
-        "{0}: answers {1} for the host localhost without success; name a file that it has with --path, and use a certificate that names localhost"
+        "{address}: answers {path} for the host {authority} without success; name a file that it has with --path, and a host that its certificate names with --host"
     )]
-    NoFile(SocketAddr, String),
+    NoFile { address: SocketAddr, path: String, authority: String },
     #[error("process {0}: not there")]
     NoProcess(u32),
     #[error(transparent)]
@@ -66,7 +68,13 @@ impl Target {
         if let Some(missing) = process.filter(|it| resident_bytes(*it).is_none()) {
             return Err(StressError::NoProcess(missing));
         }
-        Ok(Self { address, files, process })
+        Ok(Self { address, authority: "localhost".to_owned(), files, process })
+    }
+
+    /// The same server, asked for another host, perhaps with a port.
+    #[must_use]
+    pub fn asked_for(self, authority: &str) -> Self {
+        Self { authority: authority.to_owned(), ..self }
     }
 
     /// What visitors load.

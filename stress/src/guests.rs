@@ -2,7 +2,6 @@
 
 use crate::files::File;
 use crate::party::Party;
-use crate::scripts::request;
 use http3::{Code, Event, Settings, StreamId};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -239,7 +238,7 @@ impl Guest {
             _ => None,
         };
         let stream = party.connection.next_request();
-        let fields = http3::get_request("localhost", &files[file].path);
+        let fields = party.get(&files[file].path, &[]);
         if !matches!(party.connection.request(stream, &fields, true), Ok(true)) {
             return;
         }
@@ -254,7 +253,7 @@ impl Guest {
     fn upload(&mut self, party: &mut Party, now: Instant) {
         let bytes = self.below(UPLOAD_BYTES);
         let stream = party.connection.next_request();
-        let fields = request("POST", "/", &[("content-length", &bytes.to_string())]);
+        let fields = party.request("POST", "/", &[("content-length", &bytes.to_string())]);
         if matches!(party.connection.request(stream, &fields, false), Ok(true)) {
             let mut body = http3::data_frame_header(bytes.into());
             body.resize(body.len() + bytes as usize, b'x');

@@ -1,7 +1,7 @@
 //! One connection of an attacker or of a visitor.
 
 use connection::{ClientConfig, ConnectError, Connection, Endpoint, Path, Transmit, Verify};
-use http3::{Event, StreamId};
+use http3::{Event, Header, StreamId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -22,6 +22,8 @@ pub(crate) struct Party {
     /// Its end was counted.
     is_counted: bool,
     local: SocketAddr,
+    /// The authority that it asks for.
+    pub(crate) authority: String,
     buffer: Vec<u8>,
 }
 
@@ -35,14 +37,17 @@ pub(crate) fn config() -> ClientConfig {
 }
 
 impl Party {
+    /// A client of the host in `authority`, at the address `server`.
     pub(crate) fn connect(
         local: SocketAddr,
         server: SocketAddr,
+        authority: &str,
         config: &ClientConfig,
         now: Instant,
     ) -> Result<Self, ConnectError> {
+        let name = Some(http3::host(authority));
         Ok(Self {
-            connection: Connection::connect(Some("localhost"), local, server, config, now)?,
+            connection: Connection::connect(name, local, server, config, now)?,
             reads: true,
             opened: 0,
             complete: 0,
@@ -51,8 +56,25 @@ impl Party {
             heard: None,
             is_counted: false,
             local,
+            authority: authority.to_owned(),
             buffer: vec![0; 65_536],
         })
+    }
+
+    /// A GET that can have more fields.
+    pub(crate) fn get(&self, path: &str, more: &[(&str, &str)]) -> Vec<Header> {
+        self.request("GET", path, more)
+    }
+
+    pub(crate) fn request(&self, method: &str, path: &str, more: &[(&str, &str)]) -> Vec<Header> {
+        let fields = [
+            (":method", method),
+            (":scheme", "https"),
+            (":authority", self.authority.as_str()),
+            (":path", path),
+        ];
+        let all = fields.iter().chain(more);
+        all.map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())).collect()
     }
 
     /// The code of HTTP/3 with which the server closed the connection.

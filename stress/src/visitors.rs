@@ -26,7 +26,7 @@ impl Visit {
         if self.asked.is_some() || !is_time || !party.connection.is_connected() {
             return;
         }
-        let fields = http3::get_request("localhost", path);
+        let fields = party.get(path, &[]);
         let stream = StreamId(self.requests * 4);
         if !matches!(party.connection.request(stream, &fields, true), Ok(true)) {
             return;

@@ -14,12 +14,17 @@ use stress::{File, Soak, Soaked, StressError, Target, find, run, soak};
 struct Bodies {
     wrong_each: Option<u64>,
     served: AtomicU64,
+    /// The only host that has them.
+    host: Option<&'static str>,
 }
 
 impl Site for Bodies {
     fn respond(&self, request: &Request) -> Response {
         let number = self.served.fetch_add(1, Ordering::Relaxed) + 1;
         let is_wrong = self.wrong_each.is_some_and(|it| number.is_multiple_of(it));
+        if self.host.is_some_and(|it| it != request.authority) {
+            return Response::empty(421);
+        }
         let bytes = request.path.trim_start_matches('/').parse().unwrap_or(20_000);
         Response { body: Body::synthetic(bytes, 1 + u64::from(is_wrong)), ..Response::empty(200) }
     }
@@ -66,8 +71,7 @@ fn soaked(site: Bodies) -> Soaked {
             attack_length: Duration::from_secs(1),
             loss_percent: 2,
             patience: Duration::from_secs(30),
-            // A client whose window is full of unacknowledged uploads cannot prove a new address.
-            moves: false,
+            moves: true,
             seed: 7,
         };
         soak(&target.expect("on this machine"), &plan, |_| {}).expect("carried out")
@@ -89,6 +93,19 @@ fn guests_of_a_soak_do_everything_and_find_nothing_wrong() {
 fn a_soak_sees_a_body_with_other_bytes_of_the_same_number() {
     let failures = soaked(Bodies { wrong_each: Some(20), ..Bodies::default() }).failures;
     assert!(failures.iter().any(|it| it.contains("x /20000: other bytes (20000)")), "{failures:?}");
+}
+
+#[test]
+fn visitors_and_attackers_ask_for_the_host_that_is_named() {
+    let site = Bodies { host: Some("example.com:8443"), ..Bodies::default() };
+    let (named, unnamed) = at_server(site, |address| {
+        let target = Target::new(address, vec![File::unknown("/")], None).expect("on this machine");
+        let attack = find("rapid-reset").expect("in the list");
+        let run = |target: &Target| run(target, attack, Duration::from_secs(1));
+        (run(&target.clone().asked_for("example.com:8443")), run(&target))
+    });
+    assert!(named.expect("carried out").during.responses > 0);
+    assert!(matches!(unnamed, Err(StressError::NoFile { .. })));
 }
 
 #[test]

@@ -2,22 +2,31 @@
 //! units last.
 
 use crate::{Limits, UpstreamLimits};
-use serde::de::Error;
+use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer};
 use std::time::Duration;
 
 /// The largest value of a key: times in seconds and sizes in bytes stay far from where sums overflow.
 const LARGEST: i64 = 1 << 40;
 
-/// A whole number from 1.
-#[derive(Debug, Clone, Copy)]
-struct Number(u64);
+/// The least value of most keys.
+const ONE: i64 = 1;
 
-impl<'de> Deserialize<'de> for Number {
+/// The smallest receive windows. With less than this, a request with cookies could wait for ever for room.
+const LEAST_WINDOW_BYTES: i64 = 16 << 10;
+
+/// A whole number from `LEAST`.
+#[derive(Debug, Clone, Copy)]
+struct Number<const LEAST: i64>(u64);
+
+impl<'de, const LEAST: i64> Deserialize<'de> for Number<LEAST> {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
         match i64::deserialize(value)? {
-            it @ 1..=LARGEST => Ok(Self(it.unsigned_abs())),
-            it => Err(D::Error::custom(format!("the limit {it} must be from 1 to {LARGEST}"))),
+            it if (LEAST..=LARGEST).contains(&it) => Ok(Self(it.unsigned_abs())),
+            it => {
+                let expected = format!("a whole number from {LEAST} to {LARGEST}");
+                Err(D::Error::invalid_value(Unexpected::Signed(it), &expected.as_str()))
+            }
         }
     }
 }
@@ -57,14 +66,14 @@ impl Limit for Duration {
     }
 }
 
-/// A table of keys, each with the field that it sets.
+/// A table of keys, each with its least value and the field that it sets.
 macro_rules! keys {
-    ($(#[$doc:meta])* $seen:vis $table:ident sets $limits:ty { $($key:ident => $($field:ident).+;)* } $($more:tt)*) => {
+    ($(#[$doc:meta])* $seen:vis $table:ident sets $limits:ty { $($key:ident from $least:ident => $($field:ident).+;)* } $($more:tt)*) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, Default, Deserialize)]
         #[serde(deny_unknown_fields)]
         $seen struct $table {
-            $($key: Option<Number>,)*
+            $($key: Option<Number<$least>>,)*
             $($more)*
         }
 
@@ -89,22 +98,22 @@ macro_rules! keys {
 keys! {
     /// `[limits]`.
     pub ConfigLimits sets Limits {
-        connections => connections;
-        connections_per_network => connections_per_network;
-        handshakes => handshakes;
-        handshake_s => handshake;
-        streams => streams;
-        receive_bytes => receive_bytes;
-        stream_receive_bytes => stream_receive_bytes;
-        idle_s => idle;
-        head_s => head;
-        stalled_s => stalled;
-        stalled_bytes => stalled_bytes;
-        nuisances => nuisances;
-        nuisances_per_second => nuisances_per_second;
-        qlog_files => qlog.files;
-        qlog_file_bytes => qlog.file_bytes;
-        qlog_folder_bytes => qlog.folder_bytes;
+        connections from ONE => connections;
+        connections_per_network from ONE => connections_per_network;
+        handshakes from ONE => handshakes;
+        handshake_s from ONE => handshake;
+        streams from ONE => streams;
+        receive_bytes from LEAST_WINDOW_BYTES => receive_bytes;
+        stream_receive_bytes from LEAST_WINDOW_BYTES => stream_receive_bytes;
+        idle_s from ONE => idle;
+        head_s from ONE => head;
+        stalled_s from ONE => stalled;
+        stalled_bytes from ONE => stalled_bytes;
+        nuisances from ONE => nuisances;
+        nuisances_per_second from ONE => nuisances_per_second;
+        qlog_files from ONE => qlog.files;
+        qlog_file_bytes from ONE => qlog.file_bytes;
+        qlog_folder_bytes from ONE => qlog.folder_bytes;
     }
     #[serde(default)]
     upstream: ConfigUpstreamLimits,
@@ -113,14 +122,14 @@ keys! {
 keys! {
     /// `[limits.upstream]`.
     ConfigUpstreamLimits sets UpstreamLimits {
-        requests => requests;
-        waiting => waiting;
-        queue_s => queue;
-        connect_s => connect;
-        answer_s => answer;
-        idle_s => idle;
-        unread_s => unread;
-        header_bytes => header_bytes;
+        requests from ONE => requests;
+        waiting from ONE => waiting;
+        queue_s from ONE => queue;
+        connect_s from ONE => connect;
+        answer_s from ONE => answer;
+        idle_s from ONE => idle;
+        unread_s from ONE => unread;
+        header_bytes from ONE => header_bytes;
     }
 }
 
@@ -164,9 +173,23 @@ mod tests {
     #[test]
     fn a_wrong_limit_names_its_line() {
         for (limits, expected) in [
-            ("idle_s = 0", "x.toml: line 4: the limit 0 must be from 1 to 1099511627776"),
+            (
+                "idle_s = 0",
+                "x.toml: line 4: idle_s: invalid value: integer `0`, expected a whole number from 1 to 1099511627776",
+            ),
+            (
+                "receive_bytes = 1",
+                "x.toml: line 4: receive_bytes: invalid value: integer `1`, expected a whole number from 16384 to",
+            ),
             ("idle = 3", "x.toml: line 4: unknown field `idle`"),
-            ("idle_s = -1", "x.toml: line 4: the limit -1 must be from 1 to 1099511627776"),
+            (
+                "idle_s = -1",
+                "x.toml: line 4: idle_s: invalid value: integer `-1`, expected a whole",
+            ),
+            (
+                "idle_s = 1.5",
+                "x.toml: line 4: idle_s: invalid type: floating point `1.5`, expected a whole number",
+            ),
             ("idle_s = true", "x.toml: line 4: idle_s: invalid type"),
             ("[limits.upstream]\nrequest = 3", "x.toml: line 5: unknown field `request`"),
         ] {

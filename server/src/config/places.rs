@@ -17,6 +17,7 @@ fn line(text: &str, span: Range<usize>) -> usize {
 /// What is wrong with `text`. An unusable value is named by its key.
 pub(super) fn cause_of(error: &toml::de::Error, text: &str) -> String {
     let cause = error.message().replace("expected u64", NATURAL).replace("expected usize", NATURAL);
+    let cause = cause.replace("expected i64", "expected a whole number");
     let root = DeTable::parse(text).ok().filter(|_| cause.starts_with("invalid "));
     let key = root.zip(error.span()).and_then(|(root, span)| key_of(root.get_ref(), &span));
     key.map(|it| format!("{it}: {cause}")).unwrap_or(cause)

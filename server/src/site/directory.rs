@@ -20,9 +20,9 @@ pub struct DirectorySite {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum OpenError {
-    #[error("{0}: {1}; --root takes a readable directory")]
+    #[error("{0}: {1}; name a readable directory")]
     Unreadable(PathBuf, #[source] std::io::Error),
-    #[error("{0}: not a directory; --root takes a directory")]
+    #[error("{0}: not a directory; name a directory")]
     NotADirectory(PathBuf),
 }
 

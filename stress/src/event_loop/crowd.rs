@@ -61,7 +61,8 @@ impl<'a> Crowd<'a> {
         config: &ClientConfig,
     ) -> Result<Member, StressError> {
         let socket = self.socket(number)?;
-        let party = Party::connect(socket.local_addr()?, self.target.address, config, now())?;
+        let Target { address, authority, .. } = self.target;
+        let party = Party::connect(socket.local_addr()?, *address, authority, config, now())?;
         Ok(Member { socket, party, moved: now() })
     }
 
@@ -84,14 +85,18 @@ impl<'a> Crowd<'a> {
 
     /// Whether visitors get what they want.
     pub(super) fn check(&self) -> Result<(), StressError> {
-        let (address, path) = (self.target.address, self.target.path());
+        let Target { address, authority, .. } = self.target;
         if self.members.iter().any(|it| it.party.refused > 0) {
-            return Err(StressError::NoFile(address, path.to_owned()));
+            return Err(StressError::NoFile {
+                address: *address,
+                path: self.target.path().to_owned(),
+                authority: authority.clone(),
+            });
         }
         if self.members.iter().all(|it| it.party.complete > 0) {
             Ok(())
         } else {
-            Err(StressError::Silent(address))
+            Err(StressError::Silent(*address))
         }
     }
 
@@ -177,7 +182,8 @@ impl<'a> Crowd<'a> {
             let id = u64::from(number).to_be_bytes();
             let id = quiche::ConnectionId::from_ref(&id);
             let local = socket.local_addr()?;
-            let mut quic = quiche::connect(Some("localhost"), &id, local, server, &mut config)
+            let name = Some(http3::host(&self.target.authority));
+            let mut quic = quiche::connect(name, &id, local, server, &mut config)
                 .map_err(ConnectError::from)?;
             let (bytes, _) = quic.send(&mut self.buffer).map_err(ConnectError::from)?;
             packets.push(self.buffer[..bytes].to_vec());

@@ -1,6 +1,6 @@
 //! Attackers that send more than a server can want.
 
-use super::{Script, get};
+use super::Script;
 use crate::party::Party;
 use http3::{Code, StreamId};
 use octets::OctetsMut;
@@ -26,7 +26,7 @@ impl Script for RapidReset {
     fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
         for _ in 0..20 {
             let stream = StreamId(party.opened * 4);
-            let sent = party.connection.request(stream, &get(&self.0, &[]), true);
+            let sent = party.connection.request(stream, &party.get(&self.0, &[]), true);
             if !matches!(sent, Ok(true)) {
                 return;
             }

@@ -46,18 +46,6 @@ pub(crate) trait Script {
     }
 }
 
-/// A GET that can have more fields.
-fn get(path: &str, more: &[(&str, &str)]) -> Vec<Header> {
-    request("GET", path, more)
-}
-
-pub(crate) fn request(method: &str, path: &str, more: &[(&str, &str)]) -> Vec<Header> {
-    let fields =
-        [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)];
-    let all = fields.iter().chain(more);
-    all.map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())).collect()
-}
-
 /// Opens further requests until there are `count` or the server allows no more.
 fn open_requests(party: &mut Party, count: u64, fields: &[Header], fin: bool) {
     while party.opened < count {

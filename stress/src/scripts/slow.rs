@@ -1,6 +1,6 @@
 //! Attackers that let the server wait.
 
-use super::{Script, get, open_requests, request};
+use super::{Script, open_requests};
 use crate::files::File;
 use crate::party::{Party, config};
 use connection::ClientConfig;
@@ -19,7 +19,8 @@ impl Script for UnreadResponses {
         party.reads = false;
         for file in self.0.iter().cycle().take(200) {
             let next = (party.opened + 1).min(200);
-            open_requests(party, next, &get(&file.path, &[]), true);
+            let fields = party.get(&file.path, &[]);
+            open_requests(party, next, &fields, true);
         }
     }
 }
@@ -59,7 +60,8 @@ pub(crate) struct EndlessUploads;
 
 impl Script for EndlessUploads {
     fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
-        open_requests(party, 100, &request("POST", "/", &[("content-length", "1000000")]), false);
+        let fields = party.request("POST", "/", &[("content-length", "1000000")]);
+        open_requests(party, 100, &fields, false);
         for stream in 0..party.opened {
             let stream = StreamId(stream * 4);
             if !party.has_begun.insert(stream) {

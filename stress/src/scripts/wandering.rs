@@ -1,6 +1,6 @@
 //! Downloads of clients that change their addresses.
 
-use super::{Script, get, open_requests};
+use super::{Script, open_requests};
 use crate::party::Party;
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ impl Script for Wandering {
 
     fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
         let complete = party.complete;
-        open_requests(party, complete + 1, &get(&self.0, &[]), true);
+        let fields = party.get(&self.0, &[]);
+        open_requests(party, complete + 1, &fields, true);
     }
 
     fn moves_each(&self) -> Option<Duration> {
