@@ -115,7 +115,7 @@ impl Responder {
         scratch: &mut [u8],
     ) {
         self.end_overdue(now);
-        self.unusable.received(datagram.len());
+        self.unusable.came(datagram.len());
         let before = self.addresses.current();
         let connection = &mut self.sender.connection;
         let verdict = self.addresses.receive(connection, datagram, path, now);

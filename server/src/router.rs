@@ -4,6 +4,7 @@ mod batches;
 mod closing;
 mod draining;
 mod entering;
+mod refusal;
 mod reload;
 
 use crate::admission::Admission;

@@ -11,12 +11,24 @@ use http3::Code;
 /// A client's account, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Unusable {
-    received: u64,
+    /// What came, whether it was the client's or not: the transport is asked for the rest only where this is much.
+    came: u64,
     read: u64,
+}
+
+/// What the transport says. Datagrams that are not the client's do not count: anybody can send those.
+#[derive(Debug, Clone, Copy)]
+struct Transported {
+    received: u64,
+    sent: u64,
 }
 
 /// What may come before a lost packet is repeated. Less is under way until a client has sent much that was read.
 const LIMIT_BYTES: u64 = 384 << 10;
+
+/// From here on the client is asked to connect anew. Requests of a few bytes, in packets of their own, come so far after
+/// some thousands, and are nobody's fault.
+const MUCH_BYTES: u64 = LIMIT_BYTES / 2;
 
 /// In the handshake: a client needs less than ten datagrams, and half of them can be lost a few times. Early data comes on
 /// top.
@@ -28,44 +40,70 @@ const SENT_A_BYTE: u64 = 16;
 /// A client may send this many bytes for each that is read: small requests come in packets of their own.
 const RECEIVED_A_READ_BYTE: u64 = 2;
 
+/// What to do about a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Measure {
+    Nothing,
+    GoAway,
+    Close,
+}
+
 impl Responder {
     /// Ends a connection whose client sends much that is of no use, so that the transport does not hold it for long.
     pub(super) fn end_unusable(&mut self) {
         let connection = &mut self.sender.connection;
-        let is_too_much = if connection.is_connected() {
-            let unread =
-                if self.paused_upload { self.shared.options.limits.receive_bytes } else { 0 };
-            self.unusable.is_too_much(unread, || connection.quic.stats().sent_bytes)
-        } else {
-            self.unusable.is_too_much_for_a_handshake()
+        if connection.is_closing() {
+            return;
+        }
+        let transported = || {
+            let stats = connection.quic.stats();
+            Transported { received: stats.recv_bytes, sent: stats.sent_bytes }
         };
-        if is_too_much && !connection.is_closing() {
-            connection.close(Code::ExcessiveLoad, "too many bytes that cannot be read yet");
+        let unread = if self.paused_upload { self.shared.options.limits.receive_bytes } else { 0 };
+        let measure = if connection.is_connected() {
+            self.unusable.measure(unread, transported)
+        } else {
+            self.unusable.measure_of_handshake(transported)
+        };
+        match measure {
+            Measure::Close => {
+                connection.close(Code::ExcessiveLoad, "too many bytes that cannot be read yet");
+            }
+            Measure::GoAway if self.refused_from.is_none() => self.go_away(),
+            Measure::Nothing | Measure::GoAway => {}
         }
     }
 }
 
 impl Unusable {
-    /// A datagram of the client came.
-    pub(super) fn received(&mut self, bytes: usize) {
-        self.received += bytes as u64;
+    /// A datagram came.
+    pub(super) fn came(&mut self, bytes: usize) {
+        self.came += bytes as u64;
     }
 
-    /// Bytes of its streams were read.
+    /// Bytes of the client's streams were read.
     pub(super) fn read(&mut self, bytes: usize) {
         self.read += bytes as u64;
     }
 
-    /// Whether the client sends too much for a handshake.
-    fn is_too_much_for_a_handshake(&self) -> bool {
-        self.received > HANDSHAKE_BYTES
+    fn measure_of_handshake(&self, transported: impl FnOnce() -> Transported) -> Measure {
+        let is_much = self.came > HANDSHAKE_BYTES && transported().received > HANDSHAKE_BYTES;
+        if is_much { Measure::Close } else { Measure::Nothing }
     }
 
-    /// Whether too much of what came is of no use. `unread`: what the server itself may have left unread. `sent_bytes`: what
-    /// was sent to the client, which it acknowledges. It is asked for only where it matters.
-    fn is_too_much(&self, unread: u64, sent_bytes: impl FnOnce() -> u64) -> bool {
-        let useful = LIMIT_BYTES + unread + RECEIVED_A_READ_BYTE * self.read;
-        self.received > useful && self.received > useful + sent_bytes() / SENT_A_BYTE
+    /// Whether too much of what came is of no use. `unread`: what the server itself may have left unread. What was sent to
+    /// the client it acknowledges. The transport is asked only where it matters.
+    fn measure(&self, unread: u64, transported: impl FnOnce() -> Transported) -> Measure {
+        let useful = unread + RECEIVED_A_READ_BYTE * self.read;
+        if self.came <= useful + MUCH_BYTES {
+            return Measure::Nothing;
+        }
+        let Transported { received, sent } = transported();
+        match received.saturating_sub(useful + sent / SENT_A_BYTE) {
+            ..=MUCH_BYTES => Measure::Nothing,
+            ..=LIMIT_BYTES => Measure::GoAway,
+            _ => Measure::Close,
+        }
     }
 }
 
@@ -73,35 +111,62 @@ impl Unusable {
 mod tests {
     use super::*;
 
-    fn of(received: usize, read: usize) -> Unusable {
+    /// What is done about a client that sent so much, of which so much was read.
+    fn measure(received: u64, read: usize, unread: u64, sent: u64) -> Measure {
         let mut account = Unusable::default();
-        account.received(received);
+        account.came(received as usize);
         account.read(read);
-        account
+        account.measure(unread, || Transported { received, sent })
     }
 
     #[test]
     fn what_cannot_be_read_has_a_limit_whatever_the_flow_control_allows() {
-        assert!(!of(384 << 10, 0).is_too_much(0, || 0));
-        assert!(of((384 << 10) + 1, 0).is_too_much(0, || 0));
+        assert_eq!(measure(192 << 10, 0, 0, 0), Measure::Nothing);
+        assert_eq!(measure((192 << 10) + 1, 0, 0, 0), Measure::GoAway);
+        assert_eq!(measure(384 << 10, 0, 0, 0), Measure::GoAway);
+        assert_eq!(measure((384 << 10) + 1, 0, 0, 0), Measure::Close);
     }
 
     #[test]
     fn what_waits_for_a_backend_is_not_the_clients_fault() {
         let window = 1 << 20;
-        assert!(!of(window, 4 * 65_536).is_too_much(window as u64, || 0));
+        assert_eq!(measure(window, 4 * 65_536, window, 0), Measure::Nothing);
     }
 
     #[test]
     fn uploads_and_acknowledgements_of_downloads_have_none() {
-        assert!(!of(1_040_000_000, 1_000_000_000).is_too_much(0, || 0), "headers of packets");
-        assert!(!of(16_700_000, 60).is_too_much(0, || 1_000_000_000), "45 bytes for two packets");
-        assert!(!of(2_400_000, 1_200_000).is_too_much(0, || 0), "requests of 60 bytes each");
+        let headers_of_packets = measure(1_040_000_000, 1_000_000_000, 0, 0);
+        let two_packets_each = measure(16_700_000, 60, 0, 1_000_000_000);
+        let requests_of_60_bytes = measure(2_400_000, 1_200_000, 0, 0);
+        for measure in [headers_of_packets, two_packets_each, requests_of_60_bytes] {
+            assert_eq!(measure, Measure::Nothing);
+        }
+    }
+
+    #[test]
+    fn a_client_of_very_small_requests_is_asked_to_connect_anew_and_not_closed() {
+        // A packet of 75 bytes and one of 45 for an acknowledgement; 30 bytes of a head; a response of 200.
+        let after =
+            |requests: u64| measure(120 * requests, 30 * requests as usize, 0, 200 * requests);
+        assert_eq!((after(4_000), after(5_000)), (Measure::Nothing, Measure::GoAway));
+    }
+
+    #[test]
+    fn what_others_send_does_not_count() {
+        let mut account = Unusable::default();
+        account.came(10 << 20);
+        let transported = || Transported { received: 10_000, sent: 0 };
+        assert_eq!(account.measure(0, transported), Measure::Nothing);
+        assert_eq!(account.measure_of_handshake(transported), Measure::Nothing);
     }
 
     #[test]
     fn a_handshake_takes_forty_datagrams_of_1200_bytes_and_no_more() {
-        assert!(!of(40 * 1200, 0).is_too_much_for_a_handshake());
-        assert!(of(41 * 1200, 0).is_too_much_for_a_handshake());
+        let after = |datagrams: u64| {
+            let mut account = Unusable::default();
+            account.came(datagrams as usize * 1200);
+            account.measure_of_handshake(|| Transported { received: datagrams * 1200, sent: 0 })
+        };
+        assert_eq!((after(40), after(41)), (Measure::Nothing, Measure::Close));
     }
 }

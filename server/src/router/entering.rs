@@ -1,5 +1,6 @@
 //! How a connection begins: who is let in, and which IDs lead to it.
 
+use super::refusal::refusal;
 use super::{Entry, Server};
 use crate::admission::Decision;
 use crate::qlog_files::QlogFile;
@@ -33,7 +34,7 @@ impl Server {
             Decision::Refuse { refusal, is_told } => {
                 self.notice(&Event::Refused(refusal));
                 if is_told {
-                    self.refuse(header, datagram, path);
+                    self.refuse(header, path);
                 }
                 None
             }
@@ -113,12 +114,14 @@ impl Server {
     }
 
     /// Tells a client at once that there is no room for it.
-    fn refuse(&mut self, header: &quiche::Header<'_>, datagram: &mut [u8], path: Path) {
-        let Some((_, mut quic)) = self.accept_quic(header, None, path) else { return };
-        // It has the keys for the answer.
-        quic.recv(datagram, path.into()).ok();
-        quic.close(false, CONNECTION_REFUSED, b"").ok();
-        self.admission.reply(path, |out| quic.send(out).map(|(bytes, _)| bytes));
+    fn refuse(&mut self, header: &quiche::Header<'_>, path: Path) {
+        if let Ok(packet) = refusal(&header.scid, &header.dcid) {
+            self.admission.reply(path, |out| {
+                let out = out.get_mut(..packet.len()).ok_or(quiche::Error::BufferTooShort)?;
+                out.copy_from_slice(&packet);
+                Ok(packet.len())
+            });
+        }
     }
 
     /// Notes that a connection's handshake has ended, well or not.

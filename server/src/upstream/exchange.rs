@@ -153,9 +153,12 @@ impl Exchange {
         let (front, _) = state.upload.as_slices();
         let bytes = Bytes::copy_from_slice(front);
         let awaits_client = bytes.is_empty() && !state.upload_ended;
-        state.turns.awaits_client = awaits_client;
+        let did_await = std::mem::replace(&mut state.turns.awaits_client, awaits_client);
         if awaits_client {
-            state.wake();
+            // The carrier asks again whenever it is woken, so it is woken only if something has changed.
+            if !did_await {
+                state.wake();
+            }
             state.reader = Some(context.waker().clone());
             return Poll::Pending;
         }
@@ -285,6 +288,8 @@ impl Drop for Later {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
 
     fn exchange() -> (Arc<Exchange>, Later) {
         let request = Outbound {
@@ -334,6 +339,34 @@ mod tests {
         assert_eq!(now(|it| backend.poll_stopped(it)), None);
         drop(later);
         assert_eq!(now(|it| backend.poll_stopped(it)), Some(Trouble::ClientGone));
+    }
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_carrier_that_waits_for_the_client_is_not_woken_by_its_own_asking() {
+        let (backend, later) = exchange();
+        let wakes = Arc::new(Wakes::default());
+        let carrier = Waker::from(Arc::clone(&wakes));
+        let wakes_after = |rounds: usize| {
+            for _ in 0..rounds {
+                assert_eq!(now(|it| backend.poll_upload(it)), None);
+                let turns = backend.turns();
+                assert!(backend.poll_turns(turns, &mut Context::from_waker(&carrier)).is_pending());
+            }
+            wakes.0.load(Ordering::Relaxed)
+        };
+        assert_eq!(wakes_after(1), 0);
+        assert_eq!(wakes_after(100), 0);
+        later.give(b"ab");
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
     }
 
     #[test]

@@ -36,6 +36,39 @@ fn assert_closed(bad: &Peer, code: Code) {
 }
 
 #[test]
+fn garbage_with_the_id_of_a_connection_does_not_end_it() {
+    let (mut world, mut good, mut other) = world(limits());
+    // Whoever sees a datagram on its way knows the ID, and not the keys.
+    for peer in [&good, &other] {
+        let id = peer.client.connection.quic.destination_id();
+        let datagram = [&[0x40][..], id.as_ref(), &[7; 1150]].concat();
+        for _ in 0..1000 {
+            world.deliver_noise(&datagram);
+        }
+    }
+    other.get(0, "/5000/html");
+    world.run_ms(3_000, &mut [&mut good, &mut other]);
+    assert_eq!((other.closed_with(), other.body_bytes(0)), (None, Some(5_000)));
+    assert_served(&mut world, &mut good);
+}
+
+#[test]
+fn a_client_of_many_tiny_requests_is_asked_to_connect_anew_before_it_is_closed() {
+    let (mut world, _, mut client) = world(Limits { nuisances: 1_000_000, ..limits() });
+    let mut asked = 0;
+    while client.goaway.is_none() && asked < 20_000 {
+        client.get(4 * asked, "/1/html");
+        world.run_ms(3, &mut [&mut client]);
+        asked += 1;
+    }
+    assert!(asked > 3_000, "{asked}");
+    // What GOAWAY names was not begun, and the client may ask for it elsewhere (RFC 9114, 5.2).
+    let refused_from = client.goaway.expect("it came");
+    assert!((0..refused_from / 4).all(|it| client.body_bytes(4 * it) == Some(1)));
+    assert!(client.closed_with().and_then(Code::of).is_none_or(|it| it == Code::NoError));
+}
+
+#[test]
 fn garbage_makes_no_connection() {
     let (mut world, mut good, mut bad) = world(limits());
     let before = (world.server.connections(), world.server.routes());
