@@ -12,7 +12,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use commands::{
     compare, corpus, find, link, merge, order, play, probe, qlog, reproduce, schemes, serve,
-    stress, view,
+    stress, view, what_if,
 };
 use std::process::ExitCode;
 
@@ -46,6 +46,7 @@ enum Command {
     Qlog(qlog::Arguments),
     Stress(stress::Arguments),
     View(view::Arguments),
+    WhatIf(what_if::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -99,6 +100,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Qlog(arguments) => qlog::run(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),
         Command::View(arguments) => view::run(&arguments),
+        Command::WhatIf(arguments) => what_if::run(&arguments),
     }
 }
 

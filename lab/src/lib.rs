@@ -29,6 +29,7 @@ pub mod stack;
 pub mod study;
 pub mod twins;
 mod warm_up;
+pub mod what_if;
 pub mod wire;
 
 pub use contender::Contender;

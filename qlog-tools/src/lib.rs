@@ -10,6 +10,7 @@ pub mod convert;
 pub mod figures;
 pub mod head_of_line;
 mod limits;
+pub mod link_facts;
 pub mod lint;
 pub mod metrics;
 pub mod naming;

@@ -14,3 +14,4 @@ pub(crate) mod schemes;
 pub(crate) mod serve;
 pub(crate) mod stress;
 pub(crate) mod view;
+pub(crate) mod what_if;

@@ -15,6 +15,9 @@ mod set;
 mod streams;
 mod tree;
 
+pub(crate) use input::Files;
+pub(crate) use set::SetArguments;
+
 use ::serve::Failure;
 use clap::Subcommand;
 

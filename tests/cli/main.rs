@@ -25,6 +25,7 @@ mod studies;
 mod sweeps;
 mod traces;
 mod watching;
+mod what_if;
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};

@@ -148,6 +148,17 @@ fn within_limit(reader: impl Read, file: &str) -> Result<Vec<u8>, ImportError> {
     Ok(bytes)
 }
 
+/// The MIME type of a resource at `url`: what its response said, unless that is empty or says nothing.
+pub fn mime_of(said: &str, url: &str) -> String {
+    derive::mime_for(said, "", url)
+}
+
+/// Derives the order of evaluation and what lies behind the first image, and checks the page. `notes`, what was assumed, are
+/// kept in the page's source.
+pub fn completed(page: Page, notes: Vec<String>) -> Result<Page, ImportError> {
+    derive::finish(page, notes).map(|it| it.page)
+}
+
 /// SHA-256 of `bytes`, in hex.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     digest(&SHA256, bytes).as_ref().iter().fold(String::new(), |mut hex, byte| {

@@ -21,3 +21,4 @@ mod sweeps;
 mod trace;
 mod trees;
 mod vectors;
+mod what_if;

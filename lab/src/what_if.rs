@@ -1,0 +1,13 @@
+//! What a recorded load would have been under other schemes.
+//!
+//! A page and a link are derived from logs of one page ([`derive`]) and loaded on the engine `stack` under every scheme. The
+//! scheme whose completions are most like the log's tells in which order the server sent, and how well the derived page
+//! repeats the load.
+
+mod causes;
+mod derived;
+mod link;
+mod replay;
+
+pub use derived::{Derived, Recorded, WhatIfError, derive};
+pub use replay::{Order, Replay, fitted, replay};

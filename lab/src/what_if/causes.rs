@@ -1,0 +1,189 @@
+//! Why a client asked: for each request, the event before it that most likely made the client ask.
+
+use corpus::page::{Event, Trigger};
+use schedulers::Kind;
+
+/// What happened in one log, the responses in the order of their requests. Times in ms from the first request.
+#[derive(Debug, Clone)]
+pub(super) struct Happened {
+    pub(super) responses: Vec<Response>,
+}
+
+/// One response.
+#[derive(Debug, Clone)]
+pub(super) struct Response {
+    pub(super) kind: Kind,
+    pub(super) requested_ms: f64,
+    /// How the readable part of its body grew: time, bytes.
+    pub(super) arrived: Vec<(f64, u64)>,
+    pub(super) complete_ms: f64,
+}
+
+impl Response {
+    pub(super) fn first_byte_ms(&self) -> f64 {
+        self.arrived.first().map_or(self.complete_ms, |it| it.0)
+    }
+
+    /// Bytes of the body that were readable at a time.
+    fn readable_at(&self, ms: f64) -> u64 {
+        let steps = self.arrived.partition_point(|it| it.0 <= ms);
+        steps.checked_sub(1).map_or(0, |it| self.arrived[it].1)
+    }
+
+    /// When so many bytes were readable.
+    fn ms_of(&self, bytes: u64) -> Option<f64> {
+        let step = self.arrived.partition_point(|it| it.1 < bytes);
+        self.arrived.get(step).map(|it| it.0)
+    }
+}
+
+impl Happened {
+    /// Milliseconds that the server thought before it answered: those in which nothing else came either.
+    pub(super) fn think_ms(&self, place: usize) -> f64 {
+        let response = &self.responses[place];
+        let (asked, first) = (response.requested_ms, response.first_byte_ms());
+        let round_trip_ms = self.round_trip_ms();
+        // What came in between may have been in front of it.
+        let others = self.responses.iter().flat_map(|it| &it.arrived).map(|it| it.0);
+        let last_before = others.filter(|it| *it < first).fold(asked + round_trip_ms, f64::max);
+        let idle_ms = first - last_before;
+        if idle_ms > LEAST_THINK_MS { (idle_ms * 10.0).round() / 10.0 } else { 0.0 }
+    }
+
+    fn round_trip_ms(&self) -> f64 {
+        let waits = self.responses.iter().map(|it| it.first_byte_ms() - it.requested_ms);
+        waits.fold(f64::INFINITY, f64::min).min(1e6)
+    }
+}
+
+/// Shorter pauses are queues and timers.
+const LEAST_THINK_MS: f64 = 5.0;
+
+/// An event that may have made a client ask, and how long before the request it was in each log.
+struct Candidate {
+    trigger: Trigger,
+    lags_ms: Vec<f64>,
+}
+
+/// The trigger of each response of the first log, with places in that log in place of IDs. `ask_at_once`: requests before the
+/// first byte of the first response follow the navigation.
+pub(super) fn causes(all: &[Happened], ask_at_once: bool) -> Vec<Trigger> {
+    (0..all[0].responses.len()).map(|place| cause(all, place, ask_at_once)).collect()
+}
+
+fn cause(all: &[Happened], place: usize, ask_at_once: bool) -> Trigger {
+    let asked_ms = all[0].responses[place].requested_ms;
+    let by_navigation =
+        Trigger { on: Event::Nav, delay_ms: tenths(asked_ms), ..Trigger::default() };
+    let first_byte_ms = all[0].responses[0].first_byte_ms();
+    if place == 0 || (ask_at_once && asked_ms < first_byte_ms) {
+        return by_navigation;
+    }
+    let mut candidates: Vec<Candidate> = by_bytes(all, place).into_iter().collect();
+    let parents = (0..all[0].responses.len()).filter(|it| *it != place);
+    candidates.extend(parents.filter_map(|parent| by_completion(all, place, parent)));
+    let best = candidates.into_iter().min_by(|one, other| cost(one).total_cmp(&cost(other)));
+    best.map_or(by_navigation, |it| {
+        let delay_ms = it.lags_ms.iter().sum::<f64>() / it.lags_ms.len() as f64;
+        Trigger { delay_ms: tenths(delay_ms), ..it.trigger }
+    })
+}
+
+/// The less the lags differ, and the shorter they are, the likelier is a cause.
+fn cost(candidate: &Candidate) -> f64 {
+    let longest = candidate.lags_ms.iter().copied().fold(0.0, f64::max);
+    let shortest = candidate.lags_ms.iter().copied().fold(f64::INFINITY, f64::min);
+    SPREAD_WEIGHT * (longest - shortest) + longest
+}
+
+/// A cause whose lag differs by 1 ms between logs is as unlikely as one that is so many ms longer ago.
+const SPREAD_WEIGHT: f64 = 10.0;
+
+/// The document's text up to the reference.
+fn by_bytes(all: &[Happened], place: usize) -> Option<Candidate> {
+    let known = |it: &Happened| it.responses[0].readable_at(it.responses[place].requested_ms);
+    let byte = all.iter().map(known).min().filter(|it| *it > 0)?;
+    let lag = |it: &Happened| Some(it.responses[place].requested_ms - it.responses[0].ms_of(byte)?);
+    let trigger = Trigger { on: Event::Bytes, of: 0, byte: Some(byte), ..Trigger::default() };
+    Some(Candidate { trigger, lags_ms: all.iter().map(lag).collect::<Option<_>>()? })
+}
+
+/// The end of another response that can refer to this one.
+fn by_completion(all: &[Happened], place: usize, parent: usize) -> Option<Candidate> {
+    let (child, of) = (all[0].responses[place].kind, all[0].responses[parent].kind);
+    let refers = match of {
+        Kind::Html | Kind::Js => true,
+        Kind::Css => matches!(child, Kind::Font | Kind::Image | Kind::Css),
+        _ => false,
+    };
+    if !refers || parent == 0 {
+        return None;
+    }
+    let lag = |it: &Happened| {
+        let lag = it.responses[place].requested_ms - it.responses[parent].complete_ms;
+        (lag >= 0.0).then_some(lag)
+    };
+    let trigger = Trigger { on: Event::Complete, of: parent, ..Trigger::default() };
+    Some(Candidate { trigger, lags_ms: all.iter().map(lag).collect::<Option<_>>()? })
+}
+
+fn tenths(ms: f64) -> f64 {
+    (ms * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(kind: Kind, requested_ms: f64, complete_ms: f64) -> Response {
+        let half = (requested_ms + complete_ms) / 2.0;
+        Response {
+            kind,
+            requested_ms,
+            arrived: vec![(half, 500), (complete_ms, 1000)],
+            complete_ms,
+        }
+    }
+
+    /// `CAUSE+DELAY`, for each response.
+    fn told(all: &[Happened]) -> String {
+        let word = |it: &Trigger| match it.on {
+            Event::Nav => format!("nav+{}", it.delay_ms),
+            Event::Bytes => format!("{}+{}", it.byte.unwrap_or_default(), it.delay_ms),
+            _ => format!("#{}+{}", it.of, it.delay_ms),
+        };
+        causes(all, false).iter().map(word).collect::<Vec<_>>().join(",")
+    }
+
+    fn load(sheet_ms: f64) -> Happened {
+        let responses = vec![
+            response(Kind::Html, 0.0, 100.0),
+            response(Kind::Css, 51.0, sheet_ms),
+            response(Kind::Image, 102.0, 300.0),
+            response(Kind::Font, sheet_ms + 3.0, 400.0),
+        ];
+        Happened { responses }
+    }
+
+    #[test]
+    fn a_request_follows_the_last_event_that_can_be_its_cause() {
+        // The image came after all of the document, the font after the stylesheet.
+        assert_eq!(told(&[load(200.0)]), "nav+0,500+1,1000+2,#1+3");
+    }
+
+    #[test]
+    fn a_second_log_tells_a_cause_from_a_coincidence() {
+        // In the first log the sheet came just before the image.
+        assert_eq!(told(&[load(101.0)]), "nav+0,500+1,#1+1,#1+3");
+        assert_eq!(told(&[load(101.0), load(250.0)]), "nav+0,500+1,1000+2,#1+3");
+    }
+
+    #[test]
+    fn a_server_thinks_while_nothing_comes() {
+        let mut load = load(150.0);
+        load.responses[3] = response(Kind::Font, 310.0, 900.0);
+        // Half of its body was there at 605 ms; it was asked for at 310, and a round trip is 49.
+        assert!((load.think_ms(3) - 246.0).abs() < 1.0, "{}", load.think_ms(3));
+        assert!(load.think_ms(1).abs() < 1e-9);
+    }
+}

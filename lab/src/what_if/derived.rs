@@ -1,0 +1,366 @@
+//! The page of a log.
+
+use super::causes::{Happened, Response, causes};
+use super::link;
+use crate::network::Network;
+use corpus::import::{ImportError, completed, mime_of};
+use corpus::page::{
+    BrowserPriority, Event, Origin, Page, PageResource, Party, Script, Source, SourceKind, Trigger,
+};
+use qlog_tools::link_facts::{LinkFacts, arrivals};
+use qlog_tools::metrics::{BySet, Completions};
+use qlog_tools::timeline::Transfer;
+use qlog_tools::trace::{Trace, TransferDetails, Vantage};
+use schedulers::{Kind, Priority};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use url::Url;
+
+/// Why logs cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum WhatIfError {
+    #[error(
+        "{0}: a server's log shows what was sent, not what came; name the client's log of this load"
+    )]
+    NotTheClients(String),
+    #[error("{0}: {1}")]
+    Empty(String, &'static str),
+    #[error("{0}: asks for other URLs than {1}; name logs of one page")]
+    AnotherPage(String, String),
+    #[error("{0}: {1}")]
+    NoPage(String, ImportError),
+}
+
+/// A page and a link, derived from logs of one page.
+#[derive(Debug, Clone)]
+pub struct Derived {
+    /// The page. Where several requests came before the first byte of the document, its resource 0 is a stand-in for what
+    /// made the client ask.
+    pub page: Arc<Page>,
+    /// Whether it is.
+    pub has_stand_in: bool,
+    /// The link of the first log: those that it may be, until [`super::fitted`] has chosen one.
+    pub networks: Vec<Network>,
+    /// The server's initial window in packets: what came in the first round trip, at least the usual ten.
+    pub initial_window_packets: usize,
+    /// The load of the first log.
+    pub recorded: Recorded,
+    /// What came when in it.
+    pub(super) came: Came,
+    /// What the logs do not say, a sentence each.
+    pub assumptions: Vec<String>,
+}
+
+impl Derived {
+    /// The link that is most likely until another is chosen.
+    pub fn network(&self) -> &Network {
+        &self.networks[0]
+    }
+}
+
+/// What a log shows of its load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// When each resource was complete, in ms from the first request, by its ID in the page.
+    pub complete_ms: BTreeMap<usize, f64>,
+    /// The `ByteIndex` in ms.
+    pub byte_index_ms: BySet,
+}
+
+/// The document that stands in for what made a client ask for several things at once.
+const STAND_IN: &str = "/stand-in-for-what-came-before";
+
+/// Derives page and link. The first log is the load; others of the same page only help to tell causes. `above_fold` says what
+/// a visitor sees first, by URL.
+pub fn derive(
+    traces: &[Trace],
+    above_fold: Option<&dyn Fn(&str) -> bool>,
+) -> Result<Derived, WhatIfError> {
+    let [first, others @ ..] = traces else {
+        return Err(WhatIfError::Empty("no log".to_owned(), "name one"));
+    };
+    let mut assumptions = Vec::new();
+    let (transfers, happened) = happened_in(first, &mut assumptions)?;
+    let mut all = vec![happened];
+    for other in others {
+        let (its, happened) = happened_in(other, &mut Vec::new())?;
+        all.push(
+            matched(&transfers, &its, happened)
+                .ok_or_else(|| WhatIfError::AnotherPage(other.label(), first.label()))?,
+        );
+    }
+    let facts = LinkFacts::of(first)
+        .ok_or_else(|| WhatIfError::Empty(first.label(), "too little came to tell the link"))?;
+    let page = page_of(first, &transfers, &all, above_fold, assumptions)?;
+    let has_stand_in = page.resources[0].url == STAND_IN;
+    let networks = link::networks(&first.label(), &facts);
+    let assumptions = page.source.assumptions.clone();
+    let recorded = recorded(first, &transfers, usize::from(has_stand_in), above_fold);
+    let start_us = transfers[0].0.requested_us;
+    let since_start = |(us, bytes)| Some((u64::checked_sub(us, start_us)? as f64 / 1000.0, bytes));
+    let came = Came {
+        datagrams: arrivals(first).into_iter().filter_map(since_start).collect(),
+        waits: all[0].responses.iter().map(|it| (it.requested_ms, it.complete_ms)).collect(),
+    };
+    let initial_window_packets = came.first_flight(facts.round_trip_ms).clamp(WINDOW, WINDOW_MAX);
+    let page = Arc::new(page);
+    Ok(Derived {
+        page,
+        has_stand_in,
+        networks,
+        initial_window_packets,
+        recorded,
+        came,
+        assumptions,
+    })
+}
+
+/// What came when in a log. Times in ms from the first request.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Came {
+    /// Time and bytes of each datagram.
+    pub(super) datagrams: Vec<(f64, u64)>,
+    /// Each request, and the end of its response.
+    pub(super) waits: Vec<(f64, f64)>,
+}
+
+/// The usual initial window (RFC 9002, 7.2), and the largest that is believed.
+const WINDOW: usize = 10;
+const WINDOW_MAX: usize = 64;
+
+impl Came {
+    /// Datagrams in less than a round trip after the first.
+    fn first_flight(&self, round_trip_ms: f64) -> usize {
+        let Some((first_ms, _)) = self.datagrams.first() else { return 0 };
+        self.datagrams.iter().filter(|it| it.0 < first_ms + 0.8 * round_trip_ms).count()
+    }
+}
+
+/// A transfer that came whole, and what its response said.
+type Transferred<'a> = (&'a Transfer, &'a TransferDetails);
+
+/// The transfers of a log in the order of their requests, and when they came.
+fn happened_in<'a>(
+    trace: &'a Trace,
+    assumptions: &mut Vec<String>,
+) -> Result<(Vec<Transferred<'a>>, Happened), WhatIfError> {
+    if trace.vantage == Vantage::Server {
+        return Err(WhatIfError::NotTheClients(trace.label()));
+    }
+    let all = trace.timeline.transfers.iter().zip(&trace.details);
+    let is_whole = |it: &Transferred<'_>| {
+        !it.1.pushed
+            && it.0.cancel.is_none()
+            && trace.stream(it.0.stream).is_some_and(|it| it.complete_us.is_some())
+    };
+    let mut whole: Vec<Transferred<'a>> = all.filter(is_whole).collect();
+    let left_out = trace.timeline.transfers.len() - whole.len();
+    if left_out > 0 {
+        assumptions.push(format!(
+            "{left_out} of {} responses are left out: they were pushed, cancelled, or are not whole in the log",
+            trace.timeline.transfers.len()
+        ));
+    }
+    if whole.is_empty() {
+        return Err(WhatIfError::Empty(trace.label(), "holds no whole response"));
+    }
+    whole.sort_by_key(|it| (it.0.requested_us, it.0.stream));
+    let start_us = whole[0].0.requested_us;
+    let deliveries: BTreeMap<u64, _> =
+        trace.timeline.deliveries().into_iter().map(|it| (it.stream, it)).collect();
+    let response = |(transfer, details): &Transferred<'_>| {
+        let delivery = deliveries.get(&transfer.stream)?;
+        let ms = |us: u64| us.saturating_sub(start_us) as f64 / 1000.0;
+        let body = |it: u64| it.saturating_sub(transfer.body_offset);
+        Some(Response {
+            kind: kind(transfer, details),
+            requested_ms: ms(transfer.requested_us),
+            arrived: delivery
+                .steps
+                .iter()
+                .map(|it| (ms(it.time_us), body(it.readable_bytes)))
+                .collect(),
+            complete_ms: ms(delivery.complete_us?),
+        })
+    };
+    let responses = whole.iter().filter_map(response).collect();
+    Ok((whole, Happened { responses }))
+}
+
+/// What happened in another log, in the order of the first log's transfers.
+fn matched(
+    first: &[Transferred<'_>],
+    other: &[Transferred<'_>],
+    happened: Happened,
+) -> Option<Happened> {
+    let mut by_url: BTreeMap<&str, Vec<Response>> = BTreeMap::new();
+    for (it, response) in other.iter().zip(happened.responses) {
+        by_url.entry(&it.0.url).or_default().push(response);
+    }
+    let mut next = |it: &Transferred<'_>| {
+        let same = by_url.get_mut(it.0.url.as_str()).filter(|it| !it.is_empty())?;
+        Some(same.remove(0))
+    };
+    let responses = first.iter().map(&mut next).collect::<Option<Vec<_>>>()?;
+    Some(Happened { responses })
+}
+
+fn mime(transfer: &Transfer, details: &TransferDetails) -> String {
+    mime_of(details.content_type.as_deref().unwrap_or_default(), &transfer.url)
+}
+
+fn kind(transfer: &Transfer, details: &TransferDetails) -> Kind {
+    Kind::of_mime(&mime(transfer, details))
+}
+
+fn page_of(
+    trace: &Trace,
+    transfers: &[Transferred<'_>],
+    all: &[Happened],
+    above_fold: Option<&dyn Fn(&str) -> bool>,
+    mut assumptions: Vec<String>,
+) -> Result<Page, WhatIfError> {
+    let first_byte_ms = all[0].responses[0].first_byte_ms();
+    let needs_stand_in = all[0].responses[1..].iter().any(|it| it.requested_ms < first_byte_ms);
+    let mut resources: Vec<PageResource> = Vec::new();
+    if needs_stand_in {
+        resources.push(PageResource::plain(0, STAND_IN.to_owned(), "text/html".to_owned(), 1));
+        assumptions.push(
+            "several requests came before the first byte of the first response: a document of one byte stands in for what \
+             made the client ask"
+                .to_owned(),
+        );
+    }
+    let shift = resources.len();
+    let mut taken = BTreeSet::new();
+    let causes = causes(all, needs_stand_in);
+    for (place, ((transfer, details), trigger)) in transfers.iter().zip(causes).enumerate() {
+        let mime = mime(transfer, details);
+        let bytes = transfer.body_bytes_or_stream().unwrap_or_default();
+        let url = url_of(transfer, &mut taken);
+        let mut it = PageResource::plain(place + shift, url, mime, bytes);
+        it.wait_ms = all[0].think_ms(place);
+        it.trigger = shifted(trigger, shift, it.id);
+        it.browser = details.priority.as_deref().map(priority);
+        it.above_fold = above_fold.map_or(it.id == 0, |is_seen| is_seen(&transfer.url));
+        set_role(&mut it);
+        resources.push(it);
+    }
+    if !needs_stand_in {
+        resources[0].trigger = Trigger { on: Event::Nav, ..Trigger::default() };
+        resources[0].above_fold |= above_fold.is_none();
+    }
+    assumptions.extend(says_nothing_of(trace, above_fold.is_some(), all.len()));
+    let page = Page {
+        format: corpus::check::FORMAT.to_owned(),
+        name: "log".to_owned(),
+        source: source(trace),
+        viewport: [1366, 768],
+        origins: vec![Origin { host: host(transfers), party: Party::First }],
+        resources,
+    };
+    completed(page, assumptions).map_err(|error| WhatIfError::NoPage(trace.label(), error))
+}
+
+/// The trigger with the IDs of the page; resource 0 of a page is the only one with [`Event::Nav`].
+fn shifted(mut trigger: Trigger, shift: usize, id: usize) -> Trigger {
+    if trigger.on == Event::Nav && id > 0 {
+        return Trigger { on: Event::Bytes, of: 0, byte: Some(0), ..trigger };
+    }
+    trigger.of += shift;
+    trigger
+}
+
+/// What a browser would know of it, as far as its kind and its cause tell.
+fn set_role(it: &mut PageResource) {
+    let by_parser = it.trigger.on == Event::Bytes && it.trigger.of == 0;
+    match it.kind {
+        Kind::Css => (it.in_head, it.critical) = (by_parser, by_parser),
+        Kind::Js => {
+            it.script = Some(if by_parser { Script::Sync } else { Script::Async });
+            it.critical = by_parser;
+        }
+        _ => {}
+    }
+}
+
+fn priority(said: &str) -> BrowserPriority {
+    Priority::parse(said.as_bytes()).unwrap_or_default().into()
+}
+
+/// The path of a request; a second one of the same path gets a query.
+fn url_of(transfer: &Transfer, taken: &mut BTreeSet<String>) -> String {
+    let path = match Url::parse(&transfer.url) {
+        Ok(url) => url[url::Position::BeforePath..url::Position::AfterQuery].to_owned(),
+        Err(_) if transfer.url.starts_with('/') => transfer.url.clone(),
+        Err(_) => format!("/stream-{}", transfer.stream),
+    };
+    let joint = if path.contains('?') { '&' } else { '?' };
+    let path = if taken.contains(&path) {
+        format!("{path}{joint}stream={}", transfer.stream)
+    } else {
+        path
+    };
+    taken.insert(path.clone());
+    path
+}
+
+fn host(transfers: &[Transferred<'_>]) -> String {
+    let url = transfers.iter().find_map(|it| Url::parse(&it.0.url).ok());
+    let host = url.as_ref().and_then(Url::host_str);
+    host.unwrap_or("localhost").to_owned()
+}
+
+fn source(trace: &Trace) -> Source {
+    Source {
+        kind: SourceKind::Recorded,
+        from: trace.label(),
+        licence: "unknown".to_owned(),
+        site: None,
+        sha256: None,
+        assumptions: Vec::new(),
+        recording: None,
+    }
+}
+
+fn says_nothing_of(trace: &Trace, has_set: bool, logs: usize) -> Vec<String> {
+    let mut notes = vec![format!(
+        "a log does not say why a client asks: the cause of a request is the last event before it that can be one{}",
+        if logs > 1 { format!(", and that fits all {logs} logs") } else { String::new() }
+    )];
+    if !has_set {
+        notes.push(
+            "nothing says what is above the fold: name it with --page or --set to have it counted"
+                .to_owned(),
+        );
+    }
+    if trace.details.iter().all(|it| it.content_type.is_none()) {
+        notes.push(
+            "the log has no content types: kinds follow from the endings of paths".to_owned(),
+        );
+    }
+    notes
+}
+
+fn recorded(
+    trace: &Trace,
+    transfers: &[Transferred<'_>],
+    shift: usize,
+    above_fold: Option<&dyn Fn(&str) -> bool>,
+) -> Recorded {
+    let start_us = transfers[0].0.requested_us;
+    let complete_ms = transfers.iter().enumerate().filter_map(|(place, it)| {
+        let complete_us = trace.stream(it.0.stream)?.complete_us?;
+        Some((place + shift, complete_us.saturating_sub(start_us) as f64 / 1000.0))
+    });
+    let kept: BTreeSet<u64> = transfers.iter().map(|it| it.0.stream).collect();
+    let index = |belongs: &dyn Fn(&str) -> bool| {
+        let set = Completions::of_trace(trace, |it| kept.contains(&it.stream) && belongs(&it.url));
+        set.ok().map(|it| it.byte_index_ms())
+    };
+    Recorded {
+        complete_ms: complete_ms.collect(),
+        byte_index_ms: BySet { all: index(&|_| true), atf: above_fold.and_then(index) },
+    }
+}

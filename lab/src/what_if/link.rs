@@ -1,0 +1,105 @@
+//! The link of a log, as a network.
+
+use super::derived::Came;
+use crate::network::{Network, queue_text};
+use qlog_tools::link_facts::LinkFacts;
+use simulator::link::{Loss, Profile, Queue, Rate, Trace};
+use std::sync::Arc;
+
+/// Less loss than this is a skipped packet number, or the end of the log.
+const LEAST_LOSS: f64 = 0.003;
+
+/// Room in the queue, as multiples of what is on its way in a round trip.
+const QUEUES: [f64; 4] = [1.0, 0.5, 2.0, 4.0];
+
+/// Ten full datagrams.
+const LEAST_QUEUE_BYTES: f64 = 15_000.0;
+
+/// Networks that may be the one of a log, the first without losses by chance. A log of a client does not say how long the queue
+/// may get, nor whether packets were lost in it or by chance.
+pub(super) fn networks(log: &str, facts: &LinkFacts) -> Vec<Network> {
+    let lost = facts.loss.filter(|it| *it >= LEAST_LOSS).map(Loss::Independent);
+    let losses = [None, lost];
+    let of_loss = |loss: Option<Loss>| QUEUES.map(|times| network(log, facts, times, loss));
+    losses[..1 + usize::from(lost.is_some())].iter().flat_map(|it| of_loss(*it)).collect()
+}
+
+fn network(log: &str, facts: &LinkFacts, queue: f64, loss: Option<Loss>) -> Network {
+    let LinkFacts { round_trip_ms, rate, .. } = *facts;
+    let on_its_way = rate / 8.0 * round_trip_ms / 1000.0;
+    let queue = Queue::Bytes((on_its_way * queue).max(LEAST_QUEUE_BYTES) as u64);
+    let plain = Profile::plain(rate, round_trip_ms / 2.0);
+    let down = Profile { queue, loss, ..plain.clone() };
+    Network { name: log.to_owned(), server_pace: false, down, up: plain }
+}
+
+/// A link that lets bytes through when the log shows that some came, whoever held back the others: the link, losses or the
+/// server's congestion control. Where the client waited for nothing, it is as fast as while it was busy. `lead_ms`: the
+/// time of the first request after the client's start.
+pub(super) fn as_recorded(busy: &Network, came: &Came, lead_ms: f64) -> Option<Network> {
+    let one_way_ms = busy.down.delay_ms;
+    let interval_ms = DATAGRAM_BYTES as f64 * 8000.0 / busy.down.rate.mean();
+    let last_ms = came.datagrams.last()?.0;
+    let mut leave_ms: Vec<f64> = Vec::new();
+    let mut bytes = 0;
+    for (ms, more) in &came.datagrams {
+        bytes += more;
+        while bytes >= DATAGRAM_BYTES {
+            bytes -= DATAGRAM_BYTES;
+            leave_ms.push(lead_ms + ms - one_way_ms);
+        }
+    }
+    // Between the requests the link is idle, not slow. After the log it goes on as long again.
+    let idle = idle(&came.waits).into_iter().map(|(from, to)| (lead_ms + from, lead_ms + to));
+    let end_ms = 2.0 * (lead_ms + last_ms);
+    let around = [(0.0, lead_ms), (lead_ms + last_ms, end_ms)];
+    for (from, to) in idle.chain(around) {
+        leave_ms
+            .extend((0..).map(|it| from + interval_ms * f64::from(it)).take_while(|it| *it < to));
+    }
+    leave_ms.sort_by(f64::total_cmp);
+    let lines: String = leave_ms.iter().map(|it| format!("{:.0}\n", it.max(1.0))).collect();
+    let rate = Rate::Trace(Arc::new(Trace::parse(&lines).ok()?));
+    let down = Profile { rate, queue: Queue::Unlimited, loss: None, ..busy.down.clone() };
+    Some(Network { down, ..busy.clone() })
+}
+
+/// Bytes of a datagram of the lab's server.
+const DATAGRAM_BYTES: u64 = 1350;
+
+/// The times between the first request and the last response in which nothing was waited for.
+fn idle(waits: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut idle = Vec::new();
+    let mut until = waits.first().map_or(0.0, |it| it.1);
+    for (from, to) in waits {
+        if *from > until {
+            idle.push((until, *from));
+        }
+        until = until.max(*to);
+    }
+    idle
+}
+
+/// The network in words.
+pub(super) fn text(network: &Network) -> String {
+    let round_trip_ms = network.round_trip_ms();
+    if matches!(network.down.rate, Rate::Trace(_)) {
+        return format!(
+            "the link has a round trip of {round_trip_ms:.1} ms and lets bytes through at the times at which some came in the log: \
+             with these the load is most like the log; the server's congestion control is part of it"
+        );
+    }
+    let loss = match network.down.loss {
+        Some(Loss::Independent(share)) => {
+            format!("{:.1} % of packets are lost by chance", 100.0 * share)
+        }
+        _ => "no packet is lost by chance".to_owned(),
+    };
+    format!(
+        "the link has {:.1} Mbit/s down, as while the log was busy, and a round trip of {:.1} ms; its queue holds {}, and {loss}: \
+         with these the load is most like the log",
+        network.down.rate.mean() / 1e6,
+        round_trip_ms,
+        queue_text(network.down.queue),
+    )
+}

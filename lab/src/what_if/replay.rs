@@ -1,0 +1,195 @@
+//! A derived page under every scheme.
+
+use super::derived::Derived;
+use super::link;
+use crate::ahead::Ahead;
+use crate::metadata::Metadata;
+use crate::stack::{self, Ends, Setup};
+use crate::study::StudyError;
+use crate::study::statistics::median;
+use client::Says;
+use qlog_tools::metrics::{BySet, Completions};
+use qlog_tools::timeline::Timeline;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use schedulers::Scheme;
+use server::{Identity, Options, SignalUse};
+use std::collections::BTreeMap;
+
+/// How a server orders its responses.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// Its scheme.
+    pub scheme: Scheme,
+    /// Whether it obeys the priorities that the log's client signalled.
+    pub obeys: bool,
+}
+
+/// What the load would have been in one order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replay {
+    /// The scheme, with `, obeys` where the server obeys signals.
+    pub order: String,
+    /// The `ByteIndex` in ms, the median over seeds; `None`: no load finished, or nothing belongs to the set.
+    pub byte_index_ms: BySet,
+    /// By how much completion times differ from the log's, as a share of them: the median over resources, then over seeds.
+    pub differs: Option<f64>,
+    /// When the client asked first, in ms after its start.
+    first_request_ms: Option<f64>,
+}
+
+/// Chooses the link: the one over which some order is most like the log. Only orders are tried that are like it over the first
+/// link.
+pub fn fitted(
+    derived: Derived,
+    orders: &[Order],
+    seeds: u64,
+    jobs: usize,
+) -> Result<Derived, StudyError> {
+    let first = replay(&derived, orders, 1, jobs, &|| ())?;
+    let likely: Vec<Order> = likely(&first, orders);
+    let lead_ms = first.first().and_then(|it| it.first_request_ms).unwrap_or_default();
+    let recorded = link::as_recorded(derived.network(), &derived.came, lead_ms);
+    let mut ranked = Vec::new();
+    for network in derived.networks.iter().cloned().chain(recorded) {
+        let over = Derived { networks: vec![network], ..derived.clone() };
+        let replays = replay(&over, &likely, seeds, jobs, &|| ())?;
+        let differs = replays.first().and_then(|it| it.differs).unwrap_or(f64::INFINITY);
+        ranked.push((differs, over));
+    }
+    // Of those that are alike, the first.
+    ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut chosen = ranked.swap_remove(0).1;
+    chosen.assumptions.push(link::text(chosen.network()));
+    chosen.assumptions.push(format!(
+        "the way up is as fast as the way down, and the congestion control is bbr2 with an initial window of {} packets",
+        chosen.initial_window_packets
+    ));
+    Ok(chosen)
+}
+
+/// The orders that are most like the log; of those that are alike, one.
+fn likely(replays: &[Replay], orders: &[Order]) -> Vec<Order> {
+    let mut kept: Vec<&Replay> = Vec::new();
+    for it in replays {
+        let is_like = |other: &&Replay| other.differs == it.differs;
+        if kept.len() < LIKELY && !kept.iter().any(is_like) {
+            kept.push(it);
+        }
+    }
+    let is_kept = |order: &&Order| kept.iter().any(|it| it.order == name(order));
+    orders.iter().filter(is_kept).cloned().collect()
+}
+
+/// Orders for which every link is tried.
+const LIKELY: usize = 4;
+
+/// Loads the derived page over its first network with each seed in each order, `jobs` at a time; the order that is most like
+/// the log first. `done` is called after each load, from any thread.
+pub fn replay(
+    derived: &Derived,
+    orders: &[Order],
+    seeds: u64,
+    jobs: usize,
+    done: &(dyn Fn() + Sync),
+) -> Result<Vec<Replay>, StudyError> {
+    let identity = Identity::self_signed()?;
+    let cells: Vec<(&Order, u64)> =
+        orders.iter().flat_map(|order| (0..seeds).map(move |seed| (order, seed))).collect();
+    let one = |(order, seed): &(&Order, u64)| {
+        let seen = load(derived, order, *seed, &identity);
+        done();
+        seen
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build()?;
+    let seen: Vec<Option<Seen>> =
+        pool.install(|| cells.par_iter().map(one).collect::<Result<_, StudyError>>())?;
+    let of_order = |(order, seen): (&Order, &[Option<Seen>])| {
+        let finished: Vec<&Seen> = seen.iter().flatten().collect();
+        let over = |of: &dyn Fn(&Seen) -> Option<f64>| {
+            median(&finished.iter().filter_map(|it| of(it)).collect::<Vec<_>>())
+        };
+        Replay {
+            order: name(order),
+            byte_index_ms: BySet {
+                all: over(&|it| it.byte_index_ms.all),
+                atf: over(&|it| it.byte_index_ms.atf),
+            },
+            differs: over(&|it| it.differs),
+            first_request_ms: over(&|it| it.first_request_ms),
+        }
+    };
+    let per_order = seen.chunks(usize::try_from(seeds).unwrap_or(1).max(1));
+    let mut replays: Vec<Replay> = orders.iter().zip(per_order).map(of_order).collect();
+    let rank = |it: &Replay| it.differs.unwrap_or(f64::INFINITY);
+    replays.sort_by(|one, other| rank(one).total_cmp(&rank(other)));
+    Ok(replays)
+}
+
+fn name(order: &Order) -> String {
+    let obeys = if order.obeys { ", obeys" } else { "" };
+    format!("{}{obeys}", order.scheme.name)
+}
+
+/// What one load shows.
+struct Seen {
+    byte_index_ms: BySet,
+    differs: Option<f64>,
+    first_request_ms: Option<f64>,
+}
+
+/// One load; `None`: it did not finish.
+fn load(
+    derived: &Derived,
+    order: &Order,
+    seed: u64,
+    identity: &Identity,
+) -> Result<Option<Seen>, StudyError> {
+    let page = &derived.page;
+    let scheme = order.scheme.clone().for_page(&page.graph());
+    let initial_window_packets = derived.initial_window_packets;
+    let mut options = Options { initial_window_packets, ..Options::new(scheme.clone()) };
+    let mut says = Says::Nothing;
+    if order.obeys {
+        (options.signals, says) = (SignalUse::Obey, Says::Signals);
+    }
+    let metadata = Metadata::default();
+    let site = Ahead::default().site(page, metadata);
+    let client = client::Options { scheme: Some(scheme), says, ..client::Options::default() };
+    let setup = Setup { metadata, seed, ..Setup::new(options, derived.network(), identity) };
+    let loaded = stack::load_between(page, &Ends { site, client }, setup)?.load;
+    Ok(loaded.completed.then(|| seen(derived, loaded.timeline)))
+}
+
+fn seen(derived: &Derived, mut timeline: Timeline) -> Seen {
+    let page = &derived.page;
+    if derived.has_stand_in {
+        let stand_in = page.url(0);
+        timeline.transfers.retain(|it| it.url != stand_in);
+    }
+    let is_seen = |url: &str| page.find(url).is_some_and(|it| page.resources[it].above_fold);
+    let has_set = derived.recorded.byte_index_ms.atf.is_some();
+    let index = |of: Result<Completions, _>| of.ok().map(|it: Completions| it.byte_index_ms());
+    let all = index(Completions::new(&timeline, |_| true));
+    let atf = index(Completions::new(&timeline, |it| has_set && is_seen(&it.url)));
+    let first_request_ms = timeline.start_us().map(|it| it as f64 / 1000.0);
+    Seen {
+        byte_index_ms: BySet { all, atf },
+        differs: differs(derived, &timeline),
+        first_request_ms,
+    }
+}
+
+/// By how much completion times differ from the log's: the median over resources.
+fn differs(derived: &Derived, timeline: &Timeline) -> Option<f64> {
+    let start_us = timeline.start_us()?;
+    let came = timeline.transfers.iter().zip(timeline.deliveries()).filter_map(|(it, delivery)| {
+        let complete_us = delivery.complete_us?.checked_sub(start_us)?;
+        Some((derived.page.find(&it.url)?, complete_us as f64 / 1000.0))
+    });
+    let came: BTreeMap<usize, f64> = came.collect();
+    let of_one = |(id, recorded_ms): (&usize, &f64)| {
+        Some((came.get(id)? - recorded_ms).abs() / recorded_ms).filter(|it| it.is_finite())
+    };
+    let shares: Vec<f64> = derived.recorded.complete_ms.iter().filter_map(of_one).collect();
+    median(&shares)
+}

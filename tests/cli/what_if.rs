@@ -1,0 +1,63 @@
+//! `utmost what-if`: what a recorded load would have been under other schemes.
+
+use crate::documents::assert_valid;
+use crate::{only_line, stdout_of, utmost};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The client's and the server's log of a load of a page under `rr`.
+fn logs(folder: &Path) -> [PathBuf; 2] {
+    let out = folder.join("out");
+    let out = out.to_str().expect("UTF-8");
+    let study =
+        ["compare", "davies-meenan", "--schemes", "rr", "--engine", "stack", "--network", "cable"];
+    stdout_of(&[&study[..], &["--out", out, "--keep-qlogs"]].concat());
+    let logs = folder.join("out/qlogs/davies-meenan/rr-0");
+    let files = fs::read_dir(&logs).expect("logs").map(|it| it.expect("a file").path());
+    let server = files.into_iter().find(|it| it.to_string_lossy().ends_with("_server.sqlog"));
+    [logs.join("client.sqlog"), server.expect("a server's log")]
+}
+
+#[test]
+fn the_order_of_a_log_is_told_and_every_scheme_is_shown_beside_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [client, server] = logs(folder.path());
+    let client = client.to_str().expect("UTF-8");
+    let arguments = ["what-if", client, "--page", "davies-meenan", "--schemes", "rr,fifo,lifo"];
+    let shown = stdout_of(&arguments);
+    assert!(shown.starts_with("The log's 9 responses come as under rr: "), "{shown}");
+    for words in ["\n the log ", "\n fifo ", "\n lifo ", "\nassumed:\n", "Mbit/s down"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let page = folder.path().join("derived.json");
+    let page = page.to_str().expect("UTF-8");
+    let json = stdout_of(&[&arguments[..], &["--json", "--page-out", page]].concat());
+    let document: Value = serde_json::from_str(&json).expect("one JSON document");
+    assert_valid("what-if.json", &document);
+    assert_eq!(document["orders"][0]["order"], "rr");
+    // Other commands read the derived page.
+    assert!(stdout_of(&["order", page, "--scheme", "fifo"]).contains("fifo"));
+    // The server's log beside the client's does no harm.
+    let server = server.to_str().expect("UTF-8");
+    let both = stdout_of(&["what-if", server, client, "--schemes", "rr,fifo"]);
+    assert!(both.starts_with("The log's 9 responses come as under rr: "), "{both}");
+}
+
+#[test]
+fn a_log_that_cannot_be_replayed_is_refused_with_its_remedy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [client, server] = logs(folder.path());
+    let half = folder.path().join("half.sqlog");
+    let text = fs::read(&client).expect("a log");
+    fs::write(&half, &text[..text.len() / 40]).expect("written");
+    for (log, expected) in [
+        (server.as_path(), "name the client's log of this load"),
+        (half.as_path(), "holds no whole response"),
+        (Path::new("nosuch.sqlog"), "no such file"),
+    ] {
+        let output = utmost(&["what-if", log.to_str().expect("UTF-8")]).output().expect("it runs");
+        let line = only_line(&output, 2);
+        assert!(line.contains(expected), "{line}");
+    }
+}
