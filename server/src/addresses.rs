@@ -65,7 +65,7 @@ enum Takes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     GoOn,
-    /// The client is at an address that it cannot prove. Only a new connection can help it.
+    /// The client is at an address that the transport cannot keep. Only a new connection can help it.
     Lost,
 }
 
@@ -184,7 +184,10 @@ impl Addresses {
             moving.has_left |= active(connection) == Some(from);
         }
         self.settle(connection);
-        if self.challenge_again(connection, now) { Verdict::GoOn } else { Verdict::Lost }
+        if !self.challenge_again(connection, now) {
+            self.moving = None;
+        }
+        Verdict::GoOn
     }
 
     /// Repeats a challenge that was not answered: the transport does not do so on a path that it does not use. False:
@@ -239,17 +242,16 @@ impl Addresses {
     /// A timer has fired, the transport's or the challenge's: something may go there again. Where the challenge was
     /// lost, the client, whose requests are acknowledged, may have nothing to say, and the transport has no credit for
     /// another challenge until something comes. So the client is asked for an acknowledgement.
-    pub(crate) fn timer_fired(&mut self, connection: &mut Connection, now: Instant) -> Verdict {
-        let asked = self.challenged().filter(|_| self.is_held_back());
+    /// If it gives none, the last address that it has proven counts again.
+    pub(crate) fn timer_fired(&mut self, connection: &mut Connection, now: Instant) {
         self.take_events(connection);
         if let Some(moving) = &mut self.moving {
             moving.allowed = moving.allowed.max(1);
         }
         if !self.nudge(connection, now) {
-            self.give_up(asked);
-            return Verdict::Lost;
+            // RFC 9000, 9.3.2: somebody else may have sent on what the client sent.
+            self.moving = None;
         }
-        Verdict::GoOn
     }
 
     /// Asks a client that has not answered the challenge for a sign of life. False: it was asked often enough.

@@ -297,8 +297,7 @@ impl Responder {
             return;
         }
         let connection = &mut self.sender.connection;
-        let verdict = self.addresses.timer_fired(connection, now);
-        self.heed(verdict);
+        self.addresses.timer_fired(connection, now);
     }
 
     /// Closes the connection of a client that is where it cannot be reached.
