@@ -44,7 +44,7 @@ pub struct Question {
     pub schemes: Vec<Contender>,
     /// The half-width of a 95 % interval, as a share of the ratio, at which loads end.
     pub width: f64,
-    /// The most loads of a page on a network under each scheme.
+    /// The most loads of a page on a network, in the present order and under the candidate.
     pub most_loads: usize,
     /// Loads at a time.
     pub jobs: usize,

@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// Load until half of the interval's width is at most this share of the ratio
     #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = share)]
     width: f64,
-    /// The most loads of a page on a network under each scheme
+    /// The most loads of a page on a network, in the present order and under the scheme that was chosen
     #[arg(long, value_name = "N", default_value = "30", value_parser = clap::value_parser!(u32).range(9..=10_000))]
     most_loads: u32,
     /// Loads at a time [default: the number of cores]

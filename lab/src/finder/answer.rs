@@ -8,8 +8,8 @@ use super::trial::{Judgement, adjusted};
 use super::words::{WHAT_YOU_HAVE, of_page, of_robust};
 use super::{PRESENT, Question};
 use crate::above_fold;
+use crate::study::RunRecord;
 use crate::study::statistics::Interval;
-use crate::study::{BASELINE, RunRecord};
 use corpus::Page;
 use qlog_tools::metrics::BySet;
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub struct Answer {
     pub present: &'static str,
     /// The half-width of an interval that was asked for, as a share of the ratio.
     pub width: f64,
-    /// The most loads under each scheme.
+    /// The most loads in the present order and under the candidate.
     pub most_loads: usize,
     /// One for each page and network.
     pub pages: Vec<PageAnswer>,
@@ -54,7 +54,7 @@ pub struct PageAnswer {
     pub judgement: JudgedCandidate,
     /// Whether the interval is as narrow as was asked for.
     pub is_narrow: bool,
-    /// Loads under each scheme, the first batch included.
+    /// Loads in the present order, and under the candidate, the first batch included.
     pub loads: usize,
     /// Loads that did not finish.
     pub unfinished: usize,
@@ -115,14 +115,16 @@ pub struct RankedOrder {
     pub scheme: String,
     /// Whether it is the present order.
     pub is_present: bool,
-    /// Its median over the later loads.
+    /// Loads under it. Only the present order and the candidate have more than those of the first batch.
+    pub loads: usize,
+    /// Its median over the loads that judge, or over those of the first batch where it has no others.
     #[serde(flatten)]
     pub index: Index,
-    /// How many times better it is than `rr`, over pairs of loads.
+    /// How many times better it is than `rr`, over pairs of loads of the first batch.
     pub speedup_rr: Option<f64>,
-    /// How many times better it is than the present order, over pairs of loads.
+    /// How many times better it is than the present order, over pairs of the loads of which `index` is the median.
     pub speedup_present: Option<f64>,
-    /// The 95 % interval of that.
+    /// The 95 % interval of that; null where the order has only loads of the first batch.
     pub interval: Option<Interval>,
     /// The index divided by its lower bound; null where there is no bound.
     pub regret: Option<f64>,
@@ -190,7 +192,7 @@ impl Answer {
             robust_choice: robust_choice(cases, &pages).filter(|_| cases.len() > 1),
             loads: Loads {
                 ideal: screened.iter().map(|it| it.schemes.len()).sum(),
-                stack: cases.iter().map(|it| it.trial.loads() * (it.names.len() + 1)).sum(),
+                stack: cases.iter().map(Case::loads).sum(),
                 stack_of_all_schemes: cases
                     .iter()
                     .map(|it| it.trial.loads() * (question.schemes.len() + 1))
@@ -240,6 +242,11 @@ impl Case {
         }
     }
 
+    /// Loads on `stack`.
+    fn loads(&self) -> usize {
+        self.orders().into_iter().map(|it| self.trial.loads_of(it)).sum()
+    }
+
     /// All orders, the best first.
     fn ranking(&self) -> Vec<RankedOrder> {
         let mut rows: Vec<RankedOrder> = self.orders().into_iter().map(|it| self.row(it)).collect();
@@ -256,14 +263,15 @@ impl Case {
     fn row(&self, order: Option<usize>) -> RankedOrder {
         let index_ms = self.trial.index(order);
         let judged = order.and_then(|it| self.trial.judgement(it));
-        let rr = self.names.iter().position(|it| it == BASELINE);
+        let first_ratio = order.and_then(|it| self.trial.first_ratio(it));
         let itself = index_ms.filter(|_| order.is_none()).map(|_| 1.0);
         RankedOrder {
             scheme: order.map_or(PRESENT, |it| &self.names[it]).to_owned(),
             is_present: order.is_none(),
             index: Index::of(&self.page, index_ms),
-            speedup_rr: rr.and_then(|it| self.trial.speedup(order, it)),
-            speedup_present: judged.map(|it| it.ratio).or(itself),
+            loads: self.trial.loads_of(order),
+            speedup_rr: self.trial.speedup(order),
+            speedup_present: judged.map(|it| it.ratio).or(first_ratio).or(itself),
             interval: judged.and_then(|it| it.interval),
             regret: self.regret(index_ms),
         }

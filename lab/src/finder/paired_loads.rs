@@ -6,10 +6,11 @@ use super::trial::{Indices, Trial};
 use super::{PRESENT, Question, Step};
 use crate::Contender;
 use crate::network::Network;
-use crate::study::{Engine, Plan, RunRecord, Settings, Study, StudyError, run};
+use crate::study::{BASELINE, Engine, Plan, RunRecord, Settings, Study, StudyError, run};
 use corpus::Page;
 use serde_json::Value;
 use server::SignalUse;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -43,21 +44,32 @@ pub(super) fn load(
     let names: Vec<String> = schemes.iter().map(|it| it.name().to_owned()).collect();
     let new = |it: &Network| Case::new(question, page, &it.name, &names);
     let mut cases: Vec<Case> = question.networks.iter().map(new).collect();
-    // Networks that go on are all at the same batch.
+    // Networks that go on are all at the same seed.
     while let Some(seeds) = cases.iter().find_map(|it| it.trial.next_seeds()) {
-        let open = |it: &&Network| {
-            cases.iter().any(|case| case.network == it.name && case.trial.next_seeds().is_some())
-        };
-        let networks: Vec<Network> = question.networks.iter().filter(open).cloned().collect();
-        let batch = Batch { question, page, networks, seeds: seeds.clone(), progress };
-        let present = batch.present()?.runs;
-        let others = batch.others(&schemes)?.runs;
-        let loaded = cases
-            .iter_mut()
-            .filter(|it| batch.networks.iter().any(|network| network.name == it.network));
+        let open = open_networks(question, &cases);
+        let batch = |networks| Batch { question, page, networks, seeds: seeds.clone(), progress };
+        let networks = open.values().flatten().cloned().collect();
+        let present = batch(networks).present()?.runs;
+        let mut others = Vec::new();
+        for (places, networks) in open {
+            let schemes: Vec<Contender> = places.iter().map(|it| schemes[*it].clone()).collect();
+            others.extend(batch(networks).others(&schemes)?.runs);
+        }
+        let loaded = cases.iter_mut().filter(|it| it.trial.next_seeds().is_some());
         loaded.for_each(|it| it.add(&seeds, &present, &others));
     }
     Ok(cases.into_iter().map(Case::finished).collect())
+}
+
+/// The networks that need more loads, by the places of the candidates that are loaded there.
+fn open_networks(question: &Question, cases: &[Case]) -> BTreeMap<Vec<usize>, Vec<Network>> {
+    let mut open: BTreeMap<Vec<usize>, Vec<Network>> = BTreeMap::new();
+    for (network, case) in question.networks.iter().zip(cases) {
+        if case.trial.next_seeds().is_some() {
+            open.entry(case.trial.open()).or_default().push(network.clone());
+        }
+    }
+    open
 }
 
 /// Loads of a page with the same seeds.
@@ -100,7 +112,11 @@ impl Case {
             page: Arc::clone(page),
             network: network.to_owned(),
             names: names.to_vec(),
-            trial: Trial::new(question.rule(), names.len()),
+            trial: Trial::new(
+                question.rule(),
+                names.len(),
+                names.iter().position(|it| it == BASELINE),
+            ),
             bound_ms: None,
             moved: Vec::new(),
             unfinished: 0,
@@ -117,7 +133,10 @@ impl Case {
             let of_seed = |seed| runs.iter().find(|it| it.scheme == scheme && it.seed == seed);
             seeds.clone().map(|seed| Index::of_load(of_seed(seed)?).ms()).collect()
         };
-        let of_others = self.names.iter().map(|it| indices(&self.others, it));
+        let open = self.trial.open();
+        let of_others = self.names.iter().enumerate().map(|(place, name)| {
+            if open.contains(&place) { indices(&self.others, name) } else { Indices::new() }
+        });
         self.trial.add(&indices(&self.present, PRESENT), &of_others.collect::<Vec<_>>());
     }
 

@@ -1,8 +1,9 @@
 //! The loads of one page on one network: how many are needed, which candidate leads, and what the loads say of it.
 //!
 //! A candidate is chosen by the loads of the first batch and judged by later ones. The same loads would praise it: the best of
-//! several has been lucky, too. Loads end when the interval is narrow, never because a difference has shown: looking until
-//! one shows finds differences that do not exist. All of it is computed from numbers alone.
+//! several has been lucky, too. Whoever was not chosen has no part in the verdict and is not loaded again; whoever is far behind
+//! after one seed is not loaded for the rest of the first batch either. Loads end when the interval is narrow, never because a
+//! difference has shown: looking until one shows finds differences that do not exist. All of it is computed from numbers alone.
 
 use crate::study::paired_tests::{SignedRanks, holm};
 use crate::study::policy::WORTHWHILE;
@@ -10,15 +11,18 @@ use crate::study::statistics::{Interval, SAMPLE_MIN, median};
 use crate::study::{LEVEL, Ratio, are_of_one_load};
 use std::ops::Range;
 
-/// Seeds that are added at a time. The first batch chooses the candidate.
+/// Seeds that are added at a time. The first batch chooses the candidate; its first seed comes alone.
 pub const BATCH: usize = 3;
+
+/// A candidate leaves after one seed if it is behind the best one by more than this many times the width of the answer.
+const BEHIND_WIDTHS: f64 = 2.0;
 
 /// When enough loads were made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// The half-width of the 95 % interval, as a share of the ratio, that is narrow enough.
     pub width: f64,
-    /// The most loads under each scheme, with those of the first batch.
+    /// The most loads in the present order and under the candidate, with those of the first batch.
     pub most_loads: usize,
     /// How many tests the answer reports together: their p-values are adjusted for one another.
     pub tests: usize,
@@ -37,7 +41,8 @@ impl Rule {
     }
 }
 
-/// The index of each load of a scheme, by seed; lower is better. `None`: the load did not finish.
+/// The index of each load of a scheme, by seed from 0 on; lower is better. `None`: the load did not finish. Shorter than those of
+/// others: the scheme was not loaded with the later seeds.
 pub type Indices = Vec<Option<f64>>;
 
 /// The loads of one page on one network.
@@ -46,6 +51,8 @@ pub struct Trial {
     rule: Rule,
     present: Indices,
     candidates: Vec<Indices>,
+    /// The candidate to which speedups refer. It has the whole first batch, however far behind it is.
+    reference: Option<usize>,
 }
 
 /// What the loads after the first batch say of a candidate. A ratio above 1: it is better than the present order.
@@ -62,12 +69,13 @@ pub struct Judgement {
 }
 
 impl Trial {
-    /// Nothing is loaded yet.
-    pub fn new(rule: Rule, candidates: usize) -> Self {
-        Self { rule, present: Vec::new(), candidates: vec![Vec::new(); candidates] }
+    /// Nothing is loaded yet. `reference`: the place of the candidate to which speedups refer.
+    pub fn new(rule: Rule, candidates: usize, reference: Option<usize>) -> Self {
+        Self { rule, present: Vec::new(), candidates: vec![Vec::new(); candidates], reference }
     }
 
-    /// Adds the loads of a batch: those of the present order, and those of each candidate.
+    /// Adds loads with the next seeds: those of the present order, and those of each candidate; none of a candidate that is not
+    /// [open](Self::open).
     pub fn add(&mut self, present: &[Option<f64>], candidates: &[Indices]) {
         self.present.extend_from_slice(present);
         for (all, more) in self.candidates.iter_mut().zip(candidates) {
@@ -75,28 +83,57 @@ impl Trial {
         }
     }
 
-    /// Loads under each scheme.
+    /// Loads in the present order and under the leader, and at most as many under each other candidate.
     pub fn loads(&self) -> usize {
         self.present.len()
     }
 
-    /// The seeds of the next batch; `None`: enough is loaded, or as much as may be.
+    /// Loads under a candidate, or in the present order (`None`).
+    pub fn loads_of(&self, candidate: Option<usize>) -> usize {
+        self.indices(candidate).len()
+    }
+
+    /// The seeds of the next loads; `None`: enough is loaded, or as much as may be.
     pub fn next_seeds(&self) -> Option<Range<u64>> {
-        let next = self.loads() as u64..(self.loads() + BATCH) as u64;
-        let has_room = self.loads() + BATCH <= self.rule.most_loads;
-        if self.loads() == 0 {
-            return Some(next);
+        let loads = self.loads();
+        let seeds = match loads {
+            0 => 1,
+            _ if loads < BATCH => BATCH - loads,
+            _ => BATCH,
+        };
+        let has_room = loads + seeds <= self.rule.most_loads;
+        let is_open = loads < BATCH || self.leader().is_some() && !self.is_narrow();
+        (has_room && is_open).then(|| loads as u64..(loads + seeds) as u64)
+    }
+
+    /// The candidates that are loaded with the next seeds, by their places: all with the first seed, then all that are not far
+    /// behind, and after the first batch the leader.
+    pub fn open(&self) -> Vec<usize> {
+        if self.loads() >= BATCH {
+            return self.leader().into_iter().collect();
         }
-        (has_room && self.leader().is_some() && !self.is_narrow()).then_some(next)
+        let first = |place: usize| self.candidates[place].first().copied().flatten();
+        let places = 0..self.candidates.len();
+        let best = places.clone().filter_map(first).fold(f64::INFINITY, f64::min);
+        let far = best * (1.0 + BEHIND_WIDTHS * self.rule.width);
+        // A load that did not finish tells nothing of the others.
+        let is_near = |place: usize| first(place).is_none_or(|it| it <= far);
+        places.filter(|it| is_near(*it) || self.reference == Some(*it)).collect()
     }
 
     /// The candidate that the first batch favours, by its place; `None` if no pair of its loads finished.
     pub fn leader(&self) -> Option<usize> {
-        let ratio =
-            |place: &usize| Some(Ratio::of(&self.ratios(*place, &self.choosing()), true)?.middle);
-        let known = (0..self.candidates.len()).filter_map(|it| Some((it, ratio(&it)?)));
+        let stayed = |it: &usize| self.candidates[*it].len() >= self.choosing().end;
+        let known = (0..self.candidates.len())
+            .filter(stayed)
+            .filter_map(|it| Some((it, self.first_ratio(it)?)));
         // The first of equals.
         Some(known.reduce(|best, it| if it.1 > best.1 { it } else { best })?.0)
+    }
+
+    /// How many times better than the present order a candidate is in the first batch, or in as much of it as it was loaded in.
+    pub fn first_ratio(&self, candidate: usize) -> Option<f64> {
+        Some(Ratio::of(&self.ratios(candidate, &self.choosing()), true)?.middle)
     }
 
     /// Whether the leader's interval is narrow enough.
@@ -120,15 +157,18 @@ impl Trial {
         Some(Judgement { ratio: middle, interval, p, pairs: ratios.len() })
     }
 
-    /// How many times better a candidate is than another, or than the present order (`None` for `candidate`).
-    pub fn speedup(&self, candidate: Option<usize>, over: usize) -> Option<f64> {
-        let ratios = ratios(&self.candidates[over], self.indices(candidate), &self.judging());
+    /// How many times better than the reference a candidate is, or the present order (`None`), in the first batch.
+    pub fn speedup(&self, candidate: Option<usize>) -> Option<f64> {
+        let reference = &self.candidates[self.reference?];
+        let ratios = ratios(reference, self.indices(candidate), &self.choosing());
         Some(Ratio::of(&ratios, true)?.middle)
     }
 
-    /// The median index of the later loads of a candidate, or of the present order (`None`).
+    /// The median index of the later loads of a candidate, or of the present order (`None`); of its first loads where there are no
+    /// later ones.
     pub fn index(&self, candidate: Option<usize>) -> Option<f64> {
-        let later = self.indices(candidate).get(self.judging())?;
+        let loads = self.indices(candidate);
+        let later = loads.get(self.judging()).unwrap_or(loads);
         median(&later.iter().copied().flatten().collect::<Vec<_>>())
     }
 
@@ -197,10 +237,12 @@ mod tests {
         candidates: usize,
         mut index: impl FnMut(Option<usize>) -> f64,
     ) -> Trial {
-        let mut trial = Trial::new(rule, candidates);
+        let mut trial = Trial::new(rule, candidates, None);
         while let Some(seeds) = trial.next_seeds() {
             let mut batch = |it| seeds.clone().map(|_| Some(index(it))).collect::<Indices>();
-            let (present, others) = (batch(None), (0..candidates).map(|it| batch(Some(it))));
+            let (present, open) = (batch(None), trial.open());
+            let others = (0..candidates)
+                .map(|it| if open.contains(&it) { batch(Some(it)) } else { Indices::new() });
             let others: Vec<Indices> = others.collect();
             trial.add(&present, &others);
         }
@@ -244,15 +286,34 @@ mod tests {
 
     #[test]
     fn the_first_batch_chooses_and_only_later_loads_judge() {
-        let mut trial = Trial::new(RULE, 2);
+        let mut trial = Trial::new(RULE, 2, Some(0));
         let all = |value: f64| vec![Some(value); BATCH];
-        trial.add(&all(100.0), &[all(100.0), all(50.0)]);
+        trial.add(&all(100.0), &[all(60.0), all(50.0)]);
         assert_eq!((trial.leader(), trial.judgement(1)), (Some(1), None));
-        trial.add(&all(100.0), &[all(40.0), all(125.0)]);
+        trial.add(&all(100.0), &[Indices::new(), all(125.0)]);
         let judged = trial.judgement(1).expect("three pairs");
         assert_eq!((trial.leader(), judged.ratio, judged.pairs), (Some(1), 0.8, 3));
         assert_eq!((trial.index(Some(1)), trial.index(None)), (Some(125.0), Some(100.0)));
-        assert_eq!(trial.speedup(None, 1), Some(1.25));
+        // Of the first batch, as the other candidate has no other loads.
+        assert_eq!((trial.index(Some(0)), trial.judgement(0)), (Some(60.0), None));
+        assert_eq!((trial.speedup(None), trial.speedup(Some(1))), (Some(0.6), Some(1.2)));
+    }
+
+    #[test]
+    fn who_is_far_behind_after_one_seed_leaves_and_after_the_batch_only_the_leader_goes_on() {
+        let mut trial = Trial::new(RULE, 5, Some(0));
+        let one = |it: f64| vec![Some(it)];
+        assert_eq!((trial.next_seeds(), trial.open()), (Some(0..1), vec![0, 1, 2, 3, 4]));
+        // Far behind: by more than twice 5 %. `None`: the load did not finish.
+        let first = [one(900.0), one(100.0), one(110.0), one(110.1), vec![None]];
+        trial.add(&one(120.0), &first);
+        assert_eq!((trial.next_seeds(), trial.open()), (Some(1..3), vec![0, 1, 2, 4]));
+        let two = |it: f64| vec![Some(it); 2];
+        let rest = [two(90.0), two(100.0), two(90.0), Indices::new(), two(200.0)];
+        trial.add(&two(120.0), &rest);
+        assert_eq!((trial.next_seeds(), trial.open()), (Some(3..6), vec![2]));
+        assert_eq!((0..5).map(|it| trial.loads_of(Some(it))).collect::<Vec<_>>(), [3, 3, 3, 1, 3]);
+        assert_eq!(trial.first_ratio(3), Some(120.0 / 110.1));
     }
 
     #[test]
@@ -293,10 +354,10 @@ mod tests {
 
     #[test]
     fn loads_that_do_not_finish_pair_with_nothing() {
-        let mut trial = Trial::new(RULE, 1);
+        let mut trial = Trial::new(RULE, 1, None);
         trial.add(&[None, None, None], &[vec![Some(1.0); BATCH]]);
         assert_eq!((trial.leader(), trial.next_seeds()), (None, None));
-        let mut trial = Trial::new(RULE, 1);
+        let mut trial = Trial::new(RULE, 1, None);
         trial.add(&[Some(2.0), None, Some(2.0)], &[vec![Some(1.0), Some(1.0), None]]);
         trial.add(&[Some(2.0), Some(2.0), Some(3.0)], &[vec![None, Some(1.0), Some(1.0)]]);
         assert_eq!(trial.leader(), Some(0));

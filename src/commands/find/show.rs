@@ -38,7 +38,8 @@ fn ranking(answer: &PageAnswer) -> Result<(), Failure> {
     let is_atf = answer.ranking.iter().any(|it| it.index.atf_ms.is_some());
     let index = if is_atf { "ByteIndex ATF ms" } else { "ByteIndex all ms" };
     let over_present = format!("over {WHAT_YOU_HAVE}");
-    let header = ["scheme", index, "speedup over rr", &over_present, "95 % interval", "regret"];
+    let header =
+        ["scheme", index, "speedup over rr", &over_present, "95 % interval", "regret", "loads"];
     let rows = answer.ranking.iter().map(row);
     output::line(&output::table(&header, &[], rows).to_string())?;
     if answer.moved.is_empty() {
@@ -59,6 +60,7 @@ fn row(order: &RankedOrder) -> Vec<String> {
         number(order.speedup_present, 3),
         interval.unwrap_or_else(|| "-".to_owned()),
         number(order.regret, 3),
+        order.loads.to_string(),
     ]
 }
 
