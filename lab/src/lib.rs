@@ -3,7 +3,7 @@
 //! [`ideal`] loads a page without a transport, [`stack`] with the real cores of server and client in a
 //! simulated [`World`](simulator::World), [`wire`] with the real programs over UDP sockets. All give a
 //! [`Load`], and metrics are computed from its timeline alone. A [`study`] is every page under every scheme.
-//! [`finder`] searches the order for a site's pages. A [`scenario`] is pure scheduling without a page.
+//! [`finder`] searches the order for a site's pages, and [`export`] writes what other servers can do of it. A [`scenario`] is pure scheduling without a page.
 
 pub mod adversary;
 pub mod ahead;
@@ -12,6 +12,7 @@ mod contender;
 mod cross_traffic;
 pub mod decision_cost;
 mod delivery_order;
+pub mod export;
 mod file_error;
 mod file_name;
 pub mod finder;

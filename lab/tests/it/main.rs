@@ -7,6 +7,7 @@ mod cross_traffic;
 mod early_data;
 mod early_hints;
 mod engines;
+mod exports;
 mod navigations;
 mod own_schemes;
 mod policy;

@@ -1,0 +1,96 @@
+//! What a site's owner pastes into the configuration of the server that there is: priorities of resources, links, early hints.
+//!
+//! Another server cannot run a scheme. But where it sends by RFC 9218, a `Priority` field of a response moves that response, and
+//! links and `fetchpriority` move what a browser asks for, whatever the server does. So an export has no more than that, the most
+//! telling lines first. What each server really does with it stands at the head of its file. [`Advice`] is the same for all
+//! servers; each is a table row of [`SERVERS`] and a file below.
+
+mod advice;
+mod apache;
+mod caddy;
+mod cloudflare;
+mod fastly;
+mod h2o;
+mod html;
+mod nginx;
+mod policy;
+
+pub use advice::{Advice, Document, Line};
+pub use policy::of_policy;
+
+use std::str::FromStr;
+
+/// A server that exports are for.
+#[derive(Debug, Clone, Copy)]
+pub struct Server {
+    /// As on the command line.
+    pub name: &'static str,
+    /// Where the text goes, and what the server does with it.
+    about: &'static str,
+    /// The configuration: lines that are not empty, in this order.
+    configuration: fn(&Advice) -> String,
+}
+
+/// All of them.
+pub const SERVERS: [Server; 6] = [
+    Server { name: "nginx", about: nginx::ABOUT, configuration: nginx::configuration },
+    Server { name: "caddy", about: caddy::ABOUT, configuration: caddy::configuration },
+    Server { name: "h2o", about: h2o::ABOUT, configuration: h2o::configuration },
+    Server { name: "apache", about: apache::ABOUT, configuration: apache::configuration },
+    Server {
+        name: "cloudflare",
+        about: cloudflare::ABOUT,
+        configuration: cloudflare::configuration,
+    },
+    Server { name: "fastly", about: fastly::ABOUT, configuration: fastly::configuration },
+];
+
+impl FromStr for Server {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = || SERVERS.map(|it| it.name).join(", ");
+        let found = SERVERS.iter().find(|it| it.name == name).copied();
+        found.ok_or_else(|| format!("no server `{name}` has an export; use one of {}", known()))
+    }
+}
+
+impl Server {
+    /// The text for this server. Where nothing gains, it is a comment.
+    pub fn export(&self, advice: &Advice) -> String {
+        let head = format!("For {}, by utmost. {}", self.name, self.about);
+        let found = advice.found.iter().map(|it| commented(it));
+        let mut parts = vec![commented(&head), found.collect()];
+        let (lines, left_out) = advice.sendable();
+        if lines.is_empty() {
+            parts.push(commented("No difference: nothing is better than what you have, so there is nothing to paste."));
+            return parts.concat();
+        }
+        parts.push(commented(&lines.most_of_the_gain()));
+        parts.extend(left_out.iter().map(|it| commented(&format!("Left out: {it}"))));
+        parts.push(format!("\n{}", (self.configuration)(&lines)));
+        parts.push(html::comment(&lines));
+        parts.concat()
+    }
+}
+
+/// The widest line of a comment.
+const WIDTH: usize = 100;
+
+/// `text` as lines of a comment. All these servers begin one with `#`. A line break in `text` ends a paragraph.
+fn commented(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for paragraph in text.lines() {
+        lines.push("#".to_owned());
+        for word in paragraph.split_whitespace() {
+            match lines.last_mut() {
+                Some(line) if line.len() == 1 || line.len() + 1 + word.len() <= WIDTH => {
+                    line.push(' ');
+                    line.push_str(word);
+                }
+                _ => lines.push(format!("# {word}")),
+            }
+        }
+    }
+    lines.iter().map(|it| it.clone() + "\n").collect()
+}

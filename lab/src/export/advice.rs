@@ -1,0 +1,186 @@
+//! What an export says, for any server.
+
+use schedulers::{Kind, Priority, Resource, usual_urgency};
+use server::is_one_path;
+
+/// Lines that are named as those that bring most of the gain.
+const NAMED: usize = 5;
+
+/// A line is named if it moves its resource by this share of what the first one moves.
+const NAMED_SHARE: f64 = 0.1;
+
+/// The file that servers take for a folder.
+const INDEX: &str = "index.html";
+
+/// What a site should send differently.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Advice {
+    /// What is known of it, in sentences: one for each page and network.
+    pub found: Vec<String>,
+    /// Resources that should have another priority than browsers give them, those that matter most first.
+    pub lines: Vec<Line>,
+    /// Pages whose responses should name resources early.
+    pub documents: Vec<Document>,
+}
+
+/// A resource that should have another priority.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Its host; empty: any.
+    pub host: String,
+    /// Its path, with its query.
+    pub path: String,
+    /// What is known of it.
+    pub resource: Resource,
+    /// Its priority.
+    pub priority: Priority,
+    /// Milliseconds by which it completes later than now, the median over loads; negative: earlier. `None`: not measured.
+    pub later_ms: Option<f64>,
+}
+
+/// A page whose responses should name resources early.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// Its host; empty: any.
+    pub host: String,
+    /// The path of its document.
+    pub path: String,
+    /// Values of `Link` fields of the response.
+    pub links: Vec<String>,
+    /// Values of `Link` fields of early hints.
+    pub early_hints: Vec<String>,
+}
+
+impl Advice {
+    /// The part that every server can be told, and why the rest is left out. A path loses its query: servers match without it, so
+    /// of several lines with one path the first stays.
+    pub(super) fn sendable(&self) -> (Self, Vec<String>) {
+        let mut left_out = Vec::new();
+        let mut lines: Vec<Line> = Vec::new();
+        for line in &self.lines {
+            let path = without_query(&line.path);
+            let is_there = lines.iter().any(|it| it.host == line.host && it.path == path);
+            if !is_plain(path) || !is_one_path(path) || !is_host(&line.host) {
+                left_out
+                    .push(format!("{}, because its path needs quoting.", printable(&line.path)));
+            } else if !is_there {
+                lines.push(Line { path: path.to_owned(), ..line.clone() });
+            }
+        }
+        let mut documents: Vec<Document> = Vec::new();
+        for document in &self.documents {
+            let is_there =
+                |it: &Document| it.host == document.host && it.paths().contains(&document.path);
+            match document.sendable() {
+                Some(said) if !documents.iter().any(is_there) => documents.push(said),
+                Some(_) => {}
+                None => left_out.push(format!(
+                    "links of {}, because the path or they need quoting, or it stands for several.",
+                    printable(&document.path)
+                )),
+            }
+        }
+        (Self { found: self.found.clone(), lines, documents }, left_out)
+    }
+
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.documents.iter().all(Document::is_empty)
+    }
+
+    /// Whether every line and document names its host.
+    pub(super) fn names_hosts(&self) -> bool {
+        let of_lines = self.lines.iter().map(|it| &it.host);
+        of_lines.chain(self.documents.iter().map(|it| &it.host)).all(|it| !it.is_empty())
+    }
+
+    /// The few lines that bring most of the gain.
+    pub(super) fn most_of_the_gain(&self) -> String {
+        let moved = |it: &Line| it.later_ms.map_or(0.0, f64::abs);
+        let most_ms = self.lines.iter().map(moved).fold(0.0, f64::max);
+        let counts = |it: &&Line| moved(it) > 0.0 && moved(it) >= NAMED_SHARE * most_ms;
+        let named = self.lines.iter().filter(counts).take(NAMED).map(|line| {
+            let side = if line.later_ms < Some(0.0) { "earlier" } else { "later" };
+            format!("{} {:.0} ms {side}", line.path, moved(line))
+        });
+        let named: Vec<String> = named.collect();
+        if named.is_empty() {
+            return "How much each line gains was not measured here: `utmost find --export` measures it."
+                .to_owned();
+        }
+        format!("The first lines bring most of the gain: {}.", named.join(", "))
+    }
+}
+
+impl Document {
+    /// The part that every server can be told; `None`: nothing is left of it.
+    fn sendable(&self) -> Option<Self> {
+        let path = without_query(&self.path);
+        let links = |links: &[String]| links.iter().filter(|it| is_link(it)).cloned().collect();
+        let (links, early_hints) = (links(&self.links), links(&self.early_hints));
+        let host = self.host.clone();
+        let said = Self { host, path: path.to_owned(), links, early_hints };
+        let can_be_said = is_plain(path) && is_one_path(path) && is_host(&said.host);
+        (can_be_said && !said.is_empty()).then_some(said)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.links.is_empty() && self.early_hints.is_empty()
+    }
+
+    /// The paths at which servers know the document: `/` and `/index.html` are the same.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let folder = self.path.strip_suffix(INDEX).filter(|it| it.ends_with('/'));
+        let index = self.path.ends_with('/').then(|| format!("{}{INDEX}", self.path));
+        [self.path.clone()].into_iter().chain(folder.map(str::to_owned)).chain(index).collect()
+    }
+
+    /// All links: a browser that did not take early hints takes them from the response.
+    pub(super) fn all_links(&self) -> Vec<&str> {
+        let mut links: Vec<&str> = self.early_hints.iter().map(String::as_str).collect();
+        links.extend(
+            self.links
+                .iter()
+                .map(String::as_str)
+                .filter(|it| !self.early_hints.iter().any(|hint| hint == it)),
+        );
+        links
+    }
+}
+
+impl Line {
+    /// Whether browsers ask for it more urgently than they should (`Some(false)`), or less (`Some(true)`).
+    pub(super) fn is_raised(&self) -> Option<bool> {
+        let usual = usual_urgency(&self.resource);
+        let urgency = self.priority.urgency?;
+        (urgency != usual).then_some(urgency < usual)
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.resource.kind
+    }
+}
+
+fn without_query(path: &str) -> &str {
+    path.split('?').next().unwrap_or_default()
+}
+
+/// Whether no server's configuration gives a meaning to a character of `path`, and a server that decodes it finds it the same.
+fn is_plain(path: &str) -> bool {
+    path.bytes().all(|it| it.is_ascii_alphanumeric() || b"/._~-+,=:@!&".contains(&it))
+}
+
+fn is_host(host: &str) -> bool {
+    host.bytes().all(|it| it.is_ascii_alphanumeric() || b".-:[]".contains(&it))
+}
+
+/// Whether a `Link` value can stand between double quotes anywhere.
+fn is_link(link: &str) -> bool {
+    let is_there = |it: u8| it.is_ascii_alphanumeric() || b"/._~-+,=:@!&?<>; ".contains(&it);
+    link.bytes().all(is_there)
+}
+
+/// A path from a recording must not end a comment.
+fn printable(path: &str) -> String {
+    path.escape_default().to_string()
+}

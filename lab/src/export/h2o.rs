@@ -1,0 +1,52 @@
+//! h2o: a handler before those of the site, in Ruby, because fields are otherwise set for whole paths with their own handlers.
+
+use super::Advice;
+
+pub(super) const ABOUT: &str = "Put this entry first in the list of handlers of the path \"/\" (h2o with mruby, 2.3 or later), \
+    before `file.dir` or `proxy.reverse.url`.\n\
+    What h2o does with it: it sends by priority (RFC 9218), and the field Priority of a response goes before what the client \
+    asked for (h2o/h2o, pull request 3318; a build of 2026 has it). Older builds heed the client alone. Early hints are sent \
+    as status 103 (h2o/h2o, pull request 1767).";
+
+pub(super) fn configuration(advice: &Advice) -> String {
+    let names_hosts = advice.names_hosts();
+    let key = |host: &str, path: &str| {
+        if names_hosts { format!("{host}{path}") } else { path.to_owned() }
+    };
+    let table = |name: &str, rows: Vec<(String, String)>| {
+        let rows: Vec<String> =
+            rows.iter().map(|(key, value)| format!("      \"{key}\" => \"{value}\",\n")).collect();
+        format!("    {name} = {{\n{}    }}\n", rows.concat())
+    };
+    let priorities =
+        advice.lines.iter().map(|it| (key(&it.host, &it.path), it.priority.to_string()));
+    let of_pages = |links: fn(&super::Document) -> String| {
+        let documents = advice.documents.iter();
+        let rows = documents.flat_map(|it| {
+            let paths = it.paths().into_iter();
+            paths.map(|path| (key(&it.host, &path), links(it))).collect::<Vec<_>>()
+        });
+        rows.filter(|it| !it.1.is_empty()).collect::<Vec<_>>()
+    };
+    let host = if names_hosts { "env[\"HTTP_HOST\"].split(\":\")[0] + " } else { "" };
+    [
+        "- mruby.handler: |\n".to_owned(),
+        table("priorities", priorities.collect()),
+        table("links", of_pages(|it| it.all_links().join(", "))),
+        table("early_hints", of_pages(|it| it.early_hints.join(", "))),
+        format!(
+            "    lambda do |env|
+      path = {host}env[\"PATH_INFO\"]
+      if early_hints[path] && env[\"HTTP_SEC_FETCH_MODE\"] == \"navigate\"
+        env[\"rack.early_hints\"].call({{\"link\" => early_hints[path]}})
+      end
+      status, headers, body = H2O.next.call(env)
+      headers[\"priority\"] = priorities[path] if priorities[path]
+      headers[\"link\"] = [headers[\"link\"], links[path]].compact.join(\", \") if links[path]
+      [status, headers, body]
+    end
+"
+        ),
+    ]
+    .concat()
+}

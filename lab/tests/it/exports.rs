@@ -1,0 +1,180 @@
+//! Exports for other servers: what each says, and whether the server itself takes it.
+//!
+//! The expected texts are the files of `exports`; `UTMOST_BLESS=1` writes them anew.
+
+use lab::export::{Advice, Document, Line, SERVERS, Server, of_policy};
+use schedulers::{Kind, Priority, Resource};
+use server::Config;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn line(path: &str, kind: Kind, (urgency, incremental): (u8, bool), later_ms: f64) -> Line {
+    Line {
+        host: "shop.example".to_owned(),
+        path: path.to_owned(),
+        resource: Resource { kind, ..Resource::default() },
+        priority: Priority::new(urgency, incremental),
+        later_ms: Some(later_ms),
+    }
+}
+
+/// A page with a hero, a script that can wait, and paths that no configuration can say as they are.
+fn advice() -> Advice {
+    let preload =
+        |path: &str, destination: &str| format!("<{path}>; rel=preload; as={destination}");
+    Advice {
+        found: vec![
+            "home on 3g: with priorities for 5 resources, RFC 9218 is 1.250 times as fast."
+                .to_owned(),
+        ],
+        lines: vec![
+            line("/hero.jpg?w=800", Kind::Image, (1, false), -1590.2),
+            line("/late.js", Kind::Js, (5, false), 230.0),
+            line("/hero.jpg", Kind::Image, (2, false), 0.0),
+            line("/a\"b;}.css\n", Kind::Css, (1, false), -3.0),
+            line("/top.css", Kind::Css, (0, true), -2.0),
+        ],
+        documents: vec![Document {
+            host: "shop.example".to_owned(),
+            path: "/".to_owned(),
+            links: vec![preload("/font.woff2", "font") + "; crossorigin"],
+            early_hints: vec![preload("/top.css", "style")],
+        }],
+    }
+}
+
+fn named(name: &str) -> Server {
+    name.parse().expect("a server")
+}
+
+#[test]
+fn each_server_gets_the_text_that_its_file_shows() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/exports");
+    for server in SERVERS {
+        let (file, text) = (folder.join(server.name), server.export(&advice()));
+        if std::env::var_os("UTMOST_BLESS").is_some() {
+            std::fs::write(&file, &text).expect("written");
+        }
+        let expected = std::fs::read_to_string(&file).expect("an expected text");
+        assert_eq!(text, expected, "{}", file.display());
+    }
+}
+
+#[test]
+fn where_nothing_gains_an_export_is_a_comment() {
+    let found = vec!["home on 3g: nothing is better than what you have.".to_owned()];
+    for server in SERVERS {
+        let text = server.export(&Advice { found: found.clone(), ..Advice::default() });
+        assert!(text.lines().all(|it| it.starts_with('#')), "{text}");
+        assert!(text.ends_with("so there is nothing to paste.\n"), "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_server_is_refused_with_those_that_are_known() {
+    let cause = "iis".parse::<Server>().expect_err("not known");
+    assert_eq!(
+        cause,
+        "no server `iis` has an export; use one of nginx, caddy, h2o, apache, cloudflare, fastly"
+    );
+}
+
+#[test]
+fn a_policy_is_exported_with_its_priorities_and_links_and_says_what_no_other_server_can_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("policy.toml");
+    let text = "[site]\nroot = \".\"\nsignals = \"override\"\n[[route]]\nhost = \"shop.example\"\npath = \"/index.html\"\n\
+                links = [\"</top.css>; rel=preload; as=style\"]\n[route.resource.\"/hero.jpg\"]\nfacts = \"kind=image\"\nurgency = 1\n\
+                [[route]]\nhost = \"shop.example\"\npath = \"/cart.html\"\nscheme = \"dfifo\"\nsignals = \"ignore\"\n";
+    std::fs::write(&file, text).expect("written");
+    let advice = of_policy(&Config::load(&file).expect("a configuration"));
+    let [line] = &advice.lines[..] else { panic!("one line: {advice:?}") };
+    assert_eq!((&*line.host, &*line.path), ("shop.example", "/hero.jpg"));
+    assert_eq!(line.priority, Priority { urgency: Some(1), incremental: None });
+    // The server of a directory also knows the document as `/`, which is no second page.
+    let documents: Vec<&str> = advice.documents.iter().map(|it| &*it.path).collect();
+    assert_eq!(documents, ["/index.html", "/"]);
+    assert!(
+        advice.found[0]
+            .starts_with("The policy sends /cart.html under dfifo, which only utmost can.")
+    );
+    let text = named("nginx").export(&advice);
+    for part in [
+        "    \"shop.example/hero.jpg\" \"u=1\";\n",
+        "    \"shop.example/index.html\" \"</top.css>; rel=preload; as=style\";\n",
+        "# How much each line gains was not measured here",
+        "#   <img src=\"/hero.jpg\" fetchpriority=\"high\">\n",
+    ] {
+        assert_eq!(text.matches(part).count(), 1, "{part}: {text}");
+    }
+}
+
+/// A folder with the export as `utmost.conf`, and `configuration` around it; FOLDER in it is the folder's path.
+fn folder(server: &str, file: &str, configuration: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    let export = named(server).export(&advice());
+    let indented: Vec<String> = export.lines().map(|it| format!("        {it}\n")).collect();
+    let text = configuration.replace("FOLDER", path).replace("EXPORT", &indented.concat());
+    std::fs::write(folder.path().join(file), text).expect("written");
+    std::fs::write(folder.path().join("utmost.conf"), export).expect("written");
+    folder
+}
+
+#[track_caller]
+fn accepts(command: &mut Command, folder: &Path) {
+    let output = command.current_dir(folder).env("HOME", folder).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+#[test]
+fn nginx_takes_its_export() {
+    let Some(program) = fixtures::program("nginx") else { return };
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+    let temporary: String = temporary.map(|it| format!("{it}_temp_path FOLDER/{it};\n")).concat();
+    let configuration = format!(
+        "pid FOLDER/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\n{temporary}access_log off;\ninclude FOLDER/utmost.conf;\n\
+         server {{ listen unix:FOLDER/socket; root FOLDER; }}\n}}\n"
+    );
+    let folder = folder("nginx", "nginx.conf", &configuration);
+    let file = folder.path().join("nginx.conf");
+    accepts(
+        Command::new(program).arg("-t").arg("-p").arg(folder.path()).arg("-c").arg(file),
+        folder.path(),
+    );
+}
+
+#[test]
+fn caddy_takes_its_export() {
+    let Some(program) = fixtures::program("caddy") else { return };
+    let folder =
+        folder("caddy", "Caddyfile", "http://shop.example {\nimport utmost.conf\nfile_server\n}\n");
+    let arguments = ["validate", "--adapter", "caddyfile", "--config", "Caddyfile"];
+    accepts(Command::new(program).args(arguments), folder.path());
+}
+
+#[test]
+fn h2o_takes_its_export() {
+    let Some(program) = fixtures::program("h2o") else { return };
+    let configuration = "listen:\n  type: unix\n  port: FOLDER/socket\nhosts:\n  \"shop.example\":\n    paths:\n      \"/\":\nEXPORT        \
+                         - file.dir: FOLDER\n";
+    let folder = folder("h2o", "h2o.conf", configuration);
+    accepts(Command::new(program).args(["-m", "test", "-c", "h2o.conf"]), folder.path());
+}
+
+#[test]
+fn apache_takes_its_export() {
+    let Some(program) = fixtures::program("apache2") else { return };
+    let modules: PathBuf = program.parent().expect("a folder").join("../lib/apache2/modules");
+    let modules: String = ["mpm_event", "headers", "http2"]
+        .map(|it| format!("LoadModule {it}_module {}/mod_{it}.so\n", modules.display()))
+        .concat();
+    let configuration = format!(
+        "ServerRoot FOLDER\nServerName localhost\nDefaultRuntimeDir FOLDER\nPidFile FOLDER/pid\nErrorLog FOLDER/log\n{modules}\
+         Listen 127.0.0.1:18080\n<VirtualHost *:18080>\nInclude FOLDER/utmost.conf\n</VirtualHost>\n"
+    );
+    let folder = folder("apache", "httpd.conf", &configuration);
+    let file = folder.path().join("httpd.conf");
+    accepts(Command::new(program).arg("-t").arg("-f").arg(file), folder.path());
+}
