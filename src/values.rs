@@ -9,7 +9,7 @@ use qlog_tools::figures::{FigureStyle, PaperWidth};
 use schedulers::{Catalogue, SCHEMES, Scheme, SchemeError, paper_schemes};
 pub(crate) use serve::values::*;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use url::Url;
 
@@ -200,6 +200,18 @@ impl Figures {
             FigureStyle::Paper(_) => FigureStyle::Paper(self.figure_width.unwrap_or_default()),
         }
     }
+}
+
+/// Refuses a file that cannot be written, before anything is computed for it. `flag`: what named it.
+pub(crate) fn writable(file: &Path, flag: &str) -> Result<(), Failure> {
+    let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if file.is_dir() || !folder.is_dir() {
+        let file = file.display();
+        return Err(Failure::BadInput(format!(
+            "{flag} {file}: cannot be written there; name a file in a folder that exists"
+        )));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 //! order for all of them whose worst case is the least bad.
 
 mod answer;
+mod by_resource;
+mod configuration;
 mod moved;
 mod paired_loads;
 mod report;
@@ -15,6 +17,8 @@ pub mod trial;
 mod words;
 
 pub use answer::{Answer, Index, Loads, PageAnswer, RankedOrder, RobustChoice, Verdict};
+pub use by_resource::{ByResource, Gain, ResourcePriority, advice, by_resource};
+pub use configuration::policy;
 pub use moved::Moved;
 pub use report::report;
 pub use screening::Screened;

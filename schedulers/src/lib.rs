@@ -53,6 +53,6 @@ pub use scheme::{
     Args, Build, Catalogue, ClientHalf, GroupName, Halves, Language, Needs, REGISTRY, SCHEMES,
     Scheme, SchemeError, ServerHalf, find_page_scheme, find_scheme, near_names, paper_schemes,
 };
-pub use schemes::{Condition, Declared, Group, Order, Rule, Said, usual_urgency};
+pub use schemes::{Condition, Declared, Group, Order, Rule, Said, usual_priority, usual_urgency};
 pub use signal::{Element, Signal, StreamId, UnknownElement};
 pub use tree::{Place, Rank, Snapshot, SnapshotNode, Standing, Tree};

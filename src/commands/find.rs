@@ -6,9 +6,12 @@ use crate::{output, values};
 use ::corpus::import::{Addresses, ImportError, Label, import, name_of};
 use ::corpus::{Page, PageError};
 use ::serve::Failure;
-use lab::finder::{Answer, Question, Step, candidates, find, report};
+use lab::export::{Server, of_policy};
+use lab::finder::{Answer, ByResource, Question, Step, advice, candidates, find, policy, report};
 use lab::study::folder::REPORT;
+use lab::study::policy::page_argument;
 use serde::Serialize;
+use server::Config;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,11 +29,14 @@ const FORMAT: &str = "utmost-find/1";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost find agency-index\n  \
 utmost find home.har shop.har --networks lte,3g --out answer\n  \
-utmost find @first-60 --networks cable --width 0.1 --json")]
+utmost find @first-60 --networks cable --width 0.1 --json\n  \
+utmost find home.har --by-resource --policy policy.toml\n  \
+utmost find home.har --export nginx > priorities.conf\n  \
+utmost find --from policy.toml --export caddy")]
 pub(crate) struct Arguments {
     /// Pages: bundled names, sets of them such as @first-60, page files, or recordings of any format that `utmost corpus
     /// import` reads, such as HAR files and `DevTools` logs
-    #[arg(id = "INPUT", value_name = "INPUT", required = true)]
+    #[arg(id = "INPUT", value_name = "INPUT", required_unless_present = "from")]
     inputs: Vec<String>,
     /// The networks of the site's visitors, separated by commas: names, or TOML files
     #[arg(long, value_name = "LIST", default_value = "cable,lte,3g", value_delimiter = ',')]
@@ -46,6 +52,19 @@ pub(crate) struct Arguments {
     /// Loads at a time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     jobs: Option<NonZeroUsize>,
+    /// Also search priorities of RFC 9218 for single resources, and say how near they come to the best order
+    #[arg(long)]
+    by_resource: bool,
+    /// Write the priorities of single resources as a configuration of `utmost serve`; searches them
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Print the priorities of single resources for another server in place of the answer: nginx, caddy, h2o, apache, cloudflare or
+    /// fastly; searches them
+    #[arg(long, value_name = "SERVER", conflicts_with = "json")]
+    export: Option<Server>,
+    /// Load nothing, and export what this policy says
+    #[arg(long, value_name = "POLICY", requires = "export", conflicts_with_all = ["INPUT", "out", "policy", "by_resource"])]
+    from: Option<PathBuf>,
     /// Write the answer into this directory: `answer.json`, and `report.html` with figures
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -65,11 +84,17 @@ struct Document<'a> {
     format: &'static str,
     #[serde(flatten)]
     answer: &'a Answer,
+    /// Priorities of single resources; null where they were not searched.
+    by_resource: Option<&'a [ByResource]>,
     /// How long it took.
     seconds: f64,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let (Some(file), Some(server)) = (&arguments.from, arguments.export) {
+        let config = Config::load(file).map_err(Failure::bad_input)?;
+        return output::line(server.export(&of_policy(&config)).trim_end());
+    }
     let question = Question {
         pages: values::each_page(&arguments.inputs, pages)?,
         networks: values::networks(&arguments.networks)?,
@@ -81,6 +106,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         values::directory(folder, "--out")?;
     }
+    if let Some(file) = &arguments.policy {
+        values::writable(file, "--policy")?;
+    }
     let bar = output::progress(0, "page loads");
     let progress = |step| match step {
         Step::Planned(loads) => bar.inc_length(loads as u64),
@@ -88,8 +116,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let answer = find(&question, output::provenance(), &progress);
     let answer = answer.map_err(super::compare::failure)?;
+    let by_resource = by_resource(arguments, &question, &progress)?;
     let seconds = bar.elapsed().as_secs_f64();
-    let document = Document { format: FORMAT, answer: &answer, seconds };
+    let document =
+        Document { format: FORMAT, answer: &answer, by_resource: by_resource.as_deref(), seconds };
+    write_policy(arguments, &question, by_resource.as_deref().unwrap_or_default())?;
     if let Some(folder) = &arguments.out {
         let report = report(&question, &answer, &progress).map_err(super::compare::failure)?;
         let json = serde_json::to_string_pretty(&document).map_err(Failure::elsewhere)?;
@@ -101,12 +132,44 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         return output::json(&document);
     }
+    if let Some(server) = arguments.export {
+        let advice = advice(by_resource.as_deref().unwrap_or_default());
+        return output::line(server.export(&advice).trim_end());
+    }
     let foreign = |it: &&Arc<Page>| ::corpus::bundled(&it.name) != Some(it.as_ref());
-    show::show(&answer, question.pages.iter().filter(foreign), seconds)?;
+    show::show(&answer, by_resource.as_deref(), question.pages.iter().filter(foreign), seconds)?;
     arguments
         .out
         .iter()
         .try_for_each(|it| output::line(&format!("report: {}", it.join(REPORT).display())))
+}
+
+/// Priorities of single resources, where a flag asks for them.
+fn by_resource(
+    arguments: &Arguments,
+    question: &Question,
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<Option<Vec<ByResource>>, Failure> {
+    let Arguments { by_resource: is_asked, policy, export, .. } = arguments;
+    let is_asked = *is_asked || policy.is_some() || export.is_some();
+    let found = is_asked.then(|| lab::finder::by_resource(question, progress)).transpose();
+    found.map_err(super::compare::failure)
+}
+
+fn write_policy(
+    arguments: &Arguments,
+    question: &Question,
+    found: &[ByResource],
+) -> Result<(), Failure> {
+    let Some(file) = &arguments.policy else { return Ok(()) };
+    let argument = |page: &Arc<Page>| {
+        let mut inputs = arguments.inputs.iter();
+        let named = inputs.find(|it| ::corpus::page(it).is_ok_and(|read| read.name == page.name));
+        named.map_or_else(|| page.name.clone(), |it| page_argument(it))
+    };
+    let pages: Vec<String> = question.pages.iter().map(argument).collect();
+    let text = policy(found, &pages, &output::provenance());
+    lab::write_file(file, text).map_err(Failure::elsewhere)
 }
 
 /// The pages of an argument as other commands read them, or the page of a recording.

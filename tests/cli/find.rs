@@ -124,7 +124,39 @@ fn a_network_that_loses_packets_is_screened_without_the_losses() {
 }
 
 #[test]
+fn priorities_of_single_resources_come_as_a_policy_that_the_server_takes_and_another_server_gets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let policy = folder.path().join("policy.toml");
+    let policy = policy.to_str().expect("UTF-8");
+    let document = answer(&[PAGE, "--networks", "3g", "--policy", policy]);
+    let found = &document["by_resource"][0];
+    assert_eq!((&found["page"], &found["is_better"]), (&json!(PAGE), &json!(true)));
+    let hero = found["resources"].as_array().expect("resources").iter();
+    let hero: Vec<&Value> =
+        hero.filter(|it| it["url"].as_str().expect("a URL").ends_with("/hero.jpg")).collect();
+    assert!(hero[0]["urgency"].as_u64() < Some(3), "images have urgency 3: {found}");
+    let share = found["networks"][0]["percent_of_oracle"].as_f64().expect("the oracle gains");
+    assert!(share > 80.0, "{found}");
+
+    let text = fs::read_to_string(policy).expect("a policy");
+    assert!(text.contains("\nsignals = \"override\"\n[route.resource."), "{text}");
+    let exported = stdout_of(&["find", "--from", policy, "--export", "nginx"]);
+    assert!(exported.starts_with("# For nginx, by utmost."), "{exported}");
+    assert!(exported.contains("/hero.jpg\" \"u="), "{exported}");
+}
+
+#[test]
 fn bad_input_is_refused_with_its_remedy() {
+    refused(
+        &[PAGE, "--export", "iis"],
+        "no server `iis` has an export; use one of nginx, caddy, h2o,",
+    );
+    refused(&["--from", "policy.toml"], "--export <SERVER>");
+    refused(&["--from", "absent.toml", "--export", "h2o"], "absent.toml");
+    refused(
+        &[PAGE, "--policy", "absent/policy.toml"],
+        "--policy absent/policy.toml: cannot be written there;",
+    );
     refused(&["gentelela"], "no bundled page is named \"gentelela\", but gentelella-");
     refused(&["@first-20"], "no set of bundled pages has this name; use one of all, first-60, web");
     refused(&[PAGE, PAGE], "davies-meenan: a second page named `davies-meenan`; name each once");

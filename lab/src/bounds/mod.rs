@@ -4,12 +4,15 @@
 //! - [`lower_bound_ms`]: no order has a lower index, whatever it does; fast.
 //! - [`oracle`], [`anti_oracle`]: the best and the worst order found, and whether they are the best and the
 //!   worst there are.
+//! - [`priorities`]: priorities of RFC 9218 for each resource that come near the best order.
 
 mod busy_time;
 mod earliest;
 mod exact;
 mod local;
 mod lower;
+mod priorities;
+mod schedule_scheme;
 mod search;
 mod segments;
 mod task;
@@ -18,6 +21,8 @@ use crate::ideal::{Conditions, Simulation};
 use crate::network::Network;
 use crate::{Load, ideal};
 use corpus::Page;
+pub use priorities::{Found, Priorities, priorities, usual};
+pub use schedule_scheme::schedule_scheme;
 use schedulers::SCHEMES;
 use simulator::link::Rate;
 use std::collections::BTreeMap;

@@ -164,6 +164,14 @@ pub struct Loads {
     pub stack_of_all_schemes: usize,
 }
 
+impl JudgedCandidate {
+    /// Without an adjusted p.
+    pub(super) fn of(judged: Judgement) -> Self {
+        let Judgement { ratio, interval, p, pairs } = judged;
+        Self { ratio: Some(ratio), interval, wilcoxon_p: p, holm_p: None, pairs }
+    }
+}
+
 impl Answer {
     pub(super) fn of(
         question: &Question,
@@ -212,13 +220,7 @@ impl Case {
     fn answer(&self, judged: Option<Judgement>, holm_p: Option<f64>) -> PageAnswer {
         let candidate = self.trial.leader().map(|it| self.names[it].clone());
         let is_better = judged.is_some_and(|it| it.is_better(holm_p));
-        let judgement = judged.map(|it| JudgedCandidate {
-            ratio: Some(it.ratio),
-            interval: it.interval,
-            wilcoxon_p: it.p,
-            holm_p,
-            pairs: it.pairs,
-        });
+        let judgement = judged.map(|it| JudgedCandidate { holm_p, ..JudgedCandidate::of(it) });
         PageAnswer {
             page: self.page.name.clone(),
             network: self.network.clone(),

@@ -24,6 +24,13 @@ pub struct Moved {
 
 /// The resources of `page` that moved most, of loads with the same seeds.
 pub(super) fn moved(page: &Page, present: &[&RunRecord], under: &[&RunRecord]) -> Vec<Moved> {
+    let mut rows = all_moved(page, present, under);
+    rows.truncate(NAMED);
+    rows
+}
+
+/// All that moved, those that moved most first.
+pub(super) fn all_moved(page: &Page, present: &[&RunRecord], under: &[&RunRecord]) -> Vec<Moved> {
     let mut later: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for run in under.iter().filter(|it| it.completed) {
         let Some(before) = present.iter().find(|it| it.seed == run.seed && it.completed) else {
@@ -41,7 +48,6 @@ pub(super) fn moved(page: &Page, present: &[&RunRecord], under: &[&RunRecord]) -
     };
     let mut rows: Vec<Moved> = later.into_iter().filter_map(row).collect();
     rows.sort_by(|one, other| other.later_ms.abs().total_cmp(&one.later_ms.abs()));
-    rows.truncate(NAMED);
     rows
 }
 

@@ -4,10 +4,11 @@ use super::answer::Index;
 use super::moved::{Moved, moved};
 use super::trial::{Indices, Trial};
 use super::{PRESENT, Question, Step};
-use crate::Contender;
 use crate::network::Network;
 use crate::study::{BASELINE, Engine, Plan, RunRecord, Settings, Study, StudyError, run};
+use crate::{Contender, Metadata};
 use corpus::Page;
+use schedulers::Scheme;
 use serde_json::Value;
 use server::SignalUse;
 use std::collections::BTreeMap;
@@ -87,20 +88,30 @@ impl Batch<'_> {
     pub(super) fn present(&self) -> Result<Study, StudyError> {
         let scheme = Contender::find(PRESENT);
         let scheme = scheme.map_err(|it| StudyError::Impossible(it.to_string()))?;
-        self.load(&[scheme], &[SignalUse::Obey])
+        self.load(&[scheme], &[SignalUse::Obey], Metadata::default())
     }
 
     /// Loads the page under `schemes` of a server that ignores signals.
     pub(super) fn others(&self, schemes: &[Contender]) -> Result<Study, StudyError> {
-        self.load(schemes, &[])
+        self.load(schemes, &[], Metadata::default())
     }
 
-    fn load(&self, schemes: &[Contender], signals: &[SignalUse]) -> Result<Study, StudyError> {
+    /// Loads the page under a scheme of a server that ignores signals and knows everything.
+    pub(super) fn knowing(&self, scheme: Scheme) -> Result<Study, StudyError> {
+        self.load(&[scheme.into()], &[], Metadata::Full)
+    }
+
+    fn load(
+        &self,
+        schemes: &[Contender],
+        signals: &[SignalUse],
+        metadata: Metadata,
+    ) -> Result<Study, StudyError> {
         let (networks, pages) = (self.networks.clone(), vec![Arc::clone(self.page)]);
         let plan = self.question.plan(Engine::Stack, networks, pages, schemes.to_vec());
         let plan = plan.ok_or_else(|| StudyError::Impossible("name a network".to_owned()))?;
         let settings = Settings { signals: signals.to_vec(), ..plan.settings };
-        let plan = Plan { settings, seeds: self.seeds.clone().collect(), ..plan };
+        let plan = Plan { settings, metadata, seeds: self.seeds.clone().collect(), ..plan };
         (self.progress)(Step::Planned(plan.loads()));
         run(&plan, Value::Null, &|| (self.progress)(Step::Loaded))
     }

@@ -48,7 +48,7 @@ fn inexact(answer: &PageAnswer) -> String {
 }
 
 /// `95 % interval 1.120 to 1.180, 9 pairs of loads`.
-fn evidence(judged: &JudgedCandidate) -> String {
+pub(super) fn evidence(judged: &JudgedCandidate) -> String {
     let pairs = judged.pairs;
     match judged.interval {
         None => format!("{pairs} pairs of loads, too few for an interval"),

@@ -13,6 +13,7 @@ use super::plan::{Engine, Plan};
 use super::statistics::{Interval, geometric_mean};
 use crate::Contender;
 use crate::ahead::Ahead;
+pub(crate) use configuration::quoted;
 pub use configuration::{Configuration, page_argument};
 use server::SignalUse;
 pub use trial::choose;

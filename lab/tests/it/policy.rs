@@ -2,6 +2,7 @@
 
 use client::NextPage;
 use corpus::Page;
+use lab::finder::{Question, by_resource, policy};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, load_between};
 use lab::study::policy::{Choice, Configuration, OF_SITE, Terms, choose, prepare};
@@ -51,14 +52,17 @@ fn plan() -> Plan {
     plan
 }
 
+/// The files of the site's pages.
+fn write_files(pages: &[Arc<Page>], root: &Path) {
+    for resource in pages.iter().flat_map(|it| &it.resources) {
+        let bytes = usize::try_from(resource.bytes).expect("small");
+        std::fs::write(root.join(&resource.url[1..]), vec![b'a'; bytes]).expect("written");
+    }
+}
+
 /// The site's files, and the policy over them.
 fn deployed(plan: &Plan, study: &lab::study::Study, choices: &[Choice], root: &Path) -> Config {
-    for page in &plan.pages {
-        for resource in &page.resources {
-            let bytes = usize::try_from(resource.bytes).expect("small");
-            std::fs::write(root.join(&resource.url[1..]), vec![b'a'; bytes]).expect("written");
-        }
-    }
+    write_files(&plan.pages, root);
     let pages = ["shop".to_owned(), "plain".to_owned()];
     let policy = Configuration { plan, study, to_beat: OF_SITE, pages: &pages, stem: "policy" };
     let text = policy.to_toml(choices);
@@ -155,4 +159,42 @@ fn what_a_study_found_is_what_visitors_get_from_the_files_and_other_pages_stay_a
     // The next page has no route.
     let announced = visit.iter().map(|it| it.outcome.announced.as_deref());
     assert_eq!(announced.collect::<Vec<_>>(), [Some("bucket-html"), Some("rfc9218")]);
+}
+
+#[test]
+fn the_priorities_that_a_search_found_are_what_visitors_get_from_the_files() {
+    let page = pages().remove(0);
+    let network = Network::find("cable").expect("built in");
+    let question = Question {
+        pages: vec![Arc::clone(&page)],
+        networks: vec![network.clone()],
+        schemes: Vec::new(),
+        width: 0.05,
+        most_loads: 9,
+        jobs: 2,
+    };
+    let found = by_resource(&question, &|_| ()).expect("loads");
+    assert!(found[0].is_better, "{found:?}");
+    // The image above the fold goes before the two that browsers ask for with it, or they go behind it.
+    assert!((1..=2).contains(&found[0].resources.len()), "{found:?}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    write_files(std::slice::from_ref(&page), folder.path());
+    let text = policy(&found, &["shop".to_owned()], &Value::Null);
+    let file = folder.path().join("policy.toml");
+    std::fs::write(&file, text.replace("page = \"shop\"", "root = \".\"")).expect("written");
+    let config = Config::load(&file).expect("a configuration");
+    assert_eq!(config.warnings, Vec::<String>::new());
+
+    let scheme = find_scheme(config.scheme.as_deref().expect("a scheme")).expect("known");
+    let client = client::Options { scheme: Some(scheme.clone()), ..client::Options::default() };
+    let signals = config.signals.expect("a use of signals");
+    let identity = Identity::self_signed().expect("a certificate");
+    let setup = Setup::new(Options { signals, ..Options::new(scheme) }, &network, &identity);
+    let ends = Ends { site: site_of(&config), client };
+    let loaded = load_between(&page, &ends, setup).expect("a load");
+    let index = RunRecord::of_load(&page, &loaded.load).byte_index().atf.expect("above the fold");
+    let measured = found[0].networks[0].found_ms.expect("measured");
+    let ratio = index / measured;
+    assert!((0.99..1.01).contains(&ratio), "the visitor's ByteIndex, by the measured one: {ratio}");
 }

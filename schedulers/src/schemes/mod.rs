@@ -32,7 +32,7 @@ mod wrr;
 mod zeroweight;
 
 pub use declared::{Condition, Declared, Group, Order, Rule, Said};
-pub use rfc9218::usual_urgency;
+pub use rfc9218::{priority as usual_priority, usual_urgency};
 
 use crate::Scheme;
 

@@ -77,8 +77,9 @@ struct Response {
     has_sent: bool,
 }
 
-/// Urgency, and whether it is incremental.
-pub(super) fn priority(resource: &Resource) -> (u8, bool) {
+/// The urgency that a response has where nobody says otherwise, and whether it is incremental: what the recorded browser said of the
+/// resource, or what Chrome says of its kind.
+pub fn priority(resource: &Resource) -> (u8, bool) {
     resource.browser.unwrap_or(match resource.kind {
         Kind::Html => (0, true),
         Kind::Css if resource.in_head || resource.critical || resource.preload => (0, false),
@@ -94,8 +95,7 @@ pub(super) fn priority(resource: &Resource) -> (u8, bool) {
     })
 }
 
-/// The urgency that a response has where nobody says otherwise: what the recorded browser said of the resource, or what
-/// Chrome says of its kind.
+/// The urgency of [`priority`].
 pub fn usual_urgency(resource: &Resource) -> u8 {
     priority(resource).0
 }

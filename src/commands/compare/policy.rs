@@ -1,7 +1,7 @@
 //! `--policy`: a server's configuration from a study.
 
 use super::Arguments;
-use crate::output;
+use crate::{output, values};
 use ::corpus::Page;
 use ::serve::Failure;
 use lab::study::policy::{self, Configuration, Found, Terms};
@@ -23,15 +23,7 @@ pub(super) fn prepare(arguments: &Arguments, plan: &mut Plan) -> Result<(), Fail
     let Some(file) = &arguments.policy else { return Ok(()) };
     policy::prepare(plan);
     policy::check(plan, terms(arguments)).map_err(Failure::bad_input)?;
-    // Better now than after hours of loads.
-    let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if file.is_dir() || !folder.is_dir() {
-        let file = file.display();
-        return Err(Failure::BadInput(format!(
-            "--policy {file}: cannot be written there; name a file in a folder that exists"
-        )));
-    }
-    Ok(())
+    values::writable(file, "--policy")
 }
 
 /// The name of a page in a configuration: its file where the user named one, else its bundled name. Sets and queries give

@@ -4,12 +4,16 @@ use crate::output;
 use crate::output::number;
 use ::corpus::Page;
 use ::serve::Failure;
-use lab::finder::{Answer, Moved, PageAnswer, RankedOrder, WHAT_YOU_HAVE};
+use lab::finder::{
+    Answer, ByResource, Moved, PageAnswer, RankedOrder, ResourcePriority, WHAT_YOU_HAVE,
+};
+use schedulers::Priority;
 use std::sync::Arc;
 
 /// Prints the answer. `foreign`: pages that are not bundled, whose assumptions the reader should know.
 pub(super) fn show<'a>(
     answer: &Answer,
+    by_resource: Option<&[ByResource]>,
     foreign: impl Iterator<Item = &'a Arc<Page>>,
     seconds: f64,
 ) -> Result<(), Failure> {
@@ -19,7 +23,11 @@ pub(super) fn show<'a>(
     if let Some(choice) = &answer.robust_choice {
         output::line(&choice.words)?;
     }
+    for sentence in by_resource.into_iter().flatten().flat_map(ByResource::words) {
+        output::line(&sentence)?;
+    }
     answer.pages.iter().try_for_each(ranking)?;
+    by_resource.into_iter().flatten().try_for_each(priorities)?;
     for page in foreign.filter(|it| !it.source.assumptions.is_empty()) {
         output::line(&format!("\nassumed of {}, because its source does not say it:", page.name))?;
         page.source.assumptions.iter().try_for_each(|it| output::line(&format!("  {it}")))?;
@@ -50,6 +58,22 @@ fn ranking(answer: &PageAnswer) -> Result<(), Failure> {
     output::line(&format!("{candidate} moves most: {moved}"))
 }
 
+/// What each resource should be sent with.
+fn priorities(found: &ByResource) -> Result<(), Failure> {
+    if found.resources.is_empty() {
+        return Ok(());
+    }
+    output::line(&format!("\n{}: priorities of single resources", found.page))?;
+    let row = |it: &ResourcePriority| {
+        let url = url::Url::parse(&it.url);
+        let path = url.as_ref().map_or(it.url.as_str(), |it| it.path());
+        let priority = Priority::new(it.urgency, it.incremental).to_string();
+        vec![output::short(path), priority, moved_by(it.later_ms)]
+    };
+    let header = ["resource", "priority", "moves by"];
+    output::line(&output::table(&header, &[0, 1, 2], found.resources.iter().map(row)).to_string())
+}
+
 fn row(order: &RankedOrder) -> Vec<String> {
     let name = if order.is_present { WHAT_YOU_HAVE } else { &order.scheme };
     let interval = order.interval.map(|[low, high]| format!("{low:.3} to {high:.3}"));
@@ -68,8 +92,13 @@ fn row(order: &RankedOrder) -> Vec<String> {
 fn words(moved: &Moved) -> String {
     let url = url::Url::parse(&moved.url);
     let path = url.as_ref().map_or(moved.url.as_str(), |it| it.path());
-    let side = if moved.later_ms < 0.0 { "earlier" } else { "later" };
-    let ms = moved.later_ms.abs();
+    format!("{} {}", output::short(path), moved_by(moved.later_ms))
+}
+
+/// `120 ms earlier`.
+fn moved_by(later_ms: f64) -> String {
+    let side = if later_ms < 0.0 { "earlier" } else { "later" };
+    let ms = later_ms.abs();
     let ms = if ms < 10.0 { format!("{ms:.1}") } else { format!("{ms:.0}") };
-    format!("{} {ms} ms {side}", output::short(path))
+    format!("{ms} ms {side}")
 }

@@ -1,0 +1,83 @@
+//! Priorities of single resources as a configuration that `utmost serve --config` takes.
+
+use super::by_resource::{ByResource, ResourcePriority};
+use crate::Metadata;
+use crate::study::policy::{OF_SITE, quoted};
+use corpus::Page;
+use schedulers::{Kind, Resource, metadata_field};
+use serde_json::Value;
+use server::{SignalUse, is_one_path};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The text of the file. `arguments`: how each page is named, bundled or by its file. Only the pages that gain have a route; all
+/// others are sent as browsers ask for them.
+pub fn policy(found: &[ByResource], arguments: &[String], provenance: &Value) -> String {
+    let pages: Vec<String> = arguments.iter().map(|it| quoted(it)).collect();
+    let pages = match &pages[..] {
+        [page] => format!("page = {page}"),
+        several => format!("pages = [{}]", several.join(", ")),
+    };
+    let mut text = vec![format!(
+        "# Priorities (RFC 9218) of single resources that make their pages faster. All other pages stay as they are without this\n\
+         # file: the server obeys the priorities that browsers send. Serve it with utmost serve --config FILE, or write it for another\n\
+         # server with utmost find --from FILE --export SERVER.\n# {provenance}\n\n[site]\n{pages}\nscheme = {}\nsignals = {}\n",
+        quoted(OF_SITE),
+        quoted(SignalUse::Obey.name()),
+    )];
+    let mut told = BTreeSet::new();
+    for page in found {
+        text.push("\n".to_owned());
+        for sentence in page.words() {
+            text.push(format!("# {sentence}\n"));
+        }
+        match page.page().filter(|_| page.is_better) {
+            Some(of) => text.push(route(page, of, &mut told)),
+            None => text.push(format!("# page {}: no difference\n", page.page)),
+        }
+    }
+    text.concat()
+}
+
+/// The route of a page's document. A path has one table in a file, from the first page that has it.
+fn route(found: &ByResource, page: &Arc<Page>, told: &mut BTreeSet<String>) -> String {
+    let host = http3::host(page.host(0));
+    let path = page.resources.first().map_or("/", |it| it.url.as_str());
+    if !is_one_path(path) || !told.insert(format!("route {host}{path}")) {
+        return format!("# left out: no second route can be for {host}{path}\n");
+    }
+    let signals = quoted(SignalUse::Override.name());
+    let mut text = vec![format!(
+        "[[route]]\nhost = {}\npath = {}\nscheme = {}\nsignals = {signals}\n",
+        quoted(host),
+        quoted(path),
+        quoted(OF_SITE)
+    )];
+    for priority in &found.resources {
+        let resource = &page.resources[priority.id];
+        if is_one_path(&resource.url) && told.insert(resource.url.clone()) {
+            text.push(table(&resource.url, resource.for_scheduler(), priority));
+        } else {
+            text.push(format!(
+                "# left out: {} has a table above, or cannot have one\n",
+                resource.url.escape_default()
+            ));
+        }
+    }
+    text.concat()
+}
+
+fn table(path: &str, resource: Resource, priority: &ResourcePriority) -> String {
+    let known = Resource { main: false, ..Metadata::Browser.of(resource) };
+    let mut facts = metadata_field(&known);
+    if known.kind == Kind::Css && !known.in_head {
+        // A directory takes each stylesheet for one that the head refers to.
+        facts.push_str(", in-head=?0");
+    }
+    let facts = if facts.is_empty() { facts } else { format!("facts = {}\n", quoted(&facts)) };
+    let ResourcePriority { urgency, incremental, .. } = priority;
+    format!(
+        "[route.resource.{}]\n{facts}urgency = {urgency}\nincremental = {incremental}\n",
+        quoted(path)
+    )
+}
