@@ -4,6 +4,7 @@
 //! load down as soon as it is done, so that an interrupted study goes on where it was, and [`merge::merge`]
 //! makes one study of its shards. [`folder::write`] then writes tables, figures and the report.
 
+pub mod bootstrap;
 mod comparisons;
 mod dimension;
 pub mod folder;

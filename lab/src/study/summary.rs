@@ -2,14 +2,14 @@
 //! they are.
 
 use super::BASELINE;
+use super::bootstrap::bootstrap_weighted_mean;
 use super::comparisons::load_clusters;
 use super::dimension::varied;
 use super::pushes::Pushes;
 use super::run::{OnlyAtf, RunRecord};
 use super::setting::Setting;
 use super::statistics::{
-    Interval, Weighted, bootstrap_weighted_mean, mean, weighted_geometric_mean, weighted_mean,
-    weighted_median,
+    Interval, Weighted, mean, weighted_geometric_mean, weighted_mean, weighted_median,
 };
 use qlog_tools::metrics::{BySet, Measured, Metric};
 use serde::{Serialize, Serializer};

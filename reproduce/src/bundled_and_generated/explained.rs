@@ -4,7 +4,8 @@ use super::measured::{Measured, mean};
 use super::{EXPLAINED, PERCENTILES};
 use crate::Row;
 use corpus::weights::{Border, Strata, rake};
-use lab::study::statistics::{self, Interval, Weighted, weighted_mean};
+use lab::study::bootstrap::bootstrap;
+use lab::study::statistics::{Interval, Weighted, weighted_mean};
 use std::collections::BTreeMap;
 
 /// A property of pages.
@@ -136,7 +137,7 @@ impl<'a> Closed<'a> {
 
     /// Its 95 % interval: sites are drawn.
     fn interval(&self) -> Option<Interval> {
-        statistics::bootstrap(self.sites.len(), |drawn| self.of(drawn))
+        bootstrap(self.sites.len(), |drawn| self.of(drawn))
     }
 
     fn of(&self, sites: &[usize]) -> Option<f64> {

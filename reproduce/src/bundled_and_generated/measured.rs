@@ -5,6 +5,7 @@ use corpus::page::Event;
 use corpus::{Page, discovery};
 use lab::ideal::{self, Conditions};
 use lab::network::Network;
+use lab::study::bootstrap::bootstrap_mean;
 use lab::study::statistics::{self, Interval};
 use lab::study::{RunRecord, by_site};
 use qlog_tools::metrics;
@@ -106,7 +107,7 @@ pub(super) fn geometric_mean(pages: &[Measured], scheme: &str) -> Option<f64> {
 
 /// The 95 % interval of the mean; the pages of a site are drawn together.
 pub(super) fn mean_interval(pages: &[Measured], scheme: &str) -> Option<Interval> {
-    statistics::bootstrap_mean(&by_site(&speedups(pages, scheme), |site| site))
+    bootstrap_mean(&by_site(&speedups(pages, scheme), |site| site))
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! Explanations of what deviates from the paper, each tested on the pages: a row says whether they carry it.
 
 use super::matrix::{
-    ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, PageSpeedup, late_script_share,
-    mean, mean_interval, page_bytes,
+    ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, PageSpeedup,
+    geometric_mean_interval, late_script_share, mean, mean_interval, page_bytes,
 };
 use super::published::{TABLE_2, WELL_PERFORMING};
 use crate::row::ratio;
 use crate::{Estimate, Line, Row, Table};
 use corpus::Page;
 use corpus::page::{Script, SourceKind};
+use lab::study::bootstrap::bootstrap;
 use lab::study::statistics::{self, Interval, spearman};
 use qlog_tools::figures::ratio_text;
 use schedulers::Kind;
@@ -84,17 +85,16 @@ pub(super) fn gains(matrix: &Matrix) -> [Row; 2] {
 pub(super) fn other_means(matrix: &Matrix) -> Table {
     let lines = TABLE_2.iter().map(|it| {
         let values = COLUMNS.iter().flat_map(|(_, measure)| {
-            let logs = matrix.speedups(it.scheme, *measure).into_iter().map(|it| (it.0, it.1.ln()));
-            let logs: Vec<PageSpeedup<'_>> = logs.collect();
-            let interval = mean_interval(&logs).map(|it| it.map(f64::exp));
-            let logs: Vec<f64> = logs.iter().map(|it| it.1).collect();
+            let speedups = matrix.speedups(it.scheme, *measure);
+            let interval = geometric_mean_interval(&speedups);
+            let values: Vec<f64> = speedups.iter().map(|it| it.1).collect();
             let middle = |places: &[usize]| {
-                statistics::median(&places.iter().map(|it| logs[*it].exp()).collect::<Vec<_>>())
+                statistics::median(&places.iter().map(|it| values[*it]).collect::<Vec<_>>())
             };
-            let all: Vec<usize> = (0..logs.len()).collect();
+            let all: Vec<usize> = (0..values.len()).collect();
             [
-                Estimate::new(statistics::mean(&logs).map(f64::exp), interval),
-                Estimate::new(middle(&all), statistics::bootstrap(logs.len(), middle)),
+                Estimate::new(statistics::geometric_mean(&values), interval),
+                Estimate::new(middle(&all), bootstrap(values.len(), middle)),
             ]
         });
         Line { labels: vec![it.scheme.to_owned()], values: values.collect() }
@@ -179,7 +179,7 @@ fn hero_gain(matrix: &Matrix, scheme: &str) -> Row {
         Some(of(true)? - of(false)?)
     };
     let all: Vec<usize> = (0..relative.len()).collect();
-    let interval = statistics::bootstrap(relative.len(), statistic);
+    let interval = bootstrap(relative.len(), statistic);
     let heroes = relative.iter().filter(|it| it.0).count();
     Row::shown(
         format!("hero-{scheme}"),
@@ -308,7 +308,7 @@ fn mean_row(id: &str, what: &str, of: &[PageSpeedup<'_>]) -> Row {
 fn correlation(id: &str, metric: String, pairs: &[(f64, f64)], sign: Option<f64>) -> Row {
     let drawn =
         |places: &[usize]| spearman(&places.iter().map(|it| pairs[*it]).collect::<Vec<_>>());
-    let interval = statistics::bootstrap(pairs.len(), drawn);
+    let interval = bootstrap(pairs.len(), drawn);
     let verdict = match sign {
         Some(sign) => carried(interval, sign),
         None => "For comparison.",

@@ -5,7 +5,8 @@ use super::load;
 use crate::ReproduceError;
 use corpus::Page;
 use lab::ideal::{Conditions, SendBufferModel};
-use lab::study::statistics::Interval;
+use lab::study::bootstrap::{bootstrap_geometric_mean, bootstrap_mean};
+use lab::study::statistics::{Interval, equal};
 use lab::study::{RunRecord, by_site, statistics};
 use qlog_tools::metrics::{self, BySet};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -150,8 +151,18 @@ pub(super) fn mean(speedups: &[PageSpeedup<'_>]) -> Option<f64> {
 
 /// The 95 % interval of the mean; the pages of a site are drawn together.
 pub(super) fn mean_interval(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
-    let speedups: Vec<(&str, f64)> = speedups.iter().map(|it| (it.0.site(), it.1)).collect();
-    statistics::bootstrap_mean(&by_site(&speedups, |site| site))
+    bootstrap_mean(&of_sites(speedups, |it| it))
+}
+
+/// The 95 % interval of the geometric mean; the pages of a site are drawn together.
+pub(super) fn geometric_mean_interval(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
+    let logarithms = of_sites(speedups, f64::ln);
+    bootstrap_geometric_mean(&logarithms.iter().map(|it| equal(it)).collect::<Vec<_>>())
+}
+
+fn of_sites(speedups: &[PageSpeedup<'_>], of: fn(f64) -> f64) -> Vec<Vec<f64>> {
+    let pages: Vec<(&str, f64)> = speedups.iter().map(|it| (it.0.site(), of(it.1))).collect();
+    by_site(&pages, |site| site)
 }
 
 /// The mean without the three highest.

@@ -9,6 +9,7 @@ use super::matrix::{
 use super::published::{BEST_PAGE_SPEEDUP, TABLE_2, Table2Row, WELL_PERFORMING};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
+use lab::study::bootstrap::bootstrap;
 use lab::study::statistics::{self, Interval, spearman};
 use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
 use qlog_tools::figures::ratio_text;
@@ -265,7 +266,7 @@ fn correlation_interval(matrix: &Matrix, column: Column) -> Option<Interval> {
             (speedups.collect(), (column.published)(row))
         })
         .collect();
-    statistics::bootstrap(matrix.pages.len(), |places| {
+    bootstrap(matrix.pages.len(), |places| {
         let pairs = schemes.iter().filter_map(|(speedups, published)| {
             let drawn: Vec<f64> = places.iter().filter_map(|it| speedups[*it]).collect();
             Some((statistics::mean(&drawn)?, *published))

@@ -2,8 +2,9 @@
 
 use super::{Compared, PageSpeedups, View};
 use crate::study::SummaryRow;
+use crate::study::bootstrap::bootstrap_weighted_mean;
 use crate::study::comparisons::load_clusters;
-use crate::study::statistics::{Interval, Weighted, bootstrap_weighted_mean, mean, weighted_mean};
+use crate::study::statistics::{Interval, Weighted, mean, weighted_mean};
 use crate::study::summary::{Paired, by_site};
 use corpus::Page;
 use qlog_tools::figures::Standing;
