@@ -10,7 +10,8 @@ use super::setting::Setting;
 use super::{Study, StudyError};
 use crate::network::Network;
 use crate::{
-    Contender, FileError, Load, Navigation, bounds, file_name, ideal, stack, warm_up, wire,
+    Contender, CrossTraffic, FileError, Load, Navigation, bounds, file_name, ideal, stack, warm_up,
+    wire,
 };
 use client::{NextPage, Says};
 use corpus::Page;
@@ -229,13 +230,16 @@ impl<'a> Loader<'a> {
         let Loaded { load, outcome, .. } = loaded;
         let run = RunRecord::of_load(cell.page, load).with_outcome(outcome);
         let bound = self.bounds.get(&(cell.page.name.as_str(), cell.setting.pace()));
+        // It would be that of a page alone on the link.
+        let is_alone = cell.setting.cross.unwrap_or_default() == CrossTraffic::None;
+        let bound = bound.copied().filter(|_| is_alone);
         RunRecord {
             page: cell.page.name.clone(),
             scheme: cell.scheme.name().to_owned(),
             engine: self.plan.engine,
             setting: Setting::clone(&cell.setting),
             seed: cell.seed,
-            lower_bound: OnlyAtf { atf: bound.copied() },
+            lower_bound: OnlyAtf { atf: bound },
             proven: loaded.proven,
             pushes: cell.setting.push.map(|_| Pushes::of(cell.page, load, outcome)),
             ..run
