@@ -49,9 +49,13 @@ pub(crate) fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
     Ok(networks)
 }
 
-/// `paper`, `all`, or names separated by commas; each once, in the order given.
-pub(crate) fn schemes(list: &str, catalogue: &Catalogue) -> Result<Vec<Scheme>, Failure> {
-    listed(list, |name| catalogue.find(name), |it| &it.name)
+/// `paper`, `all`, or names separated by commas, each once; `flag` has the list. Schemes are in the order given.
+pub(crate) fn schemes(
+    flag: &str,
+    list: &str,
+    catalogue: &Catalogue,
+) -> Result<Vec<Scheme>, Failure> {
+    listed(flag, list, |name| catalogue.find(name), |it| &it.name)
 }
 
 /// Why a name does not name a scheme. A bracket is not a scheme.
@@ -68,8 +72,12 @@ pub(crate) fn no_scheme(error: SchemeError) -> Failure {
 }
 
 /// Like [`schemes`], with the brackets `oracle` and `anti-oracle`.
-pub(crate) fn contenders(list: &str, catalogue: &Catalogue) -> Result<Vec<Contender>, Failure> {
-    listed(list, |name| Contender::find_in(catalogue, name), Contender::name)
+pub(crate) fn contenders(
+    flag: &str,
+    list: &str,
+    catalogue: &Catalogue,
+) -> Result<Vec<Contender>, Failure> {
+    listed(flag, list, |name| Contender::find_in(catalogue, name), Contender::name)
 }
 
 /// The names of a catalogue's own schemes, separated by commas.
@@ -78,13 +86,24 @@ pub(crate) fn own_names(catalogue: &Catalogue) -> String {
 }
 
 fn listed<T: From<Scheme>>(
+    flag: &str,
     list: &str,
     find: impl Fn(&str) -> Result<T, SchemeError>,
     name_of: fn(&T) -> &str,
 ) -> Result<Vec<T>, Failure> {
     let mut all: Vec<T> = Vec::new();
-    for name in list.split(',').map(str::trim) {
-        let found = match name {
+    let names: Vec<&str> = list.split(',').map(str::trim).collect();
+    for (place, name) in names.iter().enumerate() {
+        if name.is_empty() {
+            let remedy = "a scheme has a name: `utmost schemes` lists them";
+            return Err(Failure::BadInput(format!("{flag}: {remedy}")));
+        }
+        if names[..place].contains(name) {
+            return Err(Failure::BadInput(format!(
+                "{flag}: `{name}` stands twice; name each once"
+            )));
+        }
+        let found = match *name {
             "paper" => paper_schemes().iter().cloned().map(T::from).collect(),
             "all" => SCHEMES.iter().cloned().map(T::from).collect(),
             name => vec![find(name).map_err(no_scheme)?],

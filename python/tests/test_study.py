@@ -164,6 +164,12 @@ def test_a_study_of_another_version_is_rejected(ideal_folder: Path, tmp_path: Pa
             utmost.read_study(tmp_path)
 
 
+def test_a_study_that_is_not_there_is_told_what_its_folder_holds(tmp_path: Path) -> None:
+    holds = "which holds study.json, manifest.json and runs.jsonl"
+    with pytest.raises(utmost.MalformedFile, match=f"nodir: is missing; name the folder that `utmost compare --out` wrote, {holds}"):
+        utmost.read_study(tmp_path / "nodir")
+
+
 def test_a_study_that_is_not_finished_or_not_whole_is_rejected(ideal_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(utmost.MalformedFile, match="study.json: is missing, so the study is not finished"):
         utmost.read_study(tmp_path)

@@ -51,7 +51,7 @@ type Trace<'a> = (&'a Scheme, Vec<Moment>);
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let catalogue = arguments.own.catalogue(&[])?;
     let names = arguments.scheme.clone().unwrap_or_else(|| values::own_names(&catalogue));
-    let schemes = values::schemes(&names, &catalogue)?;
+    let schemes = values::schemes("--scheme", &names, &catalogue)?;
     let scenario = Scenario::read(&arguments.scenario).map_err(Failure::bad_input)?;
     let orders = schemes.iter().map(|scheme| (scheme.name.clone(), schedule(&scenario, scheme)));
     let traces = arguments.trace.then(|| traces(&scenario, &schemes)).transpose()?;

@@ -173,11 +173,41 @@ fn a_bracket_is_for_compare_only_and_a_scheme_has_a_name() {
         ),
         (&["play", "davies-meenan", "--scheme", "anti-oracle"], "`anti-oracle` is a bracket, "),
         (&["serve", "--page", "davies-meenan", "--scheme", "oracle"], "`oracle` is a bracket, "),
-        (&[&order[..], &[""]].concat(), "a scheme has a name: `utmost schemes` lists them"),
-        (&[&order[..], &["rr,"]].concat(), "a scheme has a name: "),
+        (
+            &[&order[..], &[""]].concat(),
+            "--scheme: a scheme has a name: `utmost schemes` lists them",
+        ),
+        (&[&order[..], &["rr,"]].concat(), "--scheme: a scheme has a name: "),
     ] {
         assert_refused(arguments, 2, expected);
     }
+}
+
+#[test]
+fn a_list_of_schemes_names_each_once_and_an_empty_one_is_told_its_flag() {
+    let compare = |list: &str, expected: &str| {
+        assert_refused(&["compare", "davies-meenan", "--schemes", list], 2, expected);
+    };
+    compare("fifo, fifo", "--schemes: `fifo` stands twice; name each once");
+    compare("", "--schemes: a scheme has a name: `utmost schemes` lists them");
+}
+
+#[test]
+fn a_file_that_is_not_a_manifest_is_told_what_one_is() {
+    let remedy =
+        "a study's manifest is needed, the file manifest.json that `utmost compare --out` writes";
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("a file");
+        path
+    };
+    let from = ["compare", "--from", "FILE"];
+    let table = write("runs.csv", "# made by\npage,scheme\n");
+    assert_file_refused(&from, &table, &format!(": is not JSON, in line 1, column 1: {remedy}"));
+    let cut = write("manifest.json", "{\"engine\": \"ideal\",");
+    assert_file_refused(&from, &cut, &format!(": ends too early, in line 1, column 19: {remedy}"));
+    assert_file_refused(&from, folder.path(), ": is a folder; name its manifest: ");
 }
 
 #[test]

@@ -172,8 +172,16 @@ pub(super) fn set_by(key: &str) -> String {
 
 pub(super) fn read(path: &Path) -> Result<Value, StudyError> {
     let text = std::fs::read_to_string(path).map_err(|error| unusable(path, error))?;
-    serde_json::from_str(&text).map_err(|error| unusable(path, error))
+    let malformed = |error: serde_json::Error| {
+        let what = if error.is_eof() { "ends too early" } else { "is not JSON" };
+        let (line, column) = (error.line(), error.column());
+        unusable(path, format!("{what}, in line {line}, column {column}: {EXPECTED}"))
+    };
+    serde_json::from_str(&text).map_err(malformed)
 }
+
+/// What a file is for that is not a manifest.
+const EXPECTED: &str = "a study's manifest is needed, the file manifest.json that `utmost compare --out` writes; copy it again, or run the study again";
 
 /// The text of the file that a scheme was read from.
 fn text_of(contender: &Contender) -> Option<&str> {
@@ -206,8 +214,12 @@ fn page_file(folder: &Path, name: &str) -> PathBuf {
 
 /// The plan that the manifest in `path` records: a load at a time, and no qlogs kept.
 pub fn plan(path: &Path) -> Result<Plan, StudyError> {
+    if path.is_dir() {
+        let file = path.join(FILE);
+        return Err(unusable(path, format!("is a folder; name its manifest: {}", file.display())));
+    }
     let recorded: Recorded = serde_json::from_value(read(path)?)
-        .map_err(|error| unusable(path, format!("not a study's manifest: {error}")))?;
+        .map_err(|error| unusable(path, format!("not a study's manifest: {error}; {EXPECTED}")))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let pages = recorded.pages.iter().map(|it| page(it, folder));
     let pages = pages.collect::<Result<_, _>>().map_err(|cause| unusable(path, cause))?;

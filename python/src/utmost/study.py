@@ -88,6 +88,11 @@ class Study(Loads):
 def read_study(path: str | Path) -> Study:
     """Read a study: the folder that `utmost compare --out` wrote, its `study.json`, or a file of `--json`."""
     path = Path(path)
+    if not path.exists():
+        raise MalformedFile(
+            f"{path}: is missing; name the folder that `utmost compare --out` wrote, which holds study.json, manifest.json and "
+            "runs.jsonl, or its study.json"
+        )
     if path.is_dir():
         path = path / "study.json"
         if not path.exists():

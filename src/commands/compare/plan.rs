@@ -131,7 +131,7 @@ fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
         None if own.is_empty() => "paper".to_owned(),
         None => format!("paper,{own}"),
     };
-    let mut asked = values::contenders(&names, &catalogue)?;
+    let mut asked = values::contenders("--schemes", &names, &catalogue)?;
     if arguments.metadata != Some(Metadata::Full) || arguments.policy.is_some() {
         let named = |name: &str| names.split(',').any(|it| it.trim() == name);
         asked.retain(|it| !it.looks_ahead() || named(it.name()));
