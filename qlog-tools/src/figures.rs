@@ -75,6 +75,10 @@ pub(crate) fn milliseconds_text(value_ms: f64) -> String {
     format!("{sign}{grouped}")
 }
 
+/// What captions say of a regret.
+pub(crate) const REGRET: &str =
+    " Regret is the ByteIndex divided by its lower bound: 1 is as good as can be.";
+
 /// A ratio as the paper writes it: `×2.00` faster, `/3.00` slower; a dash without one.
 pub fn ratio_text(ratio: Option<f64>) -> String {
     match ratio {

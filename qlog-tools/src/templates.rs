@@ -1,7 +1,7 @@
 //! Pages from their templates.
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, Value};
+use minijinja::{Environment, HtmlEscape, Value};
 
 /// Fills in a template of this crate; names that end with `.html` escape what is filled in.
 ///
@@ -11,6 +11,32 @@ pub(crate) fn render(name: &str, template: &str, view: Value) -> String {
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     let mut environment = Environment::new();
     environment.set_syntax(syntax.expect("only white space is configured"));
+    environment.add_filter("with_code", with_code);
     let page = environment.render_named_str(name, template, view);
     page.expect("the template asks for nothing that is missing")
+}
+
+/// A text in which what stands between backticks is code.
+#[expect(clippy::needless_pass_by_value, reason = "filters own their arguments")]
+fn with_code(text: String) -> Value {
+    let part = |(place, part): (usize, &str)| {
+        let part = HtmlEscape(part);
+        if place % 2 == 1 { format!("<code>{part}</code>") } else { part.to_string() }
+    };
+    let is_paired = text.matches('`').count().is_multiple_of(2);
+    let parts: Vec<&str> = if is_paired { text.split('`').collect() } else { vec![&text] };
+    Value::from_safe_string(parts.into_iter().enumerate().map(part).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_between_backticks_is_code_and_all_is_escaped() {
+        let of = |text: &str| with_code(text.to_owned()).to_string();
+        assert_eq!(of("`load`: a < b"), "<code>load</code>: a &lt; b");
+        assert_eq!(of("`<b>`"), "<code>&lt;b&gt;</code>");
+        assert_eq!(of("one ` alone"), "one ` alone");
+    }
 }

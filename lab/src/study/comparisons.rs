@@ -114,12 +114,7 @@ fn row<'a>(
     of: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
 ) -> ComparisonRow {
     let speedups = baselines.speedups_by_page(runs, of);
-    let outcomes = BySet::each(|set| {
-        Outcome::of(&match pairs_of {
-            Unit::Sites => sites(&speedups, set, of),
-            Unit::Loads => loads(&speedups, set),
-        })
-    });
+    let outcomes = BySet::each(|set| Outcome::of(&log_ratios(&speedups, set, pairs_of, of)));
     ComparisonRow {
         scheme: runs[0].scheme.clone(),
         baseline: baselines.scheme.to_owned(),
@@ -139,6 +134,19 @@ fn row<'a>(
         wilcoxon_method: outcomes.map(|it| Some(it.p?.1)),
         holm_p: BySet::default(),
         winner: BySet { all: None, atf: None },
+    }
+}
+
+/// The logarithms of ratios as a bootstrap draws them: those of a pair together.
+pub(super) fn log_ratios<'a>(
+    speedups: &LoadSpeedups<'a>,
+    set: Set,
+    pairs_of: Unit,
+    of: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
+) -> Vec<Vec<Weighted>> {
+    match pairs_of {
+        Unit::Sites => sites(speedups, set, of),
+        Unit::Loads => loads(speedups, set),
     }
 }
 

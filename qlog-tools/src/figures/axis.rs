@@ -67,7 +67,7 @@ impl Across {
         self.left + value / self.end * (self.right - self.left)
     }
 
-    /// Writes the ticks' labels on one line and the title on another; `line` is the path of a tick at an x.
+    /// Writes the ticks' labels, as far as they have room, on one line and the title on another; `line` is the path of a tick at an x.
     pub(super) fn draw(
         &self,
         svg: &mut Svg,
@@ -78,15 +78,14 @@ impl Across {
         let mut free = f64::NEG_INFINITY;
         for tick in ticks {
             let x = self.x(tick.value);
-            let half = tick.label.chars().count() as f64 * DIGIT / 2.0;
-            if x - half < free {
-                continue;
-            }
-            free = x + half + 3.0;
             if let Some(line) = line(&number(x)) {
                 svg.path(&line, GRID, "");
             }
-            svg.text(x, labels, SMALL.middle(), &tick.label);
+            let half = tick.label.chars().count() as f64 * DIGIT / 2.0;
+            if x - half >= free {
+                free = x + half + 3.0;
+                svg.text(x, labels, SMALL.middle(), &tick.label);
+            }
         }
         svg.text(
             f64::midpoint(self.left, self.right),

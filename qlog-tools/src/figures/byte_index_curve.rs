@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::axis::{Across, Axis};
 use super::sheet::{Drawing, Sheet};
 use super::svg::{GRID, MARGIN, SMALL, Style, Svg, number, shorten, whole};
-use super::{Table, milliseconds_text, or_dash};
+use super::{REGRET, Table, milliseconds_text, or_dash};
 use crate::metrics::CurvePoint;
 
 /// A figure with one curve a run.
@@ -78,8 +78,11 @@ impl Drawing for Curves {
     }
 
     fn caption(&self) -> String {
-        "The area above a curve is its ByteIndex. A step is the completion of a resource."
-            .to_owned()
+        let has_regret = self.curves.iter().any(|it| it.label.contains("(regret "));
+        let regret = if has_regret { REGRET } else { "" };
+        format!(
+            "The area above a curve is its ByteIndex. A step is the completion of a resource.{regret}"
+        )
     }
 
     /// When each run had a quarter, half, three quarters, nine tenths and all of the bytes.

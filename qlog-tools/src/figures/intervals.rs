@@ -90,9 +90,13 @@ impl Drawing for Intervals {
 
     fn caption(&self) -> String {
         let has = |wanted| self.rows().any(|it| it.standing == wanted);
-        let best = if has(Standing::Best) { " A star marks the best of a panel." } else { "" };
+        let best = if has(Standing::Best) {
+            " A star marks the best of a panel: it is better than each other scheme with certainty."
+        } else {
+            ""
+        };
         let tied = if has(Standing::Tied) {
-            " Hollow stars mark those that the data cannot tell apart from the best, load by load."
+            " A hollow star marks a scheme that may be the best: the 95\u{202f}% interval of its ratio to the best one does not exclude 1. The best one is so by the geometric mean over pages, whatever the baseline."
         } else {
             ""
         };
@@ -197,7 +201,7 @@ impl Intervals {
         }
         let marks = [
             (Standing::Best, "best", 60.0),
-            (Standing::Tied, "not to be told apart from the best", 230.0),
+            (Standing::Tied, "may be: interval against the best contains 1", 285.0),
         ];
         for (standing, words, width) in marks {
             if self.rows().any(|it| it.standing == standing) {

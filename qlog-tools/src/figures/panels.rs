@@ -3,7 +3,7 @@
 use super::palette::{line_colour, line_stroke};
 use super::ratio_axis::RatioAxis;
 use super::sheet::Sheet;
-use super::svg::{MARGIN, SMALL, Style, Svg, WIDTH, number};
+use super::svg::{GRID, MARGIN, SMALL, Style, Svg, WIDTH, number};
 use std::fmt::Write as _;
 
 /// A figure of panels, from left to right and from top to bottom.
@@ -53,6 +53,8 @@ const DOWN: f64 = PLOT_HEIGHT + 66.0;
 /// Between panels beside each other.
 const GAP: f64 = 52.0;
 const LEGEND_HEIGHT: f64 = 28.0;
+/// Between the intervals of a level, at most.
+const APART: f64 = 3.0;
 
 impl Panels {
     /// The figure on `sheet`, which is a screen.
@@ -92,16 +94,23 @@ impl Panels {
         let step = self.width() / self.places.len().max(1) as f64;
         let x = |place: usize| left + (place as f64 + 0.5) * step;
         for (place, label) in self.places.iter().enumerate() {
+            let tick = format!(
+                "M{} {}V{}",
+                number(x(place)),
+                number(axis.top()),
+                number(axis.bottom() + 4.0)
+            );
+            svg.path(&tick, GRID, "");
             svg.text(x(place), axis.bottom() + 16.0, SMALL.middle(), label);
         }
         let middle = f64::midpoint(left, right);
         svg.text(middle, axis.bottom() + 32.0, SMALL.middle().muted(), &self.across);
-        // Beside each other, intervals can be told apart.
-        let apart = step * 0.5 / panel.lines.len().max(1) as f64;
-        for (number, points) in panel.lines.iter().enumerate() {
-            let aside = (number as f64 - (panel.lines.len() as f64 - 1.0) / 2.0) * apart;
-            let name = self.names.get(number).map_or("", String::as_str);
-            draw_line(svg, number, points, name, |it| (x(it.place) + aside, axis));
+        // Beside each other, intervals can be told apart. Values stand at the ticks.
+        let apart = (step * 0.5 / panel.lines.len().max(1) as f64).min(APART);
+        for (line, points) in panel.lines.iter().enumerate() {
+            let aside = (line as f64 - (panel.lines.len() as f64 - 1.0) / 2.0) * apart;
+            let name = self.names.get(line).map_or("", String::as_str);
+            draw_line(svg, (line, name), points, axis, |it| (x(it.place), aside));
         }
     }
 
@@ -121,14 +130,14 @@ impl Panels {
 
 fn draw_line(
     svg: &mut Svg,
-    place: usize,
+    (place, name): (usize, &str),
     points: &[Point],
-    name: &str,
-    at: impl Fn(&Point) -> (f64, RatioAxis),
+    axis: RatioAxis,
+    at: impl Fn(&Point) -> (f64, f64),
 ) {
     let (mut line, mut intervals) = (String::new(), String::new());
     for point in points {
-        let (x, axis) = at(point);
+        let (x, aside) = at(point);
         let command = if line.is_empty() { 'M' } else { 'L' };
         // Writing to a string cannot fail.
         let _ = write!(line, "{command}{} {}", number(x), number(axis.y(point.value)));
@@ -136,7 +145,7 @@ fn draw_line(
             let _ = write!(
                 intervals,
                 "M{} {}V{}",
-                number(x),
+                number(x + aside),
                 number(axis.y(low)),
                 number(axis.y(high))
             );

@@ -12,16 +12,41 @@ pub(super) struct RatioAxis {
     highest: f64,
 }
 
-/// Ticks of an axis on which all lies close to ×1, and how far its ends may be apart.
-const FINE_TICKS: [f64; 8] = [1.0, 1.05, 1.1, 1.2, 1.3, 1.5, 1.75, 2.0];
+/// Ticks of an axis on which all lies close to ×1, from many to few, and how far its ends may be apart.
+const FINE_TICKS: [&[f64]; 3] = [
+    &[1.0, 1.05, 1.1, 1.2, 1.3, 1.5, 1.75, 2.0, 2.5, 3.0],
+    &[1.0, 1.1, 1.2, 1.5, 2.0, 3.0],
+    &[1.0, 1.2, 1.5, 2.0, 3.0],
+];
 const FINE_SPAN: f64 = 3.0;
 
-/// Ticks at and above ×1; below it are their inverses.
-const TICKS: [f64; 13] = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0];
+/// Ticks at and above ×1, from many to few; below it are their inverses. An axis has the first ones whose labels have room.
+const TICKS: [&[f64]; 9] = [
+    &[
+        1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 200.0, 500.0,
+        1000.0,
+    ],
+    &[1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0, 500.0, 1000.0],
+    &[1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0],
+    &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0],
+    &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0],
+    &[1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0],
+    &[1.0, 4.0, 16.0, 64.0, 256.0, 1024.0],
+    &[1.0, 5.0, 25.0, 125.0, 625.0, 3125.0],
+    &[1.0, 10.0, 100.0, 1000.0, 10_000.0],
+];
 
-/// The least distance of ticks above each other, and beside each other.
-const CLEAR_UP: f64 = 13.0;
-const CLEAR_ACROSS: f64 = 30.0;
+/// The room of a label above the next one, and of a letter of one beside the next one; and the least distance of those.
+const LABEL_HEIGHT: f64 = 13.0;
+const LETTER: f64 = 6.6;
+const CLEAR: f64 = 5.0;
+
+/// Which way an axis goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Way {
+    Up,
+    Across,
+}
 
 impl RatioAxis {
     /// An upright axis that shows all of `ratios`, and ×1.
@@ -84,7 +109,7 @@ impl RatioAxis {
         if !title.is_empty() {
             svg.upright(MARGIN, self.top() + self.height() / 2.0, title);
         }
-        for (ratio, label) in self.ticks(CLEAR_UP) {
+        for (ratio, label) in self.ticks(Way::Up) {
             let y = self.y(ratio);
             let d = format!("M{} {}H{}", number(left), number(y), number(right));
             svg.path(&d, &grid(ratio), "");
@@ -94,7 +119,7 @@ impl RatioAxis {
 
     /// The grid within `plot`, with its labels if it is the first of a row.
     pub(super) fn draw_in(&self, svg: &mut Svg, plot: Area, is_labelled: bool) {
-        for (ratio, label) in self.ticks(CLEAR_UP) {
+        for (ratio, label) in self.ticks(Way::Up) {
             let y = self.y(ratio);
             let d = format!("M{} {}h{}", number(plot.left), number(y), number(plot.width));
             svg.path(&d, &grid(ratio), "");
@@ -107,7 +132,7 @@ impl RatioAxis {
     /// The grid of a level axis over `plot`, with its labels below if it is the last of a column.
     pub(super) fn draw_across(&self, svg: &mut Svg, plot: Area, is_labelled: bool) {
         let bottom = plot.top + plot.height;
-        for (ratio, label) in self.ticks(CLEAR_ACROSS) {
+        for (ratio, label) in self.ticks(Way::Across) {
             let x = self.x(ratio);
             let d = format!("M{} {}V{}", number(x), number(plot.top), number(bottom));
             svg.path(&d, &grid(ratio), "");
@@ -117,24 +142,28 @@ impl RatioAxis {
         }
     }
 
-    fn ticks(&self, clear: f64) -> Vec<(f64, String)> {
-        let is_fine = self.highest / self.lowest < FINE_SPAN;
-        let ticks: &[f64] = if is_fine { &FINE_TICKS } else { &TICKS };
+    /// The ticks whose labels all have room; of the fewest, those that have.
+    fn ticks(&self, way: Way) -> Vec<(f64, String)> {
+        let fine = if self.highest / self.lowest < FINE_SPAN { &FINE_TICKS[..] } else { &[] };
+        let all = || fine.iter().chain(&TICKS).map(|it| self.inside(it));
+        let fitting = all().find(|it| it.windows(2).all(|it| self.are_clear(&it[0], &it[1], way)));
+        fitting.unwrap_or_else(|| self.inside(&[1.0]))
+    }
+
+    /// Those of `ticks` and their inverses that are on the axis, with their labels.
+    fn inside(&self, ticks: &[f64]) -> Vec<(f64, String)> {
         let slower = ticks[1..].iter().rev().map(|tick| (1.0 / tick, format!("/{tick}")));
         let faster = ticks.iter().map(|tick| (*tick, format!("×{tick}")));
-        let mut shown: Vec<(f64, String)> = Vec::new();
-        for (ratio, label) in slower.chain(faster) {
-            let inside = (self.lowest..=self.highest).contains(&ratio);
-            let distance = |last: f64| (self.place(last) - self.place(ratio)).abs();
-            if is_one(ratio) {
-                // Its label is always there.
-                shown.retain(|it| distance(it.0) > clear);
-            }
-            if inside && shown.last().is_none_or(|it| distance(it.0) > clear) {
-                shown.push((ratio, label));
-            }
+        slower.chain(faster).filter(|it| self.shows(it.0)).collect()
+    }
+
+    fn are_clear(&self, one: &(f64, String), other: &(f64, String), way: Way) -> bool {
+        let distance = (self.place(one.0) - self.place(other.0)).abs();
+        let letters = (one.1.chars().count() + other.1.chars().count()) as f64 / 2.0;
+        match way {
+            Way::Up => distance > LABEL_HEIGHT,
+            Way::Across => distance > letters * LETTER + CLEAR,
         }
-        shown
     }
 }
 
@@ -168,11 +197,20 @@ mod tests {
         let axis = RatioAxis::over([0.5, 2.0, 0.25, 4.0].into_iter(), 10.0, 200.0);
         let (up, down) = (axis.y(1.0) - axis.y(2.0), axis.y(0.5) - axis.y(1.0));
         assert!((up - down).abs() < 1e-9, "{up} {down}");
-        let labels: Vec<String> =
-            axis.ticks(CLEAR_UP).into_iter().map(|(_, label)| label).collect();
+        let labels: Vec<String> = axis.ticks(Way::Up).into_iter().map(|(_, label)| label).collect();
         assert_eq!(labels, ["/4", "/3", "/2", "/1.5", "×1", "×1.5", "×2", "×3", "×4"]);
-        let close = RatioAxis::over([0.9, 1.2].into_iter(), 10.0, 200.0).ticks(CLEAR_UP);
+        let close = RatioAxis::over([0.9, 1.2].into_iter(), 10.0, 200.0).ticks(Way::Up);
         assert!(close.iter().any(|(_, label)| label == "×1.1"), "{close:?}");
+    }
+
+    #[test]
+    fn a_narrow_axis_has_fewer_ticks_at_even_distances() {
+        let of = |width: f64| {
+            let axis = RatioAxis::across([0.2, 25.0].into_iter(), 0.0, width);
+            axis.ticks(Way::Across).into_iter().map(|it| it.1).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of(300.0), "/5 /3 /2 ×1 ×2 ×3 ×5 ×10 ×20");
+        assert_eq!(of(84.0), "/4 ×1 ×4 ×16");
     }
 
     #[test]
@@ -186,6 +224,6 @@ mod tests {
     #[test]
     fn an_axis_without_ratios_shows_the_baseline() {
         let axis = RatioAxis::over([f64::NAN, 0.0].into_iter(), 0.0, 100.0);
-        assert!(axis.ticks(CLEAR_UP).iter().any(|(_, label)| label == "×1"));
+        assert!(axis.ticks(Way::Up).iter().any(|(_, label)| label == "×1"));
     }
 }

@@ -9,7 +9,7 @@ use super::paint::Paints;
 use super::palette::looks;
 use super::sheet::{Drawing, Sheet};
 use super::svg::{Area, INK, MARGIN, Style, Svg, number, shorten, whole, wrapped};
-use super::{PageResource, Table, bytes_text, legend, milliseconds_text, or_dash};
+use super::{PageResource, REGRET, Table, bytes_text, legend, milliseconds_text, or_dash};
 use crate::limits::NAME_CHARACTERS;
 use crate::timeline::Timeline;
 
@@ -45,7 +45,7 @@ const TITLE_HEIGHT: f64 = 40.0;
 const ROW_PITCH: f64 = 32.0;
 const BLOCK_HEIGHT: f64 = 21.0;
 const ATF_BAR_HEIGHT: f64 = 3.0;
-const AXIS_HEIGHT: f64 = 44.0;
+const AXIS_HEIGHT: f64 = 46.0;
 /// On a screen, and in print, where headings of notes take several lines.
 const NOTE_WIDTHS: [f64; 2] = [84.0, 54.0];
 /// Notes in a column of a paper; the ribbons need the room of more.
@@ -111,8 +111,9 @@ impl Drawing for Ribbons<'_> {
         } else {
             ""
         };
+        let regret = if self.note_titles.iter().any(|it| it == "regret") { REGRET } else { "" };
         format!(
-            "{blocks}{columns} Control streams are left out; retransmitted frames are drawn again.{atf}"
+            "{blocks}{columns} Control streams are left out; retransmitted frames are drawn again.{atf}{regret}"
         )
     }
 
@@ -267,7 +268,15 @@ impl Ribbons<'_> {
 fn draw_axis(svg: &mut Svg, layout: &Layout) {
     let line =
         |x: &str| Some(format!("M{x} {}V{}", number(TITLE_HEIGHT - 2.0), number(layout.axis_top)));
-    layout.across.draw(svg, [layout.axis_top + 15.0, layout.axis_top + 32.0], line);
+    layout.across.draw(svg, [layout.axis_top + 17.0, layout.axis_top + 34.0], line);
+    // The ribbons hide the grid: the axis has ticks of its own.
+    let (left, right) = (number(layout.across.left), number(layout.across.right));
+    let top = number(layout.axis_top);
+    let mut axis = format!("M{left} {top}H{right}");
+    for tick in layout.across.axis.ticks(layout.across.end).0 {
+        let _ = write!(axis, "M{} {top}v5", number(layout.across.x(tick.value)));
+    }
+    svg.path(&axis, r##"class="outline" stroke="#1a1a1a" stroke-width="1" fill="none""##, "");
     for (place, title) in layout.note_titles.iter().enumerate() {
         for (line, words) in title.iter().rev().enumerate() {
             let y = TITLE_HEIGHT - 8.0 - line as f64 * NOTE_LINE;

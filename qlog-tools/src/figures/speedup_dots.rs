@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::bytes_text;
 use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
-use super::svg::{Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, number, shorten, whole};
+use super::svg::{
+    Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, name_lines, number, shorten, whole,
+};
 use super::{Table, ratio_text};
 use crate::report::Speedups;
 
@@ -104,8 +106,9 @@ const GROUPS_MAX: usize = 12;
 /// The least width of a column in print, and of a letter of a scheme's name.
 const COLUMN_MIN: f64 = 34.0;
 const LETTER: f64 = 6.4;
-/// Letters of a scheme's name on a screen, and in print.
+/// Letters of a line of a scheme's name on a screen, and in print; and from one line to the next.
 const LABEL_MAX: [usize; 2] = [14, 11];
+const LABEL_LINE: f64 = 13.0;
 /// Dots are gathered in rows of this height.
 const BIN: f64 = 4.0;
 const DOT: f64 = 5.2;
@@ -121,7 +124,8 @@ impl Drawing for SpeedupDots {
     fn draw(&self, sheet: &Sheet) -> String {
         let speedups = self.dots().map(|dot| dot.speedup);
         let height = sheet.either(PLOT_HEIGHTS[0], PLOT_HEIGHTS[1]);
-        let pitch = height + sheet.either(BELOW_PLOT[0], BELOW_PLOT[1]);
+        let more_lines = self.label_lines(sheet).saturating_sub(1) as f64 * LABEL_LINE;
+        let pitch = height + sheet.either(BELOW_PLOT[0], BELOW_PLOT[1]) + more_lines;
         let axis = RatioAxis::over(speedups, TOP, height);
         let mut svg = Svg::titled(sheet, &self.title);
         let beside = self.groups_beside(sheet);
@@ -191,6 +195,13 @@ impl SpeedupDots {
         sheet.either(GROUPS_MAX, room.clamp(1, GROUPS_MAX))
     }
 
+    /// The most lines of a scheme's name.
+    fn label_lines(&self, sheet: &Sheet) -> usize {
+        let letters = sheet.either(LABEL_MAX[0], LABEL_MAX[1]);
+        let lines = self.groups.iter().map(|it| name_lines(&it.label, letters).len());
+        lines.max().unwrap_or(1)
+    }
+
     fn dots(&self) -> impl Iterator<Item = &Dot> {
         self.groups.iter().flat_map(|group| group.columns.iter().flatten())
     }
@@ -203,10 +214,12 @@ impl SpeedupDots {
         let right = svg.sheet().width() - MARGIN;
         axis.draw(svg, LEFT, right, &format!("speedup over {}", self.baseline));
         let width = (right - LEFT) / of.max(1) as f64;
+        let lines = self.label_lines(svg.sheet());
         for (place, group) in groups.iter().enumerate() {
             let left = LEFT + place as f64 * width;
             if place % 2 == 1 {
-                let band = Area { left, top: axis.top(), width, height: axis.height() + 44.0 };
+                let below = 31.0 + lines as f64 * LABEL_LINE;
+                let band = Area { left, top: axis.top(), width, height: axis.height() + below };
                 svg.rect(band, BAND);
             }
             let column_width = width / self.columns.len().max(1) as f64;
@@ -216,8 +229,11 @@ impl SpeedupDots {
             }
             let sheet = svg.sheet();
             let style = sheet.names(Style::PLAIN.size(12.0).middle().bold());
-            let label = shorten(&group.label, sheet.either(LABEL_MAX[0], LABEL_MAX[1]));
-            svg.text(left + width / 2.0, axis.bottom() + 36.0, style, &label);
+            let letters = sheet.either(LABEL_MAX[0], LABEL_MAX[1]);
+            for (line, words) in name_lines(&group.label, letters).iter().enumerate() {
+                let y = axis.bottom() + 36.0 + line as f64 * LABEL_LINE;
+                svg.text(left + width / 2.0, y, style, &shorten(words, letters));
+            }
         }
     }
 

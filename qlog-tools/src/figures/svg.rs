@@ -219,6 +219,22 @@ pub(super) fn wrapped(text: &str, letters: usize) -> Vec<String> {
     lines
 }
 
+/// A name in lines of at most `letters`; a word that is longer is divided at its hyphens.
+pub(super) fn name_lines(name: &str, letters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in wrapped(name, letters) {
+        let mut begun = String::new();
+        for part in line.split_inclusive('-') {
+            if !begun.is_empty() && begun.chars().count() + part.chars().count() > letters {
+                lines.push(std::mem::take(&mut begun));
+            }
+            begun.push_str(part);
+        }
+        lines.push(begun);
+    }
+    lines
+}
+
 /// Text for element content and attribute values. Control characters, which XML forbids, become
 /// the replacement character.
 pub(super) fn escape(text: &str) -> String {
@@ -312,6 +328,13 @@ pub(crate) fn shorten(text: &str, characters: usize) -> String {
 mod tests {
     use super::super::sheet::PaperWidth;
     use super::*;
+
+    #[test]
+    fn a_long_word_of_a_name_is_divided_at_its_hyphens() {
+        assert_eq!(name_lines("paper-jitter 14 kB", 8), ["paper-", "jitter", "14 kB"]);
+        assert_eq!(name_lines("paper-jitter 14 kB", 12), ["paper-jitter", "14 kB"]);
+        assert_eq!(name_lines("a-b-long 1", 5), ["a-b-", "long", "1"]);
+    }
 
     #[test]
     fn text_is_escaped() {

@@ -134,7 +134,7 @@ fn the_report_asks_the_network_for_nothing() {
 #[test]
 fn the_best_and_the_baseline_are_marked_in_words() {
     let html = comparison_report(&comparison());
-    assert!(html.contains("×4.00<span class=\"visually-hidden\"> (best)</span>"), "{html}");
+    assert!(html.contains("×4.00<span class=\"visually-hidden\"> (best number)</span>"), "{html}");
     assert!(html.contains("<tr class=\"baseline\"><th scope=\"row\">rr</th>"));
     assert!(html.contains("did not finish"));
     assert!(html.contains("all resources: only 0 of 1 pages"));
@@ -150,7 +150,9 @@ fn what_came_of_pushes_has_columns_where_something_could_be_pushed() {
     study.summary[1].pushes = Some(PushMeans { wasted_bytes: 7.0, ..PushMeans::default() });
     let html = comparison_report(&study);
     assert_eq!(html.matches(group).count(), 1);
-    for cell in [">2.5<", ">1.0<", ">0.5<", ">1234<", ">7<span class=\"visually-hidden\"> (best)"] {
+    for cell in
+        [">2.5<", ">1.0<", ">0.5<", ">1234<", ">7<span class=\"visually-hidden\"> (best number)"]
+    {
         assert!(html.contains(cell), "{cell}: {html}");
     }
 }

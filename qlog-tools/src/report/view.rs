@@ -87,7 +87,7 @@ fn summary(rows: &[SummaryRow], baseline: &str) -> Value {
     let plural = if pages == 1 { "" } else { "s" };
     context! {
         caption => format!(
-            "Speedup over {baseline} by scheme, over {pages} page{plural}{place}. \u{2605} marks the highest number of a column; the figures say whether it is certainly the best."
+            "Speedup over {baseline} by scheme, over {pages} page{plural}{place}. Bold: the best number of a column. Stars in the figures say whether a scheme is the best with certainty. Regret is the ByteIndex divided by its lower bound: 1 is as good as can be."
         ),
         table => table(rows, names, &summary_columns(pages)),
     }

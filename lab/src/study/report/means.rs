@@ -1,13 +1,14 @@
 //! Means over pages in a setting, their intervals, and which scheme is best, as far as the loads tell.
 
 use super::{Compared, PageSpeedups, View};
-use crate::study::SummaryRow;
-use crate::study::bootstrap::bootstrap_weighted_mean;
-use crate::study::comparisons::load_clusters;
-use crate::study::statistics::{Interval, Weighted, mean, weighted_mean};
-use crate::study::summary::{Paired, by_site};
+use crate::study::bootstrap::bootstrap_geometric_mean;
+use crate::study::comparisons::log_ratios;
+use crate::study::statistics::{Weighted, weighted_mean};
+use crate::study::summary::{Pages, Paired};
+use crate::study::{RunRecord, SummaryRow, Unit};
 use corpus::Page;
 use qlog_tools::figures::Standing;
+use qlog_tools::metrics::Set;
 
 impl View<'_> {
     /// The mean of the pages' speedups above the fold, as the study weighs its pages.
@@ -34,8 +35,9 @@ impl View<'_> {
         weights.map_or(1.0, |it| it.pages.get(page).copied().unwrap_or_default())
     }
 
-    /// How the `means` of `schemes` stand in a setting. Each is compared with the best one by the loads that met the same
-    /// links, because most of what differs between pages is the same under both.
+    /// How `schemes` stand in a setting, whatever the baseline; those whose `mean` is unknown do not compete. The best one has
+    /// the best geometric mean over pages. Each other one is compared with it by the loads that met the same links, because
+    /// most of what differs between pages is the same under both.
     pub(super) fn standings(
         &self,
         setting: &Compared,
@@ -45,45 +47,45 @@ impl View<'_> {
         if self.plan.pages.len() == 1 && !self.plan.has_chance() {
             return Standing::of_exact(means);
         }
-        let known: Vec<(usize, f64)> =
-            means.iter().enumerate().filter_map(|(place, it)| Some((place, (*it)?))).collect();
+        let known: Vec<usize> = (0..means.len()).filter(|it| means[*it].is_some()).collect();
         let mut standings = vec![Standing::Unknown; means.len()];
-        let places = 0..known.len();
-        let Some(best) = places.max_by(|one, other| known[*one].1.total_cmp(&known[*other].1))
-        else {
-            return standings;
+        let Some(any) = known.first() else { return standings };
+        let over = |place: usize| Paired::of(&self.study.runs, schemes[place], self.plan.metric);
+        let over_any = over(*any);
+        let log_mean = |place: &usize| {
+            let ratios = self.log_ratios(&over_any, schemes[*place], setting);
+            weighted_mean(&ratios.concat()).unwrap_or(f64::NEG_INFINITY)
         };
-        let over_best = Paired::of(&self.study.runs, schemes[known[best].0], self.plan.metric);
+        let log_means: Vec<f64> = known.iter().map(log_mean).collect();
+        let by_mean = |one: &usize, other: &usize| log_means[*one].total_cmp(&log_means[*other]);
+        let Some(best) = (0..known.len()).max_by(by_mean) else { return standings };
+        let over_best = over(known[best]);
         let is_behind = |place: usize| {
-            let interval = self.interval_over(&over_best, schemes[known[place].0], setting)?;
-            Some(interval[1] < 1.0)
+            let ratios = self.log_ratios(&over_best, schemes[known[place]], setting);
+            Some(bootstrap_geometric_mean(&ratios)?[1] < 1.0)
         };
         let of_known = Standing::of_measured(known.len(), best, is_behind);
-        known.iter().zip(of_known).for_each(|((place, _), it)| standings[*place] = it);
+        known.iter().zip(of_known).for_each(|(place, it)| standings[*place] = it);
         standings
     }
 
-    /// The interval of the mean speedup of `scheme` over other loads, above the fold: sites are drawn, of a single page its
-    /// loads.
-    fn interval_over(
+    /// The logarithms of the ratios of `scheme` over other loads, above the fold: those of a site together, of a single page
+    /// each load's.
+    fn log_ratios(
         &self,
         over: &Paired<'_>,
         scheme: &str,
         setting: &Compared,
-    ) -> Option<Interval> {
-        let loads = |page: &str| -> Vec<f64> {
-            let places = self.places(page, scheme, setting).iter();
-            places.filter_map(|it| over.speedup(&self.study.runs[*it])?.atf).collect()
-        };
-        if let [page] = &self.plan.pages[..] {
-            return bootstrap_weighted_mean(&load_clusters(&loads(&page.name)));
-        }
-        let weight = |page: &str| Some(self.weight_of(page)).filter(|it| *it > 0.0);
-        let of_page = |page: &'_ str| Some((mean(&loads(page))?, weight(page)?));
+    ) -> Vec<Vec<Weighted>> {
         let pages = self.plan.pages.iter();
-        let pages: Vec<(&str, Weighted)> =
-            pages.filter_map(|it| Some((&*it.name, of_page(&it.name)?))).collect();
-        bootstrap_weighted_mean(&by_site(&pages, |page| self.plan.site_of(page)))
+        let places = pages.flat_map(|it| self.places(&it.name, scheme, setting));
+        let runs: Vec<&RunRecord> = places.map(|it| &self.study.runs[*it]).collect();
+        let of = Pages {
+            site_of: |page| self.plan.site_of(page),
+            weight_of: |page| self.weight_of(page),
+        };
+        let pairs_of = if self.plan.pages.len() == 1 { Unit::Loads } else { Unit::Sites };
+        log_ratios(&over.speedups_by_page(&runs, &of), Set::Atf, pairs_of, &of)
     }
 }
 
@@ -92,7 +94,7 @@ mod tests {
     use super::*;
     use crate::Contender;
     use crate::network::Network;
-    use crate::study::{Engine, Plan, RunRecord, Study};
+    use crate::study::{Engine, Plan, Study};
     use qlog_tools::figures::FigureStyle;
     use qlog_tools::metrics::BySet;
     use std::sync::Arc;
@@ -107,10 +109,9 @@ mod tests {
         Plan::new((0..pages).map(named).collect(), schemes.into(), Engine::Ideal, network)
     }
 
-    /// How `rr`, `fifo` and `dfifo` stand if `fifo` takes half as long as `rr` on each page, and `dfifo` as many times as long as `fifo`
-    /// as `ratios` say.
-    fn standings(ratios: &[f64]) -> Vec<Standing> {
-        let plan = plan(ratios.len());
+    /// `fifo` takes half as long as `rr` on each page, and `dfifo` as many times as long as `fifo` as `ratios` say.
+    fn study(ratios: &[f64], baseline: &str) -> (Plan, Study) {
+        let plan = Plan { baseline: baseline.to_owned(), ..plan(ratios.len()) };
         let setting = plan.settings.each()[0].1.clone();
         let runs = plan.pages.iter().zip(ratios).flat_map(|(page, ratio)| {
             let times = [200.0, 100.0, 100.0 * ratio];
@@ -125,7 +126,14 @@ mod tests {
                 ..RunRecord::default()
             })
         });
-        let study = Study::new(&plan, serde_json::Value::Null, runs.collect(), Vec::new());
+        let runs = runs.collect();
+        let study = Study::new(&plan, serde_json::Value::Null, runs, Vec::new());
+        (plan, study)
+    }
+
+    /// How `rr`, `fifo` and `dfifo` stand.
+    fn standings(ratios: &[f64]) -> Vec<Standing> {
+        let (plan, study) = study(ratios, "rr");
         let view = View::new(&plan, &study, FigureStyle::Screen);
         let speedups = view.speedups_over("rr");
         let mean = |it: &&str| view.mean_speedup(&speedups, it, &view.settings[0]);
@@ -140,6 +148,21 @@ mod tests {
         assert_eq!(standings(&[0.8, 1.3, 0.9, 1.2, 1.0, 1.1, 0.9]), [Behind, Tied, Tied]);
         assert_eq!(standings(&[1.0; 7]), [Behind, Tied, Tied], "what is equal is not behind");
         assert_eq!(standings(&[1.1; 5]), [Unknown; 3], "five sites have no interval");
+    }
+
+    #[test]
+    fn stars_are_the_same_whatever_the_baseline() {
+        // Over `rr`, one page makes the mean of `dfifo` the higher one; page by page, `fifo` is as often better.
+        let ratios = [0.2, 1.3, 1.2, 1.4, 1.3, 1.2, 1.3, 1.1];
+        let over = |baseline: &str| {
+            let (plan, study) = study(&ratios, baseline);
+            let view = View::new(&plan, &study, FigureStyle::Screen);
+            let known = [Some(1.0); 3];
+            view.standings(&view.settings[0], &SCHEMES, &known)
+        };
+        assert_eq!(over("rr"), [Standing::Behind, Standing::Tied, Standing::Tied]);
+        assert_eq!(over("rr"), over("fifo"));
+        assert_eq!(over("rr"), over("dfifo"));
     }
 
     #[test]
