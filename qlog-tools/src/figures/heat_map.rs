@@ -79,7 +79,7 @@ impl Drawing for HeatMap {
             ""
         };
         let best = if self.rows.iter().any(|it| it.standings.contains(&Standing::Best)) {
-            " A star marks the best of a column: it is better than each other scheme with certainty."
+            " A star marks the best of a column: with certainty, no other is better."
         } else {
             ""
         };

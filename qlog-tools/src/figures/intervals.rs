@@ -91,7 +91,7 @@ impl Drawing for Intervals {
     fn caption(&self) -> String {
         let has = |wanted| self.rows().any(|it| it.standing == wanted);
         let best = if has(Standing::Best) {
-            " A star marks the best of a panel: it is better than each other scheme with certainty."
+            " A star marks the best of a panel: with certainty, no other is better."
         } else {
             ""
         };

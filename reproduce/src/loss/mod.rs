@@ -56,7 +56,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         schemes: SCHEMES.map(str::to_owned).into(),
         svg: figure(&every, &SCHEMES[1..]).draw(&EXPERIMENT.sheet_of(runs)),
         caption: "Mean speedup of each scheme over rr, ByteIndex of all resources, by the share of lost packets, with 95 % \
-                  intervals. Below \u{d7}1 rr is better."
+                  intervals, those of a share beside each other. Below \u{d7}1 rr is better."
             .to_owned(),
         pages,
     })
