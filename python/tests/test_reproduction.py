@@ -49,7 +49,7 @@ def test_a_row_has_its_verdict_and_interval(table2: utmost.Reproduction) -> None
     shown = ["ours", "low", "high", "published", "source_condition", "source_holds"]
     row = table2.rows.set_index("id")[shown].loc["all-wrr"]
     assert list(row) == [
-        *(1.0163, 1.0072, 1.0282, 1.05),
+        *(1.0163, 1.0072, 1.0281, 1.05),
         "within 0.07",
         True,
     ]
