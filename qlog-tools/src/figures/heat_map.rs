@@ -123,7 +123,7 @@ impl HeatMap {
         let has = |standing| self.rows.iter().any(|it| it.standings.contains(&standing));
         let words = [
             (Standing::Best, "best of its column"),
-            (Standing::Tied, "may be: interval against the best contains 1"),
+            (Standing::Tied, "may be the best: interval against it contains 1"),
         ];
         let mut left = svg.sheet().either(layout.label, 8.0);
         for (standing, words) in words.into_iter().filter(|it| has(it.0)) {
@@ -305,7 +305,7 @@ mod tests {
         assert!(svg.contains(r#"font-weight="700">×2.00"#));
         assert!(!svg.contains(r#"font-weight="700">×1.0"#));
         assert!(figure().caption().contains("does not exclude 1"));
-        assert!(svg.contains(">may be: interval against the best contains 1<"));
+        assert!(svg.contains(">may be the best: interval against it contains 1<"));
         assert!(svg.contains(">[×9.00]"));
         assert!(svg.contains("fifo&lt;"));
     }

@@ -201,7 +201,7 @@ impl Intervals {
         }
         let marks = [
             (Standing::Best, "best", 60.0),
-            (Standing::Tied, "may be: interval against the best contains 1", 285.0),
+            (Standing::Tied, "may be the best: interval against it contains 1", 300.0),
         ];
         for (standing, words, width) in marks {
             if self.rows().any(|it| it.standing == standing) {
