@@ -238,15 +238,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_schemes_holds_each_once_and_refuses_unknown_names() {
-        let known = |list| schemes(list, &Catalogue::default());
+    fn a_list_of_schemes_holds_each_once_and_refuses_unknown_and_repeated_names() {
+        let known = |list| schemes("--schemes", list, &Catalogue::default());
         let names: Vec<String> =
-            known("fifo,paper,fifo").expect("known").into_iter().map(|it| it.name).collect();
+            known("fifo,paper").expect("known").into_iter().map(|it| it.name).collect();
         assert_eq!(
             names.join(" "),
             "fifo rr wrr dfifo firefox p+ s+ spdyrr bucket bucket-html zeroweight"
         );
         assert!(known("fifo,nosuch").is_err());
+        assert!(known("fifo,rr, fifo").is_err(), "a name that stands twice is a slip");
     }
 
     #[test]

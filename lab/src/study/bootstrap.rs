@@ -61,7 +61,6 @@ pub fn bootstrap(count: usize, statistic: impl Fn(&[usize]) -> Option<f64>) -> O
 }
 
 /// A place among `count`, at most 2^32; each is as likely, to within `count` / 2^32.
-#[expect(clippy::cast_possible_truncation, reason = "below `count`")]
 fn place(random: &mut ChaCha8Rng, count: usize) -> usize {
     ((u64::from(random.next_u32()) * count as u64) >> 32) as usize
 }
