@@ -180,7 +180,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// The mean over the values of clusters: a ratio of sums over clusters. `mean` is that of the whole sample.
+    /// The mean over the values of clusters: a ratio of sums over clusters. `mean` is the whole sample's.
     fn of(mean: f64, totals: Moments, clusters: usize) -> Self {
         let distance = totals.sum / totals.weight;
         let squares = totals.sum_squared - 2.0 * distance * totals.sum_by_weight
