@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let loads = orders.len() * usize::try_from(arguments.seeds).unwrap_or(usize::MAX);
     let bar = output::progress(loads, "page loads");
     let derived =
-        fitted(derived, &orders, arguments.seeds, jobs).map_err(super::compare::failure)?;
+        fitted(&derived, &orders, arguments.seeds, jobs).map_err(super::compare::failure)?;
     let replays = replay(&derived, &orders, arguments.seeds, jobs, &|| bar.inc(1));
     let replays = replays.map_err(super::compare::failure)?;
     bar.finish_and_clear();
@@ -86,7 +86,7 @@ fn traces(files: &Files) -> Result<Vec<Trace>, Failure> {
 fn orders(arguments: &Arguments, derived: &Derived) -> Result<Vec<Order>, Failure> {
     let catalogue = arguments.own.catalogue(&[])?;
     let schemes = match &arguments.schemes {
-        Some(list) => values::schemes(list, &catalogue)?,
+        Some(list) => values::schemes("--schemes", list, &catalogue)?,
         None => candidates(&catalogue).iter().filter_map(|it| it.scheme().cloned()).collect(),
     };
     let mut orders: Vec<Order> =

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn response(kind: Kind, requested_ms: f64, complete_ms: f64) -> Response {
-        let half = (requested_ms + complete_ms) / 2.0;
+        let half = f64::midpoint(requested_ms, complete_ms);
         Response {
             kind,
             requested_ms,

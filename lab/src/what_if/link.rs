@@ -21,9 +21,14 @@ pub(super) fn networks(log: &str, facts: &LinkFacts) -> Vec<Network> {
     let lost = facts.loss.filter(|it| *it >= LEAST_LOSS).map(Loss::Independent);
     let losses = [None, lost];
     let of_loss = |loss: Option<Loss>| QUEUES.map(|times| network(log, facts, times, loss));
-    losses[..1 + usize::from(lost.is_some())].iter().flat_map(|it| of_loss(*it)).collect()
+    losses[..=usize::from(lost.is_some())].iter().flat_map(|it| of_loss(*it)).collect()
 }
 
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a conversion from a float saturates"
+)]
 fn network(log: &str, facts: &LinkFacts, queue: f64, loss: Option<Loss>) -> Network {
     let LinkFacts { round_trip_ms, rate, .. } = *facts;
     let on_its_way = rate / 8.0 * round_trip_ms / 1000.0;
@@ -40,6 +45,9 @@ pub(super) fn as_recorded(busy: &Network, came: &Came, lead_ms: f64) -> Option<N
     let one_way_ms = busy.down.delay_ms;
     let interval_ms = DATAGRAM_BYTES as f64 * 8000.0 / busy.down.rate.mean();
     let last_ms = came.datagrams.last()?.0;
+    if (lead_ms + last_ms) / interval_ms > MOST_DATAGRAMS {
+        return None;
+    }
     let mut leave_ms: Vec<f64> = Vec::new();
     let mut bytes = 0;
     for (ms, more) in &came.datagrams {
@@ -58,11 +66,14 @@ pub(super) fn as_recorded(busy: &Network, came: &Came, lead_ms: f64) -> Option<N
             .extend((0..).map(|it| from + interval_ms * f64::from(it)).take_while(|it| *it < to));
     }
     leave_ms.sort_by(f64::total_cmp);
-    let lines: String = leave_ms.iter().map(|it| format!("{:.0}\n", it.max(1.0))).collect();
-    let rate = Rate::Trace(Arc::new(Trace::parse(&lines).ok()?));
+    let lines: Vec<String> = leave_ms.iter().map(|it| format!("{:.0}", it.max(1.0))).collect();
+    let rate = Rate::Trace(Arc::new(Trace::parse(&lines.join("\n")).ok()?));
     let down = Profile { rate, queue: Queue::Unlimited, loss: None, ..busy.down.clone() };
     Some(Network { down, ..busy.clone() })
 }
+
+/// A log in which a busy link would have carried more is not made into such a link.
+const MOST_DATAGRAMS: f64 = 1e6;
 
 /// Bytes of a datagram of the lab's server.
 const DATAGRAM_BYTES: u64 = 1350;

@@ -40,12 +40,12 @@ pub struct Replay {
 /// Chooses the link: the one over which some order is most like the log. Only orders are tried that are like it over the first
 /// link.
 pub fn fitted(
-    derived: Derived,
+    derived: &Derived,
     orders: &[Order],
     seeds: u64,
     jobs: usize,
 ) -> Result<Derived, StudyError> {
-    let first = replay(&derived, orders, 1, jobs, &|| ())?;
+    let first = replay(derived, orders, 1, jobs, &|| ())?;
     let likely: Vec<Order> = likely(&first, orders);
     let lead_ms = first.first().and_then(|it| it.first_request_ms).unwrap_or_default();
     let recorded = link::as_recorded(derived.network(), &derived.came, lead_ms);

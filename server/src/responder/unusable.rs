@@ -99,10 +99,13 @@ impl Unusable {
             return Measure::Nothing;
         }
         let Transported { received, sent } = transported();
-        match received.saturating_sub(useful + sent / SENT_A_BYTE) {
-            ..=MUCH_BYTES => Measure::Nothing,
-            ..=LIMIT_BYTES => Measure::GoAway,
-            _ => Measure::Close,
+        let unusable = received.saturating_sub(useful + sent / SENT_A_BYTE);
+        if unusable > LIMIT_BYTES {
+            Measure::Close
+        } else if unusable > MUCH_BYTES {
+            Measure::GoAway
+        } else {
+            Measure::Nothing
         }
     }
 }
@@ -112,11 +115,11 @@ mod tests {
     use super::*;
 
     /// What is done about a client that sent so much, of which so much was read.
-    fn measure(received: u64, read: usize, unread: u64, sent: u64) -> Measure {
+    fn measure(received: usize, read: usize, unread: u64, sent: u64) -> Measure {
         let mut account = Unusable::default();
-        account.came(received as usize);
+        account.came(received);
         account.read(read);
-        account.measure(unread, || Transported { received, sent })
+        account.measure(unread, || Transported { received: received as u64, sent })
     }
 
     #[test]
@@ -130,7 +133,7 @@ mod tests {
     #[test]
     fn what_waits_for_a_backend_is_not_the_clients_fault() {
         let window = 1 << 20;
-        assert_eq!(measure(window, 4 * 65_536, window, 0), Measure::Nothing);
+        assert_eq!(measure(window, 4 * 65_536, window as u64, 0), Measure::Nothing);
     }
 
     #[test]
@@ -146,8 +149,10 @@ mod tests {
     #[test]
     fn a_client_of_very_small_requests_is_asked_to_connect_anew_and_not_closed() {
         // A packet of 75 bytes and one of 45 for an acknowledgement; 30 bytes of a head; a response of 200.
-        let after =
-            |requests: u64| measure(120 * requests, 30 * requests as usize, 0, 200 * requests);
+        let after = |requests: u32| {
+            let count = requests as usize;
+            measure(120 * count, 30 * count, 0, 200 * u64::from(requests))
+        };
         assert_eq!((after(4_000), after(5_000)), (Measure::Nothing, Measure::GoAway));
     }
 
@@ -162,10 +167,11 @@ mod tests {
 
     #[test]
     fn a_handshake_takes_forty_datagrams_of_1200_bytes_and_no_more() {
-        let after = |datagrams: u64| {
+        let after = |datagrams: usize| {
             let mut account = Unusable::default();
-            account.came(datagrams as usize * 1200);
-            account.measure_of_handshake(|| Transported { received: datagrams * 1200, sent: 0 })
+            account.came(datagrams * 1200);
+            let received = datagrams as u64 * 1200;
+            account.measure_of_handshake(|| Transported { received, sent: 0 })
         };
         assert_eq!((after(40), after(41)), (Measure::Nothing, Measure::Close));
     }

@@ -12,7 +12,7 @@ const INITIAL_SALT: [u8; 20] = [
     0xcc, 0xbb, 0x7f, 0x0a,
 ];
 
-/// CONNECTION_CLOSE with CONNECTION_REFUSED, of no frame, without a reason (RFC 9000, 19.19 and 20.1).
+/// `CONNECTION_CLOSE` with `CONNECTION_REFUSED`, of no frame, without a reason (RFC 9000, 19.19 and 20.1).
 const FRAME: [u8; 4] = [0x1c, 0x02, 0x00, 0x00];
 
 /// Bytes of the packet number. With four, the sample for the header's protection begins at the payload.
@@ -98,7 +98,8 @@ mod tests {
     use super::*;
 
     fn hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|it| format!("{it:02x}")).collect()
+        let pairs: Vec<String> = bytes.iter().map(|it| format!("{it:02x}")).collect();
+        pairs.concat()
     }
 
     #[test]
