@@ -6,6 +6,7 @@
 //! order for all of them whose worst case is the least bad.
 
 mod answer;
+mod baseline;
 mod by_resource;
 mod configuration;
 mod moved;
@@ -17,6 +18,7 @@ pub mod trial;
 mod words;
 
 pub use answer::{Answer, Index, Loads, PageAnswer, RankedOrder, RobustChoice, Verdict};
+pub use baseline::{Baseline, Change, ChangeVerdict, changes};
 pub use by_resource::{ByResource, Gain, ResourcePriority, advice, by_resource};
 pub use configuration::policy;
 pub use moved::Moved;

@@ -36,6 +36,7 @@ pub use plan::{Engine, Plan, Shard};
 pub use pushes::Pushes;
 pub(crate) use report::DRAWN_MAX;
 pub use report::conditions;
+pub(crate) use run::page_sha256;
 pub use run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
 pub use setting::{Setting, Settings};
 pub use summary::{Pages, SummaryRow, by_site, summarise, summarise_weighted};

@@ -50,6 +50,7 @@ pub use sheet::{Drawing, FigureStyle, PaperWidth, Sheet};
 pub use speedup_dots::{Dot, DotGroup, SizeClass, SpeedupDots};
 pub use stacks::Stacks;
 pub use standing::Standing;
+pub use svg::escape;
 pub(crate) use svg::shorten;
 pub use sweep::{Sweep, SweepOf, SweepPoint};
 pub use table::Table;

@@ -1,13 +1,17 @@
 //! `utmost find`: which order should a site send its pages in?
 
+mod compared;
 mod show;
 
 use crate::{output, values};
 use ::corpus::import::{Addresses, ImportError, Label, import, name_of};
 use ::corpus::{Page, PageError};
 use ::serve::Failure;
+use compared::{Compare, Compared};
 use lab::export::{Server, of_policy};
-use lab::finder::{Answer, ByResource, Question, Step, advice, candidates, find, policy, report};
+use lab::finder::{
+    Answer, ByResource, Change, Question, Step, advice, candidates, find, policy, report,
+};
 use lab::study::folder::REPORT;
 use lab::study::policy::page_argument;
 use serde::Serialize;
@@ -32,7 +36,8 @@ utmost find home.har shop.har --networks lte,3g --out answer\n  \
 utmost find @first-60 --networks cable --width 0.1 --json\n  \
 utmost find home.har --by-resource --policy policy.toml\n  \
 utmost find home.har --export nginx > priorities.conf\n  \
-utmost find --from policy.toml --export caddy")]
+utmost find --from policy.toml --export caddy\n  \
+utmost find home.har --baseline main.json --markdown change.md --junit change.xml")]
 pub(crate) struct Arguments {
     /// Pages: bundled names, sets of them such as @first-60, page files, or recordings of any format that `utmost corpus
     /// import` reads, such as HAR files and `DevTools` logs
@@ -65,6 +70,8 @@ pub(crate) struct Arguments {
     /// Load nothing, and export what this policy says
     #[arg(long, value_name = "POLICY", requires = "export", conflicts_with_all = ["INPUT", "out", "policy", "by_resource"])]
     from: Option<PathBuf>,
+    #[command(flatten)]
+    compare: Compare,
     /// Write the answer into this directory: `answer.json`, and `report.html` with figures
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -86,6 +93,8 @@ struct Document<'a> {
     answer: &'a Answer,
     /// Priorities of single resources; null where they were not searched.
     by_resource: Option<&'a [ByResource]>,
+    /// The answer beside an earlier one; null where none was named.
+    changes: Option<&'a [Change]>,
     /// How long it took.
     seconds: f64,
 }
@@ -95,6 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let config = Config::load(file).map_err(Failure::bad_input)?;
         return output::line(server.export(&of_policy(&config)).trim_end());
     }
+    let before = arguments.compare.read()?;
     let question = Question {
         pages: values::each_page(&arguments.inputs, pages)?,
         networks: values::networks(&arguments.networks)?,
@@ -103,12 +113,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         most_loads: arguments.most_loads as usize,
         jobs: arguments.jobs.map_or_else(values::cores, NonZeroUsize::get),
     };
-    if let Some(folder) = &arguments.out {
-        values::directory(folder, "--out")?;
-    }
-    if let Some(file) = &arguments.policy {
-        values::writable(file, "--policy")?;
-    }
+    can_be_written(arguments)?;
     let bar = output::progress(0, "page loads");
     let progress = |step| match step {
         Step::Planned(loads) => bar.inc_length(loads as u64),
@@ -118,8 +123,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let answer = answer.map_err(super::compare::failure)?;
     let by_resource = by_resource(arguments, &question, &progress)?;
     let seconds = bar.elapsed().as_secs_f64();
-    let document =
-        Document { format: FORMAT, answer: &answer, by_resource: by_resource.as_deref(), seconds };
+    let compared = before.map(|it| arguments.compare.compared(&it, &answer));
+    let document = Document {
+        format: FORMAT,
+        answer: &answer,
+        by_resource: by_resource.as_deref(),
+        changes: compared.as_ref().map(|it| &it.changes[..]),
+        seconds,
+    };
     write_policy(arguments, &question, by_resource.as_deref().unwrap_or_default())?;
     if let Some(folder) = &arguments.out {
         let report = report(&question, &answer, &progress).map_err(super::compare::failure)?;
@@ -129,8 +140,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     bar.finish_and_clear();
+    let ended = || compared.as_ref().map_or(Ok(()), Compared::end);
+    compared.as_ref().map_or(Ok(()), |it| arguments.compare.write(it))?;
     if arguments.json {
-        return output::json(&document);
+        return output::json(&document).and_then(|()| ended());
     }
     if let Some(server) = arguments.export {
         let advice = advice(by_resource.as_deref().unwrap_or_default());
@@ -138,10 +151,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let foreign = |it: &&Arc<Page>| ::corpus::bundled(&it.name) != Some(it.as_ref());
     show::show(&answer, by_resource.as_deref(), question.pages.iter().filter(foreign), seconds)?;
-    arguments
-        .out
-        .iter()
-        .try_for_each(|it| output::line(&format!("report: {}", it.join(REPORT).display())))
+    if let Some(folder) = &arguments.out {
+        output::line(&format!("report: {}", folder.join(REPORT).display()))?;
+    }
+    compared.as_ref().map_or(Ok(()), Compared::show)?;
+    ended()
+}
+
+/// Refuses files and folders that cannot be written, before anything is loaded.
+fn can_be_written(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(folder) = &arguments.out {
+        values::directory(folder, "--out")?;
+    }
+    arguments.policy.iter().try_for_each(|it| values::writable(it, "--policy"))
 }
 
 /// Priorities of single resources, where a flag asks for them.

@@ -177,3 +177,48 @@ fn bad_input_is_refused_with_its_remedy() {
     let taken = file("taken", "");
     refused(&[PAGE, "--out", &taken], "--out takes a directory");
 }
+
+#[test]
+fn a_page_that_got_slower_fails_beside_its_baseline_with_what_ci_reads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let page = |hero_bytes: u64| {
+        let text = corpus::bundled_text(PAGE).expect("bundled");
+        let mut page: Value = serde_json::from_str(text).expect("a page");
+        let resources = page["resources"].as_array_mut().expect("resources");
+        resources
+            .iter_mut()
+            .filter(|it| it["hero"] == true)
+            .for_each(|it| it["bytes"] = hero_bytes.into());
+        page["name"] = "mine".into();
+        fs::write(path("mine.json"), page.to_string()).expect("written");
+    };
+    page(100_000);
+    let now = ["find", &path("mine.json"), "--networks", "3g"];
+    let before = stdout_of(&[&now[..], &["--json"]].concat());
+    fs::write(path("before.json"), &before).expect("written");
+    let beside = ["--baseline", &path("before.json")];
+    let same = stdout_of(&[&now[..], &beside].concat());
+    assert!(same.contains("mine on 3g: as fast as in the baseline (1.000; "), "{same}");
+
+    page(900_000);
+    let files = ["--markdown", &path("change.md"), "--junit", &path("change.xml"), "--json"];
+    let output = utmost(&[&now[..], &beside, &files].concat()).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("mine on 3g: slower than in the baseline"), "{message}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_valid("find.json", &document);
+    assert_eq!(document["changes"][0]["verdict"], "slower");
+    let markdown = fs::read_to_string(path("change.md")).expect("a table");
+    assert!(
+        markdown.lines().nth(2).is_some_and(|it| it.starts_with("| mine | 3g | 0.")),
+        "{markdown}"
+    );
+    let junit = fs::read_to_string(path("change.xml")).expect("XML");
+    assert!(junit.contains("tests=\"1\" failures=\"1\""), "{junit}");
+    assert!(junit.contains("<failure message=\"slower than in the baseline\">"), "{junit}");
+
+    fs::write(path("before.json"), "{}").expect("written");
+    refused(&[&now[1..], &beside].concat(), "--baseline takes an answer of `utmost find --json`");
+}

@@ -37,7 +37,7 @@ fn the_order_of_a_log_is_told_and_every_scheme_is_shown_beside_it() {
     assert_valid("what-if.json", &document);
     assert_eq!(document["orders"][0]["order"], "rr");
     // Other commands read the derived page.
-    assert!(stdout_of(&["order", page, "--scheme", "fifo"]).contains("fifo"));
+    assert!(stdout_of(&["compare", page, "--schemes", "rr,fifo"]).contains("fifo"));
     // The server's log beside the client's does no harm.
     let server = server.to_str().expect("UTF-8");
     let both = stdout_of(&["what-if", server, client, "--schemes", "rr,fifo"]);

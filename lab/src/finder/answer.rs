@@ -4,12 +4,12 @@ use super::moved::Moved;
 use super::paired_loads::Case;
 use super::robust::{LeastWorst, Regrets, least_worst};
 use super::screening::{Ranked, Screened};
-use super::trial::{Judgement, adjusted};
+use super::trial::{Indices, Judgement, adjusted};
 use super::words::{WHAT_YOU_HAVE, of_page, of_robust};
 use super::{PRESENT, Question};
 use crate::above_fold;
-use crate::study::RunRecord;
 use crate::study::statistics::Interval;
+use crate::study::{RunRecord, page_sha256};
 use corpus::Page;
 use qlog_tools::metrics::BySet;
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub struct Answer {
 }
 
 /// The answer for one page on one network.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct PageAnswer {
     /// The page.
     pub page: String,
@@ -58,6 +58,10 @@ pub struct PageAnswer {
     pub loads: usize,
     /// Loads that did not finish.
     pub unfinished: usize,
+    /// The index of each load in the present order, by seed; null where it did not finish.
+    pub present_ms: Indices,
+    /// SHA-256 of the page, as a page file.
+    pub page_sha256: String,
     /// The seed of the pair whose ratio is in the middle, which figures show; null without a pair.
     pub middle_seed: Option<u64>,
     /// Every order that was loaded on `stack`, the best first.
@@ -71,7 +75,7 @@ pub struct PageAnswer {
 }
 
 /// Whether to change anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The candidate is better than the present order.
@@ -79,6 +83,7 @@ pub enum Verdict {
     /// Nothing that was loaded is better, as far as the loads can tell.
     NothingBetter,
     /// No pair of loads finished.
+    #[default]
     Unknown,
 }
 
@@ -173,6 +178,20 @@ impl JudgedCandidate {
 }
 
 impl Answer {
+    /// An answer of which only the pages matter.
+    #[cfg(test)]
+    pub(super) fn with_pages(pages: Vec<PageAnswer>) -> Self {
+        Self {
+            provenance: Value::Null,
+            present: PRESENT,
+            width: 0.05,
+            most_loads: 30,
+            pages,
+            robust_choice: None,
+            loads: Loads { ideal: 0, stack: 0, stack_of_all_schemes: 0 },
+        }
+    }
+
     pub(super) fn of(
         question: &Question,
         provenance: Value,
@@ -236,6 +255,8 @@ impl Case {
             is_narrow: self.trial.is_narrow(),
             loads: self.trial.loads(),
             unfinished: self.unfinished,
+            present_ms: self.trial.present().clone(),
+            page_sha256: page_sha256(&self.page),
             middle_seed: self.trial.leader().and_then(|it| self.trial.middle_seed(it)),
             ranking: self.ranking(),
             moved: self.moved.clone(),

@@ -149,18 +149,13 @@ impl Trial {
 
     /// What the later loads say of a candidate; `None` without a pair.
     pub fn judgement(&self, candidate: usize) -> Option<Judgement> {
-        let ratios = self.ratios(candidate, &self.judging());
-        let logarithms: Vec<f64> = ratios.iter().map(|it| it.ln()).collect();
-        let has_chance = ratios.len() < BATCH || !are_of_one_load(&logarithms);
-        let Ratio { middle, interval } = Ratio::of(&ratios, has_chance)?;
-        let p = SignedRanks::of(&logarithms).p().map(|it| it.0).filter(|_| has_chance);
-        Some(Judgement { ratio: middle, interval, p, pairs: ratios.len() })
+        judged(&self.ratios(candidate, &self.judging()))
     }
 
     /// How many times better than the reference a candidate is, or the present order (`None`), in the first batch.
     pub fn speedup(&self, candidate: Option<usize>) -> Option<f64> {
         let reference = &self.candidates[self.reference?];
-        let ratios = ratios(reference, self.indices(candidate), &self.choosing());
+        let ratios = ratios_of(reference, self.indices(candidate), &self.choosing());
         Some(Ratio::of(&ratios, true)?.middle)
     }
 
@@ -176,7 +171,7 @@ impl Trial {
     pub fn middle_seed(&self, candidate: usize) -> Option<u64> {
         let others = &self.candidates[candidate];
         let ratio =
-            |it: usize| Some((ratios(&self.present, others, &(it..it + 1)).pop()?, it as u64));
+            |it: usize| Some((ratios_of(&self.present, others, &(it..it + 1)).pop()?, it as u64));
         let mut pairs: Vec<(f64, u64)> = self.judging().filter_map(ratio).collect();
         pairs.sort_by(|one, other| one.0.total_cmp(&other.0));
         Some(pairs.get(pairs.len().checked_sub(1)? / 2)?.1)
@@ -195,15 +190,33 @@ impl Trial {
         candidate.map_or(&self.present, |it| &self.candidates[it])
     }
 
+    /// The loads in the present order.
+    pub fn present(&self) -> &Indices {
+        &self.present
+    }
+
     fn ratios(&self, candidate: usize, seeds: &Range<usize>) -> Vec<f64> {
-        ratios(&self.present, &self.candidates[candidate], seeds)
+        ratios_of(&self.present, &self.candidates[candidate], seeds)
     }
 }
 
 /// The first index divided by the second one, for each pair of loads that finished.
-fn ratios(first: &Indices, second: &Indices, seeds: &Range<usize>) -> Vec<f64> {
+pub fn ratios(first: &Indices, second: &Indices) -> Vec<f64> {
+    ratios_of(first, second, &(0..first.len()))
+}
+
+fn ratios_of(first: &Indices, second: &Indices, seeds: &Range<usize>) -> Vec<f64> {
     let pairs = seeds.clone().filter_map(|it| (*first.get(it)?).zip(*second.get(it)?));
     pairs.filter(|it| it.1 > 0.0).map(|(first, second)| first / second).collect()
+}
+
+/// What ratios of pairs of loads say; `None` without a pair.
+pub fn judged(ratios: &[f64]) -> Option<Judgement> {
+    let logarithms: Vec<f64> = ratios.iter().map(|it| it.ln()).collect();
+    let has_chance = ratios.len() < BATCH || !are_of_one_load(&logarithms);
+    let Ratio { middle, interval } = Ratio::of(ratios, has_chance)?;
+    let p = SignedRanks::of(&logarithms).p().map(|it| it.0).filter(|_| has_chance);
+    Some(Judgement { ratio: middle, interval, p, pairs: ratios.len() })
 }
 
 /// The p-values that are there, adjusted for one another after Holm.
@@ -214,6 +227,13 @@ pub fn adjusted(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
 }
 
 impl Judgement {
+    /// The same of the inverse ratios.
+    #[must_use]
+    pub fn inverted(&self) -> Self {
+        let interval = self.interval.map(|[low, high]| [1.0 / high, 1.0 / low]);
+        Self { ratio: 1.0 / self.ratio, interval, ..*self }
+    }
+
     /// Whether the candidate is better than the present order: its interval lies above 1, the adjusted p agrees where there is
     /// a test, and it gains enough to be worth a change.
     pub fn is_better(&self, adjusted_p: Option<f64>) -> bool {

@@ -120,11 +120,7 @@ mod tests {
             is_narrow: true,
             loads: 12,
             unfinished: 0,
-            middle_seed: None,
-            ranking: Vec::new(),
-            moved: Vec::new(),
-            screened: Vec::new(),
-            assumptions: Vec::new(),
+            ..PageAnswer::default()
         }
     }
 

@@ -166,6 +166,6 @@ fn times(id: usize, transfer: &Transfer, delivery: &Delivery, start_us: u64) -> 
 }
 
 /// The hash of a page in its canonical form.
-pub(super) fn page_sha256(page: &Page) -> String {
+pub(crate) fn page_sha256(page: &Page) -> String {
     corpus::sha256_hex(page.to_text().as_bytes())
 }

@@ -237,7 +237,7 @@ pub(super) fn name_lines(name: &str, letters: usize) -> Vec<String> {
 
 /// Text for element content and attribute values. Control characters, which XML forbids, become
 /// the replacement character.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

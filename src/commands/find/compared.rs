@@ -1,0 +1,143 @@
+//! Today's answer beside an earlier one, for continuous integration: words, Markdown, `JUnit` XML, and an exit code.
+
+use crate::output;
+use ::serve::Failure;
+use lab::finder::{Answer, Baseline, Change, ChangeVerdict, changes};
+use qlog_tools::figures::escape;
+use std::path::{Path, PathBuf};
+
+/// What to compare with, and what counts as a failure.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Compare {
+    /// Compare with this earlier answer (--json, or answer.json of --out); exit code 1: a page got slower
+    #[arg(long, value_name = "ANSWER", conflicts_with = "export")]
+    baseline: Option<PathBuf>,
+    /// Fail, too, where the index in the present order is more than this many times its lower bound
+    #[arg(long, value_name = "TIMES", requires = "baseline", value_parser = times)]
+    max_regret: Option<f64>,
+    /// Fail, too, where the baseline's choice is stale: the page has changed, and another order is the best for it
+    #[arg(long, requires = "baseline")]
+    watch_drift: bool,
+    /// Write the comparison as a Markdown table into this file
+    #[arg(long, value_name = "FILE", requires = "baseline")]
+    markdown: Option<PathBuf>,
+    /// Write the comparison as `JUnit` XML into this file
+    #[arg(long, value_name = "FILE", requires = "baseline")]
+    junit: Option<PathBuf>,
+}
+
+fn times(text: &str) -> Result<f64, String> {
+    let times = text.parse().ok().filter(|it| (1.0..=1e6).contains(it));
+    times.ok_or_else(|| "a number from 1 on is needed, for example 2.5".to_owned())
+}
+
+/// The comparison, and what failed in it.
+pub(super) struct Compared {
+    pub(super) changes: Vec<Change>,
+    /// For each change why it fails; `None`: it does not.
+    failures: Vec<Option<String>>,
+}
+
+impl Compare {
+    /// The earlier answer, if one is named. It is read before anything is loaded.
+    pub(super) fn read(&self) -> Result<Option<Baseline>, Failure> {
+        let read = |file: &PathBuf| {
+            let text = std::fs::read_to_string(file);
+            let text = text.map_err(|error| Failure::of_file(file, error))?;
+            serde_json::from_str(&text).map_err(|error| {
+                let remedy = "--baseline takes an answer of `utmost find --json`";
+                Failure::of_file(file, format!("line {}: {error}; {remedy}", error.line()))
+            })
+        };
+        self.baseline.as_ref().map(read).transpose()
+    }
+
+    pub(super) fn compared(&self, before: &Baseline, answer: &Answer) -> Compared {
+        let changes = changes(before, answer);
+        let failures = changes.iter().map(|it| self.failure(it)).collect();
+        Compared { changes, failures }
+    }
+
+    fn failure(&self, change: &Change) -> Option<String> {
+        let too_far = change.regret.zip(self.max_regret).filter(|(regret, most)| regret > most);
+        if change.verdict == ChangeVerdict::Slower {
+            Some("slower than in the baseline".to_owned())
+        } else if let Some((regret, most)) = too_far {
+            Some(format!("its index is {regret:.2} times its lower bound; --max-regret is {most}"))
+        } else if change.is_stale && self.watch_drift {
+            Some("the baseline's choice is stale".to_owned())
+        } else {
+            None
+        }
+    }
+
+    /// Writes the files that were asked for.
+    pub(super) fn write(&self, compared: &Compared) -> Result<(), Failure> {
+        let files = [(&self.markdown, compared.markdown()), (&self.junit, compared.junit())];
+        for (file, text) in files {
+            if let Some(file) = file {
+                write(file, text)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write(file: &Path, text: String) -> Result<(), Failure> {
+    lab::write_file(file, text).map_err(Failure::bad_input)
+}
+
+impl Compared {
+    /// Prints a line for each page and network.
+    pub(super) fn show(&self) -> Result<(), Failure> {
+        output::line("\nbeside the baseline:")?;
+        self.changes.iter().try_for_each(|it| output::line(&format!("  {}", it.words)))
+    }
+
+    /// An error if something failed.
+    pub(super) fn end(&self) -> Result<(), Failure> {
+        let place = |change: &Change| format!("{} on {}", change.page, change.network);
+        let failed = self.changes.iter().zip(&self.failures).filter_map(|(change, failure)| {
+            Some(format!("{}: {}", place(change), failure.as_ref()?))
+        });
+        let failed: Vec<String> = failed.collect();
+        if failed.is_empty() { Ok(()) } else { Err(Failure::No(failed.join("; "))) }
+    }
+
+    fn markdown(&self) -> String {
+        let head = "| page | network | beside the baseline | 95 % interval | regret | |\n|---|---|---|---|---|---|\n";
+        let cell = |text: &str| text.replace('|', "\\|");
+        let row = |(change, failure): (&Change, &Option<String>)| {
+            let interval = change.judgement.interval;
+            let interval = interval.map(|[low, high]| format!("{low:.3} to {high:.3}"));
+            format!(
+                "| {} | {} | {} | {} | {} | {} |\n",
+                cell(&change.page),
+                cell(&change.network),
+                output::number(change.judgement.ratio, 3),
+                interval.unwrap_or_else(|| "-".to_owned()),
+                output::number(change.regret, 2),
+                failure.as_deref().unwrap_or("ok"),
+            )
+        };
+        let rows: Vec<String> = self.changes.iter().zip(&self.failures).map(row).collect();
+        format!("{head}{}", rows.concat())
+    }
+
+    fn junit(&self) -> String {
+        let failed = self.failures.iter().flatten().count();
+        let case = |(change, failure): (&Change, &Option<String>)| {
+            let (page, network) = (escape(&change.page), escape(&change.network));
+            let failure = failure.as_ref().map_or_else(String::new, |it| {
+                format!("<failure message=\"{}\">{}</failure>", escape(it), escape(&change.words))
+            });
+            format!("  <testcase classname=\"{network}\" name=\"{page}\">{failure}</testcase>\n")
+        };
+        let cases: Vec<String> = self.changes.iter().zip(&self.failures).map(case).collect();
+        format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"utmost find\" tests=\"{}\" failures=\"{failed}\">\n{}</testsuite>\n",
+            cases.len(),
+            cases.concat()
+        )
+    }
+}
