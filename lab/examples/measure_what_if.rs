@@ -58,7 +58,7 @@ fn errors(page: &Arc<Page>, network: &Network) -> Result<Vec<f64>, Box<dyn Error
     let schemes = contenders.iter().filter_map(|it| it.scheme().cloned());
     let orders: Vec<Order> = schemes.map(|scheme| Order { scheme, obeys: false }).collect();
     let jobs = std::thread::available_parallelism()?.get();
-    let derived = fitted(&derived, &orders, SEEDS, jobs)?;
+    let derived = fitted(&derived, &orders, SEEDS, jobs, &|_| ())?;
     let predicted = replay(&derived, &orders, SEEDS, jobs, &|| ())?;
     let settings = Settings::on(network.clone(), Engine::Stack);
     let plan = Plan::new(vec![Arc::clone(page)], contenders, Engine::Stack, network.clone());

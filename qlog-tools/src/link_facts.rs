@@ -1,4 +1,4 @@
-//! What a client's log tells of the link over which it was written.
+//! What a client's log says about the link over which it was written.
 
 use crate::timeline::Transfer;
 use crate::trace::{Packet, PacketEvent, Space, Trace};
@@ -24,7 +24,7 @@ const WINDOW: usize = 32;
 const OVERHEAD_BYTES: u64 = 35;
 
 impl LinkFacts {
-    /// Of a log with all details ([`crate::trace::Detail::Full`]). `None`: too little came.
+    /// Reads a log with all details ([`crate::trace::Detail::Full`]). `None`: too little came.
     pub fn of(trace: &Trace) -> Option<Self> {
         let (round_trip_ms, longest_ms) = round_trips_ms(trace)?;
         Some(Self {

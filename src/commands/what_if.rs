@@ -3,9 +3,10 @@
 use super::qlog::{Files, SetArguments};
 use crate::{output, values};
 use ::serve::Failure;
-use lab::finder::candidates;
+use lab::finder::{Step, candidates};
 use lab::what_if::{Derived, Order, Replay, derive, fitted, replay};
 use output::number;
+use qlog_tools::metrics::BySet;
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -58,15 +59,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             serde_json::to_string_pretty(derived.page.as_ref()).map_err(Failure::elsewhere)?;
         lab::write_file(file, page).map_err(Failure::bad_input)?;
     }
+    if set.is_some() && derived.recorded.byte_index_ms.atf.is_none() {
+        let cause = "nothing of the set is in the log; name the page of the log with --page, or its URLs with --set";
+        return Err(Failure::BadInput(cause.to_owned()));
+    }
     let orders = orders(arguments, &derived)?;
     let jobs = arguments.jobs.map_or_else(values::cores, NonZeroUsize::get);
     let loads = orders.len() * usize::try_from(arguments.seeds).unwrap_or(usize::MAX);
     let bar = output::progress(loads, "page loads");
-    let derived =
-        fitted(&derived, &orders, arguments.seeds, jobs).map_err(super::compare::failure)?;
-    let replays = replay(&derived, &orders, arguments.seeds, jobs, &|| bar.inc(1));
+    let progress = |step| match step {
+        Step::Planned(loads) => bar.inc_length(loads as u64),
+        Step::Loaded => bar.inc(1),
+    };
+    let derived = fitted(&derived, &orders, arguments.seeds, jobs, &progress);
+    let derived = derived.map_err(super::compare::failure)?;
+    let replays = replay(&derived, &orders, arguments.seeds, jobs, &|| progress(Step::Loaded));
     let replays = replays.map_err(super::compare::failure)?;
     bar.finish_and_clear();
+    if replays.iter().all(|it| it.differs.is_none()) {
+        let cause = "the page of this log does not load over the link that was derived from it: nothing can be said";
+        return Err(Failure::Elsewhere(cause.to_owned()));
+    }
     if arguments.json {
         return output::json_of_program(document(&derived, &replays));
     }
@@ -121,37 +134,32 @@ fn document(derived: &Derived, replays: &[Replay]) -> serde_json::Value {
 }
 
 fn show(derived: &Derived, replays: &[Replay]) -> Result<(), Failure> {
-    let recorded = derived.recorded.byte_index_ms;
-    let resources = derived.recorded.complete_ms.len();
-    if let Some((first, differs)) = replays.first().and_then(|it| Some((it, it.differs?))) {
-        output::line(&format!(
-            "The log's {resources} responses come as under {}: completion times differ by {:.1} % (median)",
-            first.order,
-            100.0 * differs
-        ))?;
+    for sentence in verdict(derived, replays) {
+        output::line(&sentence)?;
     }
+    let recorded = derived.recorded.byte_index_ms;
     let has_atf = recorded.atf.is_some();
     let set = if has_atf { "ATF" } else { "all" };
-    let value = |it: qlog_tools::metrics::BySet| if has_atf { it.atf } else { it.all };
-    let speedup = |ms: Option<f64>| Some(value(recorded)? / ms?);
+    let value = |it: BySet| if has_atf { it.atf } else { it.all };
+    // Beside the repeat, so that what the page and the link do not repeat of the log does not count for an order.
+    let repeat_ms = replays.first().and_then(|it| value(it.byte_index_ms));
     let header = [
         "order",
         &format!("ByteIndex {set} ms"),
-        "speedup over the log",
+        "speedup over the repeat",
         "completions differ from the log's by",
     ];
-    let percent = |it: f64| format!("{:.1} %", 100.0 * it);
-    let log =
-        vec!["the log".to_owned(), number(value(recorded), 1), "1.000".to_owned(), String::new()];
+    let log = vec!["the log".to_owned(), number(value(recorded), 1), String::new(), String::new()];
     let mut sorted: Vec<&Replay> = replays.iter().collect();
     let rank = |it: &Replay| value(it.byte_index_ms).unwrap_or(f64::INFINITY);
     sorted.sort_by(|one, other| rank(one).total_cmp(&rank(other)));
     let rows = sorted.into_iter().map(|it| {
         let ms = value(it.byte_index_ms);
+        let speedup = repeat_ms.zip(ms).map(|(repeat_ms, ms)| repeat_ms / ms);
         vec![
             it.order.clone(),
             number(ms, 1),
-            number(speedup(ms), 3),
+            number(speedup, 3),
             it.differs.map_or_else(|| "-".to_owned(), percent),
         ]
     });
@@ -159,3 +167,47 @@ fn show(derived: &Derived, replays: &[Replay]) -> Result<(), Failure> {
     output::line("assumed:")?;
     derived.assumptions.iter().try_for_each(|it| output::line(&format!("  {it}")))
 }
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// Completions of the best repeat may differ from the log's by this share; beyond it, no order repeats the log.
+const REPEATED: f64 = 0.1;
+
+/// Which order repeats the log, and how far the answer can be trusted.
+fn verdict(derived: &Derived, replays: &[Replay]) -> Vec<String> {
+    let Some((best, differs)) = replays.first().and_then(|it| Some((it, it.differs?))) else {
+        return Vec::new();
+    };
+    let resources = derived.recorded.complete_ms.len();
+    let responses =
+        if resources == 1 { "1 response".to_owned() } else { format!("{resources} responses") };
+    let is_like = |it: &&Replay| it.differs.is_some_and(|it| it - differs < ALIKE);
+    let alike: Vec<&str> = replays.iter().filter(is_like).map(|it| it.order.as_str()).collect();
+    let differ = format!("completion times differ by {} (median)", percent(differs));
+    let mut sentences = Vec::new();
+    if differs > REPEATED {
+        sentences.push(format!(
+            "No order of those that were tried repeats the log's {responses}: the nearest is {}, where {differ}. Do not rely on the rows below.",
+            best.order
+        ));
+    } else if alike.len() == replays.len() && alike.len() > 1 {
+        sentences
+            .push(format!("The log's {responses} come so in every order that was tried: {differ}"));
+    } else {
+        sentences
+            .push(format!("The log's {responses} come as under {}: {differ}", alike.join(" or ")));
+    }
+    let (log, repeat) = (derived.recorded.byte_index_ms, best.byte_index_ms);
+    let ratio = |it: fn(BySet) -> Option<f64>| Some(it(repeat)? / it(log)?);
+    if let Some(ratio) = ratio(|it| it.atf.or(it.all)).filter(|it| (it - 1.0).abs() > REPEATED) {
+        sentences.push(format!(
+            "The repeat's ByteIndex is {ratio:.2} times the log's: the log has pauses or losses that the repeat has not."
+        ));
+    }
+    sentences
+}
+
+/// Orders whose completions differ from the log's by no more than this share beyond the best one's are as like it.
+const ALIKE: f64 = 0.001;

@@ -3,7 +3,7 @@
 use schedulers::{Kind, Priority, Resource, usual_urgency};
 use server::is_one_path;
 
-/// Lines that are named as those that bring most of the gain.
+/// Lines that are named as those that move most.
 const NAMED: usize = 5;
 
 /// A line is named if it moves its resource by this share of what the first one moves.
@@ -94,8 +94,8 @@ impl Advice {
         of_lines.chain(self.documents.iter().map(|it| &it.host)).all(|it| !it.is_empty())
     }
 
-    /// The few lines that bring most of the gain.
-    pub(super) fn most_of_the_gain(&self) -> String {
+    /// The few lines that move most.
+    pub(super) fn moves_most(&self) -> String {
         let moved = |it: &Line| it.later_ms.map_or(0.0, f64::abs);
         let most_ms = self.lines.iter().map(moved).fold(0.0, f64::max);
         let counts = |it: &&Line| moved(it) > 0.0 && moved(it) >= NAMED_SHARE * most_ms;
@@ -108,8 +108,18 @@ impl Advice {
             return "How much each line gains was not measured here: `utmost find --export` measures it."
                 .to_owned();
         }
-        format!("The first lines bring most of the gain: {}.", named.join(", "))
+        format!(
+            "The first lines move most: {}. Not every line that moves much gains much.",
+            named.join(", ")
+        )
     }
+}
+
+/// The paths at which servers know what is at `path`: `/` and `/index.html` are the same.
+pub(super) fn paths_of(path: &str) -> Vec<String> {
+    let folder = path.strip_suffix(INDEX).filter(|it| it.ends_with('/'));
+    let index = path.ends_with('/').then(|| format!("{path}{INDEX}"));
+    [path.to_owned()].into_iter().chain(folder.map(str::to_owned)).chain(index).collect()
 }
 
 impl Document {
@@ -130,9 +140,7 @@ impl Document {
 
     /// The paths at which servers know the document: `/` and `/index.html` are the same.
     pub(super) fn paths(&self) -> Vec<String> {
-        let folder = self.path.strip_suffix(INDEX).filter(|it| it.ends_with('/'));
-        let index = self.path.ends_with('/').then(|| format!("{}{INDEX}", self.path));
-        [self.path.clone()].into_iter().chain(folder.map(str::to_owned)).chain(index).collect()
+        paths_of(&self.path)
     }
 
     /// All links: a browser that did not take early hints takes them from the response.

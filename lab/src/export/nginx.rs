@@ -1,6 +1,7 @@
 //! nginx: maps from host and path to field values. An empty value adds no field.
 
 use super::Advice;
+use super::advice::paths_of;
 
 pub(super) const ABOUT: &str = "Include this file in the block http. A server or location with `add_header` lines of its own \
     does not inherit these: repeat them there.\n\
@@ -8,6 +9,9 @@ pub(super) const ABOUT: &str = "Include this file in the block http. A server or
     (nginx/nginx, pull request 1657). nginx passes the field Priority on, and a CDN before it that reads the field (Cloudflare, \
     Fastly) acts on it. Links work with every nginx. nginx makes no early hints: since 1.29.0, `early_hints` passes on those \
     of a backend.";
+
+/// A key of a map that fits in the smallest bucket, of 64 bytes, beside what nginx keeps with it.
+const SHORT_KEY_BYTES: usize = 40;
 
 pub(super) fn configuration(advice: &Advice) -> String {
     let names_hosts = advice.names_hosts();
@@ -27,8 +31,10 @@ pub(super) fn configuration(advice: &Advice) -> String {
         }
         text.concat() + "}\n"
     };
-    let priorities =
-        advice.lines.iter().map(|it| (key(&it.host, &it.path), it.priority.to_string()));
+    let priorities = advice.lines.iter().flat_map(|it| {
+        let row = |path: &String| (key(&it.host, path), it.priority.to_string());
+        paths_of(&it.path).iter().map(row).collect::<Vec<_>>()
+    });
     let links = advice.documents.iter().flat_map(|it| {
         it.paths()
             .into_iter()
@@ -36,6 +42,14 @@ pub(super) fn configuration(advice: &Advice) -> String {
             .collect::<Vec<_>>()
     });
     let mut text: Vec<String> = Vec::new();
+    let longest = advice.lines.iter().map(|it| key(&it.host, &it.path).len()).max();
+    if longest.is_some_and(|it| it > SHORT_KEY_BYTES) {
+        // nginx does not begin with a key that fills a bucket.
+        text.push(
+            "# If your configuration has this line already, keep the larger of the two.\nmap_hash_bucket_size 256;\n\n"
+                .to_owned(),
+        );
+    }
     for (field, name, rows) in [
         ("Priority", "$utmost_priority", priorities.collect::<Vec<_>>()),
         ("Link", "$utmost_link", links.collect()),

@@ -56,6 +56,9 @@ pub struct PageAnswer {
     pub is_narrow: bool,
     /// Loads in the present order, and under the candidate, the first batch included.
     pub loads: usize,
+    /// The first rendering in ms, in the present order and under the candidate: the median over the loads that judge; null where
+    /// the client does not tell it.
+    pub first_render_ms: Option<[f64; 2]>,
     /// Loads that did not finish.
     pub unfinished: usize,
     /// The index of each load in the present order, by seed; null where it did not finish.
@@ -254,6 +257,7 @@ impl Case {
             judgement: judgement.unwrap_or_default(),
             is_narrow: self.trial.is_narrow(),
             loads: self.trial.loads(),
+            first_render_ms: self.first_render_ms,
             unfinished: self.unfinished,
             present_ms: self.trial.present().clone(),
             page_sha256: page_sha256(&self.page),

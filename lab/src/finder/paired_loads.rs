@@ -5,9 +5,11 @@ use super::moved::{Moved, moved};
 use super::trial::{Indices, Trial};
 use super::{PRESENT, Question, Step};
 use crate::network::Network;
+use crate::study::statistics::median;
 use crate::study::{BASELINE, Engine, Plan, RunRecord, Settings, Study, StudyError, run};
 use crate::{Contender, Metadata};
 use corpus::Page;
+use qlog_tools::metrics;
 use schedulers::Scheme;
 use serde_json::Value;
 use server::SignalUse;
@@ -27,6 +29,8 @@ pub(super) struct Case {
     pub(super) bound_ms: Option<f64>,
     /// What the leader moves.
     pub(super) moved: Vec<Moved>,
+    /// The first rendering in ms, the median over the loads that judge: in the present order, and under the leader.
+    pub(super) first_render_ms: Option<[f64; 2]>,
     /// Loads that did not finish.
     pub(super) unfinished: usize,
     present: Vec<RunRecord>,
@@ -130,6 +134,7 @@ impl Case {
             ),
             bound_ms: None,
             moved: Vec::new(),
+            first_render_ms: None,
             unfinished: 0,
             present: Vec::new(),
             others: Vec::new(),
@@ -164,10 +169,20 @@ impl Case {
             let present: Vec<&RunRecord> = self.present.iter().filter(judges).collect();
             let under =
                 self.others.iter().filter(judges).filter(|it| it.scheme == self.names[leader]);
-            self.moved = moved(&self.page, &present, &under.collect::<Vec<_>>());
+            let under: Vec<&RunRecord> = under.collect();
+            self.moved = moved(&self.page, &present, &under);
+            let renders = first_render(&present).zip(first_render(&under));
+            self.first_render_ms = renders.map(|(present, under)| [present, under]);
         }
         self.present = Vec::new();
         self.others = Vec::new();
         self
     }
+}
+
+/// The median first rendering of these loads, in ms.
+fn first_render(runs: &[&RunRecord]) -> Option<f64> {
+    let metric = metrics::find("first_render")?;
+    let of_load = |it: &&RunRecord| it.metrics.get(metric).all.filter(|_| it.completed);
+    median(&runs.iter().filter_map(of_load).collect::<Vec<_>>())
 }

@@ -30,7 +30,21 @@ pub(super) fn of_page(answer: &PageAnswer, tests: usize) -> String {
              {ratio:.3} times as fast ({evidence}).{but}"
         )
     };
-    words + inexact(answer).as_str()
+    words + later(answer).as_str() + inexact(answer).as_str()
+}
+
+/// The first rendering counts as later if it is by more than this share.
+const LATER: f64 = 0.05;
+
+/// A warning that the index is better, and something is seen later all the same. The index counts bytes, and a page shows nothing
+/// before its last stylesheet.
+fn later(answer: &PageAnswer) -> String {
+    match answer.first_render_ms.filter(|_| answer.verdict == Verdict::Better) {
+        Some([present, under]) if under > present * (1.0 + LATER) => format!(
+            " But the page shows something later: its first rendering is at {under:.0} ms, with {WHAT_YOU_HAVE} at {present:.0} ms."
+        ),
+        _ => String::new(),
+    }
 }
 
 /// What keeps an answer from being as exact as was asked.

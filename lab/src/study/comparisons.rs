@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One scheme against the baseline in one setting. A ratio above 1: the scheme is better.
 ///
 /// A pair is a site: the geometric mean of the ratios of its pages, because pages of one template are not independent. In a
-/// study of one page, a pair is two loads with the same seed; pairs that are the same count once.
+/// study of one page, a pair is two loads with the same seed; they count once if the seeds changed nothing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparisonRow {
     /// The scheme.
@@ -166,30 +166,31 @@ fn sites<'a>(
 /// Logarithms of ratios that differ by less are those of the same load.
 const SAME_LOAD: f64 = 1e-5;
 
-/// Whether these logarithms are all of the same load.
+/// Whether these logarithms are all of the same load: the seeds have changed nothing.
 pub(crate) fn are_of_one_load(logarithms: &[f64]) -> bool {
-    distinct_loads(logarithms).len() <= 1
+    let low = logarithms.iter().copied().fold(f64::INFINITY, f64::min);
+    logarithms.iter().all(|it| it - low < SAME_LOAD)
 }
 
 /// The logarithms of the ratios of the only page's loads, each alone.
 fn loads(speedups: &LoadSpeedups<'_>, set: Set) -> Vec<Vec<Weighted>> {
     let loads: Vec<f64> = speedups.values().flat_map(|it| logarithms(it, set)).collect();
-    distinct_loads(&loads).into_iter().map(|it| vec![(it, 1.0)]).collect()
+    independent(loads).into_iter().map(|it| vec![(it, 1.0)]).collect()
 }
 
-/// The ratios of the only page's loads as a bootstrap draws them: each different load alone.
+/// The ratios of the only page's loads as a bootstrap draws them: each load alone.
 pub(super) fn load_clusters(ratios: &[f64]) -> Vec<Vec<Weighted>> {
     let logarithms: Vec<f64> = ratios.iter().map(|it| it.ln()).collect();
-    distinct_loads(&logarithms).into_iter().map(|it| vec![(it.exp(), 1.0)]).collect()
+    independent(logarithms).into_iter().map(|it| vec![(it.exp(), 1.0)]).collect()
 }
 
-/// Those logarithms of ratios that belong to different loads, the lowest first. Where a link has no chance, many seeds
-/// repeat the same load, but for a few microseconds. They would count as evidence.
-fn distinct_loads(logarithms: &[f64]) -> Vec<f64> {
-    let mut distinct = logarithms.to_vec();
-    distinct.sort_by(f64::total_cmp);
-    distinct.dedup_by(|next, one| (*next - *one).abs() < SAME_LOAD);
-    distinct
+/// All loads; one, if the seeds have changed nothing: repetitions would count as evidence. Loads of which only some are alike
+/// are all kept, because a rare one must stay rare.
+fn independent(mut logarithms: Vec<f64>) -> Vec<f64> {
+    if are_of_one_load(&logarithms) {
+        logarithms.truncate(1);
+    }
+    logarithms
 }
 
 fn logarithms(loads: &[BySet], set: Set) -> Vec<f64> {
@@ -437,6 +438,22 @@ mod tests {
             (certain.wilcoxon_p.atf, certain.geometric_mean_ratio_interval.atf),
             (None, None)
         );
+    }
+
+    #[test]
+    fn a_rare_load_stays_rare() {
+        // Of forty loads, two lost a packet that mattered.
+        let rare = |seed: u64| if seed % 20 == 7 { 160.0 } else { 80.0 };
+        let runs: Vec<RunRecord> = (0..40)
+            .flat_map(|seed| [run("0", "rr", seed, 100.0), run("0", "fifo", seed, rare(seed))])
+            .collect();
+        let row = compare(&runs, byte_index(), "rr", &pages()).remove(0);
+        assert_eq!((row.pairs.atf, row.wins.atf, row.losses.atf), (Some(40), Some(38), Some(2)));
+        near(
+            row.geometric_mean_ratio.atf,
+            (1.25_f64.powi(38) * 0.625_f64.powi(2)).powf(1.0 / 40.0),
+        );
+        assert_eq!(row.winner.atf.as_deref(), Some("fifo"));
     }
 
     #[test]

@@ -36,8 +36,8 @@ pub struct SummaryRow {
     /// Mean of the pages' speedups. A page's is the mean of its loads', each against the load of the baseline
     /// that met the same link.
     pub mean_speedup: BySet,
-    /// Its 95 % interval: sites, each with all of its pages, drawn again and again; of a single page its loads, of which
-    /// those that are the same count once.
+    /// Its 95 % interval: sites, each with all of its pages, drawn again and again; of a single page its loads,
+    /// which count once if the seeds changed nothing.
     pub mean_speedup_interval: BySet<Interval>,
     /// The geometric mean of the pages' speedups: no scheme gains by exchanging the two that are compared.
     pub geometric_mean_speedup: BySet,

@@ -11,6 +11,7 @@ use qlog_tools::link_facts::{LinkFacts, arrivals};
 use qlog_tools::metrics::{BySet, Completions};
 use qlog_tools::timeline::Transfer;
 use qlog_tools::trace::{Trace, TransferDetails, Vantage};
+use qlog_tools::views::no_streams;
 use schedulers::{Kind, Priority};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -163,7 +164,8 @@ fn happened_in<'a>(
         ));
     }
     if whole.is_empty() {
-        return Err(WhatIfError::Empty(trace.label(), "holds no whole response"));
+        let cause = no_streams(trace).unwrap_or("holds no whole response");
+        return Err(WhatIfError::Empty(trace.label(), cause));
     }
     whole.sort_by_key(|it| (it.0.requested_us, it.0.stream));
     let start_us = whole[0].0.requested_us;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Less loss than this is a skipped packet number, or the end of the log.
 const LEAST_LOSS: f64 = 0.003;
 
-/// Room in the queue, as multiples of what is on its way in a round trip.
+/// Room in the queue, as multiples of the bandwidth-delay product.
 const QUEUES: [f64; 4] = [1.0, 0.5, 2.0, 4.0];
 
 /// Ten full datagrams.

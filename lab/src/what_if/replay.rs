@@ -3,7 +3,9 @@
 use super::derived::Derived;
 use super::link;
 use crate::ahead::Ahead;
+use crate::finder::Step;
 use crate::metadata::Metadata;
+use crate::network::Network;
 use crate::stack::{self, Ends, Setup};
 use crate::study::StudyError;
 use crate::study::statistics::median;
@@ -44,15 +46,20 @@ pub fn fitted(
     orders: &[Order],
     seeds: u64,
     jobs: usize,
+    progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Derived, StudyError> {
-    let first = replay(derived, orders, 1, jobs, &|| ())?;
+    let done = || progress(Step::Loaded);
+    progress(Step::Planned(orders.len()));
+    let first = replay(derived, orders, 1, jobs, &done)?;
     let likely: Vec<Order> = likely(&first, orders);
     let lead_ms = first.first().and_then(|it| it.first_request_ms).unwrap_or_default();
     let recorded = link::as_recorded(derived.network(), &derived.came, lead_ms);
+    let networks: Vec<Network> = derived.networks.iter().cloned().chain(recorded).collect();
+    progress(Step::Planned(networks.len() * likely.len() * usize::try_from(seeds).unwrap_or(0)));
     let mut ranked = Vec::new();
-    for network in derived.networks.iter().cloned().chain(recorded) {
+    for network in networks {
         let over = Derived { networks: vec![network], ..derived.clone() };
-        let replays = replay(&over, &likely, seeds, jobs, &|| ())?;
+        let replays = replay(&over, &likely, seeds, jobs, &done)?;
         let differs = replays.first().and_then(|it| it.differs).unwrap_or(f64::INFINITY);
         ranked.push((differs, over));
     }

@@ -47,7 +47,7 @@ fn is_seen(url: &str) -> bool {
 fn replays(log: Trace, names: &[&str]) -> Vec<Replay> {
     let orders = orders(names);
     let derived = derive(&[log], Some(&is_seen)).expect("a page");
-    let derived = fitted(&derived, &orders, 1, 2).expect("loads");
+    let derived = fitted(&derived, &orders, 1, 2, &|_| ()).expect("loads");
     replay(&derived, &orders, 1, 2, &|| ()).expect("loads")
 }
 

@@ -79,7 +79,7 @@ impl Drawing for HeatMap {
             ""
         };
         let best = if self.rows.iter().any(|it| it.standings.contains(&Standing::Best)) {
-            " A star marks the best of a column: with certainty, no other is better."
+            " A star marks the best of a column: the 95\u{202f}% interval of its ratio to each other one lies above 1, each by itself."
         } else {
             ""
         };

@@ -91,7 +91,7 @@ impl Drawing for Intervals {
     fn caption(&self) -> String {
         let has = |wanted| self.rows().any(|it| it.standing == wanted);
         let best = if has(Standing::Best) {
-            " A star marks the best of a panel: with certainty, no other is better."
+            " A star marks the best of a panel: the 95\u{202f}% interval of its ratio to each other one lies above 1, each by itself."
         } else {
             ""
         };

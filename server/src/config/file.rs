@@ -257,7 +257,10 @@ fn links<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
 
 /// A word that stands for a value, or the value.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a word or a list or table, as docs/serve.md says of this key"
+)]
 enum NameOr<T> {
     Name(String),
     Value(T),

@@ -60,7 +60,8 @@ fn ranking(answer: &PageAnswer) -> Result<(), Failure> {
 
 /// What each resource should be sent with.
 fn priorities(found: &ByResource) -> Result<(), Failure> {
-    if found.resources.is_empty() {
+    // What makes a page slower is not shown like advice.
+    if found.resources.is_empty() || !found.is_better {
         return Ok(());
     }
     output::line(&format!("\n{}: priorities of single resources", found.page))?;
