@@ -6,11 +6,10 @@
 
 use corpus::Page;
 use lab::Contender;
-use lab::finder::{PRESENT, Question, candidates, find};
+use lab::finder::{PRESENT, Question, find};
 use lab::network::Network;
 use lab::study::statistics::{mean, median};
 use lab::study::{Engine, Plan, RunRecord, Settings, run};
-use schedulers::Catalogue;
 use serde_json::Value;
 use server::SignalUse;
 use std::collections::BTreeMap;
@@ -28,19 +27,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [networks, pages @ ..] = &arguments[..] else { return Err("NETWORKS PAGE...".into()) };
     let networks: Vec<Network> =
         networks.split(',').map(Network::find).collect::<Result<_, _>>()?;
-    let jobs = std::thread::available_parallelism()?.get();
     let (mut ratios, mut used, mut all) = (Vec::new(), 0, 0);
     println!("| page | network | choice | index | best of all schemes | index | ratio |");
     println!("|---|---|---|---|---|---|---|");
     for name in pages {
-        let question = Question {
-            pages: vec![Arc::new(corpus::page(name)?)],
-            networks: networks.clone(),
-            schemes: candidates(&Catalogue::default()),
-            width: 0.05,
-            most_loads: 30,
-            jobs,
-        };
+        let page = Arc::new(corpus::page(name)?);
+        let question = Question::new(vec![page], networks.clone());
         let answer = find(&question, Value::Null, &|_| ())?;
         let indices = every_order(&question)?;
         for it in &answer.pages {

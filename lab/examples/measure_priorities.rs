@@ -5,10 +5,9 @@
 //! target/debug/examples/measure_priorities cable,lte,3g PAGE...
 //! ```
 
-use lab::finder::{Question, by_resource, candidates};
+use lab::finder::{Question, by_resource};
 use lab::network::Network;
 use lab::study::statistics::median;
-use schedulers::Catalogue;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -23,14 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     println!("|---|---|---|---|---|---|---|");
     for name in pages {
-        let question = Question {
-            pages: vec![Arc::new(corpus::page(name)?)],
-            networks: networks.clone(),
-            schemes: candidates(&Catalogue::default()),
-            width: 0.05,
-            most_loads: 30,
-            jobs: std::thread::available_parallelism()?.get(),
-        };
+        let page = Arc::new(corpus::page(name)?);
+        let question = Question::new(vec![page], networks.clone());
         for found in by_resource(&question, &|_| ())? {
             let mut of_page = Vec::new();
             for it in &found.networks {

@@ -87,6 +87,18 @@ pub fn find(
 }
 
 impl Question {
+    /// A question about these pages and networks, as exact as `utmost find` asks it, with a load for each core at a time.
+    pub fn new(pages: Vec<Arc<Page>>, networks: Vec<Network>) -> Self {
+        Self {
+            pages,
+            networks,
+            schemes: candidates(&Catalogue::default()),
+            width: 0.05,
+            most_loads: 30,
+            jobs: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        }
+    }
+
     /// When a page has enough loads on a network.
     fn rule(&self) -> Rule {
         let tests = self.pages.len() * self.networks.len();

@@ -9,7 +9,7 @@ use corpus::page::{
 };
 use qlog_tools::link_facts::{LinkFacts, arrivals};
 use qlog_tools::metrics::{BySet, Completions};
-use qlog_tools::timeline::Transfer;
+use qlog_tools::timeline::{Delivery, Transfer};
 use qlog_tools::trace::{Trace, TransferDetails, Vantage};
 use qlog_tools::views::no_streams;
 use schedulers::{Kind, Priority};
@@ -150,10 +150,13 @@ fn happened_in<'a>(
         return Err(WhatIfError::NotTheClients(trace.label()));
     }
     let all = trace.timeline.transfers.iter().zip(&trace.details);
+    let deliveries: BTreeMap<u64, Delivery> =
+        trace.timeline.deliveries().into_iter().map(|it| (it.stream, it)).collect();
+    // A response without its end has no place in what happened, so it has none among the transfers either.
     let is_whole = |it: &Transferred<'_>| {
         !it.1.pushed
             && it.0.cancel.is_none()
-            && trace.stream(it.0.stream).is_some_and(|it| it.complete_us.is_some())
+            && deliveries.get(&it.0.stream).is_some_and(|it| it.complete_us.is_some())
     };
     let mut whole: Vec<Transferred<'a>> = all.filter(is_whole).collect();
     let left_out = trace.timeline.transfers.len() - whole.len();
@@ -169,8 +172,6 @@ fn happened_in<'a>(
     }
     whole.sort_by_key(|it| (it.0.requested_us, it.0.stream));
     let start_us = whole[0].0.requested_us;
-    let deliveries: BTreeMap<u64, _> =
-        trace.timeline.deliveries().into_iter().map(|it| (it.stream, it)).collect();
     let response = |(transfer, details): &Transferred<'_>| {
         let delivery = deliveries.get(&transfer.stream)?;
         let ms = |us: u64| us.saturating_sub(start_us) as f64 / 1000.0;

@@ -26,8 +26,8 @@ struct Transported {
 /// What may come before a lost packet is repeated. Less is under way until a client has sent much that was read.
 const LIMIT_BYTES: u64 = 384 << 10;
 
-/// From here on the client is asked to connect anew. Requests of a few bytes, in packets of their own, come so far after
-/// some thousands, and are nobody's fault.
+/// From here on the client is asked to connect anew. A client reaches this without any fault by thousands of tiny requests,
+/// each in a packet of its own.
 const MUCH_BYTES: u64 = LIMIT_BYTES / 2;
 
 /// In the handshake: a client needs less than ten datagrams, and half of them can be lost a few times. Early data comes on

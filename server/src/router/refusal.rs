@@ -1,5 +1,5 @@
-//! A packet that refuses a client (RFC 9000, 5.2.2), made without a handshake. The transport could make one only after the
-//! work of a handshake, and then in a packet that a client cannot read which has not heard of the server yet.
+//! A packet that refuses a client (RFC 9000, 5.2.2), made without a handshake. The transport makes one only after the
+//! work of a handshake, in a packet that a client cannot read before it has heard from the server.
 
 use ring::aead::quic::{AES_128, HeaderProtectionKey};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
