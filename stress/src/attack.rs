@@ -15,9 +15,6 @@ pub struct Attack {
     pub(crate) script: fn(&[File]) -> Box<dyn Script>,
 }
 
-/// `H3_NO_ERROR`, after GOAWAY has asked the client to connect anew (RFC 9114, 5.2).
-const NO_ERROR: u64 = 0x100;
-
 /// `H3_EXCESSIVE_LOAD` (RFC 9114, 8.1).
 const EXCESSIVE_LOAD: u64 = 0x107;
 
@@ -26,19 +23,19 @@ pub const ATTACKS: &[Attack] = &[
     Attack {
         name: "unread-responses",
         text: "5 connections with 200 requests each, whose responses nobody reads",
-        codes: &[NO_ERROR, EXCESSIVE_LOAD],
+        codes: &[EXCESSIVE_LOAD],
         script: |files| Box::new(slow::UnreadResponses(files.to_vec())),
     },
     Attack {
         name: "slow-heads",
         text: "5 connections with 200 requests each, whose heads come a byte at a time",
-        codes: &[NO_ERROR, EXCESSIVE_LOAD],
+        codes: &[EXCESSIVE_LOAD],
         script: |_| Box::new(slow::SlowHeads::default()),
     },
     Attack {
         name: "endless-uploads",
         text: "5 connections with 100 requests each, whose bodies never end",
-        codes: &[NO_ERROR, EXCESSIVE_LOAD],
+        codes: &[EXCESSIVE_LOAD],
         script: |_| Box::new(slow::EndlessUploads),
     },
     Attack {
@@ -50,25 +47,25 @@ pub const ATTACKS: &[Attack] = &[
     Attack {
         name: "rapid-reset",
         text: "requests that are taken back at once (CVE-2023-44487)",
-        codes: &[NO_ERROR, EXCESSIVE_LOAD],
+        codes: &[EXCESSIVE_LOAD],
         script: |files| Box::new(floods::RapidReset(first(files))),
     },
     Attack {
         name: "priority-updates",
         text: "a flood of PRIORITY_UPDATE frames",
-        codes: &[NO_ERROR, EXCESSIVE_LOAD],
+        codes: &[EXCESSIVE_LOAD],
         script: |_| Box::new(floods::ControlFrames::priority_updates()),
     },
     Attack {
         name: "unknown-frames",
         text: "a flood of frames of no known type on the control stream",
-        codes: &[NO_ERROR, EXCESSIVE_LOAD],
+        codes: &[EXCESSIVE_LOAD],
         script: |_| Box::new(floods::ControlFrames::unknown()),
     },
     Attack {
         name: "large-heads",
         text: "requests whose heads grow 30 times when they are decoded",
-        codes: &[NO_ERROR, EXCESSIVE_LOAD],
+        codes: &[EXCESSIVE_LOAD],
         script: |_| Box::new(floods::LargeHeads),
     },
     Attack {
@@ -80,7 +77,7 @@ pub const ATTACKS: &[Attack] = &[
     Attack {
         name: "wandering",
         text: "downloads whose client's address changes every 300 ms",
-        codes: &[NO_ERROR],
+        codes: &[],
         script: |files| Box::new(wandering::Wandering(first(files))),
     },
 ];
