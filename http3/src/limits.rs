@@ -35,6 +35,9 @@ pub struct Limits {
     pub unidirectional_streams: usize,
     /// Interim (1xx) responses before a final one. More is an error of the stream.
     pub interim_responses: u32,
+    /// Frames of one message that carry nothing for it: DATA without a byte, and frames of unknown types. More is an error of
+    /// the stream. Greasing needs one or two.
+    pub empty_frames: u32,
 }
 
 impl Default for Limits {
@@ -51,6 +54,7 @@ impl Default for Limits {
             signals_per_request: 64,
             unidirectional_streams: 32,
             interim_responses: 16,
+            empty_frames: 256,
         }
     }
 }

@@ -57,6 +57,7 @@ struct Incoming {
     /// Bytes of the HEADERS frames so far, trailers included.
     headers_frame_bytes: u64,
     interim_responses: u32,
+    empty_frames: u32,
     content_length: Option<u64>,
     /// Content bytes that the DATA frames have announced so far.
     content_bytes: u64,
@@ -74,6 +75,7 @@ impl RequestStream {
             header_seen: false,
             headers_frame_bytes: 0,
             interim_responses: 0,
+            empty_frames: 0,
             content_length: None,
             content_bytes: 0,
             data_frames: Vec::new(),
@@ -173,9 +175,12 @@ impl Incoming {
         context: &Context<'_>,
     ) -> Result<Treatment, Error> {
         match kind {
-            FrameKind::Unknown(_) => return Ok(Treatment::Skip),
+            FrameKind::Unknown(_) => return self.skip(context.limits),
             FrameKind::Extension(it) if !context.in_use.contains(&it) => {
-                return Ok(Treatment::Skip);
+                return self.skip(context.limits);
+            }
+            FrameKind::Data if length == 0 => {
+                self.skip(context.limits)?;
             }
             _ => {}
         }
@@ -200,6 +205,15 @@ impl Incoming {
             (FrameKind::ReservedHttp2, _) => unexpected("a frame of HTTP/2 (RFC 9114, 7.2.8)"),
             _ => unexpected("a frame of the control stream on a request stream (RFC 9114, 7.2)"),
         }
+    }
+
+    /// Skips a frame that carries nothing, as long as there are few.
+    fn skip(&mut self, limits: &Limits) -> Result<Treatment, Error> {
+        self.empty_frames += 1;
+        if self.empty_frames <= limits.empty_frames {
+            return Ok(Treatment::Skip);
+        }
+        Code::ExcessiveLoad.fail_stream(self.stream, "more frames that carry nothing than our limit")
     }
 
     fn admit_promise(&self, length: u64, limits: &Limits) -> Result<Treatment, Error> {

@@ -122,6 +122,7 @@ impl Responder {
         self.heed(verdict);
         let connection = &mut self.sender.connection;
         if self.addresses.current() != before {
+            self.unusable.moved();
             // The network behind the new address may carry less (RFC 9000, 14.3).
             connection.quic.revalidate_pmtu();
         }
@@ -345,7 +346,8 @@ impl Responder {
         let streams = self.sender.streams.iter().map(|(stream, _)| stream);
         let left: Vec<StreamId> = streams.filter(is_there).collect();
         if left.is_empty() {
-            connection.close(Code::NoError, "the server is going away");
+            let (code, cause) = self.unusable.farewell();
+            connection.close(code, cause);
             return true;
         }
         left.into_iter().map(|it| self.stop_request(it)).fold(false, BitOr::bitor)

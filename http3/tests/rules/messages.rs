@@ -50,6 +50,17 @@ fn interim_responses_come_before_the_final_one_9114_4_1() {
 }
 
 #[test]
+fn frames_that_carry_nothing_have_a_limit() {
+    let taken = Limits::default().empty_frames as usize;
+    for empty in [data(""), frame(0x21, b""), frame(0x21, b"some bytes")] {
+        let mut session = ready(Role::Server);
+        session.receive(REQUEST, &get("/"), false).unwrap();
+        assert_eq!(session.receive(REQUEST, &empty.repeat(taken), false), Ok(()));
+        assert_stream_error(session.receive(REQUEST, &empty, false), REQUEST, Code::ExcessiveLoad);
+    }
+}
+
+#[test]
 fn interim_responses_have_a_limit() {
     let interim = headers(":status=100");
     let taken = Limits::default().interim_responses as usize;

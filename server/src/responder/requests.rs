@@ -16,6 +16,7 @@ impl Responder {
         if self.refused_from.is_some_and(|it| stream >= it) {
             return self.sender.connection.shut(stream, Code::RequestRejected);
         }
+        self.unusable.asked();
         let request = Request {
             client: Some(self.client()),
             asked_at: Some(now),

@@ -13,7 +13,10 @@ use http3::Code;
 pub(super) struct Unusable {
     /// What came, whether it was the client's or not: the transport is asked for the rest only where this is much.
     came: u64,
-    read: u64,
+    /// What of it was of use, in bytes of packets.
+    useful: u64,
+    /// The client was asked to connect anew.
+    asked_away: bool,
 }
 
 /// What the transport says. Datagrams that are not the client's do not count: anybody can send those.
@@ -26,8 +29,8 @@ struct Transported {
 /// What may come before a lost packet is repeated. Less is under way until a client has sent much that was read.
 const LIMIT_BYTES: u64 = 384 << 10;
 
-/// From here on the client is asked to connect anew. A client reaches this without any fault by thousands of tiny requests,
-/// each in a packet of its own.
+/// From here on the client is asked to connect anew. A client can reach this without fault, by a body of which each packet
+/// carries a byte or two.
 const MUCH_BYTES: u64 = LIMIT_BYTES / 2;
 
 /// In the handshake: a client needs less than ten datagrams, and half of them can be lost a few times. Early data comes on
@@ -37,8 +40,18 @@ const HANDSHAKE_BYTES: u64 = 48 << 10;
 /// A client may send a byte for this many bytes that it gets: most clients acknowledge a hundred bytes with two.
 const SENT_A_BYTE: u64 = 16;
 
-/// A client may send this many bytes for each that is read: small requests come in packets of their own.
+/// A client may send this many bytes for each that is read.
 const RECEIVED_A_READ_BYTE: u64 = 2;
+
+/// A small request comes in a packet of its own, and its response is acknowledged by another. Without their payload these
+/// have about 80 bytes.
+const REQUEST_BYTES: u64 = 80;
+
+/// A client proves a new address by datagrams of at least 1,200 bytes (RFC 9000, 8.2.2), each of which may be sent again.
+const MOVE_BYTES: u64 = 4 * 1200;
+
+/// Why the connection of such a client ends.
+const USELESS: &str = "too many bytes of no use";
 
 /// What to do about a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +80,12 @@ impl Responder {
         };
         match measure {
             Measure::Close => {
-                connection.close(Code::ExcessiveLoad, "too many bytes that cannot be read yet");
+                connection.close(Code::ExcessiveLoad, USELESS);
             }
-            Measure::GoAway if self.refused_from.is_none() => self.go_away(),
+            Measure::GoAway if self.refused_from.is_none() => {
+                self.unusable.asked_away = true;
+                self.go_away();
+            }
             Measure::Nothing | Measure::GoAway => {}
         }
     }
@@ -83,7 +99,26 @@ impl Unusable {
 
     /// Bytes of the client's streams were read.
     pub(super) fn read(&mut self, bytes: usize) {
-        self.read += bytes as u64;
+        self.useful += RECEIVED_A_READ_BYTE * bytes as u64;
+    }
+
+    /// The head of a request is complete.
+    pub(super) fn asked(&mut self) {
+        self.useful += REQUEST_BYTES;
+    }
+
+    /// The client has proven a new address.
+    pub(super) fn moved(&mut self) {
+        self.useful += MOVE_BYTES;
+    }
+
+    /// Why a connection ends that takes no more requests.
+    pub(super) fn farewell(&self) -> (Code, &'static str) {
+        if self.asked_away {
+            (Code::ExcessiveLoad, USELESS)
+        } else {
+            (Code::NoError, "the server is going away")
+        }
     }
 
     fn measure_of_handshake(&self, transported: impl FnOnce() -> Transported) -> Measure {
@@ -94,7 +129,7 @@ impl Unusable {
     /// Whether too much of what came is of no use. `unread`: what the server itself may have left unread. What was sent to
     /// the client it acknowledges. The transport is asked only where it matters.
     fn measure(&self, unread: u64, transported: impl FnOnce() -> Transported) -> Measure {
-        let useful = unread + RECEIVED_A_READ_BYTE * self.read;
+        let useful = unread + self.useful;
         if self.came <= useful + MUCH_BYTES {
             return Measure::Nothing;
         }
@@ -147,13 +182,27 @@ mod tests {
     }
 
     #[test]
-    fn a_client_of_very_small_requests_is_asked_to_connect_anew_and_not_closed() {
-        // A packet of 75 bytes and one of 45 for an acknowledgement; 30 bytes of a head; a response of 200.
-        let after = |requests: u32| {
-            let count = requests as usize;
-            measure(120 * count, 30 * count, 0, 200 * u64::from(requests))
-        };
-        assert_eq!((after(4_000), after(5_000)), (Measure::Nothing, Measure::GoAway));
+    fn very_small_requests_and_changes_of_address_are_of_use() {
+        let mut account = Unusable::default();
+        for _ in 0..100_000 {
+            // A packet of 75 bytes with a head of 30, and one of 45 for an acknowledgement.
+            account.came(120);
+            account.read(30);
+            account.asked();
+        }
+        for _ in 0..1000 {
+            account.came(3 * 1200);
+            account.moved();
+        }
+        let transported = || Transported { received: 100_000 * 120 + 1000 * 3600, sent: 0 };
+        assert_eq!(account.measure(0, transported), Measure::Nothing);
+    }
+
+    #[test]
+    fn a_client_whose_packets_carry_a_byte_each_is_asked_to_connect_anew() {
+        // A packet of 45 bytes, with a DATA frame of one byte.
+        let after = |packets: usize| measure(45 * packets, 3 * packets, 0, 30 * packets as u64);
+        assert_eq!((after(5_000), after(6_000)), (Measure::Nothing, Measure::GoAway));
     }
 
     #[test]
