@@ -53,19 +53,34 @@ fn garbage_with_the_id_of_a_connection_does_not_end_it() {
 }
 
 #[test]
-fn a_client_of_many_tiny_requests_is_asked_to_connect_anew_before_it_is_closed() {
+fn a_client_of_many_tiny_requests_is_served() {
     let (mut world, _, mut client) = world(Limits { nuisances: 1_000_000, ..limits() });
-    let mut asked = 0;
-    while client.goaway.is_none() && asked < 20_000 {
-        client.get(4 * asked, "/1/html");
+    for request in 0..20_000 {
+        client.get(4 * request, "/1/html");
         world.run_ms(3, &mut [&mut client]);
-        asked += 1;
+        assert_eq!(client.body_bytes(4 * request), Some(1));
     }
-    assert!(asked > 3_000, "{asked}");
-    // What GOAWAY names was not begun, and the client may ask for it elsewhere (RFC 9114, 5.2).
-    let refused_from = client.goaway.expect("it came");
-    assert!((0..refused_from / 4).all(|it| client.body_bytes(4 * it) == Some(1)));
-    assert!(client.closed_with().and_then(Code::of).is_none_or(|it| it == Code::NoError));
+    assert_eq!((client.goaway, client.closed_with()), (None, None));
+}
+
+#[test]
+fn a_client_whose_packets_carry_next_to_nothing_is_asked_away_and_told_why_at_the_end() {
+    let (mut world, mut good, mut bad) = world(limits());
+    // A HEADERS frame of 8,000 bytes, a byte a packet.
+    let mut send = |bad: &mut Peer, bytes: &[u8]| {
+        bad.client.connection.quic.stream_send(0, bytes, false).ok();
+        world.run_ms(1, &mut [bad]);
+    };
+    send(&mut bad, &[0x01, 0x5f, 0x40]);
+    let mut sent = 0;
+    while bad.goaway.is_none() && sent < 8_000 {
+        send(&mut bad, &[0]);
+        sent += 1;
+    }
+    assert!((3_000..8_000).contains(&sent), "{sent}");
+    world.run_ms(100, &mut [&mut bad]);
+    assert_closed(&bad, Code::ExcessiveLoad);
+    assert_served(&mut world, &mut good);
 }
 
 #[test]
