@@ -213,7 +213,8 @@ impl Incoming {
         if self.empty_frames <= limits.empty_frames {
             return Ok(Treatment::Skip);
         }
-        Code::ExcessiveLoad.fail_stream(self.stream, "more frames that carry nothing than our limit")
+        Code::ExcessiveLoad
+            .fail_stream(self.stream, "more frames that carry nothing than our limit")
     }
 
     fn admit_promise(&self, length: u64, limits: &Limits) -> Result<Treatment, Error> {

@@ -1,6 +1,6 @@
 //! A reproduction as files: `NAME.json`, `NAME.md`, `NAME.svg` and `NAME.manifest.json`.
 
-use super::{Findings, Kind, Reproduction, Row, Table, Verdict};
+use super::{Findings, Kind, Reproduction, Row, Table};
 use lab::{FileError, write_file};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -82,8 +82,7 @@ impl Columns {
         let interval = if self.interval { format!(" {interval} |") } else { String::new() };
         let verdicts = self.kinds.iter().map(|(_, of)| match of(&row.verdicts) {
             None => " |".to_owned(),
-            Some(Verdict { condition, holds: true }) => format!(" yes: {condition} |"),
-            Some(Verdict { condition, holds: false }) => format!(" **no**: {condition} |"),
+            Some(it) => format!(" {}: {} |", it.word("**no**"), it.condition),
         });
         format!(
             "| {} | {} | {} |{interval} {} |{model}{} {} |\n",

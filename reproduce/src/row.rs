@@ -111,7 +111,9 @@ impl Row {
         self.must(format!("{least} to {most}"), |it| (least..=most).contains(&it))
     }
 
+    /// The interval of our value. It must be there before the conditions.
     pub(super) fn interval(self, interval: Option<Interval>) -> Self {
+        assert!(self.verdicts.hold().is_none(), "{}: an interval after a condition", self.id);
         Self { interval: interval.map(|it| it.map(rounded)), ..self }
     }
 
@@ -127,9 +129,10 @@ impl Row {
         Self { table: Some(table), ..self }
     }
 
-    /// Adds a condition. An unknown value fails. The published and the model's value must be there before.
+    /// Adds a condition. An unknown value fails. The interval, the published and the model's value must be there before.
     pub(super) fn must(mut self, what: String, holds: impl Fn(f64) -> bool) -> Self {
-        let values = Values { ours: self.ours, published: self.published, model: self.model };
+        let Self { ours, interval, published, model, .. } = self;
+        let values = Values { ours, interval, published, model };
         self.verdicts.add(self.authority, what, &values, holds);
         self
     }

@@ -42,7 +42,7 @@ impl Estimate {
         Self { value: value.map(rounded), interval: interval.map(|it| it.map(rounded)) }
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match (self.value, self.interval) {
             (None, _) => "none".to_owned(),
             (Some(value), None) => format!("{value:.2}"),

@@ -1,6 +1,7 @@
 //! What a row is held to: conditions by the publication, by a model of our own, and of ours alone, each with its verdict.
 
 use super::Row;
+use lab::study::statistics::Interval;
 use serde::Serialize;
 
 /// The one who sets a condition.
@@ -22,6 +23,17 @@ pub struct Verdict {
     pub condition: String,
     /// Whether our value meets it. An unknown value does not.
     pub holds: bool,
+    /// Whether the 95 % interval of our value contains values that would turn the verdict.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub open: bool,
+}
+
+impl Verdict {
+    /// `yes` or `no`; `yes, open` if the interval would allow the other.
+    pub fn word(&self, no: &str) -> String {
+        let word = if self.holds { "yes" } else { no };
+        if self.open { format!("{word}, open") } else { word.to_owned() }
+    }
 }
 
 /// The verdicts on a row, one by each authority that sets a condition.
@@ -46,6 +58,7 @@ pub struct Verdicts {
 /// The values that a condition is applied to.
 pub(super) struct Values {
     pub(super) ours: Option<f64>,
+    pub(super) interval: Option<Interval>,
     pub(super) published: Option<f64>,
     pub(super) model: Option<f64>,
 }
@@ -80,6 +93,7 @@ impl Verdicts {
         meets: impl Fn(f64) -> bool,
     ) {
         let holds = values.ours.is_some_and(&meets);
+        let open = values.interval.is_some_and(|it| within(it).any(|it| meets(it) != holds));
         if authority == Authority::Source {
             let model = values.model.map(&meets);
             self.model_meets_source = model.map(|it| it && self.model_meets_source.unwrap_or(true));
@@ -94,8 +108,9 @@ impl Verdicts {
             Some(before) => Verdict {
                 condition: format!("{}; {condition}", before.condition),
                 holds: before.holds && holds,
+                open: before.open || open,
             },
-            None => Verdict { condition, holds },
+            None => Verdict { condition, holds, open },
         });
         self.difference = self.told_difference();
     }
@@ -113,6 +128,12 @@ impl Verdicts {
     }
 }
 
+/// Values from one end of an interval to the other. A condition is a range, so a few hundred tell whether it has a limit here.
+fn within([low, high]: Interval) -> impl Iterator<Item = f64> {
+    const STEPS: u32 = 256;
+    (0..=STEPS).map(move |step| low + (high - low) * f64::from(step) / f64::from(STEPS))
+}
+
 /// A kind of verdict: its heading, and its place.
 pub type Kind = (&'static str, fn(&Verdicts) -> &Option<Verdict>);
 
@@ -126,12 +147,18 @@ pub(super) fn kinds(rows: &[Row]) -> Vec<Kind> {
     all.into_iter().filter(|(_, of)| rows.iter().any(|it| of(&it.verdicts).is_some())).collect()
 }
 
-/// `55 of 60 by the source, 210 of 210 by the model`: the conditions that hold.
+/// `55 of 60 by the source (7 of the 60 open), 210 of 210 by the model`: the conditions that hold.
 pub(super) fn headline(rows: &[Row]) -> String {
     let count = |(name, of): Kind| {
         let judged = rows.iter().filter_map(|it| of(&it.verdicts).as_ref());
-        let held = judged.clone().filter(|it| it.holds).count();
-        format!("{held} of {} {name}", judged.count())
+        let (mut all, mut held, mut open) = (0, 0, 0);
+        for it in judged {
+            all += 1;
+            held += usize::from(it.holds);
+            open += usize::from(it.open);
+        }
+        let open = if open == 0 { String::new() } else { format!(" ({open} of the {all} open)") };
+        format!("{held} of {all} {name}{open}")
     };
     kinds(rows).into_iter().map(count).collect::<Vec<_>>().join(", ")
 }
@@ -146,7 +173,12 @@ mod tests {
     use super::*;
 
     fn difference(ours: f64, published: f64, model: f64) -> &'static str {
-        let values = Values { ours: Some(ours), published: Some(published), model: Some(model) };
+        let values = Values {
+            ours: Some(ours),
+            interval: None,
+            published: Some(published),
+            model: Some(model),
+        };
         let mut verdicts = Verdicts::none();
         let near = |to: f64| move |it: f64| (it - to).abs() <= 5.0;
         verdicts.add(Authority::Source, "within 5".into(), &values, near(published));
@@ -176,6 +208,21 @@ mod tests {
     }
 
     #[test]
+    fn a_verdict_is_open_where_its_interval_has_values_that_would_turn_it() {
+        let row = |interval| Row::shown("id", "metric", Some(2.0)).interval(interval);
+        let word = |row: Row| row.verdicts.source.expect("judged").word("no");
+        assert_eq!(word(row(None).at_least(1.5)), "yes");
+        assert_eq!(word(row(Some([1.6, 3.0])).at_least(1.5)), "yes");
+        assert_eq!(word(row(Some([1.4, 3.0])).at_least(1.5)), "yes, open");
+        assert_eq!(word(row(Some([1.4, 3.0])).at_least(2.5)), "no, open");
+        assert_eq!(word(row(Some([1.4, 2.4])).at_least(2.5)), "no");
+        assert_eq!(word(row(Some([1.0, 3.0])).published(2.0).within(0.5)), "yes, open");
+        assert_eq!(word(row(Some([1.0, 9.0])).published(5.0).within(0.5)), "no, open");
+        let rows = [row(Some([1.4, 3.0])).at_least(1.5), row(None).at_least(1.5)];
+        assert_eq!(headline(&rows), "2 of 2 by the source (1 of the 2 open)");
+    }
+
+    #[test]
     fn without_a_condition_nothing_holds_and_nothing_fails() {
         let shown = Row::shown("id", "metric", Some(1.0));
         assert_eq!((shown.verdicts.hold(), shown.verdicts.fail()), (None, false));
@@ -189,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_condition_that_the_published_value_fails_is_told() {
-        let values = Values { ours: Some(9.0), published: Some(0.6), model: None };
+        let values = Values { ours: Some(9.0), interval: None, published: Some(0.6), model: None };
         let mut verdicts = Verdicts::none();
         verdicts.add(Authority::Source, "above 3".into(), &values, |it| it > 3.0);
         assert!(verdicts.hold() == Some(true) && !verdicts.source_meets_itself);

@@ -113,7 +113,7 @@ fn table(found: &Findings) -> String {
     let rows = found.rows.iter().map(|row| {
         let verdicts = kinds.iter().map(|(_, of)| match of(&row.verdicts) {
             None => String::new(),
-            Some(it) => format!("{}: {}", if it.holds { "yes" } else { "NO" }, it.condition),
+            Some(it) => format!("{}: {}", it.word("NO"), it.condition),
         });
         let values = [
             row.id.clone(),

@@ -169,6 +169,7 @@ fn interval(scheme: &str, answer: &PageAnswer) -> IntervalRow {
         mean: row.and_then(|it| it.speedup_present),
         interval: row.and_then(|it| it.interval),
         geometric_mean: None,
+        geometric_mean_interval: None,
         standing: Standing::Unknown,
     }
 }

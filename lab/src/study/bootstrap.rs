@@ -43,14 +43,25 @@ pub fn bootstrap_geometric_mean(clusters: &[Vec<Weighted>]) -> Option<Interval> 
 /// replacement. Draws without the statistic do not count. Seeded. `None` for fewer than six values, or if most draws do
 /// not have the statistic.
 pub fn bootstrap(count: usize, statistic: impl Fn(&[usize]) -> Option<f64>) -> Option<Interval> {
-    if count < SAMPLE_MIN {
+    bootstrap_several([count], |[places]| statistic(places))
+}
+
+/// The same of a statistic of several samples, each of which is drawn by itself.
+pub fn bootstrap_several<const N: usize>(
+    counts: [usize; N],
+    statistic: impl Fn([&[usize]; N]) -> Option<f64>,
+) -> Option<Interval> {
+    if counts.iter().any(|it| *it < SAMPLE_MIN) {
         return None;
     }
     let mut random = ChaCha8Rng::seed_from_u64(DRAWS.seed);
-    let mut places = vec![0; count];
+    let mut places = counts.map(|it| vec![0; it]);
     let drawn = (0..DRAWS.count).filter_map(|_| {
-        places.fill_with(|| place(&mut random, count));
-        statistic(&places)
+        for sample in &mut places {
+            let count = sample.len();
+            sample.fill_with(|| place(&mut random, count));
+        }
+        statistic(std::array::from_fn(|it| &*places[it]))
     });
     let values: Vec<f64> = drawn.collect();
     if values.len() < DRAWS.count / 2 {

@@ -270,17 +270,45 @@ impl ComparisonRow {
         PairedRow { setting, scheme: self.scheme.clone(), pairs_of: self.pairs_of.name(), all, atf }
     }
 
-    /// The ranks and the interval must agree.
     fn winner(&self, set: Set) -> Option<String> {
-        self.holm_p.get(set).filter(|it| *it < LEVEL)?;
-        let ([low, high], ranks) =
-            self.geometric_mean_ratio_interval.get(set).zip(self.rank_biserial.get(set))?;
-        match ranks > 0.0 {
-            true if low > 1.0 => Some(self.scheme.clone()),
-            false if high < 1.0 => Some(self.baseline.clone()),
-            _ => None,
+        let interval = self.geometric_mean_ratio_interval.get(set)?;
+        match better(self.holm_p.get(set)?, interval, self.rank_biserial.get(set)?)? {
+            Side::Scheme => Some(self.scheme.clone()),
+            Side::Baseline => Some(self.baseline.clone()),
         }
     }
+}
+
+/// One of the two that are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Scheme,
+    Baseline,
+}
+
+/// The better one, if the adjusted p says so and the ranks and the interval agree.
+fn better(adjusted_p: f64, [low, high]: Interval, ranks: f64) -> Option<Side> {
+    match ranks > 0.0 {
+        _ if adjusted_p >= LEVEL => None,
+        true if low > 1.0 => Some(Side::Scheme),
+        false if high < 1.0 => Some(Side::Baseline),
+        _ => None,
+    }
+}
+
+/// Which schemes are worse than the one that the logarithms of their ratios are over, by the rule that names winners; the p
+/// of these tests are adjusted for as many as there are. `None` with fewer than six pairs.
+pub(super) fn are_behind(log_ratios: &[Vec<Vec<Weighted>>]) -> Vec<Option<bool>> {
+    let outcomes: Vec<Option<Outcome>> = log_ratios.iter().map(|it| Outcome::of(it)).collect();
+    let p_values = outcomes.iter().flatten().filter_map(|it| Some(it.p?.0));
+    let mut adjusted = holm(&p_values.collect::<Vec<f64>>()).into_iter();
+    let is_behind = |outcome: &Option<Outcome>| {
+        let outcome = outcome.filter(|it| it.p.is_some())?;
+        let adjusted_p = adjusted.next()?;
+        let side = better(adjusted_p, outcome.interval?, outcome.rank_biserial?);
+        Some(side == Some(Side::Baseline))
+    };
+    outcomes.iter().map(is_behind).collect()
 }
 
 #[cfg(test)]

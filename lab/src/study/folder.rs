@@ -214,6 +214,7 @@ fn summary_cells(study: &Study, row: &SummaryRow, columns: &Columns) -> Cells {
         .by_set("mean_speedup", &row.mean_speedup)
         .interval("mean_speedup", row.mean_speedup_interval)
         .by_set("geometric_mean_speedup", &row.geometric_mean_speedup)
+        .interval("geometric_mean_speedup", row.geometric_mean_speedup_interval)
         .by_set("median_speedup", &row.median_speedup)
         .by_set("best_page_speedup", &row.best_page_speedup)
         .by_set("worst_page_speedup", &row.worst_page_speedup)

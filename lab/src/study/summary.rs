@@ -2,7 +2,7 @@
 //! they are.
 
 use super::BASELINE;
-use super::bootstrap::bootstrap_weighted_mean;
+use super::bootstrap::{bootstrap_geometric_mean, bootstrap_weighted_mean};
 use super::comparisons::load_clusters;
 use super::dimension::varied;
 use super::pushes::Pushes;
@@ -41,6 +41,8 @@ pub struct SummaryRow {
     pub mean_speedup_interval: BySet<Interval>,
     /// The geometric mean of the pages' speedups: no scheme gains by exchanging the two that are compared.
     pub geometric_mean_speedup: BySet,
+    /// Its 95 % interval, from the same draws.
+    pub geometric_mean_speedup_interval: BySet<Interval>,
     /// The median of the pages' speedups.
     pub median_speedup: BySet,
     /// The page that gains most.
@@ -218,6 +220,9 @@ fn row<'a>(
         mean_speedup: of_pages(weighted_mean),
         mean_speedup_interval: BySet::each(|set| bootstrap_weighted_mean(&drawn(set))),
         geometric_mean_speedup: of_pages(weighted_geometric_mean),
+        geometric_mean_speedup_interval: BySet::each(|set| {
+            bootstrap_geometric_mean(&logarithms(drawn(set)))
+        }),
         median_speedup: of_pages(weighted_median),
         best_page_speedup: of_pages(|it| it.iter().map(|it| it.0).max_by(f64::total_cmp)),
         worst_page_speedup: of_pages(|it| it.iter().map(|it| it.0).min_by(f64::total_cmp)),
@@ -225,6 +230,11 @@ fn row<'a>(
         proven_pages: proven_pages(&completed),
         mean_pushes: Pushes::means(&completed),
     }
+}
+
+fn logarithms(mut clusters: Vec<Vec<Weighted>>) -> Vec<Vec<Weighted>> {
+    clusters.iter_mut().flatten().for_each(|(value, _)| *value = value.ln());
+    clusters
 }
 
 /// How many pages have a proven bracket; `None`: these loads are not those of a bracket.

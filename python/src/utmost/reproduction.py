@@ -94,6 +94,7 @@ def _row(row: Mapping[str, Any], place: str) -> dict[str, Any]:
         verdict = row["verdicts"][judge] or {}
         flat[f"{judge}_condition"] = verdict.get("condition")
         flat[f"{judge}_holds"] = verdict.get("holds")
+        flat[f"{judge}_open"] = verdict.get("open", False) if verdict else None
     try:
         check("rows", flat)
     except ValueError as error:

@@ -1,7 +1,7 @@
 //! A heat map: schemes down, networks across, a ratio in each cell as a number and as a colour.
 
 use super::sheet::{Drawing, Sheet};
-use super::standing::Standing;
+use super::standing::{Standing, caption};
 use super::svg::{Area, MARGIN, SMALL, Style, Svg, name_lines, shorten, star, whole};
 use super::{Table, ratio_text};
 
@@ -73,22 +73,11 @@ impl Drawing for HeatMap {
         } else {
             ""
         };
-        let tied = if self.rows.iter().any(|it| it.standings.contains(&Standing::Tied)) {
-            " A hollow star marks a scheme that may be the best: the 95\u{202f}% interval of its ratio to the best one does not exclude 1. The best one is so by the geometric mean over pages."
-        } else {
-            ""
-        };
-        let best = if self.rows.iter().any(|it| it.standings.contains(&Standing::Best)) {
-            " A star marks the best of a column: the 95\u{202f}% interval of its ratio to each other one lies above 1, each by itself."
-        } else {
-            ""
-        };
-        let whichever = if best.len() + tied.len() > 0 {
-            " Stars are the same whatever the baseline."
-        } else {
-            ""
-        };
-        format!("{}.{best}{tied}{whichever}{bound}", self.what)
+        let standings = self.rows.iter().flat_map(|it| it.standings.iter().copied());
+        let stars = caption(standings, "column");
+        let whichever =
+            if stars.is_empty() { "" } else { " Stars are the same whatever the baseline." };
+        format!("{}.{stars}{whichever}{bound}", self.what)
     }
 
     fn table(&self) -> Table {
@@ -121,10 +110,7 @@ impl HeatMap {
     /// Says what the stars mean, if there are any, and gives the legend's end.
     fn draw_stars(&self, svg: &mut Svg, layout: &Layout, top: f64) -> f64 {
         let has = |standing| self.rows.iter().any(|it| it.standings.contains(&standing));
-        let words = [
-            (Standing::Best, "best of its column"),
-            (Standing::Tied, "may be the best: interval against it contains 1"),
-        ];
+        let words = [(Standing::Best, "best of its column"), (Standing::Tied, "may be the best")];
         let mut left = svg.sheet().either(layout.label, 8.0);
         for (standing, words) in words.into_iter().filter(|it| has(it.0)) {
             if let Some((paint, _)) = star_of(standing, "#1a1a1a") {
@@ -304,8 +290,10 @@ mod tests {
         assert_eq!(svg.matches("<title>may be the best of its column").count(), 2);
         assert!(svg.contains(r#"font-weight="700">×2.00"#));
         assert!(!svg.contains(r#"font-weight="700">×1.0"#));
-        assert!(figure().caption().contains("does not exclude 1"));
-        assert!(svg.contains(">may be the best: interval against it contains 1<"));
+        assert!(
+            figure().caption().contains("may be the best: the one with the best geometric mean")
+        );
+        assert!(svg.contains(">may be the best<"));
         assert!(svg.contains(">[×9.00]"));
         assert!(svg.contains("fifo&lt;"));
     }

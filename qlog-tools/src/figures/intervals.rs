@@ -2,7 +2,7 @@
 
 use super::ratio_axis::{RatioAxis, in_reach};
 use super::sheet::{Drawing, Sheet};
-use super::standing::Standing;
+use super::standing::{Standing, caption};
 use super::svg::{
     Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, number, shorten, star, whole,
 };
@@ -43,13 +43,15 @@ pub struct IntervalRow {
     pub interval: Option<[f64; 2]>,
     /// The geometric mean.
     pub geometric_mean: Option<f64>,
+    /// Its 95 % interval.
+    pub geometric_mean_interval: Option<[f64; 2]>,
     /// Whether it is the best of its panel.
     pub standing: Standing,
 }
 
 const TOP: f64 = 66.0;
 /// The height of a row on a screen, and in print.
-const ROWS: [f64; 2] = [18.0, 15.0];
+const ROWS: [f64; 2] = [20.0, 18.0];
 /// From the last row of a panel to the first of the one below: the axis, and the title.
 const BETWEEN: f64 = 52.0;
 const GAP: f64 = 24.0;
@@ -62,6 +64,8 @@ const WIDTH_MIN: f64 = 640.0;
 const LABEL_MAX: usize = 20;
 const LETTER: f64 = 7.0;
 const COLOUR: &str = "#0072B2";
+/// Of geometric means.
+const GEOMETRIC: &str = "#D55E00";
 
 impl Drawing for Intervals {
     fn title(&self) -> &str {
@@ -89,42 +93,41 @@ impl Drawing for Intervals {
     }
 
     fn caption(&self) -> String {
-        let has = |wanted| self.rows().any(|it| it.standing == wanted);
-        let best = if has(Standing::Best) {
-            " A star marks the best of a panel: the 95\u{202f}% interval of its ratio to each other one lies above 1, each by itself."
-        } else {
-            ""
-        };
-        let tied = if has(Standing::Tied) {
-            " A hollow star marks a scheme that may be the best: the 95\u{202f}% interval of its ratio to the best one does not exclude 1. The best one is so by the geometric mean over pages, whatever the baseline."
-        } else {
-            ""
-        };
+        let stars = caption(self.rows().map(|it| it.standing), "panel");
         let bars = if self.rows().any(|it| it.interval.is_some()) {
             ", the bar its 95\u{202f}% interval (an arrow: it goes on beyond the axis)"
         } else {
             ""
         };
-        let rhomb = if self.has_geometric_means() { ", the rhomb the geometric mean" } else { "" };
+        let rhomb = match self.has_geometric_means() {
+            true if bars.is_empty() => ", the rhomb below the geometric mean",
+            true => ", the rhomb below the geometric mean with its own",
+            false => "",
+        };
         format!(
-            "{}: the dot is the {}{bars}{rhomb}. The axis is logarithmic, and ×1 is {} itself.{best}{tied}",
+            "{}: the dot is the {}{bars}{rhomb}. The axis is logarithmic, and ×1 is {} itself.{stars}",
             self.what, self.dot, self.baseline
         )
     }
 
     fn table(&self) -> Table {
-        let headings = ["setting", "scheme", self.dot, "from", "to", "geometric mean"];
-        let columns = if self.has_geometric_means() { 6 } else { 5 };
+        let headings =
+            ["setting", "scheme", self.dot, "from", "to", "geometric mean", "from", "to"];
+        let columns = if self.has_geometric_means() { 8 } else { 5 };
         let rows = self.panels.iter().flat_map(|panel| {
             panel.rows.iter().map(|row| {
-                let end = |end: usize| or_dash(row.interval.map(|it| ratio_text(Some(it[end]))));
+                let end = |of: Option<[f64; 2]>, end: usize| {
+                    or_dash(of.map(|it| ratio_text(Some(it[end]))))
+                };
                 let mut cells = vec![
                     panel.title.clone(),
                     row.label.clone(),
                     ratio_text(row.mean),
-                    end(0),
-                    end(1),
+                    end(row.interval, 0),
+                    end(row.interval, 1),
                     ratio_text(row.geometric_mean),
+                    end(row.geometric_mean_interval, 0),
+                    end(row.geometric_mean_interval, 1),
                 ];
                 cells.truncate(columns);
                 cells
@@ -139,7 +142,7 @@ impl Drawing for Intervals {
 }
 
 impl Intervals {
-    fn rows(&self) -> impl Iterator<Item = &IntervalRow> {
+    fn rows(&self) -> impl Iterator<Item = &IntervalRow> + Clone {
         self.panels.iter().flat_map(|it| &it.rows)
     }
 
@@ -154,7 +157,8 @@ impl Intervals {
     fn ratios(&self) -> Vec<f64> {
         let means: Vec<f64> =
             self.rows().flat_map(|it| [it.mean, it.geometric_mean]).flatten().collect();
-        in_reach(&means, self.rows().filter_map(|it| it.interval))
+        let intervals = self.rows().flat_map(|it| [it.interval, it.geometric_mean_interval]);
+        in_reach(&means, intervals.flatten())
     }
 
     fn draw_panel(
@@ -191,18 +195,16 @@ impl Intervals {
         let mut flow = Flow { left: MARGIN, right, next: MARGIN, top };
         let longer = self.dot.chars().count().saturating_sub("mean".len());
         let (x, top) = flow.place(180.0 + longer as f64 * LETTER);
-        draw_interval(svg, [x, x + 30.0], [true; 2], top + 8.0);
+        draw_interval(svg, [x, x + 30.0], [true; 2], (top + 8.0, COLOUR));
         draw_mean(svg, (x + 15.0, top + 8.0));
         svg.text(x + 38.0, top + 12.0, SMALL, &format!("{}, 95 % interval", self.dot));
         if self.has_geometric_means() {
-            let (x, top) = flow.place(130.0);
-            draw_geometric_mean(svg, (x + 6.0, top + 8.0));
-            svg.text(x + 17.0, top + 12.0, SMALL, "geometric mean");
+            let (x, top) = flow.place(240.0);
+            draw_interval(svg, [x, x + 30.0], [true; 2], (top + 8.0, GEOMETRIC));
+            draw_geometric_mean(svg, (x + 15.0, top + 8.0));
+            svg.text(x + 38.0, top + 12.0, SMALL, "geometric mean, 95 % interval");
         }
-        let marks = [
-            (Standing::Best, "best", 60.0),
-            (Standing::Tied, "may be the best: interval against it contains 1", 300.0),
-        ];
+        let marks = [(Standing::Best, "best", 60.0), (Standing::Tied, "may be the best", 110.0)];
         for (standing, words, width) in marks {
             if self.rows().any(|it| it.standing == standing) {
                 let (x, top) = flow.place(width);
@@ -252,23 +254,36 @@ impl Layout {
     }
 }
 
+/// How far the mean lies above the middle of its row, and the geometric mean below it.
+const APART: f64 = 3.8;
+
 fn draw_row(svg: &mut Svg, axis: &RatioAxis, y: f64, row: &IntervalRow) {
-    if let Some(interval) = row.interval {
-        draw_interval(svg, interval.map(|it| axis.x(it)), interval.map(|it| axis.shows(it)), y);
-    }
+    let apart = if row.geometric_mean.is_some() { APART } else { 0.0 };
+    let mut interval = |interval: Option<[f64; 2]>, y: f64, colour: &str| {
+        if let Some(it) = interval {
+            draw_interval(svg, it.map(|it| axis.x(it)), it.map(|it| axis.shows(it)), (y, colour));
+        }
+    };
+    interval(row.interval, y - apart, COLOUR);
+    interval(row.geometric_mean_interval, y + apart, GEOMETRIC);
     if let Some(mean) = row.geometric_mean {
-        draw_geometric_mean(svg, (axis.x(mean), y));
+        draw_geometric_mean(svg, (axis.x(mean), y + apart));
     }
     if let Some(mean) = row.mean {
-        draw_mean(svg, (axis.x(mean), y));
+        draw_mean(svg, (axis.x(mean), y - apart));
     }
 }
 
 /// An end that is not on the axis is an arrow.
-fn draw_interval(svg: &mut Svg, [low, high]: [f64; 2], are_shown: [bool; 2], y: f64) {
+fn draw_interval(
+    svg: &mut Svg,
+    [low, high]: [f64; 2],
+    are_shown: [bool; 2],
+    (y, colour): (f64, &str),
+) {
     let end = |x: f64, is_shown: bool, inward: f64| {
         let (x, inner) = (number(x), number(x + inward));
-        let (top, bottom) = (number(y - 3.5), number(y + 3.5));
+        let (top, bottom) = (number(y - 3.0), number(y + 3.0));
         if is_shown {
             format!("M{x} {top}V{bottom}")
         } else {
@@ -277,16 +292,18 @@ fn draw_interval(svg: &mut Svg, [low, high]: [f64; 2], are_shown: [bool; 2], y: 
     };
     let ends = end(low, are_shown[0], 4.0) + &end(high, are_shown[1], -4.0);
     let d = format!("M{} {}H{}{ends}", number(low), number(y), number(high));
-    svg.path(&d, &format!(r#"fill="none" stroke="{COLOUR}" stroke-width="1.3""#), "");
+    svg.path(&d, &format!(r#"fill="none" stroke="{colour}" stroke-width="1.2""#), "");
 }
 
 fn draw_mean(svg: &mut Svg, (x, y): (f64, f64)) {
-    svg.path(&circle(x, y, 3.4), &format!(r#"fill="{COLOUR}""#), "");
+    svg.path(&circle(x, y, 3.1), &format!(r#"fill="{COLOUR}""#), "");
 }
 
 fn draw_geometric_mean(svg: &mut Svg, (x, y): (f64, f64)) {
-    let d = format!("M{} {}l4.2 4.6l-4.2 4.6l-4.2 -4.6z", number(x), number(y - 4.6));
-    svg.path(&d, r##"class="hollow" fill="#ffffff" stroke="#D55E00" stroke-width="1.3""##, "");
+    let d = format!("M{} {}l3.6 3.9l-3.6 3.9l-3.6 -3.9z", number(x), number(y - 3.9));
+    let paint =
+        format!(r##"class="hollow" fill="#ffffff" stroke="{GEOMETRIC}" stroke-width="1.3""##);
+    svg.path(&d, &paint, "");
 }
 
 fn draw_star(svg: &mut Svg, (x, y): (f64, f64), standing: Standing) {
@@ -311,6 +328,7 @@ mod tests {
             mean: Some(mean),
             interval: Some([mean / 1.25, mean * 1.25]),
             geometric_mean: Some(mean / 1.1),
+            geometric_mean_interval: Some([mean / 1.3, mean * 1.1]),
             standing,
         };
         let rows = vec![row("fifo", 1.2, standings[0]), row("dfifo", 2.0, standings[1])];
@@ -349,7 +367,7 @@ mod tests {
     #[test]
     fn the_table_has_the_ends_of_each_interval() {
         let table = figure([Standing::Unknown; 2]).table();
-        assert_eq!(table.rows[1].join(" "), " dfifo ×2.00 ×1.60 ×2.50 ×1.82");
+        assert_eq!(table.rows[1].join(" "), " dfifo ×2.00 ×1.60 ×2.50 ×1.82 ×1.54 ×2.20");
     }
 
     #[test]

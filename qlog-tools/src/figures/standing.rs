@@ -26,15 +26,9 @@ impl Standing {
         values.iter().map(standing).collect()
     }
 
-    /// How measured values stand, of which that at `best` is the highest. `is_behind` says whether another one certainly is
+    /// How measured values stand, of which that at `best` is the highest. `of_others` says of each other one whether it is
     /// worse, if the data can tell.
-    pub fn of_measured(
-        count: usize,
-        best: usize,
-        is_behind: impl Fn(usize) -> Option<bool>,
-    ) -> Vec<Self> {
-        let of_others: Vec<Option<bool>> =
-            (0..count).filter(|it| *it != best).map(&is_behind).collect();
+    pub fn of_measured(best: usize, of_others: Vec<Option<bool>>) -> Vec<Self> {
         let standing_of_best = if of_others.iter().all(|it| *it == Some(true)) {
             Self::Best
         } else if of_others.contains(&Some(false)) {
@@ -53,6 +47,29 @@ impl Standing {
     }
 }
 
+/// What the stars of a figure say, for its caption; `of` is what has one best: a panel.
+pub(super) fn caption(standings: impl Iterator<Item = Standing> + Clone, of: &str) -> String {
+    let has = |wanted| standings.clone().any(|it| it == wanted);
+    let best = if has(Standing::Best) {
+        format!(
+            " A star marks the best of a {of}: the one with the best geometric mean over pages, if it beats each other one."
+        )
+    } else {
+        String::new()
+    };
+    let tied = if has(Standing::Tied) {
+        " A hollow star marks a scheme that may be the best: the one with the best geometric mean over pages, and each that it does not beat."
+    } else {
+        ""
+    };
+    if best.len() + tied.len() == 0 {
+        return String::new();
+    }
+    format!(
+        "{best}{tied} One beats another if a signed-rank test, adjusted for all of them (Holm, 5\u{202f}%), and the 95\u{202f}% interval of their ratio say so."
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::Standing::{Behind, Best, Tied, Unknown};
@@ -66,15 +83,15 @@ mod tests {
 
     #[test]
     fn a_winner_is_alone_and_ties_are_ties() {
-        let of = |behind: [Option<bool>; 3]| Standing::of_measured(3, 1, |it| behind[it]);
-        assert_eq!(of([Some(true), None, Some(true)]), [Behind, Best, Behind]);
-        assert_eq!(of([Some(false), None, Some(true)]), [Tied, Tied, Behind]);
+        let of = |behind: [Option<bool>; 2]| Standing::of_measured(1, behind.into());
+        assert_eq!(of([Some(true), Some(true)]), [Behind, Best, Behind]);
+        assert_eq!(of([Some(false), Some(true)]), [Tied, Tied, Behind]);
     }
 
     #[test]
     fn without_an_interval_nothing_wins() {
-        let of = |behind: [Option<bool>; 3]| Standing::of_measured(3, 0, |it| behind[it]);
-        assert_eq!(of([None; 3]), [Unknown; 3]);
-        assert_eq!(of([None, Some(true), None]), [Unknown, Behind, Unknown]);
+        let of = |behind: [Option<bool>; 2]| Standing::of_measured(0, behind.into());
+        assert_eq!(of([None; 2]), [Unknown; 3]);
+        assert_eq!(of([Some(true), None]), [Unknown, Behind, Unknown]);
     }
 }

@@ -1,6 +1,6 @@
 //! How much of the gap between two sets of pages closes when one gets the other's mix of some properties.
 
-use super::measured::{Measured, mean};
+use super::measured::{Measured, interval_of_means, mean};
 use super::{EXPLAINED, PERCENTILES};
 use crate::Row;
 use corpus::weights::{Border, Strata, rake};
@@ -208,7 +208,12 @@ pub(super) fn by_generating(
     let closed = || Some((of(alike)? - of(generated)?) / (of(bundled)? - of(generated)?));
     let mean = of(alike).unwrap_or(f64::NAN);
     let metric = format!("share of the gap that closes if generated pages have {what}");
+    let interval =
+        interval_of_means([bundled, generated, alike], EXPLAINED, |[bundled, generated, alike]| {
+            (alike - generated) / (bundled - generated)
+        });
     Row::shown(id, metric, closed())
+        .interval(interval)
         .note(format!("Their mean is \u{d7}{mean:.2}; {} pages.", alike.len()))
 }
 

@@ -5,7 +5,7 @@ use corpus::page::Event;
 use corpus::{Page, discovery};
 use lab::ideal::{self, Conditions};
 use lab::network::Network;
-use lab::study::bootstrap::bootstrap_mean;
+use lab::study::bootstrap::{bootstrap_mean, bootstrap_several};
 use lab::study::statistics::{self, Interval};
 use lab::study::{RunRecord, by_site};
 use qlog_tools::metrics;
@@ -108,6 +108,23 @@ pub(super) fn geometric_mean(pages: &[Measured], scheme: &str) -> Option<f64> {
 /// The 95 % interval of the mean; the pages of a site are drawn together.
 pub(super) fn mean_interval(pages: &[Measured], scheme: &str) -> Option<Interval> {
     bootstrap_mean(&by_site(&speedups(pages, scheme), |site| site))
+}
+
+/// The 95 % interval of a statistic of the means of several sets: the sites of each are drawn.
+pub(super) fn interval_of_means<const N: usize>(
+    sets: [&[Measured]; N],
+    scheme: &str,
+    statistic: impl Fn([f64; N]) -> f64,
+) -> Option<Interval> {
+    let sites = sets.map(|it| by_site(&speedups(it, scheme), |site| site));
+    let counts: [usize; N] = std::array::from_fn(|it| sites[it].len());
+    bootstrap_several(counts, |drawn| {
+        let means: [f64; N] = std::array::from_fn(|set| {
+            let values = || drawn[set].iter().flat_map(|it| &sites[set][*it]);
+            values().sum::<f64>() / values().count() as f64
+        });
+        Some(statistic(means))
+    })
 }
 
 #[cfg(test)]

@@ -27,18 +27,21 @@ pub(super) struct Plan<'a> {
 }
 
 /// A scheme in one condition. Speedups are means over pages of `rr`'s value divided by the scheme's, paired by page and
-/// seed, with their 95 % intervals.
+/// seed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
     pub(super) scheme: String,
-    /// The speedup by `ByteIndex`.
+    /// The arithmetic mean of the speedups by `ByteIndex`, which the rows judge.
     pub(super) speedup: BySet,
     pub(super) interval: BySet<Interval>,
+    /// Their geometric mean: a page that gains a hundredfold does not carry it.
+    pub(super) geometric: BySet,
+    pub(super) geometric_interval: BySet<Interval>,
     /// The middle one of the pages' speedups.
     pub(super) median: BySet,
     /// Pages on which `rr` is better.
     pub(super) rr_better: BySet<usize>,
-    /// The speedup by the time until the last resource is complete.
+    /// The geometric mean of the speedups by the time until the last resource is complete.
     pub(super) load_speedup: Option<f64>,
     pub(super) load_interval: Option<Interval>,
     /// How long a byte that has arrived waits for earlier bytes of its stream: the mean over loads.
@@ -130,10 +133,12 @@ fn outcomes(loads: &[Loaded]) -> Vec<Outcome> {
         Outcome {
             speedup: index.mean_speedup,
             interval: index.mean_speedup_interval,
+            geometric: index.geometric_mean_speedup,
+            geometric_interval: index.geometric_mean_speedup_interval,
             median: index.median_speedup,
             rr_better: BySet::each(|set| Some(rr_better(&index.scheme, set))),
-            load_speedup: time.mean_speedup.all,
-            load_interval: time.mean_speedup_interval.all,
+            load_speedup: time.geometric_mean_speedup.all,
+            load_interval: time.geometric_mean_speedup_interval.all,
             blocked_ms: mean(&own.map(|it| it.blocked_ms).collect::<Vec<_>>()),
             unfinished: index.unfinished,
             scheme: index.scheme,

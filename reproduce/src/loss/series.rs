@@ -64,11 +64,18 @@ impl Series {
         self.outcomes.get(rate)?.iter().find(|it| it.scheme == scheme)
     }
 
-    /// At a place of [`PERCENTS`].
-    pub(super) fn speedup(&self, scheme: &str, set: Set, rate: usize) -> Estimate {
+    /// The arithmetic mean at a place of [`PERCENTS`].
+    pub(super) fn mean_speedup(&self, scheme: &str, set: Set, rate: usize) -> Estimate {
         let found = self.outcome(scheme, rate);
         let value = found.and_then(|it| it.speedup.get(set));
         Estimate::new(value, found.and_then(|it| it.interval.get(set)))
+    }
+
+    /// The geometric mean there.
+    pub(super) fn speedup(&self, scheme: &str, set: Set, rate: usize) -> Estimate {
+        let found = self.outcome(scheme, rate);
+        let value = found.and_then(|it| it.geometric.get(set));
+        Estimate::new(value, found.and_then(|it| it.geometric_interval.get(set)))
     }
 
     pub(super) fn load_speedup(&self, scheme: &str, rate: usize) -> Estimate {
@@ -160,7 +167,9 @@ pub(super) fn figure(every: &[Series], schemes: &[&str]) -> Panels {
         lines: schemes.iter().map(|scheme| line(series, scheme)).collect(),
     };
     Panels {
-        title: "Speedup over rr, ByteIndex of all resources, where packets are lost".to_owned(),
+        title:
+            "Geometric mean of speedups over rr, ByteIndex of all resources, where packets are lost"
+                .to_owned(),
         across: "lost packets (%)".to_owned(),
         up: "speedup over rr".to_owned(),
         places: PERCENTS.iter().map(ToString::to_string).collect(),

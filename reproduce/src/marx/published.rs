@@ -7,6 +7,9 @@ pub(super) use lab::study::published::{TABLE_2, Table2Row};
 pub(super) const WELL_PERFORMING: [&str; 7] =
     ["fifo", "dfifo", "p+", "spdyrr", "bucket", "bucket-html", "zeroweight"];
 
+/// "A few bad performers" (page 140).
+pub(super) const BAD_PERFORMING: [&str; 3] = ["firefox", "wrr", "s+"];
+
 /// "Impressive gains of x3.5 to x5+ speedup factors for individual web pages" (page 140).
 pub(super) const BEST_PAGE_SPEEDUP: f64 = 3.5;
 

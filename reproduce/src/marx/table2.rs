@@ -6,7 +6,7 @@ use super::matrix::{
     ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, late_script_share, mean,
     mean_interval, mean_of_all_but_three, page_bytes, scheme_names,
 };
-use super::published::{BEST_PAGE_SPEEDUP, TABLE_2, Table2Row, WELL_PERFORMING};
+use super::published::{BAD_PERFORMING, BEST_PAGE_SPEEDUP, TABLE_2, Table2Row, WELL_PERFORMING};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use lab::study::bootstrap::bootstrap;
@@ -92,7 +92,12 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     rows.push(firefox_as_run(&matrix));
     rows.extend(other_readings(&matrix));
     rows.extend(["zeroweight", "bucket-html", "dfifo"].map(|it| best_mean(&matrix, it)));
-    rows.extend(WELL_PERFORMING.map(|it| best_page(&matrix, it)));
+    rows.extend(
+        WELL_PERFORMING.map(|it| {
+            best_page(&matrix, it).published(BEST_PAGE_SPEEDUP).at_least(BEST_PAGE_SPEEDUP)
+        }),
+    );
+    rows.extend(BAD_PERFORMING.map(|it| best_page(&matrix, it).below(BEST_PAGE_SPEEDUP)));
     for bytes in [14_000, 280_000] {
         rows.extend(small_effect(&matrix, bytes));
     }
@@ -341,10 +346,12 @@ fn best_page(matrix: &Matrix, scheme: &str) -> Row {
         format!("highest ATF speedup of {scheme} on any page"),
         best.map(|it| it.1),
     )
-    .published(BEST_PAGE_SPEEDUP)
-    .at_least(BEST_PAGE_SPEEDUP)
     .note(best.map_or_else(String::new, |it| {
-        format!("\"Impressive gains of x3.5 to x5+\"; here on {}.", it.0.name)
+        format!(
+            "\"With the exception of a few bad performers (i.e., firefox, wrr, s+), all schemes are able to provide impressive \
+             gains of x3.5 to x5+\"; here on {}.",
+            it.0.name
+        )
     }))
 }
 

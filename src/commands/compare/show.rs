@@ -3,6 +3,7 @@
 use crate::output;
 use crate::output::number;
 use ::serve::Failure;
+use lab::study::statistics::Interval;
 use lab::study::{Plan, Pushes, Study, SummaryRow, conditions, varied};
 use qlog_tools::metrics::{self, Metric};
 
@@ -77,17 +78,17 @@ struct Column {
     cell: fn(&SummaryRow, &Metric) -> String,
 }
 
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 16] = [
     column("pages", |row, _| row.pages.to_string()),
     of_all("METRIC all UNIT", |row, metric| number(row.mean.get(metric).all, 0)),
     column("METRIC ATF UNIT", |row, metric| number(row.mean.get(metric).atf, 0)),
     of_all("speedup all", |row, _| number(row.mean_speedup.all, 2)),
     column("speedup ATF", |row, _| number(row.mean_speedup.atf, 2)),
-    column("95 % interval", |row, _| {
-        let interval = row.mean_speedup_interval.atf;
-        interval.map_or("-".to_owned(), |[low, high]| format!("{low:.2} to {high:.2}"))
-    }),
+    column("95 % interval", |row, _| interval(row.mean_speedup_interval.atf)),
     of_several_pages("geometric", |row, _| number(row.geometric_mean_speedup.atf, 2)),
+    of_several_pages("its 95 % interval", |row, _| {
+        interval(row.geometric_mean_speedup_interval.atf)
+    }),
     of_several_pages("best ATF", |row, _| number(row.best_page_speedup.atf, 2)),
     of_several_pages("worst ATF", |row, _| number(row.worst_page_speedup.atf, 2)),
     column("regret ATF", |row, _| number(row.mean_regret.atf, 2)),
@@ -103,6 +104,10 @@ const COLUMNS: [Column; 15] = [
     of_pushes("late", |row, _| pushes(row, |it| it.late, 1)),
     of_pushes("bytes wasted", |row, _| pushes(row, |it| it.wasted_bytes, 0)),
 ];
+
+fn interval(of: Option<Interval>) -> String {
+    of.map_or("-".to_owned(), |[low, high]| format!("{low:.2} to {high:.2}"))
+}
 
 fn has_sets(_: &[SummaryRow], metric: &Metric) -> bool {
     !metric.is_of_page()

@@ -184,6 +184,7 @@ impl View<'_> {
                 mean: row.and_then(|it| it.mean_speedup.atf),
                 interval: row.and_then(|it| it.mean_speedup_interval.atf),
                 geometric_mean: row.and_then(|it| it.geometric_mean_speedup.atf),
+                geometric_mean_interval: row.and_then(|it| it.geometric_mean_speedup_interval.atf),
                 standing: Standing::Unknown,
             }
         });

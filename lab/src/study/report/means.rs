@@ -1,8 +1,7 @@
 //! Means over pages in a setting, their intervals, and which scheme is best, as far as the loads tell.
 
 use super::{Compared, PageSpeedups, View};
-use crate::study::bootstrap::bootstrap_geometric_mean;
-use crate::study::comparisons::log_ratios;
+use crate::study::comparisons::{are_behind, log_ratios};
 use crate::study::statistics::{Weighted, weighted_mean};
 use crate::study::summary::{Pages, Paired};
 use crate::study::{RunRecord, SummaryRow, Unit};
@@ -36,8 +35,8 @@ impl View<'_> {
     }
 
     /// How `schemes` stand in a setting, whatever the baseline; those whose `mean` is unknown do not compete. The best one has
-    /// the best geometric mean over pages. Each other one is compared with it by the loads that met the same links, because
-    /// most of what differs between pages is the same under both.
+    /// the best geometric mean over pages. Each other one is compared with it as `comparisons` are with their baseline: by the
+    /// loads that met the same links, with p values adjusted for all of them.
     pub(super) fn standings(
         &self,
         setting: &Compared,
@@ -60,11 +59,10 @@ impl View<'_> {
         let by_mean = |one: &usize, other: &usize| log_means[*one].total_cmp(&log_means[*other]);
         let Some(best) = (0..known.len()).max_by(by_mean) else { return standings };
         let over_best = over(known[best]);
-        let is_behind = |place: usize| {
-            let ratios = self.log_ratios(&over_best, schemes[known[place]], setting);
-            Some(bootstrap_geometric_mean(&ratios)?[1] < 1.0)
-        };
-        let of_known = Standing::of_measured(known.len(), best, is_behind);
+        let others = (0..known.len()).filter(|it| *it != best);
+        let ratios = others.map(|it| self.log_ratios(&over_best, schemes[known[it]], setting));
+        let behind = are_behind(&ratios.collect::<Vec<_>>());
+        let of_known = Standing::of_measured(best, behind);
         known.iter().zip(of_known).for_each(|(place, it)| standings[*place] = it);
         standings
     }
@@ -142,10 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn a_winner_is_marked_only_if_the_interval_of_its_ratio_to_each_other_lies_beside_1() {
+    fn a_winner_is_marked_only_if_it_is_better_than_each_other_by_the_adjusted_test() {
         use Standing::{Behind, Best, Tied, Unknown};
         assert_eq!(standings(&[1.1, 1.2, 1.1, 1.3, 1.1, 1.2, 1.1]), [Behind, Best, Behind]);
         assert_eq!(standings(&[0.8, 1.3, 0.9, 1.2, 1.0, 1.1, 0.9]), [Behind, Tied, Tied]);
+        // p is 1/32 for each of two: adjusted, more than 5 %, although both intervals lie below 1.
+        assert_eq!(standings(&[1.1, 1.2, 1.1, 1.3, 1.1, 1.2]), [Tied; 3]);
         assert_eq!(standings(&[1.0; 7]), [Behind, Tied, Tied], "what is equal is not behind");
         assert_eq!(standings(&[1.1; 5]), [Unknown; 3], "five sites have no interval");
     }
