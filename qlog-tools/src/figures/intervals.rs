@@ -142,7 +142,7 @@ impl Drawing for Intervals {
 }
 
 impl Intervals {
-    fn rows(&self) -> impl Iterator<Item = &IntervalRow> + Clone {
+    fn rows(&self) -> impl Iterator<Item = &IntervalRow> {
         self.panels.iter().flat_map(|it| &it.rows)
     }
 

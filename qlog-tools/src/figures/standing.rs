@@ -48,8 +48,9 @@ impl Standing {
 }
 
 /// What the stars of a figure say, for its caption; `of` is what has one best: a panel.
-pub(super) fn caption(standings: impl Iterator<Item = Standing> + Clone, of: &str) -> String {
-    let has = |wanted| standings.clone().any(|it| it == wanted);
+pub(super) fn caption(standings: impl Iterator<Item = Standing>, of: &str) -> String {
+    let standings: Vec<Standing> = standings.collect();
+    let has = |wanted| standings.contains(&wanted);
     let best = if has(Standing::Best) {
         format!(
             " A star marks the best of a {of}: the one with the best geometric mean over pages, if it beats each other one."
