@@ -3,6 +3,7 @@
 use crate::bundled::{bundled, bundled_names};
 use crate::page::Page;
 use crate::read::{PageError, page};
+use std::collections::BTreeSet;
 
 /// What comes before the name of a set where a user names pages.
 const SIGN: char = '@';
@@ -39,6 +40,12 @@ impl PageSet {
     /// The set of this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         SETS.iter().find(|it| it.name == name)
+    }
+
+    /// The set that has just these pages.
+    pub fn of(names: &BTreeSet<&str>) -> Option<&'static Self> {
+        let has_these = |it: &&Self| it.names().iter().copied().collect::<BTreeSet<_>>() == *names;
+        SETS.iter().find(has_these)
     }
 
     /// The names of its pages, in alphabetical order.

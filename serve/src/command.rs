@@ -266,13 +266,13 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     {
         ConfigSite::Root(root) => {
             let site = DirectorySite::open(&root).map_err(|error| match file {
-                Some(file) => Failure::of_file(file, format!("[site] root: {error}")),
+                Some(_) => in_config(file, config.lines.site, format!("root: {error}")),
                 None => in_flag("--root")(error),
             })?;
             (Arc::new(site), Vec::new(), "rfc9218", SignalUse::Obey)
         }
         ConfigSite::Pages(names) => {
-            let pages = pages(&names)?;
+            let pages = pages(&names).map_err(|it| in_config(file, config.lines.site, it))?;
             let site = PageSite::of(pages.clone()).for_browsers();
             (Arc::new(site), pages, "bucket-html", SignalUse::Ignore)
         }
@@ -287,7 +287,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
         [page] => catalogue.find_for_page(name).map(|it| it.for_page(&page.graph())),
         _ => catalogue.find(name),
     };
-    let scheme = scheme.map_err(|error| in_config(file, error))?;
+    let scheme = scheme.map_err(|error| in_config(file, config.lines.scheme, error))?;
     let directed = !config.directives.is_empty();
     let rules = config.routes.into_iter().map(|it| {
         let here = Here { pages: &pages, catalogue: &catalogue, file };
@@ -349,11 +349,10 @@ fn in_flag<E: Display>(flag: &'static str) -> impl Fn(E) -> Failure {
     move |error| Failure::BadInput(format!("{flag}: {error}"))
 }
 
-fn in_config(file: Option<&Path>, error: SchemeError) -> Failure {
-    let error = Failure::bad_input(error);
+fn in_config(file: Option<&Path>, line: usize, error: impl Display) -> Failure {
     match file {
-        Some(file) => Failure::BadInput(format!("{}: {error}", file.display())),
-        None => error,
+        Some(file) => Failure::of_file(file, format!("line {line}: {error}")),
+        None => Failure::bad_input(error),
     }
 }
 
@@ -389,9 +388,10 @@ struct Here<'a> {
 
 /// A route of the configuration, its backend started.
 fn rule(config: ConfigRoute, here: &Here<'_>, limits: &UpstreamLimits) -> Result<Rule, Failure> {
-    let ConfigRoute { host, path, scheme, signals, upstream: address, pushing, headers } = config;
+    let ConfigRoute { host, path, scheme, signals, upstream: address, pushing, headers, .. } =
+        config;
     let scheme = scheme.map(|it| page_scheme(&it, host.as_deref(), &path, here)).transpose();
-    let scheme = scheme.map_err(|error| in_config(here.file, error))?;
+    let scheme = scheme.map_err(|error| in_config(here.file, config.scheme_line, error))?;
     let source = address.as_ref().map(|it| upstream(it, limits)).transpose()?;
     Ok(Rule { host, path, source, scheme, signals, pushing, headers })
 }

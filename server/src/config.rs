@@ -28,6 +28,8 @@ pub struct Config {
     pub site: ConfigSite,
     /// The scheme, by name.
     pub scheme: Option<String>,
+    /// The lines of the file at which it names its site and its scheme, whose values are looked up elsewhere.
+    pub lines: ConfigLines,
     /// Files of schemes that are not built in.
     pub scheme_files: Vec<PathBuf>,
     /// How clients' signals are used.
@@ -52,6 +54,7 @@ impl Config {
         Self {
             site,
             scheme: None,
+            lines: ConfigLines::default(),
             scheme_files: Vec::new(),
             signals: None,
             directives: BTreeMap::new(),
@@ -64,6 +67,15 @@ impl Config {
     }
 }
 
+/// Lines of a file, from 1; 0 without a file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ConfigLines {
+    /// Of `root`, `page`, `pages` or `upstream`.
+    pub site: usize,
+    /// Of `scheme`.
+    pub scheme: usize,
+}
+
 /// Rules for some paths. Of the routes that fit a request and say something, the first decides.
 #[derive(Debug, Clone, Default)]
 pub struct ConfigRoute {
@@ -73,6 +85,8 @@ pub struct ConfigRoute {
     pub path: String,
     /// The scheme for the page whose document is at the path, by name.
     pub scheme: Option<String>,
+    /// The line of the file at which it is named.
+    pub scheme_line: usize,
     /// How clients' signals are used on that page.
     pub signals: Option<SignalUse>,
     /// The backend that answers.
@@ -144,6 +158,7 @@ impl Config {
         let mut config =
             Self { scheme, signals, migration, load_balancer, limits, ..Self::of(site) };
         config.scheme_files = scheme_files;
+        config.lines = ConfigLines { site: places.of_served(), scheme: places.in_site("scheme") };
         let mut warnings = Vec::new();
         if config.migration.is_some_and(|it| it.after_bytes > 0 && !it.knows_sizes()) {
             let cause = "after_bytes does nothing without size or blocking";
@@ -156,7 +171,8 @@ impl Config {
             }
             let route = config.route(route, places.pushes(index), path);
             let route = route.and_then(|it| config.is_first(&it, &places).map(|()| it));
-            config.routes.push(route.map_err(wrong)?);
+            let scheme_line = places.in_route(index, "scheme");
+            config.routes.push(ConfigRoute { scheme_line, ..route.map_err(wrong)? });
             if places.route_keys(index).all(|it| it == "path" || it == "host") {
                 warnings.push((
                     places.in_route(index, "path"),
@@ -226,7 +242,7 @@ impl Config {
         let folder = file.parent().unwrap_or(Path::new(""));
         let in_directory = matches!(self.site, ConfigSite::Root(_));
         let pushing = pushes.then(|| route.checked_pushing(folder, in_directory)).transpose()?;
-        Ok(ConfigRoute { host, path, scheme, signals, upstream, pushing, headers })
+        Ok(ConfigRoute { host, path, scheme, scheme_line: 0, signals, upstream, pushing, headers })
     }
 
     /// Checks that no earlier route has the same host and path.

@@ -43,7 +43,7 @@ mod unproven;
 pub mod upstream;
 
 pub use config::{
-    Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, is_one_path, line_of,
+    Config, ConfigError, ConfigLimits, ConfigLines, ConfigRoute, ConfigSite, is_one_path, line_of,
 };
 pub use connection_ids::LoadBalancer;
 pub use early_data::{TicketKey, TicketKeyError};

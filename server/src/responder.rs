@@ -11,7 +11,7 @@ mod unusable;
 use crate::addresses::{Addresses, Verdict};
 use crate::alarm::Alarm;
 use crate::experiments::group::Groups;
-use crate::limits::{Budget, CONTROL_BYTES, EVENTS};
+use crate::limits::{Budget, CONTROL_BYTES, EVENTS, LOAD_NUISANCES};
 use crate::order::Picker;
 use crate::pushes::Pushes;
 use crate::read_ahead::Pages;
@@ -239,7 +239,7 @@ impl Responder {
 
     /// Ends the stream or the connection for an error of the client's.
     fn fail(&mut self, read_from: StreamId, error: &http3::Error) {
-        self.nuisances += 1;
+        self.nuisances += if error.kind() == Code::ExcessiveLoad { LOAD_NUISANCES } else { 1 };
         if let Some(stream) = self.sender.connection.fail(error, read_from) {
             self.sender.drop_response(stream);
         }

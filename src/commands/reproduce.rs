@@ -40,6 +40,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let found = arguments.names.iter().map(|it| Experiment::find(it));
         found.collect::<Result<_, _>>().map_err(Failure::bad_input)?
     };
+    if let Some(name) = twice(&arguments.names) {
+        return Err(Failure::BadInput(format!("{name} is named twice; name each experiment once")));
+    }
     if let ([only], Some(runs)) = (&experiments[..], arguments.runs)
         && only.engine == "ideal"
     {
@@ -71,6 +74,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let as_array = arguments.names.len() > 1 || arguments.names == ["all"];
     show(&reproductions, as_array, arguments.json)?;
     outside(&reproductions)
+}
+
+fn twice(names: &[String]) -> Option<&String> {
+    names.iter().enumerate().find(|(place, it)| names[..*place].contains(it)).map(|it| it.1)
 }
 
 fn list(arguments: &Arguments) -> Result<(), Failure> {

@@ -207,7 +207,29 @@ fn a_file_that_is_not_a_manifest_is_told_what_one_is() {
     assert_file_refused(&from, &table, &format!(": is not JSON, in line 1, column 1: {remedy}"));
     let cut = write("manifest.json", "{\"engine\": \"ideal\",");
     assert_file_refused(&from, &cut, &format!(": ends too early, in line 1, column 19: {remedy}"));
-    assert_file_refused(&from, folder.path(), ": is a folder; name its manifest: ");
+}
+
+#[test]
+fn the_folder_of_a_study_stands_for_its_manifest_and_another_program_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().to_str().expect("text");
+    let compare = |arguments: &[&str]| {
+        let output = utmost(&[&["compare"], arguments].concat()).output().expect("runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).expect("text")
+    };
+    compare(&["davies-meenan", "--schemes", "fifo", "--out", out]);
+    assert!(!compare(&["--from", out]).contains("was made by"));
+    let manifest = folder.path().join("manifest.json");
+    let text = fs::read_to_string(&manifest).expect("a manifest");
+    let commit = text.split("\"git_commit\": \"").nth(1).and_then(|it| it.split('"').next());
+    let other = text.replace(commit.expect("a commit"), "0123456789ab");
+    fs::write(&manifest, other).expect("written");
+    let told = compare(&["--from", out]);
+    assert!(
+        told.contains("was made by utmost 0.1.0 of commit 0123456789ab, with quiche"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -261,16 +261,21 @@ mod tests {
         assert_eq!(bootstrap(20, |_| None), None);
     }
 
-    /// A planted study of so many sites. Logarithms are normal: sites differ by 0.4, and the pages of a site by 0.2.
-    fn planted(random: &mut ChaCha8Rng, sites: usize, pages_max: usize) -> Vec<Vec<f64>> {
+    /// A planted study of so many sites. Logarithms are normal: sites differ by `spread`, and the pages of a site by half of it.
+    fn planted(
+        random: &mut ChaCha8Rng,
+        sites: usize,
+        pages_max: usize,
+        spread: f64,
+    ) -> Vec<Vec<f64>> {
         let standard = Normal::standard();
         let normal = move |random: &mut ChaCha8Rng, deviation: f64| {
             deviation * standard.inverse_cdf(random.random_range(1e-9..1.0))
         };
         let site = |_| {
-            let site = normal(random, 0.4);
+            let site = normal(random, spread);
             let pages = random.random_range(1..=pages_max);
-            (0..pages).map(|_| site + normal(random, 0.2)).collect()
+            (0..pages).map(|_| site + normal(random, spread / 2.0)).collect()
         };
         (0..sites).map(site).collect()
     }
@@ -279,18 +284,26 @@ mod tests {
     fn covered(
         sites: usize,
         pages_max: usize,
-        truth: f64,
+        (spread, truth): (f64, f64),
         interval: impl Fn(&[Vec<f64>]) -> Option<Interval>,
     ) -> f64 {
         const STUDIES: u32 = 2000;
         let mut random = ChaCha8Rng::seed_from_u64(7);
         let covers = |_: &u32| {
-            let sample = planted(&mut random, sites, pages_max);
+            let sample = planted(&mut random, sites, pages_max, spread);
             let [low, high] = interval(&sample).expect("enough sites");
             (low..=high).contains(&truth)
         };
         let count = (0..STUDIES).filter(covers).count();
         100.0 * count as f64 / f64::from(STUDIES)
+    }
+
+    /// By how much the logarithms of sites differ (standard deviation).
+    const SPREAD: f64 = 0.4;
+
+    /// The mean of what is planted at this spread.
+    fn mean_at(spread: f64) -> f64 {
+        f64::midpoint(spread.powi(2), (spread / 2.0).powi(2)).exp()
     }
 
     fn changed(sample: &[Vec<f64>], of: fn(f64) -> f64) -> Vec<Vec<Weighted>> {
@@ -299,11 +312,10 @@ mod tests {
 
     #[test]
     fn an_interval_of_the_mean_covers_it_in_93_to_97_of_100_studies() {
-        let truth = f64::midpoint(0.4 * 0.4, 0.2 * 0.2).exp();
         for pages_max in [1, 4] {
             for sites in [6, 10, 20, 40] {
                 let of = |sample: &[Vec<f64>]| weighted_mean_of(&changed(sample, f64::exp), FEW);
-                let covered = covered(sites, pages_max, truth, of);
+                let covered = covered(sites, pages_max, (SPREAD, mean_at(SPREAD)), of);
                 println!("mean, {sites} sites of 1 to {pages_max} pages: {covered:.1} of 100");
                 assert!((93.0..=97.0).contains(&covered), "{sites}, {pages_max}: {covered}");
             }
@@ -314,10 +326,22 @@ mod tests {
     fn an_interval_of_the_geometric_mean_covers_it_in_93_to_97_of_100_studies() {
         for sites in [6, 10, 20, 40] {
             let of = |sample: &[Vec<f64>]| geometric_mean_of(&changed(sample, |it| it), FEW);
-            let covered = covered(sites, 4, 1.0, of);
+            let covered = covered(sites, 4, (SPREAD, 1.0), of);
             println!("geometric mean, {sites} sites of 1 to 4 pages: {covered:.1} of 100");
             assert!((93.0..=97.0).contains(&covered), "{sites}: {covered}");
         }
+    }
+
+    #[test]
+    fn heavier_tails_need_more_sites_for_the_mean_and_not_for_the_geometric_mean() {
+        const HEAVY: f64 = 2.0 * SPREAD;
+        let mean = |sample: &[Vec<f64>]| weighted_mean_of(&changed(sample, f64::exp), FEW);
+        let geometric = |sample: &[Vec<f64>]| geometric_mean_of(&changed(sample, |it| it), FEW);
+        let of_mean = [6, 10, 20, 40].map(|it| covered(it, 1, (HEAVY, mean_at(HEAVY)), mean));
+        let of_geometric = [6, 10, 20, 40].map(|it| covered(it, 1, (HEAVY, 1.0), geometric));
+        println!("heavier tails: mean {of_mean:.1?}, geometric mean {of_geometric:.1?} of 100");
+        assert!(of_mean[0] < of_mean[3] && of_mean[3] >= 93.0, "{of_mean:?}");
+        assert!(of_geometric.iter().all(|it| (93.0..=97.0).contains(it)), "{of_geometric:?}");
     }
 
     /// The logarithms of what `s+` gains over `fifo` on the kept pages, by site: the upper end of their interval lies next to 1.

@@ -212,12 +212,27 @@ fn page_file(folder: &Path, name: &str) -> PathBuf {
     folder.join(PAGES).join(format!("{}.json", crate::file_name(name)))
 }
 
+/// The manifest that a user names: a file, or the folder of a study.
+pub fn file(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(FILE) } else { path.to_owned() }
+}
+
+/// Which program made the manifest in `path`, if it was another than `program`.
+pub fn other_program(path: &Path, program: &Value) -> Option<String> {
+    let manifest = read(path).ok()?;
+    let names = |of: &Value| {
+        let name = |key| of[key].as_str().unwrap_or("unknown").to_owned();
+        ["utmost", "git_commit", "quiche", "boring"].map(name)
+    };
+    let (theirs, ours) = (names(&manifest), names(program));
+    (theirs != ours).then(|| {
+        let [version, commit, quiche, boring] = theirs;
+        format!("utmost {version} of commit {commit}, with quiche {quiche} and boring {boring}")
+    })
+}
+
 /// The plan that the manifest in `path` records: a load at a time, and no qlogs kept.
 pub fn plan(path: &Path) -> Result<Plan, StudyError> {
-    if path.is_dir() {
-        let file = path.join(FILE);
-        return Err(unusable(path, format!("is a folder; name its manifest: {}", file.display())));
-    }
     let recorded: Recorded = serde_json::from_value(read(path)?)
         .map_err(|error| unusable(path, format!("not a study's manifest: {error}; {EXPECTED}")))?;
     let folder = path.parent().unwrap_or(Path::new(""));

@@ -54,7 +54,15 @@ impl Config {
                 found.extend(route.decided_by(earlier).into_iter().map(why));
             }
         }
+        found.extend(self.idle_limits(places));
         found
+    }
+
+    fn idle_limits(&self, places: &Places<'_>) -> Option<(usize, String)> {
+        let has_backend = matches!(self.site, ConfigSite::Upstream(_))
+            || self.routes.iter().any(|it| it.upstream.is_some());
+        let line = places.in_limits("upstream").filter(|_| !has_backend)?;
+        Some((line, "limits.upstream does nothing without an upstream".to_owned()))
     }
 
     /// Why directives do nothing: no page uses signals in a way that heeds them. Without `signals` in `[site]`, they are heeded.

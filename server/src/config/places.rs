@@ -54,6 +54,19 @@ impl<'a> Places<'a> {
         self.in_table("site", key)
     }
 
+    /// The line of the key of `[site]` that says what is served.
+    pub(super) fn of_served(&self) -> usize {
+        let site = self.root.get_ref().get("site").and_then(|it| it.get_ref().as_table());
+        let mut keys = ["root", "page", "pages", "upstream"].into_iter();
+        keys.find_map(|it| self.line(site, it)).unwrap_or_else(|| self.in_site("root"))
+    }
+
+    /// The line of a key of `[limits]`, if it is there.
+    pub(super) fn in_limits(&self, key: &str) -> Option<usize> {
+        let limits = self.root.get_ref().get("limits").and_then(|it| it.get_ref().as_table());
+        self.line(limits, key)
+    }
+
     /// The line of a key of `[migration]`.
     pub(super) fn in_migration(&self, key: &str) -> usize {
         self.in_table("migration", key)

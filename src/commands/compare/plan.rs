@@ -1,14 +1,14 @@
 //! From flags to a plan.
 
 use super::Arguments;
-use crate::values;
+use crate::{output, values};
 use ::corpus::{Page, Query};
 use ::serve::Failure;
 use lab::study::{BASELINE, Engine, Plan, Settings, manifest};
 use lab::{Contender, Metadata};
 use server::SignalUse;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Loads at a time if the server paces: such loads mostly wait.
@@ -16,7 +16,7 @@ const WIRE_JOBS: usize = 16;
 
 pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let plan = match &arguments.from {
-        Some(file) => manifest::plan(file).map_err(Failure::bad_input)?,
+        Some(path) => of_manifest(&manifest::file(path))?,
         None => asked_for(arguments)?,
     };
     let mut plan = Plan {
@@ -34,6 +34,15 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     };
     super::policy::prepare(arguments, &mut plan)?;
     plan.check().map_err(Failure::bad_input)?;
+    Ok(plan)
+}
+
+fn of_manifest(file: &Path) -> Result<Plan, Failure> {
+    let plan = manifest::plan(file).map_err(Failure::bad_input)?;
+    if let Some(program) = manifest::other_program(file, &output::provenance()) {
+        let file = file.display();
+        eprintln!("note: {file} was made by {program}; results of this program can differ");
+    }
     Ok(plan)
 }
 

@@ -6,7 +6,9 @@ use crate::network::{Network, queue_text};
 use crate::study::dimension::{CONTROL, DIMENSIONS, Dimension, NETWORK, notable};
 use crate::study::setting::Setting;
 use crate::study::{Engine, Plan, Weights};
+use corpus::PageSet;
 use simulator::link::{Loss, Profile};
+use std::collections::BTreeSet;
 
 /// The conditions under which all loads of a study were made.
 pub fn conditions(plan: &Plan) -> String {
@@ -44,10 +46,7 @@ pub(super) enum Over {
 
 /// The conditions of a figure over the study's pages in these settings.
 pub(super) fn of_study(plan: &Plan, settings: &[&Setting], over: Over) -> String {
-    let pages = match plan.pages.len() {
-        1 => format!("page {}", plan.pages[0].name),
-        pages => format!("{pages} pages"),
-    };
+    let pages = pages(plan);
     let weights = match (plan.weights, over) {
         (Weights::Web, Over::Means) => "; pages are weighted as the web's pages",
         _ => "",
@@ -61,6 +60,18 @@ pub(super) fn of_study(plan: &Plan, settings: &[&Setting], over: Over) -> String
         circumstances(plan, settings),
         seeds(&plan.seeds)
     )
+}
+
+/// `page davies-meenan`, `60 pages of 42 sites (@first-60)`.
+fn pages(plan: &Plan) -> String {
+    if let [only] = &plan.pages[..] {
+        return format!("page {}", only.name);
+    }
+    let names: BTreeSet<&str> = plan.pages.iter().map(|it| it.name.as_str()).collect();
+    let sites = names.iter().map(|it| plan.site_of(it)).collect::<BTreeSet<_>>().len();
+    let set = PageSet::of(&names).map_or(String::new(), |it| format!(" (@{})", it.name));
+    let sites = if sites == 1 { "1 site".to_owned() } else { format!("{sites} sites") };
+    format!("{} pages of {sites}{set}", names.len())
 }
 
 /// The conditions of a figure of one page in a setting; `shown` names each scheme with the seed of the load that is drawn.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A distribution of fewer pages would be a few steps.
 const DISTRIBUTION_MIN: usize = 6;
 /// More settings than this have no intervals side by side; a sweep or a heat map has them.
-const PANELS_MAX: usize = 6;
+const PANELS_MAX: usize = 12;
 /// A line needs at least this many values.
 const SWEEP_MIN: usize = 3;
 
