@@ -103,7 +103,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         tables: vec![speedups(&sets), mixes(&sets)],
         schemes: SCHEMES.map(str::to_owned).into(),
         svg: figure.draw(&EXPERIMENT.sheet()),
-        caption: "Mean ATF speedups over rr. Filled: the pages of the set first-60. Hollow: 1,000 generated pages. The axis is \
+        caption: "Mean ATF speedups over rr. Filled: the 60 pages of 42 sites of the set first-60. Hollow: 1,000 generated pages, each a site. The axis is \
                   logarithmic; higher is better."
             .to_owned(),
         pages: setting.pages.iter().cloned().chain(web).collect(),

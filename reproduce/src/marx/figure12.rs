@@ -13,7 +13,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "Figure 12: speedups page by page, by size class",
     source: "Marx et al. 2019, Figure 12, page 141, and its discussion on page 140",
     engine: "ideal",
-    conditions: "engine ideal, network paper (a packet of 1400 bytes each 10 ms), metadata full; the pages of the set first-60, one load of each under each scheme; rr has the same send buffer",
+    conditions: "engine ideal, network paper (a packet of 1400 bytes each 10 ms), metadata full; 60 pages of 42 sites (@first-60), one load of each under each scheme; rr has the same send buffer",
     run,
 };
 

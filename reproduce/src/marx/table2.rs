@@ -19,7 +19,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "Table 2: mean speedups of ten schemes over rr",
     source: "Marx et al. 2019, Table 2, page 140, and its discussion on that page",
     engine: "ideal",
-    conditions: "engine ideal, network paper (a packet of 1400 bytes each 10 ms), metadata full; the pages of the set first-60, one load of each under each scheme",
+    conditions: "engine ideal, network paper (a packet of 1400 bytes each 10 ms), metadata full; 60 pages of 42 sites (@first-60), one load of each under each scheme",
     run,
 };
 
