@@ -224,9 +224,7 @@ impl Server {
         entry.receive(header.ty, datagram, path, now, &mut self.scratch);
         let is_connected = entry.responder.sender.connection.is_connected();
         if is_new && entry.packets() == 0 {
-            // It only looked like a first datagram. No timer runs for it, so it would stay.
-            self.remove(serial, now);
-            return;
+            return self.turn_away(serial, header, path, now);
         }
         if is_connected {
             self.entered(serial, path.peer.ip());

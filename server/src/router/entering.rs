@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// RFC 9000, 20.1.
-const CONNECTION_REFUSED: u64 = 0x2;
+const CONNECTION_REFUSED: u16 = 0x2;
 
 impl Server {
     /// The connection that a datagram to an unknown ID begins, if it is a client's first one and there is room.
@@ -34,7 +34,7 @@ impl Server {
             Decision::Refuse { refusal, is_told } => {
                 self.notice(&Event::Refused(refusal));
                 if is_told {
-                    self.refuse(header, path);
+                    self.refuse(header, path, CONNECTION_REFUSED);
                 }
                 None
             }
@@ -113,9 +113,27 @@ impl Server {
         }
     }
 
-    /// Tells a client at once that there is no room for it.
-    fn refuse(&mut self, header: &quiche::Header<'_>, path: Path) {
-        if let Ok(packet) = refusal(&header.scid, &header.dcid) {
+    /// Drops a connection whose first datagram was of no use. No timer runs for it, so it would stay. The transport says
+    /// nothing to its client, such as one that speaks another protocol than HTTP/3 (RFC 9001, 8.1).
+    pub(super) fn turn_away(
+        &mut self,
+        serial: u64,
+        header: &quiche::Header<'_>,
+        path: Path,
+        now: Instant,
+    ) {
+        let entry = self.connections.get(&serial);
+        let error = entry.and_then(|it| it.responder.sender.connection.quic.local_error());
+        let code = error.filter(|it| !it.is_app).and_then(|it| u16::try_from(it.error_code).ok());
+        if let Some(code) = code {
+            self.refuse(header, path, code);
+        }
+        self.remove(serial, now);
+    }
+
+    /// Tells a client at once why it is not let in.
+    fn refuse(&mut self, header: &quiche::Header<'_>, path: Path, code: u16) {
+        if let Ok(packet) = refusal(&header.scid, &header.dcid, code) {
             self.admission.reply(path, |out| {
                 let out = out.get_mut(..packet.len()).ok_or(quiche::Error::BufferTooShort)?;
                 out.copy_from_slice(&packet);
@@ -143,7 +161,7 @@ impl Server {
             entry.unproven = None;
             if !self.admission.enter(client) {
                 let quic = &mut entry.responder.sender.connection.quic;
-                quic.close(false, CONNECTION_REFUSED, b"").ok();
+                quic.close(false, CONNECTION_REFUSED.into(), b"").ok();
                 self.notice(&Event::Refused(Refusal::Network));
                 return;
             }

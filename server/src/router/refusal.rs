@@ -1,5 +1,6 @@
 //! A packet that refuses a client (RFC 9000, 5.2.2), made without a handshake. The transport makes one only after the
-//! work of a handshake, in a packet that a client cannot read before it has heard from the server.
+//! work of a handshake, in a packet that a client cannot read before it has heard from the server; and where the client's
+//! first packet is refused by TLS, it makes none.
 
 use ring::aead::quic::{AES_128, HeaderProtectionKey};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
@@ -12,8 +13,12 @@ const INITIAL_SALT: [u8; 20] = [
     0xcc, 0xbb, 0x7f, 0x0a,
 ];
 
-/// `CONNECTION_CLOSE` with `CONNECTION_REFUSED`, of no frame, without a reason (RFC 9000, 19.19 and 20.1).
-const FRAME: [u8; 4] = [0x1c, 0x02, 0x00, 0x00];
+/// `CONNECTION_CLOSE` of the transport, of no frame, without a reason (RFC 9000, 19.19).
+fn close_frame(code: u16) -> [u8; 5] {
+    // A varint of two bytes holds 14 bits; codes of the transport and of TLS have 9.
+    let [high, low] = (0x4000 | code & 0x3fff).to_be_bytes();
+    [0x1c, high, low, 0x00, 0x00]
+}
 
 /// Bytes of the packet number. With four, the sample for the header's protection begins at the payload.
 const NUMBER_BYTES: usize = 4;
@@ -21,10 +26,17 @@ const NUMBER_BYTES: usize = 4;
 /// Bytes of the tag behind the payload.
 const TAG_BYTES: usize = 16;
 
-/// An Initial packet of version 1 that answers one with these connection IDs.
-pub(super) fn refusal(source: &[u8], destination: &[u8]) -> Result<Vec<u8>, Unspecified> {
+/// An Initial packet of version 1 that answers one with these connection IDs, and says why by an error code of the transport
+/// (RFC 9000, 20.1).
+pub(super) fn refusal(
+    source: &[u8],
+    destination: &[u8],
+    code: u16,
+) -> Result<Vec<u8>, Unspecified> {
     let keys = Keys::of_server(destination)?;
-    let length = u16::try_from(NUMBER_BYTES + FRAME.len() + TAG_BYTES).map_err(|_| Unspecified)?;
+    let mut payload = close_frame(code).to_vec();
+    let length =
+        u16::try_from(NUMBER_BYTES + payload.len() + TAG_BYTES).map_err(|_| Unspecified)?;
     // A long header, Initial, a packet number of four bytes (RFC 9000, 17.2.2).
     let mut packet = vec![0xc3, 0, 0, 0, 1];
     for id in [source, destination] {
@@ -36,7 +48,6 @@ pub(super) fn refusal(source: &[u8], destination: &[u8]) -> Result<Vec<u8>, Unsp
     packet.extend((0x4000 | length).to_be_bytes());
     let number = packet.len();
     packet.extend([0; NUMBER_BYTES]);
-    let mut payload = FRAME.to_vec();
     keys.packet.seal_in_place_append_tag(
         Nonce::assume_unique_for_key(keys.iv),
         Aad::from(&packet),
@@ -117,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_told_that_it_is_refused() {
+    fn a_client_is_told_why_it_is_refused() {
         let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a version");
         config.set_application_protos(&[b"h3"]).expect("a protocol");
         config.verify_peer(false);
@@ -127,9 +138,10 @@ mod tests {
         let mut first = [0; 1350];
         let (bytes, _) = client.send(&mut first).expect("a first packet");
         let header = quiche::Header::from_slice(&mut first[..bytes], 8).expect("a header");
-        let mut packet = refusal(&header.scid, &header.dcid).expect("a packet");
+        // `no_application_protocol` (RFC 9001, 4.8; RFC 7301, 3.2).
+        let mut packet = refusal(&header.scid, &header.dcid, 0x178).expect("a packet");
         assert!(packet.len() < 100, "{}", packet.len());
         client.recv(&mut packet, quiche::RecvInfo { from: there, to: here }).expect("read");
-        assert_eq!(client.peer_error().map(|it| it.error_code), Some(2));
+        assert_eq!(client.peer_error().map(|it| it.error_code), Some(0x178));
     }
 }

@@ -159,6 +159,25 @@ fn a_client_without_room_is_told_so_at_once() {
 }
 
 #[test]
+fn a_client_of_another_protocol_is_told_at_once_9001_8_1() {
+    let mut world = World::new(options("fifo"));
+    let before = world.server.connections();
+    let (here, there) = (SocketAddr::from(([127, 0, 0, 1], 7)), ([127, 0, 0, 1], 1).into());
+    for (protocol, answers) in [("h2", 1), ("smtp", 2)] {
+        let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a version");
+        config.set_application_protos(&[protocol.as_bytes()]).expect("a protocol");
+        let id = quiche::ConnectionId::from_ref(&[7; 8]);
+        let mut client = quiche::connect(None, &id, here, there, &mut config).expect("a client");
+        let mut first = [0; 1350];
+        let (bytes, _) = client.send(&mut first).expect("a first datagram");
+        world.deliver(&first[..bytes], here);
+        assert_eq!(world.replies(here), answers, "{protocol}");
+    }
+    world.run_ms(5_000, &mut []);
+    assert_eq!(world.server.connections(), before, "they leave nothing behind");
+}
+
+#[test]
 fn a_draining_server_refuses_new_clients_at_once() {
     let mut world = world();
     world.drain();
