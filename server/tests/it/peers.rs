@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
-const SERVER: ([u8; 4], u16) = ([127, 0, 0, 1], 4433);
+pub(crate) const SERVER: ([u8; 4], u16) = ([127, 0, 0, 1], 4433);
 
 /// CUBIC, because BBR cannot work with round trips that take no time.
 pub(crate) fn options(scheme: &str) -> Options {
