@@ -70,9 +70,9 @@ impl Config {
 /// Lines of a file, from 1; 0 without a file.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ConfigLines {
-    /// Of `root`, `page`, `pages` or `upstream`.
+    /// The line of `root`, `page`, `pages` or `upstream`.
     pub site: usize,
-    /// Of `scheme`.
+    /// The line of `scheme`.
     pub scheme: usize,
 }
 

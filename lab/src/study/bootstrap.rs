@@ -301,7 +301,7 @@ mod tests {
     /// By how much the logarithms of sites differ (standard deviation).
     const SPREAD: f64 = 0.4;
 
-    /// The mean of what is planted at this spread.
+    /// The mean of studies that are planted with this spread.
     fn mean_at(spread: f64) -> f64 {
         f64::midpoint(spread.powi(2), (spread / 2.0).powi(2)).exp()
     }

@@ -64,7 +64,7 @@ const WIDTH_MIN: f64 = 640.0;
 const LABEL_MAX: usize = 20;
 const LETTER: f64 = 7.0;
 const COLOUR: &str = "#0072B2";
-/// Of geometric means.
+/// The colour of geometric means.
 const GEOMETRIC: &str = "#D55E00";
 
 impl Drawing for Intervals {
