@@ -3,7 +3,7 @@
 
 use crate::json::{each_entry, text, whole, within_limit};
 use crate::limits::STACK_MAX;
-use crate::{Capture, Fetch, Initiator, Load, Priority};
+use crate::{Capture, Fetch, Initiator, Load, Priority, Size};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ impl Log {
     }
 
     fn begin(&mut self, id: &str, parameters: &Value) {
-        let mut fetch = begun(parameters);
+        let mut fetch = Fetch { number: self.events, ..begun(parameters) };
         let frame = parameters["frameId"].as_str();
         if self.document.is_none() && fetch.used_as == "Document" {
             self.document = Some((fetch.url.clone(), frame.map(str::to_owned)));
@@ -174,7 +174,9 @@ impl Logged {
         let mut fetch = self.fetch;
         if fetch.bytes == 0 && fetch.decoded_bytes > 0 {
             fetch.bytes = fetch.decoded_bytes;
-            fetch.bytes_assumed = true;
+            fetch.size = Size::Decoded;
+        } else if fetch.bytes == 0 && !matches!(fetch.status, 204 | 205) {
+            fetch.size = Size::Unknown;
         }
         if fetch.decoded_bytes == 0 {
             fetch.decoded_bytes = fetch.bytes;

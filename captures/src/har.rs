@@ -2,7 +2,7 @@
 
 use crate::devtools::initiator_urls;
 use crate::json::{each_element, text, whole, within_limit};
-use crate::{Capture, Fetch, Initiator, Load, Priority};
+use crate::{Capture, Fetch, Initiator, Load, Priority, Size};
 use jiff::civil::{DateTime, datetime};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -29,7 +29,7 @@ struct Entry {
 fn read_entries<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Entry>, D::Error> {
     let mut entries = Vec::new();
     each_element(from, |value| {
-        entries.push(entry(value));
+        entries.push(entry(value, entries.len() + 1));
         within_limit(entries.len())
     })?;
     Ok(entries)
@@ -63,13 +63,12 @@ fn load_ms(pages: &[Value], id: &str) -> Option<f64> {
     Some(start_ms + load_ms)
 }
 
-fn entry(entry: &Value) -> Entry {
+fn entry(entry: &Value, number: usize) -> Entry {
     let (request, response) = (&entry["request"], &entry["response"]);
     let content = &response["content"];
     let requested_ms = milliseconds(&text(&entry["startedDateTime"])).unwrap_or(f64::NAN);
+    let (bytes, size) = body_bytes(entry, response);
     let decoded_bytes = whole(&content["size"]);
-    let recorded = body_bytes(entry, response);
-    let bytes = recorded.unwrap_or(decoded_bytes);
     let of_name = |key: &str| entry[key].as_str().and_then(Priority::of_name);
     let (last, first) = (of_name("_priority"), of_name("_initialPriority"));
     let first = first.or(last);
@@ -82,6 +81,7 @@ fn entry(entry: &Value) -> Entry {
         page: text(&entry["pageref"]),
         redirect: to.starts_with("http").then_some(to),
         fetch: Fetch {
+            number,
             url: text(&request["url"]).split('#').next().unwrap_or_default().to_owned(),
             method: text(&request["method"]),
             requested_ms,
@@ -94,7 +94,7 @@ fn entry(entry: &Value) -> Entry {
             mime: text(&content["mimeType"]),
             status: u16::try_from(whole(&response["status"])).unwrap_or(0),
             bytes,
-            bytes_assumed: recorded.is_none() && bytes > 0,
+            size,
             decoded_bytes: if decoded_bytes == 0 { bytes } else { decoded_bytes },
             initiator,
             initiator_urls,
@@ -108,13 +108,26 @@ fn entry(entry: &Value) -> Entry {
     }
 }
 
-/// The standard's field, `WebPageTest`'s, or the whole response's without its head.
-fn body_bytes(entry: &Value, response: &Value) -> Option<u64> {
+/// The standard's field, `WebPageTest`'s, the whole response's without its head, or the decoded size. A 0 alone states nothing:
+/// browsers write it for what a cache answered. A body is empty where a response consists of its head, where the size on the wire
+/// and the decoded size are both 0, or where its status says so.
+fn body_bytes(entry: &Value, response: &Value) -> (u64, Size) {
     let stated = [&response["bodySize"], &entry["_objectSize"]];
-    let with_head = [&response["_transferSize"], &entry["_bytesIn"]];
+    let with_head = [&response["_transferSize"], &entry["_bytesIn"]].map(whole);
     let head = whole(&response["headersSize"]);
-    let bodies = with_head.into_iter().map(whole).map(|it| it.saturating_sub(head));
-    stated.into_iter().map(whole).chain(bodies).find(|&it| it > 0)
+    let bodies = with_head.into_iter().map(|it| it.saturating_sub(head));
+    if let Some(bytes) = stated.into_iter().map(whole).chain(bodies).find(|&it| it > 0) {
+        return (bytes, Size::Recorded);
+    }
+    let decoded = &response["content"]["size"];
+    let is_zero = |it: &Value| it.as_f64() == Some(0.0);
+    let is_empty = stated.into_iter().any(is_zero) && is_zero(decoded)
+        || matches!(whole(&response["status"]), 204 | 205);
+    match whole(decoded) {
+        0 if is_empty || with_head.iter().any(|&it| it > 0) => (0, Size::Recorded),
+        0 => (0, Size::Unknown),
+        bytes => (bytes, Size::Decoded),
+    }
 }
 
 /// Chrome's object, in the entry or (as text) in `_initiator_detail`, or the URL alone.

@@ -45,6 +45,8 @@ impl Load {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of a recording")]
 pub struct Fetch {
+    /// Its place in the recording, from 1: of the entry of a HAR file, or of the event that began it.
+    pub number: usize,
     /// Without its fragment.
     pub url: String,
     /// GET, POST.
@@ -73,9 +75,8 @@ pub struct Fetch {
     pub status: u16,
     /// Body bytes on the wire.
     pub bytes: u64,
-    /// The size on the wire is not recorded, because a cache or a service worker answered: the decoded size
-    /// stands for it.
-    pub bytes_assumed: bool,
+    /// How `bytes` is known.
+    pub size: Size,
     /// Bytes of the decoded body.
     pub decoded_bytes: u64,
     /// The part of the browser that asked for it.
@@ -102,6 +103,18 @@ pub struct Fetch {
     pub in_subframe: bool,
     /// Main-thread time, when it is recorded.
     pub exec_ms: Option<f64>,
+}
+
+/// How the size of a body on the wire is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Size {
+    /// The recording states it; it can be 0.
+    #[default]
+    Recorded,
+    /// A cache or a service worker answered: the decoded size stands for it.
+    Decoded,
+    /// The recording states neither this size nor the decoded one: `bytes` is 0.
+    Unknown,
 }
 
 /// The part of a browser that asks for a resource.

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use captures::REQUESTS_MAX;
-use corpus::import::{Addresses, Label, import, import_text};
+use corpus::import::{Addresses, Imported, Label, import, import_text};
 use corpus::page::{Event, Script};
 use corpus::{Page, PageResource};
 use serde_json::{Value, json};
@@ -214,6 +214,66 @@ fn what_a_cache_answered_gets_a_size_as_if_compressed() {
     // The document has 100 of 200.
     assert_eq!(imported.page.resources[1].bytes, 2000);
     assert!(imported.notes.iter().any(|it| it.starts_with("1 responses have no recorded size")));
+}
+
+/// A HAR file with a document, a stylesheet of 100 bytes and this entry.
+fn har_with(response: Value) -> String {
+    har(&[
+        har_entry("http://a.example/", json!({})),
+        har_entry("http://a.example/a.css", json!({"response": {"status": 200, "bodySize": 100}})),
+        har_entry("http://a.example/b.png", json!({ "response": response })),
+    ])
+}
+
+#[test]
+fn a_response_without_a_size_is_left_out_and_named() {
+    let label = |addresses| Label { addresses, ..label() };
+    for sizes in
+        [json!({}), json!({"bodySize": -1, "content": {"size": -1}}), json!({"bodySize": 0})]
+    {
+        let mut response = sizes;
+        response["status"] = json!(200);
+        let text = har_with(response);
+        let Imported { page, notes } = import_text(&text, label(Addresses::Kept)).unwrap();
+        assert_eq!(page.resources.iter().map(|it| it.bytes).collect::<Vec<_>>(), [100, 100]);
+        let note = "responses left out because the recording does not say their size, neither on the wire nor decoded: 1: \
+                    request 3 (http://a.example/b.png)";
+        assert!(notes.iter().any(|it| it == note), "{notes:?}");
+        let renamed = import_text(&text, label(Addresses::Renamed)).unwrap();
+        assert!(renamed.notes.iter().any(|it| it.ends_with("decoded: 1: request 3")));
+    }
+}
+
+#[test]
+fn a_response_that_is_stated_to_be_empty_stays_and_is_named() {
+    for response in [
+        json!({"status": 204}),
+        json!({"status": 200, "bodySize": 0, "content": {"size": 0}}),
+        json!({"status": 200, "bodySize": -1, "headersSize": 90, "_transferSize": 90}),
+    ] {
+        let Imported { page, notes } = import_text(&har_with(response), label()).unwrap();
+        assert_eq!(page.resources[2].bytes, 0);
+        let note = "responses without a body, as the recording says: 1: request 3";
+        assert!(notes.iter().any(|it| it == note), "{notes:?}");
+    }
+}
+
+#[test]
+fn a_recording_without_sizes_is_refused_with_the_first_entry_that_lacks_one() {
+    let without =
+        json!({"response": {"status": 200, "bodySize": -1, "content": {"mimeType": "text/html"}}});
+    let cause = error(&har(&[har_entry("http://a.example/", without.clone())]));
+    assert_eq!(
+        cause,
+        "request 1 (http://a.example/): the document has no size, neither on the wire nor decoded; record the page again with \
+         an empty cache, and keep the sizes of responses (in a HAR file: bodySize, _transferSize or content.size)"
+    );
+    let document = har_entry("http://a.example/", json!({}));
+    let cause = error(&har(&[document, har_entry("http://a.example/a.css", without)]));
+    assert!(
+        cause.starts_with("request 2 (http://a.example/a.css): like everything but"),
+        "{cause}"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@
 
 use super::network_log::{PageLoad, page_of};
 use super::{ImportError, Imported, Label, Recording};
-use captures::{Fetch, Initiator, each_entry, text, whole, within_limit};
+use captures::{Fetch, Initiator, Size, each_entry, text, whole, within_limit};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,7 +66,11 @@ impl WprofxLog {
             return;
         };
         match activity.split('_').next() {
-            Some("Networking") => self.fetches.push(fetch(object, activity, start_ms, end_ms)),
+            Some("Networking") => {
+                let mut fetch = fetch(object, activity, start_ms, end_ms);
+                fetch.request.number = self.fetches.len() + 1;
+                self.fetches.push(fetch);
+            }
             Some("Scripting") => self.execute(text(&object["url"]), end_ms - start_ms),
             Some("Loading") => match object["styleSheetUrl"].as_str() {
                 Some(sheet) => self.execute(sheet.to_owned(), end_ms - start_ms),
@@ -101,6 +105,9 @@ impl WprofxLog {
         let Self { fetches, exec_ms, parsing_ms, critical_path, .. } = self;
         let requests = fetches.into_iter().map(|fetch| {
             let Download { activity, script, mut request, .. } = fetch;
+            if request.bytes == 0 {
+                request.size = Size::Unknown;
+            }
             request.exec_ms = Some(exec_ms.get(&request.url).copied().unwrap_or(0.0));
             if critical_path.contains(&activity) {
                 request.blocking = Some(true);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use captures::{Capture, Fetch, read_devtools, read_har};
+use captures::{Capture, Fetch, Size, read_devtools, read_har};
 
 use crate::timeline::{StreamFrame, Timeline, Transfer};
 use crate::trace::{
@@ -70,7 +70,7 @@ fn exchange(fetch: &Fetch) -> Option<Exchange<'_>> {
     let sent_us = us(fetch.sent_ms?);
     let arrived = |&(at_ms, bytes): &(f64, u64)| (us(at_ms), bytes.min(RESPONSE_BYTES_MAX));
     let mut arrivals: Vec<(u64, u64)> = fetch.arrivals.iter().map(arrived).collect();
-    if arrivals.is_empty() && !fetch.bytes_assumed {
+    if arrivals.is_empty() && fetch.size == Size::Recorded {
         arrivals = evenly(fetch, sent_us);
     }
     (!arrivals.is_empty()).then_some(Exchange { fetch, sent_us, arrivals })

@@ -6,12 +6,13 @@ mod causes;
 mod places;
 mod roles;
 mod select;
+mod sizes;
 
 use super::derive::{Seen, finish, mime_for, set_delays, typical_exec_ms};
 use super::{Addresses, ImportError, Imported, Label};
 use crate::check::FORMAT;
 use crate::page::{BrowserPriority, Origin, Page, PageResource, Party, SourceKind};
-use captures::Fetch;
+use captures::{Fetch, Size};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +34,8 @@ pub(super) struct PageLoad {
 pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportError> {
     let mut notes = Vec::new();
     let PageLoad { fetches, redirects, load_ms, notes: of_format } = load;
-    let mut requests = select::keep_fetches(fetches, &mut notes)?;
+    let requests = select::keep_fetches(fetches, &mut notes)?;
+    let mut requests = sizes::keep_sized(requests, label.addresses, &mut notes)?;
     compress_assumed_sizes(&mut requests);
     let mut resources: Vec<PageResource> =
         requests.iter().enumerate().map(|(id, it)| resource(id, it)).collect();
@@ -67,11 +69,11 @@ fn compress_assumed_sizes(requests: &mut [Fetch]) {
         let mime = mime_for(&it.mime, &it.used_as, &it.url);
         matches!(Kind::of_mime(&mime), Kind::Html | Kind::Css | Kind::Js | Kind::Xhr)
     };
-    let known = requests.iter().filter(|it| !it.bytes_assumed && is_text(it));
+    let known = requests.iter().filter(|it| it.size == Size::Recorded && is_text(it));
     let (bytes, decoded) = known
         .fold((0.0, 0.0), |sum, it| (sum.0 + it.bytes as f64, sum.1 + it.decoded_bytes as f64));
     let ratio = if decoded > bytes { bytes / decoded } else { TEXT_RATIO };
-    for it in requests.iter_mut().filter(|it| it.bytes_assumed && is_text(it)) {
+    for it in requests.iter_mut().filter(|it| it.size == Size::Decoded && is_text(it)) {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
         let bytes = (it.bytes as f64 * ratio).ceil() as u64;
         it.bytes = bytes;
@@ -89,7 +91,7 @@ fn assumptions(requests: &[Fetch], unexplained: usize) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let sizes = requests.iter().filter(|it| it.bytes_assumed).count();
+    let sizes = requests.iter().filter(|it| it.size == Size::Decoded).count();
     if sizes > 0 {
         notes.push(format!(
             "{sizes} responses have no recorded size on the wire (a cache or a service worker \

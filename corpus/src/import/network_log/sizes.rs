@@ -1,0 +1,60 @@
+//! Responses whose size stands nowhere in a recording: a body of 0 bytes would load at once, and every answer about the page
+//! would be wrong without a sign of it.
+
+use super::ImportError;
+use crate::import::Addresses;
+use captures::{Fetch, Size};
+
+/// Responses that a note names.
+const NAMED: usize = 10;
+
+/// `requests`, the document first, without those whose size is not known. `notes` say which they are, and which responses are
+/// stated to be empty. An error: the document has no body, or nothing else has a size.
+pub(super) fn keep_sized(
+    requests: Vec<Fetch>,
+    addresses: Addresses,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Fetch>, ImportError> {
+    if let Some(document) = requests.first().filter(|it| it.bytes == 0) {
+        return Err(refusal("the document", document));
+    }
+    let (unknown, kept): (Vec<Fetch>, Vec<Fetch>) =
+        requests.into_iter().partition(|it| it.size == Size::Unknown);
+    if let Some(first) = unknown.first().filter(|_| kept.len() == 1) {
+        return Err(refusal("like everything but the document, it", first));
+    }
+    let names = |of: &[&Fetch]| named(of, addresses);
+    if !unknown.is_empty() {
+        notes.push(format!(
+            "responses left out because the recording does not say their size, neither on the wire nor decoded: {}",
+            names(&unknown.iter().collect::<Vec<_>>())
+        ));
+    }
+    let empty: Vec<&Fetch> = kept.iter().filter(|it| it.bytes == 0).collect();
+    if !empty.is_empty() {
+        notes.push(format!("responses without a body, as the recording says: {}", names(&empty)));
+    }
+    Ok(kept)
+}
+
+fn refusal(what: &str, fetch: &Fetch) -> ImportError {
+    ImportError::Format(format!(
+        "request {} ({}): {what} has no size, neither on the wire nor decoded; record the page again with an empty cache, and \
+         keep the sizes of responses (in a HAR file: bodySize, _transferSize or content.size)",
+        fetch.number,
+        fetch.url.escape_default()
+    ))
+}
+
+/// `3: request 4 (https://…), request 7 (https://…), ...`. A page whose hosts and paths are renamed does not tell them here.
+fn named(of: &[&Fetch], addresses: Addresses) -> String {
+    let name = |it: &&Fetch| match addresses {
+        Addresses::Kept => format!("request {} ({})", it.number, it.url.escape_default()),
+        Addresses::Renamed => format!("request {}", it.number),
+    };
+    let mut names: Vec<String> = of.iter().take(NAMED).map(name).collect();
+    if of.len() > NAMED {
+        names.push("...".to_owned());
+    }
+    format!("{}: {}", of.len(), names.join(", "))
+}
