@@ -15,7 +15,7 @@ mod html;
 mod nginx;
 mod policy;
 
-pub use advice::{Advice, Document, Line};
+pub use advice::{Advice, Document, Line, NamedBy};
 pub use policy::of_policy;
 
 use std::str::FromStr;

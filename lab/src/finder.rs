@@ -5,6 +5,7 @@
 //! ([`trial`]). The answer names one order for each page and network, or says that none is better than the present one, and one
 //! order for all of them whose worst case is the least bad.
 
+mod advice;
 mod answer;
 mod baseline;
 mod by_resource;
@@ -17,9 +18,10 @@ mod screening;
 pub mod trial;
 mod words;
 
+pub use advice::advice;
 pub use answer::{Answer, Index, Loads, PageAnswer, RankedOrder, RobustChoice, Verdict};
 pub use baseline::{Baseline, Change, ChangeVerdict, changes};
-pub use by_resource::{ByResource, Gain, ResourcePriority, advice, by_resource};
+pub use by_resource::{ByResource, Gain, ResourcePriority, by_resource};
 pub use configuration::policy;
 pub use moved::Moved;
 pub use report::report;

@@ -133,7 +133,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     write_policy(arguments, &question, by_resource.as_deref().unwrap_or_default())?;
     if let Some(folder) = &arguments.out {
-        let report = report(&question, &answer, &progress).map_err(super::compare::failure)?;
+        let found = by_resource.as_deref().unwrap_or_default();
+        let report = report(&question, &answer, found, &progress);
+        let report = report.map_err(super::compare::failure)?;
         let json = serde_json::to_string_pretty(&document).map_err(Failure::elsewhere)?;
         for (name, text) in [("answer.json", json), (REPORT, report)] {
             lab::write_file(&folder.join(name), text).map_err(Failure::elsewhere)?;

@@ -128,7 +128,13 @@ fn priorities_of_single_resources_come_as_a_policy_that_the_server_takes_and_ano
     let folder = tempfile::tempdir().expect("a folder");
     let policy = folder.path().join("policy.toml");
     let policy = policy.to_str().expect("UTF-8");
-    let document = answer(&[PAGE, "--networks", "3g", "--policy", policy]);
+    let out = folder.path().join("answer");
+    let out = out.to_str().expect("UTF-8");
+    let document = answer(&[PAGE, "--networks", "3g", "--policy", policy, "--out", out]);
+    let report = fs::read_to_string(folder.path().join("answer/report.html")).expect("a report");
+    for part in ["with priorities for ", "davies-meenan: send ", "/hero.jpg with u="] {
+        assert!(report.contains(part), "{part}");
+    }
     let found = &document["by_resource"][0];
     assert_eq!((&found["page"], &found["is_better"]), (&json!(PAGE), &json!(true)));
     let hero = found["resources"].as_array().expect("resources").iter();

@@ -1,5 +1,6 @@
 //! What an export says, for any server.
 
+use corpus::page::Script;
 use schedulers::{Kind, Priority, Resource, usual_urgency};
 use server::is_one_path;
 
@@ -32,10 +33,26 @@ pub struct Line {
     pub path: String,
     /// What is known of it.
     pub resource: Resource,
+    /// How a script is run.
+    pub script: Option<Script>,
+    /// What names it.
+    pub named_by: NamedBy,
     /// Its priority.
     pub priority: Priority,
     /// Milliseconds by which it completes later than now, the median over loads; negative: earlier. `None`: not measured.
     pub later_ms: Option<f64>,
+}
+
+/// What names a resource, so that a browser asks for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum NamedBy {
+    /// An element of a document, or it is not known.
+    #[default]
+    Document,
+    /// The style sheet with this path, for example as a background.
+    Stylesheet(String),
+    /// The script with this path.
+    Script(String),
 }
 
 /// A page whose responses should name resources early.
@@ -156,6 +173,17 @@ impl Document {
     }
 }
 
+impl NamedBy {
+    /// `the style sheet /a.css`; `None` for a document.
+    pub fn words(&self) -> Option<String> {
+        match self {
+            Self::Document => None,
+            Self::Stylesheet(path) => Some(format!("the style sheet {}", printable(path))),
+            Self::Script(path) => Some(format!("the script {}", printable(path))),
+        }
+    }
+}
+
 impl Line {
     /// Whether browsers ask for it more urgently than they should (`Some(false)`), or less (`Some(true)`).
     pub(super) fn is_raised(&self) -> Option<bool> {
@@ -166,6 +194,16 @@ impl Line {
 
     pub(super) fn kind(&self) -> Kind {
         self.resource.kind
+    }
+
+    /// The attribute of a `script` element that says how it is run, with a space before it.
+    pub(super) fn script_attribute(&self) -> &'static str {
+        match self.script {
+            Some(Script::Module) => " type=\"module\"",
+            Some(Script::Async) => " async",
+            Some(Script::Defer) => " defer",
+            _ => "",
+        }
     }
 }
 

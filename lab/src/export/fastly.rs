@@ -3,8 +3,9 @@
 use super::Advice;
 
 pub(super) const ABOUT: &str = "Each part is a VCL snippet; its comment names the subroutine.\n\
-    What Fastly does with it: its edge is h2o, which sends by priority (RFC 9218), and the field Priority of a response goes before \
-    what the client asked for (h2o/h2o, pull request 3318). `early_hints` sends status 103 to clients of HTTP/2 and HTTP/3.";
+    What Fastly does with it: its edge is h2o. Over HTTP/3, that sends by priority (RFC 9218), and the field Priority of a response \
+    goes before what the client asked for (h2o/h2o, pull request 3318). Over HTTP/2, the field can raise a response and not lower \
+    it (h2o/h2o, pull request 2217). `early_hints` sends status 103 to clients of HTTP/2 and HTTP/3.";
 
 pub(super) fn configuration(advice: &Advice) -> String {
     let condition = |host: &str, paths: &[String]| {

@@ -4,9 +4,10 @@ use super::Advice;
 
 pub(super) const ABOUT: &str = "Put this entry first in the list of handlers of the path \"/\" (h2o with mruby, 2.3 or later), \
     before `file.dir` or `proxy.reverse.url`.\n\
-    What h2o does with it: it sends by priority (RFC 9218), and the field Priority of a response goes before what the client \
-    asked for (h2o/h2o, pull request 3318; a build of 2026 has it). Older builds heed the client alone. Early hints are sent \
-    as status 103 (h2o/h2o, pull request 1767).";
+    What h2o does with it: over HTTP/3, it sends by priority (RFC 9218), and the field Priority of a response goes before what the \
+    client asked for (h2o/h2o, pull request 3318; a build of 2026 has it). Older builds heed the client alone. Over HTTP/2, the \
+    field can raise a response and not lower it (h2o/h2o, pull request 2217). Early hints are sent as status 103 (h2o/h2o, \
+    pull request 1767).";
 
 pub(super) fn configuration(advice: &Advice) -> String {
     let names_hosts = advice.names_hosts();

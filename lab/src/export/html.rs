@@ -1,6 +1,7 @@
 //! The part for a page's HTML: `fetchpriority`, which browsers heed before any server does.
 
 use super::advice::{Advice, Line};
+use corpus::page::Script;
 use schedulers::Kind;
 
 /// Elements that are shown: where everything is important, nothing is.
@@ -13,20 +14,47 @@ pub(super) fn comment(advice: &Advice) -> String {
         return String::new();
     }
     let elements: Vec<String> = elements.iter().map(|it| format!("#   {it}\n")).collect();
-    let why =
-        "In the pages' HTML, with any server: the attribute changes what the browser asks for.";
+    let why = "In the pages' HTML, with any server: the attribute `fetchpriority` changes what the browser asks for. Add it to \
+               the element that is there. A preload for a style sheet or a script is a new line: put it into the head.";
     format!("\n{}{}", super::commented(why), elements.concat())
 }
 
 fn element(line: &Line) -> Option<String> {
-    let value = if line.is_raised()? { "high" } else { "low" };
+    let is_raised = line.is_raised()?;
+    let value = if is_raised { "high" } else { "low" };
     let path = &line.path;
+    if let Some(by) = line.named_by.words() {
+        // No element names it, so nothing lowers it. A preload asks for it earlier.
+        let preload = preload(line, value).filter(|_| is_raised);
+        return preload.map(|it| format!("{it} (for {by}, which names it)"));
+    }
+    if line.resource.preload {
+        return preload(line, value);
+    }
     match line.kind() {
         Kind::Image => Some(format!("<img src=\"{path}\" fetchpriority=\"{value}\">")),
-        Kind::Js => Some(format!("<script src=\"{path}\" fetchpriority=\"{value}\"></script>")),
+        Kind::Js => {
+            let run = line.script_attribute();
+            Some(format!("<script src=\"{path}\"{run} fetchpriority=\"{value}\"></script>"))
+        }
         Kind::Css => {
             Some(format!("<link rel=\"stylesheet\" href=\"{path}\" fetchpriority=\"{value}\">"))
         }
+        _ => None,
+    }
+}
+
+fn preload(line: &Line, value: &str) -> Option<String> {
+    let path = &line.path;
+    let element = |rel: &str, more: &str| {
+        Some(format!("<link rel=\"{rel}\"{more} href=\"{path}\" fetchpriority=\"{value}\">"))
+    };
+    match line.kind() {
+        Kind::Js if line.script == Some(Script::Module) => element("modulepreload", ""),
+        Kind::Js => element("preload", " as=\"script\""),
+        Kind::Css => element("preload", " as=\"style\""),
+        Kind::Image => element("preload", " as=\"image\""),
+        Kind::Font => element("preload", " as=\"font\" crossorigin"),
         _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! What a policy says, as advice for other servers.
 
-use super::advice::{Advice, Document, Line};
+use super::advice::{Advice, Document, Line, NamedBy};
+use corpus::page::Script;
 use schedulers::{Priority, Resource};
 use server::{Config, ConfigRoute, SignalUse};
 
@@ -15,12 +16,17 @@ pub fn of_policy(config: &Config) -> Advice {
     };
     let said = config.directives.iter().filter(|(_, it)| it.priority != Priority::default());
     let mut lines: Vec<Line> = said
-        .map(|(path, it)| Line {
-            host: host.clone(),
-            path: path.clone(),
-            resource: it.facts.refine(&Resource::default()),
-            priority: it.priority,
-            later_ms: None,
+        .map(|(path, it)| {
+            let resource = it.facts.refine(&Resource::default());
+            Line {
+                host: host.clone(),
+                path: path.clone(),
+                script: script(&resource),
+                resource,
+                named_by: NamedBy::Document,
+                priority: it.priority,
+                later_ms: None,
+            }
         })
         .collect();
     // The most urgent first, as what moves them was not kept.
@@ -30,6 +36,12 @@ pub fn of_policy(config: &Config) -> Advice {
         lines,
         documents: config.routes.iter().filter_map(|it| document(it, &host)).collect(),
     }
+}
+
+/// A policy says of a module that it is deferred, and no more.
+fn script(resource: &Resource) -> Option<Script> {
+    let deferred = resource.deferred.then_some(Script::Defer);
+    deferred.or(resource.asynchronous.then_some(Script::Async))
 }
 
 fn document(route: &ConfigRoute, host: &str) -> Option<Document> {

@@ -10,14 +10,12 @@ use super::paired_loads::Batch;
 use super::trial::{BATCH, Indices, Judgement, Trial, adjusted};
 use super::{Question, Step};
 use crate::bounds::{self, Effort, Priorities, schedule_scheme};
-use crate::export::{Advice, Document, Line};
 use crate::network::Network;
 use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::median;
 use crate::study::{RunRecord, StudyError};
 use corpus::Page;
-use push::Graph;
-use schedulers::{Priority, Scheme};
+use schedulers::Scheme;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -26,6 +24,9 @@ const STEPS: u64 = 2000;
 
 /// Priorities with fewer lines are taken instead of others that are better by no more than this share.
 const NEARLY: f64 = 0.005;
+
+/// A resource that completes within this time of when it did is not moved, in milliseconds.
+const UNMOVED_MS: f64 = 1.0;
 
 /// Priorities for the resources of a page.
 #[derive(Debug, Clone, Serialize)]
@@ -36,6 +37,8 @@ pub struct ByResource {
     pub is_better: bool,
     /// The resources whose priority differs from what browsers signal, those that move most first.
     pub resources: Vec<ResourcePriority>,
+    /// Priorities that the search found and that are left out, because they move no resource of theirs and gain nothing.
+    pub left_out: usize,
     /// What they gain on each network.
     pub networks: Vec<Gain>,
     /// The resources' URLs, hosts and kinds.
@@ -133,7 +136,7 @@ fn of_page(
         })
         .collect();
     let loads = Loads { question, page, progress };
-    let priorities = loads.chosen(&mut cases, [sparing, cut])?;
+    let Chosen { priorities, left_out, .. } = loads.chosen(&mut cases, [sparing, cut])?;
     let signalled = signalling(page, &priorities);
     while let Some(from) = cases.iter().find_map(|it| it.trial.next_seeds()).map(|it| it.start) {
         // A batch as a whole, although a trial takes its first seed alone.
@@ -141,7 +144,7 @@ fn of_page(
             cases.iter_mut().filter(|it| it.trial.next_seeds().is_some()).collect();
         loads.add(open, &signalled, from)?;
     }
-    Ok(Some(answer(page, &priorities, &cases)))
+    Ok(Some(ByResource { left_out, ..answer(page, &priorities, &cases) }))
 }
 
 /// The page whose browser signals these priorities.
@@ -151,6 +154,14 @@ fn signalling(page: &Page, priorities: &Priorities) -> Arc<Page> {
         resource.browser = Some(*priority);
     }
     Arc::new(page)
+}
+
+/// Priorities with the loads of the first batch, and the mean logarithm of their index.
+struct Chosen {
+    index: f64,
+    runs: Vec<RunRecord>,
+    priorities: Priorities,
+    left_out: usize,
 }
 
 /// How a page is loaded.
@@ -172,25 +183,51 @@ impl Loads<'_> {
         &self,
         cases: &mut [OnNetwork],
         candidates: [Priorities; 2],
-    ) -> Result<Priorities, StudyError> {
+    ) -> Result<Chosen, StudyError> {
         let networks: Vec<Network> = cases.iter().map(|it| it.network.clone()).collect();
-        let mut best: Option<(f64, Vec<RunRecord>, Priorities)> = None;
+        let mut best: Option<Chosen> = None;
         for candidate in candidates {
-            let page = signalling(self.page, &candidate);
-            let runs = self.batch(&page, networks.clone(), 0).present()?.runs;
-            let index = mean_logarithm(&runs, &networks);
-            if best.as_ref().is_none_or(|it| index < it.0 - NEARLY) {
-                best = Some((index, runs, candidate));
+            let tried = self.tried(&networks, candidate)?;
+            if best.as_ref().is_none_or(|it| tried.index < it.index - NEARLY) {
+                best = Some(tried);
             }
         }
         let none = || StudyError::Impossible("name a network".to_owned());
-        let (_, runs, priorities) = best.ok_or_else(none)?;
-        let present = self.batch(self.page, networks, 0).present()?.runs;
+        let present = self.batch(self.page, networks.clone(), 0).present()?.runs;
+        let chosen = self.without_idle(&networks, &present, best.ok_or_else(none)?)?;
         for case in cases {
-            case.add(0, &present, &runs);
+            case.add(0, &present, &chosen.runs);
             case.of_oracle = self.under_oracle(case, 0)?;
         }
-        Ok(priorities)
+        Ok(chosen)
+    }
+
+    fn tried(&self, networks: &[Network], priorities: Priorities) -> Result<Chosen, StudyError> {
+        let page = signalling(self.page, &priorities);
+        let runs = self.batch(&page, networks.to_vec(), 0).present()?.runs;
+        Ok(Chosen { index: mean_logarithm(&runs, networks), runs, priorities, left_out: 0 })
+    }
+
+    /// Gives those resources back what browsers signal that complete when they did, where the page is as good without: one that
+    /// stays in its place can make way for others. First all of them, then half as many.
+    fn without_idle(
+        &self,
+        networks: &[Network],
+        present: &[RunRecord],
+        chosen: Chosen,
+    ) -> Result<Chosen, StudyError> {
+        let usual = bounds::usual(self.page);
+        let mut idle = idle(self.page, networks, present, &chosen, &usual);
+        while !idle.is_empty() {
+            let mut priorities = chosen.priorities.clone();
+            idle.iter().for_each(|id| priorities[*id] = usual[*id]);
+            let tried = self.tried(networks, priorities)?;
+            if tried.index <= chosen.index + NEARLY {
+                return Ok(Chosen { left_out: idle.len(), ..tried });
+            }
+            idle.truncate(idle.len() / 2);
+        }
+        Ok(chosen)
     }
 
     fn add(
@@ -214,6 +251,31 @@ impl Loads<'_> {
         let batch = self.batch(self.page, vec![case.network.clone()], from);
         Ok(batch.knowing(case.oracle.clone())?.runs)
     }
+}
+
+/// The resources with a priority of their own that no network moves, those that move least first.
+fn idle(
+    page: &Page,
+    networks: &[Network],
+    present: &[RunRecord],
+    chosen: &Chosen,
+    usual: &Priorities,
+) -> Vec<usize> {
+    let on = |runs: &[RunRecord], network: &Network| -> Vec<RunRecord> {
+        runs.iter().filter(|it| it.setting.network == network.name).cloned().collect()
+    };
+    let mut most_ms = vec![0.0_f64; page.resources.len()];
+    for network in networks {
+        let (before, after) = (on(present, network), on(&chosen.runs, network));
+        let (before, after): (Vec<_>, Vec<_>) = (before.iter().collect(), after.iter().collect());
+        for moved in all_moved(page, &before, &after) {
+            most_ms[moved.id] = most_ms[moved.id].max(moved.later_ms.abs());
+        }
+    }
+    let is_idle = |id: &usize| chosen.priorities[*id] != usual[*id] && most_ms[*id] < UNMOVED_MS;
+    let mut idle: Vec<usize> = (0..most_ms.len()).filter(is_idle).collect();
+    idle.sort_by(|one, other| most_ms[*one].total_cmp(&most_ms[*other]));
+    idle
 }
 
 /// The logarithm of the median index of the first batch, the mean over networks.
@@ -316,6 +378,7 @@ fn answer(page: &Arc<Page>, priorities: &Priorities, cases: &[OnNetwork]) -> ByR
         page: page_name,
         is_better: false,
         resources,
+        left_out: 0,
         networks,
         of: Some(Arc::clone(page)),
     }
@@ -327,7 +390,7 @@ impl ByResource {
         self.of.as_ref()
     }
 
-    /// What they gain, in words: a sentence for each network.
+    /// What they gain, in words: a sentence for each network, and how many were left out.
     pub fn words(&self) -> Vec<String> {
         let lines = match self.resources.len() {
             1 => "1 resource".to_owned(),
@@ -355,45 +418,13 @@ impl ByResource {
                 super::WHAT_YOU_HAVE
             )
         };
-        self.networks.iter().map(sentence).collect()
-    }
-}
-
-/// What servers that send by RFC 9218 should be told. Pages that gain nothing have no lines.
-pub fn advice(found: &[ByResource]) -> Advice {
-    let mut advice = Advice::default();
-    for by_resource in found {
-        advice.found.extend(by_resource.words());
-        let Some(page) = by_resource.of.as_ref().filter(|_| by_resource.is_better) else {
-            continue;
+        let left_out = match self.left_out {
+            0 => None,
+            1 => Some(format!("{}: 1 priority that gains nothing is left out.", self.page)),
+            several => {
+                Some(format!("{}: {several} priorities that gain nothing are left out.", self.page))
+            }
         };
-        let line = |it: &ResourcePriority| Line {
-            host: http3::host(page.host(it.id)).to_owned(),
-            path: page.resources[it.id].url.clone(),
-            resource: page.resources[it.id].for_scheduler(),
-            priority: Priority::new(it.urgency, it.incremental),
-            later_ms: Some(it.later_ms),
-        };
-        advice.lines.extend(by_resource.resources.iter().map(line));
-        advice.documents.extend(hidden(page));
+        self.networks.iter().map(sentence).chain(left_out).collect()
     }
-    if !advice.documents.is_empty() {
-        advice.found.push(
-            "The links name what is critical and hidden from a browser that reads the document. They had no part in the loads: \
-             `utmost compare --hints none,preload` measures them."
-                .to_owned(),
-        );
-    }
-    advice
-}
-
-fn hidden(page: &Page) -> Option<Document> {
-    let path = page.resources.first()?.url.clone();
-    let graph = Graph::of_page(page);
-    let at = graph.nodes.iter().position(|it| it.path == path)?;
-    let host = &graph.nodes[at].host;
-    let links = graph.hidden_and_critical(at).into_iter().map(|it| graph.nodes[it].preload(host));
-    let links: Vec<String> = links.collect();
-    let host = http3::host(host).to_owned();
-    (!links.is_empty()).then_some(Document { host, path, links, early_hints: Vec::new() })
 }

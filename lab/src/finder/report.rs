@@ -3,7 +3,7 @@
 use super::answer::{Answer, PageAnswer, RankedOrder};
 use super::paired_loads::Batch;
 use super::words::WHAT_YOU_HAVE;
-use super::{PRESENT, Question, Step};
+use super::{ByResource, PRESENT, Question, Step};
 use crate::network::Network;
 use crate::study::{DRAWN_MAX, StudyError};
 use crate::{Load, figure_resources};
@@ -13,12 +13,17 @@ use qlog_tools::metrics::{BySet, byte_index};
 use qlog_tools::report::{
     Comparison, Figure, NamedFigure, PageComparison, Row, Run, comparison_report,
 };
+use schedulers::Priority;
 use std::sync::Arc;
 
-/// The report of an answer. Loads the candidate of each page and network that is drawn, and the present order, once more.
+/// Priorities that the report lists for a page.
+const LISTED: usize = 20;
+
+/// The report of an answer, and of the priorities of single resources where they were searched. Loads the candidate of each page and network that is drawn, and the present order, once more.
 pub fn report(
     question: &Question,
     answer: &Answer,
+    by_resource: &[ByResource],
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<String, StudyError> {
     let drawn = most_telling(&answer.pages);
@@ -33,6 +38,8 @@ pub fn report(
     }
     let mut answers: Vec<String> = answer.pages.iter().map(|it| it.words.clone()).collect();
     answers.extend(answer.robust_choice.iter().map(|it| it.words.clone()));
+    answers.extend(by_resource.iter().flat_map(ByResource::words));
+    answers.extend(by_resource.iter().filter_map(priorities));
     Ok(comparison_report(&Comparison {
         title: "In which order to send".to_owned(),
         answers,
@@ -55,6 +62,22 @@ pub fn report(
         pages,
         ..Comparison::default()
     }))
+}
+
+/// What each resource of a page that gains should be sent with.
+fn priorities(found: &ByResource) -> Option<String> {
+    let listed = found.resources.iter().take(LISTED).map(|it| {
+        let (priority, ms) = (Priority::new(it.urgency, it.incremental), it.later_ms.abs());
+        let side = if it.later_ms < 0.0 { "earlier" } else { "later" };
+        format!("{} with {priority} ({ms:.0} ms {side})", it.url)
+    });
+    let mut listed: Vec<String> = listed.collect();
+    let more = found.resources.len().saturating_sub(LISTED);
+    if more > 0 {
+        listed.push(format!("and {more} more, which answer.json lists"));
+    }
+    let is_told = found.is_better && !listed.is_empty();
+    is_told.then(|| format!("{}: send {}.", found.page, listed.join("; ")))
 }
 
 fn capitalised(text: &str) -> String {

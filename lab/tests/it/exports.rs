@@ -2,7 +2,8 @@
 //!
 //! The expected texts are the files of `exports`; `UTMOST_BLESS=1` writes them anew.
 
-use lab::export::{Advice, Document, Line, SERVERS, Server, of_policy};
+use corpus::page::Script;
+use lab::export::{Advice, Document, Line, NamedBy, SERVERS, Server, of_policy};
 use schedulers::{Kind, Priority, Resource};
 use server::Config;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,8 @@ fn line(path: &str, kind: Kind, (urgency, incremental): (u8, bool), later_ms: f6
         host: "shop.example".to_owned(),
         path: path.to_owned(),
         resource: Resource { kind, ..Resource::default() },
+        script: None,
+        named_by: NamedBy::Document,
         priority: Priority::new(urgency, incremental),
         later_ms: Some(later_ms),
     }
@@ -58,6 +61,45 @@ fn each_server_gets_the_text_that_its_file_shows() {
         let expected = std::fs::read_to_string(&file).expect("an expected text");
         assert_eq!(text, expected, "{}", file.display());
     }
+}
+
+/// The elements of HTML that an export has.
+fn elements(lines: Vec<Line>) -> Vec<String> {
+    let text = named("nginx").export(&Advice { lines, ..Advice::default() });
+    text.lines().filter_map(|it| it.strip_prefix("#   ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn an_element_keeps_how_its_script_is_run() {
+    let script = |how| Line { script: Some(how), ..line("/a.js", Kind::Js, (0, false), -1.0) };
+    assert_eq!(
+        elements(vec![script(Script::Module)]),
+        ["<script src=\"/a.js\" type=\"module\" fetchpriority=\"high\"></script>"]
+    );
+    assert_eq!(
+        elements(vec![script(Script::Async)]),
+        ["<script src=\"/a.js\" async fetchpriority=\"high\"></script>"]
+    );
+    assert_eq!(
+        elements(vec![script(Script::Defer)]),
+        ["<script src=\"/a.js\" defer fetchpriority=\"high\"></script>"]
+    );
+}
+
+#[test]
+fn what_a_style_sheet_names_has_no_element_but_a_preload_that_says_so() {
+    let background = |urgency| Line {
+        named_by: NamedBy::Stylesheet("/css/all.css".to_owned()),
+        ..line("/hero.jpg", Kind::Image, (urgency, false), -1.0)
+    };
+    assert_eq!(
+        elements(vec![background(0)]),
+        [
+            "<link rel=\"preload\" as=\"image\" href=\"/hero.jpg\" fetchpriority=\"high\"> (for the style sheet /css/all.css, \
+          which names it)"
+        ]
+    );
+    assert!(elements(vec![background(7)]).is_empty(), "nothing lowers it");
 }
 
 #[test]

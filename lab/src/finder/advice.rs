@@ -1,0 +1,82 @@
+//! What the finder found, as advice for servers that send by RFC 9218.
+
+use super::ByResource;
+use super::by_resource::ResourcePriority;
+use crate::export::{Advice, Document, Line, NamedBy};
+use corpus::Page;
+use push::Graph;
+use schedulers::{Kind, Priority};
+
+/// Links whose origin is told.
+const NAMED: usize = 5;
+
+/// What servers that send by RFC 9218 should be told. Pages that gain nothing have no lines.
+pub fn advice(found: &[ByResource]) -> Advice {
+    let mut advice = Advice::default();
+    for by_resource in found {
+        advice.found.extend(by_resource.words());
+        let Some(page) = by_resource.page().filter(|_| by_resource.is_better) else {
+            continue;
+        };
+        let line = |it: &ResourcePriority| Line {
+            host: http3::host(page.host(it.id)).to_owned(),
+            path: page.resources[it.id].url.clone(),
+            resource: page.resources[it.id].for_scheduler(),
+            script: page.resources[it.id].script,
+            named_by: named_by(page, it.id),
+            priority: Priority::new(it.urgency, it.incremental),
+            later_ms: Some(it.later_ms),
+        };
+        advice.lines.extend(by_resource.resources.iter().map(line));
+        let hidden = Hidden::of(page);
+        advice.found.extend(hidden.as_ref().map(|it| it.words.clone()));
+        advice.documents.extend(hidden.map(|it| it.document));
+    }
+    advice
+}
+
+fn named_by(page: &Page, id: usize) -> NamedBy {
+    let it = &page.resources[id];
+    let by = page.resources.get(it.trigger.of).filter(|_| !it.preload);
+    match by.map(|by| (by.kind, by.url.clone())) {
+        Some((Kind::Css, path)) => NamedBy::Stylesheet(path),
+        Some((Kind::Js, path)) => NamedBy::Script(path),
+        _ => NamedBy::Document,
+    }
+}
+
+/// What is critical on a page, and hidden from a browser that reads its document.
+struct Hidden {
+    document: Document,
+    /// What the links are, and who names it.
+    words: String,
+}
+
+impl Hidden {
+    fn of(page: &Page) -> Option<Self> {
+        let path = page.resources.first()?.url.clone();
+        let graph = Graph::of_page(page);
+        let at = graph.nodes.iter().position(|it| it.path == path)?;
+        let host = &graph.nodes[at].host;
+        let hidden: Vec<usize> = graph.hidden_and_critical(at);
+        let links = hidden.iter().map(|it| graph.nodes[*it].preload(host)).collect();
+        let named = hidden.iter().take(NAMED).map(|it| {
+            let path = &graph.nodes[*it].path;
+            let id = page.resources.iter().position(|it| it.url == *path);
+            let by = id.and_then(|it| named_by(page, it).words());
+            by.map_or_else(|| path.clone(), |by| format!("{path} (named by {by})"))
+        });
+        let mut named: Vec<String> = named.collect();
+        if hidden.len() > NAMED {
+            named.push(format!("and {} more", hidden.len() - NAMED));
+        }
+        let words = format!(
+            "The links of {path} preload what is critical and hidden from a browser that reads the document: {}. The links had no \
+             part in the loads: `utmost compare --hints none,preload` measures them.",
+            named.join(", ")
+        );
+        let host = http3::host(host).to_owned();
+        let document = Document { host, path, links, early_hints: Vec::new() };
+        (!hidden.is_empty()).then_some(Self { document, words })
+    }
+}
