@@ -85,6 +85,14 @@ pub(crate) fn progress(length: usize, what: &'static str) -> ProgressBar {
     bar
 }
 
+/// The bytes that were read so far, on stderr.
+pub(crate) fn reading() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("reading logs: {bytes} {spinner}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar
+}
+
 /// Writes a figure as SVG or as PNG, as the file's ending says.
 pub(crate) fn figure_file(file: &Path, svg: &str) -> Result<(), Failure> {
     let ending = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();

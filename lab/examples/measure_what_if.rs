@@ -2,7 +2,8 @@
 //! loads of the page. The table of `docs/what-if.md`.
 //!
 //! ```sh
-//! cargo run --example measure_what_if -- cable,lte,3g,satellite,lte-lossy PAGE...
+//! cargo build --workspace --example measure_what_if
+//! target/debug/examples/measure_what_if cable,lte,3g,satellite,lte-lossy PAGE...
 //! ```
 
 use corpus::Page;

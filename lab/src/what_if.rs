@@ -8,6 +8,7 @@ mod causes;
 mod derived;
 mod link;
 mod replay;
+mod visits;
 
 pub use derived::{Derived, Recorded, WhatIfError, derive};
 pub use replay::{Order, Replay, fitted, replay};

@@ -1,7 +1,7 @@
 //! What a client's log says about the link over which it was written.
 
 use crate::timeline::Transfer;
-use crate::trace::{Packet, PacketEvent, Space, Trace};
+use crate::trace::{Packet, PacketEvent, Space, StreamRole, StreamSummary, Trace};
 use std::collections::BTreeSet;
 
 /// A link, as far as the log of its client shows it.
@@ -30,7 +30,7 @@ impl LinkFacts {
         Some(Self {
             round_trip_ms,
             queued_ms: longest_ms - round_trip_ms,
-            rate: rate(&arrivals(trace))?,
+            rate: rate(&arrivals(trace), &busy(trace))?,
             loss: loss(&trace.packets),
         })
     }
@@ -61,15 +61,40 @@ pub fn arrivals(trace: &Trace) -> Vec<(u64, u64)> {
     trace.timeline.frames.iter().map(|it| (it.time_us, it.bytes + OVERHEAD_BYTES)).collect()
 }
 
-/// What nine of ten windows do not exceed: a busy link makes all windows alike, and an idle one makes some slower.
-fn rate(arrivals: &[(u64, u64)]) -> Option<f64> {
-    let length = WINDOW.min(arrivals.len() / 4).max(2);
-    let of_window = |window: &[(u64, u64)]| {
-        let (first_us, last_us) = (window.first()?.0, window.last()?.0);
-        let bytes: u64 = window.iter().skip(1).map(|it| it.1).sum();
-        (last_us > first_us).then(|| bytes as f64 * 8e6 / (last_us - first_us) as f64)
+/// From when to when some response was under way, in order and apart from each other.
+fn busy(trace: &Trace) -> Vec<(u64, u64)> {
+    let carries = |it: &&StreamSummary| matches!(it.role, StreamRole::Request | StreamRole::Push);
+    let under_way = |it: &StreamSummary| (it.first_us, it.complete_us.unwrap_or(it.last_us));
+    let mut each: Vec<(u64, u64)> = trace.streams.iter().filter(carries).map(under_way).collect();
+    each.sort_unstable();
+    let mut busy: Vec<(u64, u64)> = Vec::new();
+    for (from_us, to_us) in each {
+        match busy.last_mut().filter(|it| from_us <= it.1) {
+            Some(last) => last.1 = last.1.max(to_us),
+            None => busy.push((from_us, to_us)),
+        }
+    }
+    busy
+}
+
+/// What nine of ten windows do not exceed: a busy link makes all windows alike, and an idle one makes some slower. Only time counts in
+/// which a response was under way: between short responses a link waits for the next request. Without such time, all of it counts.
+fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> {
+    let step = |pair: &[(u64, u64)]| (pair[0].0, pair[1].0, pair[1].1);
+    let all: Vec<(u64, u64, u64)> = arrivals.windows(2).map(step).collect();
+    let is_busy = |(from_us, to_us, _): &&(u64, u64, u64)| {
+        let place = busy.partition_point(|it| it.0 <= *from_us);
+        place.checked_sub(1).is_some_and(|it| *to_us <= busy[it].1)
     };
-    let mut rates: Vec<f64> = arrivals.windows(length).filter_map(of_window).collect();
+    let within: Vec<(u64, u64, u64)> = all.iter().filter(is_busy).copied().collect();
+    let steps = if within.is_empty() { all } else { within };
+    let length = WINDOW.min((steps.len() + 1) / 4).max(2) - 1;
+    let of_window = |window: &[(u64, u64, u64)]| {
+        let us: u64 = window.iter().map(|it| it.1.saturating_sub(it.0)).sum();
+        let bytes: u64 = window.iter().map(|it| it.2).sum();
+        (us > 0).then(|| bytes as f64 * 8e6 / us as f64)
+    };
+    let mut rates: Vec<f64> = steps.windows(length).filter_map(of_window).collect();
     rates.sort_by(f64::total_cmp);
     rates.get(rates.len() * 9 / 10).or(rates.last()).copied()
 }
@@ -115,6 +140,29 @@ mod tests {
         let expected =
             LinkFacts { round_trip_ms: 40.0, queued_ms: 40.0, rate: 10_000_000.0, loss: Some(0.0) };
         assert_eq!(facts, expected);
+    }
+
+    #[test]
+    fn the_time_between_short_responses_does_not_count() {
+        // Forty responses of four packets, each 1250 bytes a millisecond, one every 60 ms.
+        let packets = (0..160).map(|it| came(it, it / 4 * 60_000 + it % 4 * 1000)).collect();
+        let stream = |it: u64| StreamSummary {
+            stream: 4 * it,
+            first_us: it * 60_000,
+            complete_us: Some(it * 60_000 + 3000),
+            ..StreamSummary::default()
+        };
+        let sample = RecoverySample { latest_rtt_ms: Some(50.0), ..RecoverySample::default() };
+        let trace = Trace {
+            packets,
+            streams: (0..40).map(stream).collect(),
+            recovery: vec![sample],
+            ..Trace::default()
+        };
+        let rate = LinkFacts::of(&trace).expect("enough").rate;
+        assert!((rate - 10_000_000.0).abs() < 1.0, "{rate}");
+        let without_streams = Trace { streams: Vec::new(), ..trace };
+        assert!(LinkFacts::of(&without_streams).expect("enough").rate < 1_000_000.0);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 mod acknowledged;
 mod assemble;
+mod bounded;
 mod clock;
 mod collect;
 mod contained;
@@ -34,6 +35,7 @@ use std::path::Path;
 pub use crate::trace::{
     Container, Counts, Detail, Repair, SchedulerCall, Stack, Trace, TransferDetails, Vantage,
 };
+pub use bounded::read_file_within;
 use contained::{Contained, Piece};
 use header::Header;
 use reading::Reading;
@@ -90,6 +92,12 @@ pub enum Unread {
         crate::limits::TEXTS_BYTES >> 20
     )]
     TooMuchText,
+    /// It has more bytes than its reader takes.
+    #[error(
+        "has more than {0} MiB without its compression: cut it to one page load, or leave out events other than of packets, frames \
+         and HTTP/3"
+    )]
+    TooLong(u64),
     /// A JSON document without a list of traces or events.
     #[error(
         "not a qlog: this JSON document has no event in \"traces\" or \"events\"; it begins with {0}"

@@ -15,7 +15,7 @@ mod set;
 mod streams;
 mod tree;
 
-pub(crate) use input::Files;
+pub(crate) use input::{Files, read_each, refusal};
 pub(crate) use set::SetArguments;
 
 use ::serve::Failure;

@@ -1,16 +1,20 @@
 //! `utmost what-if`: what a recorded load would have been under other schemes.
 
-use super::qlog::{Files, SetArguments};
+use super::qlog::{Files, SetArguments, read_each, refusal};
 use crate::{output, values};
 use ::serve::Failure;
 use lab::finder::{Step, candidates};
 use lab::what_if::{Derived, Order, Replay, derive, fitted, replay};
 use output::number;
 use qlog_tools::metrics::BySet;
+use qlog_tools::reader::{ReadOptions, read_file_within};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use serde_json::json;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+
+/// The largest log that is read, in bytes without its compression: everything in it is kept in memory.
+const LOG_BYTES_MAX: u64 = 512 << 20;
 
 const FORMAT: &str = "utmost-what-if/1";
 
@@ -88,7 +92,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// The clients' traces, the load's first. A file can hold both sides.
 fn traces(files: &Files) -> Result<Vec<Trace>, Failure> {
-    let logs = files.read(Detail::Full)?;
+    let bar = output::reading();
+    let options = ReadOptions { detail: Detail::Full, vantage: files.vantage() };
+    let logs = read_each(files.named(), |path| {
+        read_file_within(path, options, LOG_BYTES_MAX, &|more| bar.inc(more)).map_err(refusal)
+    });
+    bar.finish_and_clear();
+    let logs = logs?;
     let (of_servers, others): (Vec<Trace>, Vec<Trace>) =
         logs.traces.into_iter().partition(|it| it.vantage == Vantage::Server);
     logs.refused.end()?;

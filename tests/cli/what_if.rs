@@ -44,6 +44,22 @@ fn the_order_of_a_log_is_told_and_every_scheme_is_shown_beside_it() {
     assert!(both.starts_with("The log's 9 responses come as under rr: "), "{both}");
 }
 
+/// The log with its times from the last event to the first.
+fn backwards(folder: &Path, log: &Path) -> PathBuf {
+    let text = fs::read_to_string(log).expect("a log");
+    let (header, events) = text.split_once('\n').expect("lines");
+    let mut turned = vec![header.to_owned()];
+    for event in events.lines() {
+        let plain = event.trim_start_matches('\u{1e}');
+        let mut event: Value = serde_json::from_str(plain).expect("an event");
+        event["time"] = (10_000.0 - event["time"].as_f64().expect("a time")).into();
+        turned.push(format!("\u{1e}{event}"));
+    }
+    let file = folder.join("backwards.sqlog");
+    fs::write(&file, turned.join("\n") + "\n").expect("written");
+    file
+}
+
 #[test]
 fn a_log_that_cannot_be_replayed_is_refused_with_its_remedy() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -55,6 +71,10 @@ fn a_log_that_cannot_be_replayed_is_refused_with_its_remedy() {
         (server.as_path(), "name the client's log of this load"),
         (half.as_path(), "holds no whole response"),
         (Path::new("nosuch.sqlog"), "no such file"),
+        (
+            &backwards(folder.path(), &client),
+            "ms: the order of events cannot be told; record a log with one clock",
+        ),
     ] {
         let output = utmost(&["what-if", log.to_str().expect("UTF-8")]).output().expect("it runs");
         let line = only_line(&output, 2);

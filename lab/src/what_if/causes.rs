@@ -2,6 +2,7 @@
 
 use corpus::page::{Event, Trigger};
 use schedulers::Kind;
+use std::ops::Range;
 
 /// What happened in one log, the responses in the order of their requests. Times in ms from the first request.
 #[derive(Debug, Clone)]
@@ -38,6 +39,18 @@ impl Response {
 }
 
 impl Happened {
+    /// A part of it, with times from its own first request.
+    pub(super) fn part(mut self, places: Range<usize>) -> Self {
+        let mut responses: Vec<Response> = self.responses.drain(places).collect();
+        let start_ms = responses.first().map_or(0.0, |it| it.requested_ms);
+        for it in &mut responses {
+            it.requested_ms -= start_ms;
+            it.complete_ms -= start_ms;
+            it.arrived.iter_mut().for_each(|it| it.0 -= start_ms);
+        }
+        Self { responses }
+    }
+
     /// Milliseconds that the server thought before it answered: those in which nothing else came either.
     pub(super) fn think_ms(&self, place: usize) -> f64 {
         let response = &self.responses[place];

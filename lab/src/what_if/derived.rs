@@ -1,7 +1,7 @@
 //! The page of a log.
 
 use super::causes::{Happened, Response, causes};
-use super::link;
+use super::{link, visits};
 use crate::network::Network;
 use corpus::import::{ImportError, completed, mime_of};
 use corpus::page::{
@@ -14,6 +14,7 @@ use qlog_tools::trace::{Trace, TransferDetails, Vantage};
 use qlog_tools::views::no_streams;
 use schedulers::{Kind, Priority};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 use url::Url;
 
@@ -27,6 +28,11 @@ pub enum WhatIfError {
     NotTheClients(String),
     #[error("{0}: {1}")]
     Empty(String, &'static str),
+    #[error(
+        "{0}: its times go back by {1:.0} ms: the order of events cannot be told; record a log with one clock, each event after the one \
+         before it (`utmost qlog check` says where it goes back)"
+    )]
+    Backwards(String, f64),
     #[error("{0}: asks for other URLs than {1}; name logs of one page")]
     AnotherPage(String, String),
     #[error("{0}: {1}")]
@@ -69,6 +75,60 @@ pub struct Recorded {
     pub byte_index_ms: BySet,
 }
 
+impl Recorded {
+    /// A load that began this much later than its log: completions count from its own first request already.
+    fn earlier(self, shift_us: u64) -> Self {
+        let earlier = |ms: Option<f64>| ms.map(|it| it - shift_us as f64 / 1000.0);
+        let BySet { all, atf } = self.byte_index_ms;
+        Self { byte_index_ms: BySet { all: earlier(all), atf: earlier(atf) }, ..self }
+    }
+}
+
+/// Why a link cannot be told.
+const TOO_LITTLE: &str = "too little came to tell the link; name the log of a load of at least some packets, in which it measured \
+                          round trips";
+
+/// Times may go back by this much, in milliseconds: programs with several threads swap events that are close together.
+const BACK_MS: f64 = 5.0;
+
+/// By how much the arrivals of a log go back at most, in milliseconds.
+fn backwards_ms(trace: &Trace) -> f64 {
+    let (mut latest_us, mut back_us) = (0, 0);
+    for frame in &trace.timeline.frames {
+        latest_us = latest_us.max(frame.time_us);
+        back_us = back_us.max(latest_us - frame.time_us);
+    }
+    back_us as f64 / 1000.0
+}
+
+/// The transfers of one page of a log, and what is said about the others.
+fn visit<'a>(
+    trace: &Trace,
+    transfers: &[Transferred<'a>],
+    happened: &Happened,
+) -> (Range<usize>, Option<String>) {
+    let start_us = transfers[0].0.requested_us;
+    let of = |(transfer, response): (&'a Transfer, &Response)| {
+        let path = transfer.url.split(['?', '#']).next().unwrap_or_default();
+        let is_named = ["/", ".html", ".htm"].iter().any(|it| path.ends_with(it));
+        visits::Visited {
+            url: &transfer.url,
+            is_document: response.kind == Kind::Html || response.kind == Kind::Other && is_named,
+            requested_us: transfer.requested_us,
+            complete_us: start_us + micros(response.complete_ms),
+            bytes: transfer.body_bytes_or_stream().unwrap_or_default(),
+        }
+    };
+    let visited: Vec<visits::Visited<'_>> =
+        transfers.iter().map(|it| it.0).zip(&happened.responses).map(of).collect();
+    visits::largest(&visited, &trace.timeline.navigations_us)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time of a log")]
+fn micros(ms: f64) -> u64 {
+    (ms * 1000.0).round() as u64
+}
+
 /// The document that stands in for what made a client ask for several things at once.
 const STAND_IN: &str = "/stand-in-for-what-came-before";
 
@@ -82,8 +142,13 @@ pub fn derive(
         return Err(WhatIfError::Empty("no log".to_owned(), "name one"));
     };
     let mut assumptions = Vec::new();
-    let (transfers, happened) = happened_in(first, &mut assumptions)?;
-    let mut all = vec![happened];
+    let (mut transfers, happened) = happened_in(first, &mut assumptions)?;
+    let (visit, said) = visit(first, &transfers, &happened);
+    assumptions.extend(said);
+    let end_us = transfers.get(visit.end).map(|it| it.0.requested_us);
+    let shift_us = transfers[visit.start].0.requested_us - transfers[0].0.requested_us;
+    transfers = transfers[visit.clone()].to_vec();
+    let mut all = vec![happened.part(visit)];
     for other in others {
         let (its, happened) = happened_in(other, &mut Vec::new())?;
         all.push(
@@ -91,17 +156,22 @@ pub fn derive(
                 .ok_or_else(|| WhatIfError::AnotherPage(other.label(), first.label()))?,
         );
     }
-    let facts = LinkFacts::of(first)
-        .ok_or_else(|| WhatIfError::Empty(first.label(), "too little came to tell the link"))?;
+    let facts =
+        LinkFacts::of(first).ok_or_else(|| WhatIfError::Empty(first.label(), TOO_LITTLE))?;
     let page = page_of(first, &transfers, &all, above_fold, assumptions)?;
     let has_stand_in = page.resources[0].url == STAND_IN;
     let networks = link::networks(&first.label(), &facts);
     let assumptions = page.source.assumptions.clone();
-    let recorded = recorded(first, &transfers, usize::from(has_stand_in), above_fold);
+    let recorded =
+        recorded(first, &transfers, usize::from(has_stand_in), above_fold).earlier(shift_us);
     let start_us = transfers[0].0.requested_us;
     let since_start = |(us, bytes)| Some((u64::checked_sub(us, start_us)? as f64 / 1000.0, bytes));
     let came = Came {
-        datagrams: arrivals(first).into_iter().filter_map(since_start).collect(),
+        datagrams: arrivals(first)
+            .into_iter()
+            .filter(|it| end_us.is_none_or(|end_us| it.0 < end_us))
+            .filter_map(since_start)
+            .collect(),
         waits: all[0].responses.iter().map(|it| (it.requested_ms, it.complete_ms)).collect(),
     };
     let initial_window_packets = came.first_flight(facts.round_trip_ms).clamp(WINDOW, WINDOW_MAX);
@@ -148,6 +218,10 @@ fn happened_in<'a>(
 ) -> Result<(Vec<Transferred<'a>>, Happened), WhatIfError> {
     if trace.vantage == Vantage::Server {
         return Err(WhatIfError::NotTheClients(trace.label()));
+    }
+    let back_ms = backwards_ms(trace);
+    if back_ms > BACK_MS {
+        return Err(WhatIfError::Backwards(trace.label(), back_ms));
     }
     let all = trace.timeline.transfers.iter().zip(&trace.details);
     let deliveries: BTreeMap<u64, Delivery> =
