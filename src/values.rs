@@ -18,19 +18,27 @@ pub(crate) fn each_page(
     arguments: &[String],
     read: impl Fn(&str) -> Result<Vec<Page>, Failure>,
 ) -> Result<Vec<Arc<Page>>, Failure> {
-    let mut pages: Vec<Arc<Page>> = Vec::new();
+    let mut pages: Vec<(&str, Arc<Page>)> = Vec::new();
     for argument in arguments {
         for page in read(argument)? {
-            if pages.iter().any(|it| it.name == page.name) {
-                let name = &page.name;
+            if let Some((before, _)) = pages.iter().find(|it| it.1.name == page.name) {
+                let remedy = if before == argument {
+                    "name each once".to_owned()
+                } else {
+                    format!(
+                        "{before} has the same name: name one of them, or give one of two files another name (of a page file, \
+                         the key `name` counts)"
+                    )
+                };
                 return Err(Failure::BadInput(format!(
-                    "{argument}: a second page named `{name}`; name each once"
+                    "{argument}: a second page named `{}`; {remedy}",
+                    page.name
                 )));
             }
-            pages.push(Arc::new(page));
+            pages.push((argument, Arc::new(page)));
         }
     }
-    Ok(pages)
+    Ok(pages.into_iter().map(|it| it.1).collect())
 }
 
 /// The networks of these names and files; each once, in the order given.

@@ -272,7 +272,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
             (Arc::new(site), Vec::new(), "rfc9218", SignalUse::Obey)
         }
         ConfigSite::Pages(names) => {
-            let pages = pages(&names).map_err(|it| in_config(file, config.lines.site, it))?;
+            let pages = pages(&names, file, config.lines.site)?;
             let site = PageSite::of(pages.clone()).for_browsers();
             (Arc::new(site), pages, "bucket-html", SignalUse::Ignore)
         }
@@ -357,10 +357,16 @@ fn in_config(file: Option<&Path>, line: usize, error: impl Display) -> Failure {
 }
 
 /// Pages whose documents are at different places.
-fn pages(names: &[String]) -> Result<Vec<Page>, Failure> {
+fn pages(names: &[String], file: Option<&Path>, line: usize) -> Result<Vec<Page>, Failure> {
+    let key = if names.len() == 1 { "page" } else { "pages" };
+    let remedy = "a site of your own has root = \"DIR\" or upstream = \"URL\" in its place";
+    let in_file = |error: Failure| match file {
+        Some(_) => in_config(file, line, format!("[site] {key}: {error}; {remedy}")),
+        None => error,
+    };
     let mut pages: Vec<Page> = Vec::new();
     for name in names {
-        let page = values::page(name)?;
+        let page = values::page(name).map_err(in_file)?;
         if let Some(other) = pages.iter().find(|it| document(it) == document(&page)) {
             let (host, path) = document(&page);
             let other = &other.name;

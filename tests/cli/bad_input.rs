@@ -404,3 +404,21 @@ fn a_long_url_does_not_widen_the_table_of_a_load() {
     assert!(shown.contains(&format!(" https://minimal.test/{}... ", "x".repeat(36))), "{shown}");
     assert!(shown.lines().all(|it| it.len() < 160), "{shown}");
 }
+
+#[test]
+fn a_configuration_whose_page_is_not_bundled_names_file_key_and_remedy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("policy.toml");
+    std::fs::write(&file, "[site]\npage = \"home\"\n").expect("written");
+    let file = file.to_str().expect("UTF-8");
+    let output = utmost(&["serve", "--config", file]).output().expect("it runs");
+    let line = only_line(&output, 2);
+    let expected = format!(
+        "{file}: line 2: [site] page: no bundled page is named \"home\"; `utmost corpus list` names all; "
+    );
+    assert!(line.contains(&expected), "{line}");
+    assert!(
+        line.ends_with("a site of your own has root = \"DIR\" or upstream = \"URL\" in its place"),
+        "{line}"
+    );
+}
