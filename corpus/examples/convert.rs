@@ -1,5 +1,5 @@
 //! Makes the bundled pages that come from recordings or the generator:
-//! `cargo run --example convert -- RECORDINGS corpus/pages`. With `web` for RECORDINGS only those of the set `web`,
+//! `cargo run -p utmost-corpus --example convert -- RECORDINGS corpus/pages`. With `web` for RECORDINGS only those of the set `web`,
 //! which are made from bundled pages.
 
 use corpus::Page;
