@@ -1,6 +1,7 @@
 //! `utmost find`: which order should a site send its pages in?
 
 mod compared;
+mod policy;
 mod show;
 
 use crate::{output, values};
@@ -10,10 +11,10 @@ use ::serve::Failure;
 use compared::{Compare, Compared};
 use lab::export::{Server, of_policy};
 use lab::finder::{
-    Answer, ByResource, Change, Question, Step, advice, candidates, find, policy, report,
+    Answer, ByResource, Change, Choice, PolicySite, Question, Step, advice, candidates, choices,
+    find, report,
 };
 use lab::study::folder::REPORT;
-use lab::study::policy::page_argument;
 use serde::Serialize;
 use server::Config;
 use std::num::NonZeroUsize;
@@ -34,7 +35,7 @@ const FORMAT: &str = "utmost-find/1";
 #[command(after_help = "Examples:\n  utmost find agency-index\n  \
 utmost find home.har shop.har --networks lte,3g --out answer\n  \
 utmost find @first-60 --networks cable --width 0.1 --json\n  \
-utmost find home.har --by-resource --policy policy.toml\n  \
+utmost find home.har --policy policy.toml --site http://127.0.0.1:8080\n  \
 utmost find home.har --export nginx > priorities.conf\n  \
 utmost find --from policy.toml --export caddy\n  \
 utmost find home.har --baseline main.json --markdown change.md --junit change.xml")]
@@ -63,6 +64,10 @@ pub(crate) struct Arguments {
     /// Write the priorities of single resources as a configuration of `utmost serve`; searches them
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// What the policy serves: the folder of your site, or the URL of the server that makes it [default: the pages themselves; for
+    /// recordings, a line to fill in]
+    #[arg(long, value_name = "DIR|URL", requires = "policy", value_parser = policy::site)]
+    site: Option<PolicySite>,
     /// Print the priorities of single resources for another server in place of the answer: nginx, caddy, h2o, apache, cloudflare or
     /// fastly; searches them
     #[arg(long, value_name = "SERVER", conflicts_with = "json")]
@@ -91,6 +96,8 @@ struct Document<'a> {
     format: &'static str,
     #[serde(flatten)]
     answer: &'a Answer,
+    /// One choice for each page, and one for the site where there are several pages.
+    choices: &'a [Choice],
     /// Priorities of single resources; null where they were not searched.
     by_resource: Option<&'a [ByResource]>,
     /// The answer beside an earlier one; null where none was named.
@@ -122,24 +129,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let answer = find(&question, output::provenance(), &progress);
     let answer = answer.map_err(super::compare::failure)?;
     let by_resource = by_resource(arguments, &question, &progress)?;
+    let choices = choices(&answer, by_resource.as_deref().unwrap_or_default());
     let seconds = bar.elapsed().as_secs_f64();
     let compared = before.map(|it| arguments.compare.compared(&it, &answer));
     let document = Document {
         format: FORMAT,
         answer: &answer,
+        choices: &choices,
         by_resource: by_resource.as_deref(),
         changes: compared.as_ref().map(|it| &it.changes[..]),
         seconds,
     };
-    write_policy(arguments, &question, by_resource.as_deref().unwrap_or_default())?;
+    policy::write(arguments, &question, by_resource.as_deref().unwrap_or_default())?;
     if let Some(folder) = &arguments.out {
-        let found = by_resource.as_deref().unwrap_or_default();
-        let report = report(&question, &answer, found, &progress);
-        let report = report.map_err(super::compare::failure)?;
-        let json = serde_json::to_string_pretty(&document).map_err(Failure::elsewhere)?;
-        for (name, text) in [("answer.json", json), (REPORT, report)] {
-            lab::write_file(&folder.join(name), text).map_err(Failure::elsewhere)?;
-        }
+        write_folder(folder, &question, &document, &progress)?;
     }
     bar.finish_and_clear();
     let ended = || compared.as_ref().map_or(Ok(()), Compared::end);
@@ -152,6 +155,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::line(server.export(&advice).trim_end());
     }
     let foreign = |it: &&Arc<Page>| ::corpus::bundled(&it.name) != Some(it.as_ref());
+    for choice in &choices {
+        output::line(&choice.words)?;
+    }
     show::show(&answer, by_resource.as_deref(), question.pages.iter().filter(foreign), seconds)?;
     if let Some(folder) = &arguments.out {
         output::line(&format!("report: {}", folder.join(REPORT).display()))?;
@@ -180,26 +186,34 @@ fn by_resource(
     found.map_err(super::compare::failure)
 }
 
-fn write_policy(
-    arguments: &Arguments,
+/// The answer as files.
+fn write_folder(
+    folder: &Path,
     question: &Question,
-    found: &[ByResource],
+    document: &Document<'_>,
+    progress: &(dyn Fn(Step) + Sync),
 ) -> Result<(), Failure> {
-    let Some(file) = &arguments.policy else { return Ok(()) };
-    let argument = |page: &Arc<Page>| {
-        let mut inputs = arguments.inputs.iter();
-        let named = inputs.find(|it| ::corpus::page(it).is_ok_and(|read| read.name == page.name));
-        named.map_or_else(|| page.name.clone(), |it| page_argument(it))
-    };
-    let pages: Vec<String> = question.pages.iter().map(argument).collect();
-    let text = policy(found, &pages, &output::provenance());
-    lab::write_file(file, text).map_err(Failure::elsewhere)
+    let found = document.by_resource.unwrap_or_default();
+    let report = report(question, document.answer, document.choices, found, progress);
+    let report = report.map_err(super::compare::failure)?;
+    let json = serde_json::to_string_pretty(document).map_err(Failure::elsewhere)?;
+    for (name, text) in [("answer.json", json), (REPORT, report)] {
+        lab::write_file(&folder.join(name), text).map_err(Failure::elsewhere)?;
+    }
+    Ok(())
 }
 
 /// The pages of an argument as other commands read them, or the page of a recording.
 fn pages(argument: &str) -> Result<Vec<Page>, Failure> {
     let file = Path::new(argument);
     if !file.is_file() {
+        let is_name = argument.starts_with('@') || ::corpus::bundled(argument).is_some();
+        if !is_name && !file.exists() && (argument.contains('/') || file.extension().is_some()) {
+            return Err(Failure::of_file(
+                file,
+                "there is no such file; name a recording such as a HAR file, a page file, or a bundled page (`utmost corpus list`)",
+            ));
+        }
         return values::pages(argument);
     }
     match ::corpus::page(argument) {

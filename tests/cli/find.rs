@@ -1,6 +1,7 @@
 //! `utmost find`: which order should a site send its pages in?
 
 use crate::documents::assert_valid;
+use crate::serving::Serving;
 use crate::{only_line, stdout_of, utmost};
 use serde_json::{Value, json};
 use std::fs;
@@ -43,6 +44,9 @@ fn har(folder: &Path) -> String {
 fn the_answer_comes_in_words_first_and_then_as_tables() {
     let shown = stdout_of(&["find", PAGE, "--networks", "3g,cable"]);
     let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].starts_with(&format!("Choice for {PAGE}: ")), "{shown}");
+    assert_eq!(shown.matches("Choice for ").count(), 1, "one page has one choice: {shown}");
+    let lines = &lines[1..];
     for (line, network) in lines.iter().zip(["3g", "cable"]) {
         assert!(line.starts_with(&format!("{PAGE} on {network}: ")), "{shown}");
     }
@@ -94,6 +98,10 @@ fn an_answer_is_as_its_schema_says_and_stands_in_the_folder_too() {
     let [loads, pairs] = ["loads", "pairs"].map(|it| page[it].as_u64().expect("a number"));
     assert_eq!(loads, pairs + 3);
     assert_eq!(page["choice"].is_null(), page["verdict"] != "better");
+    let [choice] = &document["choices"].as_array().expect("choices")[..] else {
+        panic!("one page")
+    };
+    assert_eq!(choice["scheme"], page["choice"], "one network: what was tested there");
 }
 
 #[test]
@@ -107,7 +115,8 @@ fn a_recording_is_read_and_its_assumptions_are_said() {
     let folder = tempfile::tempdir().expect("a folder");
     let har = har(folder.path());
     let shown = stdout_of(&["find", &har, "--networks", "3g"]);
-    assert!(shown.starts_with("home on 3g: "), "{shown}");
+    assert!(shown.starts_with("Choice for home: "), "{shown}");
+    assert!(shown.contains("\nhome on 3g: "), "{shown}");
     assert!(shown.contains("\nassumed of home, because its source does not say it:\n"), "{shown}");
     assert!(shown.contains("names no initiators"), "{shown}");
     let document = answer(&[&har, "--networks", "3g"]);
@@ -132,7 +141,7 @@ fn priorities_of_single_resources_come_as_a_policy_that_the_server_takes_and_ano
     let out = out.to_str().expect("UTF-8");
     let document = answer(&[PAGE, "--networks", "3g", "--policy", policy, "--out", out]);
     let report = fs::read_to_string(folder.path().join("answer/report.html")).expect("a report");
-    for part in ["with priorities for ", "davies-meenan: send ", "/hero.jpg with u="] {
+    for part in ["with priorities for ", "davies-meenan: send ", "/hero.jpg with u"] {
         assert!(report.contains(part), "{part}");
     }
     let found = &document["by_resource"][0];
@@ -152,6 +161,32 @@ fn priorities_of_single_resources_come_as_a_policy_that_the_server_takes_and_ano
 }
 
 #[test]
+fn the_policy_of_a_recording_is_served_as_it_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let har = har(folder.path());
+    let policy = folder.path().join("policy.toml");
+    let policy = policy.to_str().expect("UTF-8");
+    let find = ["find", &har, "--networks", "3g", "--most-loads", "9", "--policy", policy];
+    stdout_of(&find);
+    let text = fs::read_to_string(policy).expect("a policy");
+    assert!(
+        text.contains("\n# FILL IN: the address of the server that makes your site, "),
+        "{text}"
+    );
+    assert!(text.contains("\nupstream = \"http://127.0.0.1:8080\"\n"), "{text}");
+    assert!(!text.contains("page = "), "the page of a recording is not bundled: {text}");
+    let server = Serving::start(&["--config", policy]);
+    assert_eq!(server.stop().0, Some(0));
+
+    let site = folder.path().to_str().expect("UTF-8");
+    stdout_of(&[&find[..], &["--site", site]].concat());
+    let text = fs::read_to_string(policy).expect("a policy");
+    assert!(text.contains("\nroot = \"/") && !text.contains("FILL IN"), "{text}");
+    let server = Serving::start(&["--config", policy]);
+    assert_eq!(server.stop().0, Some(0));
+}
+
+#[test]
 fn bad_input_is_refused_with_its_remedy() {
     refused(
         &[PAGE, "--export", "iis"],
@@ -166,6 +201,14 @@ fn bad_input_is_refused_with_its_remedy() {
     refused(&["gentelela"], "no bundled page is named \"gentelela\", but gentelella-");
     refused(&["@first-20"], "no set of bundled pages has this name; use one of all, first-60, web");
     refused(&[PAGE, PAGE], "davies-meenan: a second page named `davies-meenan`; name each once");
+    refused(
+        &["missing.har"],
+        "missing.har: there is no such file; name a recording such as a HAR file, ",
+    );
+    refused(
+        &[PAGE, "--policy", "policy.toml", "--site", "absent"],
+        "name the folder of your site, or a URL such as http://127.0.0.1:8080",
+    );
     refused(&[PAGE, "--networks", "5g"], "no network named `5g`; there are paper, ");
     refused(&[PAGE, "--width", "2"], "a share from 0.001 to 1 is needed, for example 0.05");
     refused(&[PAGE, "--most-loads", "6"], "6 is not in 9..=10000");
@@ -180,6 +223,17 @@ fn bad_input_is_refused_with_its_remedy() {
     refused(&[&har], "empty.har: is not a HAR file: missing field `entries`");
     let other = file("other.json", "{\"a\": 1}");
     refused(&[&other], "as a recording, ");
+    let mut same = Vec::new();
+    for below in ["a", "b"] {
+        fs::create_dir(folder.path().join(below)).expect("a folder");
+        same.push(file(
+            &format!("{below}/mine.json"),
+            corpus::bundled_text(PAGE).expect("bundled"),
+        ));
+    }
+    let remedy =
+        format!("a second page named `{PAGE}`; {} has the same name: name one of them,", same[0]);
+    refused(&[&same[0], &same[1]], &remedy);
     let taken = file("taken", "");
     refused(&[PAGE, "--out", &taken], "--out takes a directory");
 }

@@ -138,7 +138,8 @@ pub struct RankedOrder {
     pub regret: Option<f64>,
 }
 
-/// The order whose worst regret over all pages and networks is least, among those that were loaded everywhere on `stack`.
+/// The order whose worst regret over all pages and networks is least, among those that were loaded everywhere on `stack`. The
+/// present one where nothing is better than it anywhere.
 #[derive(Debug, Clone, Serialize)]
 pub struct RobustChoice {
     /// Its scheme.
@@ -346,9 +347,15 @@ impl Index {
 }
 
 fn robust_choice(cases: &[Case], pages: &[PageAnswer]) -> Option<RobustChoice> {
-    let regrets: Vec<Regrets> = cases.iter().map(Case::regrets).collect();
-    let LeastWorst { scheme, worst_regret, case } = least_worst(&regrets)?;
+    let mut regrets: Vec<Regrets> = cases.iter().map(Case::regrets).collect();
+    let is_beaten = pages.iter().any(|it| it.verdict == Verdict::Better);
     let of_present = regrets.iter().map(|it| it.get(WHAT_YOU_HAVE)).collect::<Option<Vec<f64>>>();
+    if !is_beaten && of_present.is_some() {
+        for it in &mut regrets {
+            it.keep_only(WHAT_YOU_HAVE);
+        }
+    }
+    let LeastWorst { scheme, worst_regret, case } = least_worst(&regrets)?;
     let is_present = scheme == WHAT_YOU_HAVE;
     let worst = &pages[case];
     let is_bounded = worst.ranking.iter().any(|it| it.regret.is_some());
@@ -364,5 +371,5 @@ fn robust_choice(cases: &[Case], pages: &[PageAnswer]) -> Option<RobustChoice> {
         interval: row.and_then(|it| it.interval),
         present_worst_regret: of_present.map(|it| it.into_iter().fold(0.0, f64::max)),
     };
-    Some(RobustChoice { words: of_robust(&choice, is_bounded), ..choice })
+    Some(RobustChoice { words: of_robust(&choice, is_bounded, is_beaten), ..choice })
 }

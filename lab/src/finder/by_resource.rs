@@ -220,7 +220,9 @@ impl Loads<'_> {
         let mut idle = idle(self.page, networks, present, &chosen, &usual);
         while !idle.is_empty() {
             let mut priorities = chosen.priorities.clone();
-            idle.iter().for_each(|id| priorities[*id] = usual[*id]);
+            for id in &idle {
+                priorities[*id] = usual[*id];
+            }
             let tried = self.tried(networks, priorities)?;
             if tried.index <= chosen.index + NEARLY {
                 return Ok(Chosen { left_out: idle.len(), ..tried });
@@ -381,6 +383,38 @@ fn answer(page: &Arc<Page>, priorities: &Priorities, cases: &[OnNetwork]) -> ByR
         left_out: 0,
         networks,
         of: Some(Arc::clone(page)),
+    }
+}
+
+#[cfg(test)]
+impl Gain {
+    /// A gain of which only the judgement matters.
+    pub(super) fn judged(network: &str, judgement: JudgedCandidate) -> Self {
+        Self {
+            network: network.to_owned(),
+            verdict: Verdict::Better,
+            judgement,
+            present_ms: None,
+            found_ms: None,
+            oracle_ms: None,
+            percent_of_oracle: None,
+        }
+    }
+}
+
+#[cfg(test)]
+impl ByResource {
+    /// Priorities that gain this on one network.
+    pub(super) fn with_gain(page: &str, gain: Gain) -> Self {
+        let page = page.to_owned();
+        Self {
+            page,
+            is_better: true,
+            resources: Vec::new(),
+            left_out: 0,
+            networks: vec![gain],
+            of: None,
+        }
     }
 }
 

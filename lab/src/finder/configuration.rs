@@ -10,18 +10,52 @@ use server::{SignalUse, is_one_path};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The text of the file. `arguments`: how each page is named, bundled or by its file. Only the pages that gain have a route; all
-/// others are sent as browsers ask for them.
-pub fn policy(found: &[ByResource], arguments: &[String], provenance: &Value) -> String {
-    let pages: Vec<String> = arguments.iter().map(|it| quoted(it)).collect();
-    let pages = match &pages[..] {
-        [page] => format!("page = {page}"),
-        several => format!("pages = [{}]", several.join(", ")),
-    };
+/// What the server of a policy serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PolicySite {
+    /// Pages: bundled names, or files.
+    Pages(Vec<String>),
+    /// The files below a folder.
+    Folder(String),
+    /// A backend, by its URL.
+    Backend(String),
+    /// A site that only its owner knows: the owner must replace what is written.
+    ToFillIn,
+}
+
+impl PolicySite {
+    /// The keys of `[site]`.
+    fn keys(&self) -> String {
+        let listed = |pages: &[String]| {
+            let pages: Vec<String> = pages.iter().map(|it| quoted(it)).collect();
+            match &pages[..] {
+                [page] => format!("page = {page}"),
+                several => format!("pages = [{}]", several.join(", ")),
+            }
+        };
+        match self {
+            Self::Pages(pages) => listed(pages),
+            Self::Folder(folder) => format!("root = {}", quoted(folder)),
+            Self::Backend(url) => format!("upstream = {}", quoted(url)),
+            Self::ToFillIn => format!(
+                "# FILL IN: the address of the server that makes your site, or in its place root = \"DIR\", the folder with your site's\n\
+                 # files. utmost find --site URL|DIR writes it.\nupstream = {}",
+                quoted(EXAMPLE)
+            ),
+        }
+    }
+}
+
+/// A backend that stands for the one that only the site's owner knows.
+const EXAMPLE: &str = "http://127.0.0.1:8080";
+
+/// The text of the file. Only the pages that gain have a route; all others are sent as browsers ask for them.
+pub fn policy(found: &[ByResource], site: &PolicySite, provenance: &Value) -> String {
+    let site = site.keys();
     let mut text = vec![format!(
         "# Priorities (RFC 9218) of single resources that make their pages faster. All other pages stay as they are without this\n\
          # file: the server obeys the priorities that browsers send. Serve it with utmost serve --config FILE, or write it for another\n\
-         # server with utmost find --from FILE --export SERVER.\n# {provenance}\n\n[site]\n{pages}\nscheme = {}\nsignals = {}\n",
+         # server with utmost find --from FILE --export SERVER.\n# {provenance}\n\n[site]\n{site}\nscheme = {}\nsignals = {}\n",
         quoted(OF_SITE),
         quoted(SignalUse::Obey.name()),
     )];

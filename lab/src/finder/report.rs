@@ -3,7 +3,7 @@
 use super::answer::{Answer, PageAnswer, RankedOrder};
 use super::paired_loads::Batch;
 use super::words::WHAT_YOU_HAVE;
-use super::{ByResource, PRESENT, Question, Step};
+use super::{ByResource, Choice, PRESENT, Question, Step};
 use crate::network::Network;
 use crate::study::{DRAWN_MAX, StudyError};
 use crate::{Load, figure_resources};
@@ -23,6 +23,7 @@ const LISTED: usize = 20;
 pub fn report(
     question: &Question,
     answer: &Answer,
+    choices: &[Choice],
     by_resource: &[ByResource],
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<String, StudyError> {
@@ -36,7 +37,8 @@ pub fn report(
             None => compared,
         });
     }
-    let mut answers: Vec<String> = answer.pages.iter().map(|it| it.words.clone()).collect();
+    let mut answers: Vec<String> = choices.iter().map(|it| it.words.clone()).collect();
+    answers.extend(answer.pages.iter().map(|it| it.words.clone()));
     answers.extend(answer.robust_choice.iter().map(|it| it.words.clone()));
     answers.extend(by_resource.iter().flat_map(ByResource::words));
     answers.extend(by_resource.iter().filter_map(priorities));

@@ -21,7 +21,7 @@ pub(super) fn of_page(answer: &PageAnswer, tests: usize) -> String {
     let evidence = evidence(&answer.judgement);
     let words = if answer.verdict == Verdict::Better {
         format!(
-            "{page} on {network}: change to {candidate}. {place}, it is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence})."
+            "{page} on {network}: {candidate} is better. {place}, it is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence})."
         )
     } else {
         let but = but(&answer.judgement, tests);
@@ -84,12 +84,18 @@ fn but(judged: &JudgedCandidate, tests: usize) -> String {
     }
 }
 
-/// The one order for all pages and networks; `is_bounded`: its worst regret is over a lower bound.
-pub(super) fn of_robust(choice: &RobustChoice, is_bounded: bool) -> String {
+/// The one order for all pages and networks; `is_bounded`: its worst regret is over a lower bound; `is_beaten`: something is better
+/// than the present order somewhere.
+pub(super) fn of_robust(choice: &RobustChoice, is_bounded: bool, is_beaten: bool) -> String {
     let RobustChoice { scheme, page, network, worst_regret, .. } = choice;
     let best = if is_bounded { "the lower bound" } else { "the best order's" };
     let at_worst =
         format!("At worst its index is {worst_regret:.2} times {best} ({page} on {network})");
+    if choice.is_present && !is_beaten {
+        return format!(
+            "One order for all: keep {WHAT_YOU_HAVE}. {at_worst}, and nothing is better than it beyond chance."
+        );
+    }
     if choice.is_present {
         return format!(
             "One order for all: keep {WHAT_YOU_HAVE}. {at_worst}, and no other order has a better worst case."
@@ -141,7 +147,7 @@ mod tests {
     #[test]
     fn a_better_order_is_named_with_its_interval() {
         let found = answer(Verdict::Better, 1.25, Some([1.2, 1.3]), Some(0.004));
-        let words = "home on 3g: change to srpt. Over all resources, it is 1.250 times as fast as what you have (95 % \
+        let words = "home on 3g: srpt is better. Over all resources, it is 1.250 times as fast as what you have (95 % \
                      interval 1.200 to 1.300, 9 pairs of loads).";
         assert_eq!(of_page(&found, 1), words);
         let certain = answer(Verdict::Better, 1.25, Some([1.25, 1.25]), None);
@@ -197,13 +203,13 @@ mod tests {
             present_worst_regret: Some(1.8),
         };
         assert_eq!(
-            of_robust(&choice, true),
+            of_robust(&choice, true, true),
             "One order for all: srpt. At worst its index is 1.50 times the lower bound (home on 3g); there it is 1.100 times \
              as fast as what you have (95 % interval 1.050 to 1.150). With what you have, it is 1.80 times at worst."
         );
         let kept = RobustChoice { is_present: true, ..choice };
         assert_eq!(
-            of_robust(&kept, false),
+            of_robust(&kept, false, true),
             "One order for all: keep what you have. At worst its index is 1.50 times the best order's (home on \
              3g), and no other order has a better worst case."
         );

@@ -1,0 +1,239 @@
+//! One choice for each page, and one for the site: a visitor's network is not known to a server, so what is best on one network is
+//! not yet what to do.
+//!
+//! An order for several networks is the one whose worst regret is least, as the robust choice. Priorities of single resources are
+//! chosen where they are as fast, because any server that sends by RFC 9218 can be told them.
+
+use super::answer::{Answer, PageAnswer, Verdict};
+use super::by_resource::ByResource;
+use super::robust::{Regrets, least_worst};
+use super::words::WHAT_YOU_HAVE;
+use crate::study::policy::WORTHWHILE;
+use crate::study::statistics::geometric_mean;
+use serde::Serialize;
+
+/// What to do for a page, or for the site.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Choice {
+    /// The page; null: all pages, as one site.
+    pub page: Option<String>,
+    /// What to do.
+    pub kind: ChoiceKind,
+    /// The scheme to change to, where that is the choice.
+    pub scheme: Option<String>,
+    /// How many times as fast as now: the geometric mean over pages and networks.
+    pub speedup: f64,
+    /// The choice in words.
+    pub words: String,
+}
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChoiceKind {
+    /// Keep the present order.
+    Keep,
+    /// Send under a scheme.
+    Scheme,
+    /// Give single resources priorities of RFC 9218.
+    Priorities,
+}
+
+/// The choices: one for each page, and then one for the site where there are several pages. `by_resource`: what was found of single
+/// resources; empty where it was not searched.
+pub fn choices(answer: &Answer, by_resource: &[ByResource]) -> Vec<Choice> {
+    let mut names: Vec<&str> = answer.pages.iter().map(|it| &*it.page).collect();
+    names.dedup();
+    let of_page = |name: &&str| {
+        let cases: Vec<&PageAnswer> = answer.pages.iter().filter(|it| it.page == **name).collect();
+        choice(Some(name), &cases, by_resource)
+    };
+    let mut choices: Vec<Choice> = names.iter().map(of_page).collect();
+    if names.len() > 1 {
+        choices.push(choice(None, &answer.pages.iter().collect::<Vec<_>>(), by_resource));
+    }
+    choices
+}
+
+fn choice(page: Option<&str>, cases: &[&PageAnswer], by_resource: &[ByResource]) -> Choice {
+    let mean = |ratio: &dyn Fn(&PageAnswer) -> f64| {
+        let ratios: Vec<f64> = cases.iter().map(|it| ratio(it)).collect();
+        geometric_mean(&ratios).unwrap_or(1.0)
+    };
+    let scheme = scheme(cases).map(|it| (mean(&|case| case.speedup(&it)), it));
+    let gains: Vec<&ByResource> = by_resource
+        .iter()
+        .filter(|it| it.is_better && cases.iter().any(|case| case.page == it.page))
+        .collect();
+    let of_priorities = mean(&|case| speedup(case, &gains));
+    let others = scheme.as_ref().map_or(1.0, |it| it.0);
+    let (kind, scheme, speedup) = match scheme {
+        _ if !gains.is_empty() && of_priorities * WORTHWHILE >= others => {
+            (ChoiceKind::Priorities, None, of_priorities)
+        }
+        Some((speedup, scheme)) => (ChoiceKind::Scheme, Some(scheme), speedup),
+        None => (ChoiceKind::Keep, None, 1.0),
+    };
+    let mut choice =
+        Choice { page: page.map(str::to_owned), kind, scheme, speedup, words: String::new() };
+    choice.words = choice.in_words(cases.len(), &gains);
+    choice
+}
+
+/// The scheme for these pages and networks; `None`: keep what there is.
+fn scheme(cases: &[&PageAnswer]) -> Option<String> {
+    if let [case] = cases {
+        return case.choice.clone();
+    }
+    if cases.iter().all(|it| it.verdict != Verdict::Better) {
+        return None;
+    }
+    let regrets: Vec<Regrets> = cases.iter().map(|it| it.regrets()).collect();
+    least_worst(&regrets).map(|it| it.scheme).filter(|it| it != WHAT_YOU_HAVE)
+}
+
+/// How many times as fast a page is on a network with priorities.
+fn speedup(case: &PageAnswer, gains: &[&ByResource]) -> f64 {
+    let found = gains.iter().find(|it| it.page == case.page);
+    let gain = found.and_then(|it| it.networks.iter().find(|it| it.network == case.network));
+    gain.and_then(|it| it.judgement.ratio).unwrap_or(1.0)
+}
+
+impl PageAnswer {
+    fn speedup(&self, scheme: &str) -> f64 {
+        let row = self.ranking.iter().find(|it| it.scheme == scheme && !it.is_present);
+        row.and_then(|it| it.speedup_present).unwrap_or(1.0)
+    }
+
+    /// The regret of each order by its label, the present one first: it stays among equals.
+    fn regrets(&self) -> Regrets {
+        let mut orders: Vec<_> = self.ranking.iter().collect();
+        orders.sort_by_key(|it| !it.is_present);
+        Regrets::of(orders.into_iter().filter_map(|it| {
+            let label = if it.is_present { WHAT_YOU_HAVE } else { &it.scheme };
+            Some((label, it.index.ms()?, it.regret))
+        }))
+    }
+}
+
+impl Choice {
+    fn in_words(&self, cases: usize, gains: &[&ByResource]) -> String {
+        let whom = self.page.as_deref().unwrap_or("the site, one order for all pages");
+        let over = match (cases, self.page.is_some()) {
+            (1, _) => "",
+            (_, true) => ", the geometric mean over networks",
+            (_, false) => ", the geometric mean over pages and networks",
+        };
+        let gain = format!("{:.3} times as fast as {WHAT_YOU_HAVE}{over}", self.speedup);
+        match (self.kind, &self.scheme) {
+            (ChoiceKind::Scheme, Some(scheme)) => {
+                format!("Choice for {whom}: {scheme}. It is {gain}.")
+            }
+            (ChoiceKind::Priorities, _) => {
+                let pages = if self.page.is_some() {
+                    String::new()
+                } else {
+                    let named: Vec<&str> = gains.iter().map(|it| &*it.page).collect();
+                    format!(" of the pages {}", named.join(", "))
+                };
+                format!(
+                    "Choice for {whom}: priorities for single resources{pages} (RFC 9218), as listed below. They are {gain}, and a \
+                     server that obeys browsers sends by them."
+                )
+            }
+            _ => format!("Choice for {whom}: keep {WHAT_YOU_HAVE}."),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finder::answer::{Index, JudgedCandidate, RankedOrder};
+    use crate::finder::by_resource::Gain;
+
+    fn order(scheme: &str, ms: f64, speedup_present: f64) -> RankedOrder {
+        RankedOrder {
+            scheme: scheme.to_owned(),
+            is_present: scheme == "now",
+            loads: 9,
+            index: Index { atf_ms: Some(ms), all_ms: None },
+            speedup_rr: None,
+            speedup_present: Some(speedup_present),
+            interval: None,
+            regret: None,
+        }
+    }
+
+    /// A page whose present order has an index of 100 ms, and the others these.
+    fn case(page: &str, network: &str, better: Option<&str>, others: &[(&str, f64)]) -> PageAnswer {
+        let present = order("now", 100.0, 1.0);
+        let others = others.iter().map(|(scheme, ms)| order(scheme, *ms, 100.0 / ms));
+        PageAnswer {
+            page: page.to_owned(),
+            network: network.to_owned(),
+            verdict: if better.is_some() { Verdict::Better } else { Verdict::NothingBetter },
+            choice: better.map(str::to_owned),
+            ranking: [present].into_iter().chain(others).collect(),
+            ..PageAnswer::default()
+        }
+    }
+
+    fn priorities(page: &str, network: &str, ratio: f64) -> ByResource {
+        let judgement = JudgedCandidate { ratio: Some(ratio), ..JudgedCandidate::default() };
+        ByResource::with_gain(page, Gain::judged(network, judgement))
+    }
+
+    fn chosen(pages: Vec<PageAnswer>, by_resource: &[ByResource]) -> Vec<String> {
+        let choices = choices(&Answer::with_pages(pages), by_resource);
+        choices.into_iter().map(|it| it.words).collect()
+    }
+
+    #[test]
+    fn each_page_has_one_choice_and_the_site_has_one() {
+        let pages = vec![
+            case("home", "cable", None, &[("fifo", 99.0), ("srpt", 104.0)]),
+            case("home", "3g", Some("srpt"), &[("fifo", 80.0), ("srpt", 78.0)]),
+            case("cart", "cable", None, &[("fifo", 101.0), ("srpt", 102.0)]),
+            case("cart", "3g", None, &[("fifo", 99.5), ("srpt", 99.0)]),
+        ];
+        assert_eq!(
+            chosen(pages, &[]),
+            [
+                "Choice for home: fifo. It is 1.124 times as fast as what you have, the geometric mean over networks.",
+                "Choice for cart: keep what you have.",
+                "Choice for the site, one order for all pages: fifo. It is 1.059 times as fast as what you have, the geometric mean \
+                 over pages and networks."
+            ]
+        );
+    }
+
+    #[test]
+    fn priorities_are_chosen_where_they_are_as_fast_as_a_scheme() {
+        let pages = || vec![case("home", "3g", Some("srpt"), &[("srpt", 80.0)])];
+        assert_eq!(
+            chosen(pages(), &[priorities("home", "3g", 1.24)]),
+            [
+                "Choice for home: priorities for single resources (RFC 9218), as listed below. They are 1.240 times as fast as what you \
+              have, and a server that obeys browsers sends by them."
+            ]
+        );
+        assert_eq!(
+            chosen(pages(), &[priorities("home", "3g", 1.2)]),
+            ["Choice for home: srpt. It is 1.250 times as fast as what you have."]
+        );
+    }
+
+    #[test]
+    fn where_nothing_is_better_what_there_is_is_kept() {
+        // The best median may be chance.
+        let cases = |better| {
+            vec![
+                case("home", "cable", None, &[("fifo", 97.0)]),
+                case("home", "3g", better, &[("fifo", 96.0)]),
+            ]
+        };
+        assert_eq!(chosen(cases(None), &[]), ["Choice for home: keep what you have."]);
+        assert!(chosen(cases(Some("fifo")), &[])[0].starts_with("Choice for home: fifo."));
+    }
+}
