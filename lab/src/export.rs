@@ -66,7 +66,9 @@ impl Server {
             parts.push(commented("No difference: nothing is better than what you have, so there is nothing to paste."));
             return parts.concat();
         }
-        parts.push(commented(&lines.moves_most()));
+        if !lines.lines.is_empty() {
+            parts.push(commented(&lines.moves_most()));
+        }
         parts.extend(left_out.iter().map(|it| commented(&format!("Left out: {it}"))));
         parts.push(format!("\n{}", (self.configuration)(&lines)));
         parts.push(html::comment(&lines));

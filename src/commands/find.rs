@@ -11,8 +11,8 @@ use ::serve::Failure;
 use compared::{Compare, Compared};
 use lab::export::{Server, of_policy};
 use lab::finder::{
-    Answer, ByResource, Change, Choice, PolicySite, Question, Step, advice, candidates, choices,
-    find, report,
+    Answer, ByHints, ByResource, Change, Choice, PolicySite, Question, Step, advice, candidates,
+    choices, find, report,
 };
 use lab::study::folder::REPORT;
 use serde::Serialize;
@@ -37,6 +37,7 @@ utmost find home.har shop.har --networks lte,3g --out answer\n  \
 utmost find @first-60 --networks cable --width 0.1 --json\n  \
 utmost find home.har --policy policy.toml --site http://127.0.0.1:8080\n  \
 utmost find home.har --export nginx > priorities.conf\n  \
+utmost find home.har --networks 3g --with-hints --policy policy.toml\n  \
 utmost find --from policy.toml --export caddy\n  \
 utmost find home.har --baseline main.json --markdown change.md --junit change.xml")]
 pub(crate) struct Arguments {
@@ -61,7 +62,10 @@ pub(crate) struct Arguments {
     /// Also search priorities of RFC 9218 for single resources, and say how near they come to the best order
     #[arg(long)]
     by_resource: bool,
-    /// Write the priorities of single resources as a configuration of `utmost serve`; searches them
+    /// Also load each page with hints (`Link` fields that preload, or early hints), and judge them like schemes
+    #[arg(long)]
+    with_hints: bool,
+    /// Write the priorities of single resources, and the hints of `--with-hints`, as a configuration of `utmost serve`; searches them
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// What the policy serves: the folder of your site, or the URL of the server that makes it [default: the pages themselves; for
@@ -73,7 +77,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SERVER", conflicts_with = "json")]
     export: Option<Server>,
     /// Load nothing, and export what this policy says
-    #[arg(long, value_name = "POLICY", requires = "export", conflicts_with_all = ["INPUT", "out", "policy", "by_resource"])]
+    #[arg(long, value_name = "POLICY", requires = "export", conflicts_with_all = ["INPUT", "out", "policy", "by_resource", "with_hints"])]
     from: Option<PathBuf>,
     #[command(flatten)]
     compare: Compare,
@@ -100,6 +104,8 @@ struct Document<'a> {
     choices: &'a [Choice],
     /// Priorities of single resources; null where they were not searched.
     by_resource: Option<&'a [ByResource]>,
+    /// Hints; null where they were not loaded.
+    by_hints: Option<&'a [ByHints]>,
     /// The answer beside an earlier one; null where none was named.
     changes: Option<&'a [Change]>,
     /// How long it took.
@@ -129,6 +135,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let answer = find(&question, output::provenance(), &progress);
     let answer = answer.map_err(super::compare::failure)?;
     let by_resource = by_resource(arguments, &question, &progress)?;
+    let by_hints = by_hints(arguments, &question, &progress)?;
     let choices = choices(&answer, by_resource.as_deref().unwrap_or_default());
     let seconds = bar.elapsed().as_secs_f64();
     let compared = before.map(|it| arguments.compare.compared(&it, &answer));
@@ -137,10 +144,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         answer: &answer,
         choices: &choices,
         by_resource: by_resource.as_deref(),
+        by_hints: by_hints.as_deref(),
         changes: compared.as_ref().map(|it| &it.changes[..]),
         seconds,
     };
-    policy::write(arguments, &question, by_resource.as_deref().unwrap_or_default())?;
+    policy::write(arguments, &question, &document)?;
     if let Some(folder) = &arguments.out {
         write_folder(folder, &question, &document, &progress)?;
     }
@@ -151,14 +159,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::json(&document).and_then(|()| ended());
     }
     if let Some(server) = arguments.export {
-        let advice = advice(by_resource.as_deref().unwrap_or_default());
+        let advice = advice(by_resource.as_deref().unwrap_or_default(), by_hints.as_deref());
         return output::line(server.export(&advice).trim_end());
     }
     let foreign = |it: &&Arc<Page>| ::corpus::bundled(&it.name) != Some(it.as_ref());
-    for choice in &choices {
-        output::line(&choice.words)?;
-    }
-    show::show(&answer, by_resource.as_deref(), question.pages.iter().filter(foreign), seconds)?;
+    show::show(&document, question.pages.iter().filter(foreign))?;
     if let Some(folder) = &arguments.out {
         output::line(&format!("report: {}", folder.join(REPORT).display()))?;
     }
@@ -186,6 +191,16 @@ fn by_resource(
     found.map_err(super::compare::failure)
 }
 
+/// Hints, where the flag asks for them.
+fn by_hints(
+    arguments: &Arguments,
+    question: &Question,
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<Option<Vec<ByHints>>, Failure> {
+    let found = arguments.with_hints.then(|| lab::finder::by_hints(question, progress)).transpose();
+    found.map_err(super::compare::failure)
+}
+
 /// The answer as files.
 fn write_folder(
     folder: &Path,
@@ -194,7 +209,8 @@ fn write_folder(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<(), Failure> {
     let found = document.by_resource.unwrap_or_default();
-    let report = report(question, document.answer, document.choices, found, progress);
+    let hints = document.by_hints.unwrap_or_default();
+    let report = report(question, document.answer, document.choices, found, hints, progress);
     let report = report.map_err(super::compare::failure)?;
     let json = serde_json::to_string_pretty(document).map_err(Failure::elsewhere)?;
     for (name, text) in [("answer.json", json), (REPORT, report)] {

@@ -141,7 +141,7 @@ fn priorities_of_single_resources_come_as_a_policy_that_the_server_takes_and_ano
     let out = out.to_str().expect("UTF-8");
     let document = answer(&[PAGE, "--networks", "3g", "--policy", policy, "--out", out]);
     let report = fs::read_to_string(folder.path().join("answer/report.html")).expect("a report");
-    for part in ["with priorities for ", "davies-meenan: send ", "/hero.jpg with u"] {
+    for part in ["with priorities for ", "davies-meenan: send ", "hero.jpg with u="] {
         assert!(report.contains(part), "{part}");
     }
     let found = &document["by_resource"][0];
@@ -182,6 +182,25 @@ fn the_policy_of_a_recording_is_served_as_it_is_written() {
     stdout_of(&[&find[..], &["--site", site]].concat());
     let text = fs::read_to_string(policy).expect("a policy");
     assert!(text.contains("\nroot = \"/") && !text.contains("FILL IN"), "{text}");
+    let server = Serving::start(&["--config", policy]);
+    assert_eq!(server.stop().0, Some(0));
+}
+
+#[test]
+fn hints_are_judged_beside_the_present_order_and_go_into_the_policy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let policy = folder.path().join("policy.toml");
+    let policy = policy.to_str().expect("UTF-8");
+    let document =
+        answer(&["agency-index", "--networks", "3g", "--with-hints", "--policy", policy]);
+    let found = &document["by_hints"][0];
+    let links = ["links", "early_hints"].map(|it| found[it].as_array().expect("links").len());
+    assert!(links[0] + links[1] > 0, "its fonts are critical and hidden: {found}");
+    let gain = &found["networks"][0];
+    assert!(gain["ratio"].as_f64().is_some_and(|it| it > 0.0), "{found}");
+    assert_eq!(found["is_better"], gain["verdict"] == "better");
+    let text = fs::read_to_string(policy).expect("a policy");
+    assert!(text.contains("# agency-index on 3g: with "), "{text}");
     let server = Serving::start(&["--config", policy]);
     assert_eq!(server.stop().0, Some(0));
 }

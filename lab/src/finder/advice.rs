@@ -1,7 +1,7 @@
 //! What the finder found, as advice for servers that send by RFC 9218.
 
-use super::ByResource;
 use super::by_resource::ResourcePriority;
+use super::{ByHints, ByResource};
 use crate::export::{Advice, Document, Line, NamedBy};
 use corpus::Page;
 use push::Graph;
@@ -10,8 +10,9 @@ use schedulers::{Kind, Priority};
 /// Links whose origin is told.
 const NAMED: usize = 5;
 
-/// What servers that send by RFC 9218 should be told. Pages that gain nothing have no lines.
-pub fn advice(found: &[ByResource]) -> Advice {
+/// What servers that send by RFC 9218 should be told. Pages that gain nothing have no lines. `hints`: what was found of hints, if they
+/// were loaded; then only those that gain are told.
+pub fn advice(found: &[ByResource], hints: Option<&[ByHints]>) -> Advice {
     let mut advice = Advice::default();
     for by_resource in found {
         advice.found.extend(by_resource.words());
@@ -28,9 +29,19 @@ pub fn advice(found: &[ByResource]) -> Advice {
             later_ms: Some(it.later_ms),
         };
         advice.lines.extend(by_resource.resources.iter().map(line));
-        let hidden = Hidden::of(page);
+        let hidden = Hidden::of(page).filter(|_| hints.is_none());
         advice.found.extend(hidden.as_ref().map(|it| it.words.clone()));
         advice.documents.extend(hidden.map(|it| it.document));
+    }
+    for page in hints.into_iter().flatten() {
+        advice.found.extend(page.words());
+        let path = page.page().resources.first().map(|it| it.url.clone());
+        advice.documents.extend(path.filter(|_| page.is_better).map(|path| Document {
+            host: http3::host(page.page().host(0)).to_owned(),
+            path,
+            links: page.links.clone(),
+            early_hints: page.early_hints.clone(),
+        }));
     }
     advice
 }
@@ -72,7 +83,7 @@ impl Hidden {
         }
         let words = format!(
             "The links of {path} preload what is critical and hidden from a browser that reads the document: {}. The links had no \
-             part in the loads: `utmost compare --hints none,preload` measures them.",
+             part in the loads: `utmost find --with-hints` measures them.",
             named.join(", ")
         );
         let host = http3::host(host).to_owned();

@@ -174,6 +174,18 @@ pub struct Loads {
 }
 
 impl JudgedCandidate {
+    /// The same with its adjusted p, and what it says.
+    pub(super) fn judged(&self, holm_p: Option<f64>) -> (Self, Verdict) {
+        let Self { ratio, interval, wilcoxon_p, pairs, .. } = *self;
+        let judged = ratio.map(|ratio| Judgement { ratio, interval, p: wilcoxon_p, pairs });
+        let verdict = match judged {
+            None => Verdict::Unknown,
+            Some(it) if it.is_better(holm_p) => Verdict::Better,
+            Some(_) => Verdict::NothingBetter,
+        };
+        (Self { holm_p, ..self.clone() }, verdict)
+    }
+
     /// Without an adjusted p.
     pub(super) fn of(judged: Judgement) -> Self {
         let Judgement { ratio, interval, p, pairs } = judged;

@@ -7,12 +7,12 @@
 use super::answer::{Index, JudgedCandidate, Verdict};
 use super::moved::{Moved, all_moved};
 use super::paired_loads::Batch;
-use super::trial::{BATCH, Indices, Judgement, Trial, adjusted};
+use super::trial::{BATCH, Indices, Trial, adjusted};
 use super::{Question, Step};
 use crate::bounds::{self, Effort, Priorities, schedule_scheme};
 use crate::network::Network;
 use crate::study::policy::WORTHWHILE;
-use crate::study::statistics::median;
+use crate::study::statistics::{geometric_mean, median};
 use crate::study::{RunRecord, StudyError};
 use corpus::Page;
 use schedulers::Scheme;
@@ -107,7 +107,7 @@ pub fn by_resource(
     let mut adjusted = adjusted(&p_values).into_iter();
     for page in &mut all {
         for gain in &mut page.networks {
-            gain.judge(adjusted.next().flatten());
+            (gain.judgement, gain.verdict) = gain.judgement.judged(adjusted.next().flatten());
         }
         page.is_better = page.networks.iter().all(|it| it.verdict == Verdict::Better);
     }
@@ -281,7 +281,7 @@ fn idle(
 }
 
 /// The logarithm of the median index of the first batch, the mean over networks.
-fn mean_logarithm(runs: &[RunRecord], networks: &[Network]) -> f64 {
+pub(super) fn mean_logarithm(runs: &[RunRecord], networks: &[Network]) -> f64 {
     let index = |network: &Network| {
         let known: Vec<f64> = indices(runs, network, 0).into_iter().flatten().collect();
         median(&known).map_or(f64::INFINITY, f64::ln)
@@ -290,7 +290,7 @@ fn mean_logarithm(runs: &[RunRecord], networks: &[Network]) -> f64 {
 }
 
 /// The index of each load of a batch on a network, by seed.
-fn indices(runs: &[RunRecord], network: &Network, from: u64) -> Indices {
+pub(super) fn indices(runs: &[RunRecord], network: &Network, from: u64) -> Indices {
     let of_seed = |seed| {
         let run = runs.iter().find(|it| it.setting.network == network.name && it.seed == seed)?;
         Index::of_load(run).ms()
@@ -340,19 +340,6 @@ impl OnNetwork {
 fn percent(present_ms: Option<f64>, found_ms: Option<f64>, oracle_ms: Option<f64>) -> Option<f64> {
     let (present, found, oracle) = (present_ms?, found_ms?, oracle_ms?);
     (present / oracle >= WORTHWHILE).then(|| 100.0 * (present - found) / (present - oracle))
-}
-
-impl Gain {
-    fn judge(&mut self, holm_p: Option<f64>) {
-        self.judgement.holm_p = holm_p;
-        let JudgedCandidate { ratio, interval, wilcoxon_p, pairs, .. } = self.judgement;
-        let judged = ratio.map(|ratio| Judgement { ratio, interval, p: wilcoxon_p, pairs });
-        self.verdict = match judged {
-            None => Verdict::Unknown,
-            Some(it) if it.is_better(holm_p) => Verdict::Better,
-            Some(_) => Verdict::NothingBetter,
-        };
-    }
 }
 
 fn answer(page: &Arc<Page>, priorities: &Priorities, cases: &[OnNetwork]) -> ByResource {
@@ -422,6 +409,12 @@ impl ByResource {
     /// The page itself; none of an answer that was read.
     pub(super) fn page(&self) -> Option<&Arc<Page>> {
         self.of.as_ref()
+    }
+
+    /// How many times as fast the page is with them: the geometric mean over networks.
+    pub(super) fn speedup(&self) -> Option<f64> {
+        let ratios = self.networks.iter().map(|it| it.judgement.ratio);
+        geometric_mean(&ratios.collect::<Option<Vec<f64>>>()?)
     }
 
     /// What they gain, in words: a sentence for each network, and how many were left out.

@@ -1,6 +1,7 @@
 //! Priorities of single resources as a configuration that `utmost serve --config` takes.
 
 use super::by_resource::{ByResource, ResourcePriority};
+use super::hints::ByHints;
 use crate::Metadata;
 use crate::study::policy::{OF_SITE, quoted};
 use corpus::Page;
@@ -50,7 +51,13 @@ impl PolicySite {
 const EXAMPLE: &str = "http://127.0.0.1:8080";
 
 /// The text of the file. Only the pages that gain have a route; all others are sent as browsers ask for them.
-pub fn policy(found: &[ByResource], site: &PolicySite, provenance: &Value) -> String {
+/// Hints and priorities were not loaded together, so of a page that gains by both, what gains more is written.
+pub fn policy(
+    found: &[ByResource],
+    hints: &[ByHints],
+    site: &PolicySite,
+    provenance: &Value,
+) -> String {
     let site = site.keys();
     let mut text = vec![format!(
         "# Priorities (RFC 9218) of single resources that make their pages faster. All other pages stay as they are without this\n\
@@ -65,9 +72,22 @@ pub fn policy(found: &[ByResource], site: &PolicySite, provenance: &Value) -> St
         for sentence in page.words() {
             text.push(format!("# {sentence}\n"));
         }
+        let hinted = hints.iter().find(|it| it.page == page.page && it.is_better);
+        let is_behind = hinted.is_some_and(|it| it.speedup() > page.speedup());
         match page.page().filter(|_| page.is_better) {
+            Some(_) if is_behind => {
+                let why = "its hints, below, gain more, and both at once were not loaded";
+                text.push(format!("# page {}: priorities are left out: {why}\n", page.page));
+            }
             Some(of) => text.push(route(page, of, &mut told)),
             None => text.push(format!("# page {}: no difference\n", page.page)),
+        }
+    }
+    for page in hints {
+        text.push("\n".to_owned());
+        text.extend(page.words().iter().map(|it| format!("# {it}\n")));
+        if page.is_better {
+            text.push(hinting(page, &mut told));
         }
     }
     text.concat()
@@ -96,6 +116,24 @@ fn route(found: &ByResource, page: &Arc<Page>, told: &mut BTreeSet<String>) -> S
                 "# left out: {} has a table above, or cannot have one\n",
                 resource.url.escape_default()
             ));
+        }
+    }
+    text.concat()
+}
+
+/// The route of a document whose response has hints, unless it has one already.
+fn hinting(found: &ByHints, told: &mut BTreeSet<String>) -> String {
+    let page = found.page();
+    let host = http3::host(page.host(0));
+    let path = page.resources.first().map_or("/", |it| it.url.as_str());
+    if !is_one_path(path) || !told.insert(format!("route {host}{path}")) {
+        return format!("# left out: {host}{path} has a route above, or cannot have one\n");
+    }
+    let mut text = vec![format!("[[route]]\nhost = {}\npath = {}\n", quoted(host), quoted(path))];
+    for (key, links) in [("links", &found.links), ("early_hints", &found.early_hints)] {
+        let links: Vec<String> = links.iter().map(|it| quoted(it)).collect();
+        if !links.is_empty() {
+            text.push(format!("{key} = [{}]\n", links.join(", ")));
         }
     }
     text.concat()

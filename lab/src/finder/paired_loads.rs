@@ -4,6 +4,7 @@ use super::answer::Index;
 use super::moved::{Moved, moved};
 use super::trial::{Indices, Trial};
 use super::{PRESENT, Question, Step};
+use crate::ahead::Hints;
 use crate::network::Network;
 use crate::study::statistics::median;
 use crate::study::{BASELINE, Engine, Plan, RunRecord, Settings, Study, StudyError, run};
@@ -92,17 +93,24 @@ impl Batch<'_> {
     pub(super) fn present(&self) -> Result<Study, StudyError> {
         let scheme = Contender::find(PRESENT);
         let scheme = scheme.map_err(|it| StudyError::Impossible(it.to_string()))?;
-        self.load(&[scheme], &[SignalUse::Obey], Metadata::default())
+        self.load(&[scheme], &[SignalUse::Obey], Metadata::default(), None)
+    }
+
+    /// The same with hints.
+    pub(super) fn hinting(&self, hints: Hints) -> Result<Study, StudyError> {
+        let scheme = Contender::find(PRESENT);
+        let scheme = scheme.map_err(|it| StudyError::Impossible(it.to_string()))?;
+        self.load(&[scheme], &[SignalUse::Obey], Metadata::default(), Some(hints))
     }
 
     /// Loads the page under `schemes` of a server that ignores signals.
     pub(super) fn others(&self, schemes: &[Contender]) -> Result<Study, StudyError> {
-        self.load(schemes, &[], Metadata::default())
+        self.load(schemes, &[], Metadata::default(), None)
     }
 
     /// Loads the page under a scheme of a server that ignores signals and knows everything.
     pub(super) fn knowing(&self, scheme: Scheme) -> Result<Study, StudyError> {
-        self.load(&[scheme.into()], &[], Metadata::Full)
+        self.load(&[scheme.into()], &[], Metadata::Full, None)
     }
 
     fn load(
@@ -110,11 +118,13 @@ impl Batch<'_> {
         schemes: &[Contender],
         signals: &[SignalUse],
         metadata: Metadata,
+        hints: Option<Hints>,
     ) -> Result<Study, StudyError> {
         let (networks, pages) = (self.networks.clone(), vec![Arc::clone(self.page)]);
         let plan = self.question.plan(Engine::Stack, networks, pages, schemes.to_vec());
         let plan = plan.ok_or_else(|| StudyError::Impossible("name a network".to_owned()))?;
-        let settings = Settings { signals: signals.to_vec(), ..plan.settings };
+        let hints = hints.into_iter().collect();
+        let settings = Settings { signals: signals.to_vec(), hints, ..plan.settings };
         let plan = Plan { settings, metadata, seeds: self.seeds.clone().collect(), ..plan };
         (self.progress)(Step::Planned(plan.loads()));
         run(&plan, Value::Null, &|| (self.progress)(Step::Loaded))

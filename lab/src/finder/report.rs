@@ -3,7 +3,7 @@
 use super::answer::{Answer, PageAnswer, RankedOrder};
 use super::paired_loads::Batch;
 use super::words::WHAT_YOU_HAVE;
-use super::{ByResource, Choice, PRESENT, Question, Step};
+use super::{ByHints, ByResource, Choice, PRESENT, Question, Step};
 use crate::network::Network;
 use crate::study::{DRAWN_MAX, StudyError};
 use crate::{Load, figure_resources};
@@ -25,6 +25,7 @@ pub fn report(
     answer: &Answer,
     choices: &[Choice],
     by_resource: &[ByResource],
+    by_hints: &[ByHints],
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<String, StudyError> {
     let drawn = most_telling(&answer.pages);
@@ -42,6 +43,7 @@ pub fn report(
     answers.extend(answer.robust_choice.iter().map(|it| it.words.clone()));
     answers.extend(by_resource.iter().flat_map(ByResource::words));
     answers.extend(by_resource.iter().filter_map(priorities));
+    answers.extend(by_hints.iter().flat_map(ByHints::words));
     Ok(comparison_report(&Comparison {
         title: "In which order to send".to_owned(),
         answers,

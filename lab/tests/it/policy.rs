@@ -180,7 +180,7 @@ fn the_priorities_that_a_search_found_are_what_visitors_get_from_the_files() {
 
     let folder = tempfile::tempdir().expect("a folder");
     write_files(std::slice::from_ref(&page), folder.path());
-    let text = policy(&found, &PolicySite::Pages(vec!["shop".to_owned()]), &Value::Null);
+    let text = policy(&found, &[], &PolicySite::Pages(vec!["shop".to_owned()]), &Value::Null);
     let file = folder.path().join("policy.toml");
     std::fs::write(&file, text.replace("page = \"shop\"", "root = \".\"")).expect("written");
     let config = Config::load(&file).expect("a configuration");

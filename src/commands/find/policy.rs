@@ -1,10 +1,10 @@
 //! The policy that `--policy` writes, and what it serves.
 
-use super::Arguments;
+use super::{Arguments, Document};
 use crate::output;
 use ::corpus::Page;
 use ::serve::Failure;
-use lab::finder::{ByResource, PolicySite, Question, policy};
+use lab::finder::{PolicySite, Question, policy};
 use lab::study::policy::page_argument;
 use server::upstream::Address;
 use std::path::Path;
@@ -14,10 +14,16 @@ use std::sync::Arc;
 pub(super) fn write(
     arguments: &Arguments,
     question: &Question,
-    found: &[ByResource],
+    document: &Document<'_>,
 ) -> Result<(), Failure> {
     let Some(file) = &arguments.policy else { return Ok(()) };
-    let text = policy(found, &policy_site(arguments, question), &output::provenance());
+    let (found, hints) = (document.by_resource, document.by_hints);
+    let text = policy(
+        found.unwrap_or_default(),
+        hints.unwrap_or_default(),
+        &policy_site(arguments, question),
+        &output::provenance(),
+    );
     lab::write_file(file, text).map_err(Failure::elsewhere)
 }
 

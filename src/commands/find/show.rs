@@ -1,22 +1,25 @@
 //! The answer: first in words, then as tables.
 
+use super::Document;
 use crate::output;
 use crate::output::number;
 use ::corpus::Page;
 use ::serve::Failure;
 use lab::finder::{
-    Answer, ByResource, Moved, PageAnswer, RankedOrder, ResourcePriority, WHAT_YOU_HAVE,
+    ByHints, ByResource, Moved, PageAnswer, RankedOrder, ResourcePriority, WHAT_YOU_HAVE,
 };
 use schedulers::Priority;
 use std::sync::Arc;
 
 /// Prints the answer. `foreign`: pages that are not bundled, whose assumptions the reader should know.
 pub(super) fn show<'a>(
-    answer: &Answer,
-    by_resource: Option<&[ByResource]>,
+    document: &Document<'_>,
     foreign: impl Iterator<Item = &'a Arc<Page>>,
-    seconds: f64,
 ) -> Result<(), Failure> {
+    let Document { answer, choices, by_resource, by_hints, seconds, .. } = *document;
+    for choice in choices {
+        output::line(&choice.words)?;
+    }
     for page in &answer.pages {
         output::line(&page.words)?;
     }
@@ -24,6 +27,9 @@ pub(super) fn show<'a>(
         output::line(&choice.words)?;
     }
     for sentence in by_resource.into_iter().flatten().flat_map(ByResource::words) {
+        output::line(&sentence)?;
+    }
+    for sentence in by_hints.into_iter().flatten().flat_map(ByHints::words) {
         output::line(&sentence)?;
     }
     answer.pages.iter().try_for_each(ranking)?;

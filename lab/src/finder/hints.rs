@@ -1,0 +1,193 @@
+//! Hints: whether a page gains if the response of its document names resources early.
+//!
+//! A page is loaded in the present order with hints and without, with the same seeds on each network. The first seeds choose between
+//! `Link` fields that preload and early hints, and later ones judge ([`super::trial`]), as everywhere in the finder. Hints and
+//! priorities of single resources are not loaded together, so nothing is said of both at once.
+
+use super::answer::{JudgedCandidate, Verdict};
+use super::by_resource::{indices, mean_logarithm};
+use super::paired_loads::Batch;
+use super::trial::{BATCH, Trial, adjusted};
+use super::{Question, Step, WHAT_YOU_HAVE};
+use crate::ahead::{Ahead, Hints};
+use crate::network::Network;
+use crate::study::statistics::geometric_mean;
+use crate::study::{RunRecord, StudyError};
+use corpus::Page;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Hints for a page.
+#[derive(Debug, Clone, Serialize)]
+pub struct ByHints {
+    /// The page.
+    pub page: String,
+    /// `preload` or `early-hints`; null: there is nothing that a hint could name.
+    pub hints: Option<Hints>,
+    /// Whether they are worth a change: better on every network, as a policy must be.
+    pub is_better: bool,
+    /// Values of `Link` fields of the document's response.
+    pub links: Vec<String>,
+    /// Values of `Link` fields of early hints.
+    pub early_hints: Vec<String>,
+    /// What they gain on each network.
+    pub networks: Vec<HintsGain>,
+    /// The page itself.
+    #[serde(skip)]
+    of: Arc<Page>,
+}
+
+/// What hints gain on a network.
+#[derive(Debug, Clone, Serialize)]
+pub struct HintsGain {
+    /// The network.
+    pub network: String,
+    /// Whether they are better than the present order without them.
+    pub verdict: Verdict,
+    /// How the present order with hints compares with that without.
+    #[serde(flatten)]
+    pub judgement: JudgedCandidate,
+}
+
+/// Loads each page with hints and without.
+pub fn by_hints(
+    question: &Question,
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<Vec<ByHints>, StudyError> {
+    let mut all = Vec::new();
+    for page in &question.pages {
+        all.push(of_page(question, page, progress)?);
+    }
+    let tests = all.iter().flat_map(|it: &ByHints| &it.networks);
+    let p_values: Vec<Option<f64>> = tests.map(|it| it.judgement.wilcoxon_p).collect();
+    let mut adjusted = adjusted(&p_values).into_iter();
+    for page in &mut all {
+        for gain in &mut page.networks {
+            (gain.judgement, gain.verdict) = gain.judgement.judged(adjusted.next().flatten());
+        }
+        let is_better = |it: &HintsGain| it.verdict == Verdict::Better;
+        page.is_better = !page.networks.is_empty() && page.networks.iter().all(is_better);
+    }
+    Ok(all)
+}
+
+fn of_page(
+    question: &Question,
+    page: &Arc<Page>,
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<ByHints, StudyError> {
+    let networks = &question.networks;
+    let batch = |networks: Vec<Network>, from: u64| {
+        let seeds = from..from + BATCH as u64;
+        Batch { question, page, networks, seeds, progress }
+    };
+    let mut best: Option<(f64, Hints, Vec<RunRecord>)> = None;
+    for hints in [Hints::Preload, Hints::EarlyHints] {
+        let (links, early_hints) = named(page, hints);
+        if links.is_empty() && early_hints.is_empty() {
+            continue;
+        }
+        let runs = batch(networks.clone(), 0).hinting(hints)?.runs;
+        let index = mean_logarithm(&runs, networks);
+        if best.as_ref().is_none_or(|it| index < it.0) {
+            best = Some((index, hints, runs));
+        }
+    }
+    let Some((_, hints, first)) = best else {
+        return Ok(ByHints::of(page, None, Vec::new()));
+    };
+    let mut trials: Vec<(&Network, Trial)> =
+        networks.iter().map(|it| (it, Trial::new(question.rule(), 1, None))).collect();
+    let present = batch(networks.clone(), 0).present()?.runs;
+    add(&mut trials, 0, &present, &first);
+    while let Some(from) = trials.iter().find_map(|it| it.1.next_seeds()).map(|it| it.start) {
+        let open = trials.iter().filter(|it| it.1.next_seeds().is_some());
+        let open: Vec<Network> = open.map(|it| it.0.clone()).collect();
+        let present = batch(open.clone(), from).present()?.runs;
+        let hinted = batch(open, from).hinting(hints)?.runs;
+        add(&mut trials, from, &present, &hinted);
+    }
+    let gain = |(network, trial): &(&Network, Trial)| HintsGain {
+        network: network.name.clone(),
+        verdict: Verdict::Unknown,
+        judgement: trial.judgement(0).map(JudgedCandidate::of).unwrap_or_default(),
+    };
+    Ok(ByHints::of(page, Some(hints), trials.iter().map(gain).collect()))
+}
+
+/// Adds a batch to the networks that still need one.
+fn add(trials: &mut [(&Network, Trial)], from: u64, present: &[RunRecord], hinted: &[RunRecord]) {
+    for (network, trial) in trials.iter_mut().filter(|it| it.1.next_seeds().is_some()) {
+        let of = |runs| indices(runs, network, from);
+        trial.add(&of(present), &[of(hinted)]);
+    }
+}
+
+/// What hints name in the document's response, and in early hints alone.
+fn named(page: &Page, hints: Hints) -> (Vec<String>, Vec<String>) {
+    let rules = Ahead { hints, ..Ahead::default() }.pushing(page);
+    rules.into_iter().next().map(|it| (it.1.links, it.1.early_hints)).unwrap_or_default()
+}
+
+impl ByHints {
+    fn of(page: &Arc<Page>, hints: Option<Hints>, networks: Vec<HintsGain>) -> Self {
+        let (links, early_hints) = hints.map(|it| named(page, it)).unwrap_or_default();
+        Self {
+            page: page.name.clone(),
+            hints,
+            is_better: false,
+            links,
+            early_hints,
+            networks,
+            of: Arc::clone(page),
+        }
+    }
+
+    /// The page itself.
+    pub(super) fn page(&self) -> &Arc<Page> {
+        &self.of
+    }
+
+    /// How many times as fast the page is with them: the geometric mean over networks.
+    pub(super) fn speedup(&self) -> Option<f64> {
+        let ratios = self.networks.iter().map(|it| it.judgement.ratio);
+        geometric_mean(&ratios.collect::<Option<Vec<f64>>>()?)
+    }
+
+    /// What they gain, in words: a sentence for each network.
+    pub fn words(&self) -> Vec<String> {
+        let page = &self.page;
+        let Some(hints) = self.hints else {
+            return vec![format!(
+                "{page}: hints have nothing to name, because a browser that reads the document finds all that is critical."
+            )];
+        };
+        let count = match self.links.len().max(self.early_hints.len()) {
+            1 => "1 resource".to_owned(),
+            several => format!("{several} resources"),
+        };
+        let what = if hints == Hints::EarlyHints {
+            format!("early hints that name {count}")
+        } else {
+            format!("links that preload {count}")
+        };
+        let sentence = |it: &HintsGain| {
+            let network = &it.network;
+            let Some(ratio) = it.judgement.ratio else {
+                return format!(
+                    "{page} on {network}: unknown with hints, because too few loads finished."
+                );
+            };
+            let evidence = super::words::evidence(&it.judgement);
+            let but = if it.verdict == Verdict::Better {
+                ""
+            } else {
+                " That is not better beyond chance, or less than 1 %."
+            };
+            format!(
+                "{page} on {network}: with {what}, it is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence}).{but}"
+            )
+        };
+        self.networks.iter().map(sentence).collect()
+    }
+}
