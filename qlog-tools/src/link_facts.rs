@@ -148,6 +148,7 @@ mod tests {
         let packets = (0..160).map(|it| came(it, it / 4 * 60_000 + it % 4 * 1000)).collect();
         let stream = |it: u64| StreamSummary {
             stream: 4 * it,
+            role: StreamRole::Request,
             first_us: it * 60_000,
             complete_us: Some(it * 60_000 + 3000),
             ..StreamSummary::default()
