@@ -147,18 +147,21 @@ pub(super) fn kinds(rows: &[Row]) -> Vec<Kind> {
     all.into_iter().filter(|(_, of)| rows.iter().any(|it| of(&it.verdicts).is_some())).collect()
 }
 
-/// `55 of 60 by the source (7 of the 60 open), 210 of 210 by the model`: the conditions that hold.
+/// `55 of 60 by the source (of 31 with an interval, 7 open), 210 of 210 by the model`: the conditions that hold.
 pub(super) fn headline(rows: &[Row]) -> String {
     let count = |(name, of): Kind| {
-        let judged = rows.iter().filter_map(|it| of(&it.verdicts).as_ref());
-        let (mut all, mut held, mut open) = (0, 0, 0);
-        for it in judged {
-            all += 1;
-            held += usize::from(it.holds);
-            open += usize::from(it.open);
-        }
-        let open = if open == 0 { String::new() } else { format!(" ({open} of the {all} open)") };
-        format!("{held} of {all} {name}{open}")
+        let judged = || rows.iter().filter(|it| of(&it.verdicts).is_some());
+        let count = |is: fn(&Verdict) -> bool| {
+            judged().filter_map(|it| of(&it.verdicts).as_ref()).filter(|it| is(it)).count()
+        };
+        let with_interval = judged().filter(|it| it.interval.is_some()).count();
+        let open = match with_interval {
+            0 => String::new(),
+            count_of_all => {
+                format!(" (of {count_of_all} with an interval, {} open)", count(|it| it.open))
+            }
+        };
+        format!("{} of {} {name}{open}", count(|it| it.holds), judged().count())
     };
     kinds(rows).into_iter().map(count).collect::<Vec<_>>().join(", ")
 }
@@ -219,7 +222,7 @@ mod tests {
         assert_eq!(word(row(Some([1.0, 3.0])).published(2.0).within(0.5)), "yes, open");
         assert_eq!(word(row(Some([1.0, 9.0])).published(5.0).within(0.5)), "no, open");
         let rows = [row(Some([1.4, 3.0])).at_least(1.5), row(None).at_least(1.5)];
-        assert_eq!(headline(&rows), "2 of 2 by the source (1 of the 2 open)");
+        assert_eq!(headline(&rows), "2 of 2 by the source (of 1 with an interval, 1 open)");
     }
 
     #[test]

@@ -207,6 +207,24 @@ fn a_study_with_everything_in_it_is_as_its_schema_says() {
     crate::documents::assert_valid("study.json", &document);
     let rows = document["page_summary"].as_array().expect("rows");
     assert!(rows.iter().any(|it| it["speedup_interval"]["all"].is_array()));
+    assert_eq!(document["rank_correlations"], serde_json::json!([]), "two pages");
+}
+
+#[test]
+fn pages_of_six_sites_rank_schemes_beside_the_papers() {
+    let pages = [
+        "davies-meenan",
+        "agency-index",
+        "argon-free-index",
+        "creative-home",
+        "fomantic-card",
+        "kicad-start",
+    ];
+    let arguments =
+        [&["compare"], &pages[..], &["--schemes", "paper", "--network", "paper,3g", "--json"]];
+    let text = stdout_of(&arguments.concat());
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    crate::documents::assert_valid("study.json", &document);
     assert_eq!(document["rank_correlations"].as_array().expect("two networks").len(), 4);
 }
 

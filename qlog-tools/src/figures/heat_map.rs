@@ -16,6 +16,8 @@ pub struct HeatMap {
     pub rows: Vec<HeatRow>,
     /// Across: usually networks.
     pub columns: Vec<String>,
+    /// The ratios are exact, and the highest of a column is the best.
+    pub is_exact: bool,
 }
 
 /// One row.
@@ -74,9 +76,17 @@ impl Drawing for HeatMap {
             ""
         };
         let standings = self.rows.iter().flat_map(|it| it.standings.iter().copied());
-        let stars = caption(standings, "column");
-        let whichever =
-            if stars.is_empty() { "" } else { " Stars are the same whatever the baseline." };
+        let stars = if self.is_exact {
+            " A star marks the highest of a column; the loads are exact and have no interval."
+                .to_owned()
+        } else {
+            caption(standings, "column")
+        };
+        let whichever = if stars.is_empty() || self.is_exact {
+            ""
+        } else {
+            " Stars are the same whatever the baseline."
+        };
         format!("{}.{stars}{whichever}{bound}", self.what)
     }
 
@@ -273,6 +283,7 @@ mod tests {
         HeatMap {
             title: "t".to_owned(),
             what: "w".to_owned(),
+            is_exact: false,
             columns: vec!["paper".to_owned(), "3g".to_owned()],
             rows: vec![
                 row("fifo<", [Some(0.5), Some(1.0)], [Behind, Tied]),

@@ -157,8 +157,17 @@ impl Drawing for SpeedupDots {
     /// Each column in numbers.
     fn table(&self) -> Table {
         let headings = [
-            "scheme", "what", "pages", "mean", "median", "best", "worst", "faster", "small",
-            "medium", "large",
+            "scheme",
+            "what",
+            "pages",
+            "mean",
+            "median",
+            "best",
+            "worst",
+            "not slower",
+            "small",
+            "medium",
+            "large",
         ];
         let rows = self.groups.iter().flat_map(|group| {
             group.columns.iter().zip(&self.columns).filter(|(dots, _)| !dots.is_empty()).map(
@@ -176,7 +185,7 @@ impl Drawing for SpeedupDots {
         });
         Table {
             caption: format!(
-                "Speedups over {} by column; `faster`: pages that are at least as fast; the last three: means by size class",
+                "Speedups over {} by column; `not slower`: pages that are at least as fast; the last three: means by size class",
                 self.baseline
             ),
             headings: headings.map(str::to_owned).into(),

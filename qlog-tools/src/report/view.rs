@@ -87,7 +87,7 @@ fn summary(rows: &[SummaryRow], baseline: &str) -> Value {
     let plural = if pages == 1 { "" } else { "s" };
     context! {
         caption => format!(
-            "Speedup over {baseline} by scheme, over {pages} page{plural}{place}. Bold: the best number of a column. Stars in the figures say whether the 95\u{202f}% intervals of a scheme's ratios to all others lie above 1. Regret is the ByteIndex divided by its lower bound: 1 is as good as can be."
+            "Speedup over {baseline} by scheme, over {pages} page{plural}{place}. Bold: the best number of a column. The interval belongs to the mean; it draws sites, or the loads of a single page. The captions of figures say what a star means. Regret is the ByteIndex divided by its lower bound: 1 is as good as can be."
         ),
         table => table(rows, names, &summary_columns(pages)),
     }

@@ -117,6 +117,7 @@ fn figure(matrix: &Matrix) -> HeatMap {
         title: "The two case studies of Marx et al. 2019".to_owned(),
         what: "ATF speedup over rr without a send buffer".to_owned(),
         rows: rows.collect(),
+        is_exact: true,
         columns: ["case 1", "case 1, 1000K", "case 2", "case 2, 1000K"].map(str::to_owned).into(),
     };
     figure.marked(|_, speedups| Standing::of_exact(speedups))

@@ -1,7 +1,7 @@
 //! Explanations of what deviates from the paper, each tested on the pages: a row says whether they carry it.
 
 use super::matrix::{
-    ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, PageSpeedup,
+    ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, PageSpeedup, bootstrap_sites,
     geometric_mean_interval, late_script_share, mean, mean_interval, page_bytes,
 };
 use super::published::{TABLE_2, WELL_PERFORMING};
@@ -9,7 +9,6 @@ use crate::row::ratio;
 use crate::{Estimate, Line, Row, Table};
 use corpus::Page;
 use corpus::page::{Script, SourceKind};
-use lab::study::bootstrap::bootstrap;
 use lab::study::statistics::{self, Interval, spearman};
 use qlog_tools::figures::ratio_text;
 use schedulers::Kind;
@@ -60,7 +59,7 @@ pub(super) fn gains(matrix: &Matrix) -> [Row; 2] {
     };
     let pairs = |of: fn(&Page) -> f64| {
         let pages = matrix.pages.iter();
-        pages.filter_map(|it| Some((of(it), gain(it)?))).collect::<Vec<_>>()
+        pages.filter_map(|it| Some((it.site(), of(it), gain(it)?))).collect::<Vec<_>>()
     };
     let what =
         "rank correlation, over pages, of the mean ATF speedup of the well-performing schemes with";
@@ -94,7 +93,10 @@ pub(super) fn other_means(matrix: &Matrix) -> Table {
             let all: Vec<usize> = (0..values.len()).collect();
             [
                 Estimate::new(statistics::geometric_mean(&values), interval),
-                Estimate::new(middle(&all), bootstrap(values.len(), middle)),
+                Estimate::new(
+                    middle(&all),
+                    bootstrap_sites(speedups.iter().map(|it| it.0.site()), middle),
+                ),
             ]
         });
         Line { labels: vec![it.scheme.to_owned()], values: values.collect() }
@@ -135,11 +137,11 @@ pub(super) fn by_source(matrix: &Matrix) -> Table {
 fn late_scripts(matrix: &Matrix) -> Vec<Row> {
     let scheme = |name: &str| {
         let each = matrix.speedups(name, ATF).into_iter();
-        each.map(|(page, it)| (late_script_share(page), it)).collect::<Vec<_>>()
+        each.map(|(page, it)| (page.site(), late_script_share(page), it)).collect::<Vec<_>>()
     };
     let relative = relative_to_dfifo(matrix, "zeroweight").into_iter();
-    let relative: Vec<(f64, f64)> =
-        relative.map(|(page, it)| (late_script_share(page), it)).collect();
+    let relative: Vec<(&str, f64, f64)> =
+        relative.map(|(page, it)| (page.site(), late_script_share(page), it)).collect();
     let what = "rank correlation, over pages, of the share of bytes in scripts below the fold with";
     vec![
         correlation(
@@ -167,10 +169,9 @@ fn late_scripts(matrix: &Matrix) -> Vec<Row> {
 
 /// "The good performance [...] can be partially attributed to giving hero images a higher server-side priority" (page 140).
 fn hero_gain(matrix: &Matrix, scheme: &str) -> Row {
-    let relative: Vec<(bool, f64)> = relative_to_dfifo(matrix, scheme)
-        .into_iter()
-        .map(|(page, it)| (has_hero(page), it))
-        .collect();
+    let of_pages = relative_to_dfifo(matrix, scheme);
+    let relative: Vec<(bool, f64)> =
+        of_pages.iter().map(|(page, it)| (has_hero(page), *it)).collect();
     let statistic = |places: &[usize]| {
         let of = |has: bool| {
             let of = places.iter().map(|it| relative[*it]).filter(|it| it.0 == has);
@@ -179,7 +180,7 @@ fn hero_gain(matrix: &Matrix, scheme: &str) -> Row {
         Some(of(true)? - of(false)?)
     };
     let all: Vec<usize> = (0..relative.len()).collect();
-    let interval = bootstrap(relative.len(), statistic);
+    let interval = bootstrap_sites(of_pages.iter().map(|it| it.0.site()), statistic);
     let heroes = relative.iter().filter(|it| it.0).count();
     Row::shown(
         format!("hero-{scheme}"),
@@ -304,16 +305,17 @@ fn mean_row(id: &str, what: &str, of: &[PageSpeedup<'_>]) -> Row {
     row.interval(mean_interval(of)).note(format!("{} pages.", of.len()))
 }
 
-/// A rank correlation with its interval. `sign` is what an explanation predicts.
-fn correlation(id: &str, metric: String, pairs: &[(f64, f64)], sign: Option<f64>) -> Row {
+/// A rank correlation of pages, each with its site, with its interval. `sign` is what an explanation predicts.
+fn correlation(id: &str, metric: String, pages: &[(&str, f64, f64)], sign: Option<f64>) -> Row {
+    let pairs: Vec<(f64, f64)> = pages.iter().map(|it| (it.1, it.2)).collect();
     let drawn =
         |places: &[usize]| spearman(&places.iter().map(|it| pairs[*it]).collect::<Vec<_>>());
-    let interval = bootstrap(pairs.len(), drawn);
+    let interval = bootstrap_sites(pages.iter().map(|it| it.0), drawn);
     let verdict = match sign {
         Some(sign) => carried(interval, sign),
         None => "For comparison.",
     };
-    let row = Row::shown(id, metric, spearman(pairs));
+    let row = Row::shown(id, metric, spearman(&pairs));
     row.interval(interval).note(format!("{verdict} {} pages.", pairs.len()))
 }
 

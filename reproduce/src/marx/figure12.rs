@@ -1,12 +1,15 @@
 //! Figure 12: each page a dot, by size class; all resources, above the fold, and with 1000 KB of buffer.
 
-use super::matrix::{ALL, ATF, ATF_1000K, Buffer, Matrix, Measure, mean, page_bytes, scheme_names};
+use super::matrix::{ALL, ATF, ATF_1000K, Buffer, Matrix, Measure, page_bytes, scheme_names};
 use super::published::{DAVIES_SPEEDUP, DAVIES_SPEEDUP_1000K, TABLE_2, WELL_PERFORMING};
 use super::{DAVIES, KNOWN, cases, explanations};
 use crate::row::{ratio, rounded};
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
+use corpus::Page;
+use lab::study::statistics;
 use qlog_tools::figures::{Dot, DotGroup, Drawing, SizeClass, SpeedupDots};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-figure12",
@@ -41,7 +44,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     Ok(Findings {
         method: format!(
             "The {} bundled pages on engine `ideal` and network `paper`; indices sampled each 100 ms; `rr` has the \
-             same send buffer as the scheme. {KNOWN}",
+             same send buffer as the scheme. Intervals are 95 %, percentiles of bootstraps that draw sites with all of their pages. {KNOWN}",
             matrix.pages.len()
         ),
         rows,
@@ -55,56 +58,70 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
 
 /// The paper says "faster than rr". Dots that are as fast as `rr` have a row beside it, without a verdict.
 fn almost_all(matrix: &Matrix) -> [Row; 3] {
-    let of_scheme = |scheme: &'static str| {
-        let speedups = COLUMNS.iter().flat_map(move |it| matrix.speedups(scheme, it.1));
-        speedups.map(move |it| (scheme, it.1))
+    let of_page = |page: &Arc<Page>, scheme: &'static str| {
+        let speedup = |(_, measure): &(&str, Measure)| matrix.speedup(&page.name, scheme, *measure);
+        COLUMNS.iter().filter_map(speedup).map(|it| (scheme, it)).collect::<Vec<_>>()
     };
-    let dots: Vec<(&str, f64)> = TABLE_2.iter().flat_map(|it| of_scheme(it.scheme)).collect();
+    let dots_of = |pages: &[&Arc<Page>]| -> Vec<(&str, f64)> {
+        let dots =
+            pages.iter().flat_map(|page| TABLE_2.iter().flat_map(|it| of_page(page, it.scheme)));
+        dots.collect()
+    };
     let share = |is_fast: fn(f64) -> bool| {
-        let fast = dots.iter().filter(|it| is_fast(it.1)).count();
-        (!dots.is_empty()).then(|| fast as f64 / dots.len() as f64)
+        matrix.estimate(|pages| {
+            let dots = dots_of(pages);
+            let fast = dots.iter().filter(|it| is_fast(it.1)).count();
+            (!dots.is_empty()).then(|| fast as f64 / dots.len() as f64)
+        })
     };
+    let row = |id: &str, what: String, is_fast: fn(f64) -> bool| {
+        let (share, interval) = share(is_fast);
+        Row::shown(id, what, share).interval(interval)
+    };
+    let dots = dots_of(&matrix.pages.iter().collect::<Vec<_>>());
     let mut slower: BTreeMap<&str, usize> = BTreeMap::new();
     for (scheme, _) in dots.iter().filter(|it| it.1 <= 1.0) {
         *slower.entry(scheme).or_default() += 1;
     }
     let most = slower.iter().max_by_key(|it| it.1).map_or("none", |it| it.0);
-    let faster = share(|it| it > 1.0);
-    let row = Row::shown("almost-all-faster", "share of dots that are faster than rr", faster);
     [
-        row.at_least(ALMOST_ALL).note(format!(
-            "\"Almost all data points are indeed faster than rr\"; most of the others are {most}'s."
-        )),
-        Row::shown("few-slower", "share of dots that are slower than rr", share(|it| it < 1.0))
+        row("almost-all-faster", "share of dots that are faster than rr".to_owned(), |it| it > 1.0)
+            .at_least(ALMOST_ALL)
+            .note(format!(
+                "\"Almost all data points are indeed faster than rr\"; most of the others are {most}'s."
+            )),
+        row("few-slower", "share of dots that are slower than rr".to_owned(), |it| it < 1.0)
             .at_most(rounded(1.0 - ALMOST_ALL))
             .note("\"With almost no data points performing worse\"."),
-        Row::shown(
+        row(
             "almost-all-as-fast",
             format!("share of dots with a speedup of at least {AS_FAST}"),
-            share(|it| it >= AS_FAST),
+            |it| it >= AS_FAST,
         ),
     ]
 }
 
 /// Means of the well-performing schemes by size class.
 fn medium_least(matrix: &Matrix) -> [Row; 2] {
-    let class_mean = |class| {
-        let dots: Vec<_> = WELL_PERFORMING
-            .iter()
-            .flat_map(|scheme| matrix.speedups(scheme, ATF))
-            .filter(|(page, _)| SizeClass::of(page_bytes(page)) == class)
-            .collect();
-        mean(&dots)
+    let class_mean = |pages: &[&Arc<Page>], class| {
+        let of_class = pages.iter().filter(|it| SizeClass::of(page_bytes(it)) == class);
+        let dots = of_class.flat_map(|page| {
+            WELL_PERFORMING.iter().filter_map(|it| matrix.speedup(&page.name, it, ATF))
+        });
+        statistics::mean(&dots.collect::<Vec<f64>>())
     };
     let count =
         |class| matrix.pages.iter().filter(|it| SizeClass::of(page_bytes(it)) == class).count();
-    let medium = class_mean(SizeClass::Medium);
     [(SizeClass::Small, "small"), (SizeClass::Large, "large")].map(|(class, name)| {
+        let (share, interval) = matrix.estimate(|pages| {
+            ratio(class_mean(pages, SizeClass::Medium), class_mean(pages, class))
+        });
         Row::shown(
             format!("medium-below-{name}"),
             format!("mean ATF speedup on medium pages, as a share of that on {name} ones"),
-            ratio(medium, class_mean(class)),
+            share,
         )
+        .interval(interval)
         .below(1.0)
         .note(format!(
             "\"Medium sized pages seem to profit less\"; {} medium and {} {name} pages.",

@@ -5,7 +5,7 @@ use super::load;
 use crate::ReproduceError;
 use corpus::Page;
 use lab::ideal::{Conditions, SendBufferModel};
-use lab::study::bootstrap::{bootstrap_geometric_mean, bootstrap_mean};
+use lab::study::bootstrap::{bootstrap, bootstrap_geometric_mean, bootstrap_mean};
 use lab::study::statistics::{Interval, equal};
 use lab::study::{RunRecord, by_site, statistics};
 use qlog_tools::metrics::{self, BySet};
@@ -139,6 +139,18 @@ impl Matrix {
         mean_interval(&self.speedups(scheme, measure))
     }
 
+    /// A statistic of the pages, and its 95 % interval.
+    pub(super) fn estimate(
+        &self,
+        statistic: impl Fn(&[&Arc<Page>]) -> Option<f64>,
+    ) -> (Option<f64>, Option<Interval>) {
+        let all: Vec<&Arc<Page>> = self.pages.iter().collect();
+        let interval = bootstrap_sites(all.iter().map(|it| it.site()), |places| {
+            statistic(&places.iter().map(|it| all[*it]).collect::<Vec<_>>())
+        });
+        (statistic(&all), interval)
+    }
+
     /// Their mean: a cell of Table 2.
     pub(super) fn mean(&self, scheme: &str, measure: Measure) -> Option<f64> {
         mean(&self.speedups(scheme, measure))
@@ -158,6 +170,20 @@ pub(super) fn mean_interval(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
 pub(super) fn geometric_mean_interval(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
     let logarithms = of_sites(speedups, f64::ln);
     bootstrap_geometric_mean(&logarithms.iter().map(|it| equal(it)).collect::<Vec<_>>())
+}
+
+/// The 95 % interval of any statistic of pages, which has their places; the pages of a site are drawn together.
+pub(super) fn bootstrap_sites<'a>(
+    site_of_each: impl Iterator<Item = &'a str>,
+    statistic: impl Fn(&[usize]) -> Option<f64>,
+) -> Option<Interval> {
+    let places: Vec<(&str, usize)> =
+        site_of_each.enumerate().map(|(place, site)| (site, place)).collect();
+    let sites = by_site(&places, |site| site);
+    bootstrap(sites.len(), |drawn| {
+        let places = drawn.iter().flat_map(|it| &sites[*it]).copied();
+        statistic(&places.collect::<Vec<usize>>())
+    })
 }
 
 fn of_sites(speedups: &[PageSpeedup<'_>], of: fn(f64) -> f64) -> Vec<Vec<f64>> {

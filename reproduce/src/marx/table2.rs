@@ -3,13 +3,12 @@
 use super::KNOWN;
 use super::explanations;
 use super::matrix::{
-    ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, late_script_share, mean,
-    mean_interval, mean_of_all_but_three, page_bytes, scheme_names,
+    ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, bootstrap_sites,
+    late_script_share, mean, mean_interval, mean_of_all_but_three, page_bytes, scheme_names,
 };
 use super::published::{BAD_PERFORMING, BEST_PAGE_SPEEDUP, TABLE_2, Table2Row, WELL_PERFORMING};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
-use lab::study::bootstrap::bootstrap;
 use lab::study::statistics::{self, Interval, spearman};
 use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
 use qlog_tools::figures::ratio_text;
@@ -127,7 +126,8 @@ fn method(matrix: &Matrix) -> String {
          A cell holds if it is within one standard deviation of the ten means that the paper prints in its column: {}. \
          This is the only spread that the paper prints for all columns, and a larger error mixes up its schemes. The \
          condition is weak: a table with its column's published mean in every cell would hold in {} of 30 cells. Intervals \
-         are 95 %, from a bootstrap that draws sites. The limits of the other rows are our reading of the paper's words; the paper \
+         are 95 %, from bootstraps that draw sites with all of their pages; those of medians, rank correlations and differences are \
+         percentiles, which are narrower. The limits of the other rows are our reading of the paper's words; the paper \
          has no spread to derive them from. They have not changed since the first version.",
         matrix.pages.len(),
         COLUMNS.map(|it| format!("{} ({})", it.tolerance(), it.name)).join(", "),
@@ -191,8 +191,10 @@ fn worst(matrix: &Matrix, column: Column) -> Row {
         format!("lowest mean speedup over rr of any scheme, {}", column.name),
         lowest.map(|it| it.1),
     );
+    let interval = lowest.and_then(|it| matrix.interval(it.0, column.measure));
     let published = TABLE_2.iter().map(column.published).fold(f64::INFINITY, f64::min);
-    row.published(published)
+    row.interval(interval)
+        .published(published)
         .above(1.0)
         .note(format!(
             "\"rr is by far the worst performing of all tested setups\"; here the lowest is {lowest_scheme}."
@@ -271,7 +273,7 @@ fn correlation_interval(matrix: &Matrix, column: Column) -> Option<Interval> {
             (speedups.collect(), (column.published)(row))
         })
         .collect();
-    bootstrap(matrix.pages.len(), |places| {
+    bootstrap_sites(matrix.pages.iter().map(|it| it.site()), |places| {
         let pairs = schemes.iter().filter_map(|(speedups, published)| {
             let drawn: Vec<f64> = places.iter().filter_map(|it| speedups[*it]).collect();
             Some((statistics::mean(&drawn)?, *published))

@@ -92,7 +92,8 @@ fn method(bench: &Bench) -> String {
          one has the window that is said, timed with its handshake and three round trips before it for DNS and TCP. \
          What the head names is discovered with the first packet, what the end of a document or a script names with \
          its last byte; nothing takes time to evaluate. A KB is 1024 bytes. The model is whole packets on such a link \
-         and nothing else. {}",
+         and nothing else. {} The rows `pages-*`: scheme rfc9218, clients' signals obeyed, 3G, a window of 26 packets, a queue of 100, and one load \
+         of each page of `@first-60` (42 sites).",
         bench.runs,
         bench.runs * cases::TIMES,
         VARIATION * 100.0,

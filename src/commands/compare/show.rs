@@ -40,8 +40,12 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
         let words = it.setting.sentence();
         let setting = words.trim_start_matches("network ");
         output::line(&format!(
-            "rank correlation with {}: {:.2} ({} schemes; {setting})",
-            it.published, it.spearman, it.schemes
+            "rank correlation with {}: {:.2} ({} schemes; {setting}; by {}, metadata {})",
+            it.published,
+            it.spearman,
+            it.schemes,
+            metric.heading,
+            plan.metadata.name()
         ))?;
     }
     Ok(())

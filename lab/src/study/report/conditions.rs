@@ -14,15 +14,13 @@ use std::collections::BTreeSet;
 pub fn conditions(plan: &Plan) -> String {
     let seeds = match plan.seeds.len() {
         1 => String::new(),
-        seeds => {
+        _ => {
             let shown = if plan.repeats() {
                 format!("the seed at which {} has its load in the middle", plan.baseline)
             } else {
                 "the first load".to_owned()
             };
-            format!(
-                "; {seeds} loads of each page under each scheme, figures of a page show {shown}"
-            )
+            format!("; figures of a page show {shown}")
         }
     };
     let weights = match plan.weights {
@@ -32,7 +30,8 @@ pub fn conditions(plan: &Plan) -> String {
         }
     };
     let settings: Vec<Setting> = plan.settings.each().into_iter().map(|it| it.1).collect();
-    format!("{}{seeds}{weights}", circumstances(plan, &settings.iter().collect::<Vec<_>>()))
+    let circumstances = circumstances(plan, &settings.iter().collect::<Vec<_>>());
+    format!("{circumstances}; {}, {}{seeds}{weights}", pages(plan), loads(plan))
 }
 
 /// What a figure over pages shows.
@@ -51,15 +50,16 @@ pub(super) fn of_study(plan: &Plan, settings: &[&Setting], over: Over) -> String
         (Weights::Web, Over::Means) => "; pages are weighted as the web's pages",
         _ => "",
     };
+    format!("{}; {pages}, {}{weights}", circumstances(plan, settings), loads(plan))
+}
+
+/// `3 loads of each under each scheme (seeds 4 to 6)`.
+fn loads(plan: &Plan) -> String {
     let loads = match plan.seeds.len() {
         1 => "a load".to_owned(),
         loads => format!("{loads} loads"),
     };
-    format!(
-        "{}; {pages}, {loads} of each under each scheme ({}){weights}",
-        circumstances(plan, settings),
-        seeds(&plan.seeds)
-    )
+    format!("{loads} of each under each scheme ({})", seeds(&plan.seeds))
 }
 
 /// `page davies-meenan`, `60 pages of 42 sites (@first-60)`.

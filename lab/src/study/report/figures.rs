@@ -301,6 +301,7 @@ impl View<'_> {
             what: self.what(),
             rows: self.names().filter_map(row).collect(),
             columns: self.settings.iter().map(|it| self.setting_name(it)).collect(),
+            is_exact: self.is_exact(),
         };
         let names: Vec<String> = figure.rows.iter().map(|it| it.label.clone()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();

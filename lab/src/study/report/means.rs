@@ -29,6 +29,11 @@ impl View<'_> {
         self.study.summary.iter().find(|it| it.scheme == scheme && it.setting == told)
     }
 
+    /// Whether speedups are exact: of a single page, where nothing is left to chance.
+    pub(super) fn is_exact(&self) -> bool {
+        self.plan.pages.len() == 1 && !self.plan.has_chance()
+    }
+
     fn weight_of(&self, page: &str) -> f64 {
         let weights = self.study.weights.as_ref();
         weights.map_or(1.0, |it| it.pages.get(page).copied().unwrap_or_default())
@@ -43,7 +48,7 @@ impl View<'_> {
         schemes: &[&str],
         means: &[Option<f64>],
     ) -> Vec<Standing> {
-        if self.plan.pages.len() == 1 && !self.plan.has_chance() {
+        if self.is_exact() {
             return Standing::of_exact(means);
         }
         let known: Vec<usize> = (0..means.len()).filter(|it| means[*it].is_some()).collect();
