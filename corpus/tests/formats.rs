@@ -217,7 +217,7 @@ fn what_a_cache_answered_gets_a_size_as_if_compressed() {
 }
 
 /// A HAR file with a document, a stylesheet of 100 bytes and this entry.
-fn har_with(response: Value) -> String {
+fn har_with(response: &Value) -> String {
     har(&[
         har_entry("http://a.example/", json!({})),
         har_entry("http://a.example/a.css", json!({"response": {"status": 200, "bodySize": 100}})),
@@ -233,7 +233,7 @@ fn a_response_without_a_size_is_left_out_and_named() {
     {
         let mut response = sizes;
         response["status"] = json!(200);
-        let text = har_with(response);
+        let text = har_with(&response);
         let Imported { page, notes } = import_text(&text, label(Addresses::Kept)).unwrap();
         assert_eq!(page.resources.iter().map(|it| it.bytes).collect::<Vec<_>>(), [100, 100]);
         let note = "responses left out because the recording does not say their size, neither on the wire nor decoded: 1: \
@@ -251,7 +251,7 @@ fn a_response_that_is_stated_to_be_empty_stays_and_is_named() {
         json!({"status": 200, "bodySize": 0, "content": {"size": 0}}),
         json!({"status": 200, "bodySize": -1, "headersSize": 90, "_transferSize": 90}),
     ] {
-        let Imported { page, notes } = import_text(&har_with(response), label()).unwrap();
+        let Imported { page, notes } = import_text(&har_with(&response), label()).unwrap();
         assert_eq!(page.resources[2].bytes, 0);
         let note = "responses without a body, as the recording says: 1: request 3";
         assert!(notes.iter().any(|it| it == note), "{notes:?}");

@@ -74,6 +74,11 @@ impl Addresses {
         Self { most, home, current: home, proven: vec![home], has_others: false, moving: None }
     }
 
+    /// At how many addresses the client has proven to be.
+    pub(crate) fn proven(&self) -> usize {
+        self.proven.len()
+    }
+
     /// Where the client is, as far as it has proven it.
     pub(crate) fn current(&self) -> Path {
         self.current

@@ -116,13 +116,15 @@ impl Responder {
     ) {
         self.end_overdue(now);
         self.unusable.came(datagram.len());
-        let before = self.addresses.current();
+        let (before, proven) = (self.addresses.current(), self.addresses.proven());
         let connection = &mut self.sender.connection;
         let verdict = self.addresses.receive(connection, datagram, path, now);
         self.heed(verdict);
         let connection = &mut self.sender.connection;
-        if self.addresses.current() != before {
+        for _ in proven..self.addresses.proven() {
             self.unusable.moved();
+        }
+        if self.addresses.current() != before {
             // The network behind the new address may carry less (RFC 9000, 14.3).
             connection.quic.revalidate_pmtu();
         }

@@ -75,6 +75,8 @@ pub(crate) struct SendLoop {
     held_until: Option<Instant>,
     /// Responses that were dropped, not yet asked for.
     unwanted: u64,
+    /// Datagrams with a part of a response since they were last counted.
+    carried: u64,
     has_paused: bool,
     /// Bytes of a full datagram, when the last one was asked for.
     datagram_bytes: usize,
@@ -109,6 +111,7 @@ impl SendLoop {
             release: None,
             held_until: None,
             unwanted: 0,
+            carried: 0,
             has_paused: false,
             datagram_bytes: 0,
             stopped: Vec::new(),
@@ -235,6 +238,11 @@ impl SendLoop {
             self.unwanted += 1;
             self.close(stream);
         }
+    }
+
+    /// How many datagrams with a part of a response went since this was last asked.
+    pub(crate) fn take_carried(&mut self) -> u64 {
+        std::mem::take(&mut self.carried)
     }
 
     pub(crate) fn take_unwanted(&mut self) -> u64 {
@@ -374,6 +382,7 @@ impl SendLoop {
             self.top_up(now);
             match self.send(out)? {
                 Some((sent, path)) => {
+                    self.carried += 1;
                     self.held_until = None;
                     if self.measures.is_probe(sent, self.datagram_bytes) {
                         self.window.sent_unasked(sent);

@@ -8,19 +8,21 @@
 use super::Responder;
 use http3::Code;
 
-/// A client's account, in bytes.
+/// A client's account, in bytes of packets. What it sends is taken off what it has saved, and is a debt beyond that.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Unusable {
-    /// What came, whether it was the client's or not: the transport is asked for the rest only where this is much.
+    debt: u64,
+    /// What more than paid the debt. It has a limit, or a client could save for hours and then send pieces.
+    saved: u64,
+    /// What came since the transport was asked, whether it was the client's or not.
     came: u64,
-    /// What of it was of use, in bytes of packets.
-    useful: u64,
+    asked: Transported,
     /// The client was asked to connect anew.
     asked_away: bool,
 }
 
 /// What the transport says. Datagrams that are not the client's do not count: anybody can send those.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Transported {
     received: u64,
     sent: u64,
@@ -33,12 +35,21 @@ const LIMIT_BYTES: u64 = 384 << 10;
 /// carries a byte or two.
 const MUCH_BYTES: u64 = LIMIT_BYTES / 2;
 
+/// What a client can save by an upload: as much as flow control lets it send behind a lost packet.
+const SAVED_BYTES: u64 = 1 << 20;
+
+/// What it can save by anything else.
+const LITTLE_BYTES: u64 = LIMIT_BYTES / 2;
+
 /// In the handshake: a client needs less than ten datagrams, and half of them can be lost a few times. Early data comes on
 /// top.
 const HANDSHAKE_BYTES: u64 = 48 << 10;
 
 /// A client may send a byte for this many bytes that it gets: most clients acknowledge a hundred bytes with two.
 const SENT_A_BYTE: u64 = 16;
+
+/// It may also send a packet for each that carried a part of a response, because small events are acknowledged one by one.
+const ACKNOWLEDGEMENT_BYTES: u64 = 48;
 
 /// A client may send this many bytes for each that is read.
 const RECEIVED_A_READ_BYTE: u64 = 2;
@@ -64,6 +75,7 @@ enum Measure {
 impl Responder {
     /// Ends a connection whose client sends much that is of no use, so that the transport does not hold it for long.
     pub(super) fn end_unusable(&mut self) {
+        self.unusable.carried(self.sender.take_carried());
         let connection = &mut self.sender.connection;
         if connection.is_closing() {
             return;
@@ -94,22 +106,38 @@ impl Responder {
 impl Unusable {
     /// A datagram came.
     pub(super) fn came(&mut self, bytes: usize) {
-        self.came += bytes as u64;
+        let bytes = bytes as u64;
+        self.came += bytes;
+        let paid = self.saved.min(bytes);
+        self.saved -= paid;
+        self.debt += bytes - paid;
     }
 
     /// Bytes of the client's streams were read.
     pub(super) fn read(&mut self, bytes: usize) {
-        self.useful += RECEIVED_A_READ_BYTE * bytes as u64;
+        self.pay(RECEIVED_A_READ_BYTE * bytes as u64, SAVED_BYTES);
     }
 
     /// The head of a request is complete.
     pub(super) fn asked(&mut self) {
-        self.useful += REQUEST_BYTES;
+        self.pay(REQUEST_BYTES, LITTLE_BYTES);
     }
 
-    /// The client has proven a new address.
+    /// The client has proven an address at which it never was.
     pub(super) fn moved(&mut self) {
-        self.useful += MOVE_BYTES;
+        self.pay(MOVE_BYTES, LITTLE_BYTES);
+    }
+
+    /// Datagrams with a part of a response went to the client.
+    fn carried(&mut self, datagrams: u64) {
+        self.pay(ACKNOWLEDGEMENT_BYTES * datagrams, LITTLE_BYTES);
+    }
+
+    /// Pays the debt, and saves the rest up to `most`.
+    fn pay(&mut self, bytes: u64, most: u64) {
+        let paid = self.debt.min(bytes);
+        self.debt -= paid;
+        self.saved = self.saved.max((self.saved + bytes - paid).min(most));
     }
 
     /// Why a connection ends that takes no more requests.
@@ -126,21 +154,22 @@ impl Unusable {
         if is_much { Measure::Close } else { Measure::Nothing }
     }
 
-    /// Whether too much of what came is of no use. `unread`: what the server itself may have left unread. What was sent to
-    /// the client it acknowledges. The transport is asked only where it matters.
-    fn measure(&self, unread: u64, transported: impl FnOnce() -> Transported) -> Measure {
-        let useful = unread + self.useful;
-        if self.came <= useful + MUCH_BYTES {
+    /// Whether too much of what came is of no use. `unread`: what the server itself may have left unread. The transport is
+    /// asked only where it matters.
+    fn measure(&mut self, unread: u64, transported: impl FnOnce() -> Transported) -> Measure {
+        if self.debt <= unread + MUCH_BYTES {
             return Measure::Nothing;
         }
-        let Transported { received, sent } = transported();
-        let unusable = received.saturating_sub(useful + sent / SENT_A_BYTE);
-        if unusable > LIMIT_BYTES {
-            Measure::Close
-        } else if unusable > MUCH_BYTES {
-            Measure::GoAway
-        } else {
-            Measure::Nothing
+        let now = transported();
+        let received = now.received.saturating_sub(self.asked.received);
+        let of_others = self.came.saturating_sub(received);
+        let acknowledgements = now.sent.saturating_sub(self.asked.sent) / SENT_A_BYTE;
+        (self.came, self.asked) = (0, now);
+        self.pay(of_others + acknowledgements, LITTLE_BYTES);
+        match self.debt.saturating_sub(unread) {
+            unusable if unusable > LIMIT_BYTES => Measure::Close,
+            unusable if unusable > MUCH_BYTES => Measure::GoAway,
+            _ => Measure::Nothing,
         }
     }
 }
@@ -149,12 +178,32 @@ impl Unusable {
 mod tests {
     use super::*;
 
-    /// What is done about a client that sent so much, of which so much was read.
+    /// What is done about a client that sent so much, of which so much was read, and which got so much.
     fn measure(received: usize, read: usize, unread: u64, sent: u64) -> Measure {
         let mut account = Unusable::default();
         account.came(received);
         account.read(read);
         account.measure(unread, || Transported { received: received as u64, sent })
+    }
+
+    /// The strictest measure about a client that does this again and again.
+    fn over_time(times: usize, mut act: impl FnMut(&mut Unusable, &mut Transported)) -> Measure {
+        let (mut account, mut transported) = (Unusable::default(), Transported::default());
+        let mut strictest = Measure::Nothing;
+        for _ in 0..times {
+            act(&mut account, &mut transported);
+            match account.measure(0, || transported) {
+                Measure::Nothing => {}
+                Measure::Close => return Measure::Close,
+                Measure::GoAway => strictest = Measure::GoAway,
+            }
+        }
+        strictest
+    }
+
+    fn receive(account: &mut Unusable, transported: &mut Transported, bytes: usize) {
+        account.came(bytes);
+        transported.received += bytes as u64;
     }
 
     #[test]
@@ -172,37 +221,56 @@ mod tests {
     }
 
     #[test]
-    fn uploads_and_acknowledgements_of_downloads_have_none() {
-        let headers_of_packets = measure(1_040_000_000, 1_000_000_000, 0, 0);
-        let two_packets_each = measure(16_700_000, 60, 0, 1_000_000_000);
-        let requests_of_60_bytes = measure(2_400_000, 1_200_000, 0, 0);
-        for measure in [headers_of_packets, two_packets_each, requests_of_60_bytes] {
-            assert_eq!(measure, Measure::Nothing);
-        }
+    fn uploads_downloads_requests_events_and_changes_of_address_are_of_use() {
+        let upload = over_time(1_000_000, |account, transported| {
+            receive(account, transported, 1040);
+            account.read(1000);
+        });
+        let download = over_time(1_000_000, |account, transported| {
+            receive(account, transported, 80);
+            transported.sent += 2400;
+            account.carried(2);
+        });
+        // A packet of 75 bytes with a head of 30, and one of 45 for an acknowledgement.
+        let requests = over_time(100_000, |account, transported| {
+            receive(account, transported, 120);
+            account.read(30);
+            account.asked();
+        });
+        let events = over_time(1_000_000, |account, transported| {
+            receive(account, transported, 45);
+            transported.sent += 47;
+            account.carried(1);
+        });
+        let moves = over_time(1000, |account, transported| {
+            receive(account, transported, 3 * 1200);
+            account.moved();
+        });
+        assert_eq!([upload, download, requests, events, moves], [Measure::Nothing; 5]);
     }
 
     #[test]
-    fn very_small_requests_and_changes_of_address_are_of_use() {
+    fn what_a_client_saves_has_a_limit() {
         let mut account = Unusable::default();
-        for _ in 0..100_000 {
-            // A packet of 75 bytes with a head of 30, and one of 45 for an acknowledgement.
-            account.came(120);
-            account.read(30);
-            account.asked();
-        }
-        for _ in 0..1000 {
-            account.came(3 * 1200);
-            account.moved();
-        }
-        let transported = || Transported { received: 100_000 * 120 + 1000 * 3600, sent: 0 };
-        assert_eq!(account.measure(0, transported), Measure::Nothing);
+        account.read(1 << 30);
+        account.came(1 << 20);
+        let received = |bytes| move || Transported { received: bytes, sent: 0 };
+        assert_eq!(account.measure(0, received(1 << 20)), Measure::Nothing);
+        account.came((384 << 10) + 1);
+        assert_eq!(account.measure(0, received((1 << 20) + (384 << 10) + 1)), Measure::Close);
     }
 
     #[test]
     fn a_client_whose_packets_carry_a_byte_each_is_asked_to_connect_anew() {
-        // A packet of 45 bytes, with a DATA frame of one byte.
-        let after = |packets: usize| measure(45 * packets, 3 * packets, 0, 30 * packets as u64);
-        assert_eq!((after(5_000), after(6_000)), (Measure::Nothing, Measure::GoAway));
+        // A packet of 45 bytes, with a DATA frame of one byte; an acknowledgement for two of them.
+        let after = |packets| {
+            over_time(packets, |account, transported| {
+                receive(account, transported, 45);
+                account.read(3);
+                transported.sent += 20;
+            })
+        };
+        assert_eq!((after(4_800), after(5_400)), (Measure::Nothing, Measure::GoAway));
     }
 
     #[test]

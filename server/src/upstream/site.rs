@@ -51,11 +51,16 @@ impl Site for UpstreamSite {
     }
 }
 
-/// Whether a path has dot segments, percent-encoded or not: a backend that resolves them would leave its route.
+/// Whether a path has dot segments, percent-encoded or not: a backend that resolves them would leave its route. Some backends
+/// take parameters off a segment first (`..;a=b`), or end it at a control character.
 fn has_dot_segments(path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let decoded = percent_decode_str(path).decode_utf8_lossy();
-    decoded.split(['/', '\\']).any(|it| it == "." || it == "..")
+    let is_dots = |it: &str| {
+        let name = it.split(|it: char| it == ';' || it.is_control()).next();
+        matches!(name, Some("." | ".."))
+    };
+    decoded.split(['/', '\\']).any(is_dots)
 }
 
 #[cfg(test)]
@@ -77,6 +82,10 @@ mod tests {
             ("/api/%2e%2E/x", false),
             ("/api/..%5cx", false),
             ("/api/./x", false),
+            ("/api/..;/x", false),
+            ("/api/%2e%2e;a=b/x", false),
+            ("/api/..%00/x", false),
+            ("/api/a;b=../x", true),
             ("/a..b/c.d?x=../..", true),
         ] {
             let response = site.respond(&Request::get("a", path));
