@@ -12,16 +12,13 @@ use std::collections::BTreeSet;
 
 /// The conditions under which all loads of a study were made.
 pub fn conditions(plan: &Plan) -> String {
-    let seeds = match plan.seeds.len() {
+    let shown = match plan.seeds.len() {
         1 => String::new(),
-        _ => {
-            let shown = if plan.repeats() {
-                format!("the seed at which {} has its load in the middle", plan.baseline)
-            } else {
-                "the first load".to_owned()
-            };
-            format!("; figures of a page show {shown}")
-        }
+        _ if plan.repeats() => format!(
+            "; figures of a page show the seed at which {} has its load in the middle",
+            plan.baseline
+        ),
+        _ => "; figures of a page show the first load".to_owned(),
     };
     let weights = match plan.weights {
         Weights::Equal => "",
@@ -31,7 +28,7 @@ pub fn conditions(plan: &Plan) -> String {
     };
     let settings: Vec<Setting> = plan.settings.each().into_iter().map(|it| it.1).collect();
     let circumstances = circumstances(plan, &settings.iter().collect::<Vec<_>>());
-    format!("{circumstances}; {}, {}{seeds}{weights}", pages(plan), loads(plan))
+    format!("{circumstances}; {}, {}{shown}{weights}", pages(plan), loads(plan))
 }
 
 /// What a figure over pages shows.
