@@ -216,7 +216,7 @@ fn pages_of_six_sites_rank_schemes_beside_the_papers() {
         "davies-meenan",
         "agency-index",
         "argon-free-index",
-        "creative-home",
+        "lighthouse-squoosh",
         "fomantic-card",
         "kicad-start",
     ];
