@@ -27,8 +27,9 @@ use schedulers::Scheme;
 use std::net::IpAddr;
 use std::ops::BitOr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
-use unusable::Unusable;
+use unusable::{Unread, Unusable};
 
 /// What all connections of a server have in common.
 pub(crate) struct Shared {
@@ -37,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) alarm: Alarm,
     pub(crate) groups: Arc<Groups>,
     pub(crate) pages: Pages,
+    /// Bytes of all connections that came and were not read.
+    pub(crate) unread: Arc<AtomicU64>,
 }
 
 pub(crate) struct Responder {
@@ -63,6 +66,7 @@ pub(crate) struct Responder {
     /// Bytes of the client's control and QPACK streams that are not counted as nuisances yet.
     control_bytes: u64,
     unusable: Unusable,
+    unread: Unread,
     deadlines: Deadlines,
     pub(crate) migrating: Migrating,
 }
@@ -100,6 +104,7 @@ impl Responder {
             nuisances: 0,
             control_bytes: 0,
             unusable: Unusable::default(),
+            unread: Unread::of(&shared.unread),
             deadlines: Deadlines::default(),
             migrating: Migrating::default(),
             shared,

@@ -119,6 +119,7 @@ impl Server {
                 options,
                 alarm: shard.alarm(),
                 pages: Pages::default(),
+                unread: Arc::default(),
             }),
             shard,
             local,

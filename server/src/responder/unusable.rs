@@ -7,16 +7,22 @@
 
 use super::Responder;
 use http3::Code;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A client's account, in bytes of packets. What it sends is taken off what it has saved, and is a debt beyond that.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Unusable {
     debt: u64,
+    /// The same without what was saved: what the transport may hold now.
+    held: u64,
     /// What more than paid the debt. It has a limit, or a client could save for hours and then send pieces.
     saved: u64,
     /// What came since the transport was asked, whether it was the client's or not.
     came: u64,
     asked: Transported,
+    /// The handshake is complete, whose padded datagrams are no debt.
+    begun: bool,
     /// The client was asked to connect anew.
     asked_away: bool,
 }
@@ -41,6 +47,13 @@ const SAVED_BYTES: u64 = 1 << 20;
 /// What it can save by anything else.
 const LITTLE_BYTES: u64 = LIMIT_BYTES / 2;
 
+/// What all connections of a server may have come unread at a time. Beyond it memory is scarce: a connection with more than
+/// [`SCARCE_BYTES`] is closed. That is far from what honest clients leave, whose bytes are read as they come.
+const ALL_BYTES: u64 = 16 << 20;
+
+/// What a connection may have unread where memory is scarce.
+const SCARCE_BYTES: u64 = 32 << 10;
+
 /// In the handshake: a client needs less than ten datagrams, and half of them can be lost a few times. Early data comes on
 /// top.
 const HANDSHAKE_BYTES: u64 = 48 << 10;
@@ -60,6 +73,39 @@ const REQUEST_BYTES: u64 = 80;
 
 /// A client proves a new address by datagrams of at least 1,200 bytes (RFC 9000, 8.2.2), each of which may be sent again.
 const MOVE_BYTES: u64 = 4 * 1200;
+
+/// What the connections of a server have unread, and the part of one of them.
+#[derive(Debug, Default)]
+pub(super) struct Unread {
+    all: Arc<AtomicU64>,
+    own: u64,
+}
+
+impl Unread {
+    /// A connection's part of `all`.
+    pub(super) fn of(all: &Arc<AtomicU64>) -> Self {
+        Self { all: Arc::clone(all), own: 0 }
+    }
+
+    fn set(&mut self, own: u64) {
+        let before = std::mem::replace(&mut self.own, own);
+        if own > before {
+            self.all.fetch_add(own - before, Ordering::Relaxed);
+        } else {
+            self.all.fetch_sub(before - own, Ordering::Relaxed);
+        }
+    }
+
+    fn is_scarce(&self) -> bool {
+        self.all.load(Ordering::Relaxed) > ALL_BYTES
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
 
 /// Why the connection of such a client ends.
 const USELESS: &str = "too many bytes of no use";
@@ -86,7 +132,10 @@ impl Responder {
         };
         let unread = if self.paused_upload { self.shared.options.limits.receive_bytes } else { 0 };
         let measure = if connection.is_connected() {
-            self.unusable.measure(unread, transported)
+            let is_scarce = self.unread.is_scarce();
+            let measure = self.unusable.measure(unread, is_scarce, transported);
+            self.unread.set(self.unusable.unread(unread));
+            measure
         } else {
             self.unusable.measure_of_handshake(transported)
         };
@@ -111,6 +160,7 @@ impl Unusable {
         let paid = self.saved.min(bytes);
         self.saved -= paid;
         self.debt += bytes - paid;
+        self.held += bytes;
     }
 
     /// Bytes of the client's streams were read.
@@ -137,6 +187,7 @@ impl Unusable {
     fn pay(&mut self, bytes: u64, most: u64) {
         let paid = self.debt.min(bytes);
         self.debt -= paid;
+        self.held = self.held.saturating_sub(bytes);
         self.saved = self.saved.max((self.saved + bytes - paid).min(most));
     }
 
@@ -156,8 +207,17 @@ impl Unusable {
 
     /// Whether too much of what came is of no use. `unread`: what the server itself may have left unread. The transport is
     /// asked only where it matters.
-    fn measure(&mut self, unread: u64, transported: impl FnOnce() -> Transported) -> Measure {
-        if self.debt <= unread + MUCH_BYTES {
+    fn measure(
+        &mut self,
+        unread: u64,
+        is_scarce: bool,
+        transported: impl FnOnce() -> Transported,
+    ) -> Measure {
+        if !std::mem::replace(&mut self.begun, true) {
+            (self.debt, self.held) = (0, 0);
+        }
+        let is_too_much = |it: &Self| is_scarce && it.unread(unread) > SCARCE_BYTES;
+        if self.debt <= unread + MUCH_BYTES && !is_too_much(self) {
             return Measure::Nothing;
         }
         let now = transported();
@@ -167,10 +227,15 @@ impl Unusable {
         (self.came, self.asked) = (0, now);
         self.pay(of_others + acknowledgements, LITTLE_BYTES);
         match self.debt.saturating_sub(unread) {
-            unusable if unusable > LIMIT_BYTES => Measure::Close,
-            unusable if unusable > MUCH_BYTES => Measure::GoAway,
+            debt if debt > LIMIT_BYTES || is_too_much(self) => Measure::Close,
+            debt if debt > MUCH_BYTES => Measure::GoAway,
             _ => Measure::Nothing,
         }
+    }
+
+    /// What came and was not read, beside what the server itself leaves unread.
+    fn unread(&self, by_server: u64) -> u64 {
+        self.held.saturating_sub(by_server)
     }
 }
 
@@ -180,19 +245,24 @@ mod tests {
 
     /// What is done about a client that sent so much, of which so much was read, and which got so much.
     fn measure(received: usize, read: usize, unread: u64, sent: u64) -> Measure {
-        let mut account = Unusable::default();
+        let mut account = begun();
         account.came(received);
         account.read(read);
-        account.measure(unread, || Transported { received: received as u64, sent })
+        account.measure(unread, false, || Transported { received: received as u64, sent })
+    }
+
+    /// An account after the handshake.
+    fn begun() -> Unusable {
+        Unusable { begun: true, ..Unusable::default() }
     }
 
     /// The strictest measure about a client that does this again and again.
     fn over_time(times: usize, mut act: impl FnMut(&mut Unusable, &mut Transported)) -> Measure {
-        let (mut account, mut transported) = (Unusable::default(), Transported::default());
+        let (mut account, mut transported) = (begun(), Transported::default());
         let mut strictest = Measure::Nothing;
         for _ in 0..times {
             act(&mut account, &mut transported);
-            match account.measure(0, || transported) {
+            match account.measure(0, false, || transported) {
                 Measure::Nothing => {}
                 Measure::Close => return Measure::Close,
                 Measure::GoAway => strictest = Measure::GoAway,
@@ -251,13 +321,16 @@ mod tests {
 
     #[test]
     fn what_a_client_saves_has_a_limit() {
-        let mut account = Unusable::default();
+        let mut account = begun();
         account.read(1 << 30);
         account.came(1 << 20);
         let received = |bytes| move || Transported { received: bytes, sent: 0 };
-        assert_eq!(account.measure(0, received(1 << 20)), Measure::Nothing);
+        assert_eq!(account.measure(0, false, received(1 << 20)), Measure::Nothing);
         account.came((384 << 10) + 1);
-        assert_eq!(account.measure(0, received((1 << 20) + (384 << 10) + 1)), Measure::Close);
+        assert_eq!(
+            account.measure(0, false, received((1 << 20) + (384 << 10) + 1)),
+            Measure::Close
+        );
     }
 
     #[test]
@@ -275,11 +348,39 @@ mod tests {
 
     #[test]
     fn what_others_send_does_not_count() {
-        let mut account = Unusable::default();
+        let mut account = begun();
         account.came(10 << 20);
         let transported = || Transported { received: 10_000, sent: 0 };
-        assert_eq!(account.measure(0, transported), Measure::Nothing);
+        assert_eq!(account.measure(0, false, transported), Measure::Nothing);
         assert_eq!(account.measure_of_handshake(transported), Measure::Nothing);
+    }
+
+    #[test]
+    fn where_all_connections_have_much_unread_each_may_have_little() {
+        let all = Arc::default();
+        let mut connections: Vec<Unread> = (0..100).map(|_| Unread::of(&all)).collect();
+        for it in &mut connections {
+            it.set(160 << 10);
+        }
+        assert!(!connections[0].is_scarce(), "15.6 MiB");
+        connections[0].set(1 << 20);
+        assert!(connections[1].is_scarce());
+        let after = |bytes: usize| {
+            let mut account = begun();
+            account.came(bytes);
+            account.measure(0, true, || Transported { received: bytes as u64, sent: 0 })
+        };
+        assert_eq!((after(32 << 10), after((32 << 10) + 1)), (Measure::Nothing, Measure::Close));
+        connections.truncate(1);
+        assert!(!connections[0].is_scarce(), "connections that are gone have nothing unread");
+    }
+
+    #[test]
+    fn a_handshake_is_no_debt() {
+        let mut account = Unusable::default();
+        account.came(48 << 10);
+        account.measure(0, false, Transported::default);
+        assert_eq!(account.unread(0), 0);
     }
 
     #[test]

@@ -24,7 +24,8 @@ impl Server {
         let options = Options { observers, ..options };
         let (alarm, groups) = (self.shared.alarm.clone(), Arc::clone(&self.shared.groups));
         let pages = self.shared.pages.of_connection();
-        self.shared = Arc::new(Shared { site: site.into(), options, alarm, groups, pages });
+        let unread = Arc::clone(&self.shared.unread);
+        self.shared = Arc::new(Shared { site: site.into(), options, alarm, groups, pages, unread });
         Ok(())
     }
 }
