@@ -21,7 +21,7 @@ pub(super) struct Unusable {
     /// What came since the transport was asked, whether it was the client's or not.
     came: u64,
     asked: Transported,
-    /// The handshake is complete, whose padded datagrams are no debt.
+    /// The handshake is complete. Its padded datagrams do not count.
     begun: bool,
     /// The client was asked to connect anew.
     asked_away: bool,
