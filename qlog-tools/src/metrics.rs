@@ -62,7 +62,7 @@ pub static METRICS: [Metric; 10] = [
         short: "BI",
         unit: "ms",
         better: Better::Lower,
-        meaning: "How long the average body byte was missing, where a byte counts once its whole resource is there: the area above the curve of download progress (Bocchi et al. 2016; Marx et al. 2019, section 4.2)",
+        meaning: "How long the average body byte was missing, where a byte counts once its whole resource is there: the area above the curve of download progress (Bocchi et al. 2016; Marx et al. 2019, section 4.2, without its sampling; theirs is `sampled`)",
         compute: OfSet(Completions::byte_index_ms),
     },
     Metric {
