@@ -47,9 +47,13 @@ const SAVED_BYTES: u64 = 1 << 20;
 /// What it can save by anything else.
 const LITTLE_BYTES: u64 = LIMIT_BYTES / 2;
 
-/// What all connections of a server may have come unread at a time. Beyond it memory is scarce: a connection with more than
-/// [`SCARCE_BYTES`] is closed. That is far from what honest clients leave, whose bytes are read as they come.
+/// What all connections of a shard may have unread at a time, beside [`EACH_BYTES`] for each of them. Beyond it memory is
+/// scarce: a connection with more than [`SCARCE_BYTES`] is closed.
 const ALL_BYTES: u64 = 16 << 20;
+
+/// An honest client leaves less than this, such as a few acknowledgements that are larger than most. Ten thousand of them must
+/// not look like an attack.
+const EACH_BYTES: u64 = 4 << 10;
 
 /// What a connection may have unread where memory is scarce.
 const SCARCE_BYTES: u64 = 32 << 10;
@@ -97,7 +101,9 @@ impl Unread {
     }
 
     fn is_scarce(&self) -> bool {
-        self.all.load(Ordering::Relaxed) > ALL_BYTES
+        // Each connection has a reference.
+        let connections = Arc::strong_count(&self.all) as u64;
+        self.all.load(Ordering::Relaxed) > ALL_BYTES + EACH_BYTES * connections
     }
 }
 
@@ -373,6 +379,16 @@ mod tests {
         assert_eq!((after(32 << 10), after((32 << 10) + 1)), (Measure::Nothing, Measure::Close));
         connections.truncate(1);
         assert!(!connections[0].is_scarce(), "connections that are gone have nothing unread");
+    }
+
+    #[test]
+    fn many_honest_connections_are_no_scarcity() {
+        let all = Arc::default();
+        let mut connections: Vec<Unread> = (0..10_000).map(|_| Unread::of(&all)).collect();
+        for it in &mut connections {
+            it.set(4 << 10);
+        }
+        assert!(!connections[0].is_scarce(), "39 MiB");
     }
 
     #[test]
