@@ -1,5 +1,6 @@
 //! `utmost serve`: the server.
 
+use crate::explore::Explore;
 use crate::watch::Watch;
 use crate::{Failure, values};
 use ::corpus::Page;
@@ -9,8 +10,8 @@ use ::server::site::{DirectorySite, Rule, RuledSite, Site};
 use ::server::upstream::{Address, StartError, UpstreamSite};
 use ::server::{
     Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, CongestionControl, Downloads,
-    Identity, LoadBalancer, Options, Pace, ResetKey, Server, SignalUse, TicketKey, UpstreamLimits,
-    open_to_others,
+    Exploration, Identity, LoadBalancer, Options, Pace, ResetKey, Server, SignalUse, TicketKey,
+    UpstreamLimits, open_to_others,
 };
 use migration::Policy;
 use page_site::PageSite;
@@ -34,6 +35,7 @@ use std::time::SystemTime;
     after_help = "Examples:\n  utmost serve --root site --listen 127.0.0.1:4433 --scheme bucket-html\n  \
 utmost serve --page davies-meenan --scheme dfifo --pace 1400/10 --qlog logs\n  \
 utmost serve --root site --scheme-file examples/schemes/fonts-first.toml --scheme fonts-first\n  \
+utmost serve --root site --explore dfifo,bucket-html --explore-file explored.json\n  \
 utmost serve --upstream http://127.0.0.1:8080 --cert cert.pem --key key.pem"
 )]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["root", "page", "upstream", "config"]))]
@@ -109,6 +111,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
     #[command(flatten)]
+    explore: Explore,
+    #[command(flatten)]
     watch: Watch,
 }
 
@@ -137,6 +141,7 @@ struct Served {
     /// The scheme for clients that negotiate one; `None` if the operator chose one for all.
     negotiated: Option<Scheme>,
     signals: SignalUse,
+    exploration: Option<Arc<Exploration>>,
     migration: Option<Policy>,
     load_balancer: Option<LoadBalancer>,
     limits: ConfigLimits,
@@ -162,6 +167,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let address = loops[0].local_addr().map_err(Failure::elsewhere)?;
     let watching = arguments.watch.begin()?;
     let observers = watching.observers.clone();
+    let exploring =
+        options.exploration.clone().map(|it| arguments.explore.begin(it)).transpose()?;
     let options = Options { alt_svc_port: Some(address.port()), observers, ..options };
     let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
     let servers = Server::shards(count, load_balancer, address, &identity, site, &options);
@@ -187,6 +194,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         cut => eprintln!("{cut} connections cut: see --drain-within"),
     }
     watching.finish();
+    if let Some(exploring) = exploring {
+        exploring.finish();
+    }
     Ok(())
 }
 
@@ -283,11 +293,12 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let catalogue = arguments.own.catalogue(&config.scheme_files)?;
     let chosen = config.scheme.is_some();
     let name = config.scheme.as_deref().unwrap_or(default_scheme);
-    let scheme = match &pages[..] {
+    let find = |name: &str| match &pages[..] {
         [page] => catalogue.find_for_page(name).map(|it| it.for_page(&page.graph())),
         _ => catalogue.find(name),
     };
-    let scheme = scheme.map_err(|error| in_config(file, config.lines.scheme, error))?;
+    let scheme = find(name).map_err(|error| in_config(file, config.lines.scheme, error))?;
+    let exploration = arguments.explore.orders(find)?;
     let directed = !config.directives.is_empty();
     let rules = config.routes.into_iter().map(|it| {
         let here = Here { pages: &pages, catalogue: &catalogue, file };
@@ -295,6 +306,26 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     });
     let rules = rules.collect::<Result<_, Failure>>()?;
     let site = RuledSite::new(site, rules).directing(config.directives);
+    warn_of_absent_pushes(&site, file);
+    // Directives say nothing to a server that does not use them.
+    let default_signals = if directed { SignalUse::Override } else { default_signals };
+    let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
+    let signals = config.signals.unwrap_or(default_signals);
+    let Config { migration, load_balancer, limits, .. } = config;
+    Ok(Served {
+        site,
+        scheme,
+        negotiated,
+        signals,
+        exploration,
+        migration,
+        load_balancer,
+        limits,
+        is_page,
+    })
+}
+
+fn warn_of_absent_pushes(site: &RuledSite, file: Option<&Path>) {
     let mut told = BTreeSet::new();
     // A folder's index has two routes that push the same.
     for (route, path) in site.absent_pushes().into_iter().filter(|(_, path)| told.insert(*path)) {
@@ -303,12 +334,6 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
             "warning: {place}[[route]] path \"{route}\": push \"{path}\": the site has no such resource"
         );
     }
-    // Directives say nothing to a server that does not use them.
-    let default_signals = if directed { SignalUse::Override } else { default_signals };
-    let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
-    let signals = config.signals.unwrap_or(default_signals);
-    let Config { migration, load_balancer, limits, .. } = config;
-    Ok(Served { site, scheme, negotiated, signals, migration, load_balancer, limits, is_page })
 }
 
 fn upstream(address: &Address, limits: &UpstreamLimits) -> Result<Arc<dyn Site>, Failure> {
@@ -426,6 +451,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
     let mut options = Options {
         negotiated: served.negotiated.clone(),
         signals: served.signals,
+        exploration: served.exploration.clone(),
         migration: served.migration,
         send_buffer_bytes: arguments.send_buffer,
         congestion_control: arguments.cc,

@@ -4,6 +4,7 @@
 //! replace functions of the whole program: a server runs with those of the system.
 
 mod command;
+mod explore;
 mod failure;
 mod metrics_page;
 pub mod values;

@@ -17,6 +17,7 @@ mod connection_ids;
 mod early_data;
 pub mod event_loop;
 mod experiments;
+mod exploration;
 mod limits;
 pub mod metrics;
 mod migrations;
@@ -48,6 +49,9 @@ pub use config::{
 pub use connection_ids::LoadBalancer;
 pub use early_data::{TicketKey, TicketKeyError};
 pub use experiments::Experiments;
+pub use exploration::{
+    Candidate, Exploration, ExplorationReport, LeftOut, MemoryError, OrderReport, PageReport,
+};
 pub use limits::{FileLimits, Limits, QlogLimits, UpstreamLimits};
 pub use observer::{Answered, Event, Observer, Observers, Refusal};
 pub use options::{CongestionControl, Datagrams, Downloads, Options, SignalUse};

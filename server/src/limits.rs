@@ -292,6 +292,12 @@ impl Budget {
     }
 }
 
+/// Pages of which the loads are compared while visitors explore. Each takes about a kilobyte.
+pub(crate) const EXPLORED_PAGES: usize = 1000;
+
+/// How often the favourite order of a page can change.
+pub(crate) const EXPLORED_STRATA: usize = 64;
+
 #[cfg(test)]
 mod tests {
     use super::*;

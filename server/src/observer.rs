@@ -131,11 +131,13 @@ impl fmt::Debug for Observers {
 #[derive(Debug)]
 pub(crate) struct Watched {
     asked_at: Instant,
+    /// It is part of the load of a page that is measured; whether it is above the fold there.
+    pub(crate) of_load: Option<bool>,
     pub(crate) answered: Answered,
 }
 
 impl Watched {
-    pub(crate) fn new(request: &Request, now: Instant) -> Self {
+    pub(crate) fn new(request: &Request, of_load: Option<bool>, now: Instant) -> Self {
         let answered = Answered {
             client: request.client,
             method: cut(&request.method),
@@ -150,7 +152,7 @@ impl Watched {
             priority: Priority::default(),
             is_complete: false,
         };
-        Self { asked_at: now, answered }
+        Self { asked_at: now, of_load, answered }
     }
 
     pub(crate) fn ended(self, scheme: &str, now: Instant) -> Event {

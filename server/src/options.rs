@@ -1,8 +1,9 @@
 //! How a server runs.
 
-use crate::{Experiments, Limits, Observers, Pace, ResetKey, TicketKey};
+use crate::{Experiments, Exploration, Limits, Observers, Pace, ResetKey, TicketKey};
 use schedulers::Scheme;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// The settings of a server.
@@ -56,6 +57,8 @@ pub struct Options {
     pub wall_clock: Option<fn() -> SystemTime>,
     /// Listeners that hear what the server does.
     pub observers: Observers,
+    /// Orders that visitors try. `None`: all get what the other options say.
+    pub exploration: Option<Arc<Exploration>>,
     /// Limits on what clients can make the server hold.
     pub limits: Limits,
     /// Experiments, all off by default.
@@ -86,6 +89,7 @@ impl Options {
             alt_svc_port: None,
             wall_clock: None,
             observers: Observers::default(),
+            exploration: None,
             limits: Limits::default(),
             experiments: Experiments::default(),
         }

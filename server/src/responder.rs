@@ -7,6 +7,7 @@ mod relay;
 mod requests;
 mod signals;
 mod unusable;
+mod visits;
 
 use crate::addresses::{Addresses, Verdict};
 use crate::alarm::Alarm;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 use unusable::{Unread, Unusable};
+use visits::Visits;
 
 /// What all connections of a server have in common.
 pub(crate) struct Shared {
@@ -54,6 +56,7 @@ pub(crate) struct Responder {
     signals: SignalUse,
     /// The document with which the scheme changed last: its response names the scheme.
     changed_with: Option<StreamId>,
+    visits: Visits,
     pushes: Pushes,
     /// The body of a request was left unread, because there was no room.
     paused_upload: bool,
@@ -96,6 +99,7 @@ impl Responder {
             scheme: options.scheme.clone(),
             signals: options.signals,
             changed_with: None,
+            visits: Visits::default(),
             pushes: Pushes::default(),
             paused_upload: false,
             since_forgotten: 0,
@@ -148,23 +152,6 @@ impl Responder {
         self.sender.received();
         if self.sender.connection.is_closing() {
             self.picker().silent();
-        }
-        self.tell(now);
-    }
-
-    /// Tells the observers about responses that have ended.
-    fn tell(&mut self, now: Instant) {
-        for watched in self.sender.streams.take_ended() {
-            let event = watched.ended(self.sender.order.scheme(), now);
-            self.shared.options.observers.notice(&event);
-        }
-    }
-
-    /// The connection is over, and with it all responses.
-    pub(crate) fn gone(&mut self, now: Instant) {
-        let left: Vec<StreamId> = self.sender.streams.under_way().collect();
-        for stream in left {
-            self.sender.streams.finish(stream);
         }
         self.tell(now);
     }

@@ -37,6 +37,31 @@ fn assert_file_refused(arguments: &[&str], file: &Path, expected: &str) {
 }
 
 #[test]
+fn orders_that_visitors_cannot_try_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("explored.json");
+    let name = file.to_str().expect("UTF-8");
+    let refused = |flags: &[&str], expected: &str| {
+        let arguments = [&["serve", "--page", "davies-meenan"][..], flags].concat();
+        assert_refused(&arguments, 2, expected);
+    };
+    refused(&["--explore", "dfif"], "--explore: no scheme is named `dfif`; near it: dfifo");
+    refused(
+        &["--explore", "dfifo:maybe"],
+        "--explore: dfifo:maybe: maybe is not ignore, obey or override",
+    );
+    refused(&["--explore", "rr,dfifo,rr"], "--explore: rr is there twice");
+    let with_file = ["--explore", "dfifo", "--explore-file", name];
+    fs::write(&file, "{}").expect("written");
+    refused(&with_file, &format!("--explore-file: {name}: not a report of --explore: "));
+    let other = r#"{"format":"utmost-exploration/1","share":0.2,"orders":["what you have","rr"],"pages":[],"loads_of_other_pages":0}"#;
+    fs::write(&file, other).expect("written");
+    let expected =
+        format!("--explore-file: {name}: it is about what you have, rr; delete the file");
+    refused(&with_file, &expected);
+}
+
+#[test]
 fn an_unknown_page_is_answered_with_the_page_that_is_near() {
     let expected = "no bundled page is named \"gentelela\", but gentelella-";
     for command in ["compare", "play"] {

@@ -1,5 +1,6 @@
 //! Two processes: `utmost serve`, and `utmost play` against it.
 
+use crate::documents::assert_valid;
 use crate::{data, stdout_of, utmost};
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -97,6 +98,32 @@ fn a_page_is_served_played_and_the_server_ends_on_sigterm() {
     assert_eq!(code, Some(0), "{stderr}");
     let said = "no --cert: using a self-signed certificate for localhost, valid for 30 days; Chromium takes it with ";
     assert!(stderr.starts_with(said) && stderr.lines().count() == 1, "{stderr}");
+}
+
+/// Every visitor tries the other order, until the present one is the other: then they try that.
+#[test]
+fn visitors_try_orders_and_the_file_says_what_they_have_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("explored.json");
+    let file = file.to_str().expect("UTF-8");
+    let flags = ["--page", "davies-meenan", "--explore", "dfifo", "--explore-share", "100"];
+    let flags = [&flags[..], &["--explore-file", file]].concat();
+    let visits = |document: &serde_json::Value| {
+        let orders = document["pages"][0]["orders"].as_array().expect("orders");
+        orders.iter().map(|it| it["visits"].as_u64().expect("a number")).collect::<Vec<_>>()
+    };
+    for restarts in 1..=2 {
+        let server = Serving::start(&flags);
+        stdout_of(&["play", "davies-meenan", "--server", &server.address, "--insecure"]);
+        let (code, stderr) = server.stop();
+        assert_eq!(code, Some(0), "{stderr}");
+        let said = "explore: davies-meenan.test/index.html: too few visits to say anything";
+        assert!(stderr.lines().any(|it| it == said), "{stderr}");
+        let text = std::fs::read_to_string(file).expect("written");
+        let document = serde_json::from_str(&text).expect("JSON");
+        assert_valid("exploration.json", &document);
+        assert_eq!(visits(&document), [0, restarts]);
+    }
 }
 
 #[test]

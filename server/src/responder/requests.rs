@@ -3,7 +3,6 @@
 use super::Responder;
 use crate::SignalUse;
 use crate::early_data::is_safe;
-use crate::observer::Watched;
 use crate::outgoing::{Arriving, Stage};
 use crate::pushes::Pushes;
 use crate::site::{Availability, Body, Request, Response};
@@ -46,7 +45,7 @@ impl Responder {
         now: Instant,
     ) {
         if response.begins_page {
-            self.begin_page(stream, &response);
+            self.begin_page(stream, request, &response, now);
         }
         let resource = self.known_of(&response, request);
         let directive = response.directive.filter(|_| self.signals == SignalUse::Override);
@@ -54,9 +53,8 @@ impl Responder {
         self.sender.open(stream, &resource, urgency, first_bytes);
         if let Some(record) = self.sender.streams.get_mut(stream) {
             record.directive = directive;
-            let is_watched = !self.shared.options.observers.is_empty();
-            record.watched = is_watched.then(|| Watched::new(request, now).into());
         }
+        self.watch(stream, request, &response, now);
         if let Body::Later(later) = response.body {
             let hinted = !response.ahead.hints.is_empty();
             self.send_ahead(stream, request, &response.ahead, now);

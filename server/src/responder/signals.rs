@@ -4,6 +4,7 @@ use super::Responder;
 use crate::site::{Request, Response};
 use http3::{Extension, Signal, StreamId};
 use schedulers::{Call, Metadata, Priority, Resource, Scheduler};
+use std::time::Instant;
 
 /// The signal that a client must know to negotiate, where the server uses signals.
 const BUCKET: Extension = Extension::BucketJanuary2019;
@@ -26,13 +27,23 @@ impl Responder {
     }
 
     /// A page begins with the response on `stream`. It has its own scheme and use of signals, or the server's. Both change
-    /// together, and only between pages: beside responses of another page, the new one joins that page in both.
-    pub(super) fn begin_page(&mut self, stream: StreamId, document: &Response) {
+    /// together, and only between pages: beside responses of another page, the new one joins that page in both. A visitor who
+    /// tries an order has that one.
+    pub(super) fn begin_page(
+        &mut self,
+        stream: StreamId,
+        request: &Request,
+        document: &Response,
+        now: Instant,
+    ) {
         if !self.sender.is_between_pages() {
-            return;
+            return self.spoil_load();
         }
-        self.signals = document.signals.unwrap_or(self.shared.options.signals);
-        let scheme = document.scheme.as_ref().unwrap_or(&self.scheme);
+        let tried = self.begin_load(request, document, now);
+        let signals = tried.as_ref().map(|it| it.signals).or(document.signals);
+        self.signals = signals.unwrap_or(self.shared.options.signals);
+        let tried = tried.as_ref().map(|it| &it.scheme);
+        let scheme = tried.or(document.scheme.as_ref()).unwrap_or(&self.scheme);
         if self.sender.order.scheme() != scheme.name {
             self.sender.adopt(scheme);
             self.changed_with = Some(stream);

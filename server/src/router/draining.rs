@@ -1,6 +1,6 @@
 //! The end of a server: it answers what came, and closes.
 
-use super::{Entry, Server};
+use super::Server;
 use crate::Event;
 use std::time::Instant;
 
@@ -35,12 +35,14 @@ impl Server {
 
     /// Closes the connections that are left, tells the clients and the observers, and returns how many there were.
     pub fn cut(&mut self, now: Instant) -> usize {
-        let is_left = |it: &&mut Box<Entry>| !it.responder.sender.connection.is_over();
         let mut left = Vec::new();
-        for (serial, entry) in self.connections.iter_mut().filter(|(_, it)| is_left(it)) {
-            entry.responder.cut();
+        for (serial, entry) in &mut self.connections {
+            if !entry.responder.sender.connection.is_over() {
+                entry.responder.cut();
+                left.push(*serial);
+            }
+            // Also those that have ended a moment ago, which the router has not forgotten yet.
             entry.responder.gone(now);
-            left.push(*serial);
         }
         for serial in &left {
             self.enqueue(*serial);

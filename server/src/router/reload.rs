@@ -11,7 +11,7 @@ impl Server {
     /// Serves connections that begin from now on with another certificate, site and options. Those that are open keep theirs.
     /// After an error nothing has changed.
     ///
-    /// These options stay as they were: the folder of logs and its limits, migration, observers, and the key of stateless resets.
+    /// These options stay as they were: the folder of logs and its limits, migration, observers, the orders that visitors try, and the key of stateless resets.
     pub fn reload(
         &mut self,
         identity: &Identity,
@@ -21,7 +21,8 @@ impl Server {
         self.config = transport_config(identity, &options)?;
         self.admission.limit(&options.limits);
         let observers = self.shared.options.observers.clone();
-        let options = Options { observers, ..options };
+        let exploration = self.shared.options.exploration.clone();
+        let options = Options { observers, exploration, ..options };
         let (alarm, groups) = (self.shared.alarm.clone(), Arc::clone(&self.shared.groups));
         let pages = self.shared.pages.of_connection();
         let unread = Arc::clone(&self.shared.unread);

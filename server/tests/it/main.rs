@@ -10,6 +10,7 @@ mod datagrams;
 mod deadlines;
 mod downloads;
 mod early_data;
+mod exploring;
 mod files;
 mod groups;
 mod headers;

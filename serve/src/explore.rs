@@ -1,0 +1,141 @@
+//! Visitors try orders: the flags, and the file that says what they have shown.
+
+use crate::{Failure, values};
+use schedulers::{Scheme, SchemeError};
+use server::{Candidate, Exploration, ExplorationReport};
+use std::fs::{read_to_string, rename, write};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often the file is written.
+const INTERVAL: Duration = Duration::from_secs(60);
+
+/// Which orders visitors try.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Explore {
+    /// Let visitors try these schemes, and measure from the server's sending which is the best for each page. A scheme ignores
+    /// clients' signals; NAME:obey and NAME:override use them
+    #[arg(long = "explore", value_name = "NAME,...", value_delimiter = ',')]
+    schemes: Vec<String>,
+    /// How many of 100 connections try another order than the best one so far
+    #[arg(long = "explore-share", value_name = "PERCENT", requires = "schemes", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=100))]
+    share: u8,
+    /// Write what was found into this file (JSON), each minute and at the end, and begin with what it says
+    #[arg(long = "explore-file", value_name = "FILE", requires = "schemes")]
+    file: Option<PathBuf>,
+}
+
+/// A thread that writes what was found.
+pub(crate) struct Exploring {
+    exploration: Arc<Exploration>,
+    file: Option<PathBuf>,
+    writer: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Explore {
+    /// The orders. `find` knows schemes by name.
+    pub(crate) fn orders(
+        &self,
+        find: impl Fn(&str) -> Result<Scheme, SchemeError>,
+    ) -> Result<Option<Arc<Exploration>>, Failure> {
+        let bad = |text: String| Failure::BadInput(format!("--explore: {text}"));
+        let mut candidates: Vec<Candidate> = Vec::new();
+        for name in &self.schemes {
+            let (scheme, signals) = name.split_once(':').unwrap_or((name, "ignore"));
+            let known = values::SIGNALS.iter().find(|(it, ..)| *it == signals);
+            let (.., signals) = known
+                .ok_or_else(|| bad(format!("{name}: {signals} is not ignore, obey or override")))?;
+            if candidates.iter().any(|it| it.name == *name) {
+                return Err(bad(format!("{name} is there twice")));
+            }
+            let scheme = find(scheme).map_err(|error| bad(error.to_string()))?;
+            candidates.push(Candidate { name: name.clone(), scheme, signals: *signals });
+        }
+        if candidates.is_empty() {
+            return Ok(None);
+        }
+        let exploration = Exploration::drawn(candidates, f64::from(self.share) / 100.0);
+        let exploration = exploration.ok_or_else(|| bad("the system has no randomness".into()))?;
+        Ok(Some(Arc::new(exploration)))
+    }
+
+    /// Goes on with what the file says, and begins to write it.
+    pub(crate) fn begin(&self, exploration: Arc<Exploration>) -> Result<Exploring, Failure> {
+        let Some(file) = self.file.clone() else {
+            return Ok(Exploring { exploration, file: None, writer: None });
+        };
+        let failed = |error: String| {
+            Failure::BadInput(format!("--explore-file: {}: {error}", file.display()))
+        };
+        match read_to_string(&file) {
+            Ok(text) => {
+                let report: ExplorationReport = serde_json::from_str(&text)
+                    .map_err(|error| failed(format!("not a report of --explore: {error}")))?;
+                exploration.remember(report).map_err(|error| failed(error.to_string()))?;
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error.to_string())),
+        }
+        save(&exploration, &file).map_err(|error| failed(error.to_string()))?;
+        let (end, ended) = channel::<()>();
+        let (watched, place) = (Arc::clone(&exploration), file.clone());
+        let thread = std::thread::spawn(move || {
+            let mut before = watched.report();
+            while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                if let Err(error) = save(&watched, &place) {
+                    eprintln!("--explore-file: {}: {error}", place.display());
+                }
+                let now = watched.report();
+                for line in changes(&before, &now) {
+                    eprintln!("{line}");
+                }
+                before = now;
+            }
+        });
+        Ok(Exploring { exploration, file: Some(file), writer: Some((end, thread)) })
+    }
+}
+
+impl Exploring {
+    /// Writes everything, after the server has ended.
+    pub(crate) fn finish(self) {
+        if let Some((end, thread)) = self.writer {
+            drop(end);
+            thread.join().ok();
+        }
+        for page in &self.exploration.report().pages {
+            eprintln!("explore: {}: {}", page.page, page.found);
+        }
+        if let Some(file) = &self.file
+            && let Err(error) = save(&self.exploration, file)
+        {
+            eprintln!("--explore-file: {}: {error}", file.display());
+        }
+    }
+}
+
+/// Replaces the file in one step, so that nobody reads half of it.
+fn save(exploration: &Exploration, file: &Path) -> std::io::Result<()> {
+    let mut text = serde_json::to_string_pretty(&exploration.report())?;
+    text.push('\n');
+    let mut beside = file.as_os_str().to_owned();
+    beside.push(".new");
+    write(&beside, text)?;
+    rename(&beside, file)
+}
+
+/// The pages whose favourite is another one now.
+fn changes(before: &ExplorationReport, now: &ExplorationReport) -> Vec<String> {
+    let favourite = |name: &str| {
+        let page = before.pages.iter().find(|it| it.page == name);
+        page.map_or(&now.orders[0], |it| &it.favourite)
+    };
+    let changed = now.pages.iter().filter(|it| *favourite(&it.page) != it.favourite);
+    changed
+        .map(|it| format!("explore: {}: from now on {}: {}", it.page, it.favourite, it.found))
+        .collect()
+}
