@@ -11,6 +11,7 @@ mod baseline;
 mod by_resource;
 mod choice;
 mod configuration;
+mod goal;
 mod hints;
 mod moved;
 mod paired_loads;
@@ -26,6 +27,7 @@ pub use baseline::{Baseline, Change, ChangeVerdict, changes};
 pub use by_resource::{ByResource, Gain, ResourcePriority, by_resource};
 pub use choice::{Choice, ChoiceKind, choices};
 pub use configuration::{PolicySite, policy};
+pub use goal::{Goal, GoalError};
 pub use hints::{ByHints, HintsGain, by_hints};
 pub use moved::Moved;
 pub use report::report;
@@ -54,6 +56,8 @@ pub struct Question {
     pub networks: Vec<Network>,
     /// The schemes among which the answer is: [`candidates`].
     pub schemes: Vec<Contender>,
+    /// What a load is judged by.
+    pub goal: Goal,
     /// The half-width of a 95 % interval, as a share of the ratio, at which loads end.
     pub width: f64,
     /// The most loads of a page on a network, in the present order and under the candidate.
@@ -84,6 +88,14 @@ pub fn find(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Answer, StudyError> {
     let screened = screening::screen(question, progress)?;
+    if let Some(empty) = screened.iter().find(|it| it.schemes.is_empty()) {
+        return Err(StudyError::Impossible(format!(
+            "{} on {}: no load has a value of {}; choose another metric",
+            empty.page,
+            empty.network,
+            question.goal.text()
+        )));
+    }
     let mut cases: Vec<Case> = Vec::new();
     for page in &question.pages {
         let names = screening::finalists(&screened, &page.name);
@@ -99,6 +111,7 @@ impl Question {
             pages,
             networks,
             schemes: candidates(&Catalogue::default()),
+            goal: Goal::default(),
             width: 0.05,
             most_loads: 30,
             jobs: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),

@@ -54,6 +54,17 @@ pub enum Better {
     Higher,
 }
 
+/// The weighted mean of several metrics that a user chose. It has no row and no values of its own.
+pub static MIX: Metric = Metric {
+    name: "mix",
+    heading: "mix",
+    short: "mix",
+    unit: "ms",
+    better: Better::Lower,
+    meaning: "The weighted mean of several metrics",
+    compute: OfPage(|_, _| None),
+};
+
 /// All metrics. The first is the one that studies compare unless told otherwise.
 pub static METRICS: [Metric; 10] = [
     Metric {

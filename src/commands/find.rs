@@ -11,8 +11,8 @@ use ::serve::Failure;
 use compared::{Compare, Compared};
 use lab::export::{Server, of_policy};
 use lab::finder::{
-    Answer, ByHints, ByResource, Change, Choice, PolicySite, Question, Step, advice, candidates,
-    choices, find, report,
+    Answer, ByHints, ByResource, Change, Choice, Goal, PolicySite, Question, Step, advice,
+    candidates, choices, find, report,
 };
 use lab::study::folder::REPORT;
 use serde::Serialize;
@@ -37,6 +37,7 @@ utmost find home.har shop.har --networks lte,3g --out answer\n  \
 utmost find @first-60 --networks cable --width 0.1 --json\n  \
 utmost find home.har --policy policy.toml --site http://127.0.0.1:8080\n  \
 utmost find home.har --export nginx > priorities.conf\n  \
+utmost find home.har --metric byte_index:2,first_render:1\n  \
 utmost find home.har --networks 3g --with-hints --policy policy.toml\n  \
 utmost find --from policy.toml --export caddy\n  \
 utmost find home.har --baseline main.json --markdown change.md --junit change.xml")]
@@ -50,6 +51,10 @@ pub(crate) struct Arguments {
     networks: Vec<String>,
     #[command(flatten)]
     own: values::OwnSchemes,
+    /// What loads are judged by: a metric, or several with weights, as in `byte_index:2,first_render:1`. All metrics:
+    /// docs/metrics.md
+    #[arg(long, value_name = "NAME[:WEIGHT],...", default_value = "byte_index")]
+    metric: Goal,
     /// Load until half of the interval's width is at most this share of the ratio
     #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = share)]
     width: f64,
@@ -117,11 +122,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let config = Config::load(file).map_err(Failure::bad_input)?;
         return output::line(server.export(&of_policy(&config)).trim_end());
     }
-    let before = arguments.compare.read()?;
+    let before = arguments.compare.read(&arguments.metric)?;
     let question = Question {
         pages: values::each_page(&arguments.inputs, pages)?,
         networks: values::networks(&arguments.networks)?,
         schemes: candidates(&arguments.own.catalogue(&[])?),
+        goal: arguments.metric.clone(),
         width: arguments.width,
         most_loads: arguments.most_loads as usize,
         jobs: arguments.jobs.map_or_else(values::cores, NonZeroUsize::get),
@@ -163,7 +169,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::line(server.export(&advice).trim_end());
     }
     let foreign = |it: &&Arc<Page>| ::corpus::bundled(&it.name) != Some(it.as_ref());
-    show::show(&document, question.pages.iter().filter(foreign))?;
+    show::show(&document, arguments.metric.metric(), question.pages.iter().filter(foreign))?;
     if let Some(folder) = &arguments.out {
         output::line(&format!("report: {}", folder.join(REPORT).display()))?;
     }

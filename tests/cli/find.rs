@@ -40,6 +40,37 @@ fn har(folder: &Path) -> String {
     path.to_str().expect("UTF-8").to_owned()
 }
 
+/// The answer by the `ByteIndex` and one by the first rendering choose other schemes or have other values.
+#[test]
+fn loads_are_judged_by_the_metric_that_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let flags = [PAGE, "--networks", "3g", "--metric", "byte_index:1,first_render:3"];
+    let mixed = answer(&flags);
+    assert_eq!(mixed["metric"], "byte_index:1,first_render:3");
+    let present = |document: &Value| {
+        let ranking = document["pages"][0]["ranking"].as_array().expect("orders").clone();
+        let present = ranking.iter().find(|it| it["is_present"] == true).expect("what I have");
+        (present["atf_ms"].as_f64().expect("a time"), present["regret"].clone())
+    };
+    let single = |metric| present(&answer(&[PAGE, "--networks", "3g", "--metric", metric]));
+    let (byte_index, first_render) = (single("byte_index"), single("first_render"));
+    let (mixed_ms, regret) = present(&mixed);
+    // Nothing is left to chance on this network, so medians mix as single loads do.
+    assert!((mixed_ms - (byte_index.0 + 3.0 * first_render.0) / 4.0).abs() < 1e-6);
+    assert!(byte_index.1.is_number());
+    assert_eq!(regret, Value::Null, "only the ByteIndex has a bound");
+    let words = mixed["pages"][0]["words"].as_str().expect("words").to_owned();
+    assert!(words.contains("By byte_index:1,first_render:3, "), "{words}");
+    let file = folder.path().join("mixed.json");
+    fs::write(&file, mixed.to_string()).expect("written");
+    let baseline = file.to_str().expect("UTF-8");
+    refused(
+        &[PAGE, "--networks", "3g", "--baseline", baseline],
+        "it is judged by byte_index:1,first_render:3, not by byte_index; use --metric byte_index:1,first_render:3",
+    );
+    refused(&[PAGE, "--metric", "hero"], "no metric is named `hero`; there are byte_index, ");
+}
+
 #[test]
 fn the_answer_comes_in_words_first_and_then_as_tables() {
     let shown = stdout_of(&["find", PAGE, "--networks", "3g,cable"]);
@@ -89,7 +120,7 @@ fn an_answer_is_as_its_schema_says_and_stands_in_the_folder_too() {
     let page = &document["pages"][0];
     let ranking = page["ranking"].as_array().expect("orders");
     assert_eq!(ranking.iter().filter(|it| it["is_present"] == true).count(), 1);
-    let index = |it: &Value| it["byte_index_atf"].as_f64().expect("an index");
+    let index = |it: &Value| it["atf_ms"].as_f64().expect("an index");
     assert!(ranking.is_sorted_by(|one, other| index(one) <= index(other)), "{ranking:?}");
     let screened = page["screened"].as_array().expect("schemes");
     assert!(!screened.iter().any(|it| it["scheme"] == "cpl"), "it looks ahead in the page");

@@ -8,10 +8,9 @@ use super::trial::{Indices, Judgement, adjusted};
 use super::words::{WHAT_YOU_HAVE, of_page, of_robust};
 use super::{PRESENT, Question};
 use crate::above_fold;
+use crate::study::page_sha256;
 use crate::study::statistics::Interval;
-use crate::study::{RunRecord, page_sha256};
 use corpus::Page;
-use qlog_tools::metrics::BySet;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,6 +21,8 @@ pub struct Answer {
     pub provenance: Value,
     /// The scheme of the present order; its server obeys the clients' signals.
     pub present: &'static str,
+    /// What loads are judged by: a metric, or several with weights, as in `byte_index:2,first_render:1`.
+    pub metric: String,
     /// The half-width of an interval that was asked for, as a share of the ratio.
     pub width: f64,
     /// The most loads in the present order and under the candidate.
@@ -108,11 +109,9 @@ pub struct JudgedCandidate {
 /// An index over the resources that count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Index {
-    /// The `ByteIndex` above the fold in ms; null where the page has nothing there.
-    #[serde(rename = "byte_index_atf")]
+    /// The value over the resources above the fold in ms; null where the page has nothing there.
     pub atf_ms: Option<f64>,
     /// That of all resources, for a page that has nothing above the fold.
-    #[serde(rename = "byte_index_all")]
     pub all_ms: Option<f64>,
 }
 
@@ -125,7 +124,7 @@ pub struct RankedOrder {
     pub is_present: bool,
     /// Loads under it. Only the present order and the candidate have more than those of the first batch.
     pub loads: usize,
-    /// Its median over the loads that judge, or over those of the first batch where it has no others.
+    /// The median of what loads are judged by, over the loads that judge, or over those of the first batch where it has no others.
     #[serde(flatten)]
     pub index: Index,
     /// How many times better it is than `rr`, over pairs of loads of the first batch.
@@ -200,6 +199,7 @@ impl Answer {
         Self {
             provenance: Value::Null,
             present: PRESENT,
+            metric: super::Goal::default().text(),
             width: 0.05,
             most_loads: 30,
             pages,
@@ -224,12 +224,13 @@ impl Answer {
                 screened: ranked.map(|it| it.schemes.clone()).unwrap_or_default(),
                 ..case.answer(*judged, holm_p)
             };
-            PageAnswer { words: of_page(&answer, cases.len()), ..answer }
+            PageAnswer { words: of_page(&answer, &question.goal, cases.len()), ..answer }
         });
         let pages: Vec<PageAnswer> = answers.collect();
         Self {
             provenance,
             present: PRESENT,
+            metric: question.goal.text(),
             width: question.width,
             most_loads: question.most_loads,
             robust_choice: robust_choice(cases, &pages).filter(|_| cases.len() > 1),
@@ -342,14 +343,6 @@ impl Index {
         } else {
             Self { atf_ms: ms, all_ms: None }
         }
-    }
-
-    /// The index of a load; empty if it did not finish.
-    pub(super) fn of_load(run: &RunRecord) -> Self {
-        let BySet { all, atf } = run.byte_index();
-        let [atf_ms, all_ms] = [atf, all.filter(|_| atf.is_none())];
-        let is_there = |it: &f64| run.completed && *it > 0.0;
-        Self { atf_ms: atf_ms.filter(is_there), all_ms: all_ms.filter(is_there) }
     }
 
     /// The index, over whichever resources count.

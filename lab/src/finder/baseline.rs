@@ -1,6 +1,7 @@
 //! An earlier answer beside today's: did a page get slower in the order that it has, and is what was found then still right?
 
 use super::answer::{Answer, JudgedCandidate, PageAnswer};
+use super::goal::Goal;
 use super::trial::{Indices, Judgement, adjusted, judged};
 use super::words::{WHAT_YOU_HAVE, evidence};
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,15 @@ use serde::{Deserialize, Serialize};
 /// What is kept of an earlier answer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Baseline {
+    /// What its loads were judged by.
+    #[serde(default = "byte_index")]
+    pub metric: String,
     pages: Vec<PageBefore>,
+}
+
+/// What answers without a name for it were judged by.
+fn byte_index() -> String {
+    Goal::default().text()
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -4,10 +4,11 @@
 //! visitor's. On `stack`, a page whose browser signals them is loaded beside the present order: a server that obeys then sends as one
 //! that overrides what browsers signal. The first seeds choose among what was found, and later ones judge ([`super::trial`]).
 
-use super::answer::{Index, JudgedCandidate, Verdict};
+use super::answer::{JudgedCandidate, Verdict};
+use super::goal::Goal;
 use super::moved::{Moved, all_moved};
 use super::paired_loads::Batch;
-use super::trial::{BATCH, Indices, Trial, adjusted};
+use super::trial::{BATCH, Trial, adjusted};
 use super::{Question, Step};
 use crate::bounds::{self, Effort, Priorities, schedule_scheme};
 use crate::network::Network;
@@ -86,6 +87,7 @@ pub struct Gain {
 /// A network with its loads.
 struct OnNetwork {
     network: Network,
+    goal: Goal,
     oracle: Scheme,
     trial: Trial,
     present: Vec<RunRecord>,
@@ -128,6 +130,7 @@ fn of_page(
         .zip(&oracles)
         .map(|(network, oracle)| OnNetwork {
             network: network.clone(),
+            goal: question.goal.clone(),
             oracle: schedule_scheme(oracle, "oracle-order"),
             trial: Trial::new(question.rule(), 1, None),
             present: Vec::new(),
@@ -205,7 +208,12 @@ impl Loads<'_> {
     fn tried(&self, networks: &[Network], priorities: Priorities) -> Result<Chosen, StudyError> {
         let page = signalling(self.page, &priorities);
         let runs = self.batch(&page, networks.to_vec(), 0).present()?.runs;
-        Ok(Chosen { index: mean_logarithm(&runs, networks), runs, priorities, left_out: 0 })
+        Ok(Chosen {
+            index: self.question.goal.mean_logarithm(&runs, networks),
+            runs,
+            priorities,
+            left_out: 0,
+        })
     }
 
     /// Gives those resources back what browsers signal that complete when they did, where the page is as good without: one that
@@ -280,24 +288,6 @@ fn idle(
     idle
 }
 
-/// The logarithm of the median index of the first batch, the mean over networks.
-pub(super) fn mean_logarithm(runs: &[RunRecord], networks: &[Network]) -> f64 {
-    let index = |network: &Network| {
-        let known: Vec<f64> = indices(runs, network, 0).into_iter().flatten().collect();
-        median(&known).map_or(f64::INFINITY, f64::ln)
-    };
-    networks.iter().map(index).sum::<f64>() / networks.len() as f64
-}
-
-/// The index of each load of a batch on a network, by seed.
-pub(super) fn indices(runs: &[RunRecord], network: &Network, from: u64) -> Indices {
-    let of_seed = |seed| {
-        let run = runs.iter().find(|it| it.setting.network == network.name && it.seed == seed)?;
-        Index::of_load(run).ms()
-    };
-    (from..from + BATCH as u64).map(of_seed).collect()
-}
-
 impl OnNetwork {
     fn add(&mut self, from: u64, present: &[RunRecord], found: &[RunRecord]) {
         let mine = |runs: &[RunRecord]| {
@@ -305,7 +295,7 @@ impl OnNetwork {
             mine.cloned().collect::<Vec<_>>()
         };
         let (present, found) = (mine(present), mine(found));
-        let of = |runs| indices(runs, &self.network, from);
+        let of = |runs| self.goal.indices(runs, &self.network, from);
         self.trial.add(&of(&present), &[of(&found)]);
         self.present.extend(present);
         self.found.extend(found);
@@ -321,7 +311,7 @@ impl OnNetwork {
     fn gain(&self) -> Gain {
         let of_oracle = self.judges(&self.of_oracle);
         let of_oracle: Vec<f64> =
-            of_oracle.into_iter().filter_map(|it| Index::of_load(it).ms()).collect();
+            of_oracle.into_iter().filter_map(|it| self.goal.index(it).ms()).collect();
         let (present_ms, found_ms) = (self.trial.index(None), self.trial.index(Some(0)));
         let oracle_ms = median(&of_oracle);
         let judged = self.trial.judgement(0);

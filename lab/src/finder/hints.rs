@@ -5,7 +5,7 @@
 //! priorities of single resources are not loaded together, so nothing is said of both at once.
 
 use super::answer::{JudgedCandidate, Verdict};
-use super::by_resource::{indices, mean_logarithm};
+use super::goal::Goal;
 use super::paired_loads::Batch;
 use super::trial::{BATCH, Trial, adjusted};
 use super::{Question, Step, WHAT_YOU_HAVE};
@@ -88,7 +88,7 @@ fn of_page(
             continue;
         }
         let runs = batch(networks.clone(), 0).hinting(hints)?.runs;
-        let index = mean_logarithm(&runs, networks);
+        let index = question.goal.mean_logarithm(&runs, networks);
         if best.as_ref().is_none_or(|it| index < it.0) {
             best = Some((index, hints, runs));
         }
@@ -99,13 +99,13 @@ fn of_page(
     let mut trials: Vec<(&Network, Trial)> =
         networks.iter().map(|it| (it, Trial::new(question.rule(), 1, None))).collect();
     let present = batch(networks.clone(), 0).present()?.runs;
-    add(&mut trials, 0, &present, &first);
+    add(&question.goal, &mut trials, 0, [&present, &first]);
     while let Some(from) = trials.iter().find_map(|it| it.1.next_seeds()).map(|it| it.start) {
         let open = trials.iter().filter(|it| it.1.next_seeds().is_some());
         let open: Vec<Network> = open.map(|it| it.0.clone()).collect();
         let present = batch(open.clone(), from).present()?.runs;
         let hinted = batch(open, from).hinting(hints)?.runs;
-        add(&mut trials, from, &present, &hinted);
+        add(&question.goal, &mut trials, from, [&present, &hinted]);
     }
     let gain = |(network, trial): &(&Network, Trial)| HintsGain {
         network: network.name.clone(),
@@ -116,9 +116,14 @@ fn of_page(
 }
 
 /// Adds a batch to the networks that still need one.
-fn add(trials: &mut [(&Network, Trial)], from: u64, present: &[RunRecord], hinted: &[RunRecord]) {
+fn add(
+    goal: &Goal,
+    trials: &mut [(&Network, Trial)],
+    from: u64,
+    [present, hinted]: [&[RunRecord]; 2],
+) {
     for (network, trial) in trials.iter_mut().filter(|it| it.1.next_seeds().is_some()) {
-        let of = |runs| indices(runs, network, from);
+        let of = |runs| goal.indices(runs, network, from);
         trial.add(&of(present), &[of(hinted)]);
     }
 }

@@ -1,6 +1,6 @@
 //! Stage 2: a page under the finalists and in the present order on the engine `stack`, with the same seeds.
 
-use super::answer::Index;
+use super::goal::Goal;
 use super::moved::{Moved, moved};
 use super::trial::{Indices, Trial};
 use super::{PRESENT, Question, Step};
@@ -23,6 +23,7 @@ use std::sync::Arc;
 pub(super) struct Case {
     pub(super) page: Arc<Page>,
     pub(super) network: String,
+    goal: Goal,
     /// The candidates of the trial.
     pub(super) names: Vec<String>,
     pub(super) trial: Trial,
@@ -136,6 +137,7 @@ impl Case {
         Self {
             page: Arc::clone(page),
             network: network.to_owned(),
+            goal: question.goal.clone(),
             names: names.to_vec(),
             trial: Trial::new(
                 question.rule(),
@@ -157,7 +159,7 @@ impl Case {
         self.others.extend(others.iter().filter(mine).cloned());
         let indices = |runs: &[RunRecord], scheme: &str| -> Indices {
             let of_seed = |seed| runs.iter().find(|it| it.scheme == scheme && it.seed == seed);
-            seeds.clone().map(|seed| Index::of_load(of_seed(seed)?).ms()).collect()
+            seeds.clone().map(|seed| self.goal.index(of_seed(seed)?).ms()).collect()
         };
         let open = self.trial.open();
         let of_others = self.names.iter().enumerate().map(|(place, name)| {
@@ -170,7 +172,9 @@ impl Case {
     fn finished(mut self) -> Self {
         let all = || self.present.iter().chain(&self.others);
         self.unfinished = all().filter(|it| !it.completed).count();
-        self.bound_ms = all().find_map(|it| it.lower_bound.atf);
+        if self.goal.is_byte_index() {
+            self.bound_ms = all().find_map(|it| it.lower_bound.atf);
+        }
         if let Some(leader) = self.trial.leader() {
             let judging = self.trial.judging();
             let judges = |it: &&RunRecord| {

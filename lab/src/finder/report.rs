@@ -9,7 +9,7 @@ use crate::study::{DRAWN_MAX, StudyError};
 use crate::{Load, figure_resources};
 use corpus::Page;
 use qlog_tools::figures::{IntervalPanel, IntervalRow, Intervals, Sheet, Standing};
-use qlog_tools::metrics::{BySet, byte_index};
+use qlog_tools::metrics::{BySet, Metric, byte_index};
 use qlog_tools::report::{
     Comparison, Figure, NamedFigure, PageComparison, Row, Run, comparison_report,
 };
@@ -28,11 +28,13 @@ pub fn report(
     by_hints: &[ByHints],
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<String, StudyError> {
+    let metric = question.goal.metric();
+    let heading = metric.heading;
     let drawn = most_telling(&answer.pages);
     let mut pages = Vec::new();
     for (place, of_page) in answer.pages.iter().enumerate() {
         let Some(page) = question.pages.iter().find(|it| it.name == of_page.page) else { continue };
-        let compared = compared(page, of_page);
+        let compared = compared(page, of_page, metric);
         pages.push(match shown(of_page).filter(|_| drawn.contains(&place)) {
             Some(shown) => drawn_page(question, page, of_page, shown, compared, progress)?,
             None => compared,
@@ -52,9 +54,14 @@ pub fn report(
              signals and knows what a browser knows. Medians and ratios are over the seeds that did not choose.",
             capitalised(WHAT_YOU_HAVE)
         ),
+        metric,
         baseline: WHAT_YOU_HAVE.to_owned(),
         provenance: answer.provenance.clone(),
-        figures: question.pages.iter().filter_map(|it| intervals(&it.name, answer)).collect(),
+        figures: question
+            .pages
+            .iter()
+            .filter_map(|it| intervals(&it.name, answer, heading))
+            .collect(),
         omitted: if drawn.len() < pages.len() {
             format!(
                 "The {} with the highest ratios are drawn; the others are lines of the last table.",
@@ -99,20 +106,20 @@ fn most_telling(pages: &[PageAnswer]) -> Vec<usize> {
 }
 
 /// The numbers of a page on a network.
-fn compared(page: &Page, answer: &PageAnswer) -> PageComparison {
+fn compared(page: &Page, answer: &PageAnswer, metric: &Metric) -> PageComparison {
     let name = format!("{}, network {}", answer.page, answer.network);
     let rows = answer.ranking.iter().map(|it| {
         let values = BySet { all: it.index.all_ms, atf: it.index.atf_ms };
         Row {
             scheme: label(it).to_owned(),
-            metrics: [(byte_index().name, values)].into_iter().collect(),
+            metrics: [(metric.name, values)].into_iter().collect(),
             regret: it.regret,
             ..Row::default()
         }
     });
     let rows = rows.collect();
     let resources = figure_resources(page);
-    let mut compared = PageComparison::new(&name, &resources, rows, byte_index(), WHAT_YOU_HAVE);
+    let mut compared = PageComparison::new(&name, &resources, rows, metric, WHAT_YOU_HAVE);
     // Of pairs of loads, as everywhere in the answer, and not of medians.
     for (row, order) in compared.rows.iter_mut().zip(&answer.ranking) {
         let of = |is_there: Option<f64>| order.speedup_present.filter(|_| is_there.is_some());
@@ -161,7 +168,7 @@ fn drawn_page(
 }
 
 /// The ratios of a page with their intervals, a panel a network.
-fn intervals(page: &str, answer: &Answer) -> Option<NamedFigure> {
+fn intervals(page: &str, answer: &Answer, heading: &str) -> Option<NamedFigure> {
     let of_page: Vec<&PageAnswer> = answer.pages.iter().filter(|it| it.page == page).collect();
     let first = of_page.first()?;
     let others = first.ranking.iter().filter(|it| !it.is_present);
@@ -171,9 +178,9 @@ fn intervals(page: &str, answer: &Answer) -> Option<NamedFigure> {
         rows: schemes.iter().map(|scheme| interval(scheme, it)).collect(),
     });
     let figure = Intervals {
-        title: format!("{page}: ByteIndex speedup over {WHAT_YOU_HAVE}"),
+        title: format!("{page}: {heading} speedup over {WHAT_YOU_HAVE}"),
         what: format!(
-            "Ratio of the ByteIndex of {WHAT_YOU_HAVE} to that under each scheme, over pairs of loads"
+            "Ratio of the {heading} of {WHAT_YOU_HAVE} to that under each scheme, over pairs of loads"
         ),
         baseline: WHAT_YOU_HAVE.to_owned(),
         dot: "Hodges-Lehmann estimate",

@@ -2,7 +2,7 @@
 
 use super::answer::Index;
 use super::robust::{Regrets, least_worst};
-use super::{Question, Step};
+use super::{Goal, Question, Step};
 use crate::network::Network;
 use crate::study::{BASELINE, Engine, RunRecord, StudyError, run};
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub struct Screened {
     /// Its index.
     #[serde(flatten)]
     pub index: Index,
-    /// The index divided by its lower bound; null where nothing is above the fold.
+    /// The index divided by its lower bound; null where nothing is above the fold, and for other metrics than the `ByteIndex`.
     pub regret: Option<f64>,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn screen(
     let of_case = |runs: &[RunRecord]| Ranked {
         page: runs[0].page.clone(),
         network: runs[0].setting.network.clone(),
-        schemes: ranked(runs),
+        schemes: ranked(runs, &question.goal),
     };
     let same = |one: &RunRecord, other: &RunRecord| {
         one.page == other.page && one.setting.network == other.setting.network
@@ -65,11 +65,12 @@ pub(super) fn screen(
     Ok(study.runs.chunk_by(same).map(of_case).collect())
 }
 
-fn ranked(runs: &[RunRecord]) -> Vec<Screened> {
+fn ranked(runs: &[RunRecord], goal: &Goal) -> Vec<Screened> {
     let screened = |run: &RunRecord| {
-        let index = Index::of_load(run);
+        let index = goal.index(run);
         index.ms()?;
-        Some(Screened { scheme: run.scheme.clone(), index, regret: run.regret() })
+        let regret = run.regret().filter(|_| goal.is_byte_index());
+        Some(Screened { scheme: run.scheme.clone(), index, regret })
     };
     let mut schemes: Vec<Screened> = runs.iter().filter_map(screened).collect();
     schemes.sort_by(|one, other| one.ms().total_cmp(&other.ms()));

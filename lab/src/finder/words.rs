@@ -1,6 +1,7 @@
 //! The answer in words.
 
 use super::answer::{JudgedCandidate, PageAnswer, RobustChoice, Verdict};
+use super::goal::Goal;
 use crate::study::LEVEL;
 use qlog_tools::report::p_text;
 
@@ -8,15 +9,17 @@ use qlog_tools::report::p_text;
 pub const WHAT_YOU_HAVE: &str = "what you have";
 
 /// The verdict about a page on a network; `tests`: those of the whole answer.
-pub(super) fn of_page(answer: &PageAnswer, tests: usize) -> String {
+pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String {
     let PageAnswer { page, network, candidate, .. } = answer;
     let Some((candidate, ratio)) = candidate.as_ref().zip(answer.judgement.ratio) else {
         return format!("{page} on {network}: unknown, because too few loads finished.");
     };
-    let place = if answer.ranking.iter().any(|it| it.index.atf_ms.is_some()) {
-        "Above the fold"
+    let place = if !goal.is_byte_index() {
+        format!("By {}", goal.text())
+    } else if answer.ranking.iter().any(|it| it.index.atf_ms.is_some()) {
+        "Above the fold".to_owned()
     } else {
-        "Over all resources"
+        "Over all resources".to_owned()
     };
     let evidence = evidence(&answer.judgement);
     let words = if answer.verdict == Verdict::Better {
@@ -149,15 +152,18 @@ mod tests {
         let found = answer(Verdict::Better, 1.25, Some([1.2, 1.3]), Some(0.004));
         let words = "home on 3g: srpt is better. Over all resources, it is 1.250 times as fast as what you have (95 % \
                      interval 1.200 to 1.300, 9 pairs of loads).";
-        assert_eq!(of_page(&found, 1), words);
+        assert_eq!(of_page(&found, &Goal::default(), 1), words);
         let certain = answer(Verdict::Better, 1.25, Some([1.25, 1.25]), None);
-        assert!(of_page(&certain, 1).ends_with("(the same in all 9 pairs of loads)."));
+        assert!(
+            of_page(&certain, &Goal::default(), 1).ends_with("(the same in all 9 pairs of loads).")
+        );
     }
 
     #[test]
     fn it_is_said_why_an_order_does_not_count_as_better() {
         let why = |ratio, interval, p| {
-            let words = of_page(&answer(Verdict::NothingBetter, ratio, interval, p), 60);
+            let words =
+                of_page(&answer(Verdict::NothingBetter, ratio, interval, p), &Goal::default(), 60);
             assert!(
                 words.starts_with("home on 3g: nothing is better than what you have."),
                 "{words}"
@@ -182,11 +188,14 @@ mod tests {
             unfinished: 2,
             ..answer(Verdict::NothingBetter, 1.1, Some([0.8, 1.4]), Some(0.5))
         };
-        let words = of_page(&wide, 1);
+        let words = of_page(&wide, &Goal::default(), 1);
         let end = " The interval is still wide after 12 loads. 2 loads did not finish.";
         assert!(words.ends_with(end), "{words}");
         let nothing = PageAnswer { candidate: None, ..answer(Verdict::Unknown, 1.0, None, None) };
-        assert_eq!(of_page(&nothing, 1), "home on 3g: unknown, because too few loads finished.");
+        assert_eq!(
+            of_page(&nothing, &Goal::default(), 1),
+            "home on 3g: unknown, because too few loads finished."
+        );
     }
 
     #[test]

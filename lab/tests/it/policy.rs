@@ -2,7 +2,7 @@
 
 use client::NextPage;
 use corpus::Page;
-use lab::finder::{PolicySite, Question, by_resource, policy};
+use lab::finder::{Goal, PolicySite, Question, by_resource, policy};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, load_between};
 use lab::study::policy::{Choice, Configuration, OF_SITE, Terms, choose, prepare};
@@ -169,6 +169,7 @@ fn the_priorities_that_a_search_found_are_what_visitors_get_from_the_files() {
         pages: vec![Arc::clone(&page)],
         networks: vec![network.clone()],
         schemes: Vec::new(),
+        goal: Goal::default(),
         width: 0.05,
         most_loads: 9,
         jobs: 2,

@@ -2,7 +2,7 @@
 
 use crate::output;
 use ::serve::Failure;
-use lab::finder::{Answer, Baseline, Change, ChangeVerdict, changes};
+use lab::finder::{Answer, Baseline, Change, ChangeVerdict, Goal, changes};
 use qlog_tools::figures::escape;
 use std::path::{Path, PathBuf};
 
@@ -40,14 +40,20 @@ pub(super) struct Compared {
 
 impl Compare {
     /// The earlier answer, if one is named. It is read before anything is loaded.
-    pub(super) fn read(&self) -> Result<Option<Baseline>, Failure> {
+    pub(super) fn read(&self, goal: &Goal) -> Result<Option<Baseline>, Failure> {
         let read = |file: &PathBuf| {
             let text = std::fs::read_to_string(file);
             let text = text.map_err(|error| Failure::of_file(file, error))?;
-            serde_json::from_str(&text).map_err(|error| {
+            let before: Baseline = serde_json::from_str(&text).map_err(|error| {
                 let remedy = "--baseline takes an answer of `utmost find --json`";
                 Failure::of_file(file, format!("line {}: {error}; {remedy}", error.line()))
-            })
+            })?;
+            let (then, now) = (&before.metric, goal.text());
+            if *then != now {
+                let error = format!("it is judged by {then}, not by {now}; use --metric {then}");
+                return Err(Failure::of_file(file, error));
+            }
+            Ok(before)
         };
         self.baseline.as_ref().map(read).transpose()
     }

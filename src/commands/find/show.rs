@@ -8,12 +8,14 @@ use ::serve::Failure;
 use lab::finder::{
     ByHints, ByResource, Moved, PageAnswer, RankedOrder, ResourcePriority, WHAT_YOU_HAVE,
 };
+use qlog_tools::metrics::Metric;
 use schedulers::Priority;
 use std::sync::Arc;
 
 /// Prints the answer. `foreign`: pages that are not bundled, whose assumptions the reader should know.
 pub(super) fn show<'a>(
     document: &Document<'_>,
+    metric: &Metric,
     foreign: impl Iterator<Item = &'a Arc<Page>>,
 ) -> Result<(), Failure> {
     let Document { answer, choices, by_resource, by_hints, seconds, .. } = *document;
@@ -32,7 +34,7 @@ pub(super) fn show<'a>(
     for sentence in by_hints.into_iter().flatten().flat_map(ByHints::words) {
         output::line(&sentence)?;
     }
-    answer.pages.iter().try_for_each(ranking)?;
+    answer.pages.iter().try_for_each(|it| ranking(it, metric))?;
     by_resource.into_iter().flatten().try_for_each(priorities)?;
     for page in foreign.filter(|it| !it.source.assumptions.is_empty()) {
         output::line(&format!("\nassumed of {}, because its source does not say it:", page.name))?;
@@ -46,14 +48,14 @@ pub(super) fn show<'a>(
     ))
 }
 
-fn ranking(answer: &PageAnswer) -> Result<(), Failure> {
+fn ranking(answer: &PageAnswer, metric: &Metric) -> Result<(), Failure> {
     let PageAnswer { page, network, .. } = answer;
     output::line(&format!("\n{page} on {network}"))?;
     let is_atf = answer.ranking.iter().any(|it| it.index.atf_ms.is_some());
-    let index = if is_atf { "ByteIndex ATF ms" } else { "ByteIndex all ms" };
+    let index = format!("{} {} ms", metric.heading, if is_atf { "ATF" } else { "all" });
     let over_present = format!("over {WHAT_YOU_HAVE}");
     let header =
-        ["scheme", index, "speedup over rr", &over_present, "95 % interval", "regret", "loads"];
+        ["scheme", &index, "speedup over rr", &over_present, "95 % interval", "regret", "loads"];
     let rows = answer.ranking.iter().map(row);
     output::line(&output::table(&header, &[], rows).to_string())?;
     if answer.moved.is_empty() {

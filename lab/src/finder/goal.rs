@@ -1,0 +1,186 @@
+//! What a load is judged by: a metric, or a mix of several.
+
+use super::answer::Index;
+use super::trial::{BATCH, Indices};
+use crate::network::Network;
+use crate::study::RunRecord;
+use crate::study::statistics::median;
+use qlog_tools::metrics::{BySet, METRICS, MIX, Metric, byte_index, find};
+use std::str::FromStr;
+
+/// One metric, or several with weights. All are times in milliseconds of which less is better.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Goal(Vec<Part>);
+
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    metric: &'static Metric,
+    weight: f64,
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        (self.metric.name, self.weight) == (other.metric.name, other.weight)
+    }
+}
+
+impl Default for Goal {
+    /// The `ByteIndex`.
+    fn default() -> Self {
+        Self(vec![Part { metric: byte_index(), weight: 1.0 }])
+    }
+}
+
+/// Why a text is not a goal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GoalError {
+    /// There is no such metric.
+    #[error("no metric is named `{0}`; there are {names}", names = names())]
+    Metric(String),
+    /// The weight is not a positive number.
+    #[error("`{0}`: a weight is a positive number, as in byte_index:2,first_render:1")]
+    Weight(String),
+    /// A metric is there twice.
+    #[error("{0} is there twice")]
+    Twice(&'static str),
+}
+
+impl FromStr for Goal {
+    type Err = GoalError;
+
+    /// `first_render`, or `byte_index:2,first_render:1`.
+    fn from_str(text: &str) -> Result<Self, GoalError> {
+        let mut parts: Vec<Part> = Vec::new();
+        for said in text.split(',') {
+            let part = part(said)?;
+            if parts.iter().any(|it| it.metric.name == part.metric.name) {
+                return Err(GoalError::Twice(part.metric.name));
+            }
+            parts.push(part);
+        }
+        Ok(Self(parts))
+    }
+}
+
+fn part(text: &str) -> Result<Part, GoalError> {
+    let (name, weight) = text.split_once(':').unwrap_or((text, "1"));
+    let metric = find(name).ok_or_else(|| GoalError::Metric(name.to_owned()))?;
+    let weight = weight.parse().ok().filter(|it: &f64| it.is_finite() && *it > 0.0);
+    Ok(Part { metric, weight: weight.ok_or_else(|| GoalError::Weight(text.to_owned()))? })
+}
+
+fn names() -> String {
+    METRICS.iter().map(|it| it.name).collect::<Vec<_>>().join(", ")
+}
+
+impl Goal {
+    /// The value of a load: the weighted mean of its metrics. Empty if the load did not finish or lacks one of them.
+    pub(super) fn index(&self, run: &RunRecord) -> Index {
+        let value = |set: fn(BySet) -> Option<f64>| {
+            let values = self.0.iter().map(|it| Some(set(run.metrics.get(it.metric))? * it.weight));
+            let sum: f64 = values.collect::<Option<Vec<f64>>>()?.into_iter().sum();
+            Some(sum / self.0.iter().map(|it| it.weight).sum::<f64>())
+        };
+        let is_there = |it: &f64| run.completed && *it > 0.0;
+        let atf_ms = value(|it| it.atf).filter(is_there);
+        let all_ms = value(|it| it.all).filter(is_there).filter(|_| atf_ms.is_none());
+        Index { atf_ms, all_ms }
+    }
+
+    /// The logarithm of the median index of the first batch, the mean over networks.
+    pub(super) fn mean_logarithm(&self, runs: &[RunRecord], networks: &[Network]) -> f64 {
+        let index = |network: &Network| {
+            let known: Vec<f64> = self.indices(runs, network, 0).into_iter().flatten().collect();
+            median(&known).map_or(f64::INFINITY, f64::ln)
+        };
+        networks.iter().map(index).sum::<f64>() / networks.len() as f64
+    }
+
+    /// The index of each load of a batch on a network, by seed.
+    pub(super) fn indices(&self, runs: &[RunRecord], network: &Network, from: u64) -> Indices {
+        let of_seed = |seed| {
+            let run =
+                runs.iter().find(|it| it.setting.network == network.name && it.seed == seed)?;
+            self.index(run).ms()
+        };
+        (from..from + BATCH as u64).map(of_seed).collect()
+    }
+
+    /// Whether it is the `ByteIndex`, for which lower bounds are known.
+    pub fn is_byte_index(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The metric that stands for it in tables.
+    pub fn metric(&self) -> &'static Metric {
+        match &self.0[..] {
+            [one] => one.metric,
+            _ => &MIX,
+        }
+    }
+
+    /// What it is, in the words of the command line: `byte_index:2,first_render:1`.
+    pub fn text(&self) -> String {
+        match &self.0[..] {
+            [one] => one.metric.name.to_owned(),
+            several => {
+                let parts = several.iter().map(|it| format!("{}:{}", it.metric.name, it.weight));
+                parts.collect::<Vec<_>>().join(",")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(byte_index: BySet, first_render: Option<f64>) -> RunRecord {
+        let first_render = BySet { all: first_render, atf: first_render };
+        let metrics =
+            [("byte_index", byte_index), ("first_render", first_render)].into_iter().collect();
+        RunRecord { completed: true, metrics, ..RunRecord::default() }
+    }
+
+    fn of(goal: &str, run: &RunRecord) -> Index {
+        goal.parse::<Goal>().unwrap().index(run)
+    }
+
+    #[test]
+    fn a_mix_is_the_weighted_mean() {
+        let run = load(BySet { all: Some(900.0), atf: Some(600.0) }, Some(300.0));
+        let index = |atf_ms| Index { atf_ms: Some(atf_ms), all_ms: None };
+        assert_eq!(of("byte_index", &run), index(600.0));
+        assert_eq!(of("byte_index:2,first_render:1", &run), index(500.0));
+        assert_eq!(of("first_render", &run), index(300.0));
+    }
+
+    #[test]
+    fn a_load_without_one_of_the_metrics_has_no_value() {
+        let run = load(BySet { all: Some(900.0), atf: None }, None);
+        assert_eq!(of("byte_index", &run), Index { atf_ms: None, all_ms: Some(900.0) });
+        assert_eq!(of("byte_index,first_render", &run), Index::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let error = |text: &str| text.parse::<Goal>().unwrap_err().to_string();
+        assert!(
+            error("byteindex")
+                .starts_with("no metric is named `byteindex`; there are byte_index, ")
+        );
+        assert_eq!(
+            error("load:-1"),
+            "`load:-1`: a weight is a positive number, as in byte_index:2,first_render:1"
+        );
+        assert_eq!(error("load,load:2"), "load is there twice");
+    }
+
+    #[test]
+    fn a_goal_is_written_as_it_was_said() {
+        for text in ["byte_index", "first_render", "byte_index:2,first_render:1"] {
+            assert_eq!(text.parse::<Goal>().unwrap().text(), text);
+        }
+        assert!("byte_index:3".parse::<Goal>().unwrap().text() == "byte_index");
+    }
+}
