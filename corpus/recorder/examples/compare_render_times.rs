@@ -147,7 +147,7 @@ impl Browser {
         server.port = relay.local_addr()?.port();
         // It relays until the program ends.
         std::thread::spawn(move || relay.run(&mut |_| ()));
-        let chromium = Chromium::start(HOST, &server)?;
+        let chromium = Chromium::start(HOST, server.port, &server.pin)?;
         Ok(Self { chromium, site, _server: server })
     }
 

@@ -75,7 +75,7 @@ impl<'a> Stage<'a> {
         server.port = relay.local_addr()?.port();
         // It relays until the program ends.
         std::thread::spawn(move || relay.run(&mut |_| ()));
-        let chromium = Chromium::start(HOST, &server)?;
+        let chromium = Chromium::start(HOST, server.port, &server.pin)?;
         Ok(Self { page, site, chromium, _server: server })
     }
 

@@ -83,7 +83,7 @@ impl Run<'_> {
         server.port = relay.local_addr()?.port();
         // It relays until the program ends.
         std::thread::spawn(move || relay.run(&mut |_| ()));
-        let chromium = Chromium::start(HOST, &server)?;
+        let chromium = Chromium::start(HOST, server.port, &server.pin)?;
         let requests = || site.requests.load(Ordering::SeqCst);
         let mut found = String::new();
         for visit in 1..=MOST_VISITS {

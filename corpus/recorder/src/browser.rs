@@ -6,7 +6,6 @@ pub use mirroring::Trust;
 
 use crate::error::RecordError;
 use crate::limits::{LOAD_MAX, TRACE_BYTES_MAX, TRACE_MAX};
-use crate::session::LocalServer;
 use headless_chrome::browser::context::Context;
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::protocol::cdp::Browser::SetDownloadBehavior;
@@ -104,14 +103,13 @@ fn check_program(path: &Path) -> Result<(), RecordError> {
 }
 
 impl Chromium {
-    /// Starts the browser. It accepts the server's certificate, speaks only HTTP/3, and reaches only `host`, which leads
-    /// to the server.
-    pub fn start(host: &str, server: &LocalServer) -> Result<Self, RecordError> {
-        let pin = format!("--ignore-certificate-errors-spki-list={}", server.pin);
+    /// Starts the browser. It accepts the certificate whose public key has the pin, speaks only HTTP/3, and reaches only
+    /// `host`, which leads to the port on this machine.
+    pub fn start(host: &str, port: u16, pin: &str) -> Result<Self, RecordError> {
+        let pin = format!("--ignore-certificate-errors-spki-list={pin}");
         let rules = format!(
-            "--host-resolver-rules=MAP {host} 127.0.0.1:{}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, \
-             EXCLUDE localhost",
-            server.port
+            "--host-resolver-rules=MAP {host} 127.0.0.1:{port}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, \
+             EXCLUDE localhost"
         );
         // It reaches this machine only, and runs in containers and for root.
         Self::with(false, &["--enable-quic", "--origin-to-force-quic-on=*", &pin, &rules])

@@ -112,7 +112,7 @@ pub fn record(
     let first = first.ok_or_else(|| RecordError::Source("no setting to record under".into()))?;
     let site = Arc::new(RecordedSite::new(files, first));
     let server = LocalServer::start(Arc::clone(&site) as Arc<dyn Site>)?;
-    let chromium = Chromium::start(&plan.host, &server)?;
+    let chromium = Chromium::start(&plan.host, server.port, &server.pin)?;
     let origin = format!("https://{}", plan.host);
     let url = format!("{origin}{}", plan.entry);
     let mut recording = Recording { captures: Vec::new(), screenshot: None };

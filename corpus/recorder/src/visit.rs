@@ -54,7 +54,7 @@ impl Site for Counted {
 pub fn visit(page: &Page, site: Arc<dyn Site>) -> Result<Visit, RecordError> {
     let site = Arc::new(Counted { site, requests: AtomicUsize::new(0) });
     let server = LocalServer::start(Arc::clone(&site) as Arc<dyn Site>)?;
-    let chromium = Chromium::start(HOST, &server)?;
+    let chromium = Chromium::start(HOST, server.port, &server.pin)?;
     let origin = format!("https://{HOST}");
     let path = plain(&page.resources[0].url);
     let requests = || site.requests.load(Ordering::SeqCst);
@@ -80,6 +80,9 @@ pub struct RenderTimes {
     pub dom_ready_ms: Option<f64>,
     /// The load event.
     pub load_ms: Option<f64>,
+    /// The `ByteIndex` of the resources above the fold, or of all where the page has nothing there. Bytes are those that the
+    /// page says. `None`: the browser did not get all of them.
+    pub byte_index_ms: Option<f64>,
 }
 
 /// Times of `report.js`; those that are not yet are 0.
@@ -90,6 +93,15 @@ struct Times {
     first_render: Option<f64>,
     dom_ready: Option<f64>,
     loaded: Option<f64>,
+    bodies: Vec<Fetched>,
+}
+
+/// A resource that the browser has.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Fetched {
+    url: String,
+    response_end: f64,
 }
 
 /// Loads the document of `page` in `chromium`, which was started for [`HOST`]. `requests` counts those that reached the
@@ -100,7 +112,7 @@ pub fn render_times(
     requests: &dyn Fn() -> usize,
 ) -> Result<RenderTimes, RecordError> {
     let quiet = Quiet { requests, waiting: &|| false, after: SILENCE };
-    times(&chromium.report(&document(page), &quiet)?)
+    times(page, &chromium.report(&document(page), &quiet)?)
 }
 
 /// The same, while the user downloads a file on the same connection.
@@ -111,14 +123,14 @@ pub fn render_times_beside(
     requests: &dyn Fn() -> usize,
 ) -> Result<RenderTimes, RecordError> {
     let quiet = Quiet { requests, waiting: &|| false, after: SILENCE };
-    times(&chromium.report_beside(download, &document(page), &quiet)?)
+    times(page, &chromium.report_beside(download, &document(page), &quiet)?)
 }
 
 fn document(page: &Page) -> String {
     format!("https://{HOST}{}", plain(&page.resources[0].url))
 }
 
-fn times(report: &str) -> Result<RenderTimes, RecordError> {
+fn times(page: &Page, report: &str) -> Result<RenderTimes, RecordError> {
     let times: Times = serde_json::from_str(report)
         .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))?;
     let since_request =
@@ -127,7 +139,26 @@ fn times(report: &str) -> Result<RenderTimes, RecordError> {
         first_render_ms: since_request(times.first_render),
         dom_ready_ms: since_request(times.dom_ready),
         load_ms: since_request(times.loaded),
+        byte_index_ms: byte_index_ms(page, &times),
     })
+}
+
+fn byte_index_ms(page: &Page, times: &Times) -> Option<f64> {
+    let path = |it: &Fetched| {
+        let url = url::Url::parse(&it.url).ok()?;
+        let query = url.query().map_or(String::new(), |it| format!("?{it}"));
+        Some((plain(&format!("{}{query}", url.path())), it.response_end))
+    };
+    let ends: BTreeMap<String, f64> = times.bodies.iter().filter_map(path).collect();
+    let has_fold = page.resources.iter().any(|it| it.above_fold);
+    let counts = page.resources.iter().filter(|it| it.above_fold || !has_fold);
+    let (mut bytes, mut byte_ms) = (0.0, 0.0);
+    for resource in counts {
+        let end = ends.get(&plain(&resource.url)).filter(|it| **it > 0.0)?;
+        bytes += resource.bytes as f64;
+        byte_ms += resource.bytes as f64 * (end - times.request_start);
+    }
+    (bytes > 0.0).then(|| byte_ms / bytes)
 }
 
 /// What a page says beside (path, status, protocol) of each request.
@@ -169,11 +200,28 @@ mod tests {
 
     #[test]
     fn render_times_count_from_the_request_for_the_document() {
-        let seen =
-            times(r#"{"requestStart":40.5,"firstRender":100.5,"domReady":0,"loaded":240.5}"#);
-        let expected =
-            RenderTimes { first_render_ms: Some(60.0), dom_ready_ms: None, load_ms: Some(200.0) };
-        assert_eq!(seen.unwrap(), expected);
+        let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        page.resources.truncate(3);
+        for (resource, bytes) in page.resources.iter_mut().zip([1000, 3000, 500]) {
+            (resource.bytes, resource.above_fold) = (bytes, resource.id < 2);
+        }
+        let url = |id: usize| format!("https://a.test{}", page.resources[id].url);
+        let report = |urls: [String; 2]| {
+            let [one, two] = urls;
+            format!(
+                r#"{{"requestStart":40.5,"firstRender":100.5,"domReady":0,"loaded":240.5,"bodies":[
+                {{"url":"{one}","responseEnd":140.5}},{{"url":"{two}","responseEnd":240.5}}]}}"#
+            )
+        };
+        let expected = RenderTimes {
+            first_render_ms: Some(60.0),
+            dom_ready_ms: None,
+            load_ms: Some(200.0),
+            byte_index_ms: Some(175.0),
+        };
+        assert_eq!(times(&page, &report([url(0), url(1)])).unwrap(), expected);
+        let incomplete = times(&page, &report([url(0), url(2)])).unwrap();
+        assert_eq!(incomplete, RenderTimes { byte_index_ms: None, ..expected });
     }
 
     #[test]

@@ -1,0 +1,147 @@
+//! Whether the gain that `utmost find` promises arrives: Chromium loads the files of a site from `utmost serve --root`, and from
+//! `utmost serve --config` with the policy of `find`, in pairs.
+//!
+//! ```sh
+//! cargo build --workspace --example measure_deployment && cargo build
+//! target/debug/utmost corpus bodies agency-home --out site
+//! target/debug/examples/measure_deployment agency-home site cable,lte,3g 12
+//! ```
+//!
+//! It needs Chromium. The words are the page, the folder with its files, the networks, and the pairs of loads on each. Each
+//! load is a new profile. Which server comes first changes from pair to pair.
+
+use lab::network::Network;
+use lab::relay::Relay;
+use lab::study::statistics::hodges_lehmann;
+use recorder::browser::Chromium;
+use recorder::visit::render_times;
+use serde_json::Value;
+use std::error::Error;
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// The name of the host in `utmost serve`'s own certificate is `localhost`; the browser takes it by its key.
+const HOST: &str = recorder::browser::HOST;
+
+fn main() -> Outcome<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [page, site, networks, pairs] = &arguments[..] else {
+        return Err("PAGE SITE NETWORKS PAIRS".into());
+    };
+    let pairs: usize = pairs.parse()?;
+    let folder = tempfile::tempdir()?;
+    let policy = folder.path().join("policy.toml");
+    let promised = promised(page, Path::new(site), networks, &policy)?;
+    let page = corpus::bundled(page).ok_or(format!("{page}: not a bundled page"))?;
+    let root = Serving::start(&["--root", site])?;
+    let config = Serving::start(&["--config", policy.to_str().ok_or("not UTF-8")?])?;
+    println!("| page | network | promised | 95 % interval | in Chromium | 95 % interval | pairs |");
+    println!("|---|---|---:|---|---:|---|---:|");
+    for (name, promise) in networks.split(',').zip(&promised) {
+        let network = Network::find(name)?;
+        let ends = [root.visited_on(&network)?, config.visited_on(&network)?];
+        let mut ratios = Vec::new();
+        for pair in 0..pairs {
+            let mut indices = [None; 2];
+            for end in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
+                // Silence ends a load; nobody counts requests that reach another process.
+                indices[end] = render_times(&ends[end], page, &|| 0)?.byte_index_ms;
+            }
+            ratios.extend(indices[0].zip(indices[1]).map(|(present, policy)| present / policy));
+        }
+        let (ratio, interval) = hodges_lehmann(&ratios).ok_or("no load finished")?;
+        println!(
+            "| {} | {name} | {} | {ratio:.3} | {} | {} |",
+            page.name,
+            promise,
+            shown(interval),
+            ratios.len()
+        );
+    }
+    Ok(())
+}
+
+fn shown(interval: Option<[f64; 2]>) -> String {
+    interval.map_or("-".to_owned(), |[low, high]| format!("{low:.3} to {high:.3}"))
+}
+
+/// What `utmost find` promises for each network, as two cells of a table. It writes the policy.
+fn promised(page: &str, site: &Path, networks: &str, policy: &Path) -> Outcome<Vec<String>> {
+    let output = Command::new(utmost()?)
+        .args(["find", page, "--networks", networks, "--by-resource", "--json", "--policy"])
+        .arg(policy)
+        .arg("--site")
+        .arg(site.canonicalize()?)
+        .stderr(Stdio::inherit())
+        .output()?;
+    let answer: Value = serde_json::from_slice(&output.stdout)?;
+    let gains = answer["by_resource"][0]["networks"].as_array().ok_or("no priorities")?;
+    let cells = |gain: &Value| {
+        let number = |it: &Value| it.as_f64();
+        let low = number(&gain["interval"][0]);
+        let interval = shown(low.zip(number(&gain["interval"][1])).map(|(one, two)| [one, two]));
+        Some(format!("{:.3} | {interval}", number(&gain["ratio"])?))
+    };
+    gains.iter().map(|it| cells(it).ok_or_else(|| "no ratio".into())).collect()
+}
+
+/// The program beside this one.
+fn utmost() -> Outcome<PathBuf> {
+    let examples = std::env::current_exe()?;
+    let folder = examples.parent().and_then(Path::parent).ok_or("no folder")?;
+    Ok(folder.join("utmost"))
+}
+
+/// `utmost serve` in another process.
+struct Serving {
+    process: Child,
+    address: SocketAddr,
+    pin: String,
+}
+
+impl Serving {
+    fn start(what: &[&str]) -> Outcome<Self> {
+        let mut process = Command::new(utmost()?)
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(what)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let first = |it: &mut dyn BufRead, after: &str| -> Outcome<String> {
+            let mut line = String::new();
+            while !line.contains(after) {
+                line.clear();
+                if it.read_line(&mut line)? == 0 {
+                    return Err(format!("utmost serve does not say `{after}`").into());
+                }
+            }
+            Ok(line.split(after).nth(1).unwrap_or_default().trim().to_owned())
+        };
+        let stderr = process.stderr.take().ok_or("no stderr")?;
+        let pin = first(&mut BufReader::new(stderr), "--ignore-certificate-errors-spki-list=")?;
+        let stdout = process.stdout.take().ok_or("no stdout")?;
+        let address = first(&mut BufReader::new(stdout), "listening on ")?.parse()?;
+        Ok(Self { process, address, pin })
+    }
+
+    /// A browser that reaches the server over `network`.
+    fn visited_on(&self, network: &Network) -> Outcome<Chromium> {
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let mut relay = Relay::bind(listen, self.address, network.clone(), 0)?;
+        let port = relay.local_addr()?.port();
+        // It relays until the program ends.
+        std::thread::spawn(move || relay.run(&mut |_| ()));
+        Ok(Chromium::start(HOST, port, &self.pin)?)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
