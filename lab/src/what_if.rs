@@ -10,5 +10,5 @@ mod link;
 mod replay;
 mod visits;
 
-pub use derived::{Derived, Recorded, WhatIfError, derive};
+pub use derived::{Derived, Recorded, Repeated, WhatIfError, derive};
 pub use replay::{Order, Replay, fitted, replay};

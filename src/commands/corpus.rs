@@ -16,6 +16,8 @@ use ::serve::Failure;
 use clap::Subcommand;
 use outputs::Kind;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "record")]
+pub(crate) use visit::failure;
 
 /// List, check, import, record and generate pages
 #[derive(Debug, clap::Args)]

@@ -1,14 +1,15 @@
 //! `utmost find`: which order should a site send its pages in?
 
 mod compared;
+mod inputs;
 mod policy;
 mod show;
 
 use crate::{output, values};
-use ::corpus::import::{Addresses, ImportError, Label, import, name_of};
-use ::corpus::{Page, PageError};
+use ::corpus::Page;
 use ::serve::Failure;
 use compared::{Compare, Compared};
+use inputs::{Browser, Inputs};
 use lab::export::{Server, of_policy};
 use lab::finder::{
     Answer, ByHints, ByResource, Change, Choice, Goal, PolicySite, Question, Step, advice,
@@ -35,6 +36,8 @@ const FORMAT: &str = "utmost-find/1";
 #[command(after_help = "Examples:\n  utmost find agency-index\n  \
 utmost find home.har shop.har --networks lte,3g --out answer\n  \
 utmost find @first-60 --networks cable --width 0.1 --json\n  \
+utmost find client.sqlog\n  \
+utmost find https://shop.example/ --networks lte,3g\n  \
 utmost find home.har --policy policy.toml --site http://127.0.0.1:8080\n  \
 utmost find home.har --export nginx > priorities.conf\n  \
 utmost find home.har --metric byte_index:2,first_render:1\n  \
@@ -42,13 +45,16 @@ utmost find home.har --networks 3g --with-hints --policy policy.toml\n  \
 utmost find --from policy.toml --export caddy\n  \
 utmost find home.har --baseline main.json --markdown change.md --junit change.xml")]
 pub(crate) struct Arguments {
-    /// Pages: bundled names, sets of them such as @first-60, page files, or recordings of any format that `utmost corpus
-    /// import` reads, such as HAR files and `DevTools` logs
+    /// Pages: bundled names, sets of them such as @first-60, page files, recordings of any format that `utmost corpus import`
+    /// reads, such as HAR files and `DevTools` logs, a client's qlog of any QUIC stack, or a URL or folder, which Chromium loads
     #[arg(id = "INPUT", value_name = "INPUT", required_unless_present = "from")]
     inputs: Vec<String>,
-    /// The networks of the site's visitors, separated by commas: names, or TOML files
-    #[arg(long, value_name = "LIST", default_value = "cable,lte,3g", value_delimiter = ',')]
+    /// The networks of the site's visitors, separated by commas: names, or TOML files [default: cable,lte,3g; where all pages come
+    /// from qlogs, the links of these]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     networks: Vec<String>,
+    #[command(flatten)]
+    browser: Browser,
     #[command(flatten)]
     own: values::OwnSchemes,
     /// What loads are judged by: a metric, or several with weights, as in `byte_index:2,first_render:1`. All metrics:
@@ -123,16 +129,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::line(server.export(&of_policy(&config)).trim_end());
     }
     let before = arguments.compare.read(&arguments.metric)?;
-    let question = Question {
-        pages: values::each_page(&arguments.inputs, pages)?,
-        networks: values::networks(&arguments.networks)?,
-        schemes: candidates(&arguments.own.catalogue(&[])?),
-        goal: arguments.metric.clone(),
-        width: arguments.width,
-        most_loads: arguments.most_loads as usize,
-        jobs: arguments.jobs.map_or_else(values::cores, NonZeroUsize::get),
-    };
-    can_be_written(arguments)?;
+    let question = question(arguments)?;
     let bar = output::progress(0, "page loads");
     let progress = |step| match step {
         Step::Planned(loads) => bar.inc_length(loads as u64),
@@ -175,6 +172,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     compared.as_ref().map_or(Ok(()), Compared::show)?;
     ended()
+}
+
+/// What is asked, once all that it takes can be read and written.
+fn question(arguments: &Arguments) -> Result<Question, Failure> {
+    let schemes = candidates(&arguments.own.catalogue(&[])?);
+    let jobs = arguments.jobs.map_or_else(values::cores, NonZeroUsize::get);
+    let named = values::networks(&arguments.networks)?;
+    // A recording in a browser takes long.
+    can_be_written(arguments)?;
+    let inputs = Inputs { browser: &arguments.browser, schemes: &schemes, jobs };
+    let (pages, networks) = inputs.read(&arguments.inputs, named)?;
+    Ok(Question {
+        pages,
+        networks,
+        schemes,
+        goal: arguments.metric.clone(),
+        width: arguments.width,
+        most_loads: arguments.most_loads as usize,
+        jobs,
+    })
 }
 
 /// Refuses files and folders that cannot be written, before anything is loaded.
@@ -223,43 +240,4 @@ fn write_folder(
         lab::write_file(&folder.join(name), text).map_err(Failure::elsewhere)?;
     }
     Ok(())
-}
-
-/// The pages of an argument as other commands read them, or the page of a recording.
-fn pages(argument: &str) -> Result<Vec<Page>, Failure> {
-    let file = Path::new(argument);
-    if !file.is_file() {
-        let is_name = argument.starts_with('@') || ::corpus::bundled(argument).is_some();
-        if !is_name && !file.exists() && (argument.contains('/') || file.extension().is_some()) {
-            return Err(Failure::of_file(
-                file,
-                "there is no such file; name a recording such as a HAR file, a page file, or a bundled page (`utmost corpus list`)",
-            ));
-        }
-        return values::pages(argument);
-    }
-    match ::corpus::page(argument) {
-        Ok(page) => Ok(vec![page]),
-        Err(error @ PageError::Wrong { .. }) => Err(Failure::bad_input(error)),
-        Err(error) => Ok(vec![recording(file, &error)?]),
-    }
-}
-
-/// The page of a recording with the addresses of its site. `not_a_page`: why the file is not a page itself.
-fn recording(file: &Path, not_a_page: &PageError) -> Result<Page, Failure> {
-    let label = Label {
-        name: name_of(file),
-        from: "a recording".to_owned(),
-        licence: "unknown".to_owned(),
-        sha256: None,
-        addresses: Addresses::Kept,
-        load: None,
-    };
-    import(file, Some(label)).map(|it| it.page).map_err(|error| match error {
-        ImportError::Format(cause) if matches!(not_a_page, PageError::Json { .. }) => {
-            Failure::BadInput(format!("{not_a_page}; as a recording, {cause}"))
-        }
-        ImportError::Wrong(_) => Failure::of_file(file, error),
-        _ => Failure::bad_input(error),
-    })
 }

@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// The largest log that is read, in bytes without its compression: everything in it is kept in memory.
-const LOG_BYTES_MAX: u64 = 512 << 20;
+pub(super) const LOG_BYTES_MAX: u64 = 512 << 20;
 
 const FORMAT: &str = "utmost-what-if/1";
 
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let traces = traces(&arguments.files)?;
+    let traces = traces(arguments.files.named(), arguments.files.vantage())?;
     let set = arguments.set.atf_set()?;
     let is_seen = set.as_ref().map(|set| |url: &str| set.contains(url));
     let is_seen = is_seen.as_ref().map(|it| it as &dyn Fn(&str) -> bool);
@@ -90,11 +90,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     show(&derived, &replays)
 }
 
-/// The clients' traces, the load's first. A file can hold both sides.
-fn traces(files: &Files) -> Result<Vec<Trace>, Failure> {
+/// The clients' traces of logs with their names, the load's first. A file can hold both sides.
+pub(super) fn traces(
+    named: impl Iterator<Item = (Option<String>, PathBuf)>,
+    vantage: Option<Vantage>,
+) -> Result<Vec<Trace>, Failure> {
     let bar = output::reading();
-    let options = ReadOptions { detail: Detail::Full, vantage: files.vantage() };
-    let logs = read_each(files.named(), |path| {
+    let options = ReadOptions { detail: Detail::Full, vantage };
+    let logs = read_each(named, |path| {
         read_file_within(path, options, LOG_BYTES_MAX, &|more| bar.inc(more)).map_err(refusal)
     });
     bar.finish_and_clear();

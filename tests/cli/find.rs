@@ -71,6 +71,89 @@ fn loads_are_judged_by_the_metric_that_is_named() {
     refused(&[PAGE, "--metric", "hero"], "no metric is named `hero`; there are byte_index, ");
 }
 
+/// The client's log of a load of [`PAGE`] under `rr`.
+fn log(folder: &Path) -> String {
+    let out = folder.join("out");
+    let study = ["compare", PAGE, "--schemes", "rr", "--engine", "stack", "--network", "3g"];
+    stdout_of(&[&study[..], &["--keep-qlogs", "--out", out.to_str().expect("UTF-8")]].concat());
+    let log = out.join("qlogs").join(PAGE).join("rr-0/client.sqlog");
+    log.to_str().expect("UTF-8").to_owned()
+}
+
+#[test]
+fn a_log_is_asked_about_on_its_own_link_unless_another_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = log(folder.path());
+    let document = answer(&[&log]);
+    let page = &document["pages"][0];
+    let place = [&page["page"], &page["network"]].map(|it| it.as_str().expect("a name"));
+    assert_eq!(place, ["client.sqlog", "link-of-client.sqlog"]);
+    let shown = stdout_of(&["find", &log, "--networks", "lte"]);
+    for words in [
+        "client.sqlog on lte: ",
+        "assumed of client.sqlog, because its source does not say it:",
+        "the log's order is most like ",
+        "a log does not say what is above the fold: all of the page counts",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    // A name that says nothing is no matter, and a log that ends early says which it is.
+    let text = fs::read(&log).expect("a log");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    fs::write(path("log.json"), &text).expect("written");
+    assert_eq!(answer(&[&path("log.json")])["pages"].as_array().expect("pages").len(), 1);
+    fs::write(path("cut.sqlog"), &text[..2000]).expect("written");
+    refused(&[&path("cut.sqlog")], "cut.sqlog");
+    let all = fs::read_dir(Path::new(&log).parent().expect("a folder")).expect("logs");
+    let server = all
+        .map(|it| it.expect("a file").path())
+        .find(|it| it.to_string_lossy().ends_with("_server.sqlog"));
+    let server = server.expect("a server's log");
+    refused(&[server.to_str().expect("UTF-8")], "name the client's log of this load");
+}
+
+#[test]
+#[cfg(feature = "record")]
+fn a_url_is_loaded_in_chromium_and_keeps_its_address() {
+    if fixtures::program("chromium").is_none() {
+        return;
+    }
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/data");
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = folder.path().join("key.pem");
+    fs::copy(data.join("server-key.pem"), &key).expect("copied");
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    fs::set_permissions(&key, permissions).expect("permissions");
+    let certificate = data.join("server.pem").to_str().expect("UTF-8").to_owned();
+    let key = key.to_str().expect("UTF-8");
+    let server = Serving::start(&["--page", PAGE, "--cert", &certificate, "--key", key]);
+    let page = corpus::page(PAGE).expect("bundled");
+    let url = format!("https://{}{}", server.address, page.resources[0].url);
+    let policy = folder.path().join("policy.toml");
+    let policy = policy.to_str().expect("UTF-8");
+    let find = ["find", &url, "--ca", &certificate, "--http3", "--networks", "3g"];
+    let shown = stdout_of(&[&find[..], &["--policy", policy]].concat());
+    assert!(shown.contains(" on 3g: "), "{shown}");
+    assert!(shown.contains("why the browser asked for what was derived from 3 loads"), "{shown}");
+    let policy = fs::read_to_string(policy).expect("a policy");
+    let host = format!("host = \"{}\"", server.address);
+    assert!(policy.contains(&host) || !policy.contains("[[route]]"), "{policy}");
+}
+
+#[test]
+#[cfg(feature = "record")]
+fn a_folder_without_a_page_and_a_url_without_a_browser_are_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    refused(&[path], "holds no index.html; name the folder of a site");
+    refused(&[PAGE, "--http3"], "no URL is named");
+    let mut find = utmost(&["find", "https://127.0.0.1:9/"]);
+    let output = find.env("PATH", path).env_remove("UTMOST_CHROMIUM").output().expect("it runs");
+    let line = only_line(&output, 3);
+    assert!(line.contains("install the package chromium"), "{line}");
+    assert!(line.contains("save a HAR file of the page in any browser"), "{line}");
+}
+
 #[test]
 fn the_answer_comes_in_words_first_and_then_as_tables() {
     let shown = stdout_of(&["find", PAGE, "--networks", "3g,cable"]);

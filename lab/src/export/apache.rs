@@ -18,10 +18,12 @@ pub(super) fn configuration(advice: &Advice) -> String {
         text += "H2EarlyHints on\n";
     }
     for document in &advice.documents {
-        let links =
-            document.all_links().into_iter().map(|it| format!("    Header add Link \"{it}\"\n"));
-        let hints =
-            document.early_hints.iter().map(|it| format!("    H2EarlyHint Link \"{it}\"\n"));
+        // Not `add`: where a folder's document is asked for, the links of early hints are on the response already.
+        let links = document.all_links().into_iter();
+        let links = links.map(|it| format!("    Header merge Link \"{it}\"\n"));
+        // One field, because `merge` looks into the first one only.
+        let hints = document.early_hints.join(", ");
+        let hints = (!hints.is_empty()).then(|| format!("    H2EarlyHint Link \"{hints}\"\n"));
         let paths = document.paths();
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         text += &section(&document.host, &paths, &links.chain(hints).collect::<String>());

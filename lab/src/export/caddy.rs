@@ -4,9 +4,11 @@ use super::Advice;
 use std::collections::BTreeMap;
 
 pub(super) const ABOUT: &str = "Import this file in the block of the site.\n\
-    What Caddy does with it: quic-go, its HTTP/3, sends by priority (RFC 9218) and reads the field Priority of responses since \
-    0.62 (August 2026). A Caddy built with an older one shares the link among all responses, as 2.11 did when it was measured, \
-    and only passes the field on. `respond 103` sends early hints (since 2.6).";
+    What Caddy does with it: it passes the field Priority on and does not act on it; a CDN before it that reads the field \
+    (Cloudflare, Fastly) does. Its HTTP/3, quic-go, sends by priority (RFC 9218) since 0.62, but by what the client asks for alone \
+    (measured with Caddy 2.11.7 and quic-go 0.63; `caddy build-info` names yours): there, `fetchpriority` in the HTML moves a \
+    response. Links work with every Caddy. `respond 103` sends early hints (since 2.6), and all links of the page are in them. If your site has `handle` blocks, \
+    import this file in each of them: what stands outside of them comes after them.";
 
 pub(super) fn configuration(advice: &Advice) -> String {
     let mut text: Vec<String> = Vec::new();

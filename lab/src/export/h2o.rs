@@ -2,12 +2,13 @@
 
 use super::Advice;
 
-pub(super) const ABOUT: &str = "Put this entry first in the list of handlers of the path \"/\" (h2o with mruby, 2.3 or later), \
+pub(super) const ABOUT: &str = "Put this entry first in the list of handlers of the path \"/\" (h2o with mruby), \
     before `file.dir` or `proxy.reverse.url`.\n\
     What h2o does with it: over HTTP/3, it sends by priority (RFC 9218), and the field Priority of a response goes before what the \
     client asked for (h2o/h2o, pull request 3318; a build of 2026 has it). Older builds heed the client alone. Over HTTP/2, the \
-    field can raise a response and not lower it (h2o/h2o, pull request 2217). Early hints are sent as status 103 (h2o/h2o, \
-    pull request 1767).";
+    field can raise a response and not lower it (h2o/h2o, pull request 2217), and 2.2, which Debian has, passes it on and does not \
+    act on it. Early hints are sent as status 103 since 2.3 (h2o/h2o, pull request 1767). A field Priority or Link of a backend stays \
+    beside these.";
 
 pub(super) fn configuration(advice: &Advice) -> String {
     let names_hosts = advice.names_hosts();
@@ -38,13 +39,14 @@ pub(super) fn configuration(advice: &Advice) -> String {
         format!(
             "    lambda do |env|
       path = {host}env[\"PATH_INFO\"]
-      if early_hints[path] && env[\"HTTP_SEC_FETCH_MODE\"] == \"navigate\"
-        env[\"rack.early_hints\"].call({{\"link\" => early_hints[path]}})
+      hints = early_hints[path]
+      if hints && env[\"rack.early_hints\"] && env[\"HTTP_SEC_FETCH_MODE\"] == \"navigate\"
+        env[\"rack.early_hints\"].call({{\"link\" => hints}})
       end
-      status, headers, body = H2O.next.call(env)
-      headers[\"priority\"] = priorities[path] if priorities[path]
-      headers[\"link\"] = [headers[\"link\"], links[path]].compact.join(\", \") if links[path]
-      [status, headers, body]
+      fields = {{}}
+      fields[\"priority\"] = priorities[path] if priorities[path]
+      fields[\"link\"] = links[path] if links[path]
+      [399, fields, []]
     end
 "
         ),

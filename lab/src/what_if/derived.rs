@@ -57,6 +57,17 @@ pub struct Derived {
     pub(super) came: Came,
     /// What the logs do not say, a sentence each.
     pub assumptions: Vec<String>,
+    /// How well the page repeats the log over the link that [`super::fitted`] has chosen.
+    pub repeated: Option<Repeated>,
+}
+
+/// The order that is most like a log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repeated {
+    /// Its name.
+    pub order: String,
+    /// By how much completion times differ from the log's, as a share of them: the median.
+    pub differs: f64,
 }
 
 impl Derived {
@@ -184,6 +195,7 @@ pub fn derive(
         recorded,
         came,
         assumptions,
+        repeated: None,
     })
 }
 

@@ -1,6 +1,6 @@
 //! A derived page under every scheme.
 
-use super::derived::Derived;
+use super::derived::{Derived, Repeated};
 use super::link;
 use crate::ahead::Ahead;
 use crate::finder::Step;
@@ -60,8 +60,10 @@ pub fn fitted(
     for network in networks {
         let over = Derived { networks: vec![network], ..derived.clone() };
         let replays = replay(&over, &likely, seeds, jobs, &done)?;
-        let differs = replays.first().and_then(|it| it.differs).unwrap_or(f64::INFINITY);
-        ranked.push((differs, over));
+        let best = replays.into_iter().next();
+        let repeated = best.and_then(|it| Some(Repeated { order: it.order, differs: it.differs? }));
+        let differs = repeated.as_ref().map_or(f64::INFINITY, |it| it.differs);
+        ranked.push((differs, Derived { repeated, ..over }));
     }
     // Of those that are alike, the first.
     ranked.sort_by(|one, other| one.0.total_cmp(&other.0));

@@ -1,4 +1,4 @@
-//! Exports for other servers: what each says, and whether the server itself takes it.
+//! Exports for other servers: what each says. `export_servers.rs` runs the servers themselves.
 //!
 //! The expected texts are the files of `exports`; `UTMOST_BLESS=1` writes them anew.
 
@@ -6,8 +6,7 @@ use corpus::page::Script;
 use lab::export::{Advice, Document, Line, NamedBy, SERVERS, Server, of_policy};
 use schedulers::{Kind, Priority, Resource};
 use server::Config;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 fn line(path: &str, kind: Kind, (urgency, incremental): (u8, bool), later_ms: f64) -> Line {
     Line {
@@ -22,7 +21,7 @@ fn line(path: &str, kind: Kind, (urgency, incremental): (u8, bool), later_ms: f6
 }
 
 /// A page with a hero, a script that can wait, and paths that no configuration can say as they are.
-fn advice() -> Advice {
+pub(crate) fn advice() -> Advice {
     let preload =
         |path: &str, destination: &str| format!("<{path}>; rel=preload; as={destination}");
     Advice {
@@ -149,74 +148,4 @@ fn a_policy_is_exported_with_its_priorities_and_links_and_says_what_no_other_ser
     ] {
         assert_eq!(text.matches(part).count(), 1, "{part}: {text}");
     }
-}
-
-/// A folder with the export as `utmost.conf`, and `configuration` around it; FOLDER in it is the folder's path.
-fn folder(server: &str, file: &str, configuration: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().to_str().expect("UTF-8");
-    let export = named(server).export(&advice());
-    let indented: Vec<String> = export.lines().map(|it| format!("        {it}\n")).collect();
-    let text = configuration.replace("FOLDER", path).replace("EXPORT", &indented.concat());
-    std::fs::write(folder.path().join(file), text).expect("written");
-    std::fs::write(folder.path().join("utmost.conf"), export).expect("written");
-    folder
-}
-
-#[track_caller]
-fn accepts(command: &mut Command, folder: &Path) {
-    let output = command.current_dir(folder).env("HOME", folder).output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-}
-
-#[test]
-fn nginx_takes_its_export() {
-    let Some(program) = fixtures::program("nginx") else { return };
-    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-    let temporary: String = temporary.map(|it| format!("{it}_temp_path FOLDER/{it};\n")).concat();
-    let configuration = format!(
-        "pid FOLDER/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\n{temporary}access_log off;\ninclude FOLDER/utmost.conf;\n\
-         server {{ listen unix:FOLDER/socket; root FOLDER; }}\n}}\n"
-    );
-    let folder = folder("nginx", "nginx.conf", &configuration);
-    let file = folder.path().join("nginx.conf");
-    accepts(
-        Command::new(program).arg("-t").arg("-p").arg(folder.path()).arg("-c").arg(file),
-        folder.path(),
-    );
-}
-
-#[test]
-fn caddy_takes_its_export() {
-    let Some(program) = fixtures::program("caddy") else { return };
-    let folder =
-        folder("caddy", "Caddyfile", "http://shop.example {\nimport utmost.conf\nfile_server\n}\n");
-    let arguments = ["validate", "--adapter", "caddyfile", "--config", "Caddyfile"];
-    accepts(Command::new(program).args(arguments), folder.path());
-}
-
-#[test]
-fn h2o_takes_its_export() {
-    let Some(program) = fixtures::program("h2o") else { return };
-    let configuration = "listen:\n  type: unix\n  port: FOLDER/socket\nhosts:\n  \"shop.example\":\n    paths:\n      \"/\":\nEXPORT        \
-                         - file.dir: FOLDER\n";
-    let folder = folder("h2o", "h2o.conf", configuration);
-    accepts(Command::new(program).args(["-m", "test", "-c", "h2o.conf"]), folder.path());
-}
-
-#[test]
-fn apache_takes_its_export() {
-    let Some(program) = fixtures::program("apache2") else { return };
-    let modules: PathBuf = program.parent().expect("a folder").join("../lib/apache2/modules");
-    let modules: String = ["mpm_event", "headers", "http2"]
-        .map(|it| format!("LoadModule {it}_module {}/mod_{it}.so\n", modules.display()))
-        .concat();
-    let configuration = format!(
-        "ServerRoot FOLDER\nServerName localhost\nDefaultRuntimeDir FOLDER\nPidFile FOLDER/pid\nErrorLog FOLDER/log\n{modules}\
-         Listen 127.0.0.1:18080\n<VirtualHost *:18080>\nInclude FOLDER/utmost.conf\n</VirtualHost>\n"
-    );
-    let folder = folder("apache", "httpd.conf", &configuration);
-    let file = folder.path().join("httpd.conf");
-    accepts(Command::new(program).arg("-t").arg("-f").arg(file), folder.path());
 }

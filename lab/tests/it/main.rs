@@ -7,6 +7,8 @@ mod cross_traffic;
 mod early_data;
 mod early_hints;
 mod engines;
+mod export_orders;
+mod export_servers;
 mod exports;
 mod navigations;
 mod own_schemes;

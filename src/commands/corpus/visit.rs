@@ -76,6 +76,6 @@ pub(super) fn bodies(name: &str, to: &Path) -> Result<(), Failure> {
     ))
 }
 
-pub(super) fn failure(error: RecordError) -> Failure {
+pub(crate) fn failure(error: RecordError) -> Failure {
     if error.is_bad_input() { Failure::bad_input(error) } else { Failure::elsewhere(error) }
 }
