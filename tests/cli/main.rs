@@ -9,6 +9,8 @@ mod definitions;
 mod documents;
 mod figures;
 mod find;
+#[cfg(feature = "record")]
+mod folder;
 mod guides;
 mod help;
 mod logs;

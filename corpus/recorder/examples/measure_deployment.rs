@@ -12,7 +12,7 @@
 
 use lab::network::Network;
 use lab::relay::Relay;
-use lab::study::statistics::hodges_lehmann;
+use lab::study::statistics::{hodges_lehmann, median};
 use recorder::browser::Chromium;
 use recorder::visit::render_times;
 use serde_json::Value;
@@ -39,25 +39,32 @@ fn main() -> Outcome<()> {
     let page = corpus::bundled(page).ok_or(format!("{page}: not a bundled page"))?;
     let root = Serving::start(&["--root", site])?;
     let config = Serving::start(&["--config", policy.to_str().ok_or("not UTF-8")?])?;
-    println!("| page | network | promised | 95 % interval | in Chromium | 95 % interval | pairs |");
-    println!("|---|---|---:|---|---:|---|---:|");
+    println!(
+        "ByteIndex in ms without and with the policy (medians), and how many times better it is"
+    );
+    println!(
+        "| page | network | promised | ratio | 95 % interval | in Chromium | ratio | 95 % interval | pairs |"
+    );
+    println!("|---|---|---|---:|---|---|---:|---|---:|");
     for (name, promise) in networks.split(',').zip(&promised) {
         let network = Network::find(name)?;
         let ends = [root.visited_on(&network)?, config.visited_on(&network)?];
-        let mut ratios = Vec::new();
+        let mut loads: Vec<[f64; 2]> = Vec::new();
         for pair in 0..pairs {
             let mut indices = [None; 2];
             for end in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
                 // Silence ends a load; nobody counts requests that reach another process.
                 indices[end] = render_times(&ends[end], page, &|| 0)?.byte_index_ms;
             }
-            ratios.extend(indices[0].zip(indices[1]).map(|(present, policy)| present / policy));
+            loads.extend(indices[0].zip(indices[1]).map(<[f64; 2]>::from));
         }
+        let ratios: Vec<f64> = loads.iter().map(|[present, policy]| present / policy).collect();
+        let of = |end: usize| median(&loads.iter().map(|it| it[end]).collect::<Vec<_>>());
+        let [present, policy] = [of(0), of(1)].map(Option::unwrap_or_default);
         let (ratio, interval) = hodges_lehmann(&ratios).ok_or("no load finished")?;
         println!(
-            "| {} | {name} | {} | {ratio:.3} | {} | {} |",
+            "| {} | {name} | {promise} | {present:.0} to {policy:.0} | {ratio:.3} | {} | {} |",
             page.name,
-            promise,
             shown(interval),
             ratios.len()
         );
@@ -69,7 +76,7 @@ fn shown(interval: Option<[f64; 2]>) -> String {
     interval.map_or("-".to_owned(), |[low, high]| format!("{low:.3} to {high:.3}"))
 }
 
-/// What `utmost find` promises for each network, as two cells of a table. It writes the policy.
+/// What `utmost find` promises for each network, as three cells of a table. It writes the policy.
 fn promised(page: &str, site: &Path, networks: &str, policy: &Path) -> Outcome<Vec<String>> {
     let output = Command::new(utmost()?)
         .args(["find", page, "--networks", networks, "--by-resource", "--json", "--policy"])
@@ -84,7 +91,9 @@ fn promised(page: &str, site: &Path, networks: &str, policy: &Path) -> Outcome<V
         let number = |it: &Value| it.as_f64();
         let low = number(&gain["interval"][0]);
         let interval = shown(low.zip(number(&gain["interval"][1])).map(|(one, two)| [one, two]));
-        Some(format!("{:.3} | {interval}", number(&gain["ratio"])?))
+        let [present, found] = ["present_ms", "found_ms"].map(|it| number(&gain[it]));
+        let ratio = number(&gain["ratio"])?;
+        Some(format!("{:.0} to {:.0} | {ratio:.3} | {interval}", present?, found?))
     };
     gains.iter().map(|it| cells(it).ok_or_else(|| "no ratio".into())).collect()
 }

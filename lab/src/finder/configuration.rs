@@ -47,6 +47,17 @@ impl PolicySite {
     }
 }
 
+impl PolicySite {
+    /// The host of a page's route. A folder gives the same files under every name, also under one that the recording did not
+    /// know.
+    fn host_of<'a>(&self, page: &'a Page) -> Option<&'a str> {
+        match self {
+            Self::Folder(_) => None,
+            _ => Some(http3::host(page.host(0))),
+        }
+    }
+}
+
 /// A backend that stands for the one that only the site's owner knows.
 const EXAMPLE: &str = "http://127.0.0.1:8080";
 
@@ -58,11 +69,11 @@ pub fn policy(
     site: &PolicySite,
     provenance: &Value,
 ) -> String {
-    let site = site.keys();
+    let keys = site.keys();
     let mut text = vec![format!(
         "# Priorities (RFC 9218) of single resources that make their pages faster. All other pages stay as they are without this\n\
          # file: the server obeys the priorities that browsers send. Serve it with utmost serve --config FILE, or write it for another\n\
-         # server with utmost find --from FILE --export SERVER.\n# {provenance}\n\n[site]\n{site}\nscheme = {}\nsignals = {}\n",
+         # server with utmost find --from FILE --export SERVER.\n# {provenance}\n\n[site]\n{keys}\nscheme = {}\nsignals = {}\n",
         quoted(OF_SITE),
         quoted(SignalUse::Obey.name()),
     )];
@@ -79,7 +90,7 @@ pub fn policy(
                 let why = "its hints, below, gain more, and both at once were not loaded";
                 text.push(format!("# page {}: priorities are left out: {why}\n", page.page));
             }
-            Some(of) => text.push(route(page, of, &mut told)),
+            Some(of) => text.push(route(page, site.host_of(of), of, &mut told)),
             None => text.push(format!("# page {}: no difference\n", page.page)),
         }
     }
@@ -87,23 +98,28 @@ pub fn policy(
         text.push("\n".to_owned());
         text.extend(page.words().iter().map(|it| format!("# {it}\n")));
         if page.is_better {
-            text.push(hinting(page, &mut told));
+            text.push(hinting(page, site.host_of(page.page()), &mut told));
         }
     }
     text.concat()
 }
 
 /// The route of a page's document. A path has one table in a file, from the first page that has it.
-fn route(found: &ByResource, page: &Arc<Page>, told: &mut BTreeSet<String>) -> String {
-    let host = http3::host(page.host(0));
+fn route(
+    found: &ByResource,
+    host: Option<&str>,
+    page: &Arc<Page>,
+    told: &mut BTreeSet<String>,
+) -> String {
     let path = page.resources.first().map_or("/", |it| it.url.as_str());
-    if !is_one_path(path) || !told.insert(format!("route {host}{path}")) {
-        return format!("# left out: no second route can be for {host}{path}\n");
+    let place = format!("{}{path}", host.unwrap_or_default());
+    if !is_one_path(path) || !told.insert(format!("route {place}")) {
+        return format!("# left out: no second route can be for {place}\n");
     }
     let signals = quoted(SignalUse::Override.name());
     let mut text = vec![format!(
-        "[[route]]\nhost = {}\npath = {}\nscheme = {}\nsignals = {signals}\n",
-        quoted(host),
+        "[[route]]\n{}path = {}\nscheme = {}\nsignals = {signals}\n",
+        host_key(host),
         quoted(path),
         quoted(OF_SITE)
     )];
@@ -122,14 +138,14 @@ fn route(found: &ByResource, page: &Arc<Page>, told: &mut BTreeSet<String>) -> S
 }
 
 /// The route of a document whose response has hints, unless it has one already.
-fn hinting(found: &ByHints, told: &mut BTreeSet<String>) -> String {
+fn hinting(found: &ByHints, host: Option<&str>, told: &mut BTreeSet<String>) -> String {
     let page = found.page();
-    let host = http3::host(page.host(0));
     let path = page.resources.first().map_or("/", |it| it.url.as_str());
-    if !is_one_path(path) || !told.insert(format!("route {host}{path}")) {
-        return format!("# left out: {host}{path} has a route above, or cannot have one\n");
+    let place = format!("{}{path}", host.unwrap_or_default());
+    if !is_one_path(path) || !told.insert(format!("route {place}")) {
+        return format!("# left out: {place} has a route above, or cannot have one\n");
     }
-    let mut text = vec![format!("[[route]]\nhost = {}\npath = {}\n", quoted(host), quoted(path))];
+    let mut text = vec![format!("[[route]]\n{}path = {}\n", host_key(host), quoted(path))];
     for (key, links) in [("links", &found.links), ("early_hints", &found.early_hints)] {
         let links: Vec<String> = links.iter().map(|it| quoted(it)).collect();
         if !links.is_empty() {
@@ -137,6 +153,10 @@ fn hinting(found: &ByHints, told: &mut BTreeSet<String>) -> String {
         }
     }
     text.concat()
+}
+
+fn host_key(host: Option<&str>) -> String {
+    host.map_or(String::new(), |it| format!("host = {}\n", quoted(it)))
 }
 
 fn table(path: &str, resource: Resource, priority: &ResourcePriority) -> String {

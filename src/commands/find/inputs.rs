@@ -228,7 +228,8 @@ fn loaded_in_browser(source: &str, browser: &Browser) -> Result<Page, Failure> {
     let url = url::Url::parse(source).ok().filter(url::Url::has_host);
     let name = match &url {
         Some(url) => format!("{}{}", url.host_str().unwrap_or_default(), url.path()),
-        None => source.to_owned(),
+        // The folder's own name, also where it is `.`.
+        None => folder.canonicalize().map_or(source.to_owned(), |it| name_of(&it)),
     };
     let name = name.trim_matches(['/', '.']).replace('/', "-");
     let judged = page(&captures, &name_of(Path::new(&name)), "unknown");

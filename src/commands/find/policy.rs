@@ -27,10 +27,15 @@ pub(super) fn write(
     lab::write_file(file, text).map_err(Failure::elsewhere)
 }
 
-/// What the policy serves: what `--site` names, or the pages themselves. The page of a recording has no bodies to serve.
+/// What the policy serves: what `--site` names, the folder that was loaded, or the pages themselves. The page of a recording has no bodies to serve.
 fn policy_site(arguments: &Arguments, question: &Question) -> PolicySite {
     if let Some(site) = &arguments.site {
         return site.clone();
+    }
+    if let [folder] = &arguments.inputs[..]
+        && let Ok(PolicySite::Folder(path)) = site(folder)
+    {
+        return PolicySite::Folder(path);
     }
     let argument = |page: &Arc<Page>| {
         let is_page = |it: &&String| ::corpus::page(it).is_ok_and(|read| read.name == page.name);
