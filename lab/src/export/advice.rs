@@ -76,18 +76,27 @@ impl Advice {
         let mut lines: Vec<Line> = Vec::new();
         for line in &self.lines {
             let path = without_query(&line.path);
-            let is_there = lines.iter().any(|it| it.host == line.host && it.path == path);
+            let alike =
+                lines.iter().find(|it| it.host == line.host && it.path.eq_ignore_ascii_case(path));
             if !is_plain(path) || !is_one_path(path) || !is_host(&line.host) {
                 left_out
                     .push(format!("{}, because its path needs quoting.", printable(&line.path)));
-            } else if !is_there {
+            } else if let Some(alike) = alike {
+                // nginx, for one, does not begin with two such paths.
+                if alike.path != path {
+                    let other = printable(&alike.path);
+                    left_out.push(format!("{path}, because some servers take it for {other}."));
+                }
+            } else {
                 lines.push(Line { path: path.to_owned(), ..line.clone() });
             }
         }
         let mut documents: Vec<Document> = Vec::new();
         for document in &self.documents {
-            let is_there =
-                |it: &Document| it.host == document.host && it.paths().contains(&document.path);
+            let is_there = |it: &Document| {
+                let is_path = |path: &String| path.eq_ignore_ascii_case(&document.path);
+                it.host == document.host && it.paths().iter().any(is_path)
+            };
             match document.sendable() {
                 Some(said) if !documents.iter().any(is_there) => documents.push(said),
                 Some(_) => {}

@@ -35,6 +35,7 @@ pub(crate) fn advice() -> Advice {
             line("/hero.jpg", Kind::Image, (2, false), 0.0),
             line("/a\"b;}.css\n", Kind::Css, (1, false), -3.0),
             line("/top.css", Kind::Css, (0, true), -2.0),
+            line("/Hero.JPG", Kind::Image, (6, false), 1.0),
         ],
         documents: vec![Document {
             host: "shop.example".to_owned(),
