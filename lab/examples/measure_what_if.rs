@@ -4,7 +4,10 @@
 //! ```sh
 //! cargo build --workspace --example measure_what_if
 //! target/debug/examples/measure_what_if cable,lte,3g,satellite,lte-lossy PAGE...
+//! target/debug/examples/measure_what_if logs LOG...
 //! ```
+//!
+//! The second form takes clients' logs of any stack, and says how near the derived page comes to the log itself.
 
 use corpus::Page;
 use lab::finder::candidates;
@@ -29,6 +32,9 @@ const SEEDS: u64 = 3;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [networks, pages @ ..] = &arguments[..] else { return Err("NETWORKS PAGE...".into()) };
+    if networks == "logs" {
+        return logs(pages);
+    }
     println!(
         "| page | network | most like | completions differ | error of the index: median | largest |"
     );
@@ -46,6 +52,37 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [half, nine_of_ten] =
         [5, 9].map(|tenths| all.get(all.len() * tenths / 10).copied().unwrap_or(f64::NAN));
     println!("{} predictions: median error {half:.4}, 90th percentile {nine_of_ten:.4}", all.len());
+    Ok(())
+}
+
+/// How near the derived page of each log comes to it.
+fn logs(files: &[String]) -> Result<(), Box<dyn Error>> {
+    println!("| log | most like | completions differ | assumed |\n|---|---|---|---|");
+    let jobs = std::thread::available_parallelism()?.get();
+    let orders: Vec<Order> = candidates(&Catalogue::default())
+        .iter()
+        .filter_map(|it| it.scheme().cloned())
+        .map(|scheme| Order { scheme, obeys: false })
+        .collect();
+    let mut all = Vec::new();
+    for file in files {
+        let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
+        let traces = read_file_traces(std::path::Path::new(file), options)?;
+        let mut orders = orders.clone();
+        orders.push(Order { scheme: find_scheme("rfc9218")?, obeys: true });
+        let derived = fitted(&derive(&traces[..1], None)?, &orders, SEEDS, jobs, &|_| ())?;
+        let Some(repeated) = &derived.repeated else { continue };
+        let assumed = derived.assumptions.iter().rev().take(2).rev();
+        let assumed: Vec<&str> = assumed.map(String::as_str).collect();
+        println!(
+            "| {file} | {} | {:.4} | {} |",
+            repeated.order,
+            repeated.differs,
+            assumed.join("; ")
+        );
+        all.push(repeated.differs);
+    }
+    println!("median of {}: {:.4}", all.len(), median(&all).unwrap_or(f64::NAN));
     Ok(())
 }
 

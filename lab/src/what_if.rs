@@ -10,5 +10,5 @@ mod link;
 mod replay;
 mod visits;
 
-pub use derived::{Derived, Recorded, Repeated, WhatIfError, derive};
-pub use replay::{Order, Replay, fitted, replay};
+pub use derived::{Derived, Recorded, Repeated, Sender, WhatIfError, derive};
+pub use replay::{Order, Replay, fitted, fitted_to_links, replay};

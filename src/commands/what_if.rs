@@ -186,7 +186,7 @@ fn percent(share: f64) -> String {
 }
 
 /// Completions of the best repeat may differ from the log's by this share; beyond it, no order repeats the log.
-const REPEATED: f64 = 0.1;
+pub(super) const REPEATED: f64 = 0.1;
 
 /// Which order repeats the log, and how far the answer can be trusted.
 fn verdict(derived: &Derived, replays: &[Replay]) -> Vec<String> {

@@ -97,13 +97,16 @@ fn a_log_is_asked_about_on_its_own_link_unless_another_is_named() {
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
-    // A name that says nothing is no matter, and a log that ends early says which it is.
+    // Contents tell a log, too, and a log that ends early is named.
     let text = fs::read(&log).expect("a log");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     fs::write(path("log.json"), &text).expect("written");
     assert_eq!(answer(&[&path("log.json")])["pages"].as_array().expect("pages").len(), 1);
     fs::write(path("cut.sqlog"), &text[..2000]).expect("written");
-    refused(&[&path("cut.sqlog")], "cut.sqlog");
+    refused(&[&path("cut.sqlog")], "cut.sqlog: ");
+    fs::write(path("late.sqlog"), &text[..text.len() * 4 / 5]).expect("written");
+    let shown = stdout_of(&["find", &path("late.sqlog")]);
+    assert!(shown.contains("are not whole in the log"), "{shown}");
     let all = fs::read_dir(Path::new(&log).parent().expect("a folder")).expect("logs");
     let server = all
         .map(|it| it.expect("a file").path())

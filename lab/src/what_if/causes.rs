@@ -51,21 +51,38 @@ impl Happened {
         Self { responses }
     }
 
-    /// Milliseconds that the server thought before it answered: those in which nothing else came either.
-    pub(super) fn think_ms(&self, place: usize) -> f64 {
-        let response = &self.responses[place];
-        let (asked, first) = (response.requested_ms, response.first_byte_ms());
-        let round_trip_ms = self.round_trip_ms();
-        // What came in between may have been in front of it.
-        let others = self.responses.iter().flat_map(|it| &it.arrived).map(|it| it.0);
-        let last_before = others.filter(|it| *it < first).fold(asked + round_trip_ms, f64::max);
-        let idle_ms = first - last_before;
-        if idle_ms > LEAST_THINK_MS { (idle_ms * 10.0).round() / 10.0 } else { 0.0 }
+    /// Time and bytes of what became readable, in order.
+    pub(super) fn readable(&self) -> Vec<(f64, u64)> {
+        let of_one = |it: &Response| {
+            let before = [0].into_iter().chain(it.arrived.iter().map(|it| it.1));
+            let more =
+                it.arrived.iter().zip(before).map(|(step, before)| (step.0, step.1 - before));
+            more.collect::<Vec<_>>()
+        };
+        let mut readable: Vec<(f64, u64)> = self.responses.iter().flat_map(of_one).collect();
+        readable.sort_by(|one, other| one.0.total_cmp(&other.0));
+        readable
     }
 
-    fn round_trip_ms(&self) -> f64 {
-        let waits = self.responses.iter().map(|it| it.first_byte_ms() - it.requested_ms);
-        waits.fold(f64::INFINITY, f64::min).min(1e6)
+    /// Milliseconds that the server thought before it answered, over a link with this round trip: those in which nothing came,
+    /// whoever asked for it, from the moment on when the answer could have come, or until it came.
+    pub(super) fn think_ms(&self, place: usize, round_trip_ms: f64) -> f64 {
+        let response = &self.responses[place];
+        let (ready, first) = (response.requested_ms + round_trip_ms, response.first_byte_ms());
+        let others = || self.responses.iter().flat_map(|it| &it.arrived).map(|it| it.0);
+        let next_ms = others().filter(|it| *it >= ready && *it < first).fold(first, f64::min);
+        // What came in between may have been in front of it.
+        let last_ms = others().filter(|it| *it < first).fold(ready, f64::max);
+        let paused = [(ready, next_ms), (last_ms, first)].into_iter().find(|(from, to)| {
+            to - from > LEAST_THINK_MS && (!self.is_under_way(*from) || to - from > round_trip_ms)
+        });
+        paused.map_or(0.0, |(from, to)| tenths(to - from))
+    }
+
+    /// Whether a part of a response has come, and the rest has not: then a server that pauses for less than a round trip
+    /// waits for acknowledgements.
+    fn is_under_way(&self, ms: f64) -> bool {
+        self.responses.iter().any(|it| it.first_byte_ms() <= ms && it.complete_ms > ms)
     }
 }
 
@@ -196,7 +213,24 @@ mod tests {
         let mut load = load(150.0);
         load.responses[3] = response(Kind::Font, 310.0, 900.0);
         // Half of its body was there at 605 ms; it was asked for at 310, and a round trip is 49.
-        assert!((load.think_ms(3) - 246.0).abs() < 1.0, "{}", load.think_ms(3));
-        assert!(load.think_ms(1).abs() < 1e-9);
+        assert!((load.think_ms(3, 49.0) - 246.0).abs() < 1.0, "{}", load.think_ms(3, 49.0));
+        assert!(load.think_ms(1, 49.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_server_that_answers_nobody_thinks_about_all_of_them() {
+        let asked_at_once = |place: u32| {
+            let first_ms = 280.0 + f64::from(place);
+            let arrived = vec![(first_ms, 500), (first_ms + 100.0, 1000)];
+            Response { arrived, ..response(Kind::Image, 0.0, first_ms + 100.0) }
+        };
+        let mut load = Happened { responses: (0..3).map(asked_at_once).collect() };
+        let thinks = [0, 1, 2].map(|it| format!("{:.0}", load.think_ms(it, 30.0)));
+        assert_eq!(thinks, ["250"; 3]);
+        // A pause of less than a round trip, in which a response is under way, is one of its congestion control.
+        load.responses[1].arrived = vec![(300.0, 500), (381.0, 1000)];
+        load.responses[2].requested_ms = 240.0;
+        load.responses[2].arrived = vec![(297.0, 500), (382.0, 1000)];
+        assert!(load.think_ms(2, 41.0).abs() < 1e-9, "{}", load.think_ms(2, 41.0));
     }
 }

@@ -13,6 +13,7 @@ use qlog_tools::timeline::{Delivery, Transfer};
 use qlog_tools::trace::{Trace, TransferDetails, Vantage};
 use qlog_tools::views::no_streams;
 use schedulers::{Kind, Priority};
+use server::CongestionControl;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -51,6 +52,8 @@ pub struct Derived {
     pub networks: Vec<Network>,
     /// The server's initial window in packets: what came in the first round trip, at least the usual ten.
     pub initial_window_packets: usize,
+    /// How the server fills the link.
+    pub sender: Sender,
     /// The load of the first log.
     pub recorded: Recorded,
     /// What came when in it.
@@ -59,6 +62,16 @@ pub struct Derived {
     pub assumptions: Vec<String>,
     /// How well the page repeats the log over the link that [`super::fitted`] has chosen.
     pub repeated: Option<Repeated>,
+}
+
+/// How a server decides how much is under way. A client's log does not say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sender {
+    /// By this congestion control.
+    Controlled(CongestionControl),
+    /// So many bytes are under way while there are any to send: the most that became readable in a round trip of the log. Over a
+    /// link that lets bytes through at those times, the server's congestion control and its losses are part of the link.
+    UnderWay(u64),
 }
 
 /// The order that is most like a log.
@@ -98,6 +111,10 @@ impl Recorded {
 /// Why a link cannot be told.
 const TOO_LITTLE: &str = "too little came to tell the link; name the log of a load of at least some packets, in which it measured \
                           round trips";
+
+/// A log that was cut early.
+const NOTHING_WHOLE: &str =
+    "holds no whole response: it ends before the first one did; name the log of a load that ended";
 
 /// Times may go back by this much, in milliseconds: programs with several threads swap events that are close together.
 const BACK_MS: f64 = 5.0;
@@ -169,7 +186,7 @@ pub fn derive(
     }
     let facts =
         LinkFacts::of(first).ok_or_else(|| WhatIfError::Empty(first.label(), TOO_LITTLE))?;
-    let page = page_of(first, &transfers, &all, above_fold, assumptions)?;
+    let page = page_of(first, &transfers, &all, facts.round_trip_ms, above_fold, assumptions)?;
     let has_stand_in = page.resources[0].url == STAND_IN;
     let networks = link::networks(&first.label(), &facts);
     let assumptions = page.source.assumptions.clone();
@@ -183,6 +200,7 @@ pub fn derive(
             .filter(|it| end_us.is_none_or(|end_us| it.0 < end_us))
             .filter_map(since_start)
             .collect(),
+        readable: all[0].readable(),
         waits: all[0].responses.iter().map(|it| (it.requested_ms, it.complete_ms)).collect(),
     };
     let initial_window_packets = came.first_flight(facts.round_trip_ms).clamp(WINDOW, WINDOW_MAX);
@@ -192,6 +210,7 @@ pub fn derive(
         has_stand_in,
         networks,
         initial_window_packets,
+        sender: Sender::Controlled(CongestionControl::Bbr2),
         recorded,
         came,
         assumptions,
@@ -204,6 +223,8 @@ pub fn derive(
 pub(super) struct Came {
     /// Time and bytes of each datagram.
     pub(super) datagrams: Vec<(f64, u64)>,
+    /// Time and bytes of what became readable of bodies, after all that comes before it in its response.
+    pub(super) readable: Vec<(f64, u64)>,
     /// Each request, and the end of its response.
     pub(super) waits: Vec<(f64, f64)>,
 }
@@ -217,6 +238,20 @@ impl Came {
     fn first_flight(&self, round_trip_ms: f64) -> usize {
         let Some((first_ms, _)) = self.datagrams.first() else { return 0 };
         self.datagrams.iter().filter(|it| it.0 < first_ms + 0.8 * round_trip_ms).count()
+    }
+
+    /// The most bytes that became readable in so long a time.
+    pub(super) fn most_readable(&self, ms: f64) -> u64 {
+        let (mut bytes, mut most, mut first) = (0, 0, 0);
+        for (at_ms, more) in &self.readable {
+            bytes += more;
+            while self.readable[first].0 < at_ms - ms {
+                bytes -= self.readable[first].1;
+                first += 1;
+            }
+            most = most.max(bytes);
+        }
+        most
     }
 }
 
@@ -253,7 +288,7 @@ fn happened_in<'a>(
         ));
     }
     if whole.is_empty() {
-        let cause = no_streams(trace).unwrap_or("holds no whole response");
+        let cause = no_streams(trace).unwrap_or(NOTHING_WHOLE);
         return Err(WhatIfError::Empty(trace.label(), cause));
     }
     whole.sort_by_key(|it| (it.0.requested_us, it.0.stream));
@@ -307,6 +342,7 @@ fn page_of(
     trace: &Trace,
     transfers: &[Transferred<'_>],
     all: &[Happened],
+    round_trip_ms: f64,
     above_fold: Option<&dyn Fn(&str) -> bool>,
     mut assumptions: Vec<String>,
 ) -> Result<Page, WhatIfError> {
@@ -329,7 +365,7 @@ fn page_of(
         let bytes = transfer.body_bytes_or_stream().unwrap_or_default();
         let url = url_of(transfer, &mut taken);
         let mut it = PageResource::plain(place + shift, url, mime, bytes);
-        it.wait_ms = all[0].think_ms(place);
+        it.wait_ms = all[0].think_ms(place, round_trip_ms);
         it.trigger = shifted(trigger, shift, it.id);
         it.browser = details.priority.as_deref().map(priority);
         it.above_fold = above_fold.map_or(it.id == 0, |is_seen| is_seen(&transfer.url));

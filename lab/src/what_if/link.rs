@@ -3,7 +3,7 @@
 use super::derived::Came;
 use crate::network::{Network, queue_text};
 use qlog_tools::link_facts::LinkFacts;
-use simulator::link::{Loss, Profile, Queue, Rate, Trace};
+use simulator::link::{Loss, OPPORTUNITY_BYTES, Profile, Queue, Rate, Trace};
 use std::sync::Arc;
 
 /// Less loss than this is a skipped packet number, or the end of the log.
@@ -39,21 +39,27 @@ fn network(log: &str, facts: &LinkFacts, queue: f64, loss: Option<Loss>) -> Netw
 }
 
 /// A link that lets bytes through when the log shows that some came, whoever held back the others: the link, losses or the
-/// server's congestion control. Where the client waited for nothing, it is as fast as while it was busy. `lead_ms`: the
-/// time of the first request after the client's start.
-pub(super) fn as_recorded(busy: &Network, came: &Came, lead_ms: f64) -> Option<Network> {
+/// server's congestion control. `arrivals`: what came when, with `stride` bytes for each opportunity of the link. Where the
+/// client waited for nothing, the link is as fast as while it was busy. `lead_ms`: the time of the first request after the client's
+/// start.
+pub(super) fn as_recorded(
+    busy: &Network,
+    came: &Came,
+    (arrivals, stride): (&[(f64, u64)], u64),
+    lead_ms: f64,
+) -> Option<Network> {
     let one_way_ms = busy.down.delay_ms;
-    let interval_ms = DATAGRAM_BYTES as f64 * 8000.0 / busy.down.rate.mean();
-    let last_ms = came.datagrams.last()?.0;
+    let interval_ms = OPPORTUNITY_BYTES as f64 * 8000.0 / busy.down.rate.mean();
+    let last_ms = arrivals.last()?.0;
     if (lead_ms + last_ms) / interval_ms > MOST_DATAGRAMS {
         return None;
     }
     let mut leave_ms: Vec<f64> = Vec::new();
     let mut bytes = 0;
-    for (ms, more) in &came.datagrams {
+    for (ms, more) in arrivals {
         bytes += more;
-        while bytes >= DATAGRAM_BYTES {
-            bytes -= DATAGRAM_BYTES;
+        while bytes >= stride {
+            bytes -= stride;
             leave_ms.push(lead_ms + ms - one_way_ms);
         }
     }
@@ -75,8 +81,11 @@ pub(super) fn as_recorded(busy: &Network, came: &Came, lead_ms: f64) -> Option<N
 /// A log in which a busy link would have carried more is not made into such a link.
 const MOST_DATAGRAMS: f64 = 1e6;
 
-/// Bytes of a datagram of the lab's server.
-const DATAGRAM_BYTES: u64 = 1350;
+/// Datagrams that a link lets through have so many bytes at each opportunity.
+pub(super) const OF_DATAGRAMS: u64 = OPPORTUNITY_BYTES;
+
+/// Bytes of streams in them: of the 1350 of a datagram of the lab's server, 45 are headers and the tag.
+pub(super) const OF_STREAMS: u64 = OPPORTUNITY_BYTES * (1350 - 45) / 1350;
 
 /// The times between the first request and the last response in which nothing was waited for.
 fn idle(waits: &[(f64, f64)]) -> Vec<(f64, f64)> {
@@ -113,4 +122,24 @@ pub(super) fn text(network: &Network) -> String {
         round_trip_ms,
         queue_text(network.down.queue),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_as_recorded_is_as_fast_as_what_came() {
+        // 1350 bytes a millisecond for a second: 10.8 Mbit/s.
+        let datagrams: Vec<(f64, u64)> = (30..1030).map(|it| (f64::from(it), 1350)).collect();
+        let waits = vec![(0.0, 1029.0)];
+        let came = Came { datagrams, readable: Vec::new(), waits };
+        let facts =
+            LinkFacts { round_trip_ms: 30.0, queued_ms: 0.0, rate: 10_800_000.0, loss: None };
+        let busy = network("log", &facts, 1.0, None);
+        let arrivals = (&came.datagrams[..], OF_DATAGRAMS);
+        let network = as_recorded(&busy, &came, arrivals, 50.0).expect("a link");
+        let rate = network.down.rate.mean();
+        assert!((rate / 10_800_000.0 - 1.0).abs() < 0.03, "{rate}");
+    }
 }

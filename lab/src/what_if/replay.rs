@@ -1,6 +1,6 @@
 //! A derived page under every scheme.
 
-use super::derived::{Derived, Repeated};
+use super::derived::{Derived, Repeated, Sender};
 use super::link;
 use crate::ahead::Ahead;
 use crate::finder::Step;
@@ -10,11 +10,12 @@ use crate::stack::{self, Ends, Setup};
 use crate::study::StudyError;
 use crate::study::statistics::median;
 use client::Says;
+use connection::ClientConfig;
 use qlog_tools::metrics::{BySet, Completions};
 use qlog_tools::timeline::Timeline;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::Scheme;
-use server::{Identity, Options, SignalUse};
+use server::{CongestionControl, Identity, Options, SignalUse};
 use std::collections::BTreeMap;
 
 /// How a server orders its responses.
@@ -39,8 +40,8 @@ pub struct Replay {
     first_request_ms: Option<f64>,
 }
 
-/// Chooses the link: the one over which some order is most like the log. Only orders are tried that are like it over the first
-/// link.
+/// Chooses the link and the sender: those with which some order is most like the log. Only orders are tried that are like it over
+/// the first link.
 pub fn fitted(
     derived: &Derived,
     orders: &[Order],
@@ -48,45 +49,102 @@ pub fn fitted(
     jobs: usize,
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Derived, StudyError> {
-    let done = || progress(Step::Loaded);
-    progress(Step::Planned(orders.len()));
-    let first = replay(derived, orders, 1, jobs, &done)?;
-    let likely: Vec<Order> = likely(&first, orders);
-    let lead_ms = first.first().and_then(|it| it.first_request_ms).unwrap_or_default();
-    let recorded = link::as_recorded(derived.network(), &derived.came, lead_ms);
-    let networks: Vec<Network> = derived.networks.iter().cloned().chain(recorded).collect();
-    progress(Step::Planned(networks.len() * likely.len() * usize::try_from(seeds).unwrap_or(0)));
+    let (likely, lead_ms) = likely(derived, orders, jobs, progress)?;
+    nearest(derived, &likely, ways(derived, lead_ms), (seeds, jobs), progress)
+}
+
+/// The same among links on which any server can be: none lets bytes through when the log's server sent some.
+pub fn fitted_to_links(
+    derived: &Derived,
+    orders: &[Order],
+    seeds: u64,
+    jobs: usize,
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<Derived, StudyError> {
+    let (likely, _) = likely(derived, orders, jobs, progress)?;
+    let ways = derived.networks.iter().map(|it| (it.clone(), derived.sender)).collect();
+    nearest(derived, &likely, ways, (seeds, jobs), progress)
+}
+
+/// The way with which some order is most like the log; of those that are alike, the first.
+fn nearest(
+    derived: &Derived,
+    orders: &[Order],
+    ways: Vec<(Network, Sender)>,
+    (seeds, jobs): (u64, usize),
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<Derived, StudyError> {
+    progress(Step::Planned(ways.len() * orders.len() * usize::try_from(seeds).unwrap_or(0)));
     let mut ranked = Vec::new();
-    for network in networks {
-        let over = Derived { networks: vec![network], ..derived.clone() };
-        let replays = replay(&over, &likely, seeds, jobs, &done)?;
+    for (network, sender) in ways {
+        let over = Derived { networks: vec![network], sender, ..derived.clone() };
+        let replays = replay(&over, orders, seeds, jobs, &|| progress(Step::Loaded))?;
         let best = replays.into_iter().next();
         let repeated = best.and_then(|it| Some(Repeated { order: it.order, differs: it.differs? }));
         let differs = repeated.as_ref().map_or(f64::INFINITY, |it| it.differs);
         ranked.push((differs, Derived { repeated, ..over }));
     }
-    // Of those that are alike, the first.
     ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
     let mut chosen = ranked.swap_remove(0).1;
     chosen.assumptions.push(link::text(chosen.network()));
+    let initial_window_packets = chosen.initial_window_packets;
     chosen.assumptions.push(format!(
-        "the way up is as fast as the way down, and the congestion control is bbr2 with an initial window of {} packets",
-        chosen.initial_window_packets
+        "the way up is as fast as the way down, and {}",
+        sender_text(chosen.sender, initial_window_packets)
     ));
     Ok(chosen)
 }
 
-/// The orders that are most like the log; of those that are alike, one.
-fn likely(replays: &[Replay], orders: &[Order]) -> Vec<Order> {
+fn sender_text(sender: Sender, initial_window_packets: usize) -> String {
+    match sender {
+        Sender::Controlled(control) => format!(
+            "the congestion control is {} with an initial window of {initial_window_packets} packets",
+            control.name()
+        ),
+        Sender::UnderWay(bytes) => format!(
+            "the server always has up to {bytes} bytes under way, the most that became readable in a round trip of the log"
+        ),
+    }
+}
+
+/// The links and senders that are tried. `lead_ms`: when the client asks first, after its start.
+fn ways(derived: &Derived, lead_ms: f64) -> Vec<(Network, Sender)> {
+    let controls = [CongestionControl::Bbr2, CongestionControl::Cubic].map(Sender::Controlled);
+    let over = |network: &Network| controls.map(|sender| (network.clone(), sender));
+    let mut ways: Vec<(Network, Sender)> = derived.networks.iter().flat_map(over).collect();
+    let came = &derived.came;
+    let busy = derived.network();
+    let datagrams = (&came.datagrams[..], link::OF_DATAGRAMS);
+    let recorded = link::as_recorded(busy, came, datagrams, lead_ms);
+    ways.extend(recorded.map(|it| (it, controls[0])));
+    let readable = (&came.readable[..], link::OF_STREAMS);
+    let under_way = Sender::UnderWay(came.most_readable(busy.round_trip_ms()));
+    let recorded = link::as_recorded(busy, came, readable, lead_ms);
+    ways.extend(recorded.map(|it| (it, under_way)));
+    ways
+}
+
+/// The orders that are most like the log over the first link, of those that are alike one; and when the client asked first, in ms
+/// after its start.
+fn likely(
+    derived: &Derived,
+    orders: &[Order],
+    jobs: usize,
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<(Vec<Order>, f64), StudyError> {
+    progress(Step::Planned(orders.len()));
+    let first = replay(derived, orders, 1, jobs, &|| progress(Step::Loaded))?;
     let mut kept: Vec<&Replay> = Vec::new();
-    for it in replays {
+    for it in &first {
         let is_like = |other: &&Replay| other.differs == it.differs;
         if kept.len() < LIKELY && !kept.iter().any(is_like) {
             kept.push(it);
         }
     }
     let is_kept = |order: &&Order| kept.iter().any(|it| it.order == name(order));
-    orders.iter().filter(is_kept).cloned().collect()
+    let likely = orders.iter().filter(is_kept).cloned().collect();
+    let lead_ms = first.first().and_then(|it| it.first_request_ms).unwrap_or_default();
+    Ok((likely, lead_ms))
 }
 
 /// Orders for which every link is tried.
@@ -139,6 +197,39 @@ fn name(order: &Order) -> String {
     format!("{}{obeys}", order.scheme.name)
 }
 
+/// The server's options and the client's transport.
+fn ends(derived: &Derived, scheme: &Scheme) -> (Options, ClientConfig) {
+    let options = Options::new(scheme.clone());
+    match derived.sender {
+        Sender::Controlled(congestion_control) => {
+            let initial_window_packets = derived.initial_window_packets;
+            let options = Options { congestion_control, initial_window_packets, ..options };
+            (options, ClientConfig::default())
+        }
+        Sender::UnderWay(bytes) => {
+            // The client's window limits what is under way; half of it is granted anew at a time.
+            let receive_bytes = (2 * bytes).max(LEAST_WINDOW_BYTES);
+            let (congestion_control, initial_window_packets) =
+                (CongestionControl::Cubic, packets(receive_bytes));
+            let options = Options { congestion_control, initial_window_packets, ..options };
+            let window =
+                ClientConfig { receive_bytes, windows_grow: false, ..ClientConfig::default() };
+            (options, window)
+        }
+    }
+}
+
+/// The least window of a client that limits what is under way: some packets for each of several responses.
+const LEAST_WINDOW_BYTES: u64 = 64 << 10;
+
+/// Packets that hold so many bytes.
+fn packets(bytes: u64) -> usize {
+    usize::try_from(bytes / LEAST_PACKET_BYTES + 1).unwrap_or(usize::MAX)
+}
+
+/// A packet has at least so many bytes, if it is full (RFC 9000, 14).
+const LEAST_PACKET_BYTES: u64 = 1200;
+
 /// What one load shows.
 struct Seen {
     byte_index_ms: BySet,
@@ -155,15 +246,15 @@ fn load(
 ) -> Result<Option<Seen>, StudyError> {
     let page = &derived.page;
     let scheme = order.scheme.clone().for_page(&page.graph());
-    let initial_window_packets = derived.initial_window_packets;
-    let mut options = Options { initial_window_packets, ..Options::new(scheme.clone()) };
+    let (mut options, transport) = ends(derived, &scheme);
     let mut says = Says::Nothing;
     if order.obeys {
         (options.signals, says) = (SignalUse::Obey, Says::Signals);
     }
     let metadata = Metadata::default();
     let site = Ahead::default().site(page, metadata);
-    let client = client::Options { scheme: Some(scheme), says, ..client::Options::default() };
+    let client =
+        client::Options { scheme: Some(scheme), says, transport, ..client::Options::default() };
     let setup = Setup { metadata, seed, ..Setup::new(options, derived.network(), identity) };
     let loaded = stack::load_between(page, &Ends { site, client }, setup)?.load;
     Ok(loaded.completed.then(|| seen(derived, loaded.timeline)))

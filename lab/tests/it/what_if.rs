@@ -99,5 +99,8 @@ fn the_logs_of_other_stacks_are_replayed() {
         let orders = orders(&["rr", "fifo"]);
         let replays = replay(&derived, &orders, 1, 2, &|| ()).expect("loads");
         assert!(replays.iter().all(|it| it.byte_index_ms.all.is_some()), "{name}");
+        let fitted = fitted(&derived, &orders, 1, 2, &|_| ()).expect("loads");
+        let repeated = fitted.repeated.expect("a link over which the page loads");
+        assert!(repeated.differs < 0.05, "{name}: {repeated:?}");
     }
 }

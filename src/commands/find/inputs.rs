@@ -8,7 +8,7 @@ use ::serve::Failure;
 use lab::Contender;
 use lab::finder::Step;
 use lab::network::Network;
-use lab::what_if::{Order, derive, fitted};
+use lab::what_if::{Order, derive, fitted_to_links};
 use qlog_tools::reader::{ReadOptions, read_file_within};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ impl Inputs<'_> {
             Step::Planned(loads) => bar.inc_length(loads as u64),
             Step::Loaded => bar.inc(1),
         };
-        let derived = fitted(&derived, &orders, 1, self.jobs, &progress);
+        let derived = fitted_to_links(&derived, &orders, 1, self.jobs, &progress);
         let derived = derived.map_err(compare::failure)?;
         bar.finish_and_clear();
         let Some(repeated) = &derived.repeated else {
@@ -130,6 +130,12 @@ impl Inputs<'_> {
             ),
             "a log does not say what is above the fold: all of the page counts".to_owned(),
         ]);
+        if repeated.differs > what_if::REPEATED {
+            page.source.assumptions.push(
+                "no order repeats the log over this link: its server, or losses, held back what the link would have carried"
+                    .to_owned(),
+            );
+        }
         Ok((vec![page], Some(network)))
     }
 }
