@@ -1,6 +1,7 @@
 //! `utmost serve`: the server.
 
 use crate::explore::Explore;
+use crate::listening::{Bound, Listening};
 use crate::watch::Watch;
 use crate::{Failure, values};
 use ::corpus::Page;
@@ -19,14 +20,13 @@ use schedulers::{Catalogue, Scheme, SchemeError, find_scheme};
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 use std::time::SystemTime;
 
-/// Serve a directory, a page or a backend over HTTP/3, in the order of a scheme
+/// Serve a directory, a page or a backend over HTTP/3, in the order of a scheme, and over HTTP/2 and HTTP/1.1
 ///
 /// Prints one line `listening on ADDR:PORT` when it is ready. On SIGTERM, responses under way finish first.
 /// On SIGHUP, it reads the certificate, the keys and the configuration again, for connections that begin from then on.
@@ -55,9 +55,8 @@ pub struct Arguments {
     /// Read what to serve from a TOML file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scheme", "signals"])]
     config: Option<PathBuf>,
-    /// The address to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433", value_parser = values::address)]
-    listen: SocketAddr,
+    #[command(flatten)]
+    listening: Listening,
     /// Certificate chain (PEM) [default: a new self-signed certificate]
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
@@ -161,20 +160,21 @@ impl Served {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (Renewal { identity, site, options }, load_balancer) = load(arguments, None)?;
     let count = shards(arguments.shards, &options)?;
-    let mut loops = EventLoop::bind_shards(arguments.listen, count).map_err(|error| {
-        Failure::Elsewhere(format!("{}: {error}; choose another --listen", arguments.listen))
-    })?;
-    let address = loops[0].local_addr().map_err(Failure::elsewhere)?;
+    let Bound { mut loops, listeners, address } = arguments.listening.bind(count)?;
     let watching = arguments.watch.begin()?;
     let observers = watching.observers.clone();
     let exploring =
         options.exploration.clone().map(|it| arguments.explore.begin(it)).transpose()?;
     let options = Options { alt_svc_port: Some(address.port()), observers, ..options };
+    let advice = arguments.listening.advice(&identity, address.port());
     let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
     let servers = Server::shards(count, load_balancer, address, &identity, site, &options);
     let mut servers = servers.map_err(Failure::elsewhere)?;
     // The access log ends when the last one who could write to it is gone.
     drop(options);
+    if let Some(listeners) = listeners {
+        servers[0].serve_tcp(listeners, &identity).map_err(Failure::elsewhere)?;
+    }
     for server in &mut servers {
         server.report_with(Box::new(|line| eprintln!("{line}")));
     }
@@ -186,6 +186,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             "no --cert: using a self-signed certificate for localhost, valid for 30 days; Chromium \
              takes it with --ignore-certificate-errors-spki-list={pin}"
         );
+    }
+    for line in advice {
+        eprintln!("{line}");
     }
     writeln!(std::io::stdout().lock(), "listening on {address}").map_err(Failure::elsewhere)?;
     match EventLoop::run_all(loops, servers).map_err(Failure::elsewhere)? {

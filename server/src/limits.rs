@@ -134,15 +134,38 @@ pub struct FileLimits {
 impl Default for FileLimits {
     /// Half of the descriptors that the process may have; sockets, logs and backends need the others.
     fn default() -> Self {
-        let allowed = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(now, _)| now);
         Self {
-            descriptors: usize::try_from(allowed / 2).unwrap_or(usize::MAX).min(1 << 20),
+            descriptors: (descriptors() / 2).min(1 << 20),
             small_bytes: 64 << 10,
             kept_bytes: 32 << 20,
             memory_bytes: 64 << 20,
         }
     }
 }
+
+/// Descriptors that the process may have.
+fn descriptors() -> usize {
+    let allowed = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(now, _)| now);
+    usize::try_from(allowed).unwrap_or(usize::MAX)
+}
+
+/// Connections over TCP at a time, each of which has a descriptor: a quarter of those that the process may have. QUIC's have
+/// none, and files take half.
+pub(crate) fn tcp_connections() -> usize {
+    descriptors() / 4
+}
+
+/// Fields of a request's head over TCP; beyond it the answer is 431. Over QUIC only their bytes are limited.
+pub(crate) const HEAD_FIELDS: usize = 1000;
+/// Bytes of a response that go to a connection over TCP at once: what fits into a record of TLS. A client that does not take
+/// as much within [`Limits::stalled`] is given up.
+pub(crate) const PIECE_BYTES: usize = 16 << 10;
+/// Bytes of a response that wait in the library of HTTP/2.
+pub(crate) const RESPONSE_BUFFER_BYTES: usize = 64 << 10;
+/// Bytes that wait unsent in the system for one connection over TCP.
+pub(crate) const UNSENT_BYTES: u32 = 64 << 10;
+/// Without descriptors, the time until the next attempt to accept a connection.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How much is logged (`Options::qlog_dir`).
 #[derive(Debug, Clone, Copy)]

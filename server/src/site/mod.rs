@@ -20,7 +20,7 @@ pub use contents::Contents;
 pub use directory::{DirectorySite, OpenError};
 pub use names::Names;
 pub use pushing::{Knows, Pushing, as_many_as_fit};
-pub use request::Request;
+pub use request::{Protocol, Request};
 pub(crate) use response::Foreseen;
 pub use response::{Availability, Field, Response};
 pub(crate) use rules::decoded;

@@ -144,10 +144,15 @@ impl RuledSite {
         self.complete(request, self.ordered(request, head))
     }
 
+    /// Whether it answers for a host.
+    pub(crate) fn is_for(&self, host: &str) -> bool {
+        self.names.as_ref().is_none_or(|it| it.include(host))
+    }
+
     /// Whether a request asks for a resource of another origin (RFC 9110, 7.4).
     fn is_foreign(&self, request: &Request) -> bool {
         let is_https = request.scheme == "https" || request.method == "CONNECT";
-        !is_https || self.names.as_ref().is_some_and(|it| !it.include(request.host()))
+        !is_https || !self.is_for(request.host())
     }
 
     fn complete(&self, request: &Request, response: Response) -> Response {
