@@ -3,6 +3,8 @@
 use crate::Options;
 use crate::site::{Field, Response};
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use std::time::SystemTime;
 
 /// The fields of a response but for its status; `length` is the body's, where the response's own fields do not say it.
@@ -22,6 +24,18 @@ pub(crate) fn fields(response: &Response, length: Option<u64>, options: &Options
 pub(crate) fn http_date(time: SystemTime) -> String {
     let time = Timestamp::try_from(time);
     time.map(|it| it.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()).unwrap_or_default()
+}
+
+/// A time in one of the three forms that HTTP has had (RFC 9110, 5.6.7).
+pub(crate) fn time(text: &str) -> Option<SystemTime> {
+    httpdate(text.trim()).map(SystemTime::from)
+}
+
+fn httpdate(text: &str) -> Option<Timestamp> {
+    let forms = ["%a, %d %b %Y %H:%M:%S", "%A, %d-%b-%y %H:%M:%S", "%a %b %e %H:%M:%S %Y"];
+    let plain = text.trim_end_matches(" GMT");
+    let read = |form: &&str| DateTime::strptime(form, plain).ok();
+    forms.iter().find_map(read)?.to_zoned(TimeZone::UTC).ok().map(|it| it.timestamp())
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub use experiments::Experiments;
 pub use exploration::{
     Candidate, Exploration, ExplorationReport, LeftOut, MemoryError, OrderReport, PageReport,
 };
-pub use limits::{FileLimits, Limits, QlogLimits, UpstreamLimits};
+pub use limits::{FileLimits, Limits, QlogLimits, UpstreamLimits, raise_descriptors};
 pub use observer::{Answered, Event, Observer, Observers, Refusal};
 pub use options::{CongestionControl, Datagrams, Downloads, Options, SignalUse};
 pub use pace::Pace;

@@ -1,6 +1,7 @@
 //! Every limit on what a peer can make this server hold.
 
-use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 /// Limits of a server. Each says what it bounds; beyond it the peer pays, not the server.
@@ -143,6 +144,17 @@ impl Default for FileLimits {
     }
 }
 
+/// Lets the process have as many descriptors as the system allows it. Many shells begin with 1024 of them, for the sake of
+/// old programs. Limits that were made before do not change.
+pub fn raise_descriptors() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        // Otherwise it serves with those that it has.
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard).ok();
+    }
+}
+
 /// Descriptors that the process may have.
 fn descriptors() -> usize {
     let allowed = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(now, _)| now);
@@ -164,6 +176,19 @@ pub(crate) const PIECE_BYTES: usize = 16 << 10;
 pub(crate) const RESPONSE_BUFFER_BYTES: usize = 64 << 10;
 /// Bytes that wait unsent in the system for one connection over TCP.
 pub(crate) const UNSENT_BYTES: u32 = 64 << 10;
+/// Ranges of a request that are looked at; with more, the whole is sent (RFC 9110, 14.2).
+pub(crate) const RANGES: usize = 32;
+
+/// Bytes of a file that is compressed while its client waits: smaller ones become no smaller, larger ones take too long.
+pub(crate) const COMPRESSIBLE_BYTES: RangeInclusive<u64> = 256..=1 << 20;
+/// Bytes of compressed files that are kept.
+pub(crate) const COMPRESSED_BYTES: u64 = 32 << 20;
+/// Bytes of files that are compressed at once; further ones are sent as they are. Who asks for more files than are kept would
+/// else have them compressed again and again.
+pub(crate) const COMPRESSION_BYTES: u32 = 16 << 20;
+/// Such bytes that are allowed again each second.
+pub(crate) const COMPRESSION_BYTES_PER_SECOND: u32 = 4 << 20;
+
 /// Without descriptors, the time until the next attempt to accept a connection.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 

@@ -2,6 +2,8 @@
 
 mod ahead;
 mod body;
+mod codings;
+mod compressed;
 mod conditions;
 mod contents;
 mod directory;
@@ -9,6 +11,7 @@ mod hot_files;
 mod memory;
 mod names;
 mod pushing;
+mod ranges;
 mod request;
 mod response;
 mod rules;

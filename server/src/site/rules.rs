@@ -3,6 +3,7 @@
 use super::conditions::conditional;
 use super::memory::Memory;
 use super::pushing::{Pushing, tracked};
+use super::ranges::ranged;
 use super::{Ahead, Field, Foreseen, Names, Promise, Request, Response, Site};
 use crate::SignalUse;
 use percent_encoding::percent_decode_str;
@@ -133,7 +134,11 @@ impl RuledSite {
             let ahead = self.before_head(request, &response);
             return Response { ahead, ..response };
         }
-        let response = if source.is_remote() { response } else { conditional(request, response) };
+        let response = if source.is_remote() {
+            response
+        } else {
+            ranged(request, conditional(request, response))
+        };
         self.complete(request, self.with_headers(request, response))
     }
 

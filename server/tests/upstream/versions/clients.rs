@@ -44,7 +44,11 @@ pub(crate) fn rest(stream: &mut impl Read) -> Vec<u8> {
 
 /// One request over HTTP/1.1.
 pub(crate) fn fetch_1(server: SocketAddr, ask: &Ask) -> Fetched {
-    let mut stream = secure(server);
+    ask_1(secure(server), ask)
+}
+
+/// The same over this stream.
+pub(crate) fn ask_1(mut stream: impl Read + Write, ask: &Ask) -> Fetched {
     let says_length = ask.fields.iter().any(|(name, _)| *name == "content-length");
     let length = (!ask.body.is_empty() && !says_length)
         .then(|| ("content-length", ask.body.len().to_string()));
@@ -66,7 +70,7 @@ pub(crate) fn response(stream: &mut impl BufRead, method: &str) -> Fetched {
     loop {
         let line = line(stream);
         let Some((name, value)) = line.split_once(": ") else { break };
-        fetched.headers.push((name.to_owned(), value.to_owned()));
+        fetched.headers.push((name.to_ascii_lowercase(), value.to_owned()));
     }
     if method == "HEAD" || matches!(fetched.status, 204 | 304) {
         fetched.finished = true;
