@@ -12,7 +12,7 @@ use ::server::upstream::{Address, StartError, UpstreamSite};
 use ::server::{
     Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, CongestionControl, Downloads,
     Exploration, Identity, LoadBalancer, Options, Pace, ResetKey, Server, SignalUse, TicketKey,
-    UpstreamLimits, open_to_others,
+    UpstreamLimits, open_to_others, raise_descriptors,
 };
 use migration::Policy;
 use page_site::PageSite;
@@ -36,7 +36,8 @@ use std::time::SystemTime;
 utmost serve --page davies-meenan --scheme dfifo --pace 1400/10 --qlog logs\n  \
 utmost serve --root site --scheme-file examples/schemes/fonts-first.toml --scheme fonts-first\n  \
 utmost serve --root site --explore dfifo,bucket-html --explore-file explored.json\n  \
-utmost serve --upstream http://127.0.0.1:8080 --cert cert.pem --key key.pem"
+utmost serve --upstream http://127.0.0.1:8080 --cert cert.pem --key key.pem\n  \
+utmost serve --root site --listen 0.0.0.0:443 --http-redirect 0.0.0.0:80 --self-signed www.site.test"
 )]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["root", "page", "upstream", "config"]))]
 pub struct Arguments {
@@ -57,7 +58,11 @@ pub struct Arguments {
     config: Option<PathBuf>,
     #[command(flatten)]
     listening: Listening,
-    /// Certificate chain (PEM) [default: a new self-signed certificate]
+    /// Make a certificate on the spot, also for these hosts or addresses, valid for 30 days. Browsers trust it only if they are
+    /// told to, so this is for a look
+    #[arg(long, value_name = "HOST", num_args = 0.., value_delimiter = ',', value_parser = values::host, conflicts_with = "cert")]
+    self_signed: Vec<String>,
+    /// Certificate chain (PEM) [default: as with --self-signed]
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
@@ -158,6 +163,7 @@ impl Served {
 
 /// Serves until a signal ends it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    raise_descriptors();
     let (Renewal { identity, site, options }, load_balancer) = load(arguments, None)?;
     let count = shards(arguments.shards, &options)?;
     let Bound { mut loops, listeners, address } = arguments.listening.bind(count)?;
@@ -165,8 +171,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let observers = watching.observers.clone();
     let exploring =
         options.exploration.clone().map(|it| arguments.explore.begin(it)).transpose()?;
-    let options = Options { alt_svc_port: Some(address.port()), observers, ..options };
-    let advice = arguments.listening.advice(&identity, address.port());
+    let port = arguments.listening.port(address);
+    let options = Options { alt_svc_port: Some(port), observers, ..options };
+    let advice = arguments.listening.advice(&identity, port);
     let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
     let servers = Server::shards(count, load_balancer, address, &identity, site, &options);
     let mut servers = servers.map_err(Failure::elsewhere)?;
@@ -179,11 +186,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         server.report_with(Box::new(|line| eprintln!("{line}")));
     }
     loops[0]
-        .heed_signals(reload(arguments.clone(), address.port(), identity, watching.reopener()))
+        .heed_signals(reload(arguments.clone(), port, identity, watching.reopener()))
         .map_err(Failure::elsewhere)?;
     if arguments.cert.is_none() {
+        let names = [&["localhost".to_owned()], &arguments.self_signed[..]].concat().join(", ");
         eprintln!(
-            "no --cert: using a self-signed certificate for localhost, valid for 30 days; Chromium \
+            "no --cert: using a self-signed certificate for {names}, valid for 30 days; Chromium \
              takes it with --ignore-certificate-errors-spki-list={pin}"
         );
     }
@@ -232,7 +240,7 @@ fn load(
             Identity::load(certificate, key).map_err(in_flag("--cert, --key"))?
         }
         (_, _, Some(own)) => own.clone(),
-        _ => Identity::self_signed().map_err(Failure::elsewhere)?,
+        _ => Identity::self_signed_for(&arguments.self_signed).map_err(Failure::elsewhere)?,
     };
     let secrets = [&arguments.key, &arguments.ticket_key].into_iter().flatten();
     for warning in secrets.filter_map(|it| open_to_others(it)) {

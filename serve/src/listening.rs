@@ -15,6 +15,9 @@ pub(crate) struct Listening {
     /// The address to listen on, by UDP and TCP; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433", value_parser = values::address)]
     listen: SocketAddr,
+    /// The port at which clients reach the server, if it is another one, as before a container
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    public_port: Option<u16>,
     /// Serve over HTTP/3 alone, and leave the TCP port to another server. Without it, HTTP/2 and HTTP/1.1 are served at the
     /// same port number, with the header field that brings browsers to HTTP/3 (Alt-Svc)
     #[arg(long)]
@@ -59,6 +62,11 @@ impl Listening {
         }
     }
 
+    /// The port at which clients reach a server that is bound to this one.
+    pub(crate) fn port(&self, bound: SocketAddr) -> u16 {
+        self.public_port.unwrap_or(bound.port())
+    }
+
     /// What to say to the owner of a site about the names of its certificate.
     pub(crate) fn advice(&self, identity: &Identity, port: u16) -> Vec<String> {
         let names = identity.names().unwrap_or_default();
@@ -96,7 +104,8 @@ mod tests {
     use super::*;
 
     fn listening(no_tcp: bool) -> Listening {
-        Listening { listen: ([127, 0, 0, 1], 0).into(), no_tcp, http_redirect: None }
+        let listen = ([127, 0, 0, 1], 0).into();
+        Listening { listen, public_port: None, no_tcp, http_redirect: None }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use boring::ssl::{AlpnError, SslAcceptor, SslContextBuilder, SslMethod, select_n
 use boring::x509::extension::SubjectAlternativeName;
 use boring::x509::{X509, X509NameBuilder};
 use one_size::{OneSize, SIGNATURE_BYTES};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// A certificate chain and its private key.
@@ -64,10 +65,15 @@ impl Identity {
 
     /// Makes a certificate for `localhost` and the loopback addresses, valid for 30 days. Its handshakes are all of one size.
     pub fn self_signed() -> Result<Self, TlsError> {
+        Self::self_signed_for(&[])
+    }
+
+    /// The same, also for these hosts or addresses.
+    pub fn self_signed_for(names: &[String]) -> Result<Self, TlsError> {
         let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?;
         let key = PKey::from_ec_key(EcKey::generate(&group)?)?;
         loop {
-            let certificate = Self::certificate(&key)?;
+            let certificate = Self::certificate(&key, names)?;
             if certificate.signature().len() == SIGNATURE_BYTES {
                 return Ok(Self { chain: vec![certificate], key, is_one_size: true });
             }
@@ -83,7 +89,7 @@ impl Identity {
         (!self.is_one_size && !names.is_empty()).then_some(names)
     }
 
-    fn certificate(key: &PKey<Private>) -> Result<X509, ErrorStack> {
+    fn certificate(key: &PKey<Private>, more: &[String]) -> Result<X509, ErrorStack> {
         let mut name = X509NameBuilder::new()?;
         name.append_entry_by_text("CN", "localhost")?;
         let name = name.build();
@@ -99,11 +105,16 @@ impl Identity {
         builder.set_not_before(&from)?;
         builder.set_not_after(&until)?;
         builder.set_pubkey(key)?;
-        let names = SubjectAlternativeName::new()
-            .dns("localhost")
-            .ip("127.0.0.1")
-            .ip("::1")
-            .build(&builder.x509v3_context(None, None))?;
+        let mut names = SubjectAlternativeName::new();
+        names.dns("localhost").ip("127.0.0.1").ip("::1");
+        for name in more {
+            if name.parse::<IpAddr>().is_ok() {
+                names.ip(name)
+            } else {
+                names.dns(name)
+            };
+        }
+        let names = names.build(&builder.x509v3_context(None, None))?;
         builder.append_extension(&names)?;
         builder.sign(key, MessageDigest::sha256())?;
         Ok(builder.build())

@@ -24,7 +24,7 @@ use tokio::time::sleep;
 pub struct Listeners {
     /// For HTTP/2 and HTTP/1.1 over TLS.
     pub secure: TcpListener,
-    /// For plain HTTP, which is redirected to `https` at the port of [`Self::secure`].
+    /// For plain HTTP, which is redirected to `https` at the port of `Alt-Svc`.
     pub plain: Option<TcpListener>,
 }
 
@@ -96,11 +96,12 @@ impl TcpServer {
         population: Arc<Mutex<Population>>,
         alarm: Alarm,
     ) -> Result<Self, StartError> {
+        let port = options.alt_svc_port;
         let (current, renewed) = watch::channel(Arc::new(Current::new(identity, site, options)?));
         let (phase, news) = watch::channel(Phase::Open);
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let open = Arc::<AtomicUsize>::default();
-        let doors = doors(&runtime, listeners)?;
+        let doors = doors(&runtime, listeners, port)?;
         let hall = Hall { renewed, news: News(news), population, open: Arc::clone(&open) };
         let is_over = Arc::<AtomicBool>::default();
         let over = Arc::clone(&is_over);
@@ -171,9 +172,10 @@ enum Leads {
     Elsewhere(u16),
 }
 
-fn doors(runtime: &Runtime, listeners: Listeners) -> io::Result<Vec<Door>> {
+/// The doors; plain HTTP leads to this port, or to the one at which the other listens.
+fn doors(runtime: &Runtime, listeners: Listeners, port: Option<u16>) -> io::Result<Vec<Door>> {
     let _context = runtime.enter();
-    let port = listeners.secure.local_addr()?.port();
+    let port = port.map_or_else(|| listeners.secure.local_addr().map(|it| it.port()), Ok)?;
     let door = |listener: TcpListener, leads_to| {
         listener.set_nonblocking(true)?;
         Ok(Door { listener: tokio::net::TcpListener::from_std(listener)?, leads_to })
