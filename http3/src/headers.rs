@@ -78,6 +78,12 @@ pub fn malformed_field(name: &str, value: &str) -> Option<&'static str> {
     Fields::read(&[Header::new(name.as_bytes(), value.as_bytes())]).err()
 }
 
+/// Why a request of these fields, pseudo-header fields first, is malformed; `None`: it is not. A gateway asks so about
+/// requests of other versions of HTTP.
+pub fn malformed_request(headers: &[Header]) -> Option<&'static str> {
+    Fields::read(headers).and_then(|it| it.check_request()).err()
+}
+
 /// A field section whose rules for every message hold.
 #[derive(Debug, Default)]
 struct Fields<'a> {

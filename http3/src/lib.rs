@@ -57,7 +57,7 @@ pub use error::{Code, Error};
 pub use event::{Event, Prioritized, PushDepend, PushId, TreeNode};
 pub use extensions::Extension;
 pub use frame::{data_frame_header, put_varint, whole as whole_frame};
-pub use headers::{get_request, malformed_field, status, values};
+pub use headers::{get_request, malformed_field, malformed_request, status, values};
 pub use limits::Limits;
 pub use priority::priority_update;
 pub use quiche::h3::{Header, NameValue};

@@ -1,6 +1,7 @@
 //! `utmost serve`: the server.
 
 use crate::explore::Explore;
+use crate::listening::{Bound, Listening};
 use crate::watch::Watch;
 use crate::{Failure, values};
 use ::corpus::Page;
@@ -11,7 +12,7 @@ use ::server::upstream::{Address, StartError, UpstreamSite};
 use ::server::{
     Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, CongestionControl, Downloads,
     Exploration, Identity, LoadBalancer, Options, Pace, ResetKey, Server, SignalUse, TicketKey,
-    UpstreamLimits, open_to_others,
+    UpstreamLimits, open_to_others, raise_descriptors,
 };
 use migration::Policy;
 use page_site::PageSite;
@@ -19,14 +20,13 @@ use schedulers::{Catalogue, Scheme, SchemeError, find_scheme};
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 use std::time::SystemTime;
 
-/// Serve a directory, a page or a backend over HTTP/3, in the order of a scheme
+/// Serve a directory, a page or a backend over HTTP/3, in the order of a scheme, and over HTTP/2 and HTTP/1.1
 ///
 /// Prints one line `listening on ADDR:PORT` when it is ready. On SIGTERM, responses under way finish first.
 /// On SIGHUP, it reads the certificate, the keys and the configuration again, for connections that begin from then on.
@@ -36,7 +36,8 @@ use std::time::SystemTime;
 utmost serve --page davies-meenan --scheme dfifo --pace 1400/10 --qlog logs\n  \
 utmost serve --root site --scheme-file examples/schemes/fonts-first.toml --scheme fonts-first\n  \
 utmost serve --root site --explore dfifo,bucket-html --explore-file explored.json\n  \
-utmost serve --upstream http://127.0.0.1:8080 --cert cert.pem --key key.pem"
+utmost serve --upstream http://127.0.0.1:8080 --cert cert.pem --key key.pem\n  \
+utmost serve --root site --listen 0.0.0.0:443 --http-redirect 0.0.0.0:80 --self-signed www.site.test"
 )]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["root", "page", "upstream", "config"]))]
 pub struct Arguments {
@@ -55,10 +56,13 @@ pub struct Arguments {
     /// Read what to serve from a TOML file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scheme", "signals"])]
     config: Option<PathBuf>,
-    /// The address to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433", value_parser = values::address)]
-    listen: SocketAddr,
-    /// Certificate chain (PEM) [default: a new self-signed certificate]
+    #[command(flatten)]
+    listening: Listening,
+    /// Make a certificate on the spot, also for these hosts or addresses, valid for 30 days. Browsers trust it only if they are
+    /// told to, so this is for a look
+    #[arg(long, value_name = "HOST", num_args = 0.., value_delimiter = ',', value_parser = values::host, conflicts_with = "cert")]
+    self_signed: Vec<String>,
+    /// Certificate chain (PEM) [default: as with --self-signed]
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
@@ -159,33 +163,40 @@ impl Served {
 
 /// Serves until a signal ends it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    raise_descriptors();
     let (Renewal { identity, site, options }, load_balancer) = load(arguments, None)?;
     let count = shards(arguments.shards, &options)?;
-    let mut loops = EventLoop::bind_shards(arguments.listen, count).map_err(|error| {
-        Failure::Elsewhere(format!("{}: {error}; choose another --listen", arguments.listen))
-    })?;
-    let address = loops[0].local_addr().map_err(Failure::elsewhere)?;
+    let Bound { mut loops, listeners, address } = arguments.listening.bind(count)?;
     let watching = arguments.watch.begin()?;
     let observers = watching.observers.clone();
     let exploring =
         options.exploration.clone().map(|it| arguments.explore.begin(it)).transpose()?;
-    let options = Options { alt_svc_port: Some(address.port()), observers, ..options };
+    let port = arguments.listening.port(address);
+    let options = Options { alt_svc_port: Some(port), observers, ..options };
+    let advice = arguments.listening.advice(&identity, port);
     let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
     let servers = Server::shards(count, load_balancer, address, &identity, site, &options);
     let mut servers = servers.map_err(Failure::elsewhere)?;
     // The access log ends when the last one who could write to it is gone.
     drop(options);
+    if let Some(listeners) = listeners {
+        servers[0].serve_tcp(listeners, &identity).map_err(Failure::elsewhere)?;
+    }
     for server in &mut servers {
         server.report_with(Box::new(|line| eprintln!("{line}")));
     }
     loops[0]
-        .heed_signals(reload(arguments.clone(), address.port(), identity, watching.reopener()))
+        .heed_signals(reload(arguments.clone(), port, identity, watching.reopener()))
         .map_err(Failure::elsewhere)?;
     if arguments.cert.is_none() {
+        let names = [&["localhost".to_owned()], &arguments.self_signed[..]].concat().join(", ");
         eprintln!(
-            "no --cert: using a self-signed certificate for localhost, valid for 30 days; Chromium \
+            "no --cert: using a self-signed certificate for {names}, valid for 30 days; Chromium \
              takes it with --ignore-certificate-errors-spki-list={pin}"
         );
+    }
+    for line in advice {
+        eprintln!("{line}");
     }
     writeln!(std::io::stdout().lock(), "listening on {address}").map_err(Failure::elsewhere)?;
     match EventLoop::run_all(loops, servers).map_err(Failure::elsewhere)? {
@@ -229,7 +240,7 @@ fn load(
             Identity::load(certificate, key).map_err(in_flag("--cert, --key"))?
         }
         (_, _, Some(own)) => own.clone(),
-        _ => Identity::self_signed().map_err(Failure::elsewhere)?,
+        _ => Identity::self_signed_for(&arguments.self_signed).map_err(Failure::elsewhere)?,
     };
     let secrets = [&arguments.key, &arguments.ticket_key].into_iter().flatten();
     for warning in secrets.filter_map(|it| open_to_others(it)) {

@@ -6,6 +6,7 @@
 mod command;
 mod explore;
 mod failure;
+mod listening;
 mod metrics_page;
 pub mod values;
 mod watch;

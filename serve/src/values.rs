@@ -103,6 +103,20 @@ pub const SIGNALS: Choices<SignalUse> = &[
     ("override", "The client's signals add to what the server knows", SignalUse::Override),
 ];
 
+/// A host that a certificate can name: letters, digits, `-` and dots, perhaps `*.` in front; or an IP address.
+pub fn host(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix("*.").unwrap_or(text);
+    let is_label = |it: &str| {
+        let is_of_label = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        (1..=63).contains(&it.len()) && it.bytes().all(is_of_label)
+    };
+    let is_name = name.len() <= 253 && name.split('.').all(is_label);
+    if is_name || text.parse::<std::net::IpAddr>().is_ok() {
+        return Ok(text.to_owned());
+    }
+    Err(format!("`{text}` is not a host: use for example www.site.example or 192.0.2.1"))
+}
+
 /// An address to listen on.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
@@ -131,6 +145,16 @@ pub fn idle_reset(wanted: bool, cc: CongestionControl) -> Result<bool, Failure> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_is_a_name_or_an_address() {
+        for good in ["localhost", "www.a.example", "*.a.example", "192.0.2.1", "::1"] {
+            assert_eq!(host(good).as_deref(), Ok(good));
+        }
+        for bad in ["", "a b", "a..b", "a.example/", "https://a.example", "a,DNS:b", "*"] {
+            assert!(host(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn a_pace_is_bytes_and_milliseconds() {

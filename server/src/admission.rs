@@ -45,6 +45,63 @@ impl Population {
     fn of(&self, client: IpAddr) -> usize {
         self.by_client.get(&Client::at(Some(client))).copied().unwrap_or(0)
     }
+
+    /// Why there is no room for another connection of a client.
+    fn refusal(&self, client: IpAddr, limits: &Limits) -> Option<Refusal> {
+        if self.connections >= limits.connections {
+            Some(Refusal::Full)
+        } else if self.of(client) >= limits.connections_per_network {
+            Some(Refusal::Network)
+        } else {
+            None
+        }
+    }
+
+    fn enter(&mut self, client: IpAddr) {
+        *self.by_client.entry(Client::at(Some(client))).or_default() += 1;
+    }
+
+    /// A connection has ended, that of `client` if one had come in.
+    fn ended(&mut self, client: Option<IpAddr>) {
+        self.connections -= 1;
+        let Some(client) = client.map(|it| Client::at(Some(it))) else { return };
+        let Some(count) = self.by_client.get_mut(&client) else { return };
+        *count -= 1;
+        if *count == 0 {
+            self.by_client.remove(&client);
+        }
+    }
+}
+
+/// The place of a connection whose client has proven its address by other means than QUIC's. It is free when this is
+/// dropped.
+pub(crate) struct Place {
+    population: Arc<Mutex<Population>>,
+    client: IpAddr,
+}
+
+impl Place {
+    /// A place for a client, if there is room within `limits`.
+    pub(crate) fn take(
+        population: &Arc<Mutex<Population>>,
+        client: IpAddr,
+        limits: &Limits,
+    ) -> Result<Self, Refusal> {
+        let mut all = population.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(refusal) = all.refusal(client, limits) {
+            return Err(refusal);
+        }
+        all.connections += 1;
+        all.enter(client);
+        Ok(Self { population: Arc::clone(population), client })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut all = self.population.lock().unwrap_or_else(PoisonError::into_inner);
+        all.ended(Some(self.client));
+    }
 }
 
 /// Whether a connection begins.
@@ -134,10 +191,8 @@ impl Admission {
         let mut population = self.population();
         if is_draining {
             Begin::Refused(Refusal::Draining)
-        } else if population.connections >= self.limits.connections {
-            Begin::Refused(Refusal::Full)
-        } else if population.of(address) >= self.limits.connections_per_network {
-            Begin::Refused(Refusal::Network)
+        } else if let Some(refusal) = population.refusal(address, &self.limits) {
+            Begin::Refused(refusal)
         } else if !is_proven && population.handshakes >= self.limits.handshakes {
             Begin::Unproven
         } else {
@@ -157,21 +212,14 @@ impl Admission {
         let mut population = self.population();
         let has_room = population.of(client) < self.limits.connections_per_network;
         if has_room {
-            *population.by_client.entry(Client::at(Some(client))).or_default() += 1;
+            population.enter(client);
         }
         has_room
     }
 
     /// A connection has ended, that of `client` if one had come in.
     pub(crate) fn ended(&self, client: Option<IpAddr>) {
-        let mut population = self.population();
-        population.connections -= 1;
-        let Some(client) = client.map(|it| Client::at(Some(it))) else { return };
-        let Some(count) = population.by_client.get_mut(&client) else { return };
-        *count -= 1;
-        if *count == 0 {
-            population.by_client.remove(&client);
-        }
+        self.population().ended(client);
     }
 
     fn population(&self) -> MutexGuard<'_, Population> {

@@ -1,6 +1,7 @@
 //! Every limit on what a peer can make this server hold.
 
-use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 /// Limits of a server. Each says what it bounds; beyond it the peer pays, not the server.
@@ -134,15 +135,62 @@ pub struct FileLimits {
 impl Default for FileLimits {
     /// Half of the descriptors that the process may have; sockets, logs and backends need the others.
     fn default() -> Self {
-        let allowed = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(now, _)| now);
         Self {
-            descriptors: usize::try_from(allowed / 2).unwrap_or(usize::MAX).min(1 << 20),
+            descriptors: (descriptors() / 2).min(1 << 20),
             small_bytes: 64 << 10,
             kept_bytes: 32 << 20,
             memory_bytes: 64 << 20,
         }
     }
 }
+
+/// Lets the process have as many descriptors as the system allows it. Many shells begin with 1024 of them, for the sake of
+/// old programs. Limits that were made before do not change.
+pub fn raise_descriptors() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        // Otherwise it serves with those that it has.
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard).ok();
+    }
+}
+
+/// Descriptors that the process may have.
+fn descriptors() -> usize {
+    let allowed = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(now, _)| now);
+    usize::try_from(allowed).unwrap_or(usize::MAX)
+}
+
+/// Connections over TCP at a time, each of which has a descriptor: a quarter of those that the process may have. QUIC's have
+/// none, and files take half.
+pub(crate) fn tcp_connections() -> usize {
+    descriptors() / 4
+}
+
+/// Fields of a request's head over TCP; beyond it the answer is 431. Over QUIC only their bytes are limited.
+pub(crate) const HEAD_FIELDS: usize = 1000;
+/// Bytes of a response that go to a connection over TCP at once: what fits into a record of TLS. A client that does not take
+/// as much within [`Limits::stalled`] is given up.
+pub(crate) const PIECE_BYTES: usize = 16 << 10;
+/// Bytes of a response that wait in the library of HTTP/2.
+pub(crate) const RESPONSE_BUFFER_BYTES: usize = 64 << 10;
+/// Bytes that wait unsent in the system for one connection over TCP.
+pub(crate) const UNSENT_BYTES: u32 = 64 << 10;
+/// Ranges of a request that are looked at; with more, the whole is sent (RFC 9110, 14.2).
+pub(crate) const RANGES: usize = 32;
+
+/// Bytes of a file that is compressed while its client waits: smaller ones become no smaller, larger ones take too long.
+pub(crate) const COMPRESSIBLE_BYTES: RangeInclusive<u64> = 256..=1 << 20;
+/// Bytes of compressed files that are kept.
+pub(crate) const COMPRESSED_BYTES: u64 = 32 << 20;
+/// Bytes of files that are compressed at once; further ones are sent as they are. Who asks for more files than are kept would
+/// else have them compressed again and again.
+pub(crate) const COMPRESSION_BYTES: u32 = 16 << 20;
+/// Such bytes that are allowed again each second.
+pub(crate) const COMPRESSION_BYTES_PER_SECOND: u32 = 4 << 20;
+
+/// Without descriptors, the time until the next attempt to accept a connection.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How much is logged (`Options::qlog_dir`).
 #[derive(Debug, Clone, Copy)]

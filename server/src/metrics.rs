@@ -2,6 +2,7 @@
 
 mod text;
 
+use crate::site::Protocol;
 use crate::{Answered, Event, Observer, Refusal};
 use schedulers::SCHEMES;
 use std::collections::BTreeMap;
@@ -25,10 +26,13 @@ pub struct Metrics {
     closed: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
     /// By the first digit of the status; 0: there was none.
     answered: [AtomicU64; 6],
+    by_protocol: [AtomicU64; Protocol::ALL.len()],
     incomplete: AtomicU64,
     body_bytes: AtomicU64,
     times: BTreeMap<String, Times>,
     times_of_others: Times,
+    /// Responses that no scheme ordered.
+    times_over_tcp: Times,
     overdue: AtomicU64,
     unlogged: AtomicU64,
     backend_requests: AtomicU64,
@@ -68,11 +72,15 @@ impl Metrics {
         if let Some(counter) = self.answered.get(class) {
             add(counter, 1);
         }
+        add(&self.by_protocol[answered.protocol as usize], 1);
         add(&self.incomplete, u64::from(!answered.is_complete));
         add(&self.body_bytes, answered.bytes);
         // Variants such as `rfc9218@guard:20` count as the scheme that they vary.
-        let scheme = answered.scheme.split('@').next().unwrap_or_default();
-        self.times.get(scheme).unwrap_or(&self.times_of_others).add(answered.duration);
+        let times = match answered.scheme.split('@').next() {
+            None | Some("") => &self.times_over_tcp,
+            Some(scheme) => self.times.get(scheme).unwrap_or(&self.times_of_others),
+        };
+        times.add(answered.duration);
     }
 }
 
@@ -159,6 +167,11 @@ impl Metrics {
         for (class, counter) in classes.iter().zip(&self.answered) {
             text.value(&format!("status=\"{class}\""), counter.load(Relaxed));
         }
+        let help = "Responses that ended, by the version of HTTP.";
+        text.head("utmost_responses_by_protocol_total", "counter", help);
+        for (protocol, counter) in Protocol::ALL.iter().zip(&self.by_protocol) {
+            text.value(&format!("protocol=\"{}\"", protocol.name()), counter.load(Relaxed));
+        }
         for (name, help, counter) in [
             (
                 "utmost_responses_incomplete_total",
@@ -181,7 +194,7 @@ impl Metrics {
         }
         let help = "Times from a request to the last byte of its response.";
         text.head("utmost_response_seconds", "histogram", help);
-        let others = std::iter::once(("other", &self.times_of_others));
+        let others = [("other", &self.times_of_others), ("none", &self.times_over_tcp)];
         for (scheme, times) in self.times.iter().map(|(name, it)| (name.as_str(), it)).chain(others)
         {
             let classes = times.classes.each_ref().map(|it| it.load(Relaxed));
@@ -200,6 +213,7 @@ mod tests {
 
     fn answered(scheme: &str, status: u16, time_ms: u64, is_complete: bool) -> Event {
         Event::Answered(Arc::new(Answered {
+            protocol: Protocol::Http3,
             client: None,
             method: String::new(),
             host: String::new(),
@@ -246,6 +260,7 @@ mod tests {
             "utmost_responses_total{status=\"none\"} 1",
             "utmost_responses_total{status=\"2xx\"} 1",
             "utmost_responses_total{status=\"4xx\"} 1",
+            "utmost_responses_by_protocol_total{protocol=\"HTTP/3\"} 3",
             "utmost_responses_incomplete_total 1",
             "utmost_body_bytes_total 3000",
             "utmost_response_seconds_bucket{scheme=\"rfc9218\",le=\"0.001\"} 0",

@@ -1,7 +1,7 @@
 //! What a server tells those who watch it, such as an access log.
 
 use crate::limits::LOGGED_BYTES;
-use crate::site::Request;
+use crate::site::{Protocol, Request};
 use schedulers::Priority;
 use std::fmt;
 use std::net::IpAddr;
@@ -74,6 +74,8 @@ impl Refusal {
 /// A response that has ended. Texts of the client's are cut to a few kB, and none is a credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
+    /// The version of HTTP by which the request came.
+    pub protocol: Protocol,
     /// The client's address.
     pub client: Option<IpAddr>,
     /// The method of the request.
@@ -88,11 +90,11 @@ pub struct Answered {
     pub user_agent: Option<String>,
     /// HTTP status; 0: there was none yet.
     pub status: u16,
-    /// Bytes of the body that were sent on the connection of the request.
+    /// Bytes of the body that were sent on the connection of the request. Over TCP: that the connection has taken.
     pub bytes: u64,
     /// The time from the request to the end.
     pub duration: Duration,
-    /// The scheme that ordered it.
+    /// The scheme that ordered it; empty: none did, because it went over TCP.
     pub scheme: String,
     /// Its urgency, and whether it is incremental, as the client or the operator said last.
     pub priority: Priority,
@@ -139,6 +141,7 @@ pub(crate) struct Watched {
 impl Watched {
     pub(crate) fn new(request: &Request, of_load: Option<bool>, now: Instant) -> Self {
         let answered = Answered {
+            protocol: request.protocol,
             client: request.client,
             method: cut(&request.method),
             host: cut(without_user(&request.authority)),

@@ -15,6 +15,7 @@ use crate::read_ahead::Pages;
 use crate::responder::{Responder, Shared};
 use crate::shards::Shard;
 use crate::site::RuledSite;
+use crate::tcp::{Listeners, StartError, TcpServer};
 use crate::tls::transport_config;
 use crate::unproven::Unproven;
 use crate::{Event, Identity, LoadBalancer, Options, TlsError};
@@ -47,6 +48,8 @@ pub struct Server {
     /// Where connections are logged, if the operator wants it.
     qlogs: Option<QlogFolder>,
     report: Box<dyn Fn(&str) + Send>,
+    /// The connections of other versions of HTTP.
+    tcp: Option<TcpServer>,
 }
 
 struct Entry {
@@ -131,7 +134,22 @@ impl Server {
             serial: 0,
             scratch: vec![0; 65_536],
             draining: None,
+            tcp: None,
         })
+    }
+
+    /// Serves the same over HTTP/2 and HTTP/1.1, too, on a thread of its own. It is reloaded and ends with this server. The
+    /// limits on connections hold for both together.
+    pub fn serve_tcp(
+        &mut self,
+        listeners: Listeners,
+        identity: &Identity,
+    ) -> Result<(), StartError> {
+        let (site, options) = (self.shared.site.clone(), self.shared.options.clone());
+        let (population, alarm) = (self.shard.population(), self.shard.alarm());
+        let tcp = TcpServer::start(listeners, identity, site, options, population, alarm)?;
+        self.tcp = Some(tcp);
+        Ok(())
     }
 
     /// Has `wake` called, on any thread, whenever [`Server::on_arrivals`] must be called because something has come from

@@ -11,10 +11,11 @@ use boring::error::ErrorStack;
 use boring::hash::{MessageDigest, hash};
 use boring::nid::Nid;
 use boring::pkey::{PKey, Private};
-use boring::ssl::{SslContextBuilder, SslMethod};
+use boring::ssl::{AlpnError, SslAcceptor, SslContextBuilder, SslMethod, select_next_proto};
 use boring::x509::extension::SubjectAlternativeName;
 use boring::x509::{X509, X509NameBuilder};
 use one_size::{OneSize, SIGNATURE_BYTES};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// A certificate chain and its private key.
@@ -64,10 +65,15 @@ impl Identity {
 
     /// Makes a certificate for `localhost` and the loopback addresses, valid for 30 days. Its handshakes are all of one size.
     pub fn self_signed() -> Result<Self, TlsError> {
+        Self::self_signed_for(&[])
+    }
+
+    /// The same, also for these hosts or addresses.
+    pub fn self_signed_for(names: &[String]) -> Result<Self, TlsError> {
         let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?;
         let key = PKey::from_ec_key(EcKey::generate(&group)?)?;
         loop {
-            let certificate = Self::certificate(&key)?;
+            let certificate = Self::certificate(&key, names)?;
             if certificate.signature().len() == SIGNATURE_BYTES {
                 return Ok(Self { chain: vec![certificate], key, is_one_size: true });
             }
@@ -83,7 +89,7 @@ impl Identity {
         (!self.is_one_size && !names.is_empty()).then_some(names)
     }
 
-    fn certificate(key: &PKey<Private>) -> Result<X509, ErrorStack> {
+    fn certificate(key: &PKey<Private>, more: &[String]) -> Result<X509, ErrorStack> {
         let mut name = X509NameBuilder::new()?;
         name.append_entry_by_text("CN", "localhost")?;
         let name = name.build();
@@ -99,14 +105,35 @@ impl Identity {
         builder.set_not_before(&from)?;
         builder.set_not_after(&until)?;
         builder.set_pubkey(key)?;
-        let names = SubjectAlternativeName::new()
-            .dns("localhost")
-            .ip("127.0.0.1")
-            .ip("::1")
-            .build(&builder.x509v3_context(None, None))?;
+        let mut names = SubjectAlternativeName::new();
+        names.dns("localhost").ip("127.0.0.1").ip("::1");
+        for name in more {
+            if name.parse::<IpAddr>().is_ok() {
+                names.ip(name)
+            } else {
+                names.dns(name)
+            };
+        }
+        let names = names.build(&builder.x509v3_context(None, None))?;
         builder.append_extension(&names)?;
         builder.sign(key, MessageDigest::sha256())?;
         Ok(builder.build())
+    }
+
+    /// Has the handshakes of a context show this certificate.
+    fn present(&self, tls: &mut SslContextBuilder) -> Result<(), ErrorStack> {
+        if let Some((first, rest)) = self.chain.split_first() {
+            tls.set_certificate(first)?;
+            for certificate in rest {
+                tls.add_extra_chain_cert(certificate.clone())?;
+            }
+        }
+        if self.is_one_size {
+            tls.set_private_key_method(OneSize(self.key.clone()));
+        } else {
+            tls.set_private_key(&self.key)?;
+        }
+        Ok(())
     }
 
     /// Base64 of the SHA-256 of the public key (RFC 7469, 2.4): what Chromium takes in
@@ -137,17 +164,7 @@ pub(crate) fn transport_config(
     options: &Options,
 ) -> Result<quiche::Config, TlsError> {
     let mut tls = SslContextBuilder::new(SslMethod::tls())?;
-    if let Some((first, rest)) = identity.chain.split_first() {
-        tls.set_certificate(first)?;
-        for certificate in rest {
-            tls.add_extra_chain_cert(certificate.clone())?;
-        }
-    }
-    if identity.is_one_size {
-        tls.set_private_key_method(OneSize(identity.key.clone()));
-    } else {
-        tls.set_private_key(&identity.key)?;
-    }
+    identity.present(&mut tls)?;
     let mut config = quiche::Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls)?;
     config.set_application_protos(&[b"h3"])?;
     if let Some(key) = &options.ticket_key {
@@ -180,6 +197,20 @@ pub(crate) fn transport_config(
     config.set_custom_bbr_params(bbr_parameters());
     Ok(config)
 }
+
+/// Takes TLS connections over TCP, for HTTP/2 and HTTP/1.1.
+pub(crate) fn acceptor(identity: &Identity) -> Result<SslAcceptor, TlsError> {
+    let mut tls = SslAcceptor::mozilla_intermediate_v5(SslMethod::tls())?;
+    identity.present(&mut tls)?;
+    // A client that offers no protocol, or other ones only, speaks HTTP/1.1, or learns that it has come to the wrong place.
+    tls.set_alpn_select_callback(|_, offered| {
+        select_next_proto(TCP_PROTOCOLS, offered).ok_or(AlpnError::ALERT_FATAL)
+    });
+    Ok(tls.build())
+}
+
+/// The protocols over TCP by ALPN, in the order of preference.
+const TCP_PROTOCOLS: &[u8] = b"\x02h2\x08http/1.1\x08http/1.0";
 
 /// quiche leaves `PROBE_DOWN` after one round trip, which drains a tenth of a bandwidth-delay product of the quarter and
 /// more that probing for bandwidth has put into the queue. Then the queue grows until the window is full, at two

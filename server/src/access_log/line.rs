@@ -28,6 +28,7 @@ impl Format {
 
 fn combined(answered: &Answered, time: Timestamp) -> String {
     let Answered { method, path, status, bytes, duration, .. } = answered;
+    let protocol = answered.protocol.name();
     let client = answered.client.map_or("-".to_owned(), |it| it.to_canonical().to_string());
     let time = time.strftime("%d/%b/%Y:%H:%M:%S %z");
     let bytes = if *bytes == 0 { "-".to_owned() } else { bytes.to_string() };
@@ -36,7 +37,7 @@ fn combined(answered: &Answered, time: Timestamp) -> String {
     let (referer, agent) = (text(&answered.referer), text(&answered.user_agent));
     let duration_us = duration.as_micros();
     format!(
-        "{client} - - [{time}] \"{method} {path} HTTP/3\" {status:03} {bytes} \"{referer}\" \"{agent}\" {duration_us}\n"
+        "{client} - - [{time}] \"{method} {path} {protocol}\" {status:03} {bytes} \"{referer}\" \"{agent}\" {duration_us}\n"
     )
 }
 
@@ -63,11 +64,11 @@ fn json(answered: &Answered, time: Timestamp) -> String {
         "method": answered.method,
         "host": answered.host,
         "path": answered.path,
-        "protocol": "HTTP/3",
+        "protocol": answered.protocol.name(),
         "status": answered.status,
         "bytes": answered.bytes,
         "duration_ms": answered.duration.as_secs_f64() * 1e3,
-        "scheme": answered.scheme,
+        "scheme": Some(&answered.scheme).filter(|it| !it.is_empty()),
         "priority": format!("u={}{incremental}", priority.urgency_or_default()),
         "complete": answered.is_complete,
         "referer": answered.referer,
@@ -79,12 +80,14 @@ fn json(answered: &Answered, time: Timestamp) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::site::Protocol;
     use schedulers::Priority;
     use std::net::IpAddr;
     use std::time::Duration;
 
     pub(in super::super) fn answered() -> Answered {
         Answered {
+            protocol: Protocol::Http3,
             client: Some(IpAddr::from([192, 0, 2, 1])),
             method: "GET".to_owned(),
             host: "a.test".to_owned(),
@@ -112,8 +115,8 @@ pub(super) mod tests {
             "192.0.2.1 - - [23/Nov/2026:08:06:51 +0000] \"GET /x?y=1 HTTP/3\" 200 5000 \"-\" \
              \"Firefox \\\"1\\\"\\x0a\" 12345\n"
         );
-        let empty = Answered { bytes: 0, status: 304, ..answered() };
-        assert!(Format::Combined.line(&empty, time()).contains("HTTP/3\" 304 - \""));
+        let empty = Answered { bytes: 0, status: 304, protocol: Protocol::Http11, ..answered() };
+        assert!(Format::Combined.line(&empty, time()).contains("HTTP/1.1\" 304 - \""));
     }
 
     #[test]

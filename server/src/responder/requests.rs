@@ -3,12 +3,12 @@
 use super::Responder;
 use crate::SignalUse;
 use crate::early_data::is_safe;
+use crate::head;
 use crate::outgoing::{Arriving, Stage};
 use crate::pushes::Pushes;
-use crate::site::{Availability, Body, Request, Response};
+use crate::site::{Availability, Body, Field, Request, Response};
 use http3::{Code, Extension, Header, StreamId};
-use jiff::Timestamp;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 impl Responder {
     pub(super) fn on_request(&mut self, stream: StreamId, headers: &[Header], now: Instant) {
@@ -129,10 +129,11 @@ impl Responder {
         response: &Response,
         length: Option<u64>,
     ) -> Vec<Header> {
-        let mut fields = response_headers(response, length, self.shared.options.alt_svc_port);
-        let clock =
-            self.shared.options.wall_clock.filter(|_| response.fields("date").next().is_none());
-        fields.extend(clock.map(|it| Header::new(b"date", http_date(it()).as_bytes())));
+        let status = response.status.to_string();
+        let mut fields = vec![Header::new(b":status", status.as_bytes())];
+        let regular = head::fields(response, length, &self.shared.options);
+        let header = |(name, value): &Field| Header::new(name.as_bytes(), value.as_bytes());
+        fields.extend(regular.iter().map(header));
         let record = self.sender.streams.get(stream);
         if let Some(directive) = record.and_then(|it| it.directive) {
             let value = directive.to_string();
@@ -145,42 +146,5 @@ impl Responder {
             fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
         }
         fields
-    }
-}
-
-fn response_headers(
-    response: &Response,
-    length: Option<u64>,
-    alt_svc_port: Option<u16>,
-) -> Vec<Header> {
-    let mut fields = vec![
-        Header::new(b":status", response.status.to_string().as_bytes()),
-        Header::new(b"server", b"utmost"),
-    ];
-    fields.extend(length.map(|it| Header::new(b"content-length", it.to_string().as_bytes())));
-    fields.extend(
-        response.headers.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes())),
-    );
-    if let Some(port) = alt_svc_port {
-        fields.push(Header::new(b"alt-svc", format!("h3=\":{port}\"; ma=86400").as_bytes()));
-    }
-    fields
-}
-
-/// A time as HTTP writes it (RFC 9110, 5.6.7); empty for one that the calendar does not have.
-fn http_date(time: SystemTime) -> String {
-    let time = Timestamp::try_from(time);
-    time.map(|it| it.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn a_date_is_written_as_rfc_9110_writes_it() {
-        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-        assert_eq!(http_date(time), "Sun, 06 Nov 1994 08:49:37 GMT");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Server;
 use crate::Event;
+use crate::tcp::TcpServer;
 use std::time::Instant;
 
 impl Server {
@@ -10,6 +11,9 @@ impl Server {
         if self.draining.is_none() {
             self.draining = Some(now + self.shared.options.limits.drain);
             self.notice(&Event::Draining);
+            if let Some(tcp) = &self.tcp {
+                tcp.drain();
+            }
             self.connections.values_mut().for_each(|it| it.responder.go_away());
             let serials: Vec<u64> = self.connections.keys().copied().collect();
             for serial in serials {
@@ -22,6 +26,7 @@ impl Server {
     pub fn is_drained(&self, now: Instant) -> bool {
         let ended = || {
             self.sendable.is_empty()
+                && self.tcp.as_ref().is_none_or(TcpServer::is_over)
                 && self.connections.values().all(|it| it.responder.sender.connection.is_over())
         };
         self.draining.is_some_and(|deadline| now >= deadline || ended())
@@ -47,6 +52,6 @@ impl Server {
         for serial in &left {
             self.enqueue(*serial);
         }
-        left.len()
+        left.len() + self.tcp.as_ref().map_or(0, TcpServer::cut)
     }
 }

@@ -18,15 +18,20 @@ impl Server {
         site: impl Into<RuledSite>,
         options: Options,
     ) -> Result<(), TlsError> {
-        self.config = transport_config(identity, &options)?;
-        self.admission.limit(&options.limits);
         let observers = self.shared.options.observers.clone();
         let exploration = self.shared.options.exploration.clone();
         let options = Options { observers, exploration, ..options };
+        let site = site.into();
+        let config = transport_config(identity, &options)?;
+        if let Some(tcp) = &self.tcp {
+            tcp.renew(identity, site.clone(), options.clone())?;
+        }
+        self.config = config;
+        self.admission.limit(&options.limits);
         let (alarm, groups) = (self.shared.alarm.clone(), Arc::clone(&self.shared.groups));
         let pages = self.shared.pages.of_connection();
         let unread = Arc::clone(&self.shared.unread);
-        self.shared = Arc::new(Shared { site: site.into(), options, alarm, groups, pages, unread });
+        self.shared = Arc::new(Shared { site, options, alarm, groups, pages, unread });
         Ok(())
     }
 }

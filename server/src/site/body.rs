@@ -14,6 +14,17 @@ pub enum Body {
     Bytes(Arc<[u8]>),
     /// A file of this size.
     File(Arc<Contents>, u64),
+    /// A part of another one.
+    Part {
+        /// The whole.
+        of: Arc<Self>,
+        /// The first byte of the part.
+        from: u64,
+        /// The size of the part.
+        bytes: u64,
+    },
+    /// Bodies one after another.
+    Several(Arc<[Self]>),
     /// A body whose real bytes are not at hand.
     Synthetic {
         /// The first bytes.
@@ -38,13 +49,20 @@ impl Body {
         match self {
             Self::Empty | Self::Later(_) => 0,
             Self::Bytes(bytes) => bytes.len() as u64,
-            Self::File(_, bytes) | Self::Synthetic { bytes, .. } => *bytes,
+            Self::Several(bodies) => bodies.iter().map(Self::bytes).sum(),
+            Self::File(_, bytes) | Self::Synthetic { bytes, .. } | Self::Part { bytes, .. } => {
+                *bytes
+            }
         }
     }
 
     /// Whether each read is a call of the system.
     pub(crate) fn is_on_disk(&self) -> bool {
-        matches!(self, Self::File(contents, _) if contents.memory_bytes().is_none())
+        match self {
+            Self::File(contents, _) => contents.memory_bytes().is_none(),
+            Self::Part { of, .. } => of.is_on_disk(),
+            _ => false,
+        }
     }
 
     /// The whole body for packets to share, if it is in memory.
@@ -52,6 +70,11 @@ impl Body {
         match self {
             Self::Bytes(bytes) => Some(bytes::Bytes::from_owner(Arc::clone(bytes))),
             Self::File(contents, _) => Contents::shared(contents),
+            Self::Part { of, from, bytes } => {
+                let start = usize::try_from(*from).ok()?;
+                let end = start.checked_add(usize::try_from(*bytes).ok()?)?;
+                of.shared().filter(|it| end <= it.len()).map(|it| it.slice(start..end))
+            }
             _ => None,
         }
     }
@@ -67,6 +90,14 @@ impl Body {
                 buffer.copy_from_slice(part);
             }
             Self::File(contents, _) => contents.read_at(offset, buffer)?,
+            Self::Part { of, from, bytes } => {
+                let end = offset.saturating_add(buffer.len() as u64);
+                if end > *bytes {
+                    return Err(std::io::ErrorKind::UnexpectedEof.into());
+                }
+                of.read_at(from + offset, buffer)?;
+            }
+            Self::Several(bodies) => read_several(bodies, offset, buffer)?,
             Self::Synthetic { begin, seed, .. } => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX).min(begin.len());
                 let given = buffer.len().min(begin.len() - start);
@@ -78,6 +109,21 @@ impl Body {
         }
         Ok(())
     }
+}
+
+/// Fills `buffer` from `offset` on of what the bodies are together.
+fn read_several(bodies: &[Body], mut offset: u64, mut buffer: &mut [u8]) -> std::io::Result<()> {
+    for body in bodies {
+        let left = body.bytes().saturating_sub(offset);
+        let count = usize::try_from(left).map_or(buffer.len(), |it| it.min(buffer.len()));
+        let (here, rest) = buffer.split_at_mut(count);
+        if count > 0 {
+            body.read_at(offset, here)?;
+        }
+        offset = offset.saturating_sub(body.bytes());
+        buffer = rest;
+    }
+    if buffer.is_empty() { Ok(()) } else { Err(std::io::ErrorKind::UnexpectedEof.into()) }
 }
 
 /// Byte `offset` of the synthetic body `seed`; it is printable.

@@ -1,6 +1,7 @@
 //! Conditional requests (RFC 9110, 13).
 
 use super::{Body, Request, Response};
+use crate::head;
 
 /// The response, unless a condition of the GET or HEAD request fails: then 304 if the client has this version already,
 /// and 412 if it wants another one.
@@ -8,8 +9,15 @@ pub(super) fn conditional(request: &Request, response: Response) -> Response {
     let Some(etag) = response.fields("etag").next().filter(|_| response.status == 200) else {
         return response;
     };
-    let wants_other = request.field("if-match").is_some_and(|it| !names(it, etag, is_same));
-    let has_it = request.field("if-none-match").is_some_and(|it| names(it, etag, is_alike));
+    // A tag says more than a time, which counts only where no tag is asked for (RFC 9110, 13.2.2).
+    let wants_other = match request.field("if-match") {
+        Some(tags) => !names(tags, etag, is_same),
+        None => is_changed(request.field("if-unmodified-since"), &response) == Some(true),
+    };
+    let has_it = match request.field("if-none-match") {
+        Some(tags) => names(tags, etag, is_alike),
+        None => is_changed(request.field("if-modified-since"), &response) == Some(false),
+    };
     if wants_other {
         return Response { resource: response.resource, ..Response::empty(412) };
     }
@@ -19,6 +27,13 @@ pub(super) fn conditional(request: &Request, response: Response) -> Response {
 /// Whether a list of entity tags names this one or is `*`.
 fn names(list: &str, etag: &str, same: impl Fn(&str, &str) -> bool) -> bool {
     list.trim() == "*" || list.split(',').any(|it| same(it.trim(), etag))
+}
+
+/// Whether a response was changed after a time that a client says. `None`: one of them is not known.
+fn is_changed(since: Option<&str>, response: &Response) -> Option<bool> {
+    let since = head::time(since?)?;
+    let changed = head::time(response.fields("last-modified").next()?)?;
+    Some(changed > since)
 }
 
 /// The strong comparison (RFC 9110, 8.8.3.2).
@@ -51,6 +66,7 @@ mod tests {
         let headers = vec![
             ("etag".into(), "\"2\"".to_owned()),
             ("content-type".into(), "text/css".to_owned()),
+            ("last-modified".into(), "Sun, 06 Nov 1994 08:49:37 GMT".to_owned()),
         ];
         let body = Body::synthetic(9, 0);
         let response = conditional(&request, Response { headers, body, ..Response::empty(200) });
@@ -70,7 +86,15 @@ mod tests {
             ("if-match", "*", 200),
             ("if-match", "\"1\"", 412),
             ("if-match", "W/\"2\"", 412),
-            ("if-modified-since", "Sat, 01 Jan 2000 00:00:00 GMT", 200),
+            ("if-modified-since", "Sun, 06 Nov 1994 08:49:37 GMT", 304),
+            ("if-modified-since", "Sat, 01 Jan 2000 00:00:00 GMT", 304),
+            ("if-modified-since", "Sunday, 06-Nov-94 08:49:37 GMT", 304),
+            ("if-modified-since", "Sun Nov  6 08:49:37 1994", 304),
+            ("if-modified-since", "Sun, 06 Nov 1994 08:49:36 GMT", 200),
+            ("if-modified-since", "yesterday", 200),
+            ("if-unmodified-since", "Sun, 06 Nov 1994 08:49:37 GMT", 200),
+            ("if-unmodified-since", "Sun, 06 Nov 1994 08:49:36 GMT", 412),
+            ("if-unmodified-since", "yesterday", 200),
         ] {
             assert_eq!(status(field, value), expected, "{field}: {value}");
         }

@@ -8,6 +8,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 /// The contents of a file, shared by all responses that send it: its bytes, or one descriptor.
 #[derive(Debug)]
@@ -86,9 +87,20 @@ impl Version {
         }
     }
 
-    /// As NGINX makes it: when the file was changed, and its size.
+    /// When the file was changed, to the nanosecond if the file system knows it, and its size.
     pub(super) fn etag(&self) -> String {
-        format!("\"{:x}-{:x}\"", self.changed.0.max(0), self.bytes)
+        let (seconds, nanoseconds) = (self.changed.0.max(0), self.changed.1);
+        format!("\"{seconds:x}.{nanoseconds:x}-{:x}\"", self.bytes)
+    }
+
+    /// When the file was changed, to the second.
+    pub(super) fn changed(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(self.changed.0.max(0).unsigned_abs())
+    }
+
+    /// Whether the file was changed after another one.
+    pub(super) fn is_newer_than(&self, other: &Self) -> bool {
+        self.changed > other.changed
     }
 }
 

@@ -1,8 +1,12 @@
 //! A directory as a site.
 
+use super::codings::Coding;
+use super::compressed::Compressed;
+use super::contents::Version;
 use super::hot_files::{HotFile, HotFiles};
 use super::{Body, Request, Response, Site};
 use crate::FileLimits;
+use crate::head::http_date;
 use nix::errno::Errno;
 use percent_encoding::percent_decode_str;
 use schedulers::{Kind, Resource};
@@ -14,6 +18,7 @@ use std::sync::Arc;
 /// Serves the files below a directory; a path that ends in `/` means its `index.html`.
 pub struct DirectorySite {
     files: HotFiles,
+    compressed: Compressed,
 }
 
 /// A directory that cannot be served.
@@ -39,7 +44,7 @@ impl DirectorySite {
         if !resolved.is_dir() {
             return Err(OpenError::NotADirectory(root.to_owned()));
         }
-        Ok(Self { files: HotFiles::new(resolved, limits) })
+        Ok(Self { files: HotFiles::new(resolved, limits), compressed: Compressed::new() })
     }
 }
 
@@ -71,30 +76,114 @@ impl Site for DirectorySite {
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
             return Response::only_get_and_head();
         }
-        let Some(path) = wanted(&request.path) else { return Response::empty(404) };
+        let Some(path) = wanted(&request.path) else { return not_found(request) };
         match self.files.find(&path, request.asked_at) {
-            Ok(file) => response(&file),
-            Err(error) if is_missing(&error) => Response::empty(404),
+            Ok(file) => self.response(request, &path, &file),
+            Err(error) if is_missing(&error) => self.absent(request, &path),
             Err(_) => Response::unavailable(),
         }
     }
 }
 
-fn response(file: &HotFile) -> Response {
-    let bytes = file.version.bytes;
+impl DirectorySite {
+    /// A file, in a coding that the client takes.
+    fn response(&self, request: &Request, path: &str, file: &HotFile) -> Response {
+        let is_coded = !file.coded.is_empty() || is_compressible(&file.mime);
+        let coded = if is_coded { self.coded(request, path, file) } else { None };
+        let mut response = coded.unwrap_or_else(|| {
+            let body = Body::File(Arc::clone(&file.contents), file.version.bytes);
+            response(file, body, &file.version)
+        });
+        // Without the field, the answer suits every client, as it is.
+        if is_coded && request.field("accept-encoding").is_some() {
+            response.headers.push(("vary".into(), "accept-encoding".to_owned()));
+        }
+        response
+    }
+
+    /// A file in a coding: another file, or made here. Who asks for parts gets those of the file itself, unless there is
+    /// another one.
+    fn coded(&self, request: &Request, path: &str, file: &HotFile) -> Option<Response> {
+        let field = request.field("accept-encoding")?;
+        let accepted = || Coding::ALL.into_iter().filter(|it| it.is_accepted(field));
+        let beside = accepted().filter(|it| file.coded.contains(it)).find_map(|coding| {
+            let beside = self.files.find(&format!("{path}{}", coding.ending()), request.asked_at);
+            beside.ok().map(|it| {
+                let body = Body::File(Arc::clone(&it.contents), it.version.bytes);
+                (coding, response(file, body, &it.version))
+            })
+        });
+        let made = || {
+            let may_be_made = request.field("range").is_none() && is_compressible(&file.mime);
+            let mut accepted = accepted().filter(|it| may_be_made && *it != Coding::Brotli);
+            accepted.find_map(|coding| {
+                let bytes = self.compressed.get(path, file, coding, request.asked_at)?;
+                Some((coding, response(file, Body::Bytes(bytes), &file.version)))
+            })
+        };
+        let (coding, mut response) = beside.or_else(made)?;
+        // Each coding has a tag of its own (RFC 9110, 8.8.1).
+        for (_, tag) in response.headers.iter_mut().filter(|(name, _)| name == "etag") {
+            tag.insert_str(tag.len() - 1, &format!("-{}", coding.name()));
+        }
+        response.headers.push(("content-encoding".into(), coding.name().to_owned()));
+        Some(response)
+    }
+
+    /// There is no such file: the folder of this name, or an error.
+    fn absent(&self, request: &Request, path: &str) -> Response {
+        let (plain, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+        let index = format!("{path}/index.html");
+        if plain.ends_with('/') || self.files.find(&index, request.asked_at).is_err() {
+            return not_found(request);
+        }
+        let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+        let headers = vec![("location".into(), format!("{plain}/{query}"))];
+        Response { headers, ..Response::empty(301) }
+    }
+}
+
+/// There is no such file. A client that would show a page gets one.
+fn not_found(request: &Request) -> Response {
+    let shows_page = request.field("accept").is_some_and(|it| it.contains("text/html"));
+    if shows_page { Response::not_found() } else { Response::empty(404) }
+}
+
+/// Whether files of a type become smaller by compression.
+fn is_compressible(mime: &str) -> bool {
+    let essence = mime.split(';').next().unwrap_or_default();
+    essence.starts_with("text/")
+        || essence.ends_with("+xml")
+        || essence.ends_with("+json")
+        || matches!(
+            essence,
+            "application/javascript"
+                | "application/json"
+                | "application/xml"
+                | "application/wasm"
+                | "image/x-icon"
+                | "font/ttf"
+                | "font/otf"
+        )
+}
+
+/// The response with a file, or with what stands for it and has this version.
+fn response(file: &HotFile, body: Body, version: &Version) -> Response {
     let resource = Resource {
         kind: file.kind,
         // A folder does not say who refers to its files; of stylesheets it is nearly always a head.
         in_head: file.kind == Kind::Css,
-        body_bytes: Some(bytes),
+        body_bytes: Some(body.bytes()),
         ..Resource::default()
     };
     Response {
         headers: vec![
             ("content-type".into(), file.mime.clone()),
-            ("etag".into(), file.version.etag()),
+            ("etag".into(), version.etag()),
+            ("last-modified".into(), http_date(version.changed())),
+            ("accept-ranges".into(), "bytes".to_owned()),
         ],
-        body: Body::File(Arc::clone(&file.contents), bytes),
+        body,
         resource,
         ..Response::empty(200)
     }
@@ -131,6 +220,122 @@ mod tests {
         assert_eq!(site.respond(&request).status, 304);
     }
 
+    fn folder(files: &[(&str, &[u8])]) -> (tempfile::TempDir, RuledSite) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, bytes) in files {
+            std::fs::write(folder.path().join(name), bytes).expect("written");
+        }
+        let site = DirectorySite::open(folder.path()).expect("a folder");
+        (folder, site.into())
+    }
+
+    fn got(site: &RuledSite, path: &str, fields: &[(&str, &str)]) -> Response {
+        let mut request = Request::get("page.test", path);
+        request.fields.extend(fields.iter().map(|(name, it)| ((*name).into(), (*it).into())));
+        site.respond(&request)
+    }
+
+    fn bytes(response: &Response) -> Vec<u8> {
+        let mut bytes = vec![0; usize::try_from(response.body.bytes()).expect("small")];
+        response.body.read_at(0, &mut bytes).expect("in range");
+        bytes
+    }
+
+    fn coding(response: &Response) -> Option<&str> {
+        response.fields("content-encoding").next()
+    }
+
+    #[test]
+    fn a_text_is_compressed_as_its_client_takes_it_and_each_coding_has_its_tag() {
+        let text = "body { color: red }\n".repeat(1000);
+        let (_folder, site) = folder(&[("a.css", text.as_bytes()), ("tiny.css", b"a{}")]);
+        let plain = got(&site, "/a.css", &[]);
+        let gzip = got(&site, "/a.css", &[("accept-encoding", "gzip, br")]);
+        let zstd = got(&site, "/a.css", &[("accept-encoding", "gzip, br, zstd")]);
+        assert_eq!([&plain, &gzip, &zstd].map(coding), [None, Some("gzip"), Some("zstd")]);
+        assert_eq!(zstd::decode_all(bytes(&zstd).as_slice()).expect("zstd"), text.as_bytes());
+        let mut read = String::new();
+        let gzipped = bytes(&gzip);
+        std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&*gzipped), &mut read)
+            .expect("gzip");
+        assert_eq!(read, text);
+        assert_eq!(plain.fields("vary").next(), None);
+        for response in [&gzip, &zstd] {
+            assert_eq!(response.fields("vary").next(), Some("accept-encoding"));
+            assert_eq!(response.fields("content-type").next(), Some("text/css; charset=utf-8"));
+        }
+        let tag = gzip.fields("etag").next().expect("a tag");
+        assert!(tag.ends_with("-gzip\""), "{tag}");
+        let again = [("accept-encoding", "gzip"), ("if-none-match", tag)];
+        assert_eq!(got(&site, "/a.css", &again).status, 304);
+        assert_eq!(got(&site, "/a.css", &[("if-none-match", tag)]).status, 200);
+        let part = got(&site, "/a.css", &[("accept-encoding", "gzip"), ("range", "bytes=0-3")]);
+        assert_eq!((part.status, coding(&part), bytes(&part)), (206, None, b"body".to_vec()));
+        assert_eq!(coding(&got(&site, "/tiny.css", &[("accept-encoding", "gzip")])), None);
+    }
+
+    #[test]
+    fn a_file_beside_it_is_served_unless_it_is_older() {
+        let (folder, site) = folder(&[("a.js", b"let a"), ("a.js.br", b"BR"), ("a.js.gz", b"GZ")]);
+        let accept = |it| [("accept-encoding", it)];
+        let all = got(&site, "/a.js", &accept("gzip, br, zstd"));
+        assert_eq!((coding(&all), bytes(&all)), (Some("br"), b"BR".to_vec()));
+        let part = [("accept-encoding", "br"), ("range", "bytes=1-")];
+        assert_eq!(bytes(&got(&site, "/a.js", &part)), b"R");
+        let kind = all.fields("content-type").next();
+        assert_eq!(kind, got(&site, "/a.js", &[]).fields("content-type").next());
+        let before = std::time::SystemTime::UNIX_EPOCH;
+        let old = std::fs::File::options().write(true).open(folder.path().join("a.js.br"));
+        old.expect("there").set_modified(before).expect("changed");
+        let newer = got(&site, "/a.js", &accept("gzip, br, zstd"));
+        assert_eq!((coding(&newer), bytes(&newer)), (Some("gzip"), b"GZ".to_vec()));
+        assert_eq!(bytes(&got(&site, "/a.js", &accept("zstd"))), b"let a");
+    }
+
+    #[test]
+    fn a_text_says_that_it_is_utf_8_only_if_it_is() {
+        let long = "ü".repeat(50_000);
+        let (_folder, site) = folder(&[
+            ("utf8.html", "ü".as_bytes()),
+            ("long.html", long.as_bytes()),
+            ("latin.html", b"\xfc"),
+            ("a.json", b"{}"),
+            ("a.png", b"PNG"),
+        ]);
+        for (path, expected) in [
+            ("/utf8.html", "text/html; charset=utf-8"),
+            ("/long.html", "text/html; charset=utf-8"),
+            ("/latin.html", "text/html"),
+            ("/a.json", "application/json"),
+            ("/a.png", "image/png"),
+        ] {
+            assert_eq!(got(&site, path, &[]).fields("content-type").next(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn the_path_of_a_folder_leads_to_its_index() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for name in ["sub", "empty"] {
+            std::fs::create_dir(folder.path().join(name)).expect("created");
+        }
+        std::fs::write(folder.path().join("sub/index.html"), "yes").expect("written");
+        let site = RuledSite::from(DirectorySite::open(folder.path()).expect("a folder"));
+        let location = |path: &str| {
+            let response = got(&site, path, &[]);
+            let location = response.fields("location").next().map(str::to_owned);
+            (response.status, location)
+        };
+        assert_eq!(location("/sub"), (301, Some("/sub/".to_owned())));
+        assert_eq!(location("/sub?x=1"), (301, Some("/sub/?x=1".to_owned())));
+        let page = got(&site, "/empty", &[("accept", "text/html,*/*")]);
+        assert!(bytes(&page).starts_with(b"<!doctype html>"));
+        assert_eq!(got(&site, "/empty", &[("accept", "image/*")]).body.bytes(), 0);
+        assert_eq!(location("/empty"), (404, None));
+        assert_eq!(location("/empty/"), (404, None), "no list of files");
+        assert_eq!(location("//sub"), (404, None), "another host for a client");
+    }
+
     #[test]
     fn only_files_below_the_root_are_served() {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -156,7 +361,7 @@ mod tests {
             ("/a%20b.html", 200),
             ("/a%20b.html?x=1", 200),
             ("/sub/", 200),
-            ("/sub", 404),
+            ("/sub", 301),
             ("/../secret", 404),
             ("/%2e%2e/secret", 404),
             ("/sub/../../secret", 404),

@@ -1,10 +1,12 @@
 //! The files of a directory that are asked for often: found once a second, opened once, shared by all responses.
 
+use super::codings::Coding;
 use super::contents::{Budget, Contents, Version};
 use crate::limits::{FILE_IS_FRESH, FileLimits, KEPT_FILE_BYTES};
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use schedulers::Kind;
+use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,6 +31,8 @@ pub(super) struct HotFile {
     pub(super) version: Version,
     pub(super) mime: String,
     pub(super) kind: Kind,
+    /// The codings in which there is a file beside it that is not older.
+    pub(super) coded: Vec<Coding>,
     /// Where it is, symbolic links resolved.
     place: PathBuf,
     /// When it was last looked at; `None`: nobody knows.
@@ -81,7 +85,9 @@ impl HotFiles {
         let version = Version::of(&std::fs::metadata(&place)?);
         let is_it = |it: &Arc<HotFile>| it.version == version && it.place == place;
         let file = match kept.into_iter().chain(same).find(is_it) {
-            Some(kept) => HotFile { checked: now, ..HotFile::clone(&kept) },
+            Some(kept) => {
+                HotFile { checked: now, coded: coded(&place, &version), ..HotFile::clone(&kept) }
+            }
             None => self.open(place, now)?,
         };
         let file = Arc::new(file);
@@ -105,14 +111,49 @@ impl HotFiles {
 
     fn open(&self, place: PathBuf, now: Option<Instant>) -> io::Result<HotFile> {
         let (contents, version) = self.budget.open(&place)?;
-        let (mime, kind) = mime(&place);
-        Ok(HotFile { contents: Arc::new(contents), version, mime, kind, place, checked: now })
+        let (mime, kind) = mime(&place, &contents, version.bytes);
+        let coded = coded(&place, &version);
+        Ok(HotFile {
+            contents: Arc::new(contents),
+            version,
+            mime,
+            kind,
+            coded,
+            place,
+            checked: now,
+        })
     }
 }
 
-fn mime(file: &Path) -> (String, Kind) {
+/// The type of a file. A text says its character set if that is UTF-8, as far as its beginning tells.
+fn mime(file: &Path, contents: &Contents, bytes: u64) -> (String, Kind) {
     let mime = mime_guess::from_path(file).first_or_octet_stream();
-    (mime.to_string(), Kind::of_mime(mime.essence_str()))
+    let kind = Kind::of_mime(mime.essence_str());
+    let mut begin = vec![0; usize::try_from(bytes).map_or(TEXT_BYTES, |it| it.min(TEXT_BYTES))];
+    let says_charset = is_text(mime.essence_str())
+        && contents.read_at(0, &mut begin).is_ok()
+        && std::str::from_utf8(&begin).map_or_else(|it| it.error_len().is_none(), |_| true);
+    let charset = if says_charset { "; charset=utf-8" } else { "" };
+    (format!("{mime}{charset}"), kind)
+}
+
+/// Types whose character set a client could take for another one (RFC 6657, RFC 9239). JSON and SVG are UTF-8, or say it.
+fn is_text(mime: &str) -> bool {
+    mime.starts_with("text/") || mime == "application/javascript"
+}
+
+/// Bytes of a text that are looked at.
+const TEXT_BYTES: usize = 64 << 10;
+
+/// The codings in which there is a file beside this one that is not older, as `a.css.br` beside `a.css`.
+fn coded(place: &Path, version: &Version) -> Vec<Coding> {
+    let is_there = |coding: &Coding| {
+        let mut beside = place.as_os_str().to_owned();
+        beside.push(coding.ending());
+        let found = std::fs::metadata(beside).ok().filter(Metadata::is_file);
+        found.is_some_and(|it| !version.is_newer_than(&Version::of(&it)))
+    };
+    Coding::ALL.into_iter().filter(is_there).collect()
 }
 
 /// What a kept file costs, in bytes of memory.

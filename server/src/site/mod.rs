@@ -2,6 +2,8 @@
 
 mod ahead;
 mod body;
+mod codings;
+mod compressed;
 mod conditions;
 mod contents;
 mod directory;
@@ -9,6 +11,7 @@ mod hot_files;
 mod memory;
 mod names;
 mod pushing;
+mod ranges;
 mod request;
 mod response;
 mod rules;
@@ -20,7 +23,7 @@ pub use contents::Contents;
 pub use directory::{DirectorySite, OpenError};
 pub use names::Names;
 pub use pushing::{Knows, Pushing, as_many_as_fit};
-pub use request::Request;
+pub use request::{Protocol, Request};
 pub(crate) use response::Foreseen;
 pub use response::{Availability, Field, Response};
 pub(crate) use rules::decoded;

@@ -5,9 +5,42 @@ use schedulers::Kind;
 use std::net::IpAddr;
 use std::time::Instant;
 
+/// The version of HTTP by which a request came.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Protocol {
+    Http10,
+    Http11,
+    Http2,
+    #[default]
+    Http3,
+}
+
+impl Protocol {
+    /// All versions.
+    pub const ALL: [Self; 4] = [Self::Http10, Self::Http11, Self::Http2, Self::Http3];
+
+    /// The name in logs and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Http10 => "HTTP/1.0",
+            Self::Http11 => "HTTP/1.1",
+            Self::Http2 => "HTTP/2",
+            Self::Http3 => "HTTP/3",
+        }
+    }
+
+    /// The version alone, as in `Via` (RFC 9110, 7.6.3).
+    pub(crate) fn version(self) -> &'static str {
+        self.name().trim_start_matches("HTTP/")
+    }
+}
+
 /// A request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
+    /// The version of HTTP by which it came.
+    pub protocol: Protocol,
     /// The method, upper case.
     pub method: String,
     /// The scheme of what was asked for, lower case; empty for CONNECT.

@@ -49,6 +49,17 @@ impl Response {
         Self { headers: vec![("allow".into(), "GET, HEAD".to_owned())], ..Self::empty(405) }
     }
 
+    /// The answer where no file is, as a page.
+    pub fn not_found() -> Self {
+        let page = "<!doctype html>\n<title>404 Not Found</title>\n<h1>404 Not Found</h1>\n";
+        let headers = vec![("content-type".into(), "text/html; charset=utf-8".to_owned())];
+        let body = Body::Bytes(page.as_bytes().into());
+        // It stands for a file of any kind.
+        let body_bytes = Some(body.bytes());
+        let resource = schedulers::Resource { body_bytes, ..schedulers::Resource::default() };
+        Self { headers, body, resource, ..Self::empty(404) }
+    }
+
     /// The answer while the server lacks something that it will have again.
     pub fn unavailable() -> Self {
         let headers = vec![

@@ -3,6 +3,7 @@
 use super::conditions::conditional;
 use super::memory::Memory;
 use super::pushing::{Pushing, tracked};
+use super::ranges::ranged;
 use super::{Ahead, Field, Foreseen, Names, Promise, Request, Response, Site};
 use crate::SignalUse;
 use percent_encoding::percent_decode_str;
@@ -133,7 +134,11 @@ impl RuledSite {
             let ahead = self.before_head(request, &response);
             return Response { ahead, ..response };
         }
-        let response = if source.is_remote() { response } else { conditional(request, response) };
+        let response = if source.is_remote() {
+            response
+        } else {
+            ranged(request, conditional(request, response))
+        };
         self.complete(request, self.with_headers(request, response))
     }
 
@@ -144,10 +149,15 @@ impl RuledSite {
         self.complete(request, self.ordered(request, head))
     }
 
+    /// Whether it answers for a host.
+    pub(crate) fn is_for(&self, host: &str) -> bool {
+        self.names.as_ref().is_none_or(|it| it.include(host))
+    }
+
     /// Whether a request asks for a resource of another origin (RFC 9110, 7.4).
     fn is_foreign(&self, request: &Request) -> bool {
         let is_https = request.scheme == "https" || request.method == "CONNECT";
-        !is_https || self.names.as_ref().is_some_and(|it| !it.include(request.host()))
+        !is_https || !self.is_for(request.host())
     }
 
     fn complete(&self, request: &Request, response: Response) -> Response {

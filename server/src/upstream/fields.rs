@@ -12,8 +12,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Fields that concern one connection only.
-const HOP_BY_HOP: [&str; 9] = [
+/// Fields that concern one connection only (RFC 9110, 7.6.1).
+pub(crate) const HOP_BY_HOP: [&str; 9] = [
     "connection",
     "keep-alive",
     "proxy-connection",
@@ -54,7 +54,7 @@ pub(super) fn outbound(request: &Request) -> Outbound {
     if request.early && request.field("early-data").is_none() {
         add("early-data", "1".to_owned());
     }
-    add("via", via("3", request.field("via")));
+    add("via", via(request.protocol.version(), request.field("via")));
     add("forwarded", forwarded(&request.authority, client));
     if let Some(address) = client {
         add("x-forwarded-for", address.to_string());

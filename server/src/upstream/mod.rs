@@ -24,6 +24,7 @@ pub use address::{Address, AddressError};
 pub use connections::StartError;
 pub(crate) use exchange::Piece;
 pub use exchange::{Exchange, Later};
+pub(crate) use fields::HOP_BY_HOP;
 pub use site::UpstreamSite;
 pub use trouble::Trouble;
 pub use troubles::Report;

@@ -1,4 +1,4 @@
-//! The reverse proxy over real loopback sockets: our server in front of a small backend, and a small client.
+//! Real loopback sockets: our server in front of a small backend, and small clients of all versions of HTTP.
 
 mod attacks;
 mod backend;
@@ -7,6 +7,7 @@ mod fetch;
 mod pushes;
 mod secure;
 mod troubles;
+mod versions;
 
 use backend::{Backend, Talk};
 use fetch::{Ask, Fetched, fetch};

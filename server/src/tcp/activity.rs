@@ -1,0 +1,205 @@
+//! When a connection was last of use, and until when it is kept without more.
+
+use crate::Limits;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::sleep_until;
+
+/// What happens on a connection, as far as it counts for its limits.
+#[derive(Debug)]
+pub(super) struct Activity {
+    state: Mutex<State>,
+    idle: Duration,
+    stalled: Duration,
+    head: Duration,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The last time that something useful happened. What a client sends while nothing is under way is of no use.
+    last: Instant,
+    /// Responses under way.
+    busy: usize,
+    /// When the first byte of the next request came, where one request follows another.
+    head_since: Option<Instant>,
+    /// HTTP/1: only a request's head can come while nothing is under way.
+    one_by_one: bool,
+}
+
+impl Activity {
+    pub(super) fn new(limits: &Limits, now: Instant) -> Self {
+        let state = State { last: now, busy: 0, head_since: None, one_by_one: false };
+        let Limits { idle, stalled, head, .. } = *limits;
+        Self { state: Mutex::new(state), idle, stalled, head }
+    }
+
+    /// The handshake is over; what came until now was its.
+    pub(super) fn begin(&self, one_by_one: bool, now: Instant) {
+        *self.state() = State { last: now, busy: 0, head_since: None, one_by_one };
+    }
+
+    fn read(&self, now: Instant) {
+        let mut state = self.state();
+        if state.busy > 0 {
+            state.last = now;
+        } else {
+            state.head_since.get_or_insert(now);
+        }
+    }
+
+    fn wrote(&self, now: Instant) {
+        self.state().last = now;
+    }
+
+    /// A request is here.
+    pub(super) fn asked(&self, now: Instant) {
+        let mut state = self.state();
+        (state.last, state.head_since) = (now, None);
+        state.busy += 1;
+    }
+
+    /// Its response has ended.
+    pub(super) fn answered(&self, now: Instant) {
+        let mut state = self.state();
+        state.last = now;
+        state.busy -= 1;
+    }
+
+    /// When the connection is given up, unless something happens.
+    fn until(&self) -> Instant {
+        let state = self.state();
+        if state.busy > 0 {
+            // Responses of HTTP/2 are given up one by one. What the library holds of them is left.
+            let more = if state.one_by_one { Duration::ZERO } else { self.idle };
+            return state.last + self.stalled + more;
+        }
+        let head = state.head_since.filter(|_| state.one_by_one).map(|it| it + self.head);
+        let idle = state.last + self.idle;
+        head.map_or(idle, |it| it.min(idle))
+    }
+
+    /// Ends when the connection must be given up.
+    pub(super) async fn silence(&self) {
+        loop {
+            let until = self.until();
+            if until <= now() {
+                return;
+            }
+            sleep_until(until.into()).await;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The time on the thread of these connections.
+pub(super) fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// A stream whose use is noted.
+pub(super) struct Noted<S> {
+    stream: S,
+    activity: Arc<Activity>,
+}
+
+impl<S> Noted<S> {
+    pub(super) fn new(stream: S, activity: &Arc<Activity>) -> Self {
+        Self { stream, activity: Arc::clone(activity) }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.activity.read(now());
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        if matches!(written, Poll::Ready(Ok(1..))) {
+            self.activity.wrote(now());
+        }
+        written
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(start: Instant, seconds: u64) -> Instant {
+        start + Duration::from_secs(seconds)
+    }
+
+    fn begun(one_by_one: bool) -> (Activity, Instant) {
+        let start = now();
+        let activity = Activity::new(&Limits::default(), start);
+        activity.begin(one_by_one, start);
+        (activity, start)
+    }
+
+    #[test]
+    fn a_connection_without_a_request_is_kept_for_30_s_whatever_its_client_sends() {
+        let (activity, start) = begun(false);
+        activity.read(at(start, 20));
+        assert_eq!(activity.until(), at(start, 30));
+    }
+
+    #[test]
+    fn the_head_of_a_request_of_http_1_has_10_s_from_its_first_byte_on() {
+        let (activity, start) = begun(true);
+        assert_eq!(activity.until(), at(start, 30));
+        activity.read(at(start, 5));
+        activity.read(at(start, 14));
+        assert_eq!(activity.until(), at(start, 15));
+        activity.asked(at(start, 14));
+        activity.answered(at(start, 16));
+        assert_eq!(activity.until(), at(start, 46));
+    }
+
+    #[test]
+    fn a_connection_with_a_response_under_way_must_move_within_60_s_or_90_s_with_http_2() {
+        for (one_by_one, more) in [(true, 60), (false, 90)] {
+            let (activity, start) = begun(one_by_one);
+            activity.asked(at(start, 1));
+            activity.wrote(at(start, 31));
+            assert_eq!(activity.until(), at(start, 31 + more));
+            activity.read(at(start, 50));
+            assert_eq!(activity.until(), at(start, 50 + more));
+        }
+    }
+}

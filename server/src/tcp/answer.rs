@@ -1,0 +1,180 @@
+//! Answers a request that came over TCP.
+
+use super::activity::{Activity, now};
+use super::request::request;
+use super::source::Source;
+use super::told::Told;
+use crate::early_data::is_safe;
+use crate::head;
+use crate::site::{Body, Request, Response, RuledSite};
+use crate::upstream::{Later, Piece, Trouble};
+use crate::{Event, Options};
+use bytes::Bytes;
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use std::net::IpAddr;
+use std::sync::{Arc, Weak};
+use tokio::sync::watch::{Receiver, channel};
+
+/// The client of one connection, and the site that it asks.
+#[derive(Clone)]
+pub(super) struct Guest {
+    pub(super) site: Arc<RuledSite>,
+    pub(super) options: Arc<Options>,
+    pub(super) address: IpAddr,
+    pub(super) activity: Arc<Activity>,
+}
+
+/// The answer to a request.
+pub(super) struct Answer {
+    /// Status and fields.
+    pub(super) head: hyper::Response<()>,
+    pub(super) source: Source,
+    pub(super) told: Told,
+}
+
+/// The body of a request.
+pub(super) trait Upload: Send + 'static {
+    /// The next bytes; `None` at the end. `Err`: the client has broken off.
+    fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, ()>> + Send;
+}
+
+/// Answers a request. `hint` takes the `Link` fields of early hints.
+pub(super) async fn answer(
+    guest: &Guest,
+    head: &Parts,
+    upload: impl Upload,
+    mut hint: impl FnMut(&[String]) + Send,
+) -> Answer {
+    let (request, refused) = request(head, guest.address, now());
+    let mut told = Told::asked(&guest.options.observers, &guest.activity, &request);
+    let response = match refused {
+        Some(status) => Response::empty(status),
+        None if request.early && !is_safe(&request.method) => Response::empty(425),
+        None => guest.site.respond(&request),
+    };
+    let (response, source) = if let Body::Later(later) = &response.body {
+        let news = begin(&told, later, upload);
+        let is_hinted = hint_of(&response, &mut hint);
+        from_backend(guest, &request, Arc::clone(later), news, is_hinted, &mut hint).await
+    } else {
+        hint_of(&response, &mut hint);
+        (response, None)
+    };
+    told.status(response.status);
+    let is_relayed = source.is_some();
+    let length = (!is_relayed && response.status != 304).then(|| response.body.bytes());
+    let head = proper_head(&response, length, guest);
+    let has_body = request.method != "HEAD" && !matches!(response.status, 204 | 304);
+    let source = match source {
+        _ if !has_body => Source::empty(),
+        Some(source) => source,
+        None => Source::of(response),
+    };
+    source.head().await;
+    Answer { head, source, told }
+}
+
+/// Passes the hints of a response on; true: there were some.
+fn hint_of(response: &Response, hint: &mut (impl FnMut(&[String]) + Send)) -> bool {
+    let hints = &response.ahead.hints;
+    if !hints.is_empty() {
+        hint(hints);
+    }
+    !hints.is_empty()
+}
+
+/// Has a backend bring the response: its bell, and the request's body.
+fn begin(told: &Told, later: &Arc<Later>, upload: impl Upload) -> Receiver<()> {
+    told.observers.notice(&Event::BackendAsked);
+    let (bell, news) = channel(());
+    later.watch(Arc::new(move || bell.send_replace(())));
+    tokio::spawn(feed(upload, Arc::downgrade(later), news.clone()));
+    news
+}
+
+/// The response that a backend brings, and where its body comes from if it has one.
+async fn from_backend(
+    guest: &Guest,
+    request: &Request,
+    later: Arc<Later>,
+    mut news: Receiver<()>,
+    mut is_hinted: bool,
+    hint: &mut (impl FnMut(&[String]) + Send),
+) -> (Response, Option<Source>) {
+    let trouble = loop {
+        match later.next(0) {
+            Some(Piece::Hints(links)) => {
+                let ahead = guest.site.hints_came(request, &links);
+                if !is_hinted && !ahead.hints.is_empty() {
+                    hint(&ahead.hints);
+                    is_hinted = true;
+                }
+            }
+            Some(Piece::Head(head)) => {
+                let response = guest.site.head_came(request, *head);
+                return (response, Some(Source::Backend(later, news)));
+            }
+            Some(Piece::End(Err(trouble))) => break trouble,
+            Some(Piece::End(Ok(())) | Piece::Body(_)) => break no_head(),
+            None if news.changed().await.is_err() => break no_head(),
+            None => {}
+        }
+    };
+    (guest.site.head_came(request, trouble.response()), None)
+}
+
+fn no_head() -> Trouble {
+    Trouble::Improper("it ended without a head".to_owned())
+}
+
+/// Gives the backend the body of a request, until the response is over.
+async fn feed(mut upload: impl Upload, later: Weak<Later>, news: Receiver<()>) {
+    let mut over = news.clone();
+    let feeding = async {
+        while let Ok(piece) = upload.next().await {
+            let Some(bytes) = piece else {
+                if let Some(later) = later.upgrade() {
+                    later.end_upload();
+                }
+                return;
+            };
+            if !give(&later, &bytes, news.clone()).await {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = feeding => {}
+        // The bell is gone, and with it the exchange.
+        () = async { while over.changed().await.is_ok() {} } => {}
+    }
+}
+
+/// Waits for room, and gives the bytes; false: the response is over.
+async fn give(later: &Weak<Later>, bytes: &[u8], mut news: Receiver<()>) -> bool {
+    loop {
+        let Some(later) = later.upgrade() else { return false };
+        if later.has_room() {
+            later.give(bytes);
+            return true;
+        }
+        drop(later);
+        if news.changed().await.is_err() {
+            return false;
+        }
+    }
+}
+
+/// The head as the libraries take it. A field that they cannot say is left out.
+fn proper_head(response: &Response, length: Option<u64>, guest: &Guest) -> hyper::Response<()> {
+    let mut head = hyper::Response::new(());
+    *head.status_mut() = hyper::StatusCode::from_u16(response.status).unwrap_or_default();
+    for (name, value) in head::fields(response, length, &guest.options) {
+        let name = HeaderName::from_bytes(name.as_bytes());
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(&value)) {
+            head.headers_mut().append(name, value);
+        }
+    }
+    head
+}

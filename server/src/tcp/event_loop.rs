@@ -1,0 +1,270 @@
+//! The thread of the connections over TCP, with its sockets.
+
+use super::{connection, redirect};
+use crate::admission::{Place, Population};
+use crate::alarm::Alarm;
+use crate::limits::{ACCEPT_PAUSE, tcp_connections};
+use crate::site::RuledSite;
+use crate::tls::acceptor;
+use crate::{Event, Identity, Options, Refusal, TlsError};
+use boring::ssl::SslAcceptor;
+use std::convert::Infallible;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{self, channel};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// Where a server also listens, besides its UDP address.
+#[derive(Debug)]
+pub struct Listeners {
+    /// For HTTP/2 and HTTP/1.1 over TLS.
+    pub secure: TcpListener,
+    /// For plain HTTP, which is redirected to `https` at the port of `Alt-Svc`.
+    pub plain: Option<TcpListener>,
+}
+
+/// Why a server does not serve over TCP.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum StartError {
+    #[error("TCP: {0}")]
+    System(#[from] io::Error),
+    #[error("{0}")]
+    Tls(#[from] TlsError),
+}
+
+/// What connections get that begin now.
+pub(super) struct Current {
+    pub(super) site: Arc<RuledSite>,
+    pub(super) options: Arc<Options>,
+    pub(super) acceptor: SslAcceptor,
+}
+
+impl Current {
+    fn new(identity: &Identity, site: RuledSite, options: Options) -> Result<Self, TlsError> {
+        Ok(Self { site: Arc::new(site), options: Arc::new(options), acceptor: acceptor(identity)? })
+    }
+}
+
+/// How far the server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    Open,
+    /// Responses under way end.
+    Draining,
+    /// Everything ends.
+    Over,
+}
+
+/// Tells a task how far the server is.
+#[derive(Clone)]
+pub(crate) struct News(watch::Receiver<Phase>);
+
+impl News {
+    /// Ends when the server is as far as this.
+    pub(super) async fn reached(&mut self, phase: Phase) {
+        // The sender lives as long as the thread.
+        self.0.wait_for(|it| *it >= phase).await.ok();
+    }
+
+    pub(super) fn is_at(&mut self, phase: Phase) -> bool {
+        *self.0.borrow() >= phase
+    }
+}
+
+/// The connections of a server over TCP. They end when this is dropped.
+pub(crate) struct TcpServer {
+    phase: watch::Sender<Phase>,
+    current: watch::Sender<Arc<Current>>,
+    open: Arc<AtomicUsize>,
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl TcpServer {
+    /// Starts the thread. `alarm` wakes the server when it has ended.
+    pub(crate) fn start(
+        listeners: Listeners,
+        identity: &Identity,
+        site: RuledSite,
+        options: Options,
+        population: Arc<Mutex<Population>>,
+        alarm: Alarm,
+    ) -> Result<Self, StartError> {
+        let port = options.alt_svc_port;
+        let (current, renewed) = watch::channel(Arc::new(Current::new(identity, site, options)?));
+        let (phase, news) = watch::channel(Phase::Open);
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let open = Arc::<AtomicUsize>::default();
+        let doors = doors(&runtime, listeners, port)?;
+        let hall = Hall { renewed, news: News(news), population, open: Arc::clone(&open) };
+        let is_over = Arc::<AtomicBool>::default();
+        let over = Arc::clone(&is_over);
+        let builder = std::thread::Builder::new().name("tcp".to_owned());
+        let thread = builder.spawn(move || {
+            runtime.block_on(hall.run(doors));
+            // With it, all that is under way ends.
+            drop(runtime);
+            over.store(true, Ordering::SeqCst);
+            alarm.wake();
+        })?;
+        Ok(Self { phase, current, open, is_over, thread: Some(thread) })
+    }
+
+    /// Serves connections that begin from now on with this.
+    pub(crate) fn renew(
+        &self,
+        identity: &Identity,
+        site: RuledSite,
+        options: Options,
+    ) -> Result<(), TlsError> {
+        self.current.send_replace(Arc::new(Current::new(identity, site, options)?));
+        Ok(())
+    }
+
+    /// Accepts no more, and lets responses under way finish.
+    pub(crate) fn drain(&self) {
+        self.reach(Phase::Draining);
+    }
+
+    /// Whether all connections have ended, and with them the thread.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    /// Ends everything; how many connections there were.
+    pub(crate) fn cut(&self) -> usize {
+        let left = self.open.load(Ordering::SeqCst);
+        self.reach(Phase::Over);
+        left
+    }
+
+    fn reach(&self, phase: Phase) {
+        self.phase.send_if_modified(|it| std::mem::replace(it, phase.max(*it)) < phase);
+    }
+}
+
+impl Drop for TcpServer {
+    fn drop(&mut self) {
+        self.reach(Phase::Over);
+        if let Some(thread) = self.thread.take() {
+            // If it has panicked, its connections are gone, too.
+            thread.join().ok();
+        }
+    }
+}
+
+/// A socket that listens, and what its clients get.
+struct Door {
+    listener: tokio::net::TcpListener,
+    leads_to: Leads,
+}
+
+#[derive(Clone, Copy)]
+enum Leads {
+    Site,
+    /// To `https` at this port.
+    Elsewhere(u16),
+}
+
+/// The doors; plain HTTP leads to this port, or to the one at which the other listens.
+fn doors(runtime: &Runtime, listeners: Listeners, port: Option<u16>) -> io::Result<Vec<Door>> {
+    let _context = runtime.enter();
+    let port = port.map_or_else(|| listeners.secure.local_addr().map(|it| it.port()), Ok)?;
+    let door = |listener: TcpListener, leads_to| {
+        listener.set_nonblocking(true)?;
+        Ok(Door { listener: tokio::net::TcpListener::from_std(listener)?, leads_to })
+    };
+    let secure = door(listeners.secure, Leads::Site);
+    let plain = listeners.plain.map(|it| door(it, Leads::Elsewhere(port)));
+    std::iter::once(secure).chain(plain).collect()
+}
+
+/// What all doors lead to.
+#[derive(Clone)]
+struct Hall {
+    renewed: watch::Receiver<Arc<Current>>,
+    news: News,
+    population: Arc<Mutex<Population>>,
+    open: Arc<AtomicUsize>,
+}
+
+impl Hall {
+    /// Lets clients in until the server drains, and waits for those that are in.
+    async fn run(mut self, doors: Vec<Door>) {
+        let (alive, mut over): (_, mpsc::Receiver<Infallible>) = channel(1);
+        for door in doors {
+            tokio::spawn(self.clone().welcome(door, alive.clone()));
+        }
+        drop(alive);
+        tokio::select! {
+            // Nothing is ever sent: this waits until all tasks have ended.
+            _ = over.recv() => {}
+            () = self.news.reached(Phase::Over) => {}
+        }
+    }
+
+    async fn welcome(mut self, door: Door, alive: mpsc::Sender<Infallible>) {
+        loop {
+            let came = tokio::select! {
+                came = door.listener.accept() => came,
+                () = self.news.reached(Phase::Draining) => return,
+            };
+            match came {
+                Ok((stream, client)) => self.let_in(stream, client, door.leads_to, &alive),
+                // A client that is gone already, or too many descriptors.
+                Err(_) => sleep(ACCEPT_PAUSE).await,
+            }
+        }
+    }
+
+    /// Gives a client a place, if there is one.
+    fn let_in(
+        &self,
+        stream: tokio::net::TcpStream,
+        client: SocketAddr,
+        leads_to: Leads,
+        alive: &mpsc::Sender<Infallible>,
+    ) {
+        let current = Arc::clone(&self.renewed.borrow());
+        let limits = &current.options.limits;
+        let has_room = self.open.load(Ordering::SeqCst) < tcp_connections();
+        let place = Place::take(&self.population, client.ip(), limits);
+        let place = place.and_then(|it| if has_room { Ok(it) } else { Err(Refusal::Full) });
+        let place = match place {
+            Ok(place) => place,
+            Err(refusal) => return current.options.observers.notice(&Event::Refused(refusal)),
+        };
+        let (news, alive, open) = (self.news.clone(), alive.clone(), Open::new(&self.open));
+        tokio::spawn(async move {
+            match leads_to {
+                Leads::Site => connection::serve(stream, client, current, news, place).await,
+                Leads::Elsewhere(port) => {
+                    redirect::serve(stream, client, current, news, port, place).await;
+                }
+            }
+            drop((alive, open));
+        });
+    }
+}
+
+/// Counts an open connection.
+struct Open(Arc<AtomicUsize>);
+
+impl Open {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}

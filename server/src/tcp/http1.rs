@@ -1,0 +1,148 @@
+//! HTTP/1.1 and 1.0 on one connection.
+
+use super::answer::{Answer, Guest, Upload, answer};
+use super::event_loop::{News, Phase};
+use super::source::{Broken, Source};
+use super::told::Told;
+use crate::limits::HEAD_FIELDS;
+use crate::{Event, Observers};
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::server::conn::http1::Builder;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::time::timeout;
+
+/// The least buffer that the library takes.
+const LEAST_BUFFER_BYTES: usize = 8 << 10;
+
+impl Upload for Incoming {
+    async fn next(&mut self) -> Result<Option<Bytes>, ()> {
+        match self.frame().await {
+            // Trailers are dropped.
+            Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
+            Some(Err(_)) => Err(()),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Answers the requests of a connection, one after another.
+pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result<(), hyper::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let head_bytes = guest.options.limits.http3.field_section_bytes;
+    let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX);
+    let mut builder = Builder::new();
+    builder
+        // The host field is one of them.
+        .max_headers(HEAD_FIELDS + 1)
+        .max_buf_size(head_bytes.max(LEAST_BUFFER_BYTES))
+        .auto_date_header(false);
+    let service = service_fn(async |request: hyper::Request<Incoming>| {
+        let (head, upload) = request.into_parts();
+        // The library has no interim responses.
+        let answer = answer(guest, &head, upload, |_| {}).await;
+        Ok::<_, Infallible>(response(answer, guest.options.limits.stalled))
+    });
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut is_ending = false;
+    loop {
+        tokio::select! {
+            end = connection.as_mut() => return end,
+            () = news.reached(Phase::Draining), if !is_ending => {
+                is_ending = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+/// The response as the library takes it. A client that takes no piece of it for `stalled` is given up.
+fn response(answer: Answer, stalled: Duration) -> hyper::Response<Outgoing> {
+    let Answer { head, source, mut told } = answer;
+    let pieces = if source.is_over() {
+        told.completed();
+        None
+    } else {
+        let (sender, receiver) = channel(1);
+        tokio::spawn(send(source, sender, stalled, told.observers.clone()));
+        Some(receiver)
+    };
+    head.map(|()| Outgoing { pieces, told })
+}
+
+/// The body of a response. The library takes it as fast as the client does.
+struct Outgoing {
+    /// What comes; `None`: nothing more.
+    pieces: Option<Receiver<Piece>>,
+    told: Told,
+}
+
+enum Piece {
+    Bytes(Bytes),
+    /// The last bytes, if the source knew that they are.
+    Last(Option<Bytes>),
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let Some(pieces) = &mut self.pieces else { return Poll::Ready(None) };
+        let bytes = match ready!(pieces.poll_recv(context)) {
+            Some(Piece::Bytes(bytes)) => Some(bytes),
+            Some(Piece::Last(bytes)) => {
+                self.pieces = None;
+                self.told.completed();
+                bytes
+            }
+            // A part must not look like the whole.
+            None => return Poll::Ready(Some(Err(Broken))),
+        };
+        self.told.took(bytes.as_ref().map_or(0, Bytes::len));
+        Poll::Ready(bytes.map(|it| Ok(Frame::data(it))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.pieces.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.pieces.is_none() { SizeHint::with_exact(0) } else { SizeHint::default() }
+    }
+}
+
+/// Brings the pieces of a body to where the library takes them.
+async fn send(mut source: Source, sender: Sender<Piece>, stalled: Duration, observers: Observers) {
+    loop {
+        let next = tokio::select! {
+            next = source.next() => next,
+            // The client is gone.
+            () = sender.closed() => return,
+        };
+        let Ok(bytes) = next else { return };
+        let is_last = bytes.is_none() || source.is_over();
+        let piece = match bytes {
+            Some(bytes) if !is_last => Piece::Bytes(bytes),
+            last => Piece::Last(last),
+        };
+        match timeout(stalled, sender.send(piece)).await {
+            Ok(Ok(())) if !is_last => {}
+            Ok(_) => return,
+            Err(_) => return observers.notice(&Event::Overdue),
+        }
+    }
+}

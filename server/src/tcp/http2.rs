@@ -1,0 +1,216 @@
+//! HTTP/2 on one connection. hyper does not send interim responses, so this uses the library below it.
+//!
+//! The library takes turns between the responses that have bytes. It has no order by priority (RFC 9218), so each
+//! response may have few bytes in it.
+
+use super::activity::now;
+use super::answer::{Answer, Guest, Upload, answer};
+use super::event_loop::{News, Phase};
+use super::source::Source;
+use crate::limits::{Budget, RESPONSE_BUFFER_BYTES};
+use crate::{Event, Limits};
+use bytes::Bytes;
+use h2::server::{Builder, SendResponse};
+use h2::{Reason, RecvStream, SendStream};
+use hyper::header::{HeaderValue, LINK};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+impl Upload for RecvStream {
+    async fn next(&mut self) -> Result<Option<Bytes>, ()> {
+        let Some(bytes) = self.data().await else { return Ok(None) };
+        let bytes = bytes.map_err(drop)?;
+        self.flow_control().release_capacity(bytes.len()).map_err(drop)?;
+        Ok(Some(bytes))
+    }
+}
+
+/// Answers the requests of a connection.
+pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result<(), h2::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut connection = builder(&guest.options.limits).handshake(stream).await?;
+    let nuisances = Arc::new(Nuisances::new(&guest.options.limits));
+    let mut is_ending = false;
+    loop {
+        tokio::select! {
+            next = connection.accept() => {
+                let Some(next) = next else { return Ok(()) };
+                let (request, respond) = next?;
+                let (guest, nuisances) = (guest.clone(), Arc::clone(&nuisances));
+                tokio::spawn(async move {
+                    if answer_one(&guest, request, respond).await == End::TakenBack {
+                        nuisances.another();
+                    }
+                });
+            }
+            () = nuisances.are_too_many() => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),
+            () = news.reached(Phase::Draining), if !is_ending => {
+                is_ending = true;
+                connection.graceful_shutdown();
+            }
+        }
+    }
+}
+
+fn builder(limits: &Limits) -> Builder {
+    let window = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX).min(MOST_WINDOW);
+    let head_bytes = limits.http3.field_section_bytes;
+    let mut builder = Builder::new();
+    builder
+        .max_concurrent_streams(u32::try_from(limits.streams).unwrap_or(u32::MAX))
+        .max_header_list_size(u32::try_from(head_bytes).unwrap_or(u32::MAX))
+        .initial_window_size(window(limits.stream_receive_bytes))
+        .initial_connection_window_size(window(limits.receive_bytes))
+        // A browser that leaves a page takes back as many at once.
+        .max_pending_accept_reset_streams(usize::try_from(limits.streams).unwrap_or(usize::MAX))
+        .max_send_buffer_size(RESPONSE_BUFFER_BYTES);
+    builder
+}
+
+/// The largest window (RFC 9113, 6.9.1).
+const MOST_WINDOW: u32 = (1 << 31) - 1;
+
+/// How a response ended.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// The connection has it all, or will not get it.
+    Over,
+    /// The client took its request back.
+    TakenBack,
+}
+
+async fn answer_one(
+    guest: &Guest,
+    request: hyper::Request<RecvStream>,
+    respond: SendResponse<Bytes>,
+) -> End {
+    let (head, upload) = request.into_parts();
+    let respond = Mutex::new(respond);
+    let hint = |links: &[String]| {
+        // It fails only if the client has taken the request back.
+        held(&respond).send_informational(early_hints(links)).ok();
+    };
+    let answer = tokio::select! {
+        answer = answer(guest, &head, upload, hint) => answer,
+        _ = poll_fn(|it| held(&respond).poll_reset(it)) => return End::TakenBack,
+    };
+    let Answer { head, source, mut told } = answer;
+    let ends = source.is_over();
+    let stream = held(&respond).send_response(head, ends);
+    let Ok(stream) = stream else { return End::TakenBack };
+    if ends {
+        told.completed();
+        return End::Over;
+    }
+    send(stream, source, &mut told, guest).await
+}
+
+fn held(respond: &Mutex<SendResponse<Bytes>>) -> MutexGuard<'_, SendResponse<Bytes>> {
+    respond.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn early_hints(links: &[String]) -> hyper::Response<()> {
+    let mut hints = hyper::Response::new(());
+    *hints.status_mut() = hyper::StatusCode::EARLY_HINTS;
+    let links = links.iter().filter_map(|it| HeaderValue::from_str(it).ok());
+    for link in links {
+        hints.headers_mut().append(LINK, link);
+    }
+    hints
+}
+
+/// Sends a body piece by piece. A client that takes no piece for the time of a stalled response is given up.
+async fn send(
+    mut stream: SendStream<Bytes>,
+    mut source: Source,
+    told: &mut super::told::Told,
+    guest: &Guest,
+) -> End {
+    loop {
+        let next = tokio::select! {
+            next = source.next() => next,
+            _ = poll_fn(|it| stream.poll_reset(it)) => return End::TakenBack,
+        };
+        let Ok(bytes) = next else {
+            stream.send_reset(Reason::INTERNAL_ERROR);
+            return End::Over;
+        };
+        let is_last = bytes.is_none() || source.is_over();
+        let bytes = bytes.unwrap_or_default();
+        let count = bytes.len();
+        match timeout(guest.options.limits.stalled, send_piece(&mut stream, bytes, is_last)).await {
+            Ok(Ok(())) => told.took(count),
+            Ok(Err(_)) => return End::TakenBack,
+            Err(_) => {
+                told.observers.notice(&Event::Overdue);
+                stream.send_reset(Reason::CANCEL);
+                return End::Over;
+            }
+        }
+        if is_last {
+            told.completed();
+            return End::Over;
+        }
+    }
+}
+
+/// Sends these bytes as the client has room for them.
+async fn send_piece(
+    stream: &mut SendStream<Bytes>,
+    mut bytes: Bytes,
+    is_last: bool,
+) -> Result<(), h2::Error> {
+    while !bytes.is_empty() {
+        stream.reserve_capacity(bytes.len());
+        let room = poll_fn(|it| poll_room(stream, it)).await?;
+        let piece = bytes.split_to(room.min(bytes.len()));
+        let ends = is_last && bytes.is_empty();
+        stream.send_data(piece, ends)?;
+        if ends {
+            return Ok(());
+        }
+    }
+    if is_last { stream.send_data(Bytes::new(), true) } else { Ok(()) }
+}
+
+/// Ready when some bytes can go, or the client does not want them any more.
+fn poll_room(
+    stream: &mut SendStream<Bytes>,
+    context: &mut Context<'_>,
+) -> Poll<Result<usize, h2::Error>> {
+    if let Poll::Ready(reset) = stream.poll_reset(context) {
+        return Poll::Ready(Err(reset.map_or_else(|it| it, h2::Error::from)));
+    }
+    let gone = || Err(Reason::CANCEL.into());
+    stream.poll_capacity(context).map(|it| it.unwrap_or_else(gone))
+}
+
+/// Requests that a client takes back after they were passed on: each costs the site an answer.
+struct Nuisances {
+    budget: Mutex<Budget>,
+    too_many: Notify,
+}
+
+impl Nuisances {
+    fn new(limits: &Limits) -> Self {
+        let budget = Budget::new(limits.nuisances, limits.nuisances_per_second);
+        Self { budget: Mutex::new(budget), too_many: Notify::new() }
+    }
+
+    fn another(&self) {
+        let mut budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        if !budget.spend(1, now()) {
+            self.too_many.notify_one();
+        }
+    }
+
+    async fn are_too_many(&self) {
+        self.too_many.notified().await;
+    }
+}

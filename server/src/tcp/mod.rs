@@ -1,0 +1,20 @@
+//! HTTP/2 and HTTP/1.1 over TLS on the same port number, for clients that do not come over HTTP/3: a browser's first visit
+//! (`Alt-Svc` brings it to HTTP/3), command lines, crawlers, networks without UDP.
+//!
+//! One thread with an asynchronous runtime has all these connections, as each backend has one. It asks the same
+//! [`crate::site::RuledSite`] as the shards do. Schemes and late binding are HTTP/3's: here the transport is the system's,
+//! and responses of one connection take turns.
+
+mod activity;
+mod answer;
+mod connection;
+mod event_loop;
+mod http1;
+mod http2;
+mod redirect;
+mod request;
+mod source;
+mod told;
+
+pub(crate) use event_loop::TcpServer;
+pub use event_loop::{Listeners, StartError};

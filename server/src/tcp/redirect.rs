@@ -1,0 +1,71 @@
+//! Plain HTTP, which says only that the site is elsewhere.
+
+use super::activity::{Activity, Noted, now};
+use super::answer::Guest;
+use super::event_loop::{Current, News, Phase};
+use super::request::request;
+use crate::admission::Place;
+use crate::limits::HEAD_FIELDS;
+use bytes::Bytes;
+use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper::header::{HeaderValue, LOCATION};
+use hyper::http::request::Parts;
+use hyper::server::conn::http1::Builder;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use tokio::net::TcpStream;
+
+/// Redirects a client to `https` at this port.
+pub(super) async fn serve(
+    stream: TcpStream,
+    client: SocketAddr,
+    current: Arc<Current>,
+    mut news: News,
+    port: u16,
+    _place: Place,
+) {
+    let activity = Arc::new(Activity::new(&current.options.limits, now()));
+    activity.begin(true, now());
+    let (site, options) = (Arc::clone(&current.site), Arc::clone(&current.options));
+    let guest = Guest { site, options, address: client.ip().to_canonical(), activity };
+    let service = service_fn(async |request: Request<Incoming>| {
+        let (head, _) = request.into_parts();
+        Ok::<_, Infallible>(redirection(&head, &guest, port))
+    });
+    let stream = TokioIo::new(Noted::new(stream, &guest.activity));
+    let mut builder = Builder::new();
+    builder.max_headers(HEAD_FIELDS + 1).keep_alive(false);
+    let connection = pin!(builder.serve_connection(stream, service));
+    tokio::select! {
+        // What is wrong with it costs the client, which is gone.
+        _ = connection => {}
+        () = guest.activity.silence() => {}
+        () = news.reached(Phase::Draining) => {}
+    }
+}
+
+/// Where the same is over HTTPS. A host that the site does not have is not passed on to.
+fn redirection(head: &Parts, guest: &Guest, port: u16) -> Response<Empty<Bytes>> {
+    let (request, refused) = request(head, guest.address, now());
+    let mut response = Response::new(Empty::new());
+    let host = request.host();
+    let port = if port == 443 { String::new() } else { format!(":{port}") };
+    let location = HeaderValue::from_str(&format!("https://{host}{port}{}", request.path));
+    *response.status_mut() = match (refused.and_then(|it| StatusCode::from_u16(it).ok()), location)
+    {
+        (Some(status), _) => status,
+        (None, _) if !guest.site.is_for(host) => StatusCode::MISDIRECTED_REQUEST,
+        (None, Ok(location)) if request.path.starts_with('/') => {
+            response.headers_mut().insert(LOCATION, location);
+            StatusCode::PERMANENT_REDIRECT
+        }
+        _ => StatusCode::BAD_REQUEST,
+    };
+    response
+}

@@ -1,0 +1,140 @@
+//! Requests of HTTP/1 and HTTP/2 as a site sees them, under the same rules as those of HTTP/3.
+
+use crate::limits::HEAD_FIELDS;
+use crate::site::{Protocol, Request};
+use crate::upstream::HOP_BY_HOP;
+use http3::{Header, malformed_request};
+use hyper::Version;
+use hyper::header::{CONNECTION, HOST, HeaderMap};
+use hyper::http::request::Parts;
+use std::net::IpAddr;
+use std::time::Instant;
+
+/// The request of a head, and the status that answers it if it is not a proper one.
+pub(super) fn request(head: &Parts, client: IpAddr, now: Instant) -> (Request, Option<u16>) {
+    let protocol = match head.version {
+        Version::HTTP_2 => Protocol::Http2,
+        Version::HTTP_11 => Protocol::Http11,
+        _ => Protocol::Http10,
+    };
+    let headers = headers(head, protocol);
+    let status = if head.headers.len() > HEAD_FIELDS {
+        Some(431)
+    } else if has_wrong_hosts(&head.headers, protocol) || malformed_request(&headers).is_some() {
+        Some(400)
+    } else {
+        None
+    };
+    let request = Request {
+        protocol,
+        client: Some(client),
+        asked_at: Some(now),
+        ..Request::from_headers(&headers)
+    };
+    (request.not_proven_fresh(false), status)
+}
+
+/// Whether a request of HTTP/1.1 does not have exactly one `Host` field (RFC 9112, 3.2).
+fn has_wrong_hosts(fields: &HeaderMap, protocol: Protocol) -> bool {
+    protocol == Protocol::Http11 && fields.get_all(HOST).iter().count() != 1
+}
+
+/// The fields as HTTP/3 has them, pseudo-header fields first, without those of the connection.
+fn headers(head: &Parts, protocol: Protocol) -> Vec<Header> {
+    let pseudo = |name: &str, value: &str| Header::new(name.as_bytes(), value.as_bytes());
+    let mut headers = vec![pseudo(":method", head.method.as_str())];
+    if head.method != "CONNECT" {
+        headers.push(pseudo(":scheme", head.uri.scheme_str().unwrap_or("https")));
+        headers.push(pseudo(":path", head.uri.path_and_query().map_or("", |it| it.as_str())));
+    }
+    headers.extend(head.uri.authority().map(|it| pseudo(":authority", it.as_str())));
+    // The target of a request says the host in place of the field (RFC 9112, 3.2.2).
+    let is_host_said = protocol != Protocol::Http2 && head.uri.authority().is_some();
+    let named = head.headers.get_all(CONNECTION).iter();
+    let named: Vec<String> = named
+        .filter_map(|it| it.to_str().ok())
+        .flat_map(|it| it.split(','))
+        .map(|it| it.trim().to_ascii_lowercase())
+        .collect();
+    let is_hop_by_hop =
+        |name: &str| HOP_BY_HOP.contains(&name) || named.iter().any(|it| it == name);
+    let passed = head
+        .headers
+        .iter()
+        .filter(|(name, _)| !is_hop_by_hop(name.as_str()) && (!is_host_said || **name != HOST));
+    headers.extend(
+        passed.map(|(name, value)| Header::new(name.as_str().as_bytes(), value.as_bytes())),
+    );
+    headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(version: Version, uri: &str, fields: &[(&str, &str)]) -> (Request, Option<u16>) {
+        let mut request = hyper::Request::builder().version(version).uri(uri);
+        for (name, value) in fields {
+            request = request.header(*name, *value);
+        }
+        let (head, ()) = request.body(()).expect("a request").into_parts();
+        request_of(&head)
+    }
+
+    fn request_of(head: &Parts) -> (Request, Option<u16>) {
+        request(head, [192, 0, 2, 1].into(), super::super::activity::now())
+    }
+
+    #[test]
+    fn a_request_is_the_same_by_both_versions_but_for_its_protocol() {
+        let fields = [("host", "a.test"), ("accept", "*/*")];
+        let (old, _) = asked(Version::HTTP_11, "/x?y", &fields);
+        let (new, status) = asked(Version::HTTP_2, "https://a.test/x?y", &fields);
+        assert_eq!((old.protocol, new.protocol), (Protocol::Http11, Protocol::Http2));
+        assert_eq!(status, None);
+        let same = |it: Request| (it.method, it.scheme, it.authority, it.path, it.fields);
+        assert_eq!(same(old), same(new));
+    }
+
+    #[test]
+    fn fields_of_the_connection_do_not_reach_the_site() {
+        let fields = [
+            ("host", "a.test"),
+            ("connection", "close, X-Hop"),
+            ("x-hop", "1"),
+            ("te", "gzip"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "h2c"),
+        ];
+        let (request, status) = asked(Version::HTTP_11, "/", &fields);
+        assert_eq!(status, None);
+        assert_eq!(request.fields, [("host".to_owned(), "a.test".to_owned())]);
+    }
+
+    #[test]
+    fn improper_requests_get_400_and_those_with_too_many_fields_431() {
+        let one = Version::HTTP_11;
+        for (version, uri, hosts, expected) in [
+            (one, "/", &[][..], Some(400)),
+            (one, "/", &["a.test", "a.test"], Some(400)),
+            (one, "/", &["a.test/x"], Some(400)),
+            (one, "/", &["me@a.test"], Some(400)),
+            (one, "*", &["a.test"], Some(400)),
+            (one, "https://b.test/x", &["a.test"], None),
+            (Version::HTTP_2, "https://b.test/x", &["a.test"], Some(400)),
+            (Version::HTTP_2, "https://b.test/x", &[], None),
+            (Version::HTTP_10, "/", &["a.test"], None),
+        ] {
+            let fields: Vec<(&str, &str)> = hosts.iter().map(|it| ("host", *it)).collect();
+            let (request, status) = asked(version, uri, &fields);
+            assert_eq!(status, expected, "{version:?} {uri} {hosts:?}");
+            if uri.starts_with("https") {
+                assert_eq!(request.authority, "b.test");
+            }
+        }
+        let many = vec![("x", "1"); HEAD_FIELDS];
+        let fields = [&[("host", "a.test")][..], &many].concat();
+        assert_eq!(asked(one, "/", &fields).1, Some(431));
+        assert_eq!(asked(one, "/", &fields[..HEAD_FIELDS]).1, None);
+    }
+}

@@ -1,0 +1,122 @@
+//! Backends behind HTTP/2 and HTTP/1.1.
+
+use super::clients::{fetch_1, fetch_2};
+use super::{Serving, bytes};
+use crate::backend::{self, Backend, Talk};
+use crate::fetch::Ask;
+use server::UpstreamLimits;
+use server::upstream::UpstreamSite;
+
+fn before(talk: Talk) -> Serving {
+    let address = format!("http://{}", Backend::start(talk).address).parse().expect("an address");
+    let report = std::sync::Arc::new(|_: &str| {});
+    let site = UpstreamSite::start(&address, &UpstreamLimits::default(), report);
+    Serving::start(site.expect("a thread"))
+}
+
+#[test]
+fn a_backend_learns_by_which_version_its_client_came() {
+    let server = before(|head, stream| backend::respond(stream, head.as_bytes()));
+    let ask = Ask::get("/a?b").with("accept", "*/*").with("x-forwarded-for", "10.0.0.1");
+    for (got, version) in server.ask(&ask).into_iter().zip(["3", "2", "1.1"]) {
+        let said = String::from_utf8(got.body).expect("text");
+        let mut lines: Vec<&str> = said.trim_end().lines().collect();
+        lines[1..].sort_unstable();
+        let expected = format!(
+            "GET /a?b HTTP/1.1\naccept: */*\nforwarded: for=127.0.0.1;host=\"site.example\";proto=https\n\
+             host: site.example\nvia: {version} utmost\nx-forwarded-for: 127.0.0.1\n\
+             x-forwarded-host: site.example\nx-forwarded-proto: https"
+        );
+        assert_eq!(lines.join("\n"), expected);
+    }
+}
+
+#[test]
+fn an_upload_larger_than_every_buffer_arrives_whole() {
+    let server = before(crate::sums);
+    let body = bytes(3_000_000);
+    let sum: u64 = body.iter().map(|it| u64::from(*it)).sum();
+    let ask = Ask { method: "POST", body, ..Ask::get("/") };
+    for got in server.ask(&ask) {
+        assert_eq!(got.status, 200);
+        assert_eq!(String::from_utf8_lossy(&got.body), format!("3000000 {sum}"));
+    }
+}
+
+#[test]
+fn a_body_without_a_length_arrives_whole_and_a_part_does_not_look_like_it() {
+    let talk: Talk = |head, stream| {
+        backend::say(stream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        for piece in 0..100_u8 {
+            backend::say(stream, "3e8\r\n");
+            backend::say_bytes(stream, &[piece; 1000]);
+            backend::say(stream, "\r\n");
+        }
+        if head.starts_with("GET /broken") {
+            return backend::hang_up(stream);
+        }
+        backend::say(stream, "0\r\n\r\n");
+    };
+    let server = before(talk);
+    let expected: Vec<u8> = (0..100_u8).flat_map(|it| [it; 1000]).collect();
+    for got in server.ask(&Ask::get("/")) {
+        assert!(got.finished && got.body == expected, "{} bytes", got.body.len());
+    }
+    for got in server.ask(&Ask::get("/broken")) {
+        assert!(!got.finished && got.status == 200, "{} bytes", got.body.len());
+    }
+}
+
+#[test]
+fn early_hints_go_on_over_http_2_and_stop_before_http_1() {
+    let talk: Talk = |_, stream| {
+        let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload; as=style\r\n\r\n";
+        backend::say(stream, hints);
+        backend::respond(stream, b"hello");
+    };
+    let server = before(talk);
+    let ask = Ask::get("/").with("sec-fetch-mode", "navigate").with("sec-fetch-dest", "document");
+    let [third, second, first] = server.ask(&ask);
+    assert_eq!(second.hints, ["</a.css>; rel=preload; as=style"]);
+    assert_eq!(third.hints, second.hints);
+    assert_eq!((first.status, first.body.as_slice()), (200, &b"hello"[..]));
+}
+
+#[test]
+fn errors_of_a_backend_are_the_same_in_all_versions() {
+    let server = before(|_, stream| backend::hang_up(stream));
+    for got in server.ask(&Ask::get("/")) {
+        assert_eq!((got.status, got.body.len(), got.finished), (502, 0, true));
+    }
+    for got in server.ask(&Ask { method: "TRACE", ..Ask::get("/") }) {
+        assert_eq!(got.status, 501);
+    }
+}
+
+#[test]
+fn a_request_that_is_taken_back_is_no_trouble_for_the_next() {
+    let talk: Talk = |head, stream| {
+        if head.starts_with("GET /never") {
+            // Ends when the server closes.
+            return drop(backend::body("content-length: 1", stream));
+        }
+        backend::respond(stream, b"hello");
+    };
+    let server = before(talk);
+    let got = super::clients::over_2(server.address, async |sender| {
+        let mut sender = sender.ready().await.expect("ready");
+        for _ in 0..50 {
+            let head = super::clients::head_2(&Ask::get("/never"));
+            let (response, mut stream) = sender.send_request(head, true).expect("sent");
+            stream.send_reset(h2::Reason::CANCEL);
+            drop(response);
+            sender = sender.ready().await.expect("ready");
+        }
+        let (response, _) =
+            sender.send_request(super::clients::head_2(&Ask::get("/")), true).expect("sent");
+        response.await.map(|it| it.status().as_u16())
+    });
+    assert_eq!(got.expect("a response"), 200);
+    assert_eq!(fetch_1(server.address, &Ask::get("/")).body, b"hello");
+    assert_eq!(fetch_2(server.address, &[Ask::get("/")])[0].body, b"hello");
+}

@@ -1,0 +1,179 @@
+//! Small clients of HTTP/1.1 and HTTP/2 that keep everything they receive.
+
+use crate::fetch::{Ask, Fetched};
+use boring::ssl::{SslConnector, SslMethod, SslStream, SslVerifyMode};
+use bytes::Bytes;
+use h2::client::SendRequest;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// No test waits for longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn connector(protocol: &[u8]) -> SslConnector {
+    let mut tls = SslConnector::builder(SslMethod::tls()).expect("TLS");
+    tls.set_verify(SslVerifyMode::NONE);
+    tls.set_alpn_protos(protocol).expect("a protocol");
+    tls.build()
+}
+
+/// A TCP connection whose reads end in time.
+pub(crate) fn plain(server: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(server).expect("it listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+    stream
+}
+
+/// A connection that speaks HTTP/1.1.
+pub(crate) fn secure(server: SocketAddr) -> SslStream<TcpStream> {
+    let tls = connector(b"\x08http/1.1");
+    tls.connect("localhost", plain(server)).expect("a handshake")
+}
+
+/// What comes until the server closes. Whether it says that it does does not matter here.
+pub(crate) fn rest(stream: &mut impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    match stream.read_to_end(&mut bytes) {
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            panic!("the server does not close: {}", String::from_utf8_lossy(&bytes))
+        }
+        _ => bytes,
+    }
+}
+
+/// One request over HTTP/1.1.
+pub(crate) fn fetch_1(server: SocketAddr, ask: &Ask) -> Fetched {
+    ask_1(secure(server), ask)
+}
+
+/// The same over this stream.
+pub(crate) fn ask_1(mut stream: impl Read + Write, ask: &Ask) -> Fetched {
+    let says_length = ask.fields.iter().any(|(name, _)| *name == "content-length");
+    let length = (!ask.body.is_empty() && !says_length)
+        .then(|| ("content-length", ask.body.len().to_string()));
+    let authority = ask.authority.map(|it| ("host", it.to_owned()));
+    let fields = authority.iter().chain(&ask.fields).chain(&length);
+    let fields: Vec<String> = fields.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let (method, path, fields) = (ask.method, &ask.path, fields.concat());
+    write!(stream, "{method} {path} HTTP/1.1\r\n{fields}\r\n").expect("sent");
+    // The server may have answered already, and closed.
+    stream.write_all(&ask.body).ok();
+    response(&mut BufReader::new(stream), ask.method)
+}
+
+/// The next response of HTTP/1.1.
+pub(crate) fn response(stream: &mut impl BufRead, method: &str) -> Fetched {
+    let mut fetched = Fetched::default();
+    let status = line(stream);
+    fetched.status = status.split(' ').nth(1).and_then(|it| it.parse().ok()).unwrap_or_default();
+    loop {
+        let line = line(stream);
+        let Some((name, value)) = line.split_once(": ") else { break };
+        fetched.headers.push((name.to_ascii_lowercase(), value.to_owned()));
+    }
+    if method == "HEAD" || matches!(fetched.status, 204 | 304) {
+        fetched.finished = true;
+    } else if fetched.field("transfer-encoding") == Some("chunked") {
+        loop {
+            let Ok(count) = usize::from_str_radix(&line(stream), 16) else { return fetched };
+            let is_whole = take(stream, count, &mut fetched.body);
+            line(stream);
+            if count == 0 || !is_whole {
+                fetched.finished = is_whole;
+                break;
+            }
+        }
+    } else {
+        let length = fetched.field("content-length").and_then(|it| it.parse().ok());
+        fetched.finished = take(stream, length.unwrap_or(0), &mut fetched.body);
+    }
+    fetched
+}
+
+fn line(stream: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    stream.read_line(&mut line).ok();
+    line.trim_end().to_owned()
+}
+
+/// Reads so many bytes; false: fewer came.
+fn take(stream: &mut impl BufRead, count: usize, body: &mut Vec<u8>) -> bool {
+    stream.take(count as u64).read_to_end(body).is_ok_and(|it| it == count)
+}
+
+/// Runs a task with a connection of HTTP/2, and then closes it.
+pub(crate) fn over_2<T>(server: SocketAddr, task: impl AsyncFnOnce(SendRequest<Bytes>) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let stream = tokio::net::TcpStream::connect(server).await.expect("it listens");
+        let tls = connector(b"\x02h2").configure().expect("TLS");
+        let stream = tokio_boring::connect(tls, "localhost", stream).await.expect("a handshake");
+        let (sender, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+        let driver = tokio::spawn(connection);
+        let ended = tokio::time::timeout(PATIENCE, task(sender)).await.expect("in time");
+        driver.abort();
+        ended
+    })
+}
+
+/// Requests at once on one connection of HTTP/2.
+pub(crate) fn fetch_2(server: SocketAddr, asks: &[Ask]) -> Vec<Fetched> {
+    over_2(server, async |sender| {
+        let asked: Vec<_> =
+            asks.iter().map(|ask| tokio::spawn(fetch_one(sender.clone(), ask.clone()))).collect();
+        let mut all = Vec::new();
+        for one in asked {
+            all.push(one.await.expect("no panic"));
+        }
+        all
+    })
+}
+
+/// The head of a request of HTTP/2.
+pub(crate) fn head_2(ask: &Ask) -> hyper::Request<()> {
+    let authority = ask.authority.expect("one");
+    let uri = format!("https://{authority}{}", ask.path);
+    let mut request = hyper::Request::builder().method(ask.method).uri(uri);
+    for (name, value) in &ask.fields {
+        request = request.header(*name, value);
+    }
+    request.body(()).expect("a request")
+}
+
+async fn fetch_one(sender: SendRequest<Bytes>, ask: Ask) -> Fetched {
+    let mut fetched = Fetched::default();
+    let mut sender = sender.ready().await.expect("ready");
+    let ends = ask.body.is_empty() && ask.ends;
+    let (mut response, mut stream) = sender.send_request(head_2(&ask), ends).expect("sent");
+    if !ask.body.is_empty() {
+        stream.send_data(ask.body.into(), ask.ends).expect("taken");
+    }
+    let answer = std::future::poll_fn(|context| {
+        while let std::task::Poll::Ready(Some(Ok(interim))) = response.poll_informational(context) {
+            let links = interim.headers().get_all("link").iter();
+            fetched.hints.extend(links.map(|it| it.to_str().expect("text").to_owned()));
+        }
+        std::pin::Pin::new(&mut response).poll(context)
+    });
+    let Ok(answer) = answer.await else {
+        fetched.reset = Some(0);
+        return fetched;
+    };
+    fetched.status = answer.status().as_u16();
+    let text =
+        |it: &hyper::header::HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
+    let fields = answer.headers().iter();
+    fetched.headers = fields.map(|(name, value)| (name.to_string(), text(value))).collect();
+    let mut body = answer.into_body();
+    while let Some(bytes) = body.data().await {
+        let Ok(bytes) = bytes else {
+            fetched.reset = Some(1);
+            return fetched;
+        };
+        body.flow_control().release_capacity(bytes.len()).expect("taken");
+        fetched.body.extend(bytes);
+    }
+    fetched.finished = true;
+    fetched
+}
