@@ -97,7 +97,7 @@ fn a_log_is_asked_about_on_its_own_link_unless_another_is_named() {
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
-    // A name that says nothing is no matter, and a log that ends early says which it is.
+    // Contents tell a log, too, and a log that ends early is named.
     let text = fs::read(&log).expect("a log");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     fs::write(path("log.json"), &text).expect("written");
