@@ -12,8 +12,8 @@ use compared::{Compare, Compared};
 use inputs::{Browser, Inputs};
 use lab::export::{Server, of_policy};
 use lab::finder::{
-    Answer, ByHints, ByResource, Change, Choice, Goal, PolicySite, Question, Step, advice,
-    candidates, choices, find, report,
+    Answer, ByHints, ByResource, Change, Choice, Confirmation, Goal, PolicySite, Question, Step,
+    advice, candidates, choices, confirm, find, report,
 };
 use lab::study::folder::REPORT;
 use serde::Serialize;
@@ -33,6 +33,7 @@ const FORMAT: &str = "utmost-find/1";
 /// choose a scheme, and only later ones judge it. The answer names an order for each page and network, or says that nothing is
 /// better than what you have. It also names one order for all of them.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[command(after_help = "Examples:\n  utmost find agency-index\n  \
 utmost find home.har shop.har --networks lte,3g --out answer\n  \
 utmost find @first-60 --networks cable --width 0.1 --json\n  \
@@ -76,6 +77,10 @@ pub(crate) struct Arguments {
     /// Also load each page with hints (`Link` fields that preload, or early hints), and judge them like schemes
     #[arg(long)]
     with_hints: bool,
+    /// Also load what was chosen and the present order nine times over real UDP (engine wire), in real time: is it better there,
+    /// too?
+    #[arg(long)]
+    confirm: bool,
     /// Write the priorities of single resources, and the hints of `--with-hints`, as a configuration of `utmost serve`; searches them
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
@@ -88,7 +93,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SERVER", conflicts_with = "json")]
     export: Option<Server>,
     /// Load nothing, and export what this policy says
-    #[arg(long, value_name = "POLICY", requires = "export", conflicts_with_all = ["INPUT", "out", "policy", "by_resource", "with_hints"])]
+    #[arg(long, value_name = "POLICY", requires = "export", conflicts_with_all = ["INPUT", "out", "policy", "by_resource", "with_hints", "confirm"])]
     from: Option<PathBuf>,
     #[command(flatten)]
     compare: Compare,
@@ -117,6 +122,8 @@ struct Document<'a> {
     by_resource: Option<&'a [ByResource]>,
     /// Hints; null where they were not loaded.
     by_hints: Option<&'a [ByHints]>,
+    /// What real UDP says of the choices; null where it was not asked.
+    confirmations: Option<&'a [Confirmation]>,
     /// The answer beside an earlier one; null where none was named.
     changes: Option<&'a [Change]>,
     /// How long it took.
@@ -139,6 +146,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let answer = answer.map_err(super::compare::failure)?;
     let by_resource = by_resource(arguments, &question, &progress)?;
     let by_hints = by_hints(arguments, &question, &progress)?;
+    let confirmations = arguments.confirm.then(|| confirm(&question, &answer, &progress));
+    let confirmations = confirmations.transpose().map_err(super::compare::failure)?;
     let choices = choices(&answer, by_resource.as_deref().unwrap_or_default());
     let seconds = bar.elapsed().as_secs_f64();
     let compared = before.map(|it| arguments.compare.compared(&it, &answer));
@@ -148,6 +157,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         choices: &choices,
         by_resource: by_resource.as_deref(),
         by_hints: by_hints.as_deref(),
+        confirmations: confirmations.as_deref(),
         changes: compared.as_ref().map(|it| &it.changes[..]),
         seconds,
     };

@@ -71,6 +71,18 @@ fn loads_are_judged_by_the_metric_that_is_named() {
     refused(&[PAGE, "--metric", "hero"], "no metric is named `hero`; there are byte_index, ");
 }
 
+/// In real time, so on a fast network.
+#[test]
+fn a_choice_is_confirmed_over_real_udp() {
+    let document = answer(&["agency-home", "--networks", "cable", "--confirm"]);
+    let choice = &document["pages"][0]["choice"];
+    let confirmation = &document["confirmations"][0];
+    assert_eq!((&confirmation["scheme"], &confirmation["network"]), (choice, &json!("cable")));
+    assert!(confirmation["pairs"].as_u64().is_some_and(|it| it > 0), "{confirmation}");
+    let words = confirmation["words"].as_str().expect("words");
+    assert!(words.starts_with("agency-home on cable, over real UDP: "), "{words}");
+}
+
 /// The client's log of a load of [`PAGE`] under `rr`.
 fn log(folder: &Path) -> String {
     let out = folder.join("out");

@@ -14,7 +14,7 @@ use crate::bounds::{self, Effort, Priorities, schedule_scheme};
 use crate::network::Network;
 use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::{geometric_mean, median};
-use crate::study::{RunRecord, StudyError};
+use crate::study::{Engine, RunRecord, StudyError};
 use corpus::Page;
 use schedulers::Scheme;
 use serde::Serialize;
@@ -177,7 +177,8 @@ struct Loads<'a> {
 impl Loads<'_> {
     fn batch<'a>(&'a self, page: &'a Arc<Page>, networks: Vec<Network>, from: u64) -> Batch<'a> {
         let seeds = from..from + BATCH as u64;
-        Batch { question: self.question, page, networks, seeds, progress: self.progress }
+        let Self { question, progress, .. } = *self;
+        Batch { question, page, engine: Engine::Stack, networks, seeds, progress }
     }
 
     /// Loads the first batch, and chooses the priorities with which the page is best over all networks. Of nearly equal ones the first

@@ -12,7 +12,7 @@ use super::{Question, Step, WHAT_YOU_HAVE};
 use crate::ahead::{Ahead, Hints};
 use crate::network::Network;
 use crate::study::statistics::geometric_mean;
-use crate::study::{RunRecord, StudyError};
+use crate::study::{Engine, RunRecord, StudyError};
 use corpus::Page;
 use serde::Serialize;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn of_page(
     let networks = &question.networks;
     let batch = |networks: Vec<Network>, from: u64| {
         let seeds = from..from + BATCH as u64;
-        Batch { question, page, networks, seeds, progress }
+        Batch { question, page, engine: Engine::Stack, networks, seeds, progress }
     };
     let mut best: Option<(f64, Hints, Vec<RunRecord>)> = None;
     for hints in [Hints::Preload, Hints::EarlyHints] {

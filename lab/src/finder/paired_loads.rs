@@ -54,7 +54,14 @@ pub(super) fn load(
     // Networks that go on are all at the same seed.
     while let Some(seeds) = cases.iter().find_map(|it| it.trial.next_seeds()) {
         let open = open_networks(question, &cases);
-        let batch = |networks| Batch { question, page, networks, seeds: seeds.clone(), progress };
+        let batch = |networks| Batch {
+            question,
+            page,
+            engine: Engine::Stack,
+            networks,
+            seeds: seeds.clone(),
+            progress,
+        };
         let networks = open.values().flatten().cloned().collect();
         let present = batch(networks).present()?.runs;
         let mut others = Vec::new();
@@ -83,6 +90,8 @@ fn open_networks(question: &Question, cases: &[Case]) -> BTreeMap<Vec<usize>, Ve
 pub(super) struct Batch<'a> {
     pub(super) question: &'a Question,
     pub(super) page: &'a Arc<Page>,
+    /// `stack`, or `wire` in real time.
+    pub(super) engine: Engine,
     /// At least one.
     pub(super) networks: Vec<Network>,
     pub(super) seeds: Range<u64>,
@@ -122,11 +131,14 @@ impl Batch<'_> {
         hints: Option<Hints>,
     ) -> Result<Study, StudyError> {
         let (networks, pages) = (self.networks.clone(), vec![Arc::clone(self.page)]);
-        let plan = self.question.plan(Engine::Stack, networks, pages, schemes.to_vec());
+        let plan = self.question.plan(self.engine, networks, pages, schemes.to_vec());
         let plan = plan.ok_or_else(|| StudyError::Impossible("name a network".to_owned()))?;
         let hints = hints.into_iter().collect();
         let settings = Settings { signals: signals.to_vec(), hints, ..plan.settings };
-        let plan = Plan { settings, metadata, seeds: self.seeds.clone().collect(), ..plan };
+        let seeds = self.seeds.clone().collect();
+        // A client, a relay and a server run at the same time.
+        let jobs = if self.engine == Engine::Wire { (plan.jobs / 2).max(1) } else { plan.jobs };
+        let plan = Plan { settings, metadata, seeds, jobs, ..plan };
         (self.progress)(Step::Planned(plan.loads()));
         run(&plan, Value::Null, &|| (self.progress)(Step::Loaded))
     }

@@ -5,7 +5,7 @@ use super::paired_loads::Batch;
 use super::words::WHAT_YOU_HAVE;
 use super::{ByHints, ByResource, Choice, PRESENT, Question, Step};
 use crate::network::Network;
-use crate::study::{DRAWN_MAX, StudyError};
+use crate::study::{DRAWN_MAX, Engine, StudyError};
 use crate::{Load, figure_resources};
 use corpus::Page;
 use qlog_tools::figures::{IntervalPanel, IntervalRow, Intervals, Sheet, Standing};
@@ -148,7 +148,8 @@ fn drawn_page(
 ) -> Result<PageComparison, StudyError> {
     let on = |it: &&Network| it.name == answer.network;
     let networks = question.networks.iter().filter(on).cloned().collect();
-    let batch = Batch { question, page, networks, seeds: seed..seed + 1, progress };
+    let seeds = seed..seed + 1;
+    let batch = Batch { question, page, engine: Engine::Stack, networks, seeds, progress };
     let others = question.schemes.iter().filter(|it| it.name() == candidate).cloned();
     let [present, other] = [batch.present()?, batch.others(&others.collect::<Vec<_>>())?];
     let load = |loads: Vec<Option<Load>>| loads.into_iter().flatten().next();

@@ -18,7 +18,7 @@ pub(super) fn show<'a>(
     metric: &Metric,
     foreign: impl Iterator<Item = &'a Arc<Page>>,
 ) -> Result<(), Failure> {
-    let Document { answer, choices, by_resource, by_hints, seconds, .. } = *document;
+    let Document { answer, choices, by_resource, by_hints, confirmations, seconds, .. } = *document;
     for choice in choices {
         output::line(&choice.words)?;
     }
@@ -27,6 +27,9 @@ pub(super) fn show<'a>(
     }
     if let Some(choice) = &answer.robust_choice {
         output::line(&choice.words)?;
+    }
+    for confirmation in confirmations.into_iter().flatten() {
+        output::line(&confirmation.words)?;
     }
     for sentence in by_resource.into_iter().flatten().flat_map(ByResource::words) {
         output::line(&sentence)?;
