@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr};
 const NETWORK_BITS: u32 = 64;
 
 /// The clients at one address, which share one part of what the server has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Client(Option<IpAddr>);
 
 impl Client {

@@ -7,14 +7,17 @@ mod evidence;
 mod report;
 
 use crate::SignalUse;
-use crate::limits::{EXPLORED_PAGES, EXPLORED_STRATA};
+use crate::client::Client;
+use crate::limits::{EXPLORED_CLIENTS, EXPLORED_LOADS_OF_CLIENT, EXPLORED_PAGES, EXPLORED_STRATA};
 use evidence::Evidence;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ring::rand::{SecureRandom, SystemRandom};
 use schedulers::Scheme;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use report::{ExplorationReport, MemoryError, OrderReport, PageReport};
@@ -46,6 +49,9 @@ struct State {
     /// Connections that have explored, or will.
     explorers: u64,
     pages: BTreeMap<String, Page>,
+    /// Loads that count, by the hash of a client and a page. The hash is of this process alone, and nothing of it is written.
+    clients: HashMap<u64, u8>,
+    hasher: RandomState,
     /// Loads of pages for which there was no room.
     beyond: u64,
 }
@@ -89,6 +95,8 @@ pub(crate) struct Begun {
     /// 0: the present order; then the candidates.
     pub(crate) order: usize,
     stratum: usize,
+    /// Its client has not had its share of the page's loads.
+    counts: bool,
 }
 
 /// A load that has ended.
@@ -126,12 +134,14 @@ impl Exploration {
         state.draws.pop().unwrap_or_default()
     }
 
-    /// The order for a load of `page`. `None`: no room is left for another page, so it has the present order.
-    pub(crate) fn begin(&self, page: &str, draw: Draw) -> Option<Begun> {
+    /// The order for a load of `page` by a client. `None`: the page is not known, and there is no room for it or its client has had
+    /// its share, so it has the present order.
+    pub(crate) fn begin(&self, page: &str, client: Option<IpAddr>, draw: Draw) -> Option<Begun> {
         let orders = self.candidates.len() + 1;
         let mut state = self.state();
+        let counts = state.counts(page, client);
         if !state.pages.contains_key(page) {
-            if !state.has_room() {
+            if !counts || !state.has_room() {
                 state.beyond += 1;
                 return None;
             }
@@ -141,7 +151,7 @@ impl Exploration {
         let mut others = (0..orders).filter(|it| *it != page.favourite);
         let place = draw.explores.and_then(|it| usize::try_from(it % (orders as u64 - 1)).ok());
         let order = place.and_then(|it| others.nth(it)).unwrap_or(page.favourite);
-        Some(Begun { order, stratum: page.evidence.strata() - 1 })
+        Some(Begun { order, stratum: page.evidence.strata() - 1, counts })
     }
 
     /// The scheme and the use of signals; `None`: what the server has.
@@ -151,7 +161,7 @@ impl Exploration {
 
     /// Counts a load.
     pub(crate) fn end(&self, page: &str, begun: Begun, outcome: Outcome) {
-        if let Some(page) = self.state().pages.get_mut(page) {
+        if let Some(page) = self.state().pages.get_mut(page).filter(|_| begun.counts) {
             page.count(begun, outcome);
         }
     }
@@ -168,7 +178,15 @@ impl Exploration {
 
 impl State {
     fn new(random: ChaCha8Rng) -> Self {
-        Self { random, draws: Vec::new(), explorers: 0, pages: BTreeMap::new(), beyond: 0 }
+        Self {
+            random,
+            draws: Vec::new(),
+            explorers: 0,
+            pages: BTreeMap::new(),
+            clients: HashMap::new(),
+            hasher: RandomState::new(),
+            beyond: 0,
+        }
     }
 
     /// Draws for a block of connections: as many explore as the share says, in an order of chance. With a draw for each by
@@ -182,6 +200,20 @@ impl State {
             self.explorers += u64::from(explores);
         }
         self.draws.shuffle(&mut self.random);
+    }
+
+    /// Whether another load of the page by this client counts. Those of this machine are its owner's.
+    fn counts(&mut self, page: &str, client: Option<IpAddr>) -> bool {
+        let Some(address) = client.filter(|it| !it.to_canonical().is_loopback()) else {
+            return true;
+        };
+        let hash = self.hasher.hash_one((Client::at(Some(address)), page));
+        if self.clients.len() >= EXPLORED_CLIENTS {
+            self.clients.clear();
+        }
+        let loads = self.clients.entry(hash).or_default();
+        *loads = loads.saturating_add(1);
+        *loads <= EXPLORED_LOADS_OF_CLIENT
     }
 
     /// Whether another page can be noted, if need be in place of one that nobody visits: whoever asks for many paths must not
@@ -250,7 +282,7 @@ mod tests {
 
     /// Visits of one page. `factors`: how many times slower each order is. The spread is that of `ln(index)`.
     fn visit(it: &Exploration, random: &mut impl Rng, factors: &[f64], spread: f64) -> usize {
-        let begun = it.begin("a.test/", it.draw()).unwrap();
+        let begun = it.begin("a.test/", None, it.draw()).unwrap();
         // Twelve uniform numbers have the variance 1.
         let normal: f64 = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
         let byte_index_ms = 800.0 * factors[begun.order] * (normal * spread).exp();
@@ -320,7 +352,7 @@ mod tests {
     fn loads_with_a_cache_and_loads_that_were_cut_do_not_count() {
         let it = exploration(&["dfifo"], 0.0, 1);
         let load = |outcome| {
-            let begun = it.begin("a.test/", it.draw()).unwrap();
+            let begun = it.begin("a.test/", None, it.draw()).unwrap();
             it.end("a.test/", begun, outcome);
         };
         let complete = |body_bytes| Outcome::Complete { byte_index_ms: 100.0, body_bytes };
@@ -340,7 +372,7 @@ mod tests {
         let it = exploration(&["dfifo"], 1.0, 1);
         let visit = |page: &str, times| {
             for _ in 0..times {
-                let begun = it.begin(page, it.draw()).unwrap();
+                let begun = it.begin(page, None, it.draw()).unwrap();
                 assert_eq!(begun.order, 1);
                 let outcome = Outcome::Complete { byte_index_ms: 100.0, body_bytes: 1000 };
                 it.end(page, begun, outcome);
@@ -352,7 +384,32 @@ mod tests {
         visit("a.test/rare", 1);
         visit("a.test/new", 5);
         assert!(!it.state().pages.contains_key("a.test/rare"));
-        assert_eq!(it.begin("a.test/newer", it.draw()), None);
+        assert_eq!(it.begin("a.test/newer", None, it.draw()), None);
         assert_eq!(it.report().loads_of_other_pages, 1);
+    }
+
+    /// Somebody who slows down one of the orders could decide for all others.
+    #[test]
+    fn one_client_neither_decides_nor_fills_the_pages() {
+        let it = exploration(&["dfifo"], 1.0, 1);
+        let load = |page: &str, client: &str| {
+            let begun = it.begin(page, client.parse().ok(), it.draw());
+            let outcome = Outcome::Complete { byte_index_ms: 100.0, body_bytes: 1000 };
+            begun.map(|begun| it.end(page, begun, outcome)).is_some()
+        };
+        for _ in 0..10 {
+            assert!(load("a.test/", "192.0.2.1"));
+        }
+        assert!(load("a.test/", "192.0.2.2"));
+        assert_eq!(it.state().pages["a.test/"].evidence.visits(), 4);
+        for page in 0..2 * EXPLORED_PAGES {
+            for _ in 0..6 {
+                load(&format!("made-up.test/{page}"), "192.0.2.1");
+            }
+        }
+        for client in 3..9 {
+            assert!(load("b.test/", &format!("192.0.2.{client}")));
+        }
+        assert_eq!(it.state().pages["b.test/"].evidence.visits(), 6);
     }
 }

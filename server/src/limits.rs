@@ -173,7 +173,15 @@ pub(crate) const HEAD_FIELDS: usize = 1000;
 /// as much within [`Limits::stalled`] is given up.
 pub(crate) const PIECE_BYTES: usize = 16 << 10;
 /// Bytes of a response that wait in the library of HTTP/2.
-pub(crate) const RESPONSE_BUFFER_BYTES: usize = 64 << 10;
+pub(crate) const RESPONSE_BUFFER_BYTES: usize = 16 << 10;
+/// Requests of HTTP/2 at once on a connection: as many as RFC 9113, 6.5.2 recommends at least.
+pub(crate) const HTTP2_STREAMS: u32 = 100;
+/// Bytes that a client over TCP may send at once that bring neither a request nor a body, besides what waits to be read.
+pub(crate) const IDLE_BYTES: u64 = 1 << 20;
+/// The same, each second.
+pub(crate) const IDLE_BYTES_PER_SECOND: u64 = 64 << 10;
+/// Bytes that the head of a request over TCP may take, with what belongs to it.
+pub(crate) const HEAD_BYTES: u64 = 8 << 10;
 /// Bytes that wait unsent in the system for one connection over TCP.
 pub(crate) const UNSENT_BYTES: u32 = 64 << 10;
 /// Ranges of a request that are looked at; with more, the whole is sent (RFC 9110, 14.2).
@@ -342,6 +350,13 @@ impl Budget {
 
 /// Pages of which the loads are compared while visitors explore. Each takes about a kilobyte.
 pub(crate) const EXPLORED_PAGES: usize = 1000;
+
+/// Loads of a page that count of one client: fewer than make a page known, so that one client neither decides for all nor fills
+/// the pages.
+pub(crate) const EXPLORED_LOADS_OF_CLIENT: u8 = 3;
+
+/// Pairs of a client and a page that are remembered, as hashes; beyond it all are forgotten.
+pub(crate) const EXPLORED_CLIENTS: usize = 100_000;
 
 /// How often the favourite order of a page can change.
 pub(crate) const EXPLORED_STRATA: usize = 64;

@@ -174,7 +174,7 @@ mod tests {
     fn visited() -> Exploration {
         let it = exploration("dfifo");
         for visit in 0..40 {
-            let begun = it.begin("a.test/", it.draw()).unwrap();
+            let begun = it.begin("a.test/", None, it.draw()).unwrap();
             let byte_index_ms = [900.0, 600.0][begun.order] + f64::from(visit % 7);
             it.end("a.test/", begun, Outcome::Complete { byte_index_ms, body_bytes: 1000 });
         }

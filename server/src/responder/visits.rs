@@ -91,7 +91,7 @@ impl Responder {
         }
         let page = format!("{}{}", request.host().to_ascii_lowercase(), request.plain_path());
         let draw = *self.visits.draw.get_or_insert_with(|| exploration.draw());
-        let begun = exploration.begin(&page, draw)?;
+        let begun = exploration.begin(&page, request.client, draw)?;
         self.visits.load = Some(Load {
             page,
             begun,

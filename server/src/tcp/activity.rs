@@ -1,11 +1,13 @@
 //! When a connection was last of use, and until when it is kept without more.
 
 use crate::Limits;
+use crate::limits::{HEAD_BYTES, IDLE_BYTES, IDLE_BYTES_PER_SECOND};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Notify;
 use tokio::time::sleep_until;
 
 /// What happens on a connection, as far as it counts for its limits.
@@ -15,6 +17,10 @@ pub(super) struct Activity {
     idle: Duration,
     stalled: Duration,
     head: Duration,
+    /// Bytes that may be of no use at once.
+    allowance: u64,
+    /// The connection must be given up sooner than it seemed.
+    sooner: Notify,
 }
 
 #[derive(Debug)]
@@ -27,31 +33,58 @@ struct State {
     head_since: Option<Instant>,
     /// HTTP/1: only a request's head can come while nothing is under way.
     one_by_one: bool,
+    /// Bytes that came, less those that were of use, and those that time forgives.
+    useless: u64,
+    forgiven_at: Instant,
 }
 
 impl Activity {
     pub(super) fn new(limits: &Limits, now: Instant) -> Self {
-        let state = State { last: now, busy: 0, head_since: None, one_by_one: false };
         let Limits { idle, stalled, head, .. } = *limits;
-        Self { state: Mutex::new(state), idle, stalled, head }
+        // What waits unread in the library's windows may be of use.
+        let allowance = IDLE_BYTES + limits.receive_bytes;
+        let state = Mutex::new(State::new(false, now));
+        Self { state, idle, stalled, head, allowance, sooner: Notify::new() }
     }
 
     /// The handshake is over; what came until now was its.
     pub(super) fn begin(&self, one_by_one: bool, now: Instant) {
-        *self.state() = State { last: now, busy: 0, head_since: None, one_by_one };
+        *self.state() = State::new(one_by_one, now);
     }
 
-    fn read(&self, now: Instant) {
+    fn read(&self, bytes: usize, now: Instant) {
         let mut state = self.state();
+        let seconds = now.saturating_duration_since(state.forgiven_at).as_secs();
+        if seconds > 0 {
+            state.forgiven_at = now;
+            state.useless =
+                state.useless.saturating_sub(seconds.saturating_mul(IDLE_BYTES_PER_SECOND));
+        }
+        state.useless += bytes as u64;
+        let is_new_head = state.busy == 0 && state.head_since.is_none();
         if state.busy > 0 {
             state.last = now;
         } else {
             state.head_since.get_or_insert(now);
         }
+        if is_new_head || state.useless > self.allowance {
+            self.sooner.notify_one();
+        }
     }
 
-    fn wrote(&self, now: Instant) {
-        self.state().last = now;
+    /// These bytes of a body were of use, with as many around them. Acknowledgements of what was sent are, too.
+    pub(super) fn used(&self, bytes: usize) {
+        let mut state = self.state();
+        state.useless = state.useless.saturating_sub(2 * bytes as u64);
+    }
+
+    /// What is written while nothing is under way answers frames that are of no use, such as PING.
+    fn wrote(&self, bytes: usize, now: Instant) {
+        let mut state = self.state();
+        state.useless = state.useless.saturating_sub(bytes as u64 / WRITTEN_PER_USEFUL);
+        if state.busy > 0 {
+            state.last = now;
+        }
     }
 
     /// A request is here.
@@ -59,6 +92,7 @@ impl Activity {
         let mut state = self.state();
         (state.last, state.head_since) = (now, None);
         state.busy += 1;
+        state.useless = state.useless.saturating_sub(HEAD_BYTES);
     }
 
     /// Its response has ended.
@@ -71,6 +105,9 @@ impl Activity {
     /// When the connection is given up, unless something happens.
     fn until(&self) -> Instant {
         let state = self.state();
+        if state.useless > self.allowance {
+            return state.forgiven_at;
+        }
         if state.busy > 0 {
             // Responses of HTTP/2 are given up one by one. What the library holds of them is left.
             let more = if state.one_by_one { Duration::ZERO } else { self.idle };
@@ -88,7 +125,10 @@ impl Activity {
             if until <= now() {
                 return;
             }
-            sleep_until(until.into()).await;
+            tokio::select! {
+                () = sleep_until(until.into()) => {}
+                () = self.sooner.notified() => {}
+            }
         }
     }
 
@@ -96,6 +136,16 @@ impl Activity {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+impl State {
+    fn new(one_by_one: bool, now: Instant) -> Self {
+        let (last, forgiven_at) = (now, now);
+        Self { last, busy: 0, head_since: None, one_by_one, useless: 0, forgiven_at }
+    }
+}
+
+/// A client acknowledges this many written bytes with one, at most.
+const WRITTEN_PER_USEFUL: u64 = 16;
 
 /// The time on the thread of these connections.
 pub(super) fn now() -> Instant {
@@ -123,7 +173,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if buffer.filled().len() > before {
-            self.activity.read(now());
+            self.activity.read(buffer.filled().len() - before, now());
         }
         read
     }
@@ -136,8 +186,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        if matches!(written, Poll::Ready(Ok(1..))) {
-            self.activity.wrote(now());
+        if let Poll::Ready(Ok(bytes @ 1..)) = written {
+            self.activity.wrote(bytes, now());
         }
         written
     }
@@ -175,7 +225,7 @@ mod tests {
     #[test]
     fn a_connection_without_a_request_is_kept_for_30_s_whatever_its_client_sends() {
         let (activity, start) = begun(false);
-        activity.read(at(start, 20));
+        activity.read(1, at(start, 20));
         assert_eq!(activity.until(), at(start, 30));
     }
 
@@ -183,8 +233,8 @@ mod tests {
     fn the_head_of_a_request_of_http_1_has_10_s_from_its_first_byte_on() {
         let (activity, start) = begun(true);
         assert_eq!(activity.until(), at(start, 30));
-        activity.read(at(start, 5));
-        activity.read(at(start, 14));
+        activity.read(1, at(start, 5));
+        activity.read(1, at(start, 14));
         assert_eq!(activity.until(), at(start, 15));
         activity.asked(at(start, 14));
         activity.answered(at(start, 16));
@@ -196,10 +246,33 @@ mod tests {
         for (one_by_one, more) in [(true, 60), (false, 90)] {
             let (activity, start) = begun(one_by_one);
             activity.asked(at(start, 1));
-            activity.wrote(at(start, 31));
+            activity.wrote(1, at(start, 31));
             assert_eq!(activity.until(), at(start, 31 + more));
-            activity.read(at(start, 50));
+            activity.read(1, at(start, 50));
             assert_eq!(activity.until(), at(start, 50 + more));
         }
+    }
+
+    #[test]
+    fn pings_do_not_keep_a_connection() {
+        let (activity, start) = begun(false);
+        activity.read(17, at(start, 20));
+        activity.wrote(17, at(start, 20));
+        assert_eq!(activity.until(), at(start, 30));
+    }
+
+    /// Frames that bring nothing cost the server time.
+    #[test]
+    fn a_flood_of_bytes_that_bring_nothing_ends_the_connection() {
+        let (activity, start) = begun(false);
+        let most = usize::try_from(IDLE_BYTES + Limits::default().receive_bytes).expect("small");
+        activity.read(most, start);
+        assert_eq!(activity.until(), at(start, 30));
+        activity.read(1, start);
+        assert_eq!(activity.until(), start);
+        // A body is of use, and so are requests.
+        activity.used(most / 4);
+        activity.read(most / 4, start);
+        assert_eq!(activity.until(), at(start, 30));
     }
 }

@@ -89,7 +89,8 @@ fn begin(told: &Told, later: &Arc<Later>, upload: impl Upload) -> Receiver<()> {
     told.observers.notice(&Event::BackendAsked);
     let (bell, news) = channel(());
     later.watch(Arc::new(move || bell.send_replace(())));
-    tokio::spawn(feed(upload, Arc::downgrade(later), news.clone()));
+    let activity = Arc::clone(told.activity());
+    tokio::spawn(feed(upload, Arc::downgrade(later), news.clone(), activity));
     news
 }
 
@@ -129,7 +130,12 @@ fn no_head() -> Trouble {
 }
 
 /// Gives the backend the body of a request, until the response is over.
-async fn feed(mut upload: impl Upload, later: Weak<Later>, news: Receiver<()>) {
+async fn feed(
+    mut upload: impl Upload,
+    later: Weak<Later>,
+    news: Receiver<()>,
+    activity: Arc<Activity>,
+) {
     let mut over = news.clone();
     let feeding = async {
         while let Ok(piece) = upload.next().await {
@@ -139,6 +145,7 @@ async fn feed(mut upload: impl Upload, later: Weak<Later>, news: Receiver<()>) {
                 }
                 return;
             };
+            activity.used(bytes.len());
             if !give(&later, &bytes, news.clone()).await {
                 return;
             }

@@ -7,7 +7,7 @@ use super::activity::now;
 use super::answer::{Answer, Guest, Upload, answer};
 use super::event_loop::{News, Phase};
 use super::source::Source;
-use crate::limits::{Budget, RESPONSE_BUFFER_BYTES};
+use crate::limits::{Budget, HTTP2_STREAMS, RESPONSE_BUFFER_BYTES};
 use crate::{Event, Limits};
 use bytes::Bytes;
 use h2::server::{Builder, SendResponse};
@@ -63,7 +63,9 @@ fn builder(limits: &Limits) -> Builder {
     let head_bytes = limits.http3.field_section_bytes;
     let mut builder = Builder::new();
     builder
-        .max_concurrent_streams(u32::try_from(limits.streams).unwrap_or(u32::MAX))
+        .max_concurrent_streams(
+            u32::try_from(limits.streams).unwrap_or(u32::MAX).min(HTTP2_STREAMS),
+        )
         .max_header_list_size(u32::try_from(head_bytes).unwrap_or(u32::MAX))
         .initial_window_size(window(limits.stream_receive_bytes))
         .initial_connection_window_size(window(limits.receive_bytes))

@@ -29,6 +29,11 @@ impl Told {
         Self { observers: observers.clone(), watched, activity: Arc::clone(activity) }
     }
 
+    /// What happens on its connection.
+    pub(super) fn activity(&self) -> &Arc<Activity> {
+        &self.activity
+    }
+
     pub(super) fn status(&mut self, status: u16) {
         if let Some(watched) = &mut self.watched {
             watched.answered.status = status;

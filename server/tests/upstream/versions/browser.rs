@@ -38,7 +38,8 @@ fn chromium_comes_by_http_2_and_moves_to_http_3_by_itself() {
     let page = String::from_utf8_lossy(&output.stdout);
     let (_, came) = page.split_once("came by ").unwrap_or_else(|| panic!("{page}"));
     let came: Vec<&str> = came.split('.').next().unwrap_or_default().split(' ').collect();
-    assert_eq!((came.first(), came.last()), (Some(&"h2"), Some(&"h3")), "{came:?}");
+    // The document's response already says where HTTP/3 is, so the first file can come by it.
+    assert_eq!(came.last(), Some(&"h3"), "{came:?}");
     let answered = server.events.answered();
     let document = answered.iter().find(|it| it.path == "/").expect("a document");
     assert_eq!(document.protocol.name(), "HTTP/2");

@@ -56,9 +56,9 @@ pub(crate) fn ask_1(mut stream: impl Read + Write, ask: &Ask) -> Fetched {
     let fields = authority.iter().chain(&ask.fields).chain(&length);
     let fields: Vec<String> = fields.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let (method, path, fields) = (ask.method, &ask.path, fields.concat());
-    write!(stream, "{method} {path} HTTP/1.1\r\n{fields}\r\n").expect("sent");
-    // The server may have answered already, and closed.
-    stream.write_all(&ask.body).ok();
+    let head = format!("{method} {path} HTTP/1.1\r\n{fields}\r\n");
+    // The server may have answered already, and closed: what it said is read below.
+    stream.write_all(&[head.as_bytes(), &ask.body].concat()).ok();
     response(&mut BufReader::new(stream), ask.method)
 }
 
