@@ -8,6 +8,8 @@ use lab::stack::{Ends, Setup, load_between};
 use lab::study::policy::{Choice, Configuration, OF_SITE, Terms, choose, prepare};
 use lab::study::{Engine, Plan, RunRecord, run};
 use lab::{Contender, Metadata, Navigation};
+use page_site::PageSite;
+use qlog_tools::metrics::METRICS;
 use schedulers::find_scheme;
 use serde_json::{Value, json};
 use server::site::{DirectorySite, Rule, RuledSite};
@@ -71,14 +73,15 @@ fn deployed(plan: &Plan, study: &lab::study::Study, choices: &[Choice], root: &P
     Config::load(&root.join("policy.toml")).expect("a configuration")
 }
 
+fn rule(route: &ConfigRoute) -> Rule {
+    let ConfigRoute { host, path, scheme, signals, pushing, headers, .. } = route.clone();
+    let scheme = scheme.map(|it| find_scheme(&it).expect("a scheme"));
+    Rule { host, path, scheme, signals, pushing, headers, source: None }
+}
+
 /// The site that `utmost serve --config` makes of a configuration of files.
 fn site_of(config: &Config) -> RuledSite {
     let ConfigSite::Root(root) = &config.site else { panic!("files: {:?}", config.site) };
-    let rule = |it: &ConfigRoute| {
-        let ConfigRoute { host, path, scheme, signals, pushing, headers, .. } = it.clone();
-        let scheme = scheme.map(|it| find_scheme(&it).expect("a scheme"));
-        Rule { host, path, scheme, signals, pushing, headers, source: None }
-    };
     let files = DirectorySite::open(root).expect("a folder");
     RuledSite::new(files, config.routes.iter().map(rule).collect())
         .directing(config.directives.clone())
@@ -159,6 +162,51 @@ fn what_a_study_found_is_what_visitors_get_from_the_files_and_other_pages_stay_a
     // The next page has no route.
     let announced = visit.iter().map(|it| it.outcome.announced.as_deref());
     assert_eq!(announced.collect::<Vec<_>>(), [Some("bucket-html"), Some("rfc9218")]);
+}
+
+/// Every third page of the first 60, as a site under the policy of another page, and without it.
+#[test]
+fn no_metric_of_twenty_pages_that_were_not_studied_gets_worse() {
+    let plan = plan();
+    let study = run(&plan, Value::Null, &|| {}).expect("a study");
+    let choices = choose(&plan, &study.runs, TERMS).expect("choices");
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = deployed(&plan, &study, &choices, folder.path());
+    assert!(!config.routes.is_empty());
+    let pages = corpus::pages("@first-60").expect("a set");
+    let pages: Vec<Arc<Page>> = pages.into_iter().step_by(3).map(Arc::new).collect();
+    assert_eq!(pages.len(), 20);
+    for page in &pages {
+        let load = |rules: &RuledSite| {
+            let client =
+                client::Options { scheme: find_scheme(OF_SITE).ok(), ..Default::default() };
+            let options = Options {
+                signals: config.signals.expect("a use of signals"),
+                ..Options::new(find_scheme(OF_SITE).expect("known"))
+            };
+            let identity = Identity::self_signed().expect("a certificate");
+            let setup = Setup::new(options, &plan.settings.networks[0], &identity);
+            let ends = Ends { site: rules.clone(), client };
+            let loaded = load_between(page, &ends, setup).expect("a load");
+            RunRecord::of_load(page, &loaded.load)
+        };
+        let site = || PageSite::new(page.as_ref().clone());
+        let rules = config.routes.iter().map(rule).collect();
+        let with = load(&RuledSite::new(site(), rules).directing(config.directives.clone()));
+        let without = load(&RuledSite::new(site(), Vec::new()));
+        for metric in &METRICS {
+            let values = [with.metrics.get(metric), without.metrics.get(metric)];
+            for [with, without] in [values.map(|it| it.all), values.map(|it| it.atf)] {
+                let ratio = with.zip(without).map_or(1.0, |(with, without)| with / without);
+                assert!(
+                    ratio <= 1.01,
+                    "{}: {} is {ratio} times that without",
+                    page.name,
+                    metric.name
+                );
+            }
+        }
+    }
 }
 
 #[test]
