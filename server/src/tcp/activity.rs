@@ -17,8 +17,8 @@ pub(super) struct Activity {
     idle: Duration,
     stalled: Duration,
     head: Duration,
-    /// Bytes that may be of no use at once.
-    allowance: u64,
+    /// Bytes that may wait unread in the windows of HTTP/2.
+    window_bytes: u64,
     /// The connection must be given up sooner than it seemed.
     sooner: Notify,
 }
@@ -41,10 +41,9 @@ struct State {
 impl Activity {
     pub(super) fn new(limits: &Limits, now: Instant) -> Self {
         let Limits { idle, stalled, head, .. } = *limits;
-        // What waits unread in the library's windows may be of use.
-        let allowance = IDLE_BYTES + limits.receive_bytes;
         let state = Mutex::new(State::new(false, now));
-        Self { state, idle, stalled, head, allowance, sooner: Notify::new() }
+        let window_bytes = limits.receive_bytes;
+        Self { state, idle, stalled, head, window_bytes, sooner: Notify::new() }
     }
 
     /// The handshake is over; what came until now was its.
@@ -67,7 +66,7 @@ impl Activity {
         } else {
             state.head_since.get_or_insert(now);
         }
-        if is_new_head || state.useless > self.allowance {
+        if is_new_head || self.is_useless(&state) {
             self.sooner.notify_one();
         }
     }
@@ -105,7 +104,7 @@ impl Activity {
     /// When the connection is given up, unless something happens.
     fn until(&self) -> Instant {
         let state = self.state();
-        if state.useless > self.allowance {
+        if self.is_useless(&state) {
             return state.forgiven_at;
         }
         if state.busy > 0 {
@@ -116,6 +115,12 @@ impl Activity {
         let head = state.head_since.filter(|_| state.one_by_one).map(|it| it + self.head);
         let idle = state.last + self.idle;
         head.map_or(idle, |it| it.min(idle))
+    }
+
+    /// Whether too much came that brings nothing. What waits unread may still be of use.
+    fn is_useless(&self, state: &State) -> bool {
+        let unread = if state.one_by_one { 0 } else { self.window_bytes };
+        state.useless > IDLE_BYTES + unread
     }
 
     /// Ends when the connection must be given up.
