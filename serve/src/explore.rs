@@ -80,16 +80,16 @@ impl Explore {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error.to_string())),
         }
-        save(&exploration, &file).map_err(|error| failed(error.to_string()))?;
+        let mut before = exploration.report();
+        save(&before, &file).map_err(|error| failed(error.to_string()))?;
         let (end, ended) = channel::<()>();
         let (watched, place) = (Arc::clone(&exploration), file.clone());
         let thread = std::thread::spawn(move || {
-            let mut before = watched.report();
             while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                if let Err(error) = save(&watched, &place) {
+                let now = watched.report();
+                if let Err(error) = save(&now, &place) {
                     eprintln!("--explore-file: {}: {error}", place.display());
                 }
-                let now = watched.report();
                 for line in changes(&before, &now) {
                     eprintln!("{line}");
                 }
@@ -107,11 +107,12 @@ impl Exploring {
             drop(end);
             thread.join().ok();
         }
-        for page in &self.exploration.report().pages {
+        let report = self.exploration.report();
+        for page in &report.pages {
             eprintln!("explore: {}: {}", page.page, page.found);
         }
         if let Some(file) = &self.file
-            && let Err(error) = save(&self.exploration, file)
+            && let Err(error) = save(&report, file)
         {
             eprintln!("--explore-file: {}: {error}", file.display());
         }
@@ -119,8 +120,8 @@ impl Exploring {
 }
 
 /// Replaces the file in one step, so that nobody reads half of it.
-fn save(exploration: &Exploration, file: &Path) -> std::io::Result<()> {
-    let mut text = serde_json::to_string_pretty(&exploration.report())?;
+fn save(report: &ExplorationReport, file: &Path) -> std::io::Result<()> {
+    let mut text = serde_json::to_string_pretty(report)?;
     text.push('\n');
     let mut beside = file.as_os_str().to_owned();
     beside.push(".new");

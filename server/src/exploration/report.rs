@@ -20,7 +20,7 @@ pub struct ExplorationReport {
     pub orders: Vec<String>,
     /// The pages, by host and path.
     pub pages: Vec<PageReport>,
-    /// Loads of pages for which there was no room.
+    /// Loads of pages that are not known: there was no room, or their client had had its share.
     pub loads_of_other_pages: u64,
 }
 

@@ -71,13 +71,14 @@ impl Activity {
         }
     }
 
-    /// These bytes of a body were of use, with as many around them. Acknowledgements of what was sent are, too.
+    /// These bytes of a body were of use, and as many that may stand around them.
     pub(super) fn used(&self, bytes: usize) {
         let mut state = self.state();
         state.useless = state.useless.saturating_sub(2 * bytes as u64);
     }
 
-    /// What is written while nothing is under way answers frames that are of no use, such as PING.
+    /// Bytes were written, which the client acknowledges. While nothing is under way, they only answer frames of no use, such as PING,
+    /// and do not keep the connection.
     fn wrote(&self, bytes: usize, now: Instant) {
         let mut state = self.state();
         state.useless = state.useless.saturating_sub(bytes as u64 / WRITTEN_PER_USEFUL);
