@@ -177,9 +177,9 @@ pub(crate) const RESPONSE_BUFFER_BYTES: usize = 16 << 10;
 /// Requests of HTTP/2 at once on a connection: as many as RFC 9113, 6.5.2 recommends at least.
 pub(crate) const HTTP2_STREAMS: u32 = 100;
 /// Bytes that a client over TCP may send at once that bring neither a request nor a body, besides what waits to be read.
-pub(crate) const IDLE_BYTES: u64 = 1 << 20;
+pub(crate) const IDLE_BYTES: u32 = 1 << 20;
 /// The same, each second.
-pub(crate) const IDLE_BYTES_PER_SECOND: u64 = 64 << 10;
+pub(crate) const IDLE_BYTES_PER_SECOND: u32 = 64 << 10;
 /// Bytes that the head of a request over TCP may take, with what belongs to it.
 pub(crate) const HEAD_BYTES: u64 = 8 << 10;
 /// Bytes that wait unsent in the system for one connection over TCP.
@@ -345,6 +345,11 @@ impl Budget {
             self.left -= count as f64;
         }
         is_enough
+    }
+
+    /// What was taken off was of use after all.
+    pub(crate) fn give_back(&mut self, count: u64) {
+        self.left = (self.left + count as f64).min(self.most);
     }
 }
 

@@ -1,7 +1,7 @@
 //! When a connection was last of use, and until when it is kept without more.
 
 use crate::Limits;
-use crate::limits::{HEAD_BYTES, IDLE_BYTES, IDLE_BYTES_PER_SECOND};
+use crate::limits::{Budget, HEAD_BYTES, IDLE_BYTES, IDLE_BYTES_PER_SECOND};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -33,40 +33,34 @@ struct State {
     head_since: Option<Instant>,
     /// HTTP/1: only a request's head can come while nothing is under way.
     one_by_one: bool,
-    /// Bytes that came, less those that were of use, and those that time forgives.
-    useless: u64,
-    forgiven_at: Instant,
+    /// For bytes that bring nothing.
+    budget: Budget,
+    is_useless: bool,
 }
 
 impl Activity {
     pub(super) fn new(limits: &Limits, now: Instant) -> Self {
         let Limits { idle, stalled, head, .. } = *limits;
-        let state = Mutex::new(State::new(false, now));
+        let state = Mutex::new(State::new(false, limits.receive_bytes, now));
         let window_bytes = limits.receive_bytes;
         Self { state, idle, stalled, head, window_bytes, sooner: Notify::new() }
     }
 
     /// The handshake is over; what came until now was its.
     pub(super) fn begin(&self, one_by_one: bool, now: Instant) {
-        *self.state() = State::new(one_by_one, now);
+        *self.state() = State::new(one_by_one, self.window_bytes, now);
     }
 
     fn read(&self, bytes: usize, now: Instant) {
         let mut state = self.state();
-        let seconds = now.saturating_duration_since(state.forgiven_at).as_secs();
-        if seconds > 0 {
-            state.forgiven_at = now;
-            state.useless =
-                state.useless.saturating_sub(seconds.saturating_mul(IDLE_BYTES_PER_SECOND));
-        }
-        state.useless += bytes as u64;
+        state.is_useless = !state.budget.spend(bytes as u64, now);
         let is_new_head = state.busy == 0 && state.head_since.is_none();
         if state.busy > 0 {
             state.last = now;
         } else {
             state.head_since.get_or_insert(now);
         }
-        if is_new_head || self.is_useless(&state) {
+        if is_new_head || state.is_useless {
             self.sooner.notify_one();
         }
     }
@@ -74,14 +68,14 @@ impl Activity {
     /// These bytes of a body were of use, and as many that may stand around them.
     pub(super) fn used(&self, bytes: usize) {
         let mut state = self.state();
-        state.useless = state.useless.saturating_sub(2 * bytes as u64);
+        state.budget.give_back(2 * bytes as u64);
     }
 
     /// Bytes were written, which the client acknowledges. While nothing is under way, they only answer frames of no use, such as PING,
     /// and do not keep the connection.
     fn wrote(&self, bytes: usize, now: Instant) {
         let mut state = self.state();
-        state.useless = state.useless.saturating_sub(bytes as u64 / WRITTEN_PER_USEFUL);
+        state.budget.give_back(bytes as u64 / WRITTEN_PER_USEFUL);
         if state.busy > 0 {
             state.last = now;
         }
@@ -92,7 +86,7 @@ impl Activity {
         let mut state = self.state();
         (state.last, state.head_since) = (now, None);
         state.busy += 1;
-        state.useless = state.useless.saturating_sub(HEAD_BYTES);
+        state.budget.give_back(HEAD_BYTES);
     }
 
     /// Its response has ended.
@@ -105,8 +99,8 @@ impl Activity {
     /// When the connection is given up, unless something happens.
     fn until(&self) -> Instant {
         let state = self.state();
-        if self.is_useless(&state) {
-            return state.forgiven_at;
+        if state.is_useless {
+            return state.last;
         }
         if state.busy > 0 {
             // Responses of HTTP/2 are given up one by one. What the library holds of them is left.
@@ -116,12 +110,6 @@ impl Activity {
         let head = state.head_since.filter(|_| state.one_by_one).map(|it| it + self.head);
         let idle = state.last + self.idle;
         head.map_or(idle, |it| it.min(idle))
-    }
-
-    /// Whether too much came that brings nothing. What waits unread may still be of use.
-    fn is_useless(&self, state: &State) -> bool {
-        let unread = if state.one_by_one { 0 } else { self.window_bytes };
-        state.useless > IDLE_BYTES + unread
     }
 
     /// Ends when the connection must be given up.
@@ -144,9 +132,11 @@ impl Activity {
 }
 
 impl State {
-    fn new(one_by_one: bool, now: Instant) -> Self {
-        let (last, forgiven_at) = (now, now);
-        Self { last, busy: 0, head_since: None, one_by_one, useless: 0, forgiven_at }
+    fn new(one_by_one: bool, window_bytes: u64, now: Instant) -> Self {
+        // What waits unread in the windows of HTTP/2 may still be of use.
+        let unread = if one_by_one { 0 } else { u32::try_from(window_bytes).unwrap_or(u32::MAX) };
+        let budget = Budget::new(IDLE_BYTES.saturating_add(unread), IDLE_BYTES_PER_SECOND);
+        Self { last: now, busy: 0, head_since: None, one_by_one, budget, is_useless: false }
     }
 }
 
@@ -271,7 +261,8 @@ mod tests {
     #[test]
     fn a_flood_of_bytes_that_bring_nothing_ends_the_connection() {
         let (activity, start) = begun(false);
-        let most = usize::try_from(IDLE_BYTES + Limits::default().receive_bytes).expect("small");
+        let most = usize::try_from(u64::from(IDLE_BYTES) + Limits::default().receive_bytes)
+            .expect("small");
         activity.read(most, start);
         assert_eq!(activity.until(), at(start, 30));
         activity.read(1, start);
