@@ -11,8 +11,8 @@ use ::serve::Failure;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use commands::{
-    compare, corpus, find, link, merge, order, play, probe, qlog, reproduce, schemes, serve,
-    stress, view, what_if,
+    browser, compare, corpus, find, link, merge, order, play, probe, qlog, reproduce, schemes,
+    serve, stress, view, what_if,
 };
 use std::process::ExitCode;
 
@@ -37,6 +37,7 @@ enum Command {
     Serve(Box<serve::Arguments>),
     Play(play::Arguments),
     Compare(Box<compare::Arguments>),
+    Browser(browser::Arguments),
     Find(find::Arguments),
     Merge(merge::Arguments),
     Link(link::Arguments),
@@ -91,6 +92,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Browser(arguments) => browser::run(&arguments),
         Command::Find(arguments) => find::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),

@@ -1,4 +1,5 @@
-//! How near the finder's choice comes to the best of all schemes on the engine `stack`: the table of `docs/find.md`.
+//! How near the finder's choice comes to the best of all schemes on the engine `stack`, and how much faster the choices by page are
+//! than the best single scheme: the table and figures of `docs/find.md`.
 //!
 //! ```sh
 //! cargo run --example measure_finder -- cable,lte,3g PAGE...
@@ -8,7 +9,8 @@ use corpus::Page;
 use lab::Contender;
 use lab::finder::{PRESENT, Question, find};
 use lab::network::Network;
-use lab::study::statistics::{mean, median};
+use lab::study::bootstrap::bootstrap_geometric_mean;
+use lab::study::statistics::{equal, geometric_mean, mean, median};
 use lab::study::{Engine, Plan, RunRecord, Settings, run};
 use serde_json::Value;
 use server::SignalUse;
@@ -28,10 +30,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let networks: Vec<Network> =
         networks.split(',').map(Network::find).collect::<Result<_, _>>()?;
     let (mut ratios, mut used, mut all) = (Vec::new(), 0, 0);
+    let mut cases = Vec::new();
     println!("| page | network | choice | index | best of all schemes | index | ratio |");
     println!("|---|---|---|---|---|---|---|");
     for name in pages {
         let page = Arc::new(corpus::page(name)?);
+        let site = page.site().to_owned();
         let question = Question::new(vec![page], networks.clone());
         let answer = find(&question, Value::Null, &|_| ())?;
         let indices = every_order(&question)?;
@@ -42,6 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (best, best_ms) = best.ok_or("no load finished")?;
             let choice_ms = of_network[choice];
             ratios.push(choice_ms / best_ms);
+            let (site, indices) = (site.clone(), of_network.clone());
+            cases.push(Case { site, choice_ms, indices });
             println!(
                 "| {name} | {} | {choice} | {choice_ms:.1} | {best} | {best_ms:.1} | {:.3} |",
                 it.network,
@@ -56,7 +62,48 @@ fn main() -> Result<(), Box<dyn Error>> {
         mean(&ratios).unwrap_or(f64::NAN),
         100.0 * used as f64 / all as f64
     );
+    let (single, _) = best_single(&cases).ok_or("no scheme loaded every page")?;
+    for (what, name) in
+        [("the best single scheme", single.as_str()), ("the present order everywhere", KEPT)]
+    {
+        let (ratio, interval) = gain_over(&cases, name).ok_or("no case")?;
+        let interval = interval.map_or("-".into(), |it| format!("{:.3} to {:.3}", it[0], it[1]));
+        println!("the choices are {ratio:.3} ({interval}) times as fast as {name}, {what}");
+    }
     Ok(())
+}
+
+/// A page on a network.
+struct Case {
+    /// Pages of one site are alike, so an interval draws sites.
+    site: String,
+    choice_ms: f64,
+    /// By name.
+    indices: BTreeMap<String, f64>,
+}
+
+/// The single order with the lowest geometric mean over all cases. It is found on the very loads that judge it, which favours it
+/// over the choices, whose loads had other seeds.
+fn best_single(cases: &[Case]) -> Option<(String, f64)> {
+    let names = cases.first()?.indices.keys();
+    let means = names.filter_map(|name| {
+        let all: Option<Vec<f64>> = cases.iter().map(|it| it.indices.get(name).copied()).collect();
+        Some((name.clone(), geometric_mean(&all?)?))
+    });
+    means.min_by(|one, other| one.1.total_cmp(&other.1))
+}
+
+/// How many times as fast the choices are as one order everywhere: the geometric mean, and its 95 % interval over sites.
+fn gain_over(cases: &[Case], name: &str) -> Option<(f64, Option<[f64; 2]>)> {
+    let mut sites: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for case in cases {
+        let gain = case.indices.get(name)? / case.choice_ms;
+        sites.entry(&case.site).or_default().push(gain);
+    }
+    let all: Vec<f64> = sites.values().flatten().copied().collect();
+    let logarithms = |it: &Vec<f64>| equal(&it.iter().map(|it| it.ln()).collect::<Vec<_>>());
+    let clusters: Vec<_> = sites.values().map(logarithms).collect();
+    Some((geometric_mean(&all)?, bootstrap_geometric_mean(&clusters)))
 }
 
 /// The name of the present order.

@@ -6,7 +6,7 @@ use corpus::Page;
 use page_site::PageSite;
 use push::{Gate, Graph, Policy};
 use serde::{Deserialize, Serialize};
-use server::site::{Pushing, Rule, RuledSite, as_many_as_fit};
+use server::site::{Pushing, Rule, RuledSite, Site, as_many_as_fit};
 use std::sync::Arc;
 
 /// How many pushes a client allows that takes any.
@@ -72,7 +72,16 @@ impl Ahead {
             Some(seconds) => site.fresh_for(seconds),
             None => site,
         };
-        let inner = Arc::new(site);
+        self.site_with(pages, Arc::new(site), metadata)
+    }
+
+    /// The same, where `inner` answers.
+    pub fn site_with(
+        &self,
+        pages: &[&Page],
+        inner: Arc<dyn Site>,
+        metadata: Metadata,
+    ) -> RuledSite {
         let rules = pages.iter().flat_map(|it| self.pushing(it));
         let rules = rules.map(|(path, pushing)| Rule::pushing(&path, pushing)).collect();
         RuledSite::new(LimitedSite { inner, metadata }, rules)

@@ -1,13 +1,14 @@
 //! Engines, networks and studies: a page loaded under a scheme, on a network, many times.
 //!
 //! [`ideal`] loads a page without a transport, [`stack`] with the real cores of server and client in a
-//! simulated [`World`](simulator::World), [`wire`] with the real programs over UDP sockets. All give a
+//! simulated [`World`](simulator::World), [`wire`] with the real programs over UDP sockets, [`browsing`] in a browser. All give a
 //! [`Load`], and metrics are computed from its timeline alone. A [`study`] is every page under every scheme.
 //! [`finder`] searches the order for a site's pages, and [`export`] writes what other servers can do of it. A [`scenario`] is pure scheduling without a page.
 
 pub mod adversary;
 pub mod ahead;
 pub mod bounds;
+pub mod browsing;
 mod contender;
 mod cross_traffic;
 pub mod decision_cost;

@@ -4,6 +4,7 @@
 //! load down as soon as it is done, so that an interrupted study goes on where it was, and [`merge::merge`]
 //! makes one study of its shards. [`folder::write`] then writes tables, figures and the report.
 
+pub mod agreement;
 pub mod bootstrap;
 mod comparisons;
 mod dimension;
@@ -43,6 +44,7 @@ pub use summary::{Pages, SummaryRow, by_site, summarise, summarise_weighted};
 pub use sweep::Sweep;
 pub use weights::{PageWeights, Weights};
 
+use crate::browsing::BrowsingError;
 use crate::network::NetworkError;
 use crate::stack::StackError;
 use crate::wire::WireError;
@@ -97,6 +99,9 @@ pub enum StudyError {
     /// A load on the wire could not be carried out.
     #[error(transparent)]
     Wire(#[from] WireError),
+    /// A browser's load could not be carried out.
+    #[error(transparent)]
+    Browsing(#[from] BrowsingError),
     /// A load through the lab's links could not be carried out.
     #[error(transparent)]
     Stack(#[from] StackError),

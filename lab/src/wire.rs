@@ -112,7 +112,7 @@ pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
     Ok(WireLoad { load, problems, outcome })
 }
 
-/// Starts server and links, lets the client play, and stops both.
+/// Lets the client play between server and links.
 fn play(
     page: &Arc<Page>,
     options: Options,
@@ -120,27 +120,54 @@ fn play(
     links: Option<(&Network, u64)>,
     site: RuledSite,
 ) -> Result<client::Outcome, WireError> {
+    let identity = &Identity::self_signed()?;
+    let entrance = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let served = Served { options, identity, site, links, entrance };
+    let played = while_served(served, |entrance| {
+        client::event_loop::play(Arc::clone(page), entrance, client_options)
+    })?;
+    Ok(played?)
+}
+
+/// A site, and the way to it.
+pub(crate) struct Served<'a> {
+    pub(crate) options: Options,
+    pub(crate) identity: &'a Identity,
+    pub(crate) site: RuledSite,
+    /// The network whose links are before the server, and the seed of the links. `None`: there are none.
+    pub(crate) links: Option<(&'a Network, u64)>,
+    /// Where clients come; port 0 takes a free one.
+    pub(crate) entrance: SocketAddr,
+}
+
+/// Starts server and links, calls `client` with the address where it finds them, and stops both.
+pub(crate) fn while_served<T>(
+    served: Served<'_>,
+    client: impl FnOnce(SocketAddr) -> T,
+) -> Result<T, WireError> {
+    let Served { options, identity, site, links, entrance } = served;
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let mut event_loop = EventLoop::bind(any)?;
+    let mut event_loop = EventLoop::bind(if links.is_some() { any } else { entrance })?;
     let address = event_loop.local_addr()?;
     let stop = event_loop.stopper();
-    let mut server = Server::new(address, &Identity::self_signed()?, site, options)?;
+    let mut server = Server::new(address, identity, site, options)?;
     let relaying = match links {
         Some((network, seed)) => {
-            Some(relay(Relay::bind(any, address, network.clone(), seed)?.behind_paced_server())?)
+            let relay = Relay::bind(entrance, address, network.clone(), seed)?;
+            Some(relay_in_thread(relay.behind_paced_server())?)
         }
         None => None,
     };
     let entrance = relaying.as_ref().map_or(address, |it| it.address);
     let serving = std::thread::spawn(move || event_loop.run(&mut server));
-    let played = client::event_loop::play(Arc::clone(page), entrance, client_options);
+    let done = client(entrance);
     if let Some(relaying) = relaying {
         relaying.stop.stop();
         relaying.thread.join().map_err(|_| WireError::Panicked)??;
     }
     stop.stop();
     serving.join().map_err(|_| WireError::Panicked)??;
-    Ok(played?)
+    Ok(done)
 }
 
 /// A relay at work.
@@ -150,7 +177,7 @@ struct Relaying {
     thread: std::thread::JoinHandle<io::Result<()>>,
 }
 
-fn relay(mut relay: Relay) -> io::Result<Relaying> {
+fn relay_in_thread(mut relay: Relay) -> io::Result<Relaying> {
     let (address, stop) = (relay.local_addr()?, relay.stopper());
     let thread = std::thread::spawn(move || relay.run(&mut |_| ()));
     Ok(Relaying { address, stop, thread })

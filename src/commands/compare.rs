@@ -66,6 +66,10 @@ pub(crate) struct Arguments {
     /// How pages are loaded
     #[arg(long, value_parser = values::choice(ENGINES), default_value = "ideal")]
     engine: Engine,
+    /// On engine browser, imitate all pages. Otherwise those that were recorded from a package are loaded with their own files,
+    /// which are fetched
+    #[arg(long)]
+    imitate: bool,
     /// Networks, separated by commas: paper, 2g, 3g, lte, cable, satellite, ..., or TOML files
     #[arg(long, value_name = "LIST", default_value = "paper", value_delimiter = ',')]
     network: Vec<String>,
@@ -180,6 +184,11 @@ const ENGINES: Choices<Engine> = &[
         "wire",
         "The real server and client over UDP on loopback, through the lab's links, in real time",
         Engine::Wire,
+    ),
+    (
+        "browser",
+        "Chromium and the real server over UDP on loopback, through the lab's links, in real time",
+        Engine::Browser,
     ),
 ];
 

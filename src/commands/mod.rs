@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+pub(crate) mod browser;
 pub(crate) mod compare;
 pub(crate) mod corpus;
 pub(crate) mod find;

@@ -1,8 +1,10 @@
 //! The adapter to Chromium: starts it, loads pages, hands back what DevTools saw.
 
 mod mirroring;
+mod visiting;
 
 pub use mirroring::Trust;
+pub use visiting::Visited;
 
 use crate::error::RecordError;
 use crate::limits::{LOAD_MAX, TRACE_BYTES_MAX, TRACE_MAX};
@@ -84,8 +86,22 @@ pub fn program() -> Option<PathBuf> {
     places.find(|it| it.is_file())
 }
 
-/// Checks that the program is a Chromium: no other would ever answer.
-fn check_program(path: &Path) -> Result<(), RecordError> {
+/// The name and version of the browser's program: `Chromium 156.0.7842.0`.
+pub fn installed_version() -> Result<String, RecordError> {
+    version_of(&found_program()?)
+}
+
+fn found_program() -> Result<PathBuf, RecordError> {
+    program().ok_or_else(|| {
+        RecordError::Browser(format!(
+            "no Chromium found; install the package chromium, or name its program in \
+             {BROWSER_VARIABLE}"
+        ))
+    })
+}
+
+/// The version that a program says. One that is not a Chromium is an error: it would never answer.
+fn version_of(path: &Path) -> Result<String, RecordError> {
     let wrong = |cause: String| {
         let path = path.display();
         RecordError::Browser(format!(
@@ -97,7 +113,8 @@ fn check_program(path: &Path) -> Result<(), RecordError> {
         Command::new(path).arg("--version").output().map_err(|error| wrong(error.to_string()))?;
     let says = String::from_utf8_lossy(&output.stdout);
     if output.status.success() && says.contains("Chrom") {
-        return Ok(());
+        let words = says.split_whitespace();
+        return Ok(words.take_while(|it| *it != "built").collect::<Vec<_>>().join(" "));
     }
     Err(wrong("is not Chromium, according to its answer to --version".to_owned()))
 }
@@ -116,13 +133,8 @@ impl Chromium {
     }
 
     fn with(sandbox: bool, arguments: &[&str]) -> Result<Self, RecordError> {
-        let path = program().ok_or_else(|| {
-            RecordError::Browser(format!(
-                "no Chromium found; install the package chromium, or name its program in \
-                 {BROWSER_VARIABLE}"
-            ))
-        })?;
-        check_program(&path)?;
+        let path = found_program()?;
+        version_of(&path)?;
         let arguments = ["--disable-field-trial-config"].iter().chain(arguments);
         let browser = Browser::new(LaunchOptions {
             path: Some(path),

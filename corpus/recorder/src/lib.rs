@@ -17,6 +17,7 @@ pub mod recording;
 pub mod session;
 pub mod setting;
 pub mod site;
+pub mod study_browser;
 pub mod visit;
 
 pub use capture::Capture;

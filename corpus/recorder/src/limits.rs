@@ -8,6 +8,8 @@ pub(crate) const LOAD_MAX: Duration = Duration::from_secs(60);
 pub(crate) const TRACE_MAX: Duration = Duration::from_secs(30);
 /// Largest trace, in bytes of JSON.
 pub(crate) const TRACE_BYTES_MAX: usize = 512 << 20;
+/// Most events of a load that are kept; later ones are dropped.
+pub(crate) const LOG_EVENTS_MAX: usize = 1_000_000;
 /// Most body bytes of a mirror, which is held in memory.
 pub(crate) const MIRROR_BYTES_MAX: usize = 512 << 20;
 /// Largest document, in bytes.

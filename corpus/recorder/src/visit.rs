@@ -126,29 +126,23 @@ pub fn render_times_beside(
     times(page, &chromium.report_beside(download, &document(page), &quiet)?)
 }
 
-fn document(page: &Page) -> String {
+/// The URL of the document where [`HOST`] serves `page`.
+pub(crate) fn document(page: &Page) -> String {
     format!("https://{HOST}{}", plain(&page.resources[0].url))
 }
 
 fn times(page: &Page, report: &str) -> Result<RenderTimes, RecordError> {
-    let times: Times = serde_json::from_str(report)
-        .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))?;
-    let since_request =
-        |it: Option<f64>| it.map(|it| it - times.request_start).filter(|it| *it > 0.0);
-    Ok(RenderTimes {
-        first_render_ms: since_request(times.first_render),
-        dom_ready_ms: since_request(times.dom_ready),
-        load_ms: since_request(times.loaded),
-        byte_index_ms: byte_index_ms(page, &times),
-    })
+    let times = Times::read(report)?;
+    Ok(RenderTimes { byte_index_ms: byte_index_ms(page, &times), ..times.renders() })
+}
+
+/// When the user saw what, from the report of `report.js` alone.
+pub(crate) fn renders(report: &str) -> Result<RenderTimes, RecordError> {
+    Ok(Times::read(report)?.renders())
 }
 
 fn byte_index_ms(page: &Page, times: &Times) -> Option<f64> {
-    let path = |it: &Fetched| {
-        let url = url::Url::parse(&it.url).ok()?;
-        let query = url.query().map_or(String::new(), |it| format!("?{it}"));
-        Some((plain(&format!("{}{query}", url.path())), it.response_end))
-    };
+    let path = |it: &Fetched| Some((plain_path(&it.url)?, it.response_end));
     let ends: BTreeMap<String, f64> = times.bodies.iter().filter_map(path).collect();
     let has_fold = page.resources.iter().any(|it| it.above_fold);
     let counts = page.resources.iter().filter(|it| it.above_fold || !has_fold);
@@ -159,6 +153,31 @@ fn byte_index_ms(page: &Page, times: &Times) -> Option<f64> {
         byte_ms += resource.bytes as f64 * (end - times.request_start);
     }
     (bytes > 0.0).then(|| byte_ms / bytes)
+}
+
+impl Times {
+    fn renders(&self) -> RenderTimes {
+        let since_request =
+            |it: Option<f64>| it.map(|it| it - self.request_start).filter(|it| *it > 0.0);
+        RenderTimes {
+            first_render_ms: since_request(self.first_render),
+            dom_ready_ms: since_request(self.dom_ready),
+            load_ms: since_request(self.loaded),
+            byte_index_ms: None,
+        }
+    }
+
+    fn read(report: &str) -> Result<Self, RecordError> {
+        serde_json::from_str(report)
+            .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))
+    }
+}
+
+/// [`plain`] of the path of a URL.
+pub(crate) fn plain_path(url: &str) -> Option<String> {
+    let url = url::Url::parse(url).ok()?;
+    let query = url.query().map_or(String::new(), |it| format!("?{it}"));
+    Some(plain(&format!("{}{query}", url.path())))
 }
 
 /// What a page says beside (path, status, protocol) of each request.
@@ -187,7 +206,7 @@ fn compare<'a>(page: &Page, seen: impl Iterator<Item = (&'a str, Option<u16>, &'
 }
 
 /// A URL without what tells a second fetch from the first, and with zeros for times of day.
-fn plain(url: &str) -> String {
+pub(crate) fn plain(url: &str) -> String {
     let url = crate::derive::without_numbers(url);
     let Some((path, query)) = url.split_once('?') else { return url };
     let kept: Vec<&str> = query.split('&').filter(|it| !it.starts_with("fetch=")).collect();

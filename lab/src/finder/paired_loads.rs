@@ -137,7 +137,7 @@ impl Batch<'_> {
         let settings = Settings { signals: signals.to_vec(), hints, ..plan.settings };
         let seeds = self.seeds.clone().collect();
         // A client, a relay and a server run at the same time.
-        let jobs = if self.engine == Engine::Wire { (plan.jobs / 2).max(1) } else { plan.jobs };
+        let jobs = if self.engine.is_in_real_time() { (plan.jobs / 2).max(1) } else { plan.jobs };
         let plan = Plan { settings, metadata, seeds, jobs, ..plan };
         (self.progress)(Step::Planned(plan.loads()));
         run(&plan, Value::Null, &|| (self.progress)(Step::Loaded))

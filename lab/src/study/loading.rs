@@ -8,6 +8,7 @@ use super::report::DRAWN_MAX;
 use super::run::{OnlyAtf, RunRecord, Unfinished};
 use super::setting::Setting;
 use super::{Study, StudyError};
+use crate::browsing::{self, BrowsingError, Stage};
 use crate::network::Network;
 use crate::{
     Contender, CrossTraffic, FileError, Load, Navigation, bounds, file_name, ideal, stack, warm_up,
@@ -15,7 +16,9 @@ use crate::{
 };
 use client::{NextPage, Says};
 use corpus::Page;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use schedulers::Scheme;
 use serde_json::Value;
 use server::{Identity, Options, SignalUse};
@@ -28,6 +31,8 @@ use std::sync::Arc;
 pub(super) struct Loader<'a> {
     plan: &'a Plan,
     identity: Option<Identity>,
+    /// For engine `browser`.
+    stage: Option<Stage>,
     /// Lower bounds by page and [`Setting::pace`].
     bounds: BTreeMap<(&'a str, Setting), f64>,
     pool: rayon::ThreadPool,
@@ -44,7 +49,7 @@ impl<'a> Loader<'a> {
             for page in &plan.pages {
                 let bound = match plan.engine {
                     Engine::Ideal => bounds::lower_bound_ms(page, &network),
-                    Engine::Stack | Engine::Wire => {
+                    Engine::Stack | Engine::Wire | Engine::Browser => {
                         bounds::transport_lower_bound_ms(page, &network)
                     }
                 };
@@ -53,10 +58,14 @@ impl<'a> Loader<'a> {
         }
         let identity = match plan.engine {
             Engine::Stack => Some(Identity::self_signed()?),
-            Engine::Ideal | Engine::Wire => None,
+            Engine::Ideal | Engine::Wire | Engine::Browser => None,
         };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(plan.jobs.max(1)).build()?;
-        Ok(Self { plan, identity, bounds, pool })
+        let is_browser = plan.engine == Engine::Browser;
+        let stage = is_browser.then(Stage::new).transpose()?;
+        // One browser has one port to go to.
+        let jobs = if is_browser { 1 } else { plan.jobs.max(1) };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
+        Ok(Self { plan, identity, stage, bounds, pool })
     }
 
     /// Carries out `cells` and calls `done` after each, from any thread. The first that fails ends it.
@@ -70,7 +79,11 @@ impl<'a> Loader<'a> {
             done(&entry)?;
             Ok(entry)
         };
-        self.pool.install(|| cells.par_iter().map(one).collect())
+        let mut cells: Vec<&Cell<'_>> = cells.iter().collect();
+        if self.plan.engine == Engine::Browser {
+            in_random_order(&mut cells);
+        }
+        self.pool.install(|| cells.into_par_iter().map(one).collect())
     }
 
     /// The study that has these loads.
@@ -115,7 +128,7 @@ impl<'a> Loader<'a> {
         match engine {
             Engine::Ideal => false,
             Engine::Stack => all_drawn,
-            Engine::Wire => seeds.first() == Some(&cell.seed),
+            Engine::Wire | Engine::Browser => seeds.first() == Some(&cell.seed),
         }
     }
 
@@ -143,6 +156,7 @@ impl<'a> Loader<'a> {
             Engine::Ideal => Ok(self.load_on_ideal(cell, scheme, network).into()),
             Engine::Stack => self.load_on_stack(cell, scheme, network, logs),
             Engine::Wire => self.load_on_wire(cell, scheme, network, logs),
+            Engine::Browser => self.load_in_browser(cell, scheme, network, logs),
         }
     }
 
@@ -203,8 +217,6 @@ impl<'a> Loader<'a> {
         let log_dir = logs.unwrap_or_else(|| Path::new("."));
         let qlog_dir = plan.qlog_dir.as_ref().map(|_| log_dir.to_owned());
         let options = plan.options(scheme, network, &cell.setting);
-        // On the paper's network the server alone shapes the traffic.
-        let is_shaped = network.name != "paper" || network != cell.network;
         let (first, client) = client_options(cell, scheme, options.signals);
         let then = client.then.clone();
         let setup = wire::Setup {
@@ -212,7 +224,7 @@ impl<'a> Loader<'a> {
             client,
             ahead: cell.setting.ahead(),
             fresh_s: None,
-            links: is_shaped.then_some((network, cell.seed)),
+            links: links(cell, network),
             metadata: plan.metadata,
             delivery_order: plan.delivery_order,
             log_dir,
@@ -224,6 +236,29 @@ impl<'a> Loader<'a> {
             ..Loaded::from(loaded.load)
         };
         Ok(whole.last(&first, &then))
+    }
+
+    fn load_in_browser(
+        &self,
+        cell: &Cell<'_>,
+        scheme: &Scheme,
+        network: &Network,
+        logs: Option<&Path>,
+    ) -> Result<Loaded, StudyError> {
+        let plan = self.plan;
+        let (Some(stage), Some(browser)) = (&self.stage, &plan.browser) else {
+            return Err(StudyError::Impossible("engine browser has a browser".to_owned()));
+        };
+        let qlog_dir = logs.filter(|_| plan.qlog_dir.is_some()).map(Path::to_owned);
+        let bodies = browser.site(cell.page).map_err(BrowsingError::from)?;
+        let setup = browsing::Setup {
+            browser: &**browser,
+            options: Options { qlog_dir, ..plan.options(scheme, network, &cell.setting) },
+            site: cell.setting.ahead().site_with(&[cell.page], bodies, plan.metadata),
+            links: links(cell, network),
+        };
+        let (load, problems) = stage.load(cell.page, setup)?;
+        Ok(Loaded { problems, ..load.into() })
     }
 
     fn record(&self, cell: &Cell<'_>, loaded: &Loaded) -> RunRecord {
@@ -245,6 +280,19 @@ impl<'a> Loader<'a> {
             ..run
         }
     }
+}
+
+/// The links of a load in real time, and their seed. On the paper's network the server alone shapes the traffic.
+fn links<'a>(cell: &Cell<'_>, network: &'a Network) -> Option<(&'a Network, u64)> {
+    let is_shaped = network.name != "paper" || network != cell.network;
+    is_shaped.then_some((network, cell.seed))
+}
+
+/// Shuffles loads of one page with one seed, which come one after the other: whatever changes on the machine while a study runs
+/// meets all schemes alike.
+fn in_random_order(cells: &mut [&Cell<'_>]) {
+    let mut random = ChaCha8Rng::seed_from_u64(cells.len() as u64);
+    cells.sort_by_cached_key(|it| (it.seed, it.page.name.clone(), random.next_u32()));
 }
 
 /// One load.

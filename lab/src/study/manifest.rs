@@ -30,6 +30,9 @@ const SCHEMES: &str = "schemes";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Recorded {
     engine: Engine,
+    /// The browser of engine `browser`, with its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    browser: Option<String>,
     networks: Vec<Value>,
     pages: Vec<RecordedPage>,
     schemes: Vec<RecordedScheme>,
@@ -100,6 +103,7 @@ fn recorded(plan: &Plan) -> Recorded {
     let schemes = plan.schemes.iter();
     Recorded {
         engine: plan.engine,
+        browser: plan.browser_description(),
         networks: plan.settings.networks.iter().map(|it| json!(it)).collect(),
         pages: pages
             .map(|it| RecordedPage {
@@ -158,6 +162,7 @@ pub(super) fn set_by(key: &str) -> String {
         "seeds" => "--seeds or --first-seed",
         "pages" => return "the pages".to_owned(),
         "engine" => "--engine",
+        "browser" => return "the browser, or the pages' bodies".to_owned(),
         "schemes" => "--schemes",
         "send_buffer_model" => "--send-buffer-model",
         "metadata" => "--metadata",

@@ -3,6 +3,7 @@
 use super::setting::{Setting, Settings};
 use super::weights::Weights;
 use super::{BASELINE, StudyError};
+use crate::browsing::Browser;
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, CrossTraffic, DeliveryOrder, Metadata};
@@ -26,6 +27,8 @@ pub enum Engine {
     Stack,
     /// The real programs over UDP sockets.
     Wire,
+    /// A real browser and the real server over UDP sockets.
+    Browser,
 }
 
 impl Engine {
@@ -35,7 +38,13 @@ impl Engine {
             Self::Ideal => "ideal",
             Self::Stack => "stack",
             Self::Wire => "wire",
+            Self::Browser => "browser",
         }
+    }
+
+    /// Whether time passes as for a visitor. No two loads are the same then.
+    pub fn is_in_real_time(self) -> bool {
+        matches!(self, Self::Wire | Self::Browser)
     }
 }
 
@@ -81,6 +90,8 @@ pub struct Plan {
     pub baseline: String,
     /// How pages are loaded.
     pub engine: Engine,
+    /// The browser of engine `browser`; other engines have none.
+    pub browser: Option<Arc<dyn Browser>>,
     /// What loads meet: networks, send buffers and so on.
     pub settings: Settings,
     /// How a send buffer behaves.
@@ -133,6 +144,7 @@ impl Plan {
             baseline: baseline.map_or(BASELINE, Contender::name).to_owned(),
             schemes,
             engine,
+            browser: None,
             settings: Settings::on(network, engine),
             send_buffer_model: SendBufferModel::default(),
             metadata: Metadata::default(),
@@ -148,6 +160,12 @@ impl Plan {
         }
     }
 
+    /// The browser of engine `browser`, as far as it can be asked.
+    pub(super) fn browser_description(&self) -> Option<String> {
+        let browser = self.browser.as_ref().filter(|_| self.engine == Engine::Browser)?;
+        browser.description().ok()
+    }
+
     /// How many loads it asks for.
     pub fn loads(&self) -> usize {
         self.cells().len()
@@ -155,7 +173,7 @@ impl Plan {
 
     /// Whether a load is the same each time.
     pub fn repeats(&self) -> bool {
-        self.engine != Engine::Wire
+        !self.engine.is_in_real_time()
     }
 
     /// The site of one of its pages.
@@ -199,6 +217,9 @@ impl Plan {
         if self.engine == Engine::Ideal {
             self.check_without_transport()?;
         }
+        if self.engine == Engine::Browser {
+            self.check_browser()?;
+        }
         if self.send_buffer_model == SendBufferModel::Delay && self.engine != Engine::Ideal {
             return impossible(format!(
                 "send buffer model delay: it is the time in which a buffer drains at a fixed rate, which engine \
@@ -233,7 +254,7 @@ impl Plan {
             Engine::Stack => "",
             _ if self.settings.crosses.is_empty() => "",
             Engine::Ideal => "has no connections that could share a link",
-            Engine::Wire => "has one client",
+            Engine::Wire | Engine::Browser => "has one client",
         };
         if !why.is_empty() {
             let engine = self.engine.name();
@@ -270,6 +291,30 @@ impl Plan {
                 impossible(format!("{flag}: engine ideal {why}; use --engine stack or wire"))
             }
         }
+    }
+
+    /// A browser does what it does: it takes no pushes, and nobody looks into it.
+    fn check_browser(&self) -> Result<(), StudyError> {
+        let Settings { pushes, gates, warm_ups_bytes, .. } = &self.settings;
+        let needs = [
+            ("--push", pushes.is_empty(), "takes no pushes, as no browser does today"),
+            ("--gate", gates.is_empty(), "takes no pushes, as no browser does today"),
+            ("--warm-up", warm_ups_bytes.is_empty(), "loads one page a connection"),
+            (
+                "--delivery-order connection",
+                self.delivery_order != DeliveryOrder::Connection,
+                "hands over bytes by stream",
+            ),
+        ];
+        if let Some((flag, _, why)) = needs.iter().find(|(_, is_default, _)| !is_default) {
+            return impossible(format!("{flag}: engine browser {why}; use --engine stack or wire"));
+        }
+        if self.browser.is_none() {
+            return impossible(
+                "engine browser: this program was built without browsers; build it with the feature `record`",
+            );
+        }
+        Ok(())
     }
 
     /// Without loads of the baseline nothing can be compared.

@@ -30,6 +30,9 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         metric: arguments.metric.unwrap_or(plan.metric),
         baseline: arguments.baseline.clone().unwrap_or(plan.baseline),
         weights: arguments.weights.unwrap_or(plan.weights),
+        browser: (plan.engine == Engine::Browser)
+            .then(|| super::super::browser::browser(arguments.imitate))
+            .flatten(),
         ..plan
     };
     super::policy::prepare(arguments, &mut plan)?;
@@ -58,6 +61,7 @@ fn default_jobs(plan: &Plan) -> usize {
         Engine::Wire if plan.settings.networks.iter().all(|it| it.server_pace) => WIRE_JOBS,
         // A link in real time must not be late: it has a core to itself.
         Engine::Wire => (values::cores() / 2).max(1),
+        Engine::Browser => 1,
     }
 }
 

@@ -111,7 +111,9 @@ fn circumstances(plan: &Plan, settings: &[&Setting]) -> String {
     let dimensions = DIMENSIONS.iter().filter(is_said);
     let others: Vec<String> = dimensions.map(|it| it.all_words(settings)).collect();
     let others = after_comma(&others.join(", "));
-    format!("engine {}, {networks}{others}, {}", plan.engine.name(), known(plan.metadata))
+    let browser = plan.browser_description().map(|it| format!(" ({it})")).unwrap_or_default();
+    let engine = plan.engine.name();
+    format!("engine {engine}{browser}, {networks}{others}, {}", known(plan.metadata))
 }
 
 /// `network cable (25000000 bit/s, 25 ms one way, queue 156000 bytes)`: what of it the study leaves as it is.

@@ -1,0 +1,221 @@
+//! The engine `browser`: a real browser loads a page from the real server over UDP on loopback, in real time, through the lab's
+//! links. What the browser says of the load becomes a [`Load`] like that of any other engine.
+
+use crate::Load;
+use crate::network::Network;
+use crate::wire::{Served, WireError, while_served};
+use corpus::Page;
+use qlog_tools::timeline::{RenderTimes, StreamFrame, Timeline, Transfer};
+use server::site::{RuledSite, Site};
+use server::{Identity, Options, TlsError};
+use std::fmt::Debug;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// The port that a browser believes to see: links that name a host without a port lead there.
+const HTTPS_PORT: u16 = 443;
+
+/// A browser that can be driven.
+pub trait Browser: Debug + Send + Sync {
+    /// Its name and version, and what bodies the pages have: `Chromium 156.0.7842.0, the pages' own files`.
+    fn description(&self) -> Result<String, BrowserError>;
+
+    /// `page` with bodies that the browser can read. The responses say of each resource what its imitation says.
+    fn site(&self, page: &Page) -> Result<Arc<dyn Site>, BrowserError>;
+
+    /// Loads `page` once. The load shares nothing with earlier ones.
+    fn load(&self, page: &Page, entrance: Entrance<'_>) -> Result<Seen, BrowserError>;
+}
+
+/// Where the browser finds the server.
+#[derive(Debug, Clone, Copy)]
+pub struct Entrance<'a> {
+    /// A UDP port of this machine; that of the first load is used by all.
+    pub port: u16,
+    /// The pin of the public key of the server's certificate, as the flag of Chromium has it.
+    pub public_key_pin: &'a str,
+}
+
+/// The browser is missing, failed, or cannot show a page.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BrowserError(pub String);
+
+/// A load as the browser saw it. All times are milliseconds on one clock.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Seen {
+    /// The resources of the page that were requested.
+    pub resources: Vec<SeenResource>,
+    /// The first contentful paint.
+    pub first_render_ms: Option<f64>,
+    /// `DOMContentLoaded`.
+    pub dom_content_loaded_ms: Option<f64>,
+    /// The load event.
+    pub load_ms: Option<f64>,
+    /// What went otherwise than the page says.
+    pub problems: Vec<String>,
+}
+
+/// A request, and its response.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SeenResource {
+    /// Its ID in the page.
+    pub id: usize,
+    /// When the request was sent.
+    pub requested_ms: f64,
+    /// When bytes of the body came, and how many.
+    pub arrivals: Vec<(f64, u64)>,
+    /// When the last byte came. `None`: it did not.
+    pub finished_ms: Option<f64>,
+}
+
+/// What all loads of a study share: the certificate, and the port that the browser knows.
+pub(crate) struct Stage {
+    identity: Identity,
+    public_key_pin: String,
+    port: OnceLock<u16>,
+}
+
+/// The settings of a load, besides its page.
+pub(crate) struct Setup<'a> {
+    pub(crate) browser: &'a dyn Browser,
+    pub(crate) options: Options,
+    pub(crate) site: RuledSite,
+    /// The network whose links are between them, and the seed of the links. `None`: they talk directly.
+    pub(crate) links: Option<(&'a Network, u64)>,
+}
+
+/// A browser's load that could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum BrowsingError {
+    /// Its server or links failed.
+    #[error(transparent)]
+    Served(#[from] WireError),
+    /// The browser failed.
+    #[error(transparent)]
+    Browser(#[from] BrowserError),
+}
+
+impl Stage {
+    pub(crate) fn new() -> Result<Self, TlsError> {
+        let identity = Identity::self_signed()?;
+        let public_key_pin = identity.public_key_pin()?;
+        Ok(Self { identity, public_key_pin, port: OnceLock::new() })
+    }
+
+    /// Loads `page` once. Returns what went otherwise than the page says, too.
+    pub(crate) fn load(
+        &self,
+        page: &Page,
+        setup: Setup<'_>,
+    ) -> Result<(Load, Vec<String>), BrowsingError> {
+        let Setup { browser, mut options, site, links } = setup;
+        options.alt_svc_port = Some(HTTPS_PORT);
+        options.limits.drain = Duration::ZERO;
+        let scheme = options.scheme.name.clone();
+        let port = self.port.get().copied().unwrap_or_default();
+        let entrance = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let served = Served { options, identity: &self.identity, site, links, entrance };
+        let seen = while_served(served, |address| {
+            let port = *self.port.get_or_init(|| address.port());
+            browser.load(page, Entrance { port, public_key_pin: &self.public_key_pin })
+        })??;
+        let completed = seen.problems.is_empty();
+        let timeline = Timeline { name: scheme, ..timeline(page, &seen) };
+        Ok((Load { completed, timeline }, seen.problems))
+    }
+}
+
+/// What was seen as the timeline of a connection. Streams are numbered in the order of the requests. A body whose size the page
+/// says counts as this; its last bytes came when the browser says that it was whole.
+pub(crate) fn timeline(page: &Page, seen: &Seen) -> Timeline {
+    let mut resources: Vec<&SeenResource> = seen.resources.iter().collect();
+    resources.sort_by(|one, other| one.requested_ms.total_cmp(&other.requested_ms));
+    let start_ms = resources.first().map_or(0.0, |it| it.requested_ms);
+    // Times are the browser's own, which count from the start of the machine.
+    let us = |ms: f64| {
+        let since = Duration::try_from_secs_f64((ms - start_ms) / 1000.0).unwrap_or_default();
+        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+    };
+    let (mut transfers, mut frames) = (Vec::new(), Vec::new());
+    for (stream, resource) in (0..).step_by(4).zip(resources) {
+        let bytes = page.resources.get(resource.id).map_or(0, |it| it.bytes);
+        let end_us = resource.finished_ms.map(us);
+        transfers.push(Transfer {
+            stream,
+            url: page.url(resource.id),
+            requested_us: us(resource.requested_ms),
+            body_bytes: Some(bytes),
+            stream_bytes: end_us.map(|_| bytes),
+            ..Transfer::default()
+        });
+        let mut offset = 0;
+        for (time_ms, arrived) in &resource.arrivals {
+            // The rest comes with the end.
+            let arrived = (*arrived).min(bytes.saturating_sub(offset + 1));
+            let time_us = us(*time_ms).min(end_us.unwrap_or(u64::MAX));
+            frames.extend((arrived > 0).then_some(StreamFrame {
+                time_us,
+                stream,
+                offset,
+                bytes: arrived,
+            }));
+            offset += arrived;
+        }
+        let rest = bytes - offset;
+        frames.extend(end_us.map(|time_us| StreamFrame { time_us, stream, offset, bytes: rest }));
+    }
+    frames.sort_by_key(|it| it.time_us);
+    let renders = RenderTimes {
+        first_render_us: seen.first_render_ms.map(us),
+        dom_content_loaded_us: seen.dom_content_loaded_ms.map(us),
+        load_us: seen.load_ms.map(us),
+        ..RenderTimes::default()
+    };
+    Timeline { transfers, frames, renders: vec![renders], ..Timeline::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::RunRecord;
+
+    #[test]
+    fn metrics_of_a_browser_count_from_its_first_request_and_with_the_bytes_of_the_page() {
+        let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        page.resources.truncate(2);
+        for (resource, bytes) in page.resources.iter_mut().zip([1000, 3000]) {
+            (resource.bytes, resource.above_fold) = (bytes, true);
+        }
+        let resource = |id, requested_ms, arrivals: &[(f64, u64)], end_ms| SeenResource {
+            id,
+            requested_ms,
+            arrivals: arrivals.to_vec(),
+            finished_ms: Some(end_ms),
+        };
+        let seen = Seen {
+            resources: vec![
+                resource(1, 5020.0, &[(5080.0, 2000), (5200.0, 1500)], 5200.0),
+                resource(0, 5000.0, &[(5050.0, 500)], 5100.0),
+            ],
+            first_render_ms: Some(5110.0),
+            load_ms: Some(5210.5),
+            ..Seen::default()
+        };
+        let load = Load { completed: true, timeline: timeline(&page, &seen) };
+        let run = RunRecord::of_load(&page, &load);
+        // 1000 bytes after 100 ms, 3000 after 200 ms.
+        assert_eq!(run.byte_index().atf, Some(175.0));
+        let metric = |name| run.metrics.get(qlog_tools::metrics::find(name).expect("known")).all;
+        assert_eq!(metric("first_render"), Some(110.0));
+        assert_eq!(metric("load"), Some(210.5));
+        assert_eq!(metric("dom_content_loaded"), None);
+        let frames: Vec<String> = load.timeline.frames.iter().map(shown).collect();
+        assert_eq!(frames.join(" "), "50:0+500 80:4+2000 100:0+500 200:4+999 200:4+1");
+    }
+
+    fn shown(frame: &StreamFrame) -> String {
+        format!("{}:{}+{}", frame.time_us / 1000, frame.stream, frame.bytes)
+    }
+}

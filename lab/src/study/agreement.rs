@@ -1,0 +1,200 @@
+//! How well one study predicts another: the same pages, schemes and settings, such as the playback on `stack` beside a browser.
+
+use super::run::RunRecord;
+use super::setting::Setting;
+use super::statistics::{Interval, hodges_lehmann, median, spearman};
+use qlog_tools::metrics::{Measured, Metric, find};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The schemes of a page in one setting: in the order that was measured, and in the predicted one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Agreement {
+    /// The page.
+    pub page: String,
+    /// The network, and what else the studies vary.
+    #[serde(flatten)]
+    pub setting: Setting,
+    /// The schemes with loads that finished in both studies, by name, with their medians.
+    pub schemes: Vec<SchemeMedians>,
+    /// Spearman's rank correlation of the medians; null for fewer than three schemes, or where all are equal.
+    pub spearman: Option<f64>,
+    /// The scheme with the least measured median.
+    pub winner: String,
+    /// The scheme with the least predicted median.
+    pub predicted_winner: String,
+    /// How many times as long the predicted winner takes as the winner, as measured: Hodges and Lehmann's estimate over pairs of
+    /// loads with the same seed.
+    pub winner_ratio: Option<f64>,
+    /// Its 95 % interval; null with fewer than six pairs.
+    pub winner_ratio_interval: Option<Interval>,
+    /// Whether both are the same, or their difference is within the interval.
+    pub is_winner_predicted: bool,
+}
+
+/// Medians of one scheme, in the unit of the metric; load events in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SchemeMedians {
+    /// The scheme.
+    pub scheme: String,
+    /// As measured.
+    pub measured: f64,
+    /// As predicted.
+    pub predicted: f64,
+    /// When the load event fired, as measured.
+    pub load_ms: Option<f64>,
+    /// As predicted.
+    pub predicted_load_ms: Option<f64>,
+}
+
+/// Loads by page and setting, then by scheme.
+type Loads<'a> = BTreeMap<(&'a str, &'a Setting), BTreeMap<&'a str, Vec<&'a RunRecord>>>;
+
+/// Each page and setting that both studies loaded. The metric counts above the fold, or over all resources where a page has nothing
+/// there.
+pub fn agreements(
+    measured: &[RunRecord],
+    predicted: &[RunRecord],
+    metric: &Metric,
+) -> Vec<Agreement> {
+    let (measured, predicted) = (by_scheme(measured), by_scheme(predicted));
+    let both = measured.iter().filter_map(|(key, ours)| Some((key, ours, predicted.get(key)?)));
+    let agreement = |((page, setting), ours, theirs): (&(&str, &Setting), _, _)| {
+        let agreement = Agreement::of(ours, theirs, metric)?;
+        Some(Agreement { page: (*page).to_owned(), setting: Setting::clone(setting), ..agreement })
+    };
+    both.filter_map(agreement).collect()
+}
+
+fn by_scheme(runs: &[RunRecord]) -> Loads<'_> {
+    let mut loads = Loads::new();
+    for run in runs.iter().filter(|it| it.completed) {
+        let of_case = loads.entry((run.page.as_str(), &run.setting)).or_default();
+        of_case.entry(run.scheme.as_str()).or_default().push(run);
+    }
+    loads
+}
+
+/// The value that counts.
+fn value(metrics: &Measured, metric: &Metric) -> Option<f64> {
+    let values = metrics.get(metric);
+    values.atf.or(values.all)
+}
+
+fn median_of(runs: &[&RunRecord], metric: &Metric) -> Option<f64> {
+    median(&runs.iter().filter_map(|it| value(&it.metrics, metric)).collect::<Vec<_>>())
+}
+
+impl Agreement {
+    fn of(
+        measured: &BTreeMap<&str, Vec<&RunRecord>>,
+        predicted: &BTreeMap<&str, Vec<&RunRecord>>,
+        metric: &Metric,
+    ) -> Option<Self> {
+        let load = find("load")?;
+        let medians = |(scheme, ours): (&&str, &Vec<&RunRecord>)| {
+            let theirs = predicted.get(scheme)?;
+            Some(SchemeMedians {
+                scheme: (*scheme).to_owned(),
+                measured: median_of(ours, metric)?,
+                predicted: median_of(theirs, metric)?,
+                load_ms: median_of(ours, load),
+                predicted_load_ms: median_of(theirs, load),
+            })
+        };
+        let schemes: Vec<SchemeMedians> = measured.iter().filter_map(medians).collect();
+        let least = |of: fn(&SchemeMedians) -> f64| {
+            schemes.iter().min_by(|one, other| of(one).total_cmp(&of(other)))
+        };
+        let winner = least(|it| it.measured)?.scheme.clone();
+        let predicted_winner = least(|it| it.predicted)?.scheme.clone();
+        let ratios = ratios(&measured[&*predicted_winner], &measured[&*winner], metric);
+        let (winner_ratio, winner_ratio_interval) = hodges_lehmann(&ratios).unzip();
+        let winner_ratio_interval = winner_ratio_interval.flatten();
+        let is_within = winner_ratio_interval.is_some_and(|it| it[0] <= 1.0);
+        let is_winner_predicted = winner == predicted_winner || is_within;
+        let pairs: Vec<(f64, f64)> = schemes.iter().map(|it| (it.measured, it.predicted)).collect();
+        let spearman = (pairs.len() > 2).then(|| spearman(&pairs)).flatten();
+        Some(Self {
+            page: String::new(),
+            setting: Setting::default(),
+            spearman: spearman.filter(|it| it.is_finite()),
+            schemes,
+            winner,
+            predicted_winner,
+            winner_ratio,
+            winner_ratio_interval,
+            is_winner_predicted,
+        })
+    }
+
+    /// By how much the predicted load events are off, as shares of the measured ones: one for each scheme.
+    pub fn load_errors(&self) -> impl Iterator<Item = f64> + '_ {
+        let error = |it: &SchemeMedians| Some(it.predicted_load_ms? / it.load_ms? - 1.0);
+        self.schemes.iter().filter_map(error)
+    }
+}
+
+/// One load divided by the other, for each seed.
+fn ratios(loads: &[&RunRecord], by: &[&RunRecord], metric: &Metric) -> Vec<f64> {
+    let ratio = |one: &&RunRecord| {
+        let other = by.iter().find(|it| it.seed == one.seed)?;
+        Some(value(&one.metrics, metric)? / value(&other.metrics, metric)?)
+    };
+    loads.iter().filter_map(ratio).filter(|it| it.is_finite()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Load;
+    use crate::browsing::{Seen, SeenResource, timeline};
+    use qlog_tools::metrics::byte_index;
+
+    /// Loads of one scheme that take so long each, with seeds from 0.
+    fn loads(scheme: &str, times_ms: &[f64]) -> Vec<RunRecord> {
+        let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        page.resources.truncate(1);
+        let of = |(seed, end_ms): (u64, &f64)| {
+            let resource = SeenResource { finished_ms: Some(*end_ms), ..SeenResource::default() };
+            let load_ms = Some(*end_ms * 2.0);
+            let seen = Seen { resources: vec![resource], load_ms, ..Seen::default() };
+            let load = Load { completed: true, timeline: timeline(&page, &seen) };
+            let run = RunRecord::of_load(&page, &load);
+            RunRecord { page: page.name.clone(), scheme: scheme.to_owned(), seed, ..run }
+        };
+        (0..).zip(times_ms).map(of).collect()
+    }
+
+    #[test]
+    fn a_prediction_is_judged_by_ranks_and_by_its_winner() {
+        let measured = [
+            loads("rr", &[300.0, 310.0, 305.0, 300.0, 310.0, 305.0]),
+            loads("fifo", &[200.0, 210.0, 205.0, 200.0, 210.0, 205.0]),
+            loads("dfifo", &[201.0, 209.0, 204.0, 201.0, 211.0, 204.0]),
+        ]
+        .concat();
+        let predicted = |rr, fifo, dfifo| {
+            [loads("rr", &[rr]), loads("fifo", &[fifo]), loads("dfifo", &[dfifo])].concat()
+        };
+        let judged = |predicted: Vec<RunRecord>| {
+            agreements(&measured, &predicted, byte_index()).swap_remove(0)
+        };
+        let same = judged(predicted(290.0, 200.0, 195.0));
+        assert_eq!((&*same.winner, &*same.predicted_winner), ("dfifo", "dfifo"));
+        assert_eq!((same.spearman, same.is_winner_predicted), (Some(1.0), true));
+        // Which of two equals comes first is chance.
+        let close = judged(predicted(290.0, 195.0, 200.0));
+        assert_eq!((&*close.predicted_winner, close.is_winner_predicted), ("fifo", true));
+        assert_eq!(close.spearman, Some(0.5));
+        let wrong = judged(predicted(100.0, 195.0, 200.0));
+        assert_eq!((&*wrong.predicted_winner, wrong.is_winner_predicted), ("rr", false));
+        let errors: Vec<f64> = wrong.load_errors().map(|it| (it * 100.0).round()).collect();
+        assert_eq!(errors, [-2.0, -5.0, -67.0]);
+    }
+
+    #[test]
+    fn a_page_without_a_prediction_has_no_agreement() {
+        assert!(agreements(&loads("rr", &[1.0]), &[], byte_index()).is_empty());
+    }
+}

@@ -1,0 +1,222 @@
+//! `utmost browser`: the schemes under a real browser, beside what the playback predicts.
+
+use super::compare;
+use crate::{output, values};
+use ::serve::Failure;
+use lab::browsing::Browser;
+use lab::study::agreement::{Agreement, agreements};
+use lab::study::record::run_into;
+use lab::study::statistics::median;
+use lab::study::{Engine, Plan, Settings, Study, folder};
+use qlog_tools::figures::FigureStyle;
+use serde::Serialize;
+use server::SignalUse;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The format of the JSON.
+const FORMAT: &str = "utmost-browser/1";
+/// The folder of the predictions, in that of the study.
+const PREDICTION: &str = "prediction";
+/// Loads of the prediction: those on engine stack cost little.
+const PREDICTED_SEEDS: u64 = 3;
+
+/// Load pages in Chromium under several schemes, and compare with what the playback predicts
+///
+/// Chromium loads each page from `utmost serve`'s own server, in real time, over UDP and through the lab's links, under every
+/// scheme three ways: the server places responses by what it knows of the page (ignore), by the priorities that Chromium
+/// signals (obey), and by both (override). The loads of a page with one seed follow each other in random order and meet the same link, so they are
+/// compared in pairs. The same loads on engine stack are the prediction. Pages that were recorded from a package are loaded with
+/// their own files, which are fetched; other pages are imitated.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost browser agency-home --networks 3g\n  \
+utmost browser agency-home clean-blog-home --schemes rr,fifo,rfc9218 --signals ignore --seeds 7 --out study\n  \
+utmost browser @first-60 --networks cable,3g --imitate --json")]
+pub(crate) struct Arguments {
+    /// Pages: bundled names, sets of them such as @first-60, or files
+    #[arg(id = "PAGE", required = true, value_name = "PAGE")]
+    page_names: Vec<String>,
+    /// Networks, separated by commas: names, or TOML files
+    #[arg(long, value_name = "LIST", default_value = "cable,3g", value_delimiter = ',')]
+    networks: Vec<String>,
+    /// Schemes, separated by commas; `paper` and `all` stand for several. The first is what the others are compared with
+    #[arg(long, value_name = "LIST", default_value = "rr,wrr,fifo,dfifo,bucket-html,rfc9218")]
+    schemes: String,
+    #[command(flatten)]
+    own: values::OwnSchemes,
+    /// How the server uses Chromium's signals, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "ignore,obey,override",
+        value_parser = values::choice(values::SIGNALS))]
+    signals: Vec<SignalUse>,
+    /// Load each page N times under each scheme. Intervals need six
+    #[arg(long, value_name = "N", default_value = "6", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: u64,
+    /// Imitate all pages, and fetch no files
+    #[arg(long)]
+    imitate: bool,
+    /// Write tables, figures and the report into this directory, each load as soon as it is done. The same command goes on with an
+    /// interrupted study
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The answer.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    /// The browser with its version, and the bodies of the pages.
+    browser: String,
+    /// For each page and setting, what the browser did and what was predicted.
+    agreements: &'a [Agreement],
+    /// The study in the browser.
+    study: &'a Study,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let plan = plan(arguments)?;
+    if let Some(folder) = &arguments.out {
+        values::directory(folder, "--out")?;
+    }
+    let predicted = prediction(&plan);
+    let predicted_in = arguments.out.as_ref().map(|it| it.join(PREDICTION));
+    let predicted = carry_out(&predicted, predicted_in.as_deref())?;
+    let study = carry_out(&plan, arguments.out.as_deref())?;
+    if let Some(folder) = &arguments.out {
+        let style = FigureStyle::default();
+        let missing = folder::write(&plan, &study, folder, style).map_err(Failure::elsewhere)?;
+        output::without_png(missing.as_ref());
+    }
+    let agreements = agreements(&study.runs, &predicted.runs, plan.metric);
+    if arguments.json {
+        let browser = plan.browser.as_ref().map(|it| it.description());
+        let browser = browser.transpose().map_err(Failure::elsewhere)?.unwrap_or_default();
+        let document = Document { format: FORMAT, browser, agreements: &agreements, study: &study };
+        return output::json(&document);
+    }
+    show(&agreements)?;
+    compare::present(&plan, &study, None, FigureStyle::default(), false, true)?;
+    if let Some(folder) = &arguments.out {
+        output::line(&format!("report: {}", folder.join(folder::REPORT).display()))?;
+    }
+    compare::finished(&plan, &study)
+}
+
+fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
+    let networks = values::networks(&arguments.networks)?;
+    let first = networks.first().cloned();
+    let first = first.ok_or_else(|| Failure::BadInput("--networks: name at least one".into()))?;
+    let catalogue = arguments.own.catalogue(&[])?;
+    let schemes = values::contenders("--schemes", &arguments.schemes, &catalogue)?;
+    let pages = values::each_page(&arguments.page_names, values::pages)?;
+    let baseline = schemes.first().map(|it| it.name().to_owned());
+    let plan = Plan::new(pages, schemes, Engine::Browser, first.clone());
+    let settings = Settings {
+        networks,
+        signals: arguments.signals.clone(),
+        ..Settings::on(first, Engine::Browser)
+    };
+    let plan = Plan {
+        settings,
+        seeds: (0..arguments.seeds).collect(),
+        browser: browser(arguments.imitate),
+        baseline: baseline.unwrap_or(plan.baseline),
+        ..plan
+    };
+    plan.check().map_err(Failure::bad_input)?;
+    Ok(plan)
+}
+
+/// The same loads by the playback.
+fn prediction(plan: &Plan) -> Plan {
+    Plan {
+        engine: Engine::Stack,
+        browser: None,
+        seeds: (0..PREDICTED_SEEDS).collect(),
+        jobs: values::cores(),
+        ..plan.clone()
+    }
+}
+
+/// The browser of engine `browser`, where the program was built with one.
+#[cfg(feature = "record")]
+#[expect(clippy::unnecessary_wraps, reason = "a program without the feature has none")]
+pub(crate) fn browser(imitate: bool) -> Option<Arc<dyn Browser>> {
+    use recorder::study_browser::{Bodies, StudyBrowser};
+    let bodies = if imitate { Bodies::Imitated } else { Bodies::Real };
+    Some(Arc::new(StudyBrowser::new(bodies)))
+}
+
+#[cfg(not(feature = "record"))]
+pub(crate) fn browser(_: bool) -> Option<Arc<dyn Browser>> {
+    None
+}
+
+fn carry_out(plan: &Plan, folder: Option<&Path>) -> Result<Study, Failure> {
+    let what = if plan.engine == Engine::Browser { "loads in the browser" } else { "predictions" };
+    let bar = output::progress(plan.loads(), what);
+    let progress = || bar.inc(1);
+    let study = match folder {
+        Some(folder) => run_into(plan, output::provenance(), folder, &progress),
+        None => lab::study::run(plan, output::provenance(), &progress),
+    };
+    bar.finish_and_clear();
+    study.map_err(compare::failure)
+}
+
+fn show(agreements: &[Agreement]) -> Result<(), Failure> {
+    let header = [
+        "page",
+        "network",
+        "signals",
+        "schemes",
+        "rank correlation",
+        "best in Chromium",
+        "ms",
+        "best in the playback",
+        "ms in Chromium",
+        "ratio",
+        "95 % interval",
+        "load ms",
+        "predicted",
+    ];
+    let rows = agreements.iter().map(cells);
+    output::line(&output::table(&header, &[], rows).to_string())?;
+    let count = |of: fn(&Agreement) -> bool| agreements.iter().filter(|it| of(it)).count();
+    let correlations: Vec<f64> = agreements.iter().filter_map(|it| it.spearman).collect();
+    let errors: Vec<f64> =
+        agreements.iter().flat_map(Agreement::load_errors).map(f64::abs).collect();
+    output::line(&format!(
+        "the playback beside Chromium: rank correlation {} (median), at least 0.9 for {} of {}; the best scheme predicted, or within \
+         its interval, for {} of {}; load times off by {} % (median)",
+        output::number(median(&correlations), 2),
+        count(|it| it.spearman.is_some_and(|it| it >= 0.9)),
+        agreements.len(),
+        count(|it| it.is_winner_predicted),
+        agreements.len(),
+        output::number(median(&errors).map(|it| it * 100.0), 1)
+    ))
+}
+
+fn cells(it: &Agreement) -> Vec<String> {
+    let of = |name: &str| it.schemes.iter().find(|scheme| scheme.scheme == name);
+    let measured = |name: &str| output::number(of(name).map(|it| it.measured), 0);
+    let interval = it.winner_ratio_interval;
+    vec![
+        it.page.clone(),
+        it.setting.network.clone(),
+        it.setting.signals.map_or("-", SignalUse::name).to_owned(),
+        it.schemes.len().to_string(),
+        output::number(it.spearman, 2),
+        it.winner.clone(),
+        measured(&it.winner),
+        it.predicted_winner.clone(),
+        measured(&it.predicted_winner),
+        output::number(it.winner_ratio, 3),
+        interval.map_or("-".to_owned(), |[low, high]| format!("{low:.3} to {high:.3}")),
+        output::number(of(&it.winner).and_then(|it| it.load_ms), 0),
+        output::number(of(&it.winner).and_then(|it| it.predicted_load_ms), 0),
+    ]
+}
