@@ -37,6 +37,7 @@ pub use screening::Screened;
 pub use words::WHAT_YOU_HAVE;
 
 use crate::Contender;
+use crate::browsing::Browser;
 use crate::network::Network;
 use crate::study::{Engine, Plan, Settings, StudyError, manifest};
 use corpus::Page;
@@ -66,6 +67,8 @@ pub struct Question {
     pub most_loads: usize,
     /// Loads at a time.
     pub jobs: usize,
+    /// The browser that [`confirm`] asks. `None`: it asks engine `wire`.
+    pub browser: Option<Arc<dyn Browser>>,
 }
 
 /// Progress of a search.
@@ -117,6 +120,7 @@ impl Question {
             width: 0.05,
             most_loads: 30,
             jobs: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            browser: None,
         }
     }
 
@@ -144,6 +148,8 @@ impl Question {
     ) -> Option<Plan> {
         let first = networks.first()?.clone();
         let settings = Settings { networks, ..Settings::on(first.clone(), engine) };
-        Some(Plan { settings, jobs: self.jobs, ..Plan::new(pages, schemes, engine, first) })
+        let browser = self.browser.clone().filter(|_| engine == Engine::Browser);
+        let plan = Plan::new(pages, schemes, engine, first);
+        Some(Plan { settings, jobs: self.jobs, browser, ..plan })
     }
 }

@@ -121,7 +121,7 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let plan = Plan {
         settings,
         seeds: (0..arguments.seeds).collect(),
-        browser: browser(arguments.imitate),
+        browser: Some(installed(arguments.imitate)?),
         baseline: baseline.unwrap_or(plan.baseline),
         ..plan
     };
@@ -140,18 +140,25 @@ fn prediction(plan: &Plan) -> Plan {
     }
 }
 
-/// The browser of engine `browser`, where the program was built with one.
+/// The browser of engine `browser`. One that is not there is an error now, and not after the predictions.
+pub(crate) fn installed(imitate: bool) -> Result<Arc<dyn Browser>, Failure> {
+    let browser = browser(imitate)?;
+    browser.description().map_err(Failure::elsewhere)?;
+    Ok(browser)
+}
+
 #[cfg(feature = "record")]
 #[expect(clippy::unnecessary_wraps, reason = "a program without the feature has none")]
-pub(crate) fn browser(imitate: bool) -> Option<Arc<dyn Browser>> {
+fn browser(imitate: bool) -> Result<Arc<dyn Browser>, Failure> {
     use recorder::study_browser::{Bodies, StudyBrowser};
     let bodies = if imitate { Bodies::Imitated } else { Bodies::Real };
-    Some(Arc::new(StudyBrowser::new(bodies)))
+    Ok(Arc::new(StudyBrowser::new(bodies)))
 }
 
 #[cfg(not(feature = "record"))]
-pub(crate) fn browser(_: bool) -> Option<Arc<dyn Browser>> {
-    None
+fn browser(_: bool) -> Result<Arc<dyn Browser>, Failure> {
+    let why = "this program was built without browsers; build it with the feature `record`";
+    Err(Failure::BadInput(why.to_owned()))
 }
 
 fn carry_out(plan: &Plan, folder: Option<&Path>) -> Result<Study, Failure> {

@@ -5,6 +5,7 @@ mod inputs;
 mod policy;
 mod show;
 
+use crate::values::Choices;
 use crate::{output, values};
 use ::corpus::Page;
 use ::serve::Failure;
@@ -15,6 +16,7 @@ use lab::finder::{
     Answer, ByHints, ByResource, Change, Choice, Confirmation, Goal, PolicySite, Question, Step,
     advice, candidates, choices, confirm, find, report,
 };
+use lab::study::Engine;
 use lab::study::folder::REPORT;
 use serde::Serialize;
 use server::Config;
@@ -33,7 +35,6 @@ const FORMAT: &str = "utmost-find/1";
 /// choose a scheme, and only later ones judge it. The answer names an order for each page and network, or says that nothing is
 /// better than what you have. It also names one order for all of them.
 #[derive(Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[command(after_help = "Examples:\n  utmost find agency-index\n  \
 utmost find home.har shop.har --networks lte,3g --out answer\n  \
 utmost find @first-60 --networks cable --width 0.1 --json\n  \
@@ -43,6 +44,7 @@ utmost find home.har --policy policy.toml --site http://127.0.0.1:8080\n  \
 utmost find home.har --export nginx > priorities.conf\n  \
 utmost find home.har --metric byte_index:2,first_render:1\n  \
 utmost find home.har --networks 3g --with-hints --policy policy.toml\n  \
+utmost find agency-home --networks 3g --confirm=browser\n  \
 utmost find --from policy.toml --export caddy\n  \
 utmost find home.har --baseline main.json --markdown change.md --junit change.xml")]
 pub(crate) struct Arguments {
@@ -77,10 +79,11 @@ pub(crate) struct Arguments {
     /// Also load each page with hints (`Link` fields that preload, or early hints), and judge them like schemes
     #[arg(long)]
     with_hints: bool,
-    /// Also load what was chosen and the present order nine times over real UDP (engine wire), in real time: is it better there,
+    /// Also load what was chosen and the present order nine times in real time, over real UDP or in Chromium: is it better there,
     /// too?
-    #[arg(long)]
-    confirm: bool,
+    #[arg(long, value_name = "ENGINE", value_parser = values::choice(CONFIRMING), num_args = 0..=1, default_missing_value = "wire",
+        require_equals = true)]
+    confirm: Option<Engine>,
     /// Write the priorities of single resources, and the hints of `--with-hints`, as a configuration of `utmost serve`; searches them
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
@@ -104,6 +107,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 }
+
+const CONFIRMING: Choices<Engine> = &[
+    ("wire", "The real server and client over UDP on loopback", Engine::Wire),
+    ("browser", "Chromium and the real server, as `utmost browser` has them", Engine::Browser),
+];
 
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|it| (0.001..=1.0).contains(it));
@@ -146,7 +154,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let answer = answer.map_err(super::compare::failure)?;
     let by_resource = by_resource(arguments, &question, &progress)?;
     let by_hints = by_hints(arguments, &question, &progress)?;
-    let confirmations = arguments.confirm.then(|| confirm(&question, &answer, &progress));
+    let confirmations = arguments.confirm.map(|_| confirm(&question, &answer, &progress));
     let confirmations = confirmations.transpose().map_err(super::compare::failure)?;
     let choices = choices(&answer, by_resource.as_deref().unwrap_or_default());
     let seconds = bar.elapsed().as_secs_f64();
@@ -201,7 +209,19 @@ fn question(arguments: &Arguments) -> Result<Question, Failure> {
         width: arguments.width,
         most_loads: arguments.most_loads as usize,
         jobs,
+        browser: confirming_browser(arguments)?,
     })
+}
+
+/// The browser that is to confirm, if one is.
+fn confirming_browser(
+    arguments: &Arguments,
+) -> Result<Option<Arc<dyn lab::browsing::Browser>>, Failure> {
+    if arguments.confirm != Some(Engine::Browser) {
+        return Ok(None);
+    }
+    // It is missing now, or after a long search.
+    super::browser::installed(false).map(Some)
 }
 
 /// Refuses files and folders that cannot be written, before anything is loaded.

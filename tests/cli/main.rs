@@ -3,6 +3,8 @@
 mod bad_input;
 mod baselines;
 mod bootstrap;
+#[cfg(feature = "record")]
+mod browsing;
 mod conformance;
 mod corpus_pages;
 mod definitions;

@@ -1,4 +1,4 @@
-//! Stage 3: what was chosen, and the present order, over real UDP in real time (engine `wire`).
+//! Stage 3: what was chosen, and the present order, in real time: over real UDP (engine `wire`), or in a browser.
 
 use super::answer::{Answer, JudgedCandidate, PageAnswer, Verdict};
 use super::paired_loads::Batch;
@@ -18,6 +18,8 @@ pub struct Confirmation {
     pub page: String,
     /// The network.
     pub network: String,
+    /// `wire` or `browser`.
+    pub engine: Engine,
     /// The scheme that was chosen.
     pub scheme: String,
     /// The present order beside it, over real UDP. It is one test of one choice, so nothing is adjusted.
@@ -30,7 +32,7 @@ pub struct Confirmation {
 }
 
 /// Loads each page on each network where something is better than the present order, in both orders. A load takes as long as it
-/// takes a visitor.
+/// takes a visitor. A browser loads in the one order and then in the other, seed by seed on the same links.
 pub fn confirm(
     question: &Question,
     answer: &Answer,
@@ -51,7 +53,8 @@ fn of_page(
     let Some((page, scheme)) = page.zip(scheme) else { return Ok(None) };
     let networks = question.networks.iter().filter(|it| it.name == answer.network);
     let networks = networks.cloned().collect();
-    let batch = Batch { question, page, engine: Engine::Wire, networks, seeds: 0..PAIRS, progress };
+    let engine = if question.browser.is_some() { Engine::Browser } else { Engine::Wire };
+    let batch = Batch { question, page, engine, networks, seeds: 0..PAIRS, progress };
     let present = batch.present()?.runs;
     let chosen = batch.others(std::slice::from_ref(scheme))?.runs;
     let indices = |runs: &[RunRecord], name: &str| -> Indices {
@@ -59,14 +62,15 @@ fn of_page(
         (0..PAIRS).map(|seed| question.goal.index(of_seed(seed)?).ms()).collect()
     };
     let ratios = ratios(&indices(&present, PRESENT), &indices(&chosen, scheme.name()));
-    Ok(Some(Confirmation::of(answer, scheme.name(), judged(&ratios))))
+    Ok(Some(Confirmation::of(answer, engine, scheme.name(), judged(&ratios))))
 }
 
 impl Confirmation {
-    fn of(answer: &PageAnswer, scheme: &str, judged: Option<Judgement>) -> Self {
+    fn of(answer: &PageAnswer, engine: Engine, scheme: &str, judged: Option<Judgement>) -> Self {
         let judgement = judged.map(JudgedCandidate::of).unwrap_or_default();
         let is_confirmed = judgement.interval.is_some_and(|[low, _]| low > 1.0);
-        let place = format!("{} on {}, over real UDP", answer.page, answer.network);
+        let way = if engine == Engine::Browser { "in a browser" } else { "over real UDP" };
+        let place = format!("{} on {}, {way}", answer.page, answer.network);
         let words = match judgement.ratio {
             None => format!("{place}: not confirmed, because too few loads finished."),
             Some(ratio) => {
@@ -78,7 +82,7 @@ impl Confirmation {
             }
         };
         let (page, network) = (answer.page.clone(), answer.network.clone());
-        Self { page, network, scheme: scheme.to_owned(), judgement, is_confirmed, words }
+        Self { page, network, engine, scheme: scheme.to_owned(), judgement, is_confirmed, words }
     }
 }
 
@@ -90,7 +94,8 @@ mod tests {
     fn a_choice_is_confirmed_by_an_interval_above_1() {
         let answer =
             PageAnswer { page: "home".into(), network: "3g".into(), ..PageAnswer::default() };
-        let confirmation = |ratios: &[f64]| Confirmation::of(&answer, "fifo", judged(ratios));
+        let confirmation =
+            |ratios: &[f64]| Confirmation::of(&answer, Engine::Wire, "fifo", judged(ratios));
         let better = confirmation(&[1.1, 1.12, 1.14, 1.09, 1.11, 1.13, 1.1, 1.12, 1.12]);
         let words = "home on 3g, over real UDP: confirmed. fifo is 1.115 times as fast as what you have (95 % interval ";
         assert!(better.is_confirmed && better.words.starts_with(words), "{}", better.words);

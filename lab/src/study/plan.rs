@@ -310,9 +310,7 @@ impl Plan {
             return impossible(format!("{flag}: engine browser {why}; use --engine stack or wire"));
         }
         if self.browser.is_none() {
-            return impossible(
-                "engine browser: this program was built without browsers; build it with the feature `record`",
-            );
+            return impossible("engine browser: the plan names no browser");
         }
         Ok(())
     }

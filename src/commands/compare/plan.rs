@@ -31,8 +31,8 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         baseline: arguments.baseline.clone().unwrap_or(plan.baseline),
         weights: arguments.weights.unwrap_or(plan.weights),
         browser: (plan.engine == Engine::Browser)
-            .then(|| super::super::browser::browser(arguments.imitate))
-            .flatten(),
+            .then(|| crate::commands::browser::installed(arguments.imitate))
+            .transpose()?,
         ..plan
     };
     super::policy::prepare(arguments, &mut plan)?;

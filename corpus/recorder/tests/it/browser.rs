@@ -1,11 +1,16 @@
 //! A real Chromium, if there is one.
 
+use lab::Contender;
+use lab::network::Network;
+use lab::study::Engine;
 use page_site::PageSite;
 use recorder::browser::{Chromium, HOST, Trust, program};
 use recorder::mirror::Mirror;
 use recorder::session::{LocalServer, Plan, Recording, record};
 use recorder::setting::Setting;
+use recorder::study_browser::{Bodies, StudyBrowser};
 use recorder::visit::visit;
+use serde_json::Value;
 use server::site::{DirectorySite, Site};
 use std::net::TcpListener;
 use std::path::Path;
@@ -28,6 +33,31 @@ fn chromium_asks_for_all_of_a_page_with_synthetic_bodies_over_http3() {
     let visit = visit(page, Arc::new(PageSite::new(page.clone()).for_browsers())).unwrap();
     assert!(visit.is_well(), "{visit:?}");
     assert_eq!(visit.over_http3, page.resources.len());
+}
+
+/// In real time, so on a fast network.
+#[test]
+fn a_study_loads_a_page_in_chromium_through_the_links_of_a_network() {
+    if !has_browser("a_study_loads_a_page_in_chromium_through_the_links_of_a_network") {
+        return;
+    }
+    let page = Arc::new(corpus::bundled("agency-home").unwrap().clone());
+    let schemes = ["rr", "fifo"].map(|it| Contender::find(it).unwrap());
+    let network = Network::find("cable").unwrap();
+    let plan = lab::study::Plan {
+        browser: Some(Arc::new(StudyBrowser::new(Bodies::Imitated))),
+        ..lab::study::Plan::new(vec![page], schemes.into(), Engine::Browser, network)
+    };
+    let study = lab::study::run(&plan, Value::Null, &|| ()).unwrap();
+    assert_eq!(study.runs.len(), 2);
+    for run in &study.runs {
+        assert!(run.completed, "{:?}", run.unfinished);
+        assert_eq!(run.resources.len(), 24);
+        // 1 MB at 25 Mbit/s take 330 ms, and the link's round trip is 50 ms.
+        assert!(run.duration_ms > 350.0, "{}", run.duration_ms);
+        let value = |name| run.metrics.get(qlog_tools::metrics::find(name).unwrap()).all.unwrap();
+        assert!(value("first_render") < value("load"), "{run:?}");
+    }
 }
 
 fn folder() -> Arc<dyn Site> {
