@@ -2,7 +2,7 @@
 //! have a date and a source, because browsers change.
 
 use corpus::Page;
-use corpus::page::{BrowserPriority, FetchPriority, PageResource, Script};
+use corpus::page::{BrowserPriority, Event, FetchPriority, PageResource, Script};
 use schedulers::{FACTS, Fact, Kind};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
@@ -57,10 +57,12 @@ struct Rule {
     when: Conditions,
 }
 
-/// What a rule asks of a resource: its kind, its `script` or `fetchpriority` attribute, or any of [`FACTS`].
+/// What a rule asks of a resource: its kind, its `script` or `fetchpriority` attribute, whether it is among the first images that
+/// the document itself names, or any of [`FACTS`].
 #[derive(Debug, Clone, Default)]
 struct Conditions {
     kind: Option<Kind>,
+    first_images: Option<usize>,
     script: Option<Script>,
     fetchpriority: Option<FetchPriority>,
     facts: Vec<(&'static Fact, bool)>,
@@ -74,6 +76,9 @@ impl<'de> Deserialize<'de> for Conditions {
                 |error: toml::de::Error| D::Error::custom(format!("{key}: {}", error.message()));
             match key.as_str() {
                 "kind" => conditions.kind = Some(corpus::kind::deserialize(value).map_err(wrong)?),
+                "first_images" => {
+                    conditions.first_images = Some(value.try_into().map_err(wrong)?);
+                }
                 "script" => conditions.script = Some(value.try_into().map_err(wrong)?),
                 "fetchpriority" => {
                     conditions.fetchpriority = Some(value.try_into().map_err(wrong)?);
@@ -100,7 +105,8 @@ pub enum ProfileError {
     Malformed { name: String, cause: String },
 }
 
-const BUNDLED: [(&str, &str); 4] = [
+const BUNDLED: [(&str, &str); 5] = [
+    ("chromium-156", include_str!("../profiles/chromium-156.toml")),
     ("chrome-2023", include_str!("../profiles/chrome-2023.toml")),
     ("firefox-2023", include_str!("../profiles/firefox-2023.toml")),
     ("firefox-132", include_str!("../profiles/firefox-132.toml")),
@@ -129,31 +135,32 @@ impl Profile {
         Ok(Self { name: name.to_owned(), ..profile })
     }
 
-    /// The signal of this browser for a resource: RFC 9218's default where no rule says otherwise.
-    pub fn signal(&self, resource: &PageResource) -> BrowserPriority {
-        let rule = self.rules.iter().find(|it| it.when.hold_for(resource));
-        rule.map_or(BrowserPriority { urgency: 3, incremental: false }, |it| BrowserPriority {
-            urgency: it.urgency,
-            incremental: it.incremental,
-        })
-    }
-
-    /// The page as this browser would signal it.
+    /// The page as this browser would signal it: RFC 9218's default where no rule says otherwise.
     #[must_use]
     pub fn applied_to(&self, mut page: Page) -> Page {
+        let mut images = 0;
         for resource in &mut page.resources {
-            resource.browser = Some(self.signal(resource));
+            let is_named_image = resource.kind == Kind::Image
+                && resource.trigger.on == Event::Bytes
+                && resource.trigger.of == 0;
+            images += usize::from(is_named_image);
+            let image = is_named_image.then_some(images);
+            let rule = self.rules.iter().find(|it| it.when.hold_for(resource, image));
+            let (urgency, incremental) = rule.map_or((3, false), |it| (it.urgency, it.incremental));
+            resource.browser = Some(BrowserPriority { urgency, incremental });
         }
         page
     }
 }
 
 impl Conditions {
-    fn hold_for(&self, resource: &PageResource) -> bool {
+    /// `image`: which of the images that the document names it is, from 1.
+    fn hold_for(&self, resource: &PageResource, image: Option<usize>) -> bool {
         // A script without an attribute is synchronous.
         let script = resource.script.or((resource.kind == Kind::Js).then_some(Script::Sync));
         let known = resource.for_scheduler();
         self.kind.is_none_or(|it| it == resource.kind)
+            && self.first_images.is_none_or(|most| image.is_some_and(|it| it <= most))
             && self.script.is_none_or(|it| Some(it) == script)
             && self.fetchpriority.is_none_or(|it| Some(it) == resource.fetchpriority)
             && self.facts.iter().all(|&(fact, wanted)| fact.get(&known) == wanted)
@@ -178,6 +185,7 @@ mod tests {
     fn each_browser_signals_the_same_page_in_its_own_way() {
         // index.html, top.js, three hidden images, background, font, hero, bottom.js.
         assert_eq!(signals("chrome-2023"), "0i 1 3i 3i 3i 3i 0 3i 2");
+        assert_eq!(signals("chromium-156"), "0i 1 2i 2i 2i 2i 0 2i 2");
         assert_eq!(signals("firefox-2023"), "1 2 4 4 4 4 4 4 3");
         assert_eq!(signals("firefox-132"), "0i 2 5i 5i 5i 5i 3 5i 2");
         assert_eq!(signals("safari-2023"), "0i 1i 3i 3i 3i 3i 3i 3i 1i");
@@ -188,7 +196,7 @@ mod tests {
         let unknown = Profile::find("lynx").expect_err("unknown").to_string();
         assert_eq!(
             unknown,
-            "no profile named `lynx`; there are chrome-2023, firefox-2023, firefox-132, safari-2023"
+            "no profile named `lynx`; there are chromium-156, chrome-2023, firefox-2023, firefox-132, safari-2023"
         );
         let text = "about = \"\"\ndate = \"\"\nsource = \"\"\n[[rule]]\nurgency = 9";
         assert!(Profile::parse("x", text).expect_err("bad").to_string().contains("urgency 9"));

@@ -16,7 +16,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 
-fn has_browser(test: &str) -> bool {
+pub(crate) fn has_browser(test: &str) -> bool {
     let found = program().is_some();
     if !found {
         eprintln!("{test}: skipped, there is no Chromium (UTMOST_CHROMIUM names one)");

@@ -5,3 +5,4 @@
 mod browser;
 mod derivation;
 mod observation;
+mod profile;
