@@ -5,7 +5,7 @@ use crate::Load;
 use crate::network::Network;
 use crate::wire::{Served, WireError, while_served};
 use corpus::Page;
-use qlog_tools::timeline::{RenderTimes, StreamFrame, Timeline, Transfer};
+use qlog_tools::timeline::{Region, RenderTimes, StreamFrame, Timeline, Transfer};
 use server::site::{RuledSite, Site};
 use server::{Identity, Options, TlsError};
 use std::fmt::Debug;
@@ -35,6 +35,8 @@ pub struct Entrance<'a> {
     pub port: u16,
     /// The pin of the public key of the server's certificate, as the flag of Chromium has it.
     pub public_key_pin: &'a str,
+    /// Whether pictures of the window are taken while the page loads. They cost time.
+    pub is_filmed: bool,
 }
 
 /// The browser is missing, failed, or cannot show a page.
@@ -53,8 +55,22 @@ pub struct Seen {
     pub dom_content_loaded_ms: Option<f64>,
     /// The load event.
     pub load_ms: Option<f64>,
+    /// Pictures of the window in the order in which they were taken; empty where none are.
+    pub film: Vec<SeenFrame>,
     /// What went otherwise than the page says.
     pub problems: Vec<String>,
+}
+
+/// A picture of the window.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SeenFrame {
+    /// When it was taken.
+    pub time_ms: f64,
+    /// How much of the last picture it shows, from 0 to 1, by the histograms of their colours: `WebPageTest`'s measure of visual
+    /// progress.
+    pub completeness: f64,
+    /// JPEG.
+    pub jpeg: Vec<u8>,
 }
 
 /// A request, and its response.
@@ -84,6 +100,16 @@ pub(crate) struct Setup<'a> {
     pub(crate) site: RuledSite,
     /// The network whose links are between them, and the seed of the links. `None`: they talk directly.
     pub(crate) links: Option<(&'a Network, u64)>,
+    pub(crate) is_filmed: bool,
+}
+
+/// A load in a browser.
+pub(crate) struct Browsed {
+    pub(crate) load: Load,
+    /// What went otherwise than the page says.
+    pub(crate) problems: Vec<String>,
+    /// Pictures, with times from the first request.
+    pub(crate) film: Vec<SeenFrame>,
 }
 
 /// A browser's load that could not be carried out.
@@ -104,13 +130,9 @@ impl Stage {
         Ok(Self { identity, public_key_pin, port: OnceLock::new() })
     }
 
-    /// Loads `page` once. Returns what went otherwise than the page says, too.
-    pub(crate) fn load(
-        &self,
-        page: &Page,
-        setup: Setup<'_>,
-    ) -> Result<(Load, Vec<String>), BrowsingError> {
-        let Setup { browser, mut options, site, links } = setup;
+    /// Loads `page` once.
+    pub(crate) fn load(&self, page: &Page, setup: Setup<'_>) -> Result<Browsed, BrowsingError> {
+        let Setup { browser, mut options, site, links, is_filmed } = setup;
         options.alt_svc_port = Some(HTTPS_PORT);
         options.limits.drain = Duration::ZERO;
         let scheme = options.scheme.name.clone();
@@ -119,11 +141,17 @@ impl Stage {
         let served = Served { options, identity: &self.identity, site, links, entrance };
         let seen = while_served(served, |address| {
             let port = *self.port.get_or_init(|| address.port());
-            browser.load(page, Entrance { port, public_key_pin: &self.public_key_pin })
+            let public_key_pin = &self.public_key_pin;
+            browser.load(page, Entrance { port, public_key_pin, is_filmed })
         })??;
         let completed = seen.problems.is_empty();
         let timeline = Timeline { name: scheme, ..timeline(page, &seen) };
-        Ok((Load { completed, timeline }, seen.problems))
+        let start_ms = seen.start_ms();
+        let Seen { problems, mut film, .. } = seen;
+        for frame in &mut film {
+            frame.time_ms -= start_ms;
+        }
+        Ok(Browsed { load: Load { completed, timeline }, problems, film })
     }
 }
 
@@ -132,8 +160,7 @@ impl Stage {
 pub(crate) fn timeline(page: &Page, seen: &Seen) -> Timeline {
     let mut resources: Vec<&SeenResource> = seen.resources.iter().collect();
     resources.sort_by(|one, other| one.requested_ms.total_cmp(&other.requested_ms));
-    let start_ms = resources.first().map_or(0.0, |it| it.requested_ms);
-    // Times are the browser's own, which count from the start of the machine.
+    let start_ms = seen.start_ms();
     let us = |ms: f64| {
         let since = Duration::try_from_secs_f64((ms - start_ms) / 1000.0).unwrap_or_default();
         u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
@@ -167,13 +194,43 @@ pub(crate) fn timeline(page: &Page, seen: &Seen) -> Timeline {
         frames.extend(end_us.map(|time_us| StreamFrame { time_us, stream, offset, bytes: rest }));
     }
     frames.sort_by_key(|it| it.time_us);
+    let regions = regions(&seen.film, us);
     let renders = RenderTimes {
+        regions_weight: regions.iter().map(|it| it.weight).sum(),
+        regions,
         first_render_us: seen.first_render_ms.map(us),
         dom_content_loaded_us: seen.dom_content_loaded_ms.map(us),
         load_us: seen.load_ms.map(us),
-        ..RenderTimes::default()
+        hero_render_us: None,
     };
     Timeline { transfers, frames, renders: vec![renders], ..Timeline::default() }
+}
+
+/// What each picture adds to what was shown before, as regions of a page, so that their mean is the `SpeedIndex`: the area above the
+/// curve of visual progress. What is covered again stays shown.
+fn regions(film: &[SeenFrame], us: impl Fn(f64) -> u64) -> Vec<Region> {
+    let (mut regions, mut shown) = (Vec::new(), 0);
+    for frame in film {
+        let now =
+            (0..=PARTS).rev().find(|it| f64::from(*it) <= frame.completeness * f64::from(PARTS));
+        let now = now.unwrap_or_default();
+        if now > shown {
+            regions.push(Region { time_us: us(frame.time_ms), weight: u64::from(now - shown) });
+            shown = now;
+        }
+    }
+    regions
+}
+
+/// In so many parts visual progress is measured.
+const PARTS: u32 = 1000;
+
+impl Seen {
+    /// When the first request was sent. Times are the browser's own, which count from the start of the machine.
+    fn start_ms(&self) -> f64 {
+        let all = self.resources.iter().map(|it| it.requested_ms);
+        all.min_by(f64::total_cmp).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
@@ -201,6 +258,13 @@ mod tests {
             ],
             first_render_ms: Some(5110.0),
             load_ms: Some(5210.5),
+            film: [(5000.0, 0.0), (5110.0, 0.75), (5150.0, 0.5), (5210.0, 1.0)]
+                .map(|(time_ms, completeness)| SeenFrame {
+                    time_ms,
+                    completeness,
+                    jpeg: Vec::new(),
+                })
+                .into(),
             ..Seen::default()
         };
         let load = Load { completed: true, timeline: timeline(&page, &seen) };
@@ -211,6 +275,8 @@ mod tests {
         assert_eq!(metric("first_render"), Some(110.0));
         assert_eq!(metric("load"), Some(210.5));
         assert_eq!(metric("dom_content_loaded"), None);
+        // Three quarters after 110 ms, the rest after 210 ms.
+        assert_eq!(metric("speed_index"), Some(135.0));
         let frames: Vec<String> = load.timeline.frames.iter().map(shown).collect();
         assert_eq!(frames.join(" "), "50:0+500 80:4+2000 100:0+500 200:4+999 200:4+1");
     }

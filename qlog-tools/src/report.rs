@@ -1,5 +1,6 @@
 //! A study as one HTML file that needs nothing else: no script, no network.
 
+mod film;
 mod page;
 mod paired;
 mod view;
@@ -7,6 +8,7 @@ mod view;
 use crate::figures::{Drawing, FigureStyle, Sheet, Table};
 use crate::metrics::{self, BySet, Measured, Metric};
 use crate::templates::render;
+pub use film::{Film, Scene, Strip, film_page};
 pub use page::Run;
 pub use paired::{PairedNumbers, PairedRow, p_text};
 use serde::Serialize;

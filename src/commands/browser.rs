@@ -18,6 +18,8 @@ use std::sync::Arc;
 const FORMAT: &str = "utmost-browser/1";
 /// The folder of the predictions, in that of the study.
 const PREDICTION: &str = "prediction";
+/// The folder of the pictures beside it.
+const FILM: &str = "film";
 /// Loads of the prediction: those on engine stack cost little.
 const PREDICTED_SEEDS: u64 = 3;
 
@@ -31,6 +33,7 @@ const PREDICTED_SEEDS: u64 = 3;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost browser agency-home --networks 3g\n  \
 utmost browser agency-home clean-blog-home --schemes rr,fifo,rfc9218 --signals ignore --seeds 7 --out study\n  \
+utmost browser agency-home --networks 3g --signals ignore --seeds 1 --film --out study\n  \
 utmost browser @first-60 --networks cable,3g --imitate --json")]
 pub(crate) struct Arguments {
     /// Pages: bundled names, sets of them such as @first-60, or files
@@ -54,6 +57,10 @@ pub(crate) struct Arguments {
     /// Imitate all pages, and fetch no files
     #[arg(long)]
     imitate: bool,
+    /// Take pictures of the window, for the `SpeedIndex` of each load and for OUT/film.html: film strips of the first load under each
+    /// scheme. Pictures cost the browser time
+    #[arg(long, requires = "out")]
+    film: bool,
     /// Write tables, figures and the report into this directory, each load as soon as it is done. The same command goes on with an
     /// interrupted study
     #[arg(long, value_name = "DIR")]
@@ -88,6 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let style = FigureStyle::default();
         let missing = folder::write(&plan, &study, folder, style).map_err(Failure::elsewhere)?;
         output::without_png(missing.as_ref());
+        write_film(&plan, &study, folder)?;
     }
     let agreements = agreements(&study.runs, &predicted.runs, plan.metric);
     if arguments.json {
@@ -122,6 +130,7 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         settings,
         seeds: (0..arguments.seeds).collect(),
         browser: Some(installed(arguments.imitate)?),
+        film_dir: arguments.out.as_ref().filter(|_| arguments.film).map(|it| it.join(FILM)),
         baseline: baseline.unwrap_or(plan.baseline),
         ..plan
     };
@@ -129,11 +138,27 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
+/// Writes the film strips, where pictures were taken.
+#[cfg(feature = "record")]
+fn write_film(plan: &Plan, study: &Study, folder: &Path) -> Result<(), Failure> {
+    let film = lab::study::film(plan, study, recorder::study_browser::base64);
+    let Some(film) = film.map_err(Failure::elsewhere)? else { return Ok(()) };
+    let file = folder.join("film.html");
+    lab::write_file(&file, qlog_tools::report::film_page(&film)).map_err(Failure::elsewhere)?;
+    output::line(&format!("film: {}", file.display()))
+}
+
+#[cfg(not(feature = "record"))]
+fn write_film(_: &Plan, _: &Study, _: &Path) -> Result<(), Failure> {
+    Ok(())
+}
+
 /// The same loads by the playback.
 fn prediction(plan: &Plan) -> Plan {
     Plan {
         engine: Engine::Stack,
         browser: None,
+        film_dir: None,
         seeds: (0..PREDICTED_SEEDS).collect(),
         jobs: values::cores(),
         ..plan.clone()

@@ -4,7 +4,7 @@ mod mirroring;
 mod visiting;
 
 pub use mirroring::Trust;
-pub use visiting::Visited;
+pub use visiting::{Picture, Visited};
 
 use crate::error::RecordError;
 use crate::limits::{LOAD_MAX, TRACE_BYTES_MAX, TRACE_MAX};

@@ -10,6 +10,8 @@ pub(crate) const TRACE_MAX: Duration = Duration::from_secs(30);
 pub(crate) const TRACE_BYTES_MAX: usize = 512 << 20;
 /// Most events of a load that are kept; later ones are dropped.
 pub(crate) const LOG_EVENTS_MAX: usize = 1_000_000;
+/// Most pictures of a load that are kept: four a second for two minutes.
+pub(crate) const PICTURES_MAX: usize = 480;
 /// Most body bytes of a mirror, which is held in memory.
 pub(crate) const MIRROR_BYTES_MAX: usize = 512 << 20;
 /// Largest document, in bytes.

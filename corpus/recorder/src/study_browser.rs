@@ -1,15 +1,17 @@
 //! Chromium as the browser of studies: engine `browser` of the lab.
 
 use crate::bodies;
-use crate::browser::{Chromium, HOST, Visited, installed_version};
+use crate::browser::{Chromium, HOST, Picture, Visited, installed_version};
 use crate::error::RecordError;
 use crate::package::{self, Package};
 use crate::setting::Setting;
 use crate::site::RecordedSite;
 use crate::visit::{document, plain, plain_path, renders};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use captures::{Fetch, read_devtools};
 use corpus::Page;
-use lab::browsing::{Browser, BrowserError, Entrance, Seen, SeenResource};
+use lab::browsing::{Browser, BrowserError, Entrance, Seen, SeenFrame, SeenResource};
 use page_site::PageSite;
 use serde_json::Value;
 use server::site::{DirectorySite, Request, Response, Site};
@@ -92,7 +94,7 @@ impl StudyBrowser {
 
     fn visit(&self, page: &Page, entrance: Entrance<'_>) -> Result<Visited, RecordError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let Entrance { port, public_key_pin } = entrance;
+        let Entrance { port, public_key_pin, is_filmed } = entrance;
         let mut fits =
             running.take().filter(|it| it.port == port && it.public_key_pin == public_key_pin);
         if fits.is_none() {
@@ -104,7 +106,14 @@ impl StudyBrowser {
                 it.chromium.visit(&document(page), SILENCE)?;
             }
         }
-        let visited = fits.as_ref().map(|it| it.chromium.visit(&document(page), SILENCE));
+        let visited = fits.as_ref().map(|it| {
+            let url = document(page);
+            if is_filmed {
+                it.chromium.filmed_visit(&url, SILENCE)
+            } else {
+                it.chromium.visit(&url, SILENCE)
+            }
+        });
         *running = fits;
         visited.unwrap_or_else(|| Err(RecordError::Browser("it did not start".into())))
     }
@@ -142,6 +151,17 @@ impl From<RecordError> for BrowserError {
     }
 }
 
+/// Base64, as HTML has pictures.
+pub fn base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+fn frame(picture: &Picture) -> SeenFrame {
+    let Picture { time_ms, completeness, jpeg_base64 } = picture;
+    let jpeg = STANDARD.decode(jpeg_base64).unwrap_or_default();
+    SeenFrame { time_ms: *time_ms, completeness: *completeness, jpeg }
+}
+
 /// What the browser's log says of the page's resources.
 fn seen(page: &Page, visited: &Visited) -> Result<Seen, RecordError> {
     let log = Value::from(visited.log.clone()).to_string();
@@ -177,6 +197,7 @@ fn seen(page: &Page, visited: &Visited) -> Result<Seen, RecordError> {
             finished_ms: fetch.finished_ms,
         });
     }
+    seen.film = visited.film.iter().map(frame).collect();
     let renders = renders(&visited.report)?;
     let start_ms = seen.resources.iter().find(|it| it.id == 0).map(|it| it.requested_ms);
     let since = |ms: Option<f64>| ms.zip(start_ms).map(|(ms, start_ms)| start_ms + ms);

@@ -8,11 +8,11 @@ use super::report::DRAWN_MAX;
 use super::run::{OnlyAtf, RunRecord, Unfinished};
 use super::setting::Setting;
 use super::{Study, StudyError};
-use crate::browsing::{self, BrowsingError, Stage};
+use crate::browsing::{self, Browsed, BrowsingError, SeenFrame, Stage};
 use crate::network::Network;
 use crate::{
     Contender, CrossTraffic, FileError, Load, Navigation, bounds, file_name, ideal, stack, warm_up,
-    wire,
+    wire, write_file,
 };
 use client::{NextPage, Says};
 use corpus::Page;
@@ -256,8 +256,12 @@ impl<'a> Loader<'a> {
             options: Options { qlog_dir, ..plan.options(scheme, network, &cell.setting) },
             site: cell.setting.ahead().site_with(&[cell.page], bodies, plan.metadata),
             links: links(cell, network),
+            is_filmed: plan.film_dir.is_some(),
         };
-        let (load, problems) = stage.load(cell.page, setup)?;
+        let Browsed { load, problems, film } = stage.load(cell.page, setup)?;
+        if let Some(folder) = plan.film_dir.as_ref().filter(|_| self.keeps(cell)) {
+            write_film(&folder.join(place_of(plan, cell)), &film)?;
+        }
         Ok(Loaded { problems, ..load.into() })
     }
 
@@ -425,6 +429,15 @@ impl LogFolder {
     }
 }
 
+/// Writes each picture as `MS.jpg`, which says when it was taken.
+fn write_film(folder: &Path, film: &[SeenFrame]) -> Result<(), FileError> {
+    let folder = made(folder.to_owned())?;
+    film.iter().try_for_each(|frame| {
+        let name = format!("{:06.0}.jpg", frame.time_ms.max(0.0));
+        write_file(&folder.join(name), &frame.jpeg)
+    })
+}
+
 fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
@@ -440,7 +453,7 @@ fn made(path: PathBuf) -> Result<PathBuf, FileError> {
 
 /// The folder of a load's logs: `PAGE/SCHEME-BUFFER`, with what else the study varies, and the seed if there are
 /// several.
-fn place_of(plan: &Plan, cell: &Cell<'_>) -> PathBuf {
+pub(super) fn place_of(plan: &Plan, cell: &Cell<'_>) -> PathBuf {
     let bytes = cell.setting.send_buffer_bytes;
     let mut name = format!("{}-{bytes}", file_name(cell.scheme.name()));
     for dimension in plan.settings.varied().iter().filter(|it| it.column != SEND_BUFFER) {

@@ -114,6 +114,8 @@ pub struct Plan {
     pub jobs: usize,
     /// The folder for qlogs; `None`: they are deleted.
     pub qlog_dir: Option<PathBuf>,
+    /// The folder for pictures of the browser's window, which the first load of each scheme keeps; `None`: none are taken.
+    pub film_dir: Option<PathBuf>,
     /// The folder for the qlogs of unfinished loads; `None`: they are deleted.
     pub unfinished_dir: Option<PathBuf>,
 }
@@ -156,6 +158,7 @@ impl Plan {
             shard: None,
             jobs: 1,
             qlog_dir: None,
+            film_dir: None,
             unfinished_dir: None,
         }
     }

@@ -1,11 +1,11 @@
 //! Loads a page once, as a user would, and hands back the `DevTools` log of its requests.
 
-use super::{Chromium, STEP, Trouble, call, report, set_viewport};
+use super::{Chromium, STEP, Trouble, call, listen, read_trace, report, set_viewport};
 use crate::error::RecordError;
-use crate::limits::{LOAD_MAX, LOG_EVENTS_MAX};
+use crate::limits::{LOAD_MAX, LOG_EVENTS_MAX, PICTURES_MAX, TRACE_MAX};
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::protocol::cdp::types::Event;
-use headless_chrome::protocol::cdp::{Network, Page};
+use headless_chrome::protocol::cdp::{Network, Page, Tracing};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -19,6 +19,19 @@ pub struct Visited {
     pub log: Vec<Value>,
     /// The report of `report.js`.
     pub report: String,
+    /// Pictures of the window; empty where none are taken.
+    pub film: Vec<Picture>,
+}
+
+/// A picture of the window.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Picture {
+    /// When it was taken, in milliseconds on the clock of the log.
+    pub time_ms: f64,
+    /// How much of the last picture it shows, from 0 to 1.
+    pub completeness: f64,
+    /// JPEG in base64, as DevTools writes it.
+    pub jpeg_base64: String,
 }
 
 /// What has happened so far.
@@ -36,6 +49,52 @@ impl Chromium {
     pub fn visit(&self, url: &str, silence: Duration) -> Result<Visited, RecordError> {
         self.in_new_window(|tab| visit(tab, url, silence))
     }
+
+    /// The same with pictures of the window.
+    pub fn filmed_visit(&self, url: &str, silence: Duration) -> Result<Visited, RecordError> {
+        let mut visited = self.in_new_window(|tab| {
+            let (_, streams) = listen(tab)?;
+            call::<Tracing::Start>(
+                tab,
+                json!({"transferMode": "ReturnAsStream", "streamFormat": "json",
+                    "traceConfig": {"includedCategories": [PICTURES], "excludedCategories": ["*"]}}),
+            )?;
+            let visited = visit(tab, url, silence)?;
+            tab.call_method(Tracing::End(None))?;
+            let stream = streams.recv_timeout(TRACE_MAX)?.ok_or("the pictures were lost")?;
+            Ok(Visited { film: pictures(&read_trace(tab, &stream)?), ..visited })
+        })?;
+        let progress = self.in_new_window(|tab| visual_progress(tab, &visited.film))?;
+        for (picture, completeness) in visited.film.iter_mut().zip(progress) {
+            picture.completeness = completeness;
+        }
+        Ok(visited)
+    }
+}
+
+/// The category of pictures in a trace.
+const PICTURES: &str = "disabled-by-default-devtools.screenshot";
+/// Says how much of the last picture each shows.
+const PROGRESS: &str = include_str!("progress.js");
+
+fn pictures(trace: &[Value]) -> Vec<Picture> {
+    let picture = |event: &Value| {
+        let jpeg_base64 = event["args"]["snapshot"].as_str()?.to_owned();
+        let time_ms = event["ts"].as_f64()? / 1000.0;
+        Some(Picture { time_ms, completeness: 0.0, jpeg_base64 })
+    };
+    let mut all: Vec<Picture> = trace.iter().filter_map(picture).take(PICTURES_MAX).collect();
+    all.sort_by(|one, other| one.time_ms.total_cmp(&other.time_ms));
+    all
+}
+
+/// The browser decodes its pictures itself.
+fn visual_progress(tab: &Tab, film: &[Picture]) -> Result<Vec<f64>, Trouble> {
+    let pictures: Vec<&str> = film.iter().map(|it| it.jpeg_base64.as_str()).collect();
+    let pictures = serde_json::to_string(&pictures)?;
+    let progress = tab.evaluate(&format!("({PROGRESS})({pictures})"), true)?.value;
+    let progress = progress.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default();
+    Ok(serde_json::from_str(&progress)?)
 }
 
 fn visit(tab: &Tab, url: &str, silence: Duration) -> Result<Visited, Trouble> {
@@ -56,7 +115,7 @@ fn visit(tab: &Tab, url: &str, silence: Duration) -> Result<Visited, Trouble> {
     }
     let report = report(tab)?;
     let log = std::mem::take(&mut locked(&log).events);
-    Ok(Visited { log, report })
+    Ok(Visited { log, report, film: Vec::new() })
 }
 
 fn locked(log: &Mutex<Log>) -> MutexGuard<'_, Log> {

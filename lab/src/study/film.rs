@@ -1,0 +1,79 @@
+//! The film strips of a study in a browser.
+
+use super::loading::place_of;
+use super::report::conditions;
+use super::run::RunRecord;
+use super::{Plan, Study};
+use crate::{FileError, figure_resources};
+use qlog_tools::metrics::find;
+use qlog_tools::report::{Film, Scene, Strip};
+use std::path::Path;
+
+/// The strips of the loads of which pictures are in the folder that the plan names; `encode` makes base64. `None`: there are none.
+pub fn film(
+    plan: &Plan,
+    study: &Study,
+    encode: impl Fn(&[u8]) -> String,
+) -> Result<Option<Film>, FileError> {
+    let Some(folder) = &plan.film_dir else { return Ok(None) };
+    let mut scenes: Vec<Scene> = Vec::new();
+    for cell in plan.cells() {
+        let is_its = |it: &&RunRecord| {
+            (&*it.page, &*it.scheme, &it.setting, it.seed)
+                == (&*cell.page.name, cell.scheme.name(), &*cell.setting, cell.seed)
+        };
+        let Some(place) = study.runs.iter().position(|it| is_its(&it)) else { continue };
+        let pictures = pictures(&folder.join(place_of(plan, &cell)), &encode)?;
+        let Some(load) = study.loads[place].as_ref().filter(|_| !pictures.is_empty()) else {
+            continue;
+        };
+        let heading = format!("{}, {}", cell.page.name, cell.setting.sentence());
+        if scenes.last().is_none_or(|it| it.heading != heading) {
+            scenes.push(Scene {
+                heading,
+                resources: figure_resources(cell.page),
+                strips: Vec::new(),
+            });
+        }
+        let strip = Strip {
+            label: cell.scheme.name().to_owned(),
+            notes: notes(&study.runs[place]),
+            timeline: load.timeline.clone(),
+            pictures,
+        };
+        if let Some(scene) = scenes.last_mut() {
+            scene.strips.push(strip);
+        }
+    }
+    let title = "What a visitor saw when".to_owned();
+    Ok((!scenes.is_empty()).then(|| Film { title, what: conditions(plan), scenes }))
+}
+
+/// The pictures in a folder, by their names.
+fn pictures(
+    folder: &Path,
+    encode: &impl Fn(&[u8]) -> String,
+) -> Result<Vec<(f64, String)>, FileError> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut files: Vec<_> = entries.filter_map(Result::ok).map(|it| it.path()).collect();
+    files.sort();
+    let picture = |file: &std::path::PathBuf| {
+        let time_ms = file.file_stem()?.to_str()?.parse().ok()?;
+        Some(std::fs::read(file).map(|it| (time_ms, encode(&it))).map_err(FileError::at(file)))
+    };
+    files.iter().filter_map(picture).collect()
+}
+
+/// What stands at the right of a strip.
+fn notes(run: &RunRecord) -> Vec<(String, String)> {
+    ["first_render", "speed_index", "byte_index", "load"]
+        .iter()
+        .filter_map(|name| find(name))
+        .map(|metric| {
+            let value = run.metrics.get(metric);
+            let value = value.atf.or(value.all);
+            let heading = format!("{} {}", metric.heading, metric.unit);
+            (heading, value.map_or("-".to_owned(), |it| format!("{it:.0}")))
+        })
+        .collect()
+}
