@@ -2,6 +2,7 @@
 
 use super::compare;
 use crate::{output, values};
+use ::client::profile::Profile;
 use ::serve::Failure;
 use lab::browsing::Browser;
 use lab::study::agreement::{Agreement, agreements};
@@ -16,6 +17,8 @@ use std::sync::Arc;
 
 /// The format of the JSON.
 const FORMAT: &str = "utmost-browser/1";
+/// The browser that the playback imitates.
+const PROFILE: &str = "chromium-156";
 /// The folder of the predictions, in that of the study.
 const PREDICTION: &str = "prediction";
 /// The folder of the pictures beside it.
@@ -87,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         values::directory(folder, "--out")?;
     }
-    let predicted = prediction(&plan);
+    let predicted = prediction(&plan)?;
     let predicted_in = arguments.out.as_ref().map(|it| it.join(PREDICTION));
     let predicted = carry_out(&predicted, predicted_in.as_deref())?;
     let study = carry_out(&plan, arguments.out.as_deref())?;
@@ -153,16 +156,18 @@ fn write_film(_: &Plan, _: &Study, _: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same loads by the playback.
-fn prediction(plan: &Plan) -> Plan {
-    Plan {
+/// The same loads by the playback, which holds requests back as Chromium does.
+fn prediction(plan: &Plan) -> Result<Plan, Failure> {
+    let profile = Profile::find(PROFILE).map_err(Failure::bad_input)?;
+    Ok(Plan {
         engine: Engine::Stack,
         browser: None,
+        profile: Some(profile),
         film_dir: None,
         seeds: (0..PREDICTED_SEEDS).collect(),
         jobs: values::cores(),
         ..plan.clone()
-    }
+    })
 }
 
 /// The browser of engine `browser`. One that is not there is an error now, and not after the predictions.
@@ -205,6 +210,7 @@ fn show(agreements: &[Agreement]) -> Result<(), Failure> {
         "signals",
         "schemes",
         "rank correlation",
+        "of Chromium with itself",
         "best in Chromium",
         "ms",
         "best in the playback",
@@ -218,14 +224,18 @@ fn show(agreements: &[Agreement]) -> Result<(), Failure> {
     output::line(&output::table(&header, &[], rows).to_string())?;
     let count = |of: fn(&Agreement) -> bool| agreements.iter().filter(|it| of(it)).count();
     let correlations: Vec<f64> = agreements.iter().filter_map(|it| it.spearman).collect();
+    let with_itself: Vec<f64> = agreements.iter().filter_map(|it| it.repeatability).collect();
     let errors: Vec<f64> =
         agreements.iter().flat_map(Agreement::load_errors).map(f64::abs).collect();
     output::line(&format!(
-        "the playback beside Chromium: rank correlation {} (median), at least 0.9 for {} of {}; the best scheme predicted, or within \
-         its interval, for {} of {}; load times off by {} % (median)",
+        "the playback beside Chromium: rank correlation {} (median), at least 0.9 for {} of {} (Chromium with itself: {}, for {} of {}); \
+         the best scheme predicted, or within its interval, for {} of {}; load times off by {} % (median)",
         output::number(median(&correlations), 2),
         count(|it| it.spearman.is_some_and(|it| it >= 0.9)),
-        agreements.len(),
+        correlations.len(),
+        output::number(median(&with_itself), 2),
+        count(|it| it.repeatability.is_some_and(|it| it >= 0.9)),
+        with_itself.len(),
         count(|it| it.is_winner_predicted),
         agreements.len(),
         output::number(median(&errors).map(|it| it * 100.0), 1)
@@ -242,6 +252,7 @@ fn cells(it: &Agreement) -> Vec<String> {
         it.setting.signals.map_or("-", SignalUse::name).to_owned(),
         it.schemes.len().to_string(),
         output::number(it.spearman, 2),
+        output::number(it.repeatability, 2),
         it.winner.clone(),
         measured(&it.winner),
         it.predicted_winner.clone(),

@@ -1,14 +1,17 @@
-//! Whether the gain that `utmost find` promises arrives: Chromium loads the files of a site from `utmost serve --root`, and from
+//! Whether the gain that `utmost find` promises arrives: Chromium loads a site from `utmost serve --root` or `--upstream`, and from
 //! `utmost serve --config` with the policy of `find`, in pairs.
 //!
 //! ```sh
 //! cargo build --workspace --example measure_deployment && cargo build
 //! target/debug/utmost corpus bodies agency-home --out site
 //! target/debug/examples/measure_deployment agency-home site cable,lte,3g 12
+//!
+//! python3 -m http.server --directory site --bind 127.0.0.1 8000 &
+//! target/debug/examples/measure_deployment agency-home http://127.0.0.1:8000 cable,lte,3g 12
 //! ```
 //!
-//! It needs Chromium. The words are the page, the folder with its files, the networks, and the pairs of loads on each. Each
-//! load is a new profile. Which server comes first changes from pair to pair.
+//! It needs Chromium. The words are the page, the folder with its files or the URL of a server that has them, the networks, and the
+//! pairs of loads on each. Each load is a new profile. Which server comes first changes from pair to pair.
 
 use lab::network::Network;
 use lab::relay::Relay;
@@ -35,9 +38,10 @@ fn main() -> Outcome<()> {
     let pairs: usize = pairs.parse()?;
     let folder = tempfile::tempdir()?;
     let policy = folder.path().join("policy.toml");
-    let promised = promised(page, Path::new(site), networks, &policy)?;
+    let is_upstream = site.starts_with("http://");
+    let promised = promised(page, site, networks, &policy)?;
     let page = corpus::bundled(page).ok_or(format!("{page}: not a bundled page"))?;
-    let root = Serving::start(&["--root", site])?;
+    let root = Serving::start(&[if is_upstream { "--upstream" } else { "--root" }, site])?;
     let config = Serving::start(&["--config", policy.to_str().ok_or("not UTF-8")?])?;
     println!(
         "ByteIndex in ms without and with the policy (medians), and how many times better it is"
@@ -77,12 +81,14 @@ fn shown(interval: Option<[f64; 2]>) -> String {
 }
 
 /// What `utmost find` promises for each network, as three cells of a table. It writes the policy.
-fn promised(page: &str, site: &Path, networks: &str, policy: &Path) -> Outcome<Vec<String>> {
+fn promised(page: &str, site: &str, networks: &str, policy: &Path) -> Outcome<Vec<String>> {
+    let folder = Path::new(site).canonicalize();
+    let site = folder.map_or_else(|_| site.to_owned(), |it| it.display().to_string());
     let output = Command::new(utmost()?)
         .args(["find", page, "--networks", networks, "--by-resource", "--json", "--policy"])
         .arg(policy)
         .arg("--site")
-        .arg(site.canonicalize()?)
+        .arg(site)
         .stderr(Stdio::inherit())
         .output()?;
     let answer: Value = serde_json::from_slice(&output.stdout)?;

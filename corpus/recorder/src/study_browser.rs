@@ -10,7 +10,7 @@ use crate::visit::{document, plain, plain_path, renders};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use captures::{Fetch, read_devtools};
-use corpus::Page;
+use corpus::{Page, PageResource};
 use lab::browsing::{Browser, BrowserError, Entrance, Seen, SeenFrame, SeenResource};
 use page_site::PageSite;
 use serde_json::Value;
@@ -179,22 +179,12 @@ fn seen(page: &Page, visited: &Visited) -> Result<Seen, RecordError> {
             seen.problems.push(format!("{url} was not requested"));
             continue;
         };
-        if fetch.protocol != "h3" {
-            let protocol = if fetch.protocol.is_empty() { "no protocol" } else { &fetch.protocol };
-            seen.problems.push(format!("{url} came over {protocol}, not h3"));
-        }
-        if fetch.status != resource.status {
-            let (status, expected) = (fetch.status, resource.status);
-            seen.problems.push(format!("{url} gave {status}, not {expected}"));
-        }
-        if fetch.finished_ms.is_none() {
-            seen.problems.push(format!("{url} did not come"));
-        }
+        seen.problems.extend(problem(resource, fetch));
         seen.resources.push(SeenResource {
             id: resource.id,
             requested_ms: fetch.sent_ms.unwrap_or(fetch.requested_ms),
             arrivals: fetch.arrivals.clone(),
-            finished_ms: fetch.finished_ms,
+            finished_ms: ended_ms(fetch),
         });
     }
     seen.film = visited.film.iter().map(frame).collect();
@@ -205,4 +195,58 @@ fn seen(page: &Page, visited: &Visited) -> Result<Seen, RecordError> {
     seen.dom_content_loaded_ms = since(renders.dom_ready_ms);
     seen.load_ms = since(renders.load_ms);
     Ok(seen)
+}
+
+/// What went otherwise than the page says. A style sheet or script with an error status counts as failed in the log, so that one
+/// cannot be told from another.
+fn problem(resource: &PageResource, fetch: &Fetch) -> Option<String> {
+    let PageResource { url, status: expected, .. } = resource;
+    let status = fetch.status;
+    let is_expected_error = *expected >= 400 && status == 0;
+    if fetch.protocol != "h3" {
+        let protocol = if fetch.protocol.is_empty() { "no protocol" } else { &fetch.protocol };
+        Some(format!("{url} came over {protocol}, not h3"))
+    } else if status != *expected && !is_expected_error {
+        Some(format!("{url} gave {status}, not {expected}"))
+    } else {
+        ended_ms(fetch).is_none().then(|| format!("{url} did not come"))
+    }
+}
+
+/// When the last byte came. Of a response that counts as failed, the log says when its bytes or its head came.
+fn ended_ms(fetch: &Fetch) -> Option<f64> {
+    let last = fetch.arrivals.last().map(|it| it.0);
+    let head = fetch.sent_ms.zip(fetch.wait_ms).map(|(sent, wait)| sent + wait);
+    fetch.finished_ms.or(last.or(head).filter(|_| fetch.status == 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expected_error_is_no_problem_and_ends_with_its_bytes() {
+        let mut page = corpus::bundled("davies-meenan").unwrap().clone();
+        page.resources.truncate(1);
+        let fetch = |status, finished_ms| Fetch {
+            status,
+            finished_ms,
+            sent_ms: Some(10.0),
+            wait_ms: Some(5.0),
+            protocol: "h3".to_owned(),
+            arrivals: vec![(20.0, 9)],
+            ..Fetch::default()
+        };
+        let found = fetch(200, Some(30.0));
+        assert_eq!((problem(&page.resources[0], &found), ended_ms(&found)), (None, Some(30.0)));
+        let cut = problem(&page.resources[0], &fetch(200, None));
+        assert_eq!(cut.as_deref(), Some("/index.html did not come"));
+        let failed = fetch(0, None);
+        let failure = problem(&page.resources[0], &failed);
+        assert_eq!(failure.as_deref(), Some("/index.html gave 0, not 200"));
+        page.resources[0].status = 404;
+        assert_eq!((problem(&page.resources[0], &failed), ended_ms(&failed)), (None, Some(20.0)));
+        let bare = Fetch { arrivals: Vec::new(), ..failed };
+        assert_eq!(ended_ms(&bare), Some(15.0));
+    }
 }

@@ -19,6 +19,9 @@ pub struct Agreement {
     pub schemes: Vec<SchemeMedians>,
     /// Spearman's rank correlation of the medians; null for fewer than three schemes, or where all are equal.
     pub spearman: Option<f64>,
+    /// The same between the measured loads with even seeds and those with odd ones: how well the browser predicts itself. Where
+    /// schemes are equal but for chance, no prediction can be expected to do better.
+    pub repeatability: Option<f64>,
     /// The scheme with the least measured median.
     pub winner: String,
     /// The scheme with the least predicted median.
@@ -114,11 +117,17 @@ impl Agreement {
         let is_within = winner_ratio_interval.is_some_and(|it| it[0] <= 1.0);
         let is_winner_predicted = winner == predicted_winner || is_within;
         let pairs: Vec<(f64, f64)> = schemes.iter().map(|it| (it.measured, it.predicted)).collect();
-        let spearman = (pairs.len() > 2).then(|| spearman(&pairs)).flatten();
+        let half = |scheme: &SchemeMedians, rest: u64| {
+            let runs = measured[&*scheme.scheme].iter().filter(|it| it.seed % 2 == rest);
+            median_of(&runs.copied().collect::<Vec<_>>(), metric)
+        };
+        let halves = |it: &SchemeMedians| half(it, 0).zip(half(it, 1));
+        let halves: Vec<(f64, f64)> = schemes.iter().filter_map(halves).collect();
         Some(Self {
             page: String::new(),
             setting: Setting::default(),
-            spearman: spearman.filter(|it| it.is_finite()),
+            spearman: rank_correlation(&pairs),
+            repeatability: rank_correlation(&halves),
             schemes,
             winner,
             predicted_winner,
@@ -133,6 +142,11 @@ impl Agreement {
         let error = |it: &SchemeMedians| Some(it.predicted_load_ms? / it.load_ms? - 1.0);
         self.schemes.iter().filter_map(error)
     }
+}
+
+fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+    let correlation = (pairs.len() > 2).then(|| spearman(pairs)).flatten();
+    correlation.filter(|it| it.is_finite())
 }
 
 /// One load divided by the other, for each seed.
@@ -183,6 +197,8 @@ mod tests {
         let same = judged(predicted(290.0, 200.0, 195.0));
         assert_eq!((&*same.winner, &*same.predicted_winner), ("dfifo", "dfifo"));
         assert_eq!((same.spearman, same.is_winner_predicted), (Some(1.0), true));
+        // Medians of even seeds: 305, 205, 204; of odd ones: 305, 205, 209. Two schemes change places.
+        assert_eq!(same.repeatability, Some(0.5));
         // Which of two equals comes first is chance.
         let close = judged(predicted(290.0, 195.0, 200.0));
         assert_eq!((&*close.predicted_winner, close.is_winner_predicted), ("fifo", true));

@@ -192,7 +192,7 @@ impl<'a> Loader<'a> {
             log_dir: logs.filter(|_| self.plan.qlog_dir.is_some()),
             unfinished_log_dir: logs,
         };
-        let (first, client) = client_options(cell, scheme, setup.options.signals);
+        let (first, client) = self.client_options(cell, scheme, setup.options.signals);
         let pages = [cell.page.as_ref(), first.as_ref()];
         let pages = if client.then.is_empty() { &pages[..1] } else { &pages };
         let site = cell.setting.ahead().site_of(pages, None, self.plan.metadata);
@@ -217,7 +217,7 @@ impl<'a> Loader<'a> {
         let log_dir = logs.unwrap_or_else(|| Path::new("."));
         let qlog_dir = plan.qlog_dir.as_ref().map(|_| log_dir.to_owned());
         let options = plan.options(scheme, network, &cell.setting);
-        let (first, client) = client_options(cell, scheme, options.signals);
+        let (first, client) = self.client_options(cell, scheme, options.signals);
         let then = client.then.clone();
         let setup = wire::Setup {
             options: Options { qlog_dir, ..options },
@@ -236,6 +236,27 @@ impl<'a> Loader<'a> {
             ..Loaded::from(loaded.load)
         };
         Ok(whole.last(&first, &then))
+    }
+
+    /// The first page that the client loads, and its options. Where the server ignores signals, the client sends none:
+    /// schemes that send in the same order then give the same load, byte for byte.
+    fn client_options(
+        &self,
+        cell: &Cell<'_>,
+        scheme: &Scheme,
+        signals: SignalUse,
+    ) -> (Arc<Page>, client::Options) {
+        let (scheme, pushes) = (Some(scheme.clone()), cell.setting.ahead().client_pushes());
+        let (first, then) = match cell.setting.warm_up_bytes {
+            Some(bytes @ 1..) => warm_up::before(cell.page, bytes),
+            _ => (Arc::clone(cell.page), Vec::new()),
+        };
+        let says = if signals.uses_signals() { Says::Signals } else { Says::Nothing };
+        let hold_back = self.plan.profile.as_ref().and_then(|it| it.hold_back);
+        (
+            first,
+            client::Options { scheme, says, hold_back, pushes, then, ..client::Options::default() },
+        )
     }
 
     fn load_in_browser(
@@ -329,22 +350,6 @@ impl Loaded {
             _ => self,
         }
     }
-}
-
-/// The first page that the client loads, and its options. Where the server ignores signals, the client sends none:
-/// schemes that send in the same order then give the same load, byte for byte.
-fn client_options(
-    cell: &Cell<'_>,
-    scheme: &Scheme,
-    signals: SignalUse,
-) -> (Arc<Page>, client::Options) {
-    let (scheme, pushes) = (Some(scheme.clone()), cell.setting.ahead().client_pushes());
-    let (first, then) = match cell.setting.warm_up_bytes {
-        Some(bytes @ 1..) => warm_up::before(cell.page, bytes),
-        _ => (Arc::clone(cell.page), Vec::new()),
-    };
-    let says = if signals.uses_signals() { Says::Signals } else { Says::Nothing };
-    (first, client::Options { scheme, says, pushes, then, ..client::Options::default() })
 }
 
 fn load_bracket(cell: &Cell<'_>, network: &Network) -> Result<Loaded, StudyError> {

@@ -8,6 +8,7 @@ use super::{BASELINE, StudyError};
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, Metadata};
+use client::profile::Profile;
 use corpus::Page;
 use qlog_tools::metrics;
 use schedulers::{Catalogue, Scheme};
@@ -33,6 +34,9 @@ struct Recorded {
     /// The browser of engine `browser`, with its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     browser: Option<String>,
+    /// The browser whose hold-backs the playback has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    profile: Option<String>,
     networks: Vec<Value>,
     pages: Vec<RecordedPage>,
     schemes: Vec<RecordedScheme>,
@@ -104,6 +108,7 @@ fn recorded(plan: &Plan) -> Recorded {
     Recorded {
         engine: plan.engine,
         browser: plan.browser_description(),
+        profile: plan.profile.as_ref().map(|it| it.name.clone()),
         networks: plan.settings.networks.iter().map(|it| json!(it)).collect(),
         pages: pages
             .map(|it| RecordedPage {
@@ -253,6 +258,8 @@ pub fn plan(path: &Path) -> Result<Plan, StudyError> {
     let shard = recorded.shard.as_deref().map(Shard::parse).transpose();
     let shard = shard.map_err(|cause| unusable(path, cause))?;
     let metric = recorded.metric.as_deref().map_or(Some(metrics::byte_index()), metrics::find);
+    let profile = recorded.profile.as_deref().map(Profile::find).transpose();
+    let profile = profile.map_err(|cause| unusable(path, cause))?;
     let metric = metric.ok_or_else(|| unusable(path, "its metric is unknown"))?;
     let mut plan = Plan {
         settings: Settings { networks, ..recorded.settings.clone() },
@@ -264,6 +271,7 @@ pub fn plan(path: &Path) -> Result<Plan, StudyError> {
         metric,
         baseline: recorded.baseline.clone(),
         weights: recorded.weights,
+        profile,
         ..Plan::new(pages, schemes, recorded.engine, first)
     };
     // The window was a choice where it is not what it would have been.

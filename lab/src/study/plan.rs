@@ -7,6 +7,7 @@ use crate::browsing::Browser;
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, CrossTraffic, DeliveryOrder, Metadata};
+use client::profile::Profile;
 use corpus::Page;
 use push::Policy;
 use qlog_tools::metrics::{self, Metric};
@@ -92,6 +93,8 @@ pub struct Plan {
     pub engine: Engine,
     /// The browser of engine `browser`; other engines have none.
     pub browser: Option<Arc<dyn Browser>>,
+    /// The browser whose requests the playback holds back as it does; `None`: it holds nothing back.
+    pub profile: Option<Profile>,
     /// What loads meet: networks, send buffers and so on.
     pub settings: Settings,
     /// How a send buffer behaves.
@@ -147,6 +150,7 @@ impl Plan {
             schemes,
             engine,
             browser: None,
+            profile: None,
             settings: Settings::on(network, engine),
             send_buffer_model: SendBufferModel::default(),
             metadata: Metadata::default(),

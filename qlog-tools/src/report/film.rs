@@ -114,8 +114,8 @@ mod tests {
             ..Strip::default()
         };
         let strips = vec![
-            strip("rr", &[(50.0, "AAAA"), (1200.0, "BBBB")]),
-            strip("fifo", &[(50.0, "AAAA"), (550.0, "BBBB")]),
+            strip("rr", &[(50.0, "A/A+"), (1200.0, "BBBB")]),
+            strip("fifo", &[(50.0, "A/A+"), (550.0, "BBBB")]),
         ];
         let scene = Scene { heading: "home on 3g".to_owned(), strips, ..Scene::default() };
         let page = film_page(&Film { scenes: vec![scene], ..Film::default() });
@@ -126,6 +126,6 @@ mod tests {
         };
         assert_eq!(row("<th>rr"), "p0 p0 p0 p0 p0 p0 p0 p0 p0 p0 p0 p1");
         assert_eq!(row("<th>fifo"), "p0 p0 p0 p0 p0 p1 p1 p1 p1 p1 p1 p1");
-        assert_eq!(page.matches("base64,AAAA").count(), 1, "each picture is there once");
+        assert_eq!(page.matches("base64,A/A+").count(), 1, "each picture is there once");
     }
 }
