@@ -185,7 +185,7 @@ mod tests {
         let measured = [
             loads("rr", &[300.0, 310.0, 305.0, 300.0, 310.0, 305.0]),
             loads("fifo", &[200.0, 210.0, 205.0, 200.0, 210.0, 205.0]),
-            loads("dfifo", &[201.0, 209.0, 204.0, 201.0, 211.0, 204.0]),
+            loads("dfifo", &[201.0, 209.0, 203.0, 208.0, 202.0, 206.0]),
         ]
         .concat();
         let predicted = |rr, fifo, dfifo| {
@@ -197,7 +197,7 @@ mod tests {
         let same = judged(predicted(290.0, 200.0, 195.0));
         assert_eq!((&*same.winner, &*same.predicted_winner), ("dfifo", "dfifo"));
         assert_eq!((same.spearman, same.is_winner_predicted), (Some(1.0), true));
-        // Medians of even seeds: 305, 205, 204; of odd ones: 305, 205, 209. Two schemes change places.
+        // Medians of even seeds: 305, 205, 202; of odd ones: 305, 205, 208. Two schemes change places.
         assert_eq!(same.repeatability, Some(0.5));
         // Which of two equals comes first is chance.
         let close = judged(predicted(290.0, 195.0, 200.0));
