@@ -10,6 +10,8 @@ pub(crate) const PAGES_MAX: usize = 100;
 pub(crate) const PROBLEMS_MAX: usize = 10;
 /// Longest line of an access log.
 pub(crate) const LOG_LINE_BYTES_MAX: u64 = 64 * 1024;
+/// Requests that `view` answers at once.
+pub(crate) const VIEW_THREADS: usize = 4;
 /// Logs side by side on a page of `view`.
 pub(crate) const VIEW_OPEN_MAX: usize = 8;
 /// Folders below the one that `view` shows, one in another.

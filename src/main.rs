@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     match parse().and_then(run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("utmost: {failure}");
+            eprintln!("utmost: {}", output::printable(&failure.to_string()));
             failure.exit_code()
         }
     }

@@ -10,6 +10,7 @@ use lab::study::folder::{PNG_SCALE, write_figures};
 use qlog_tools::figures::png::{PngError, Rasterizer};
 use serde::Serialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -41,9 +42,20 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     ended(written.and_then(|()| writeln!(stdout)).and_then(|()| stdout.flush()))
 }
 
-/// Prints a line. A closed pipe ends the program quietly.
+/// Prints lines. A closed pipe ends the program quietly.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
-    ended(writeln!(std::io::stdout().lock(), "{text}"))
+    ended(writeln!(std::io::stdout().lock(), "{}", printable(text)))
+}
+
+/// Prints a note on stderr: one line, whatever names are in it.
+pub(crate) fn note(text: &str) {
+    eprintln!("{}", printable(text).replace('\n', "\u{fffd}"));
+}
+
+/// The text without what a terminal would obey instead of showing it; line ends stay.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let is_obeyed = |it: char| it.is_control() && !matches!(it, '\n' | '\t');
+    if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
 }
 
 fn ended(written: std::io::Result<()>) -> Result<(), Failure> {

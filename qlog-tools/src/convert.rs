@@ -9,8 +9,9 @@ use std::io::{self, Read, Write};
 
 use serde_json::{Map, Value, json};
 
-use crate::reader::raw::{Facts, Raw, RawEvent, pieces};
+use crate::reader::raw::{Facts, Raw, RawEvent, facts_at_end, pieces};
 use crate::reader::{ReadError, Unread};
+use crate::trace::Vantage;
 use anonymise::Anonymiser;
 use part::Place;
 pub use part::{Cut, Part};
@@ -26,6 +27,21 @@ pub struct Conversion {
     pub anonymise: bool,
     /// Which of the file's traces, from 0, in the order of their first events.
     pub trace: usize,
+    /// What its header says after its events, by [`Ending::survey`].
+    pub ending: Option<Ending>,
+    /// The side that wrote the log, whatever the log says.
+    pub vantage: Option<Vantage>,
+}
+
+/// What a trace's header says after the trace's events, as aioquic writes it.
+#[derive(Debug, Clone)]
+pub struct Ending(Facts);
+
+impl Ending {
+    /// Reads trace `trace` (from 0) of a log up to its end, unless the side that wrote it is named before.
+    pub fn survey(file: &str, input: impl Read, trace: usize) -> Result<Option<Self>, ReadError> {
+        Ok(facts_at_end(file, input, trace)?.map(Self))
+    }
 }
 
 /// A schema.
@@ -125,7 +141,7 @@ impl Writer<'_> {
                 if is_wanted { self.header(facts, output) } else { Ok(()) }
             }
             Raw::Event(event) if event.trace == self.conversion.trace => self.event(event, output),
-            Raw::Event(_) => Ok(()),
+            Raw::Event(_) | Raw::TraceEnds(_) => Ok(()),
             Raw::Bad => {
                 self.done.bad_records += 1;
                 Ok(())
@@ -133,10 +149,22 @@ impl Writer<'_> {
         }
     }
 
-    fn header(&mut self, mut facts: Facts, output: &mut impl Write) -> io::Result<()> {
+    fn header(&mut self, before: Facts, output: &mut impl Write) -> io::Result<()> {
+        let mut facts = match &self.conversion.ending {
+            // Only events tell when a log of absolute times began, and whose connection it is.
+            Some(Ending(ending)) => Facts {
+                connection: before.connection.or_else(|| ending.connection.clone()),
+                started_ms: before.started_ms.or(ending.started_ms),
+                ..ending.clone()
+            },
+            None => before,
+        };
+        if let Some(vantage) = self.conversion.vantage {
+            facts.vantage = vantage;
+        }
         if self.conversion.anonymise {
             facts.title = None;
-            facts.start = None;
+            (facts.start, facts.started_ms) = (None, None);
             facts.connection = facts.connection.map(|id| self.anonymiser.identifier(&id));
         }
         record(output, &schema::header(self.conversion.target, &facts))
@@ -153,14 +181,14 @@ impl Writer<'_> {
             Place::Before => self.done.from_before += 1,
             Place::Inside => {}
         }
-        let RawEvent { time_us, name, trigger, data, .. } = raw;
+        let RawEvent { time_ms, name, trigger, data, .. } = raw;
         let target = self.conversion.target;
         let (name, mut data) = schema::event(target, &name, trigger.as_deref(), data);
         if self.conversion.anonymise {
             self.anonymiser.anonymise(&mut data);
         }
         let mut event = Map::new();
-        event.insert("time".to_owned(), json!(time_us as f64 / 1000.0));
+        event.insert("time".to_owned(), json!(time_ms));
         event.insert("name".to_owned(), Value::String(name));
         event.insert("data".to_owned(), data);
         self.done.events += 1;

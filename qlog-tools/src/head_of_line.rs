@@ -10,7 +10,9 @@ mod order;
 
 use std::collections::BTreeMap;
 
+use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
+use crate::trace::Trace;
 use order::Atoms;
 use serde::Serialize;
 
@@ -21,9 +23,19 @@ pub struct Arrivals<'a> {
     /// a frame that was overtaken from one that was sent again, when `sent` is not known.
     pub frames: &'a PackedFrames,
     /// The frames as the other side sent them, retransmissions included. Without them, or if they
-    /// lack bytes that arrived, the order is estimated: what fills a hole is placed right after
-    /// what precedes it in its stream.
+    /// lack bytes that arrived, the order is estimated: what fills a hole is placed where the first
+    /// packet was lost after what precedes it in its stream, or else right after that.
     pub sent: Option<&'a PackedFrames>,
+    /// The numbers of all packets that came, where they are known. A packet that did not come had the bytes that fill a hole
+    /// first: without `sent`, its number tells when these were sent.
+    pub received: Option<&'a NumberRanges>,
+}
+
+impl<'a> Arrivals<'a> {
+    /// What came to a client, by its log, and what was sent, by the server's.
+    pub fn of(client: &'a Trace, sent: Option<&'a PackedFrames>) -> Self {
+        Self { frames: &client.arrivals, sent, received: Some(&client.received) }
+    }
 }
 
 /// The blocking of one connection.
@@ -38,9 +50,9 @@ pub struct HeadOfLine {
     pub intra: Blocking,
     /// The blocking that one order for all streams would add.
     pub inter: Blocking,
-    /// The most that one arrival let QUIC deliver.
+    /// The most bytes that one arrival let QUIC deliver.
     pub largest_stack: Stack,
-    /// The most that one arrival would let one ordered stream deliver.
+    /// The most bytes that one arrival would let one ordered stream deliver.
     pub largest_stack_in_one_order: Stack,
     /// By stream.
     pub streams: Vec<StreamBlocking>,
@@ -187,7 +199,7 @@ fn delivered(atoms: &Atoms) -> Vec<u32> {
     delivered
 }
 
-/// The largest stack of pieces that come stack by stack.
+/// The largest stack, in bytes, of pieces that come stack by stack.
 #[derive(Default)]
 struct Largest {
     most: Stack,
@@ -209,7 +221,7 @@ impl Largest {
 
     fn close(&mut self) {
         let stack = std::mem::take(&mut self.stack);
-        if (stack.frames, stack.bytes) > (self.most.frames, self.most.bytes) {
+        if (stack.bytes, stack.frames) > (self.most.bytes, self.most.frames) {
             self.most = stack;
         }
     }

@@ -6,6 +6,7 @@
 
 pub mod alignment;
 mod assembly;
+pub mod causes;
 pub mod convert;
 pub mod figures;
 pub mod head_of_line;
@@ -14,6 +15,7 @@ pub mod link_facts;
 pub mod lint;
 pub mod metrics;
 pub mod naming;
+pub mod number_ranges;
 pub mod packed_frames;
 pub mod pairing;
 mod progress;

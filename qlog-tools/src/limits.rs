@@ -6,24 +6,25 @@ pub(crate) const RECORD_BYTES: usize = 4 << 20;
 pub(crate) const HEADER_BYTES: usize = 1 << 20;
 /// Things kept for a file: frames (32 bytes each), packets, samples, calls, holes.
 pub(crate) const KEPT: usize = 32 << 20;
-/// Streams kept for a file: each counts in either direction and for its messages, and takes some kB in all.
-pub(crate) const STREAMS: usize = 1 << 17;
+/// Streams kept for a file: 2,000,000 of requests, each of which counts for its frames, its request and its messages, and
+/// takes some 1300 bytes in all, with what is made of it.
+pub(crate) const STREAMS: usize = 3 * 2_000_100;
 /// Traces of a file.
 pub(crate) const TRACES: usize = 4096;
 /// Distinct event names counted.
 pub(crate) const EVENT_NAMES: usize = 1000;
 /// Times kept of the events of one name; a name with more events keeps none.
 pub(crate) const MOMENTS: usize = 10_000;
-/// Separate ranges of acknowledged packet numbers kept; the lowest are forgotten first.
-pub(crate) const ACK_RANGES: usize = 4096;
+/// Separate ranges of packet numbers kept, each some 30 bytes; the lowest are forgotten first.
+pub(crate) const NUMBER_RANGES: usize = 1 << 18;
 /// Regions of a page whose rendering is kept; of more, no mean is known.
 pub(crate) const REGIONS: usize = 1 << 16;
 /// Priority signals kept of a trace.
 pub(crate) const SIGNALS: usize = 1 << 16;
 /// Characters of a text kept from a log: a URL, a field's value. A longer one is cut.
 pub(crate) const TEXT_CHARACTERS: usize = 2000;
-/// Bytes of all texts of a file: some 500 for each request that [`STREAMS`] allows. Views copy them a few times.
-pub(crate) const TEXTS_BYTES: usize = 24 << 20;
+/// Bytes of all texts of a file: some 100 for each request that [`STREAMS`] allows. Views copy them a few times.
+pub(crate) const TEXTS_BYTES: usize = 192 << 20;
 /// The largest stream offset that QUIC can say (RFC 9000, section 4.5).
 pub(crate) const STREAM_OFFSET: u64 = (1 << 62) - 1;
 /// The base 2 logarithm of the largest window that a zstd frame may ask for: 128 MiB.

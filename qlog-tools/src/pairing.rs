@@ -36,7 +36,7 @@ pub enum PairingError {
 }
 
 /// Whether both logs name the same connection.
-fn is_same_connection(one: &Trace, other: &Trace) -> bool {
+pub(crate) fn is_same_connection(one: &Trace, other: &Trace) -> bool {
     one.connection.is_some() && one.connection == other.connection
 }
 

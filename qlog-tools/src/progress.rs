@@ -18,7 +18,8 @@ pub(crate) struct Progress {
     all_byte_us: u128,
     first: Vec<DeliveryStep>,
     /// The most recent of the later steps, each with the length before it.
-    last: VecDeque<(u64, DeliveryStep)>,
+    #[expect(clippy::box_collection, reason = "most streams have none, and there are many")]
+    last: Option<Box<VecDeque<(u64, DeliveryStep)>>>,
 }
 
 impl Progress {
@@ -28,13 +29,16 @@ impl Progress {
         let added = step.readable_bytes.saturating_sub(before);
         self.all_byte_us += u128::from(added) * u128::from(step.time_us);
         if self.first.len() < FIRST_STEPS {
+            // Most streams of a log with very many have one step.
+            self.first.reserve_exact(usize::from(self.first.is_empty()));
             self.first.push(step);
             return;
         }
-        if self.last.len() == LAST_STEPS {
-            self.last.pop_front();
+        let last = self.last.get_or_insert_default();
+        if last.len() == LAST_STEPS {
+            last.pop_front();
         }
-        self.last.push_back((before, step));
+        last.push_back((before, step));
     }
 
     /// The readable prefix's length.
@@ -48,12 +52,16 @@ impl Progress {
     }
 
     fn latest(&self) -> Option<&DeliveryStep> {
-        self.last.back().map(|(_, step)| step).or(self.first.last())
+        self.last_steps().next_back().map(|(_, step)| step).or(self.first.last())
+    }
+
+    fn last_steps(&self) -> impl DoubleEndedIterator<Item = &(u64, DeliveryStep)> {
+        self.last.iter().flat_map(|it| it.iter())
     }
 
     /// When the prefix first had `bytes`, if that is still known.
     pub(crate) fn readable_at_us(&self, bytes: u64) -> Option<u64> {
-        let mut known = self.first.iter().chain(self.last.iter().map(|(_, step)| step));
+        let mut known = self.first.iter().chain(self.last_steps().map(|(_, step)| step));
         known.find(|step| step.readable_bytes >= bytes).map(|step| step.time_us)
     }
 
@@ -85,7 +93,7 @@ impl Progress {
     /// The progress of bytes `[start, readable)`; `complete_us` (the log's clock) for those no longer known.
     fn last_byte_us(&self, start: u64, complete_us: u64) -> u128 {
         let (mut sum, mut counted) = (0, self.readable_bytes());
-        for (before, step) in self.last.iter().rev() {
+        for (before, step) in self.last_steps().rev() {
             let from = start.max(*before).min(counted);
             sum += u128::from(counted - from) * u128::from(step.time_us);
             counted = from;

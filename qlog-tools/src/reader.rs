@@ -2,7 +2,7 @@
 //!
 //! What a file is, is decided by its content, never by its name: gzip and zstd by their magic
 //! bytes, JSON-SEQ by the record separator, one JSON object a line by a first line that is one,
-//! anything else as one document with its events inside. Events are read one at a time, first as
+//! anything else as one document with its events inside, which may be Chromium's netlog (`netlog.rs`). Events are read one at a time, first as
 //! an envelope (time, name, unparsed body), then, when the event is one that counts, its body, so
 //! that memory does not grow with the file ([`Detail::Summary`]). A record that cannot be read is
 //! counted and left out; what had to be guessed is listed in [`Trace::repairs`]. Only bytes that
@@ -11,6 +11,7 @@
 mod acknowledged;
 mod assemble;
 mod bounded;
+mod by_stream;
 mod clock;
 mod collect;
 mod contained;
@@ -18,7 +19,9 @@ mod event;
 mod flow;
 mod header;
 pub(crate) mod http3;
+pub(crate) mod moment;
 mod names;
+mod netlog;
 mod quic;
 pub(crate) mod raw;
 mod reading;
@@ -38,12 +41,16 @@ pub use crate::trace::{
 pub use bounded::read_file_within;
 use contained::{Contained, Piece};
 use header::Header;
+use netlog::Netlog;
 use reading::Reading;
 use records::{Record, Records};
 use sniff::Sniffed;
 pub use sniff::is_har;
 
 const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); what could be unpacked was read";
+const ONE_SEPARATOR: &str =
+    "a record separator stands before the first record only; the others were read as lines";
+/// Nothing of the file is missing: whoever wrote it came to no end.
 const ENDS_EARLY: &str = "the file ends early; what came before was read";
 
 /// How to read.
@@ -57,7 +64,7 @@ pub struct ReadOptions {
 
 /// Why a file gives no trace.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}: {why}")]
+#[error("{}: {why}", crate::naming::shown(file, crate::limits::NAME_CHARACTERS))]
 pub struct ReadError {
     /// Which file.
     pub file: String,
@@ -141,8 +148,10 @@ pub fn read_traces(
 ) -> Result<Vec<Trace>, ReadError> {
     let mut reading = Reading::new(file, options);
     let Given { container, begins, broken_off } = give(file, input, &mut reading)?;
-    if let Some(why) = broken_off {
-        reading.repair(why);
+    match broken_off {
+        Some(ENDS_EARLY) => reading.repair(ENDS_EARLY),
+        Some(why) => reading.leave_out(why),
+        None => {}
     }
     let records = reading.records();
     let refused = |why| ReadError { file: file.to_owned(), why };
@@ -171,6 +180,8 @@ trait Sink {
     fn end(&mut self, header: &Header);
     /// Whether it wants no more.
     fn is_full(&mut self) -> bool;
+    /// Something about the whole file had to be guessed.
+    fn repair(&mut self, what: &'static str);
 }
 
 /// How a log was read.
@@ -194,12 +205,17 @@ fn give(file: &str, input: impl Read, sink: &mut impl Sink) -> Result<Given, Rea
     let end = if container == Container::Contained {
         give_document(Contained::new(input), sink)
     } else {
-        give_records(Records::new(input).map_err(unreadable)?, sink)
+        let mut records = Records::new(input).map_err(unreadable)?;
+        let end = give_records(&mut records, sink);
+        if records.goes_on_in_lines() {
+            sink.repair(ONE_SEPARATOR);
+        }
+        end
     };
     Ok(Given { container, begins, broken_off: end.err().as_ref().map(broken_off) })
 }
 
-fn give_records(mut records: Records<impl BufRead>, sink: &mut impl Sink) -> io::Result<()> {
+fn give_records(records: &mut Records<impl BufRead>, sink: &mut impl Sink) -> io::Result<()> {
     while let Some(record) = records.next()? {
         match record {
             Record::Whole(bytes) => sink.record(bytes),
@@ -213,18 +229,45 @@ fn give_records(mut records: Records<impl BufRead>, sink: &mut impl Sink) -> io:
 }
 
 fn give_document(mut pieces: Contained<impl BufRead>, sink: &mut impl Sink) -> io::Result<()> {
+    let mut netlog = None;
     while let Some(piece) = pieces.next()? {
         match piece {
-            Piece::Event(bytes) => sink.contained_event(bytes),
+            Piece::Event(bytes) => give_event(bytes, netlog.as_mut(), sink),
             Piece::TooLong => sink.too_long(),
-            Piece::TraceBegins { file, trace } => sink.begin(&Header::of_trace(file, trace)),
-            Piece::TraceEnds { file, trace } => sink.end(&Header::of_trace(file, trace)),
+            Piece::TraceBegins { file, trace } => {
+                netlog = Netlog::of(trace);
+                let header = netlog.as_ref().map(Netlog::header);
+                sink.begin(&header.unwrap_or_else(|| Header::of_trace(file, trace)));
+            }
+            Piece::TraceEnds { file, trace } => match &mut netlog {
+                Some(netlog) => end_netlog(netlog, sink),
+                None => sink.end(&Header::of_trace(file, trace)),
+            },
         }
         if sink.is_full() {
             return Ok(());
         }
     }
-    if pieces.is_closed() { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    if pieces.is_closed() {
+        return Ok(());
+    }
+    if let Some(netlog) = &mut netlog {
+        end_netlog(netlog, sink);
+    }
+    Err(io::ErrorKind::UnexpectedEof.into())
+}
+
+fn give_event(bytes: &[u8], netlog: Option<&mut Netlog>, sink: &mut impl Sink) {
+    match netlog.map(|netlog| netlog.event(bytes)) {
+        Some(Some(records)) => records.iter().for_each(|record| sink.contained_event(record)),
+        // Bytes that are not an event of a netlog are not one of qlog: the sink counts them as bad.
+        Some(None) | None => sink.contained_event(bytes),
+    }
+}
+
+fn end_netlog(netlog: &mut Netlog, sink: &mut impl Sink) {
+    netlog.rest().iter().for_each(|record| sink.contained_event(record));
+    sink.end(&netlog.header());
 }
 
 /// Why reading stopped in the middle.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
 use crate::progress::Progress;
 use crate::timeline::{Timeline, Transfer};
@@ -44,6 +45,8 @@ pub struct Trace {
     /// The frames of `timeline.frames`, each with the number of its packet, in less memory
     /// ([`Detail::Arrivals`] and above).
     pub arrivals: PackedFrames,
+    /// The numbers of the packets that came in the space of 1-RTT packets ([`Detail::Arrivals`] and above).
+    pub(crate) received: NumberRanges,
     /// For each of `timeline.frames` the place of its packet in `packets` ([`Detail::Full`]).
     pub(crate) frame_packets: Vec<u32>,
     /// Packets in the order of the log ([`Detail::Full`]).
@@ -53,10 +56,15 @@ pub struct Trace {
     /// When the other events happened, by name ([`Detail::Full`]): all but packets, frames, samples and calls of the
     /// scheduler; names of more than 10,000 events are left out.
     pub(crate) moments: BTreeMap<String, Vec<u64>>,
+    /// When the application gave the sender which bytes of each response, as time in microseconds and how far they go
+    /// ([`Detail::Full`], a server's log).
+    pub(crate) written: BTreeMap<u64, Vec<(u64, u64)>>,
     /// The priority signals, in order.
     pub signals: Vec<PrioritySignal>,
     /// The scheduler's calls in order, when the log has them ([`Detail::Frames`] and above).
     pub scheduler_calls: Vec<SchedulerCall>,
+    /// Whether the server's log said why bytes came late or twice ([`crate::causes`]), so that nothing of it is a guess.
+    pub has_exact_causes: bool,
     /// Counts of the events that were read.
     pub counts: Counts,
     /// The faults of the log, and their repairs.
@@ -170,12 +178,14 @@ pub struct StreamSummary {
     /// When all bytes up to the stream's end were readable; `None` if they never were, or the end
     /// is unknown.
     pub complete_us: Option<u64>,
-    /// Bytes below the farthest offset in a later packet than that offset's: sent again.
+    /// Bytes that filled a hole, in a later packet than what came after the hole: lost, and sent again. In a sender's log
+    /// all bytes that were sent again.
     pub retransmitted_bytes: u64,
-    /// Bytes below the farthest offset in an earlier packet: overtaken on the way.
+    /// Bytes that filled a hole, in an earlier packet: overtaken on the way.
     pub reordered_bytes: u64,
-    /// Bytes that were already there when they came (again).
-    pub duplicate_bytes: u64,
+    /// Bytes that were already there when they came again: sent again in vain. `None` in a sender's log, where only
+    /// acknowledgements tell.
+    pub duplicate_bytes: Option<u64>,
     /// How the readable prefix grew.
     pub(crate) progress: Progress,
 }
@@ -273,6 +283,8 @@ pub struct Counts {
     pub packets_received: u64,
     /// Packets declared lost; an event may be about several.
     pub packets_lost: u64,
+    /// Whether the log counts them, so that 0 means none.
+    pub knows_losses: bool,
     /// Frames in packets, of any kind.
     pub packet_frames: u64,
     /// STREAM frames, both directions.
@@ -296,6 +308,9 @@ pub struct Repair {
     pub count: u64,
     /// The first record (from 1) it concerned; 0 when it concerns the whole file.
     pub first_record: u64,
+    /// Whether something in the log was left out, so that what is computed may be wrong.
+    #[serde(skip)]
+    pub leaves_out: bool,
 }
 
 impl Trace {
@@ -304,11 +319,13 @@ impl Trace {
         self.recovery.iter().filter_map(|it| Some((it.time_us, it.congestion_window_bytes?)))
     }
 
-    /// Its file, and which of the file's traces it is if there are several: `both.qlog #2`.
+    /// Its file, and which of the file's traces it is if there are several: `both.qlog #2`. What a terminal would obey is
+    /// replaced.
     pub fn label(&self) -> String {
+        let file = crate::naming::shown(&self.file, crate::limits::NAME_CHARACTERS);
         match self.number {
-            Some(number) => format!("{} #{number}", self.file),
-            None => self.file.clone(),
+            Some(number) => format!("{file} #{number}"),
+            None => file,
         }
     }
 
@@ -343,15 +360,77 @@ impl Trace {
     /// Adds a kind of repair that was made `count` times, if it was.
     pub(crate) fn repair_all(&mut self, what: &'static str, count: u64) {
         if count > 0 {
-            self.repairs.push(Repair { what, count, first_record: 0 });
+            self.repairs.push(Repair { what, count, first_record: 0, leaves_out: false });
         }
+    }
+
+    /// The same for something that was left out.
+    pub(crate) fn leave_out_all(&mut self, what: &'static str, count: u64) {
+        if count > 0 {
+            self.repairs.push(Repair { what, count, first_record: 0, leaves_out: true });
+        }
+    }
+
+    /// What the log has and was left out, in a line that names the log; `None` if all was read.
+    pub fn incomplete(&self) -> Option<String> {
+        let left_out = self.repairs.iter().filter(|it| it.leaves_out);
+        let left_out: Vec<String> = left_out.map(Repair::in_words).collect();
+        let what = left_out.join("; ");
+        (!left_out.is_empty()).then(|| format!("{}: not all of it was read: {what}", self.label()))
     }
 
     /// Counts one more of this kind of repair.
     pub(crate) fn repair(&mut self, what: &'static str, record: u64) {
         match self.repairs.iter_mut().find(|repair| repair.what == what) {
             Some(repair) => repair.count += 1,
-            None => self.repairs.push(Repair { what, count: 1, first_record: record }),
+            None => self.repairs.push(Repair {
+                what,
+                count: 1,
+                first_record: record,
+                leaves_out: false,
+            }),
+        }
+    }
+
+    /// Counts one more thing of this kind that was left out.
+    pub(crate) fn leave_out(&mut self, what: &'static str, record: u64) {
+        self.repair(what, record);
+        for repair in self.repairs.iter_mut().filter(|it| it.what == what) {
+            repair.leaves_out = true;
+        }
+    }
+
+    /// Takes over another trace's repair, unless this one has as many.
+    pub(crate) fn merge_repair(&mut self, repair: Repair) {
+        match self.repairs.iter_mut().find(|it| it.what == repair.what) {
+            Some(own) if own.count >= repair.count => {}
+            Some(own) => *own = repair,
+            None => self.repairs.push(repair),
+        }
+    }
+
+    /// Takes one repair of this kind back.
+    pub(crate) fn take_back(&mut self, what: &'static str) {
+        if let Some(repair) = self.repairs.iter_mut().find(|it| it.what == what) {
+            repair.count = repair.count.saturating_sub(1);
+        }
+        self.repairs.retain(|it| it.count > 0);
+    }
+}
+
+impl Repair {
+    /// What was repaired, how many times if more than once, and where if known.
+    pub fn in_words(&self) -> String {
+        let times = (self.count > 1).then(|| format!("{} times", self.count));
+        let place = match (self.first_record, self.count) {
+            (0, _) => None,
+            (record, 1) => Some(format!("at record {record}")),
+            (record, _) => Some(format!("first at record {record}")),
+        };
+        let details: Vec<String> = times.into_iter().chain(place).collect();
+        match &details[..] {
+            [] => self.what.to_owned(),
+            details => format!("{} ({})", self.what, details.join(", ")),
         }
     }
 }
@@ -400,5 +479,20 @@ impl std::fmt::Display for Stack {
             (Some(version), None) => write!(formatter, " of version {version}"),
             (None, _) => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn once_is_not_counted() {
+        let of = |count, first_record| {
+            Repair { what: "w", count, first_record, leaves_out: false }.in_words()
+        };
+        assert_eq!((of(1, 0), of(1, 7)), ("w".to_owned(), "w (at record 7)".to_owned()));
+        assert_eq!(of(3, 0), "w (3 times)");
+        assert_eq!(of(3, 7), "w (3 times, first at record 7)");
     }
 }

@@ -20,7 +20,7 @@ const NO_LENGTHS: &str =
     "no lengths of STREAM frames logged: which bytes they carried cannot be told";
 const NO_PACKETS: &str = "no STREAM frames logged: there is no packet event with frames in it";
 const NO_TRANSFERS: &str = "no request streams in the log";
-const UNFINISHED: &str = "a response did not finish: only of a set without it (--set, --page)";
+const UNFINISHED: &str = "no response finished";
 const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
 const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
 const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
@@ -34,7 +34,10 @@ pub fn missing(trace: &Trace) -> Vec<&'static str> {
         (counts.http_frames == 0, "no HTTP/3 frames logged: no URLs, body sizes or priorities"),
         (counts.packets_sent + counts.packets_received == 0, "no packets logged"),
         (
-            counts.packets_lost == 0 && trace.vantage == Vantage::Server && has_sent_again(trace),
+            counts.packets_lost == 0
+                && !counts.knows_losses
+                && trace.vantage == Vantage::Server
+                && has_sent_again(trace),
             "no packet_lost events: losses show as retransmissions only",
         ),
         (counts.recovery_events == 0, NO_RECOVERY),
@@ -55,7 +58,7 @@ pub fn views(trace: &Trace) -> Vec<View> {
             trace.timeline.transfers.iter().all(|transfer| transfer.stream_bytes.is_none());
         incomplete.then_some("no stream's end is logged")
     });
-    let is_whole = is_complete.or_else(|| match Completions::of_trace(trace, |_| true) {
+    let is_whole = is_complete.or_else(|| match Completions::of_finished(trace, |_| true) {
         Err(Unmeasured::Unfinished { .. }) => Some(UNFINISHED),
         _ => None,
     });
@@ -93,7 +96,7 @@ pub fn unusable(trace: &Trace) -> Option<String> {
     no_streams(trace).map(|reason| format!("{}: {reason}", trace.label()))
 }
 
-/// Stacks that never log what they declare lost.
+/// Stacks that have no event for what they declare lost; quiche's newer metrics count it all the same.
 const WITHOUT_LOSSES: [&str; 2] = ["quiche", "utmost"];
 
 /// How many packets were declared lost, before `words` (`3 lost`); no number where the stack does not log that, which
@@ -102,7 +105,7 @@ pub fn losses(trace: &Trace, words: &str) -> String {
     let lost = trace.counts.packets_lost;
     let is_silent = trace.stack.name.as_deref().is_some_and(|name| WITHOUT_LOSSES.contains(&name))
         || trace.vantage == Vantage::Server && has_sent_again(trace);
-    if lost == 0 && is_silent {
+    if lost == 0 && is_silent && !trace.counts.knows_losses {
         return "losses not logged".to_owned();
     }
     format!("{lost} {words}")

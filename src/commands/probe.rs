@@ -20,7 +20,7 @@ const FORMAT: &str = "utmost-probe/1";
 /// While some responses are under way, the client requests one more: urgent, like the others, or less urgent. A server
 /// that prioritizes sends an urgent response at once, and one that can wait last. All responses are of one size, and
 /// the client reads slowly through a small window, so that the server must choose. Exit codes: 0 it prioritizes; 1 it
-/// does not, or only weakly; 3 it cannot be reached, or the runs are inconclusive.
+/// does not, or only weakly; 3 it cannot be reached, or the runs are inconclusive or undecided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost probe https://www.example.com/\n  \
 utmost probe https://localhost:4433/ --insecure --path /big.jpg --repeats 10 --json")]
@@ -35,9 +35,12 @@ pub(crate) struct Arguments {
     server: Option<std::net::SocketAddr>,
     #[command(flatten)]
     trust: values::Trust,
-    /// Runs of each of the three kinds
+    /// Runs of each of the three kinds, at least
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100))]
     repeats: u32,
+    /// Runs of each kind, at most: they are repeated until an interval clears the threshold of a verdict
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    repeats_max: u32,
     /// Responses that are under way when the late request comes
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(3..=64))]
     others: u32,
@@ -71,17 +74,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if target.paths.is_empty() {
         target.paths = vec![choice.path.clone()];
     }
-    let bar = output::progress(3 * effort.repeats, "probing");
-    let runs = run_all(&target, effort, |_| bar.inc(1)).map_err(failure)?;
-    bar.finish_and_clear();
-    let finding = judge(&runs);
+    let (runs, finding) = decided(&target, effort, arguments.repeats_max as usize)?;
     show(arguments, &target, effort, &choice, &runs, &finding)?;
     let said = format!("{}: {}", arguments.url, in_words(finding.verdict));
     match finding.verdict {
         Verdict::Prioritizes => Ok(()),
         Verdict::Weakly | Verdict::DoesNot => Err(Failure::No(said)),
-        Verdict::Inconclusive => Err(Failure::Elsewhere(format!("{said}: {}", finding.why))),
+        Verdict::Inconclusive | Verdict::Undecided => {
+            Err(Failure::Elsewhere(format!("{said}: {}", finding.why)))
+        }
     }
+}
+
+/// Runs all kinds as often as the effort says, and then one more time after another until the verdict is clear.
+fn decided(
+    target: &Target,
+    effort: Effort,
+    repeats_max: usize,
+) -> Result<(Vec<Run>, Finding), Failure> {
+    let bar = output::progress(3 * repeats_max.max(effort.repeats), "probing");
+    let mut runs = run_all(target, effort, |_| bar.inc(1)).map_err(failure)?;
+    let mut finding = judge(&runs);
+    for _ in effort.repeats..repeats_max {
+        if finding.verdict != Verdict::Undecided {
+            break;
+        }
+        let one = Effort { repeats: 1, ..effort };
+        runs.extend(run_all(target, one, |_| bar.inc(1)).map_err(failure)?);
+        finding = judge(&runs);
+    }
+    bar.finish_and_clear();
+    Ok((runs, finding))
 }
 
 fn in_words(verdict: Verdict) -> &'static str {
@@ -90,6 +113,7 @@ fn in_words(verdict: Verdict) -> &'static str {
         Verdict::Weakly => "prioritizes weakly",
         Verdict::DoesNot => "does not prioritize",
         Verdict::Inconclusive => "inconclusive",
+        Verdict::Undecided => "undecided",
     }
 }
 
@@ -190,7 +214,7 @@ fn show(
         row("urgent", "7, late 0", finding.urgent),
         row("inverse", "0, late 7", finding.inverse),
     ];
-    let header = ["run", "urgencies", "others first (x its size)", "95 %"];
+    let header = ["run", "urgencies", "others first (x its size)", "99 %"];
     output::line(&output::table(&header, &[1], rows).to_string())?;
     output::line(&format!("{}: {}", in_words(finding.verdict), finding.why))?;
     match finding.committed_bytes {

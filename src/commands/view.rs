@@ -4,7 +4,7 @@ mod host;
 mod library;
 mod upload;
 
-use crate::limits::VIEW_OPEN_MAX;
+use crate::limits::{VIEW_OPEN_MAX, VIEW_THREADS};
 use crate::output;
 use ::serve::Failure;
 use host::is_own_host;
@@ -14,6 +14,7 @@ use qlog_tools::viewer::{Report, listing, recordings, report};
 use std::io::Cursor;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tiny_http::{Header, Method, Request, Response, Server, StatusCode};
 use url::form_urlencoded;
 
@@ -33,23 +34,30 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut library = Library::open(&arguments.directory)?;
+    let library = RwLock::new(Library::open(&arguments.directory)?);
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
     let server = Server::http(wanted)
         .map_err(|error| Failure::Elsewhere(format!("{wanted}: {error}; choose another --port")))?;
     let address = server.server_addr().to_ip().unwrap_or(wanted);
     output::line(&format!("listening on http://{address}/"))?;
-    for mut request in server.incoming_requests() {
-        let answer = answer(&mut request, &mut library, address.port());
-        // The server goes on when a browser went away.
-        request.respond(answer).ok();
-    }
+    // Each takes one request at a time: a long report or a slow upload leaves the others to answer.
+    std::thread::scope(|scope| {
+        for _ in 0..VIEW_THREADS {
+            scope.spawn(|| {
+                while let Ok(mut request) = server.recv() {
+                    let answer = answer(&mut request, &library, address.port());
+                    // The server goes on when a browser went away.
+                    request.respond(answer).ok();
+                }
+            });
+        }
+    });
     Ok(())
 }
 
 type Answer = Response<Cursor<Vec<u8>>>;
 
-fn answer(request: &mut Request, library: &mut Library, port: u16) -> Answer {
+fn answer(request: &mut Request, library: &RwLock<Library>, port: u16) -> Answer {
     let host = header(request, "host");
     // A page elsewhere whose name is made to point here (DNS rebinding) sends its own name.
     if !host.is_some_and(|host| is_own_host(&host, port)) {
@@ -71,17 +79,19 @@ fn answer(request: &mut Request, library: &mut Library, port: u16) -> Answer {
     }
 }
 
-fn list(library: &mut Library) -> Answer {
+fn list(library: &RwLock<Library>) -> Answer {
+    let library = reading(library);
     let directory = library.directory().display().to_string();
     html(listing(&directory, &library.files()))
 }
 
-fn open(library: &mut Library, query: &str) -> Answer {
+fn open(library: &RwLock<Library>, query: &str) -> Answer {
     let names: Vec<String> = values(query, "file");
     if names.is_empty() || names.len() > VIEW_OPEN_MAX {
         return refuse(400, "name from one to eight files");
     }
-    match library.read(&names) {
+    let traces = reading(library).read(&names);
+    match traces {
         Ok(mut traces) => {
             set_headings(&mut traces, &[]);
             html(report(&Report {
@@ -95,15 +105,25 @@ fn open(library: &mut Library, query: &str) -> Answer {
     }
 }
 
-fn upload(request: &mut Request, library: &mut Library, query: &str) -> Answer {
+fn upload(request: &mut Request, library: &RwLock<Library>, query: &str) -> Answer {
     let name = values(query, "name").pop().unwrap_or_else(|| "dropped".to_owned());
     match upload::take(request.as_reader(), &name) {
-        Ok((name, bytes)) => match library.add(&name, bytes) {
+        // Nobody waits for the upload itself.
+        Ok((name, bytes)) => match writing(library).add(&name, bytes) {
             Ok(()) => answer_with(200, "text/plain; charset=utf-8", name.into_bytes()),
             Err(failure) => refuse(422, &failure.to_string()),
         },
         Err(failure) => refuse(413, &failure.to_string()),
     }
+}
+
+/// A thread that panicked has left the library as it was: it changes in one step.
+fn reading(library: &RwLock<Library>) -> RwLockReadGuard<'_, Library> {
+    library.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn writing(library: &RwLock<Library>) -> RwLockWriteGuard<'_, Library> {
+    library.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The values of a parameter of a query.

@@ -223,3 +223,31 @@ fn probe_names_what_is_wrong_with_its_target() {
         utmost(&["probe", "https://127.0.0.1:1/", "--insecure"]).output().expect("it runs");
     only_line(&output, 3);
 }
+
+#[test]
+fn a_slow_upload_does_not_keep_view_from_answering_others() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let view = Running::start(&["view", folder.path().to_str().expect("UTF-8")]);
+    let host = view.address.clone();
+    let mut slow = TcpStream::connect(&host).expect("it listens");
+    write!(
+        slow,
+        "POST /upload?name=x HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/x-qlog\r\nContent-Length: 10\r\n\r\nx"
+    )
+    .expect("sent");
+    let mut other = TcpStream::connect(&host).expect("it listens");
+    let patience = std::time::Duration::from_secs(20);
+    other.set_read_timeout(Some(patience)).expect("set");
+    write!(other, "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("sent");
+    let mut answer = String::new();
+    other.read_to_string(&mut answer).expect("answered while the upload waits");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
+fn the_reports_scripts_compute_what_they_should() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/scripts.js");
+    // Where Node is not installed, `tests/browser/run` says so.
+    let Ok(output) = Command::new("node").arg(script).output() else { return };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -260,3 +260,34 @@ fn the_index_names_the_pushes_that_it_leaves_out() {
     assert_eq!(trace["byte_index"]["all"], 3.0);
     assert_eq!(trace["note"], "without pushes that did not finish: /p.css (stream 15)");
 }
+
+#[test]
+fn the_index_is_of_what_did_finish_and_names_the_rest() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    let packet = |time: u32, stream: u32, fin: bool| {
+        format!(
+            r#"{{"time":{time},"name":"transport:packet_received","data":{{"frames":[{{"frame_type":"stream","stream_id":{stream},"offset":0,"length":10,"fin":{fin}}}]}}}}"#
+        )
+    };
+    let header = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"client"}}}"#;
+    writeln!(file, "{header}\n{}\n{}", packet(1, 0, true), packet(5, 4, false)).expect("written");
+    let trace = &json(&["index", file.path().to_str().expect("UTF-8")])["traces"][0];
+    assert_eq!(trace["byte_index"]["all"], 0.0);
+    assert_eq!(trace["note"], "without responses that did not finish: stream 4 (stream 4)");
+}
+
+#[test]
+fn no_name_of_a_file_reaches_the_terminal_as_a_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a\u{1b}[2Jb\nc.qlog");
+    std::fs::copy(data("qlog").join("client.sqlog"), &path).expect("copied");
+    let path = path.to_str().expect("UTF-8");
+    for command in ["check", "streams", "index", "ribbon", "hol"] {
+        let text = stdout_of(&["qlog", command, path]);
+        assert!(!text.contains('\u{1b}'), "{command}: {text}");
+        assert!(text.contains("a\u{fffd}[2Jb\u{fffd}c"), "{command}: {text}");
+    }
+    std::fs::write(path, "nonsense").expect("written");
+    let output = utmost(&["qlog", "check", path]).output().expect("runs");
+    assert!(!only_line(&output, 2).contains('\u{1b}'));
+}

@@ -411,3 +411,43 @@ fn a_log_of_too_many_long_urls_is_refused_and_taken_for_no_har() {
         assert!(line.contains(reason), "{command}: {line}");
     }
 }
+
+/// A response of 10 bytes, and an event before time 0 that brings 20 more.
+const BELOW_ZERO: &str = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"client"}}}
+{"time":1,"name":"transport:packet_received","data":{"header":{"packet_number":1},"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":10,"fin":true}]}}
+{"time":-1,"name":"transport:packet_received","data":{"header":{"packet_number":2},"frames":[{"frame_type":"stream","stream_id":4,"offset":0,"length":20,"fin":true}]}}
+"#;
+
+#[test]
+fn an_answer_without_what_was_left_out_says_so_and_ends_with_2() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = write(&folder, "below.qlog", BELOW_ZERO);
+    let page = text_of(&folder.path().join("report.html"));
+    let out = text_of(&folder.path().join("out.sqlog"));
+    let commands: [&[&str]; 7] = [
+        &["check", &log],
+        &["streams", &log],
+        &["index", &log],
+        &["ribbon", &log],
+        &["hol", &log],
+        &["report", &log, "-o", &page],
+        &["convert", &log, "-o", &out],
+    ];
+    for command in commands {
+        let (code, _, reasons) = ran(command);
+        assert_eq!(code, Some(2), "{command:?}: {reasons}");
+        let said = reasons.contains("were left out (at record 3)")
+            || reasons.contains("1 record could not be read");
+        assert!(said, "{command:?}: {reasons}");
+    }
+    for command in ["check", "streams", "index", "ribbon", "hol"] {
+        let document = json_of(&ran(&[command, &log, "--json"]).1);
+        assert_valid(&format!("qlog-{command}.json"), &document);
+        assert_eq!(document["incomplete"].as_array().map(Vec::len), Some(1), "{command}");
+    }
+    let whole = write(&folder, "whole.qlog", TWO_CONNECTIONS);
+    let (code, text, reasons) = ran(&["streams", &log, &whole]);
+    assert!(text.contains("below.qlog") && text.contains("whole.qlog"), "{text}");
+    let last = "utmost: not all of 1 of 2 logs was read\n";
+    assert!(code == Some(2) && reasons.ends_with(last), "{reasons}");
+}

@@ -41,11 +41,14 @@ pub enum Verdict {
     Weakly,
     /// It makes none.
     DoesNot,
-    /// The runs do not tell.
+    /// The runs cannot tell: there was nothing to overtake.
     Inconclusive,
+    /// An interval still holds a value on either side of a threshold: more runs would tell.
+    Undecided,
 }
 
-/// A mean and its 95 % confidence interval (Student's t).
+/// A mean and its 99 % confidence interval (Student's t). Runs are repeated until it clears the thresholds: who looks often
+/// needs more certainty than 95 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// The mean.
@@ -64,7 +67,7 @@ impl Interval {
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let half = match StudentsT::new(0.0, 1.0, count - 1.0) {
             Ok(student) if values.len() > 1 => {
-                student.inverse_cdf(0.975) * (squares / (count - 1.0) / count).sqrt()
+                student.inverse_cdf(0.995) * (squares / (count - 1.0) / count).sqrt()
             }
             _ => f64::INFINITY,
         };
@@ -118,7 +121,10 @@ fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verd
         );
         return (Verdict::DoesNot, why);
     }
-    if urgent.high < control.low {
+    // Not where the one or the other may still turn out to be enough.
+    let is_too_late = urgent.low > IN_FLIGHT;
+    let is_kept_waiting = inverse_share.high < INVERSE_SHARE_MIN;
+    if urgent.high < control.low && (is_too_late || is_kept_waiting) {
         let why = format!(
             "a late urgent response gains, but {} of what could wait still came first (control: {}); \
              of the others {:.0} % came before one that could wait",
@@ -128,7 +134,8 @@ fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verd
         );
         return (Verdict::Weakly, why);
     }
-    (Verdict::Inconclusive, "the runs do not agree; use more --repeats".to_owned())
+    let why = "the intervals do not clear the thresholds; allow more runs with --repeats-max";
+    (Verdict::Undecided, why.to_owned())
 }
 
 #[cfg(test)]
@@ -189,10 +196,24 @@ mod tests {
     }
 
     #[test]
+    fn a_verdict_waits_until_the_interval_clears_the_threshold() {
+        // Urgent runs of 0.47, 0.37 and 0.26: their mean's interval reaches beyond a half.
+        let mut some = runs(7.4, 0.1, 7.4);
+        let mut urgent = [470, 370, 260].into_iter();
+        for run in some.iter_mut().filter(|it| it.kind == Kind::Urgent) {
+            run.others_bytes = urgent.next().unwrap_or_default();
+        }
+        assert_eq!(judge(&some).verdict, Verdict::Undecided);
+        // As many more of the same tell.
+        let more: Vec<Run> = std::iter::repeat_n(some, 4).flatten().collect();
+        assert_eq!(judge(&more).verdict, Verdict::Prioritizes);
+    }
+
+    #[test]
     fn an_interval_is_students() {
         let interval = Interval::of(&[1.0, 2.0, 3.0]);
-        // 2 plus or minus 4.303 * 1 / sqrt(3)
-        assert!((interval.high - 4.484).abs() < 1e-3 && interval.low.abs() < 1e-9, "{interval:?}");
+        // 2 plus or minus 9.925 * 1 / sqrt(3)
+        assert!((interval.high - 7.730).abs() < 1e-3 && interval.low.abs() < 1e-9, "{interval:?}");
         assert!(Interval::of(&[1.0]).high.is_infinite());
     }
 }

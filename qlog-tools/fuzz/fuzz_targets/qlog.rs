@@ -58,7 +58,7 @@ fn measure(trace: &Trace, other: &Trace) {
     // The log leaves out pushes that did not finish.
     assert!(all.is_err() || Completions::of_trace(trace, |_| true).is_ok());
     for sent in [None, Some(&other.arrivals)] {
-        let hol = HeadOfLine::new(Arrivals { frames: &trace.arrivals, sent });
+        let hol = HeadOfLine::new(Arrivals::of(&trace, sent));
         assert!(hol.intra.bytes_ms >= 0.0 && hol.inter.bytes_ms >= 0.0);
         assert!(hol.bytes <= trace.unique_stream_bytes());
     }

@@ -3,10 +3,19 @@
 use serde_json::{Map, Value, json};
 
 use super::Target;
+use crate::reader::moment::rfc_3339;
 use crate::reader::raw::Facts;
 
 /// The first record.
 pub(super) fn header(target: Target, facts: &Facts) -> Value {
+    let mut header = bare_header(target, facts);
+    if let Some(version) = &facts.version {
+        header["trace"]["code_version"] = json!(version);
+    }
+    header
+}
+
+fn bare_header(target: Target, facts: &Facts) -> Value {
     let mut vantage = Map::from_iter([("type".to_owned(), json!(facts.vantage.name()))]);
     if let Some(name) = &facts.name {
         vantage.insert("name".to_owned(), json!(name));
@@ -20,7 +29,8 @@ pub(super) fn header(target: Target, facts: &Facts) -> Value {
     match target {
         Target::Current => {
             let mut reference = json!({"clock_type": "monotonic", "epoch": "unknown"});
-            if let Some(start) = facts.start.as_ref().filter(|start| start.contains('T')) {
+            let logged = facts.start.clone().filter(|start| start.contains('T'));
+            if let Some(start) = logged.or_else(|| facts.started_ms.map(rfc_3339)) {
                 reference["wall_clock_time"] = json!(start);
             }
             common.insert("reference_time".to_owned(), reference);
@@ -41,7 +51,8 @@ pub(super) fn header(target: Target, facts: &Facts) -> Value {
         }
         Target::V03 => {
             common.insert("time_format".to_owned(), json!("relative"));
-            common.insert("reference_time".to_owned(), json!(0));
+            let started_ms = facts.started_ms.unwrap_or_default();
+            common.insert("reference_time".to_owned(), json!(started_ms));
             json!({
                 "qlog_version": "0.3",
                 "qlog_format": "JSON-SEQ",

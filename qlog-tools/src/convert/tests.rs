@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::reader::{ReadOptions, read, read_traces};
 use qlog::reader::{Event, QlogSeqReader};
+use serde_json::json;
 
 /// Draft 01: arrays, numbers as text, old names.
 const OLD: &str = r#"{"qlog_version":"draft-01","traces":[{"vantage_point":{"type":"client","name":"aioquic"},
@@ -178,4 +179,60 @@ fn a_trace_that_is_not_there_is_an_error() {
         error.to_string(),
         "old: no trace 2 in it, only 1; `utmost qlog check` numbers them"
     );
+}
+
+/// As aioquic writes it: times since 1970, the side after the events.
+const SINCE_1970: &str = r#"{"qlog_format":"JSON","qlog_version":"0.3","traces":[{"common_fields":{"ODCID":"b783d94a7a141aa7"},"code_version":"1.2.3","events":[
+{"data":{"frames":[]},"name":"transport:packet_received","time":1795225776600.838},
+{"data":{"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":9,"fin":true}]},"name":"transport:packet_sent","time":1795225776601.9644}],
+"vantage_point":{"name":"aioquic","type":"server"}}]}"#;
+
+fn converted_log(log: &str, conversion: Conversion) -> (Value, Vec<String>) {
+    let ending = Ending::survey("a", log.as_bytes(), 0).unwrap();
+    let mut output = Vec::new();
+    convert("a", log.as_bytes(), &mut output, &Conversion { ending, ..conversion }).unwrap();
+    let text = String::from_utf8(output).unwrap();
+    let mut records = text.split('\u{1e}').filter(|it| !it.trim().is_empty());
+    let header = serde_json::from_str(records.next().unwrap()).unwrap();
+    (header, records.map(|it| it.trim().to_owned()).collect())
+}
+
+#[test]
+fn a_converted_log_keeps_its_side_its_epoch_its_version_and_all_digits() {
+    let (header, events) = converted_log(SINCE_1970, Conversion::default());
+    let trace = &header["trace"];
+    assert_eq!(trace["vantage_point"], json!({"type": "server", "name": "aioquic"}));
+    assert_eq!(trace["code_version"], "1.2.3");
+    let wall_clock = &trace["common_fields"]["reference_time"]["wall_clock_time"];
+    assert_eq!(wall_clock, "2026-11-21T01:49:36.600838Z");
+    assert!(events[1].starts_with(r#"{"time":1.1264"#), "{}", events[1]);
+    let v03 = Conversion { target: Target::V03, ..Conversion::default() };
+    let (header, _) = converted_log(SINCE_1970, v03);
+    let common = &header["trace"]["common_fields"];
+    assert_eq!(common["reference_time"], 1_795_225_776_600.838);
+    assert_eq!(
+        (&common["time_format"], &common["ODCID"]),
+        (&json!("relative"), &json!("b783d94a7a141aa7"))
+    );
+    let fine = OLD_FINE.replace("TIME", "0.160148");
+    let (_, events) = converted_log(&fine, Conversion::default());
+    assert!(events[0].starts_with(r#"{"time":0.160148,"#), "{}", events[0]);
+}
+
+const OLD_FINE: &str = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"unknown"},"common_fields":{"reference_time":{"clock_type":"monotonic","epoch":"unknown","wall_clock_time":"2026-11-21T01:48:45.990298488Z"}}}}
+{"time":TIME,"name":"transport:packet_sent","data":{"frames":[]}}
+"#;
+
+#[test]
+fn the_side_can_be_named_and_the_wall_clock_is_kept() {
+    let log = OLD_FINE.replace("TIME", "1");
+    let vantage = Some(crate::trace::Vantage::Client);
+    let (header, _) =
+        converted_log(&log, Conversion { vantage, target: Target::V03, ..Conversion::default() });
+    assert_eq!(header["trace"]["vantage_point"]["type"], "client");
+    let started = header["trace"]["common_fields"]["reference_time"].as_f64().unwrap();
+    assert!((started - 1_795_225_725_990.298).abs() < 0.01, "{started}");
+    let (header, _) = converted_log(&log, Conversion { vantage, ..Conversion::default() });
+    let wall_clock = &header["trace"]["common_fields"]["reference_time"]["wall_clock_time"];
+    assert_eq!(wall_clock, "2026-11-21T01:48:45.990298488Z");
 }

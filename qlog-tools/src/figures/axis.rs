@@ -26,6 +26,12 @@ pub struct Tick {
 impl Axis {
     /// Between five and ten round ticks from 0 to `end`, and the axis' title with its unit.
     pub fn ticks(self, end: f64) -> (Vec<Tick>, String) {
+        self.ticks_from(0.0, end)
+    }
+
+    /// The same from `origin` to `origin + length`; values are those of the ticks' labels.
+    fn ticks_from(self, origin: f64, length: f64) -> (Vec<Tick>, String) {
+        let end = origin + length;
         let (unit, title) = match self {
             Self::Time if end >= 10_000.0 => (1000.0, "time since the first request (s)"),
             Self::Time => (1.0, "time since the first request (ms)"),
@@ -33,10 +39,11 @@ impl Axis {
             Self::Bytes if end >= 1e6 => (1e6, "stream bytes (MB)"),
             Self::Bytes => (1e3, "stream bytes (kB)"),
         };
-        let step = round_step(end / unit / 6.0);
+        let step = round_step(length / unit / 6.0);
+        let first = (origin / unit / step).ceil().max(0.0);
         let decimals = usize::from(step < 1.0) + usize::from(step < 0.1);
         let ticks = (0..100_u32)
-            .map(|count| f64::from(count) * step)
+            .map(|count| (first + f64::from(count)) * step)
             .take_while(|value| value * unit <= end * 1.000_001)
             .map(|value| Tick { value: value * unit, label: format!("{value:.decimals$}") })
             .collect();
@@ -54,6 +61,8 @@ pub(super) struct Across {
     pub(super) right: f64,
     /// Its last value.
     pub(super) end: f64,
+    /// What its labels say where it begins.
+    pub(super) origin: f64,
     /// Its title, from the one that its axis has.
     pub(super) words: fn(String) -> String,
 }
@@ -74,10 +83,10 @@ impl Across {
         [labels, title]: [f64; 2],
         line: impl Fn(&str) -> Option<String>,
     ) {
-        let (ticks, words) = self.axis.ticks(self.end);
+        let (ticks, words) = self.axis.ticks_from(self.origin, self.end);
         let mut free = f64::NEG_INFINITY;
         for tick in ticks {
-            let x = self.x(tick.value);
+            let x = self.x(tick.value - self.origin);
             if let Some(line) = line(&number(x)) {
                 svg.path(&line, GRID, "");
             }

@@ -181,7 +181,7 @@ impl Plot {
 
     fn across(&self) -> Across {
         let Self { right, end_ms: end, .. } = *self;
-        Across { axis: Axis::Time, left: LEFT, right, end, words: identity }
+        Across { axis: Axis::Time, left: LEFT, right, end, origin: 0.0, words: identity }
     }
 }
 

@@ -98,6 +98,7 @@ impl DeliveryStacks {
             left: LEFT,
             right: WIDTH - MARGIN,
             end: self.end_ms.max(1.0),
+            origin: 0.0,
             words: identity,
         }
     }

@@ -314,7 +314,7 @@ impl Layout {
             note_width,
             note_titles,
             label_characters,
-            across: Across { axis: figure.axis, left, right, end, words: identity },
+            across: Across { axis: figure.axis, left, right, end, origin: 0.0, words: identity },
             axis_top: TITLE_HEIGHT + 6.0 + figure.rows.len() as f64 * ROW_PITCH,
         }
     }

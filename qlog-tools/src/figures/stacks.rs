@@ -83,7 +83,14 @@ impl Stacks<'_> {
     fn across(&self) -> Across {
         let end = self.timeline.frames.len().max(1) as f64;
         let words = |it| it + " in order of arrival; frames delivered together are stacked";
-        Across { axis: Axis::Frames, left: MARGIN + LABEL_WIDTH, right: WIDTH - MARGIN, end, words }
+        Across {
+            axis: Axis::Frames,
+            left: MARGIN + LABEL_WIDTH,
+            right: WIDTH - MARGIN,
+            end,
+            origin: 0.0,
+            words,
+        }
     }
 
     /// By column the highest of its stacks.
@@ -171,7 +178,7 @@ mod tests {
         let sent = [frame(0, 0, 0), frame(1, 4, 0), frame(2, 0, 100)];
         let frames = vec![frame(9, 0, 0), frame(10, 0, 100), frame(30, 4, 0)];
         let (arrived, sent) = (frames.iter().collect(), sent.iter().collect());
-        let hol = HeadOfLine::new(Arrivals { frames: &arrived, sent: Some(&sent) });
+        let hol = HeadOfLine::new(Arrivals { frames: &arrived, sent: Some(&sent), received: None });
         let timeline = Timeline { frames, ..Timeline::default() };
         let stacks = Stacks {
             title: "<t>".to_owned(),

@@ -67,7 +67,8 @@ impl Plot {
             left: LEFT,
             right: RIGHT,
             end: end_us as f64 / 1000.0,
-            words: |it| it.replace("the first request", "the log's start"),
+            origin: recording.start_us as f64 / 1000.0,
+            words: |it| it.replace("time since the first request", "the log's clock"),
         };
         let mut svg = Svg::new();
         svg.raw(&paints.definitions);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Arrivals;
 use crate::assembly::Assembly;
+use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
 
 /// Bytes `[start, end)` of a stream and the frame that first had them. There are millions: 24
@@ -44,9 +45,8 @@ impl Atoms {
         });
         let is_exact = known.is_some();
         let (streams, atoms, keys) = known.unwrap_or_else(|| {
-            let ranks = ranks(arrivals.frames);
             let (streams, atoms) = first_frames(arrivals.frames);
-            let keys = estimated_order(&atoms, &ranks);
+            let keys = estimated_order(&atoms, &Packets::of(arrivals));
             (streams, atoms, keys)
         });
         let mut order: Vec<u32> = (0..to_u32(atoms.len())).collect();
@@ -106,44 +106,73 @@ fn known_order(
     Some((atoms, keys))
 }
 
-/// The rank of each frame's packet number, or of its place where the packet has no number.
-fn ranks(frames: &PackedFrames) -> Vec<u32> {
-    let numbers: Vec<u64> =
-        frames.iter().zip(0..).map(|((_, packet), place)| packet.unwrap_or(place)).collect();
-    let mut sorted: Vec<u32> = (0..to_u32(numbers.len())).collect();
-    sorted.sort_by_key(|&place| numbers[place as usize]);
-    let mut ranks = vec![0; numbers.len()];
-    let (mut rank, mut before) = (0, None);
-    for place in sorted {
-        let number = numbers[place as usize];
-        rank += u32::from(before.is_some_and(|before| before != number));
-        before = Some(number);
-        ranks[place as usize] = rank;
-    }
-    ranks
+/// Which packets the frames came in.
+struct Packets<'a> {
+    /// The number of each frame's packet, or its place where the packet has no number.
+    numbers: Vec<u64>,
+    /// All these numbers, rising.
+    distinct: Vec<u64>,
+    /// What else came.
+    received: Option<&'a NumberRanges>,
 }
 
-/// The order by packet number, or by arrival where there is no number. A part that came in a later
-/// packet than a part behind it was sent before that part all the same: it is placed right after
-/// the part before it in the stream.
-fn estimated_order(atoms: &[Atom], ranks: &[u32]) -> Vec<Key> {
+impl<'a> Packets<'a> {
+    fn of(arrivals: Arrivals<'a>) -> Self {
+        let frames = arrivals.frames.iter().zip(0..);
+        let numbers: Vec<u64> =
+            frames.map(|((_, packet), place)| packet.unwrap_or(place)).collect();
+        let mut distinct = numbers.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        Self { numbers, distinct, received: arrivals.received }
+    }
+
+    /// How many distinct numbers are below this one.
+    fn below(&self, number: u64) -> u32 {
+        to_u32(self.distinct.partition_point(|it| *it < number))
+    }
+
+    /// The place of a frame: after those of all packets with lower numbers.
+    fn key(&self, number: u64) -> Key {
+        (self.below(number) + 1, 0)
+    }
+
+    /// The place of what was in a packet that did not come.
+    fn key_of_lost(&self, number: u64) -> Key {
+        const AFTER_ALL: u32 = 1 << 31;
+        let below = self.below(number);
+        let before =
+            self.distinct.get((below as usize).wrapping_sub(1)).copied().unwrap_or_default();
+        let distance = u32::try_from(number - before).unwrap_or(AFTER_ALL).min(AFTER_ALL - 1);
+        (below, AFTER_ALL + distance)
+    }
+}
+
+/// The order by packet number, or by arrival where there is no number. A part that came in a later packet than a part behind
+/// it was sent before that part all the same. It is placed in the first packet that did not come after the packet of its
+/// predecessor in the stream, or else right after its predecessor.
+fn estimated_order(atoms: &[Atom], packets: &Packets<'_>) -> Vec<Key> {
     let mut keys: Vec<Key> = Vec::with_capacity(atoms.len());
     let mut earliest_behind = Vec::new();
     for parts in atoms.chunk_by(|one, other| one.stream == other.stream) {
-        let rank = |part: &Atom| ranks[part.frame as usize];
+        let number = |part: &Atom| packets.numbers[part.frame as usize];
         earliest_behind.clear();
-        earliest_behind.resize(parts.len() + 1, u32::MAX);
+        earliest_behind.resize(parts.len() + 1, u64::MAX);
         for (place, part) in parts.iter().enumerate().rev() {
-            earliest_behind[place] = earliest_behind[place + 1].min(rank(part));
+            earliest_behind[place] = earliest_behind[place + 1].min(number(part));
         }
-        let mut previous: Option<Key> = None;
+        let mut previous: Option<(u64, Key)> = None;
         for (part, &behind) in parts.iter().zip(&earliest_behind[1..]) {
-            let key = match previous {
-                _ if rank(part) <= behind => (rank(part), 0),
-                Some((place, after)) => (place, after + 1),
-                None => (behind, 0),
+            let own = number(part);
+            let lost =
+                previous.and_then(|(above, _)| packets.received?.first_missing(above, behind));
+            let (number, key) = match (previous, lost) {
+                _ if own <= behind => (own, packets.key(own)),
+                (_, Some(lost)) => (lost, packets.key_of_lost(lost)),
+                (Some((above, (place, after))), None) => (above, (place, after.saturating_add(1))),
+                (None, None) => (behind, packets.key(behind)),
             };
-            previous = Some(key);
+            previous = Some((number, key));
             keys.push(key);
         }
     }

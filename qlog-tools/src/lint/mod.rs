@@ -12,6 +12,7 @@ mod observed;
 mod replay;
 mod rfc9218;
 mod story;
+mod written;
 
 use schedulers::Scheme;
 

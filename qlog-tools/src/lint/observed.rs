@@ -5,7 +5,8 @@
 //! (`Allowance::think_us`; in a client's log also a round trip), not before the server has last been idle without
 //! sending it, and not while it pauses in the middle, as one does that waits for its application or for flow control.
 //! Whose packet another filled up had run dry; and whose last bytes may have been in packets that the client did not get
-//! may have been done: until they send again nobody is blamed for not sending them.
+//! may have been done: until they send again nobody is blamed for not sending them. A server's log that says when its
+//! application wrote which bytes (`written.rs`) leaves nothing of this to be inferred but pauses.
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use super::Allowance;
 use super::browser::FORMATS;
 use super::lost::{Loss, account, gaps};
 use super::story::{Event, Story, What};
+use super::written::while_written;
 use crate::trace::{PrioritySignal, RecoverySample, SignalKind, Trace, Vantage};
 use crate::whole::whole;
 
@@ -61,28 +63,46 @@ pub(super) fn story(
             .push((0, Event { time_us: asked_us, what: What::Call(Call::Open(stream, resource)) }));
         let idle_us = last_idle_us(&idle, asked_us, sent.first_us(), gap_us).unwrap_or_default();
         let ready_us = asked_us.saturating_add(grace_us).max(idle_us).min(sent.first_us());
-        events.extend(sent.events(stream, ready_us, rtt_us.max(grace_us)));
+        let written = trace.written.get(&transfer.stream);
+        let ready_us =
+            written.and_then(|it| it.first()).map_or(ready_us, |first| first.0.max(idle_us));
+        let inferred = sent.events(stream, ready_us.min(sent.first_us()), rtt_us.max(grace_us));
+        events.extend(match written {
+            Some(written) => while_written(stream, inferred, written),
+            None => inferred,
+        });
         events.extend(sent.doubts(stream, &losses, gap_us));
     }
     events.extend(header_signals(trace, client).into_iter().map(|event| (0, event)));
     events.sort_by_key(|(place, event)| (event.time_us, *place, event.what.rank()));
     let events = events.into_iter().map(|(_, event)| event).collect();
+    Ok(Story {
+        events,
+        basis: basis(trace, rtt_us, allowance),
+        is_exact: false,
+        has_urgencies_only: trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it)),
+        has_kinds: has_kinds(trace, &sendings),
+    })
+}
+
+/// What the story assumes.
+fn basis(trace: &Trace, rtt_us: u64, allowance: Allowance) -> String {
+    let is_server = trace.vantage == Vantage::Server;
     let side = if is_server { "server" } else { "client" };
     let round_trip = if is_server {
         String::new()
     } else {
         format!(" and a round trip of {} ms", rtt_us / 1000)
     };
-    Ok(Story {
-        events,
-        basis: format!(
-            "the {side}'s log; a response is taken as ready {} ms{round_trip} after its request, and not while it pauses",
-            allowance.think_us / 1000
-        ),
-        is_exact: false,
-        has_urgencies_only: trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it)),
-        has_kinds: has_kinds(trace, &sendings),
-    })
+    let written = if trace.written.is_empty() {
+        ""
+    } else {
+        "; where the log says when the application wrote its bytes, while it had bytes to send"
+    };
+    format!(
+        "the {side}'s log; a response is taken as ready {} ms{round_trip} after its request, and not while it pauses{written}",
+        allowance.think_us / 1000
+    )
 }
 
 /// Whether the log says of each response that was sent what it is.

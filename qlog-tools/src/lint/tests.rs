@@ -378,3 +378,28 @@ fn a_log_that_names_no_scheme_is_judged_by_rfc_9218() {
     assert_eq!(judged(Rules::Named), judged(Rules::Rfc9218));
     assert_eq!(judged(Rules::Named).violations.len(), 25);
 }
+
+/// A log in which the application writes, as (ms, stream, offset, bytes).
+fn with_writes(log: &Trace, writes: &[(u64, u64, u64, u64)]) -> Trace {
+    let mut log = log.clone();
+    for &(ms, stream, offset, bytes) in writes {
+        log.written.entry(stream).or_default().push((ms * 1000, offset + bytes));
+    }
+    log
+}
+
+#[test]
+fn nobody_is_blamed_for_bytes_that_the_application_had_not_written() {
+    let log = server_log(&LOW_THEN_URGENT, &packets(&order(&[(0, 60), (4, 10)])));
+    let violations =
+        |log: &Trace| lint(log, None, &Rules::Rfc9218, Allowance::default()).violations.len();
+    assert!(violations(&log) > 20, "{}", violations(&log));
+    let late = with_writes(&log, &[(0, 0, 0, 60_000), (120, 4, 0, 10_000)]);
+    assert_eq!(violations(&late), 0);
+    // Its header was written early and sent at once; its body comes late.
+    let log = server_log(&LOW_THEN_URGENT, &packets(&order(&[(0, 10), (4, 3), (0, 40), (4, 7)])));
+    let header = with_writes(&log, &[(0, 0, 0, 60_000), (20, 4, 0, 3000), (106, 4, 3000, 7000)]);
+    assert_eq!(violations(&header), 0);
+    let early = with_writes(&log, &[(0, 0, 0, 60_000), (20, 4, 0, 10_000)]);
+    assert!(violations(&early) > 20, "{}", violations(&early));
+}

@@ -1,5 +1,7 @@
 //! The completed resources of a set, from which its metrics are computed.
 
+use std::collections::BTreeSet;
+
 use crate::timeline::{Delivery, Timeline, Transfer};
 use crate::trace::{StreamSummary, Trace};
 
@@ -68,13 +70,35 @@ impl Completions {
         belongs: impl Fn(&Transfer) -> bool,
     ) -> Result<Self, Unmeasured> {
         let start_us = trace.timeline.start_us().ok_or(Unmeasured::EmptySet)?;
-        let unfinished: Vec<u64> = trace.unfinished_pushes().map(|it| it.stream).collect();
+        let unfinished: BTreeSet<u64> = trace.unfinished_pushes().map(|it| it.stream).collect();
         let is_left = |it: &&Transfer| belongs(it) && !unfinished.contains(&it.stream);
         let transfers = trace.timeline.transfers.iter().filter(is_left);
         transfers
             .map(|it| Completion::streamed(it, trace.stream(it.stream), start_us))
             .collect::<Result<Vec<_>, _>>()
             .and_then(Self::from_resources)
+    }
+
+    /// The same of those that finished, and which did not, pushes or not. The reason of the first if none did.
+    pub fn of_finished(
+        trace: &Trace,
+        belongs: impl Fn(&Transfer) -> bool,
+    ) -> Result<(Self, Vec<&Transfer>), Unmeasured> {
+        let start_us = trace.timeline.start_us().ok_or(Unmeasured::EmptySet)?;
+        let (mut finished, mut unfinished, mut reason) = (Vec::new(), Vec::new(), None);
+        for transfer in trace.timeline.transfers.iter().filter(|it| belongs(it)) {
+            match Completion::streamed(transfer, trace.stream(transfer.stream), start_us) {
+                Ok(completion) => finished.push(completion),
+                Err(why) => {
+                    reason.get_or_insert(why);
+                    unfinished.push(transfer);
+                }
+            }
+        }
+        match reason.filter(|_| finished.is_empty()) {
+            Some(reason) => Err(reason),
+            None => Ok((Self::from_resources(finished)?, unfinished)),
+        }
     }
 
     fn from_resources(resources: Vec<Completion>) -> Result<Self, Unmeasured> {

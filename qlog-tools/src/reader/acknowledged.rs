@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::limits::ACK_RANGES;
+use crate::number_ranges::NumberRanges;
 use crate::trace::Space;
 
 /// About as many as one frame is believed to acknowledge anew.
@@ -11,7 +11,7 @@ const FRESH: u64 = 1 << 16;
 /// Acknowledged numbers of each space, as first to last.
 #[derive(Default)]
 pub(super) struct Acknowledged {
-    spaces: BTreeMap<Space, BTreeMap<u64, u64>>,
+    spaces: BTreeMap<Space, NumberRanges>,
 }
 
 impl Acknowledged {
@@ -21,7 +21,7 @@ impl Acknowledged {
         let mut numbers = Vec::new();
         for &(first, last) in ranges {
             let mut next = first;
-            if let Some((_, &end)) = known.range(..=first).next_back() {
+            if let Some((_, end)) = known.at_or_before(first) {
                 if end >= last {
                     continue;
                 }
@@ -32,7 +32,7 @@ impl Acknowledged {
             }
             let last = last.min(next.saturating_add(FRESH));
             while next <= last {
-                if let Some((&start, &end)) = known.range(next..=last).next() {
+                if let Some((start, end)) = known.from(next).filter(|range| range.0 <= last) {
                     numbers.extend(next..start);
                     next = end.saturating_add(1);
                 } else {
@@ -40,24 +40,9 @@ impl Acknowledged {
                     break;
                 }
             }
-            insert(known, first, last);
+            known.add(first, last);
         }
         numbers
-    }
-}
-
-fn insert(known: &mut BTreeMap<u64, u64>, mut first: u64, mut last: u64) {
-    while let Some((&start, &end)) = known.range(..=last.saturating_add(1)).next_back() {
-        if end.saturating_add(1) < first {
-            break;
-        }
-        first = first.min(start);
-        last = last.max(end);
-        known.remove(&start);
-    }
-    known.insert(first, last);
-    if known.len() > ACK_RANGES {
-        known.pop_first();
     }
 }
 

@@ -20,6 +20,10 @@ impl Collector {
     /// `flows_as_server` is what a log from the network says of itself.
     pub(super) fn assemble(mut self, flows_as_server: bool) -> Trace {
         let mut trace = std::mem::take(&mut self.trace);
+        if let Some(lost) = self.lost_by_metrics.filter(|_| trace.counts.packets_lost == 0) {
+            trace.counts.packets_lost = lost;
+            trace.counts.knows_losses = true;
+        }
         if trace.vantage == Vantage::Unknown {
             trace.vantage = self.guess_vantage();
             trace.repair(
@@ -38,7 +42,7 @@ impl Collector {
         let responses = std::mem::take(if is_sent { &mut self.sent } else { &mut self.received });
         let requests = std::mem::take(if is_sent { &mut self.received } else { &mut self.sent });
         let (transfers, details) = self.transfers(&responses, &requests, &mut trace);
-        trace.streams = self.summaries(&responses, &transfers);
+        trace.streams = self.summaries(&responses, &transfers, is_sent);
         trace.timeline = Timeline {
             name: trace.file.clone(),
             transfers,
@@ -51,7 +55,7 @@ impl Collector {
         trace.frame_packets = responses.frame_packets;
         // Names with too many were emptied.
         trace.moments.retain(|_, times_us| !times_us.is_empty());
-        trace.repair_all(IMPOSSIBLE_FRAMES, self.impossible_frames);
+        trace.leave_out_all(IMPOSSIBLE_FRAMES, self.impossible_frames);
         trace.repair_all(CUT_TEXTS, self.cut_texts);
         if trace.connection.is_none() {
             trace.connection = self.connection;
@@ -69,10 +73,10 @@ impl Collector {
         let mut transfers: Vec<(Transfer, TransferDetails)> = responses
             .streams
             .iter()
-            .filter_map(|(&stream, flow)| self.transfer(stream, flow, requests, trace))
+            .filter_map(|(stream, flow)| self.transfer(stream, flow, requests, trace))
             .collect();
-        for (&stream, exchange) in &self.streams {
-            if exchange.request.is_some() && !responses.streams.contains_key(&stream) {
+        for (stream, exchange) in self.streams.iter() {
+            if exchange.request.is_some() && responses.streams.get(stream).is_none() {
                 let empty = FlowStream::default();
                 transfers.extend(self.transfer(stream, &empty, requests, trace));
             }
@@ -82,24 +86,30 @@ impl Collector {
     }
 
     /// By stream.
-    fn summaries(&self, responses: &Flow, transfers: &[Transfer]) -> Vec<StreamSummary> {
+    fn summaries(
+        &self,
+        responses: &Flow,
+        transfers: &[Transfer],
+        is_sent: bool,
+    ) -> Vec<StreamSummary> {
         let ends: std::collections::BTreeMap<u64, Option<u64>> =
             transfers.iter().map(|transfer| (transfer.stream, transfer.stream_bytes)).collect();
-        let summary = |(&stream, flow): (&u64, &FlowStream)| {
-            let exchange = self.streams.get(&stream);
+        let summary = |(stream, flow): (u64, &FlowStream)| {
+            let exchange = self.streams.get(stream);
             let role = match exchange.map(|exchange| exchange.role) {
                 Some(StreamRole::Other) | None if stream.is_multiple_of(4) => StreamRole::Request,
                 Some(role) => role,
                 None => StreamRole::Other,
             };
-            flow.summary(stream, role, ends.get(&stream).copied().unwrap_or(flow.bytes))
+            let bytes = ends.get(&stream).copied().unwrap_or(flow.bytes);
+            flow.summary(stream, role, bytes, is_sent)
         };
         responses.streams.iter().filter_map(summary).collect()
     }
 
     /// A client sends requests, and receives more than it sends.
     fn guess_vantage(&self) -> Vantage {
-        let request = self.streams.values().find_map(|exchange| exchange.request.as_ref());
+        let request = self.streams.iter().find_map(|(_, exchange)| exchange.request.as_ref());
         match request {
             Some((_, Direction::Sent, _)) => Vantage::Client,
             Some((_, Direction::Received, _)) => Vantage::Server,
@@ -119,7 +129,7 @@ impl Collector {
         requests: &Flow,
         trace: &mut Trace,
     ) -> Option<(Transfer, TransferDetails)> {
-        let exchange = self.streams.get(&stream);
+        let exchange = self.streams.get(stream);
         let push_id = exchange.and_then(|exchange| exchange.push_id);
         // Streams 0, 4, 8.. are the client's two-way streams (RFC 9000, section 2.1).
         if !stream.is_multiple_of(4) && push_id.is_none() {
@@ -138,7 +148,7 @@ impl Collector {
             body_offset: flow.framing.body_offset(stream_bytes),
             body_bytes: body_bytes(flow, response, stream_bytes),
             stream_bytes,
-            cancel: flow.cancel,
+            cancel: flow.cancel.as_deref().copied(),
         };
         let details = TransferDetails {
             status: response.and_then(|response| response.status),
@@ -158,7 +168,7 @@ impl Collector {
         promise: Option<&Promise>,
         trace: &mut Trace,
     ) -> u64 {
-        let exchange = self.streams.get(&stream);
+        let exchange = self.streams.get(stream);
         let request = exchange.and_then(|exchange| exchange.request.as_ref());
         if let Some(time_us) =
             promise.map(|promise| promise.time_us).or(request.map(|&(time_us, ..)| time_us))
@@ -170,7 +180,7 @@ impl Collector {
             Vantage::Server => None,
             _ => exchange.and_then(|exchange| exchange.handed_over_us),
         };
-        let first_us = requests.streams.get(&stream).map(|stream| stream.first_us);
+        let first_us = requests.begun_us(stream);
         moved_us.or(first_us).unwrap_or(flow.first_us)
     }
 }

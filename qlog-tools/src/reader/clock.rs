@@ -14,6 +14,8 @@ pub(super) struct Clock {
     /// Nothing has been read.
     is_fresh: bool,
     now_us: u64,
+    /// The same in ms, without rounding.
+    now_ms: f64,
 }
 
 /// Something that had to be done to a time.
@@ -46,7 +48,7 @@ impl Clock {
             Some("s" | "seconds") => 1e6,
             _ => 1000.0,
         };
-        Self { counts_from_previous, unit_us, origin: None, is_fresh: true, now_us: 0 }
+        Self { counts_from_previous, unit_us, origin: None, is_fresh: true, now_us: 0, now_ms: 0.0 }
     }
 
     /// Draft 01's `event_fields` name the kind of time that events have.
@@ -61,11 +63,9 @@ impl Clock {
             self.origin = Some(time);
             self.unit_us = epoch_unit_us(time);
         }
-        let mut time_us = match self.origin {
-            // A little before the first event is the first event.
-            Some(origin) => ((time - origin) * self.unit_us).round().max(0.0),
-            None => (time * self.unit_us).round(),
-        };
+        // A little before the first event is the first event.
+        let since = self.origin.map_or(time, |origin| (time - origin).max(0.0));
+        let mut time_us = (since * self.unit_us).round();
         if time.is_nan() || !(0.0..=LATEST_US).contains(&time_us) {
             return None;
         }
@@ -73,6 +73,8 @@ impl Clock {
             time_us += self.now_us as f64;
         }
         let time_us = whole(time_us.min(LATEST_US));
+        let before_ms = if self.counts_from_previous { self.now_ms } else { 0.0 };
+        self.now_ms = before_ms + self.in_ms(since);
         let is_backward = time_us < self.now_us;
         self.now_us = time_us;
         let repair = match self.origin {
@@ -80,6 +82,22 @@ impl Clock {
             _ => is_backward.then_some(ClockRepair::Backward),
         };
         Some((time_us, repair))
+    }
+
+    /// The time of the last event in ms, with all its digits.
+    pub(super) fn now_ms(&self) -> f64 {
+        self.now_ms
+    }
+
+    /// The wall clock at time 0, in ms since 1970, if the log's times count from then.
+    pub(super) fn origin_ms(&self) -> Option<f64> {
+        self.origin.map(|origin| origin * self.unit_us / 1000.0)
+    }
+
+    /// A number of the log's units; what is computed has no more digits than nanoseconds need.
+    fn in_ms(&self, time: f64) -> f64 {
+        let is_as_logged = self.origin.is_none() && (self.unit_us - 1000.0).abs() < 0.5;
+        if is_as_logged { time } else { (time * self.unit_us * 1000.0).round() / 1e6 }
     }
 }
 

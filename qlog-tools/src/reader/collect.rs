@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use schedulers::Milestone;
 
+use super::ReadOptions;
 use super::acknowledged::Acknowledged;
+use super::by_stream::ByStream;
 use super::flow::Flow;
 use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
 use super::quic::{
@@ -15,7 +17,7 @@ use crate::timeline::{RenderTimes, StreamFrame};
 use crate::trace::SchedulerCall;
 use crate::trace::{
     Detail, Packet as PacketRecord, PacketEvent, PrioritySignal, SignalKind, Space, StreamRole,
-    Trace,
+    Trace, Vantage,
 };
 
 /// What has been read so far. Which direction carries the responses is known only at the end.
@@ -24,11 +26,16 @@ pub(super) struct Collector {
     /// What is in its final form.
     pub(super) trace: Trace,
     pub(super) detail: Detail,
+    /// The side that wrote the log, whatever the log says.
+    vantage: Option<Vantage>,
     pub(super) received: Flow,
     pub(super) sent: Flow,
-    pub(super) streams: BTreeMap<u64, Exchange>,
+    pub(super) streams: ByStream<Exchange>,
     pub(super) promises: BTreeMap<u64, Promise>,
     pub(super) acknowledged: Acknowledged,
+    /// Packets declared lost, by quiche's metrics.
+    pub(super) lost_by_metrics: Option<u64>,
+    /// Times of events and writes.
     pub(super) moments_kept: usize,
     pub(super) navigations_us: Vec<u64>,
     /// The original destination connection ID, from whichever event has it.
@@ -43,6 +50,14 @@ pub(super) struct Collector {
     pub(super) impossible_frames: u64,
     /// One for each navigation.
     pub(super) renders: Vec<RenderTimes>,
+}
+
+/// As many records of lost packets as one event of metrics makes at most.
+const LOST_RECORDS: u64 = 1024;
+
+/// Whether an event of metrics says how many packets were lost, without parsing it.
+fn counts_losses(data: &[u8]) -> bool {
+    std::str::from_utf8(data).is_ok_and(|data| data.contains("\"cf_lost_packets\""))
 }
 
 /// The messages of one stream.
@@ -71,8 +86,9 @@ pub(super) enum Taken {
 }
 
 impl Collector {
-    pub(super) fn new(trace: Trace, detail: Detail) -> Self {
-        Self { trace, detail, ..Self::default() }
+    pub(super) fn new(trace: Trace, options: ReadOptions) -> Self {
+        let ReadOptions { detail, vantage } = options;
+        Self { trace, detail, vantage, ..Self::default() }
     }
 
     /// Things in memory: grows with the file as far as the detail says.
@@ -90,10 +106,7 @@ impl Collector {
 
     /// Streams in memory.
     pub(super) fn streams(&self) -> usize {
-        self.streams.len()
-            + self.received.streams.len()
-            + self.sent.streams.len()
-            + self.promises.len()
+        self.streams.len() + self.received.streams() + self.sent.streams() + self.promises.len()
     }
 
     pub(super) fn packet(
@@ -121,6 +134,13 @@ impl Collector {
                 Direction::Received => PacketEvent::Received,
             },
         );
+        if direction == Direction::Received
+            && self.detail >= Detail::Arrivals
+            && packet.space() == Space::Application
+            && let Some(number) = packet.number()
+        {
+            self.trace.received.add(number, number);
+        }
         // Not later: acknowledgements in the same packet become records of their own.
         let place = self.last_record();
         self.trace.counts.packet_frames += packet.frames().len() as u64;
@@ -131,7 +151,9 @@ impl Collector {
             } else if frame.is_stream() {
                 self.impossible_frames += 1;
             } else if let Some(stream) = frame.stopped_stream() {
-                self.flow(direction.other()).stop(time_us, stream);
+                if !self.is_of_requests(direction.other()) {
+                    self.flow(direction.other()).stop(time_us, stream);
+                }
             } else if direction == Direction::Received && self.detail == Detail::Full {
                 self.acknowledge(time_us, packet.space(), &frame.acknowledged());
             }
@@ -206,7 +228,12 @@ impl Collector {
     ) {
         self.trace.counts.stream_frames += 1;
         let detail = self.detail;
+        let is_of_requests = self.is_of_requests(direction);
         let flow = self.flow(direction);
+        if is_of_requests {
+            flow.begin(time_us, frame.id);
+            return;
+        }
         flow.frame(time_us, frame, packet, direction == Direction::Sent);
         let Stream { id: stream, offset, bytes, .. } = frame;
         let frame = StreamFrame { time_us, stream, offset, bytes };
@@ -259,8 +286,21 @@ impl Collector {
         data: &[u8],
         rtt_unit_ms: f64,
     ) -> serde_json::Result<()> {
-        if self.detail == Detail::Full {
-            let metrics: Metrics = serde_json::from_slice(data)?;
+        let is_full = self.detail == Detail::Full;
+        if !is_full && !counts_losses(data) {
+            return Ok(());
+        }
+        let metrics: Metrics = serde_json::from_slice(data)?;
+        if let Some(lost) = metrics.lost() {
+            self.lost_by_metrics = self.lost_by_metrics.max(Some(lost.total.0));
+            let records = if is_full { lost.delta.0.min(LOST_RECORDS) } else { 0 };
+            for _ in 0..records {
+                let (space, event) = (Space::Application, PacketEvent::Lost);
+                let packet = PacketRecord { time_us, event, space, number: None, bytes: 0 };
+                self.trace.packets.push(packet);
+            }
+        }
+        if is_full {
             self.trace.recovery.push(metrics.sample(time_us, rtt_unit_ms));
         }
         Ok(())
@@ -279,9 +319,24 @@ impl Collector {
     pub(super) fn data_moved(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let moved: DataMoved<'_> = serde_json::from_slice(data)?;
         if let (Some(stream), Some("application")) = (moved.stream_id, moved.from.as_deref()) {
-            self.streams.entry(stream.0).or_default().handed_over_us.get_or_insert(time_us);
+            self.exchange(stream.0).handed_over_us.get_or_insert(time_us);
+            if let Some(end) = moved.end().filter(|_| self.is_server_in_full()) {
+                self.written(stream.0, time_us, end);
+            }
         }
         Ok(())
+    }
+
+    fn is_server_in_full(&self) -> bool {
+        self.detail == Detail::Full && self.is_of_requests(Direction::Received)
+    }
+
+    fn written(&mut self, stream: u64, time_us: u64, end: u64) {
+        let written = self.trace.written.entry(stream).or_default();
+        if written.last().is_none_or(|last| last.1 < end) {
+            written.push((time_us, end));
+            self.moments_kept += 1;
+        }
     }
 
     pub(super) fn http_frame(
@@ -292,14 +347,19 @@ impl Collector {
     ) -> serde_json::Result<()> {
         let event: FrameEvent<'_> = serde_json::from_slice(data)?;
         let stream = event.stream_id.0;
-        match &*event.frame.kind {
-            "data" => self.framing(stream, time_us, direction).data(event.bytes()),
+        match &*event.frame.kind.to_ascii_lowercase() {
+            "data" => {
+                let bytes = event.bytes();
+                self.framing(stream, time_us, direction, |framing| framing.data(bytes));
+            }
             "headers" => {
-                self.framing(stream, time_us, direction).headers(event.bytes());
+                let bytes = event.bytes();
+                self.framing(stream, time_us, direction, |framing| framing.headers(bytes));
                 self.message(stream, time_us, direction, Message::read(&event.frame.headers));
             }
             "push_promise" => {
-                self.framing(stream, time_us, direction).headers(event.bytes());
+                let bytes = event.bytes();
+                self.framing(stream, time_us, direction, |framing| framing.headers(bytes));
                 if let Some(push_id) = event.frame.push_id {
                     let request = Message::read(&event.frame.headers);
                     self.count_texts(request.texts());
@@ -326,7 +386,7 @@ impl Collector {
 
     pub(super) fn stream_type(&mut self, data: &[u8]) -> serde_json::Result<()> {
         let event: StreamType<'_> = serde_json::from_slice(data)?;
-        let exchange = self.streams.entry(event.stream_id.0).or_default();
+        let exchange = self.exchange(event.stream_id.0);
         match event.kind.as_deref() {
             Some("push") => {
                 exchange.role = StreamRole::Push;
@@ -369,8 +429,29 @@ impl Collector {
         }
     }
 
-    fn framing(&mut self, stream: u64, time_us: u64, direction: Direction) -> &mut Framing {
-        &mut self.flow(direction).stream(stream, time_us).framing
+    /// Whether only requests go that way, of which little counts; not before the log says whose it is.
+    fn is_of_requests(&self, direction: Direction) -> bool {
+        match self.vantage.unwrap_or(self.trace.vantage) {
+            Vantage::Client => direction == Direction::Sent,
+            Vantage::Server => direction == Direction::Received,
+            Vantage::Network | Vantage::Unknown => false,
+        }
+    }
+
+    fn framing(
+        &mut self,
+        stream: u64,
+        time_us: u64,
+        direction: Direction,
+        add: impl FnOnce(&mut Framing),
+    ) {
+        if !self.is_of_requests(direction) {
+            add(&mut self.flow(direction).stream(stream, time_us).framing);
+        }
+    }
+
+    fn exchange(&mut self, stream: u64) -> &mut Exchange {
+        self.streams.entry(stream, Exchange::default)
     }
 
     fn message(&mut self, stream: u64, time_us: u64, direction: Direction, message: Message) {
@@ -379,7 +460,7 @@ impl Collector {
             self.signal(time_us, stream, how, value);
         }
         self.count_texts(message.texts());
-        let exchange = self.streams.entry(stream).or_default();
+        let exchange = self.exchange(stream);
         if message.is_request {
             exchange.request.get_or_insert((time_us, direction, message));
         } else if message.is_final_response() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::by_stream::ByStream;
 use super::http3::Framing;
 use super::quic::Stream;
 use crate::assembly::Assembly;
@@ -20,7 +21,9 @@ pub(super) struct Flow {
     pub(super) arrivals: PackedFrames,
     /// For each frame its packet's place, if packets are kept.
     pub(super) frame_packets: Vec<u32>,
-    pub(super) streams: BTreeMap<u64, FlowStream>,
+    pub(super) streams: ByStream<FlowStream>,
+    /// When streams began of which nothing else counts.
+    begun_us: BTreeMap<u64, u64>,
     /// All bytes of all frames.
     pub(super) frame_bytes: u128,
     /// Islands beyond holes, over all streams.
@@ -41,7 +44,7 @@ pub(super) struct FlowStream {
     /// Where FIN was.
     pub(super) bytes: Option<u64>,
     pub(super) framing: Framing,
-    pub(super) cancel: Option<Cancel>,
+    pub(super) cancel: Option<Box<Cancel>>,
     assembly: Assembly,
     progress: Progress,
 }
@@ -63,15 +66,29 @@ impl Flow {
         self.frame_bytes += u128::from(frame.bytes);
     }
 
+    /// A frame of which only counts that it came.
+    pub(super) fn begin(&mut self, time_us: u64, id: u64) {
+        self.begun_us.entry(id).or_insert(time_us);
+    }
+
+    /// When the first frame of a stream came.
+    pub(super) fn begun_us(&self, id: u64) -> Option<u64> {
+        let begun_us = self.begun_us.get(&id).copied();
+        begun_us.or_else(|| Some(self.streams.get(id)?.first_us))
+    }
+
+    /// Streams in memory.
+    pub(super) fn streams(&self) -> usize {
+        self.streams.len() + self.begun_us.len()
+    }
+
     /// The other side wants no more of a stream. The first time counts.
     pub(super) fn stop(&mut self, time_us: u64, id: u64) {
-        self.stream(id, time_us).cancel.get_or_insert(Cancel::at(time_us));
+        self.stream(id, time_us).cancel.get_or_insert_with(|| Box::new(Cancel::at(time_us)));
     }
 
     pub(super) fn stream(&mut self, id: u64, time_us: u64) -> &mut FlowStream {
-        self.streams
-            .entry(id)
-            .or_insert_with(|| FlowStream { first_us: time_us, ..FlowStream::default() })
+        self.streams.entry(id, || FlowStream { first_us: time_us, ..FlowStream::default() })
     }
 }
 
@@ -79,15 +96,10 @@ impl FlowStream {
     fn frame(&mut self, time_us: u64, frame: Stream, packet: Option<u64>, is_sent: bool) {
         let end = frame.offset + frame.bytes;
         let again = end.min(self.farthest).saturating_sub(frame.offset);
-        if again > 0 {
-            let is_later = match (packet, self.farthest_packet) {
-                (Some(packet), Some(farthest)) => packet > farthest,
-                _ => is_sent,
-            };
-            let counter =
-                if is_later { &mut self.retransmitted_bytes } else { &mut self.reordered_bytes };
-            *counter = counter.saturating_add(again);
-        }
+        let is_later = match (packet, self.farthest_packet) {
+            (Some(packet), Some(farthest)) => packet > farthest,
+            _ => is_sent,
+        };
         if end >= self.farthest {
             self.farthest = end;
             self.farthest_packet = packet;
@@ -103,11 +115,17 @@ impl FlowStream {
             cancel.came(time_us, frame.bytes);
         }
         let before = self.assembly.unique_bytes;
-        let id = frame.id;
+        let (id, beyond) = (frame.id, frame.bytes - again);
         let frame = StreamFrame { time_us, stream: id, offset: frame.offset, bytes: frame.bytes };
         if let Some(step) = self.assembly.receive(&frame) {
             self.progress.grow(step);
         }
+        let fresh = self.assembly.unique_bytes.saturating_sub(before);
+        // What fills holes; a sender has none.
+        let late = if is_sent { again } else { fresh.saturating_sub(beyond) };
+        let counter =
+            if is_later { &mut self.retransmitted_bytes } else { &mut self.reordered_bytes };
+        *counter = counter.saturating_add(late);
         if self.assembly.unique_bytes > before || self.frames == 1 {
             self.last_us = time_us;
         }
@@ -129,6 +147,7 @@ impl FlowStream {
         stream: u64,
         role: StreamRole,
         stream_bytes: Option<u64>,
+        is_sent: bool,
     ) -> Option<StreamSummary> {
         (self.frames > 0).then(|| StreamSummary {
             stream,
@@ -140,7 +159,7 @@ impl FlowStream {
             complete_us: self.complete_us(stream_bytes),
             retransmitted_bytes: self.retransmitted_bytes,
             reordered_bytes: self.reordered_bytes,
-            duplicate_bytes: self.assembly.duplicate_bytes,
+            duplicate_bytes: (!is_sent).then_some(self.assembly.duplicate_bytes),
             progress: self.progress.clone(),
         })
     }

@@ -94,7 +94,7 @@ impl FrameEvent<'_> {
 
     /// `raw.length` counts the frame's type and length too.
     fn without_frame_header(&self, whole: u64) -> u64 {
-        if self.frame.kind != "data" {
+        if !self.frame.kind.eq_ignore_ascii_case("data") {
             return whole;
         }
         (2..=9)

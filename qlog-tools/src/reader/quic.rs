@@ -79,9 +79,11 @@ impl<'a> Packet<'a> {
     }
 
     pub(super) fn space(&self) -> Space {
-        match self.header.packet_type.as_deref().or(self.packet_type.as_deref()) {
-            Some("initial") => Space::Initial,
-            Some("handshake") => Space::Handshake,
+        let kind = self.header.packet_type.as_deref().or(self.packet_type.as_deref());
+        let is = |name: &str| kind.is_some_and(|kind| kind.eq_ignore_ascii_case(name));
+        match (is("initial"), is("handshake")) {
+            (true, _) => Space::Initial,
+            (_, true) => Space::Handshake,
             _ => Space::Application,
         }
     }
@@ -132,7 +134,12 @@ pub(super) struct Stream {
 impl Frame<'_> {
     /// Whether it says that it is a STREAM frame.
     pub(super) fn is_stream(&self) -> bool {
-        self.kind.as_deref() == Some("stream")
+        self.is("stream")
+    }
+
+    /// Drafts before 02 wrote the kinds of frames in capitals, too.
+    fn is(&self, kind: &str) -> bool {
+        self.kind.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(kind))
     }
 
     /// `None` for other frames and for impossible ones. Stacks put the data's length in one of
@@ -153,7 +160,7 @@ impl Frame<'_> {
     /// The stream that a `STOP_SENDING` frame cancels. With `H3_NO_ERROR` it cancels nothing: all of the response has come,
     /// perhaps on another connection.
     pub(super) fn stopped_stream(&self) -> Option<u64> {
-        let is_stop = self.kind.as_deref() == Some("stop_sending");
+        let is_stop = self.is("stop_sending");
         let is_cancel = self.error_code.is_none_or(|it| it.get() != H3_NO_ERROR);
         self.stream_id.filter(|_| is_stop && is_cancel).map(|it| it.0)
     }
@@ -170,7 +177,7 @@ impl Frame<'_> {
 
     /// The packet numbers that an ACK frame acknowledges, first and last of each range.
     pub(super) fn acknowledged(&self) -> Vec<(u64, u64)> {
-        let ranges = self.acked_ranges.filter(|_| self.kind.as_deref() == Some("ack"));
+        let ranges = self.acked_ranges.filter(|_| self.is("ack"));
         let ranges = ranges.and_then(|raw| serde_json::from_str::<Vec<Vec<Whole>>>(raw.get()).ok());
         let bounds = |range: Vec<Whole>| Some((range.first()?.0, range.last()?.0));
         let ranges = ranges.into_iter().flatten().filter_map(bounds);
@@ -210,9 +217,22 @@ pub(super) struct Metrics {
     smoothed_rtt: Option<Number>,
     latest_rtt: Option<Number>,
     min_rtt: Option<Number>,
+    cf_lost_packets: Option<TotalAndDelta>,
+}
+
+/// quiche's own count of lost packets: all so far, and since the event before.
+#[derive(Deserialize, Clone, Copy)]
+pub(super) struct TotalAndDelta {
+    pub(super) total: Whole,
+    pub(super) delta: Whole,
 }
 
 impl Metrics {
+    /// Packets that were declared lost, where quiche says so; it has no event of its own for it.
+    pub(super) fn lost(&self) -> Option<TotalAndDelta> {
+        self.cf_lost_packets
+    }
+
     /// `rtt_unit_ms` is what one unit of an RTT is worth.
     pub(super) fn sample(&self, time_us: u64, rtt_unit_ms: f64) -> RecoverySample {
         let rtt = |number: Option<Number>| number.map(|number| number.0 * rtt_unit_ms);
@@ -246,6 +266,18 @@ pub(super) struct DataMoved<'a> {
     pub(super) stream_id: Option<Whole>,
     #[serde(borrow)]
     pub(super) from: Option<Cow<'a, str>>,
+    offset: Option<Whole>,
+    length: Option<Whole>,
+    raw: Option<Raw>,
+}
+
+impl DataMoved<'_> {
+    /// How far into the stream the data goes, if the event says so.
+    pub(super) fn end(&self) -> Option<u64> {
+        let bytes =
+            self.length.or_else(|| self.raw.and_then(|raw| raw.length.or(raw.payload_length)))?;
+        self.offset?.0.checked_add(bytes.0)
+    }
 }
 
 /// [`schedulers::Milestone::EVENT`].
@@ -281,6 +313,12 @@ mod tests {
             );
             assert_eq!(stream(&json), Some((4, 3, 7, true)), "{length}");
         }
+    }
+
+    #[test]
+    fn the_kind_of_a_frame_may_be_in_capitals() {
+        let json = r#"{"frame_type":"STREAM","id":"4","offset":"3","length":"7","fin":true}"#;
+        assert_eq!(stream(json), Some((4, 3, 7, true)));
     }
 
     #[test]

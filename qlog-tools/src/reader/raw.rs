@@ -10,10 +10,11 @@ use super::clock::Clock;
 use super::event::Event;
 use super::header::Header;
 use super::http3::kept;
+use super::moment;
 pub(crate) use super::names::EventKind;
 use super::names::kind;
-use super::reading::without_trailing_commas;
-use super::{Given, ReadError, Sink, give};
+use super::reading::{breaks_off, without_trailing_commas};
+use super::{ENDS_EARLY, Given, ReadError, Sink, give};
 use crate::limits;
 use crate::trace::Vantage;
 
@@ -26,6 +27,10 @@ pub(crate) struct Facts {
     pub(crate) name: Option<String>,
     pub(crate) connection: Option<String>,
     pub(crate) start: Option<String>,
+    /// The wall clock at time 0, in ms since 1970.
+    pub(crate) started_ms: Option<f64>,
+    /// The version of the program that wrote the log.
+    pub(crate) version: Option<String>,
 }
 
 /// A piece of a log.
@@ -34,6 +39,8 @@ pub(crate) enum Raw {
     Trace(Facts),
     /// An event.
     Event(RawEvent),
+    /// A trace of a document ends: what its header says with what stood after the events.
+    TraceEnds(Facts),
     /// A record that could not be read.
     Bad,
 }
@@ -44,6 +51,8 @@ pub(crate) struct RawEvent {
     pub(crate) trace: usize,
     /// Microseconds on the log's clock.
     pub(crate) time_us: u64,
+    /// The same in ms, with all digits that the log has.
+    pub(crate) time_ms: f64,
     pub(crate) kind: EventKind,
     /// As the log has it, with its category.
     pub(crate) name: String,
@@ -68,8 +77,12 @@ pub(crate) fn pieces(
         first: None,
         connections: BTreeMap::new(),
         traces: 0,
+        breaks_off: false,
     };
-    let Given { begins, broken_off, .. } = give(file, input, &mut state)?;
+    let Given { begins, mut broken_off, .. } = give(file, input, &mut state)?;
+    if state.breaks_off {
+        broken_off = Some(ENDS_EARLY);
+    }
     // A log without events has a header all the same.
     if let (Some(header), 0) = (state.first.take(), state.traces) {
         state.give(Raw::Trace(header));
@@ -90,6 +103,8 @@ struct State<F> {
     connections: BTreeMap<Option<String>, Connection>,
     /// Traces so far.
     traces: usize,
+    /// Whether the last record is no JSON because it breaks off. Unless it is the file's last, it is bad.
+    breaks_off: bool,
 }
 
 #[derive(Clone)]
@@ -100,12 +115,18 @@ struct Connection {
 
 impl<F: FnMut(Raw) -> bool> Sink for State<F> {
     fn record(&mut self, bytes: &[u8]) {
+        if std::mem::take(&mut self.breaks_off) {
+            self.give(Raw::Bad);
+        }
         if Event::object(bytes).is_none()
             && let Some(header) = Header::of_record(bytes)
         {
             self.begin(&header);
         } else if self.event(bytes).is_none() {
-            self.give(Raw::Bad);
+            self.breaks_off = breaks_off(bytes);
+            if !self.breaks_off {
+                self.give(Raw::Bad);
+            }
         }
     }
 
@@ -123,23 +144,59 @@ impl<F: FnMut(Raw) -> bool> Sink for State<F> {
         self.clock = header.clock();
         self.fields = header.event_fields();
         self.connections.clear();
-        self.facts = Facts {
-            title: header.title(),
-            vantage: header.vantage(),
-            name: header.stack().name,
-            connection: header.connection(),
-            start: header.start(),
-        };
+        self.facts = facts(header);
         if self.traces == 0 {
             self.first.get_or_insert_with(|| self.facts.clone());
         }
     }
 
-    fn end(&mut self, _: &Header) {}
+    fn end(&mut self, header: &Header) {
+        self.give(Raw::TraceEnds(facts(header)));
+    }
 
     fn is_full(&mut self) -> bool {
         !self.goes_on
     }
+
+    fn repair(&mut self, _: &'static str) {}
+}
+
+/// What a header says.
+fn facts(header: &Header) -> Facts {
+    let start = header.start();
+    let stack = header.stack();
+    Facts {
+        title: header.title(),
+        vantage: header.vantage(),
+        name: stack.name,
+        connection: header.connection(),
+        started_ms: start.as_deref().and_then(moment::epoch_ms),
+        start,
+        version: stack.version,
+    }
+}
+
+/// What the header of trace `trace` (from 0) says that stands after its events: aioquic writes the side there. `None` if all
+/// stands before them, or is nowhere.
+pub(crate) fn facts_at_end(
+    file: &str,
+    input: impl Read,
+    trace: usize,
+) -> Result<Option<Facts>, ReadError> {
+    let (mut traces, mut found) = (0, None);
+    let is_told = |facts: &Facts| facts.vantage != Vantage::Unknown;
+    pieces(file, input, |raw| match raw {
+        Raw::Trace(facts) => {
+            traces += 1;
+            !(traces == trace + 1 && is_told(&facts))
+        }
+        Raw::TraceEnds(facts) if traces == trace + 1 => {
+            found = Some(facts);
+            false
+        }
+        _ => traces <= trace + 1,
+    })?;
+    Ok(found.filter(is_told))
 }
 
 impl<F: FnMut(Raw) -> bool> State<F> {
@@ -162,17 +219,20 @@ impl<F: FnMut(Raw) -> bool> State<F> {
         let mut connection =
             known.unwrap_or_else(|| Connection { trace: self.traces, clock: self.clock.clone() });
         let (time_us, _) = connection.clock.normalize(event.time)?;
-        let trace = connection.trace;
+        let (trace, known_clock) = (connection.trace, connection.clock.clone());
         self.connections.insert(group.clone(), connection);
         if is_new {
             self.traces += 1;
             let of_group = group.map(|it| it.to_ascii_lowercase());
             let connection = of_group.or_else(|| self.facts.connection.clone());
-            self.give(Raw::Trace(Facts { connection, ..self.facts.clone() }));
+            let origin_ms = known_clock.origin_ms();
+            let started_ms = origin_ms.or(self.facts.started_ms);
+            self.give(Raw::Trace(Facts { connection, started_ms, ..self.facts.clone() }));
         }
         self.give(Raw::Event(RawEvent {
             trace,
             time_us,
+            time_ms: known_clock.now_ms(),
             kind: kind(&event.name),
             name: event.name.into_owned(),
             trigger: event.trigger.map(Into::into),

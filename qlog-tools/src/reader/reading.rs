@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::IgnoredAny;
+
 use super::clock::{Clock, ClockRepair};
 use super::collect::{Collector, Taken};
 use super::event::Event;
@@ -41,8 +43,10 @@ pub(super) struct Reading {
     kept: usize,
     streams: usize,
     text_bytes: usize,
-    /// Repairs of records before any trace.
+    /// What was left out before any trace.
     early: Vec<(&'static str, u64)>,
+    /// Whether the last record is no JSON because it breaks off.
+    breaks_off: bool,
 }
 
 /// One trace while it is read.
@@ -58,11 +62,14 @@ struct TraceReading {
     has_header: bool,
     /// The record with its first event; 0 before that.
     first_record: u64,
+    /// The trace that the header began, if this one is for a connection with an ID of its own.
+    header_trace: Option<usize>,
 }
 
 impl Sink for Reading {
     fn record(&mut self, bytes: &[u8]) {
         self.records += 1;
+        self.breaks_off = false;
         if Event::quick(bytes).is_some_and(|event| self.event(&event)) {
             return;
         }
@@ -74,7 +81,9 @@ impl Sink for Reading {
             self.count_record();
             return;
         }
-        self.bad(match Event::object(bytes) {
+        let event = Event::object(bytes);
+        self.breaks_off = event.is_none() && breaks_off(bytes);
+        self.bad(match event {
             Some(event) if self.time(&event).is_none() => BAD_TIME,
             Some(_) => BAD_BODY,
             None => BAD_RECORD,
@@ -114,9 +123,16 @@ impl Sink for Reading {
             || self.streams >= limits::STREAMS
             || self.traces.len() >= limits::TRACES;
         if is_full {
-            self.repair(FULL);
+            self.leave_out(FULL);
         }
         is_full || self.has_too_much_text()
+    }
+
+    fn repair(&mut self, what: &'static str) {
+        let record = self.records;
+        if let Some(place) = self.current {
+            self.traces[place].collector.trace.repair(what, record);
+        }
     }
 }
 
@@ -133,6 +149,7 @@ impl Reading {
             streams: 0,
             text_bytes: 0,
             early: Vec::new(),
+            breaks_off: false,
         }
     }
 
@@ -154,7 +171,7 @@ impl Reading {
     fn start(&mut self, header: &Header, has_header: bool) {
         let trace = Trace { file: self.file.clone(), ..Trace::default() };
         let mut reading = TraceReading {
-            collector: Collector::new(trace, self.options.detail),
+            collector: Collector::new(trace, self.options),
             clock: Clock::default(),
             fields: Vec::new(),
             header_clock: Clock::default(),
@@ -162,9 +179,10 @@ impl Reading {
             rtt_unit_ms: 1.0,
             has_header,
             first_record: 0,
+            header_trace: None,
         };
         for (what, record) in self.early.drain(..) {
-            reading.collector.trace.repair(what, record);
+            reading.collector.trace.leave_out(what, record);
             reading.collector.trace.counts.records += 1;
             reading.collector.trace.counts.bad_records += 1;
         }
@@ -223,7 +241,7 @@ impl Reading {
             ..Trace::default()
         };
         self.traces.push(TraceReading {
-            collector: Collector::new(trace, self.options.detail),
+            collector: Collector::new(trace, self.options),
             header_clock: like.header_clock.clone(),
             flows_as_server: like.flows_as_server,
             clock: like.header_clock.clone(),
@@ -231,6 +249,7 @@ impl Reading {
             rtt_unit_ms: like.rtt_unit_ms,
             has_header: like.has_header,
             first_record: 0,
+            header_trace: Some(base),
         });
         self.text_bytes += self.traces[place].collector.trace.text_bytes();
         self.groups.insert(group, place);
@@ -255,18 +274,18 @@ impl Reading {
                 let trace = &mut self.traces[place].collector.trace;
                 trace.counts.records += 1;
                 trace.counts.bad_records += 1;
-                trace.repair(what, self.records);
+                trace.leave_out(what, self.records);
             }
             None if self.early.len() < 1000 => self.early.push((what, self.records)),
             None => {}
         }
     }
 
-    /// Something about the whole file.
-    pub(super) fn repair(&mut self, what: &'static str) {
+    /// Something of the file that is not in the traces.
+    pub(super) fn leave_out(&mut self, what: &'static str) {
         let record = self.records;
         if let Some(place) = self.current {
-            self.traces[place].collector.trace.repair(what, record);
+            self.traces[place].collector.trace.leave_out(what, record);
         }
     }
 
@@ -275,14 +294,31 @@ impl Reading {
         self.records
     }
 
+    /// What cannot be read belongs to no connection, so it is said of each that the same header began.
+    fn share_repairs(&mut self) {
+        for place in 0..self.traces.len() {
+            let Some(header) = self.traces[place].header_trace else { continue };
+            for repair in self.traces[header].collector.trace.repairs.clone() {
+                self.traces[place].collector.trace.merge_repair(repair);
+            }
+        }
+    }
+
     /// In the order of their first events; `None` if nothing was a header or an event.
     pub(super) fn finish(mut self, container: Container) -> Option<Vec<Trace>> {
+        if self.breaks_off {
+            self.repair(super::ENDS_EARLY);
+            if let Some(place) = self.current {
+                self.traces[place].collector.trace.take_back(BAD_RECORD);
+            }
+        }
         let is_empty = |reading: &TraceReading| reading.collector.trace.counts.events == 0;
         if self.traces.iter().all(is_empty) {
             // Traces without any event: the first stands for all.
             let first = self.traces.into_iter().next()?.collector.trace;
             return Some(vec![Trace { container, ..first }]);
         }
+        self.share_repairs();
         // The header's own trace is empty when all events have connections of their own.
         self.traces.retain(|reading| !is_empty(reading));
         self.traces.sort_by_key(|reading| reading.first_record);
@@ -296,7 +332,7 @@ impl Reading {
                 reading.collector.trace.vantage = vantage;
             }
             let without_length = reading.collector.trace.counts.frames_without_length;
-            reading.collector.trace.repair_all(NO_LENGTH, without_length);
+            reading.collector.trace.leave_out_all(NO_LENGTH, without_length);
             let number = (!is_only).then_some(place + 1);
             Trace { number, container, ..reading.collector.assemble(reading.flows_as_server) }
         };
@@ -432,6 +468,12 @@ fn count_name(by_name: &mut BTreeMap<String, u64>, name: &str) -> usize {
     let bytes = name.len();
     *by_name.entry(name).or_default() += 1;
     bytes
+}
+
+/// Whether JSON is whole as far as it goes: the last record of a program that was stopped.
+pub(super) fn breaks_off(json: &[u8]) -> bool {
+    let read: serde_json::Result<IgnoredAny> = serde_json::from_slice(json);
+    read.is_err_and(|error| error.is_eof())
 }
 
 /// JavaScript allows `[1,]`, JSON does not.

@@ -3,6 +3,8 @@
 
 use std::io::{self, BufRead};
 
+use serde::de::IgnoredAny;
+
 use super::sniff::{BYTE_ORDER_MARK, RECORD_SEPARATOR};
 use crate::limits::RECORD_BYTES;
 
@@ -21,6 +23,10 @@ pub(super) struct Records<R> {
     separator: u8,
     record: Vec<u8>,
     limit: usize,
+    /// Whether no record has been read.
+    is_at_start: bool,
+    /// Whether a separator stood before the first record only, and the others were lines.
+    goes_on_in_lines: bool,
 }
 
 impl<R: BufRead> Records<R> {
@@ -40,17 +46,26 @@ impl<R: BufRead> Records<R> {
                 _ => break b'\n',
             }
         };
-        Ok(Self { input, separator, record: Vec::new(), limit: RECORD_BYTES })
+        Ok(Self {
+            input,
+            separator,
+            record: Vec::new(),
+            limit: RECORD_BYTES,
+            is_at_start: true,
+            goes_on_in_lines: false,
+        })
     }
 
     /// The next record that is not blank.
     pub(super) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
         loop {
             let Some(is_whole) = self.fill()? else { return Ok(None) };
+            let is_blank = self.record.trim_ascii().is_empty();
+            self.is_at_start &= is_blank;
             if !is_whole {
                 return Ok(Some(Record::TooLong));
             }
-            if !self.record.trim_ascii().is_empty() {
+            if !is_blank {
                 return Ok(Some(Record::Whole(self.record.trim_ascii())));
             }
         }
@@ -66,7 +81,10 @@ impl<R: BufRead> Records<R> {
                 return Ok(has_bytes.then_some(is_whole));
             }
             has_bytes = true;
-            let end = buffer.iter().position(|&byte| byte == self.separator);
+            let is_end =
+                |byte: &u8| *byte == self.separator || (self.is_at_start && *byte == b'\n');
+            let end = buffer.iter().position(is_end);
+            let is_line = end.is_some_and(|end| buffer[end] != self.separator);
             let piece = &buffer[..end.unwrap_or(buffer.len())];
             is_whole &= self.record.len() + piece.len() <= self.limit;
             if is_whole {
@@ -74,10 +92,42 @@ impl<R: BufRead> Records<R> {
             }
             let used = piece.len() + usize::from(end.is_some());
             self.input.consume(used);
+            if is_line && !self.ends_first_line()? {
+                // A line end within the first record.
+                self.record.push(b'\n');
+                continue;
+            }
             if end.is_some() {
                 return Ok(Some(is_whole));
             }
         }
+    }
+
+    /// Whether the first record ends with its line: what follows has no separator. Otherwise lines are parts of records.
+    fn ends_first_line(&mut self) -> io::Result<bool> {
+        if serde_json::from_slice::<IgnoredAny>(&self.record).is_err() {
+            return Ok(false);
+        }
+        loop {
+            let buffer = self.input.fill_buf()?;
+            let blank = buffer.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let (next, is_end) = (buffer.get(blank).copied(), buffer.is_empty());
+            self.input.consume(blank);
+            match next {
+                None if !is_end => {}
+                Some(next) if next != self.separator => {
+                    self.separator = b'\n';
+                    self.goes_on_in_lines = true;
+                    return Ok(true);
+                }
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    /// Whether only the first record had a separator.
+    pub(super) fn goes_on_in_lines(&self) -> bool {
+        self.goes_on_in_lines
     }
 }
 
@@ -115,6 +165,14 @@ mod tests {
     #[test]
     fn a_record_over_the_limit_is_skipped_and_the_next_is_read() {
         assert_eq!(records(b"12345\n123456789\n12", 3, 5), ["12345", "(too long)", "12"]);
+    }
+
+    #[test]
+    fn a_separator_before_the_first_record_only_makes_the_others_lines() {
+        let log = b"\x1e{\"a\":1}\n{\"b\":2}\n\n{\"c\":3}\n";
+        assert_eq!(records(log, 4, 100), [r#"{"a":1}"#, r#"{"b":2}"#, r#"{"c":3}"#]);
+        let sequence = b"\x1e{\"a\":\n1}\n\x1e{\"b\":\n2}\n";
+        assert_eq!(records(sequence, 4, 100), ["{\"a\":\n1}", "{\"b\":\n2}"]);
     }
 
     proptest! {

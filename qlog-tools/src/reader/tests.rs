@@ -456,9 +456,9 @@ fn a_long_url_is_cut_and_counted() {
 #[test]
 fn more_text_than_a_page_has_is_an_error_and_not_memory() {
     let path = "p".repeat(2000);
-    let log: String = (0..40_000).map(|place| request(4 * place, &path)).collect();
-    let error = read("test", log.as_bytes()).unwrap_err().to_string();
-    assert!(error.starts_with("test: its URLs and other texts take more than 24 MiB"), "{error}");
+    let log: String = (0..101_000).map(|place| request(4 * place, &path)).collect();
+    let error = read("test", log.as_bytes()).map(|_| ()).unwrap_err().to_string();
+    assert!(error.starts_with("test: its URLs and other texts take more than 192 MiB"), "{error}");
 }
 
 #[test]
@@ -507,4 +507,72 @@ fn mvfsts_columns_windows_and_losses_are_read_in_either_case() {
         );
         assert_eq!(trace.recovery[1].smoothed_rtt_ms, Some(40.5));
     }
+}
+
+/// A client's log with `events` after its header.
+fn clients_log(events: &[String]) -> String {
+    let header = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"client"}}}"#;
+    format!("{header}\n{}\n", events.join("\n"))
+}
+
+#[test]
+fn what_is_left_out_is_said_and_a_log_that_ends_early_has_nothing_left_out() {
+    let packet = r#"{"time":1,"name":"transport:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":5}]}}"#;
+    let incomplete = |events: &[&str]| {
+        let events: Vec<String> = events.iter().map(|it| (*it).to_owned()).collect();
+        read("a", clients_log(&events).as_bytes()).unwrap().incomplete()
+    };
+    assert_eq!(incomplete(&[packet]), None);
+    let late = packet.replace(r#""time":1"#, r#""time":-1"#);
+    let said = "a: not all of it was read: events whose time is negative or not a number were left out (at record 3)";
+    assert_eq!(incomplete(&[packet, &late]).as_deref(), Some(said));
+    let bad = packet.replace(r#""frames":["#, r#""frames":[7,"#);
+    let said = "a: not all of it was read: events whose body could not be read were left out (2 times, first at record 2)";
+    assert_eq!(incomplete(&[&bad, &bad]).as_deref(), Some(said));
+    assert_eq!(incomplete(&[packet, &packet[..40]]), None, "the program was stopped");
+    assert!(incomplete(&[&packet[..40], packet]).is_some());
+}
+
+#[test]
+fn sixty_thousand_requests_are_all_read() {
+    let events: Vec<String> = (0..60_000_u64)
+        .flat_map(|request| {
+            let stream = 4 * request;
+            [
+                format!(r#"{{"time":{request},"name":"http:frame_created","data":{{"stream_id":{stream},"frame":{{"frame_type":"headers","headers":[{{"name":":method","value":"GET"}},{{"name":":path","value":"/{request}"}}]}}}}}}"#),
+                format!(r#"{{"time":{request},"name":"transport:packet_sent","data":{{"frames":[{{"frame_type":"stream","stream_id":{stream},"offset":0,"length":9,"fin":true}}]}}}}"#),
+                format!(r#"{{"time":{request},"name":"transport:packet_received","data":{{"frames":[{{"frame_type":"stream","stream_id":{stream},"offset":0,"length":1000,"fin":true}}]}}}}"#),
+            ]
+        })
+        .collect();
+    let options = ReadOptions { detail: Detail::Summary, ..ReadOptions::default() };
+    let log = clients_log(&events);
+    let trace = read_traces("a", log.as_bytes(), options).unwrap().remove(0);
+    assert_eq!((trace.unique_stream_bytes(), trace.incomplete()), (60_000_000, None));
+}
+
+#[test]
+fn a_servers_log_says_when_its_application_wrote_what() {
+    let log = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"server"}}}
+{"time":1,"name":"quic:stream_data_moved","data":{"stream_id":4,"offset":0,"from":"application","to":"transport","raw":{"length":23}}}
+{"time":2,"name":"quic:stream_data_moved","data":{"stream_id":0,"offset":0,"from":"transport","to":"application","raw":{"length":9}}}
+{"time":3,"name":"transport:data_moved","data":{"stream_id":4,"offset":23,"from":"application","length":77}}
+"#;
+    let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
+    let trace = read_traces("a", log.as_bytes(), options).unwrap().remove(0);
+    assert_eq!(trace.written, [(4, vec![(1000, 23), (3000, 100)])].into());
+}
+
+#[test]
+fn what_no_connection_has_is_said_of_each_in_the_file() {
+    let event = |group: &str, time: i32| {
+        format!(
+            r#"{{"time":{time},"group_id":"{group}","name":"transport:packet_received","data":{{"frames":[{{"frame_type":"stream","stream_id":0,"offset":0,"length":5}}]}}}}"#
+        )
+    };
+    let log = clients_log(&[event("aa", 1), event("bb", 2), "nonsense".to_owned()]);
+    let traces = read_traces("a", log.as_bytes(), ReadOptions::default()).unwrap();
+    let said: Vec<String> = traces.iter().filter_map(Trace::incomplete).collect();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said.iter().all(|it| it.ends_with("were left out (at record 4)")), "{said:?}");
 }

@@ -3,13 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::recording::{Frame, Mark};
-use crate::assembly::Assembly;
+use crate::causes::marks;
 use crate::head_of_line::{Arrivals, HeadOfLine};
-use crate::timeline::StreamFrame;
 use crate::trace::{PacketEvent, Space, Trace, Vantage};
-
-/// A hole that is filled sooner was overtaken rather than lost, when packet numbers do not tell (as in qvis).
-const REORDERING_US: u64 = 20_000;
 
 /// Fills `mark`, `released_bytes` and `released_tcp_bytes` of the frames, which are `trace`'s in its order; `sender` is
 /// the sender's log. Whether the order of one ordered stream is known, from that log.
@@ -17,15 +13,12 @@ pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace
     if trace.vantage == Vantage::Server {
         mark_sent_again(frames, trace);
     } else {
-        let mut streams: BTreeMap<u64, Stream> = BTreeMap::new();
-        for (frame, (arrival, packet)) in frames.iter_mut().zip(trace.arrivals.iter()) {
-            let stream = streams.entry(arrival.stream).or_default();
-            frame.mark = stream.mark(&arrival, packet);
-            stream.receive(&arrival, packet);
+        for (frame, (mark, _)) in frames.iter_mut().zip(marks(trace, sender)) {
+            frame.mark = mark;
         }
     }
     let sent = sender.map(|sender| &sender.arrivals);
-    let hol = HeadOfLine::new(Arrivals { frames: &trace.arrivals, sent });
+    let hol = HeadOfLine::new(Arrivals::of(trace, sent));
     for piece in hol.pieces() {
         let released = &mut frames[piece.delivered].released_bytes;
         *released = released.saturating_add(piece.bytes);
@@ -84,46 +77,10 @@ struct Carrier {
     packet: Option<(Space, u64)>,
 }
 
-#[derive(Default)]
-struct Stream {
-    assembly: Assembly,
-    farthest: u64,
-    /// Time and packet of the frame that reached farthest.
-    farthest_us: u64,
-    farthest_packet: Option<u64>,
-}
-
-impl Stream {
-    /// What is special about a frame that comes now.
-    fn mark(&self, frame: &StreamFrame, number: Option<u64>) -> Option<Mark> {
-        let end = frame.offset.saturating_add(frame.bytes);
-        if frame.bytes == 0 || frame.offset >= self.farthest {
-            return None;
-        }
-        if self.assembly.fresh_parts(frame.offset, end).is_empty() {
-            return Some(Mark::Duplicate);
-        }
-        let was_overtaken = match number.zip(self.farthest_packet) {
-            Some((number, farthest)) => number < farthest,
-            None => frame.time_us.saturating_sub(self.farthest_us) < REORDERING_US,
-        };
-        Some(if was_overtaken { Mark::Reordered } else { Mark::Retransmitted })
-    }
-
-    fn receive(&mut self, frame: &StreamFrame, number: Option<u64>) {
-        self.assembly.receive(frame);
-        let end = frame.offset.saturating_add(frame.bytes);
-        if end > self.farthest {
-            self.farthest = end;
-            self.farthest_us = frame.time_us;
-            self.farthest_packet = number;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timeline::StreamFrame;
 
     fn frame(stream: u64, offset: u64, bytes: u64) -> StreamFrame {
         StreamFrame { time_us: 0, stream, offset, bytes }

@@ -49,6 +49,7 @@ impl Recording {
             frames = self::frames(trace, &places, start_us);
             let with_bytes = sender.filter(|it| views::no_streams(it).is_none());
             is_exact = deliver(&mut frames, trace, with_bytes);
+            count_causes(&mut streams, &frames, trace.vantage == Vantage::Server);
         }
         let is_server = trace.vantage == Vantage::Server;
         let no_stacks = if is_server { Some(NOT_ARRIVED) } else { no_frames };
@@ -64,6 +65,7 @@ impl Recording {
             remarks: remarks(trace, other.as_ref()),
             is_server,
             duration_us,
+            start_us,
             series: series(&congestion),
             series_of: whose(congestion.trace).to_owned(),
             shown_of: whose(trace).to_owned(),
@@ -97,6 +99,26 @@ pub fn recordings(traces: &[Trace]) -> Vec<Recording> {
 fn no_frames(trace: &Trace) -> Option<&'static str> {
     let is_empty = trace.timeline.frames.is_empty();
     if is_empty { Some(NO_FRAMES) } else { views::no_streams(trace) }
+}
+
+/// What the marks of the frames add up to for each stream. A frame that fills a hole may bring bytes that were there.
+fn count_causes(streams: &mut [Stream], frames: &[Frame], is_sent: bool) {
+    for stream in streams.iter_mut() {
+        (stream.retransmitted_bytes, stream.reordered_bytes) = (0, 0);
+        if is_sent {
+            stream.duplicate_bytes = 0;
+        }
+    }
+    for frame in frames {
+        let Some(stream) = streams.get_mut(frame.stream) else { continue };
+        let bytes = match frame.mark {
+            Some(Mark::Retransmitted) => &mut stream.retransmitted_bytes,
+            Some(Mark::Reordered) => &mut stream.reordered_bytes,
+            Some(Mark::Duplicate) if is_sent => &mut stream.duplicate_bytes,
+            Some(Mark::Duplicate) | None => continue,
+        };
+        *bytes = bytes.saturating_add(frame.bytes);
+    }
 }
 
 /// As they are in the log; `places` is where each stream is shown.
@@ -216,7 +238,7 @@ impl<'a> Said<'a> {
             complete_us: summary.complete_us.map(from_start),
             bytes: summary.bytes,
             retransmitted_bytes: summary.retransmitted_bytes,
-            duplicate_bytes: summary.duplicate_bytes,
+            duplicate_bytes: summary.duplicate_bytes.unwrap_or_default(),
             reordered_bytes: summary.reordered_bytes,
             // By its place among all, which is known at the end.
             look: Look::nth(0),
@@ -239,7 +261,7 @@ fn facts(shown: &Trace, sender: Option<&Trace>) -> Vec<String> {
     facts.extend(packets(shown));
     facts.extend(sender.into_iter().flat_map(packets));
     facts.push(format!("{} distinct stream bytes", shown.unique_stream_bytes()));
-    if let Ok(all) = Completions::of_trace(shown, |_| true) {
+    if let Ok((all, _)) = Completions::of_finished(shown, |_| true) {
         facts.push(format!("ByteIndex {:.1} ms", all.byte_index_ms()));
     }
     facts
@@ -280,7 +302,11 @@ fn remarks(shown: &Trace, sender: Option<&End<'_>>) -> Vec<String> {
     let of = |trace: &Trace| -> Vec<String> {
         let repair = |it: &Repair| format!("{} ({}\u{d7})", it.what, it.count);
         let missing = views::missing(trace).into_iter().map(str::to_owned);
-        trace.repairs.iter().map(repair).chain(missing).collect()
+        let unfinished = Completions::of_finished(trace, |_| true).map_or(0, |it| it.1.len());
+        let unfinished = (unfinished > 0).then(|| {
+            format!("{unfinished} responses did not finish; the ByteIndex is without them")
+        });
+        trace.repairs.iter().map(repair).chain(missing).chain(unfinished).collect()
     };
     let mut remarks = of(shown);
     if let Some(sender) = sender {
@@ -315,7 +341,8 @@ fn measured(trace: &Trace) -> Result<Measured, String> {
     if trace.timeline.transfers.is_empty() {
         return Err("the log has no request streams".to_owned());
     }
-    let all = Completions::of_trace(trace, |_| true).map_err(|reason| reason.to_string())?;
+    let finished = Completions::of_finished(trace, |_| true);
+    let (all, _) = finished.map_err(|reason| reason.to_string())?;
     Ok(Measured::of(&trace.timeline, Some(&all), None))
 }
 

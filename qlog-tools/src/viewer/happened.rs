@@ -33,6 +33,10 @@ impl<'a> End<'a> {
 /// Windows and round-trip times of one end.
 pub(super) fn series(end: &End<'_>) -> Vec<Series> {
     let us = |ms: f64| whole(ms.clamp(0.0, 3.6e6) * 1000.0);
+    let measured_us = first_measured_us(&end.trace.recovery);
+    let measured = |it: &RecoverySample, ms: Option<f64>| {
+        ms.filter(|_| measured_us.is_some_and(|first_us| it.time_us >= first_us)).map(us)
+    };
     let of = |name, unit, value: &dyn Fn(&RecoverySample) -> Option<u64>| Series {
         name,
         unit,
@@ -47,11 +51,25 @@ pub(super) fn series(end: &End<'_>) -> Vec<Series> {
         of("congestion window", Unit::Bytes, &|it| it.congestion_window_bytes),
         of("bytes in flight", Unit::Bytes, &|it| it.bytes_in_flight),
         of("slow-start threshold", Unit::Bytes, &|it| it.slow_start_threshold_bytes),
-        of("smoothed RTT", Unit::Us, &|it| it.smoothed_rtt_ms.map(us)),
-        of("latest RTT", Unit::Us, &|it| it.latest_rtt_ms.map(us)),
-        of("least RTT", Unit::Us, &|it| it.min_rtt_ms.map(us)),
+        of("smoothed RTT", Unit::Us, &|it| measured(it, it.smoothed_rtt_ms)),
+        of("latest RTT", Unit::Us, &|it| measured(it, it.latest_rtt_ms)),
+        of("least RTT", Unit::Us, &|it| measured(it, it.min_rtt_ms)),
     ];
     all.into_iter().filter(|series| !series.points.is_empty()).collect()
+}
+
+/// A sender that has measured nothing assumes this round-trip time (RFC 9002, section 6.2.2).
+const INITIAL_RTT_MS: f64 = 333.0;
+
+/// When a round trip was first measured: what stacks log before is an assumption, which would squash all that follows.
+fn first_measured_us(samples: &[RecoverySample]) -> Option<u64> {
+    let is_latest = |it: &&RecoverySample| it.latest_rtt_ms.is_some_and(|ms| ms > 0.0);
+    let is_assumed = |ms: f64| ms == 0.0 || (ms - INITIAL_RTT_MS).abs() < 0.5;
+    let is_value = |it: &&RecoverySample| {
+        [it.smoothed_rtt_ms, it.min_rtt_ms].into_iter().flatten().any(|ms| !is_assumed(ms))
+    };
+    let first = samples.iter().find(is_latest).or_else(|| samples.iter().find(is_value));
+    first.map(|it| it.time_us)
 }
 
 /// When packets were declared lost; of a server that does not log that (quiche), when it sent bytes again.

@@ -7,7 +7,7 @@ use super::Recording;
 use crate::templates::render;
 
 /// In the order in which they are read; each is one thing.
-const SCRIPTS: [&str; 19] = [
+const SCRIPTS: [&str; 20] = [
     include_str!("../../templates/view/decode.js"),
     include_str!("../../templates/view/pyramid.js"),
     include_str!("../../templates/view/recording.js"),
@@ -27,6 +27,7 @@ const SCRIPTS: [&str; 19] = [
     include_str!("../../templates/view/legend.js"),
     include_str!("../../templates/view/save.js"),
     include_str!("../../templates/view/panel.js"),
+    include_str!("../../templates/view/print.js"),
 ];
 const MAIN: &str = include_str!("../../templates/view/main.js");
 const STYLE: &str = include_str!("../../templates/view/report.css");

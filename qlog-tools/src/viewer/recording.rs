@@ -31,6 +31,9 @@ pub struct Recording {
     /// When the log ends; a log of one moment has a millisecond, so that figures have an axis.
     #[serde(rename = "duration")]
     pub duration_us: u64,
+    /// The log's clock at the figures' zero: what is added to their times to have the log's.
+    #[serde(rename = "start")]
+    pub start_us: u64,
     /// In the order in which they are shown.
     pub streams: Vec<Stream>,
     /// In the order of the log.

@@ -25,7 +25,11 @@ fn recording() -> Recording {
 #[test]
 fn a_log_becomes_what_the_page_shows() {
     let recording = recording();
-    assert_eq!((&*recording.name, recording.duration_us), ("a.sqlog", 65_000));
+    // Its first event, on the log's clock, is where the figures begin.
+    assert_eq!(
+        (&*recording.name, recording.start_us, recording.duration_us),
+        ("a.sqlog", 10_000, 65_000)
+    );
     let stream = &recording.streams[0];
     assert_eq!((stream.id, &*stream.priority, stream.role), (0, "u=1, i", Role::Request));
     assert_eq!(
@@ -105,6 +109,21 @@ fn window_and_losses_are_the_senders_and_arrivals_the_receivers() {
     assert_eq!(again.times_us, [27_000]);
     let alone = Recording::of(&client, None);
     assert_eq!((alone.series[0].points[0].1, &*alone.series_of), (12_000, "the client"));
+}
+
+#[test]
+fn a_round_trip_that_was_assumed_and_not_measured_is_not_drawn() {
+    let metrics = r#""congestion_window":12000,"smoothed_rtt":40.0"#;
+    let assumed = r#""congestion_window":9000,"smoothed_rtt":333.0,"min_rtt":333.0}}
+{"time":76,"name":"quic:recovery_metrics_updated","data":{"latest_rtt":40.5,"smoothed_rtt":41.0"#;
+    let recording = Recording::of(&trace(&LOG.replace(metrics, assumed)), None);
+    let points = |name: &str| {
+        let series = recording.series.iter().find(|it| it.name == name);
+        series.map(|it| it.points.clone()).unwrap_or_default()
+    };
+    assert_eq!(points("congestion window"), [(65_000, 9000)]);
+    assert_eq!(points("smoothed RTT"), [(66_000, 41_000)]);
+    assert_eq!((points("latest RTT"), points("least RTT")), (vec![(66_000, 40_500)], vec![]));
 }
 
 #[test]

@@ -25,7 +25,7 @@ class Curve {
 
   draw(surface, width, viewport, theme) {
     const { recording } = this;
-    const scale = new Scale(viewport, width);
+    const scale = new Scale(viewport, width, this.recording);
     const [top, bottom] = [CURVE_TOP, CURVE_TOP + CURVE_HEIGHT];
     drawAxis(surface, scale, top, bottom, theme);
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
@@ -74,7 +74,7 @@ class Curve {
     const step = recording.completed.filter(([at]) => at <= time).pop();
     const there = recording.newBefore(frame);
     return [
-      timeText(time),
+      clockText(recording, time, scale),
       `complete: ${((step ? step[1] : 0) * 100).toFixed(1)} %`,
       `there: ${((100 * there) / (recording.newBefore(recording.count) || 1)).toFixed(1)} % (${bytesText(there)})`,
     ];
@@ -84,7 +84,7 @@ class Curve {
     return {
       caption: "Completions",
       headings: ["time", "share of bytes complete"],
-      rows: this.recording.completed.map(([time, share]) => [timeText(time), `${(share * 100).toFixed(2)} %`]),
+      rows: this.recording.completed.map(([time, share]) => [clockText(this.recording, time), `${(share * 100).toFixed(2)} %`]),
     };
   }
 }

@@ -32,6 +32,8 @@ async function open() {
   addControls(viewport, redraw);
   new ResizeObserver(redraw).observe(document.querySelector("main"));
   panels.forEach((panel) => panel.draw());
+  addEventListener("beforeprint", () => preparePrint(panels));
+  addEventListener("afterprint", endPrint);
   document.getElementById("loading").remove();
   // For tests, and for the console.
   globalThis.report = { recordings, viewport, panels, svgOf };

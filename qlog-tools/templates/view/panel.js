@@ -71,7 +71,7 @@ class Panel {
   drawOn(surface, width, height, scrollTop = this.spacer ? this.box.scrollTop : 0) {
     const theme = currentTheme();
     this.figure.draw(surface, width, this.viewport, theme, scrollTop, height);
-    const scale = new Scale(this.viewport, width);
+    const scale = new Scale(this.viewport, width, this.recording);
     drawAnnotations(surface, this.recording, scale, height, theme);
     if (this.viewport.cursor !== null && scale.inView(this.viewport.cursor)) {
       const x = Math.round(scale.x(this.viewport.cursor)) + 0.5;
@@ -107,7 +107,7 @@ class Panel {
   }
 
   hover(event) {
-    const scale = new Scale(this.viewport, this.width());
+    const scale = new Scale(this.viewport, this.width(), this.recording);
     if (event.offsetX < scale.left) return hideTip();
     const lines = this.figure.at(event.offsetX, event.offsetY, scale, this.spacer ? this.box.scrollTop : 0);
     showTip(lines, event.clientX, event.clientY);

@@ -26,7 +26,7 @@ class Ribbon {
 
   draw(surface, width, viewport, theme) {
     const { recording } = this;
-    const scale = new Scale(viewport, width);
+    const scale = new Scale(viewport, width, this.recording);
     const bottom = RIBBON_TOP + RIBBON_HEIGHT + 4 + 3 * (MARKS_HEIGHT + 2);
     surface.rect(scale.left, RIBBON_TOP, scale.width, RIBBON_HEIGHT, theme.track);
     drawAxis(surface, scale, RIBBON_TOP, bottom, theme);
@@ -106,7 +106,7 @@ class Ribbon {
     const rows = [];
     for (let frame = first; frame < Math.min(last, first + most); frame++) {
       rows.push([
-        timeText(recording.time[frame]),
+        clockText(recording, recording.time[frame]),
         streamText(recording.streams[recording.stream[frame]]),
         countText(recording.offset[frame]),
         countText(recording.bytes[frame]),
@@ -182,14 +182,14 @@ function describeFrame(recording, scale, x) {
     const [before, after] = [position - recording.time[frame - 1], recording.time[frame] - position];
     if (before < after && before * scale.perUnit < 4) frame--;
   }
-  return frameLines(recording, frame);
+  return frameLines(recording, frame, scale);
 }
 
-function frameLines(recording, frame) {
+function frameLines(recording, frame, scale) {
   const stream = recording.streams[recording.stream[frame]];
   const from = recording.offset[frame];
   const lines = [
-    `${timeText(recording.time[frame])}, frame ${countText(frame + 1)} of ${countText(recording.count)}`,
+    `${clockText(recording, recording.time[frame], scale)}, frame ${countText(frame + 1)} of ${countText(recording.count)}`,
     `stream ${streamText(stream)}${stream.priority ? `, ${stream.priority}` : ""}`,
     `bytes ${countText(from)} to ${countText(from + recording.bytes[frame])} (${bytesText(recording.bytes[frame])})`,
   ];

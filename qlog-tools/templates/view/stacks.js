@@ -23,7 +23,7 @@ class Stacks {
   }
 
   draw(surface, width, viewport, theme) {
-    const scale = new Scale(viewport, width);
+    const scale = new Scale(viewport, width, this.recording);
     const middle = 8 + STACKS_HEIGHT;
     const bottom = middle + STACKS_HEIGHT;
     drawAxis(surface, scale, 8, bottom, theme);
@@ -102,7 +102,7 @@ class Stacks {
       caption: "The 200 largest stacks",
       headings: ["time", "stream", "bytes of the frame", "readable at once, QUIC", "readable at once, as over TCP"],
       rows: tallest.map((frame) => [
-        timeText(recording.time[frame]),
+        clockText(recording, recording.time[frame]),
         streamText(recording.streams[recording.stream[frame]]),
         countText(recording.bytes[frame]),
         countText(recording.released[frame]),

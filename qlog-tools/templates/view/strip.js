@@ -50,7 +50,7 @@ class Strip {
   }
 
   draw(surface, width, viewport, theme) {
-    const scale = new Scale(viewport, width);
+    const scale = new Scale(viewport, width, this.recording);
     const panels = this.panels();
     const bottom = panels.length * (PANEL_HEIGHT + PANEL_GAP);
     drawAxis(surface, scale, 10, bottom, theme);
@@ -93,14 +93,20 @@ class Strip {
     lines.forEach((points, place) => {
       const y = (value) => bottom - (value / most) * PANEL_HEIGHT;
       const line = [];
-      for (const [x, low, high] of points) line.push(x, y(low), x, y(high));
+      let held = null;
+      for (const [x, low, high, last] of points) {
+        // It holds to the next column, steps through all of that column's values there, and ends at the last of them.
+        if (held !== null) line.push(x, held);
+        line.push(x, y(low), x, y(high), x, y(last));
+        held = y(last);
+      }
       if (line.length) surface.line(line, theme.series[place % 3], 1.5, DASHES[place % 3]);
     });
     surface.unclip();
     drawKeys(surface, scale, top - 3, panel.series.map((it, place) => [it.name, DASHES[place % 3]]), theme);
   }
 
-  // The lowest and highest value of each pixel column; a value holds until the next.
+  // The lowest, the highest and the last value of each pixel column; a value holds until the next.
   points(scale, series) {
     const { recording } = this;
     const position = (place) => recording.positionOfTime(scale.axis, series.time[place]);
@@ -114,17 +120,16 @@ class Strip {
       if (column && column[0] === x) {
         column[1] = Math.min(column[1], value);
         column[2] = Math.max(column[2], value);
+        column[3] = value;
       } else {
-        if (column) points.push([x, column[3], column[3]]);
         column = [x, value, value, value];
         points.push(column);
       }
-      column[3] = value;
       if (x >= scale.left + scale.width) break;
     }
     // The last value holds until the log ends.
     const end = Math.min(scale.left + scale.width, scale.x(recording.length(scale.axis)));
-    if (column && end > column[0]) points.push([end, column[3], column[3]]);
+    if (column && end > column[0]) points.push([end, column[3], column[3], column[3]]);
     return points;
   }
 
@@ -211,7 +216,7 @@ class Strip {
   at(x, y, scale) {
     const { recording } = this;
     const time = this.timeAt(scale, scale.position(x));
-    const lines = [timeText(time)];
+    const lines = [clockText(recording, time, scale)];
     for (const series of recording.series) {
       const place = lowerBound(series.time, time + 1e-6, 0, series.count) - 1;
       if (place >= 0) lines.push(`${series.name}: ${valueText(series.value[place], series.unit)}`);
@@ -233,7 +238,7 @@ class Strip {
         return place < 0 ? "–" : valueText(series.value[place], series.unit);
       });
       const rates = [rate, ...(hasSent ? [sent] : [])].map((it) => valueText(it, "bytes/s"));
-      return [timeText(time), ...values, ...rates];
+      return [clockText(recording, time), ...values, ...rates];
     });
     const names = recording.series.map((series) => series.name);
     const headings = ["from", ...names, this.goodputName(), ...(hasSent ? ["sent by the server"] : [])];

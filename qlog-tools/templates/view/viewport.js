@@ -83,13 +83,15 @@ function longestName(recordings) {
 
 // The viewport on a figure of a given width: from positions to pixels and back.
 class Scale {
-  constructor(viewport, width) {
+  constructor(viewport, width, recording) {
     this.axis = viewport.axis;
     this.from = viewport.from;
     this.to = viewport.to;
     this.left = viewport.left(width);
     this.width = Math.max(10, width - this.left - RIGHT);
     this.perUnit = this.width / (this.to - this.from);
+    // The log's clock where the axis begins.
+    this.origin = recording && this.axis === "time" ? recording.start : 0;
   }
 
   x(position) {
@@ -128,9 +130,9 @@ function tickText(axis, tick, places) {
 }
 
 function drawAxis(surface, scale, top, bottom, theme) {
-  const places = ticks(scale.from, scale.to, scale.width / 110);
+  const places = ticks(scale.from + scale.origin, scale.to + scale.origin, scale.width / 110);
   for (const tick of places) {
-    const x = Math.round(scale.x(tick)) + 0.5;
+    const x = Math.round(scale.x(tick - scale.origin)) + 0.5;
     surface.line([x, top, x, bottom], theme.grid, 1);
     surface.text(x, bottom + 15, tickText(scale.axis, tick, places), theme.muted, "center");
   }

@@ -44,7 +44,7 @@ class Waterfall {
   }
 
   draw(surface, width, viewport, theme, scrollTop, height) {
-    const scale = new Scale(viewport, width);
+    const scale = new Scale(viewport, width, this.recording);
     const bottom = height - 22;
     drawAxis(surface, scale, 2, bottom, theme);
     const rows = this.rows(scale);
@@ -134,15 +134,17 @@ class Waterfall {
     const stream = this.recording.streams[place];
     const lines = [`stream ${streamText(stream)}${stream.priority ? `, ${stream.priority}` : ""}`];
     for (const [name, time] of [["requested", stream.requested_us], ["first byte", stream.first_us], ["complete", stream.complete_us]]) {
-      if (time !== null) lines.push(`${name} ${timeText(time)}`);
+      if (time !== null) lines.push(`${name} ${clockText(this.recording, time, scale)}`);
     }
     lines.push(`${bytesText(stream.bytes)} in ${countText(stream.frames)} frames`);
-    if (stream.retransmitted) lines.push(`${bytesText(stream.retransmitted)} retransmitted`);
+    for (const cause of ["retransmitted", "duplicate", "reordered"]) {
+      if (stream[cause]) lines.push(`${bytesText(stream[cause])} ${cause}`);
+    }
     return lines;
   }
 
   table() {
-    const time = (it) => (it === null ? "–" : timeText(it));
+    const time = (it) => (it === null ? "–" : clockText(this.recording, it));
     return {
       caption: "Streams",
       headings: ["stream", "URL", "priority", "requested", "first byte", "complete", "bytes", "retransmitted", "duplicate", "reordered"],

@@ -1,10 +1,19 @@
 // Numbers as a reader wants them.
 
+// A span of time.
 function timeText(microseconds) {
   const size = Math.abs(microseconds);
   if (size >= 1e7) return `${(microseconds / 1e6).toFixed(2)} s`;
   if (size >= 1e4) return `${(microseconds / 1e3).toFixed(1)} ms`;
   return `${(microseconds / 1e3).toFixed(3)} ms`;
+}
+
+// A moment of a log on the log's own clock, as the log and the commands have it: with all digits, or with those that tell the
+// pixels of a view apart.
+function clockText(recording, time, scale) {
+  const pixel = scale && scale.axis === "time" ? 1 / scale.perUnit : 1;
+  const decimals = Math.min(3, Math.max(0, Math.ceil(3 - Math.log10(pixel) - 1e-9)));
+  return `${((time + recording.start) / 1e3).toFixed(decimals)} ms`;
 }
 
 function bytesText(bytes) {
@@ -39,11 +48,6 @@ function levelText(value, unit) {
   if (unit === "bytes/s") return rateText(value * 8);
   const [size, name] = [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]].find(([it]) => value >= it) || [1, "B"];
   return `${shortNumber(value / size)} ${name}`;
-}
-
-function positionText(axis, position) {
-  if (axis === "time") return timeText(position);
-  return axis === "frames" ? `frame ${countText(position)}` : bytesText(position);
 }
 
 function streamText(stream) {

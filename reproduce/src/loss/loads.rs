@@ -113,7 +113,7 @@ fn load(
 
 fn blocked_ms(timeline: &Timeline) -> f64 {
     let frames = timeline.frames.iter().collect();
-    HeadOfLine::new(Arrivals { frames: &frames, sent: None }).intra.mean_ms
+    HeadOfLine::new(Arrivals { frames: &frames, sent: None, received: None }).intra.mean_ms
 }
 
 /// The schemes of one condition's loads.

@@ -22,7 +22,11 @@ impl Stacks {
     /// From a load. Each frame of its timeline is a packet.
     pub(super) fn of(timeline: &Timeline) -> Self {
         let frames = &timeline.frames;
-        let blocking = HeadOfLine::new(Arrivals { frames: &frames.iter().collect(), sent: None });
+        let blocking = HeadOfLine::new(Arrivals {
+            frames: &frames.iter().collect(),
+            sent: None,
+            received: None,
+        });
         let mut handed_up: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for piece in blocking.pieces() {
             let moment_us = frames[piece.delivered].time_us / SLOT_US * SLOT_US;

@@ -4,7 +4,7 @@ use super::input::{Files, Logs, described};
 use crate::output;
 use ::serve::Failure;
 use qlog_tools::naming::shown;
-use qlog_tools::trace::{Detail, Repair, Trace};
+use qlog_tools::trace::{Detail, Trace};
 use qlog_tools::views::{losses, missing, views};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -81,7 +81,7 @@ fn lines(trace: &Trace) -> Vec<String> {
     if let Some(connection) = &trace.connection {
         lines.push(format!("  connection {}", shown(connection, 60)));
     }
-    lines.extend(trace.repairs.iter().map(|it| format!("  repaired: {}", repaired(it))));
+    lines.extend(trace.repairs.iter().map(|it| format!("  repaired: {}", it.in_words())));
     lines.extend(missing(trace).iter().map(|what| format!("  missing: {what}")));
     let (possible, not): (Vec<_>, Vec<_>) =
         views(trace).into_iter().partition(|view| view.reason.is_none());
@@ -94,32 +94,4 @@ fn lines(trace: &Trace) -> Vec<String> {
         not.iter().map(|view| format!("  no {}: {}", view.name, view.reason.unwrap_or_default())),
     );
     lines
-}
-
-/// What was repaired, how many times if more than once, and where if known.
-fn repaired(repair: &Repair) -> String {
-    let times = (repair.count > 1).then(|| format!("{} times", repair.count));
-    let place = match (repair.first_record, repair.count) {
-        (0, _) => None,
-        (record, 1) => Some(format!("at record {record}")),
-        (record, _) => Some(format!("first at record {record}")),
-    };
-    let details: Vec<String> = times.into_iter().chain(place).collect();
-    match &details[..] {
-        [] => repair.what.to_owned(),
-        details => format!("{} ({})", repair.what, details.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn once_is_not_counted() {
-        let of = |count, first_record| repaired(&Repair { what: "w", count, first_record });
-        assert_eq!((of(1, 0), of(1, 7)), ("w".to_owned(), "w (at record 7)".to_owned()));
-        assert_eq!(of(3, 0), "w (3 times)");
-        assert_eq!(of(3, 7), "w (3 times, first at record 7)");
-    }
 }

@@ -1,13 +1,17 @@
 //! `utmost qlog convert`: another schema, a part, or without names.
 
-use super::input::{logs_of, no_such_file, refusal};
+use super::input::{SIDES, logs_of, no_such_file, refusal};
 use super::refused::Refused;
+use crate::output;
 use crate::values::{Choices, choice};
 use ::serve::Failure;
-use qlog_tools::convert::{Conversion, ConvertError, Converted, Cut, Part, Target, convert};
+use qlog_tools::convert::{
+    Conversion, ConvertError, Converted, Cut, Ending, Part, Target, convert,
+};
+use qlog_tools::trace::Vantage;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Read, Seek, Write};
+use std::io::{BufWriter, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Rewrite a log as JSON-SEQ of the current or an older schema; keep only a part; remove names
@@ -36,6 +40,9 @@ pub(crate) struct Arguments {
     /// Replace hosts, paths, addresses, identifiers and other field values
     #[arg(long)]
     anonymise: bool,
+    /// The side that wrote the log, whatever the log says
+    #[arg(long, value_parser = choice(SIDES))]
+    vantage: Option<Vantage>,
     /// Which of several traces in the file, as `check` numbers them
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     trace: u16,
@@ -54,9 +61,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let out = arguments.out.as_deref().filter(|out| *out != Path::new("-"));
     let out =
         out.map(|out| if out.is_dir() { out.join(name(&arguments.file)) } else { out.into() });
-    if let Some(converted) = convert_file(arguments, &arguments.file, out.as_deref())? {
-        eprintln!("{}", told(arguments, &converted));
+    let Some(converted) = convert_file(arguments, &arguments.file, out.as_deref())? else {
+        return Ok(());
+    };
+    let told = told(arguments, &converted);
+    if converted.bad_records > 0 {
+        return Err(Failure::of_file(&arguments.file, told));
     }
+    output::note(&told);
     Ok(())
 }
 
@@ -73,22 +85,28 @@ fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
         return refuse("-o names the same directory; name another one");
     }
     let mut refused = Refused::of(logs.len());
-    let mut written = BTreeSet::new();
+    let (mut written, mut bad_records) = (BTreeSet::new(), 0);
     for log in logs {
         // Logs that differ in their endings only keep them.
         let whole = || format!("{}.sqlog", file_name(&log));
         let name = Some(name(&log)).filter(|it| !written.contains(it)).unwrap_or_else(whole);
         match convert_file(arguments, &log, Some(&out.join(&name))) {
             Ok(converted) => {
-                let told = converted.map(|it| told(arguments, &it)).unwrap_or_default();
-                eprintln!("{} -> {}: {told}", log.display(), out.join(&name).display());
+                let told = converted.as_ref().map(|it| told(arguments, it)).unwrap_or_default();
+                let (from, to) = (log.display(), out.join(&name));
+                output::note(&format!("{from} -> {}: {told}", to.display()));
                 written.insert(name);
+                bad_records += converted.map_or(0, |it| it.bad_records);
             }
             Err(Failure::BadInput(reason)) => refused.add(&log.display().to_string(), reason),
             Err(other) => return Err(other),
         }
     }
-    refused.end()
+    refused.end()?;
+    if bad_records > 0 {
+        return refuse(&format!("{bad_records} records in it could not be read"));
+    }
+    Ok(())
 }
 
 fn file_name(log: &Path) -> String {
@@ -132,8 +150,10 @@ fn convert_file(
     out: Option<&Path>,
 ) -> Result<Option<Converted>, Failure> {
     let file = log.display().to_string();
-    let (input, part) = open(arguments, log)?;
+    let Opened { input, part, ending } = open(arguments, log)?;
     let conversion = Conversion {
+        ending,
+        vantage: arguments.vantage,
         target: arguments.to,
         part,
         anonymise: arguments.anonymise,
@@ -149,25 +169,34 @@ fn convert_file(
     }
 }
 
-/// The log's bytes, and what is in the part of it that is wanted, for which it is read once more.
-fn open(arguments: &Arguments, log: &Path) -> Result<(Box<dyn Read>, Option<Part>), Failure> {
-    let is_stdin = log.as_os_str() == "-";
+/// A log that is ready to be converted.
+struct Opened {
+    input: File,
+    /// What is in the part of it that is wanted.
+    part: Option<Part>,
+    /// What its header says after its events.
+    ending: Option<Ending>,
+}
+
+/// Opens a log, which may be read more than once: what is in a part of it, and where a header goes on after the events,
+/// is known only at its end.
+fn open(arguments: &Arguments, log: &Path) -> Result<Opened, Failure> {
     let streams: BTreeSet<u64> = arguments.stream.iter().copied().collect();
     let streams = (!streams.is_empty()).then_some(streams);
     let cut = Cut { time_us: arguments.time.clone(), streams };
     let is_whole = cut == Cut::default();
-    if is_stdin && is_whole {
-        return Ok((Box::new(std::io::stdin().lock()), None));
-    }
     let file = log.display().to_string();
-    let mut input = if is_stdin { spooled()? } else { opened(log)? };
-    if is_whole {
-        return Ok((Box::new(input), None));
-    }
+    let mut input = if log.as_os_str() == "-" { spooled()? } else { opened(log)? };
+    let unreadable = |error| Failure::of_file(log, error);
     let trace = usize::from(arguments.trace) - 1;
+    let ending = Ending::survey(&file, &input, trace).map_err(refusal)?;
+    input.rewind().map_err(unreadable)?;
+    if is_whole {
+        return Ok(Opened { input, part: None, ending });
+    }
     let part = Part::survey(&file, &input, trace, cut).map_err(refusal)?;
-    input.rewind().map_err(|error| Failure::of_file(log, error))?;
-    Ok((Box::new(input), Some(part)))
+    input.rewind().map_err(unreadable)?;
+    Ok(Opened { input, part: Some(part), ending })
 }
 
 fn opened(log: &Path) -> Result<File, Failure> {
@@ -187,7 +216,7 @@ fn spooled() -> Result<File, Failure> {
 
 fn to_file(
     file: &str,
-    input: Box<dyn Read>,
+    input: File,
     out: &Path,
     conversion: &Conversion,
 ) -> Result<Converted, Failure> {

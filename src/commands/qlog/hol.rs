@@ -100,7 +100,7 @@ fn no_arrivals(trace: &Trace) -> String {
 
 fn blocking(Ends { log: client, server }: &Ends<'_>) -> HeadOfLine {
     let sent = server.map(|server| &server.arrivals);
-    HeadOfLine::new(Arrivals { frames: &client.arrivals, sent })
+    HeadOfLine::new(Arrivals::of(client, sent))
 }
 
 fn draw(out: &Path, connections: &[Ends<'_>]) -> Result<(), Failure> {

@@ -9,9 +9,11 @@ use qlog_tools::metrics::{
 };
 use qlog_tools::naming::shown;
 use qlog_tools::tail::Tail;
+use qlog_tools::timeline::Transfer;
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::no_streams;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Compute the metrics of what logs show: `ByteIndex`, `ObjectIndex` and so on
 ///
@@ -35,20 +37,28 @@ pub(crate) struct Arguments {
 pub(crate) struct Indices {
     all: Result<Completions, Unmeasured>,
     atf: Option<Result<Completions, Unmeasured>>,
-    /// Pushes that did not finish: URL and stream.
-    left_out: Vec<String>,
+    /// Pushes, and then other responses, that did not finish: URL and stream.
+    left_out: [Vec<String>; 2],
     /// The values over the sets that completed.
     pub(crate) measured: Measured,
 }
 
 impl Indices {
     pub(crate) fn of(trace: &Trace, set: Option<&AtfSet>) -> Self {
-        let all = Completions::of_trace(trace, |_| true);
-        let atf = set.map(|set| Completions::of_trace(trace, |it| set.contains(&it.url)));
+        let finished = Completions::of_finished(trace, |_| true);
+        let (all, unfinished) = match finished {
+            Ok((all, unfinished)) => (Ok(all), unfinished),
+            Err(reason) => (Err(reason), Vec::new()),
+        };
+        let of_set = |set: &AtfSet| Completions::of_finished(trace, |it| set.contains(&it.url));
+        let atf = set.map(|set| of_set(set).map(|(completions, _)| completions));
         let completed_atf = atf.as_ref().and_then(|it| it.as_ref().ok());
         let measured = Measured::of(&trace.timeline, all.as_ref().ok(), completed_atf);
-        let pushes = trace.unfinished_pushes();
-        let left_out = pushes.map(|it| format!("{} (stream {})", it.url, it.stream)).collect();
+        let pushes: BTreeSet<u64> = trace.unfinished_pushes().map(|it| it.stream).collect();
+        let (pushed, others): (Vec<&Transfer>, Vec<&Transfer>) =
+            unfinished.into_iter().partition(|it| pushes.contains(&it.stream));
+        let name = |it: &Transfer| format!("{} (stream {})", it.url, it.stream);
+        let left_out = [pushed, others].map(|it| it.into_iter().map(name).collect());
         Self { all, atf, left_out, measured }
     }
 
@@ -80,9 +90,22 @@ impl Indices {
     pub(crate) fn note(&self) -> Option<String> {
         let of_atf = self.atf.as_ref().and_then(|it| it.as_ref().err());
         let all = self.all.as_ref().err().map(ToString::to_string);
-        let pushes = || format!("without pushes that did not finish: {}", self.left_out.join(", "));
         all.or_else(|| of_atf.map(|reason| format!("above the fold: {reason}")))
-            .or_else(|| (!self.left_out.is_empty()).then(pushes))
+            .or_else(|| self.without())
+    }
+
+    /// What did not finish and is not in the numbers.
+    fn without(&self) -> Option<String> {
+        const NAMES: usize = 5;
+        let kinds = ["pushes", "responses"].into_iter().zip(&self.left_out);
+        let said = kinds.filter(|(_, left_out)| !left_out.is_empty()).map(|(kind, left_out)| {
+            let names = left_out[..left_out.len().min(NAMES)].join(", ");
+            let more = left_out.len().saturating_sub(NAMES);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("without {kind} that did not finish: {names}{more}")
+        });
+        let said: Vec<String> = said.collect();
+        (!said.is_empty()).then(|| said.join("; "))
     }
 }
 
@@ -119,7 +142,7 @@ fn bases(traces: &[Trace], indices: &[Indices]) -> Vec<BySet> {
 fn document(trace: &Trace, indices: &Indices, base: Option<BySet>) -> Value {
     let start_us = trace.timeline.start_us().unwrap_or_default();
     let resources = trace.timeline.transfers.iter().map(|transfer| {
-        let stream = trace.streams.iter().find(|it| it.stream == transfer.stream);
+        let stream = trace.stream(transfer.stream);
         let complete = stream.and_then(|it| it.complete_us);
         json!({
             "id": transfer.stream,

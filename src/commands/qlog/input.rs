@@ -1,6 +1,7 @@
 //! The files that all `qlog` subcommands take, and the facts of a trace that they share.
 
 use super::refused::Refused;
+use crate::output;
 use crate::values::{Choices, choice};
 use ::serve::Failure;
 use qlog_tools::naming::{self, short_name};
@@ -23,7 +24,7 @@ pub(crate) struct Files {
 }
 
 /// `--vantage`.
-const SIDES: Choices<Vantage> = &[
+pub(super) const SIDES: Choices<Vantage> = &[
     ("client", "The side that asks", Vantage::Client),
     ("server", "The side that answers", Vantage::Server),
 ];
@@ -52,6 +53,11 @@ impl Files {
     /// How many were named; a directory is one.
     pub(crate) fn count(&self) -> usize {
         self.files.len()
+    }
+
+    /// Whether it is one file.
+    pub(crate) fn is_one(&self) -> bool {
+        self.files.len() == 1 && self.named().all(|(_, path)| !path.is_dir())
     }
 
     /// The side that --vantage names.
@@ -90,6 +96,7 @@ pub(crate) fn read_each(
         return Err(logs.refused.into_failure());
     }
     naming::name_files_apart(&mut logs.traces);
+    logs.refused.add_incomplete(&logs.traces);
     Ok(logs)
 }
 
@@ -183,7 +190,10 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     if others > 0 {
         let files = if others == 1 { "file" } else { "files" };
-        eprintln!("{}: ignored {others} {files} whose names are not those of logs", path.display());
+        let folder = path.display();
+        output::note(&format!(
+            "{folder}: ignored {others} {files} whose names are not those of logs"
+        ));
     }
     logs.sort();
     Ok(logs)

@@ -66,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Logs { traces, mut refused, .. } =
         read_each(arguments.files.iter().flat_map(|file| files_of(file)), traces_of)?;
     let clients = clients(arguments)?;
+    refused.add_incomplete(&clients);
     let mut judged: Vec<(&Trace, Lint)> = Vec::new();
     for trace in senders(&traces) {
         let client = client_of(trace, &clients, &traces).map_err(Failure::bad_input)?;
@@ -85,7 +86,7 @@ fn clients(arguments: &Arguments) -> Result<Vec<Trace>, Failure> {
     let Some(file) = &arguments.client else { return Ok(Vec::new()) };
     let Logs { traces, refused, .. } =
         read_each(std::iter::once((None, file.clone())), |path| read(path, Detail::Full, None))?;
-    refused.end().map(|()| traces)
+    refused.answered().map(|()| traces)
 }
 
 /// Why a log was not judged, in a line that names it.

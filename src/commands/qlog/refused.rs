@@ -1,5 +1,6 @@
-//! Logs that gave no answer while others did: reported at once, and by the exit code.
+//! Logs that gave no answer, or not all of it: reported at once, and by the exit code.
 
+use crate::output;
 use ::serve::Failure;
 use qlog_tools::trace::Trace;
 use serde_json::{Value, json};
@@ -12,20 +13,34 @@ pub(crate) struct Refused {
     logs: usize,
     /// File and reason.
     reasons: Vec<(String, String)>,
+    /// File and what of it was not read.
+    incomplete: Vec<(String, String)>,
 }
 
 impl Refused {
     /// For `logs` logs, none of them rejected yet.
     pub(crate) fn of(logs: usize) -> Self {
-        Self { logs, reasons: Vec::new() }
+        Self { logs, reasons: Vec::new(), incomplete: Vec::new() }
     }
 
     /// Refuses a file. The reason is a line that names it; among several logs it is printed at once.
     pub(crate) fn add(&mut self, file: &str, reason: String) {
         if self.logs > 1 {
-            eprintln!("utmost: {reason}");
+            output::note(&format!("utmost: {reason}"));
         }
         self.reasons.push((file.to_owned(), reason));
+    }
+
+    /// Takes down which traces were not read whole: their answers are without what was left out.
+    pub(crate) fn add_incomplete<'a>(&mut self, traces: impl IntoIterator<Item = &'a Trace>) {
+        for trace in traces {
+            if let Some(line) = trace.incomplete() {
+                if self.logs > 1 {
+                    output::note(&format!("utmost: {line}"));
+                }
+                self.incomplete.push((trace.file.clone(), line));
+            }
+        }
     }
 
     /// Refuses each file whose traces all gave no answer, with the reason of the first.
@@ -55,25 +70,38 @@ impl Refused {
     /// Adds the refused logs to what `--json` prints.
     pub(crate) fn note_in(&self, mut document: Value) -> Value {
         if let (Value::Object(fields), false) = (&mut document, self.reasons.is_empty()) {
-            let refused = self.reasons.iter().map(|(file, reason)| {
-                let own = reason.strip_prefix(file).and_then(|it| it.strip_prefix(": "));
-                json!({"file": file, "reason": own.unwrap_or(reason)})
-            });
-            fields.insert("refused".to_owned(), refused.collect());
+            fields.insert("refused".to_owned(), listed(&self.reasons));
+        }
+        if let (Value::Object(fields), false) = (&mut document, self.incomplete.is_empty()) {
+            fields.insert("incomplete".to_owned(), listed(&self.incomplete));
         }
         document
     }
 
-    /// The exit code: 2 if any was refused.
+    /// The exit code: 2 if any was refused or not read whole.
     pub(crate) fn end(self) -> Result<(), Failure> {
+        if self.reasons.is_empty() && self.incomplete.is_empty() {
+            Ok(())
+        } else {
+            Err(self.into_failure())
+        }
+    }
+
+    /// Fails if any was refused.
+    pub(crate) fn answered(self) -> Result<(), Failure> {
         if self.reasons.is_empty() { Ok(()) } else { Err(self.into_failure()) }
     }
 
     /// For one log its reason; for several, whose reasons have been printed, their number.
     pub(crate) fn into_failure(self) -> Failure {
-        let count = self.reasons.len();
+        let (count, incomplete) = (self.reasons.len(), self.incomplete.len());
         Failure::BadInput(match (self.logs, self.reasons.into_iter().next()) {
             (1, Some((_, reason))) => reason,
+            (1, None) => {
+                let lines = self.incomplete.into_iter().map(|(_, line)| line);
+                format!("{}; the answer is without it", lines.collect::<Vec<_>>().join("; "))
+            }
+            (logs, None) => format!("not all of {incomplete} of {logs} logs was read"),
             (logs, _) => format!("{count} of {logs} logs gave no answer"),
         })
     }
@@ -81,12 +109,21 @@ impl Refused {
     /// The same when the other logs' answer is no: prints that too. The exit code is still 2 if any log was refused.
     pub(crate) fn end_with(self, no: Option<String>) -> Result<(), Failure> {
         match no.map(Failure::No) {
-            Some(no) if self.reasons.is_empty() => Err(no),
+            Some(no) if self.reasons.is_empty() && self.incomplete.is_empty() => Err(no),
             Some(no) => {
-                eprintln!("utmost: {no}");
+                output::note(&format!("utmost: {no}"));
                 self.end()
             }
             None => self.end(),
         }
     }
+}
+
+/// Files and lines about them, as `--json` prints them.
+fn listed(files: &[(String, String)]) -> Value {
+    let entry = |(file, line): &(String, String)| {
+        let own = line.strip_prefix(file).and_then(|it| it.strip_prefix(": "));
+        json!({"file": file, "reason": own.unwrap_or(line)})
+    };
+    files.iter().map(entry).collect()
 }

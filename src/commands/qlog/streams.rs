@@ -3,6 +3,7 @@
 use super::input::{Files, Logs, described, milliseconds};
 use crate::output;
 use ::serve::Failure;
+use qlog_tools::causes::settle;
 use qlog_tools::naming::shown;
 use qlog_tools::trace::{Detail, StreamRole, Trace};
 use qlog_tools::views::unusable;
@@ -12,9 +13,14 @@ use std::collections::BTreeMap;
 
 /// Show each stream: what it carried and when, and what was retransmitted or reordered
 ///
+/// Retransmitted bytes were lost and came when they were sent again; duplicate bytes had come already; reordered bytes were
+/// overtaken on their way. A client's log alone is judged by packet numbers; with the server's log of the connection the
+/// causes are exact.
+///
 /// Exit code 2: a log could not be read or has no STREAM frames; the others are shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog streams client.sqlog\n  \
+utmost qlog streams client.sqlog server.sqlog\n  \
 utmost qlog streams logs/ --json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -41,11 +47,15 @@ struct Row {
     body_bytes: Option<u64>,
     frames: u64,
     retransmitted_bytes: u64,
+    duplicate_bytes: Option<u64>,
     reordered_bytes: u64,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Logs { traces, mut refused, .. } = arguments.files.read(Detail::Summary)?;
+    // The server's log of a pair says why bytes came late or twice.
+    let detail = if arguments.files.is_one() { Detail::Summary } else { Detail::Arrivals };
+    let Logs { mut traces, mut refused, .. } = arguments.files.read(detail)?;
+    settle(&mut traces);
     refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
     if arguments.json {
         let head = refused.note_in(json!({"provenance": output::provenance()}));
@@ -77,7 +87,9 @@ struct Documents {
 
 fn document(trace: &Trace) -> Document {
     let (streams, other_streams) = rows(trace).into_iter().partition(is_of_page);
-    Document { described: described(trace), streams, other_streams }
+    let mut described = described(trace);
+    described["causes_exact"] = trace.has_exact_causes.into();
+    Document { described, streams, other_streams }
 }
 
 /// Whether it carries a response, rather than HTTP/3's own needs.
@@ -107,6 +119,7 @@ fn print(trace: &Trace) -> Result<(), Failure> {
             row.bytes.to_string(),
             row.frames.to_string(),
             row.retransmitted_bytes.to_string(),
+            row.duplicate_bytes.map_or_else(|| "-".to_owned(), |it| it.to_string()),
             row.reordered_bytes.to_string(),
         ]
     });
@@ -122,6 +135,7 @@ fn print(trace: &Trace) -> Result<(), Failure> {
         "bytes",
         "frames",
         "retransmitted",
+        "duplicate",
         "reordered",
     ];
     output::line(&output::table(&header, &[1, 2, 3], rows).to_string())
@@ -139,6 +153,7 @@ fn rows(trace: &Trace) -> Vec<Row> {
             bytes: stream.bytes,
             frames: stream.frames,
             retransmitted_bytes: stream.retransmitted_bytes,
+            duplicate_bytes: stream.duplicate_bytes,
             reordered_bytes: stream.reordered_bytes,
             stream: stream.stream,
             ..Row::default()

@@ -66,18 +66,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::of_file(&arguments.log, remedy));
     }
     let trace = read_file(&arguments.log).map_err(refusal)?;
-    let trees = trees(arguments, &trace)?;
-    let names = names(&trace, &trees);
+    show(arguments, &trace)?;
+    trace.incomplete().map_or(Ok(()), |line| Err(Failure::BadInput(line)))
+}
+
+fn show(arguments: &Arguments, trace: &Trace) -> Result<(), Failure> {
+    let trees = trees(arguments, trace)?;
+    let names = names(trace, &trees);
     if let Some(out) = &arguments.out {
-        output::figure_file(out, &figure(&trace, &trees, names.clone()).svg())?;
+        output::figure_file(out, &figure(trace, &trees, names.clone()).svg())?;
     }
     if let Some(folder) = &arguments.figures {
         values::directory(folder, "--figures")?;
-        let figure = figure(&trace, &trees, names.clone());
+        let figure = figure(trace, &trees, names.clone());
         output::figures(folder, [(format!("{}-tree", stem(&arguments.log)), figure.svg())])?;
     }
     if arguments.json {
-        return print_json(&trace, &trees, &names);
+        return print_json(trace, &trees, &names);
     }
     let names = numbered(&names);
     output::line("element (weight), the share of the connection that it and all below it get")?;

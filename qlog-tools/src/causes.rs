@@ -1,0 +1,221 @@
+//! Why bytes of a stream came late or twice: lost and sent again, sent again in vain, or overtaken on their way.
+//!
+//! A client's log alone lets one guess: what fills a hole is taken as sent again if its packet has a higher number than what
+//! came after the hole. With the server's log it is known which packet had each byte first.
+
+use std::collections::BTreeMap;
+
+use crate::assembly::Assembly;
+use crate::packed_frames::PackedFrames;
+use crate::pairing::is_same_connection;
+use crate::timeline::StreamFrame;
+use crate::trace::{Trace, Vantage};
+use crate::viewer::Mark;
+
+/// A hole that is filled sooner was overtaken rather than lost, when packet numbers do not tell (as in qvis).
+const REORDERING_US: u64 = 20_000;
+
+/// Bytes of one stream by the cause of their coming late or twice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Causes {
+    /// Bytes that were lost, and came when they were sent again.
+    pub retransmitted_bytes: u64,
+    /// Bytes that had come already: they were sent again in vain.
+    pub duplicate_bytes: u64,
+    /// Bytes that others had overtaken.
+    pub reordered_bytes: u64,
+}
+
+impl Causes {
+    fn add(&mut self, mark: Option<Mark>, fresh_bytes: u64, duplicate_bytes: u64) {
+        let fresh = match mark {
+            Some(Mark::Retransmitted) => &mut self.retransmitted_bytes,
+            Some(Mark::Reordered) => &mut self.reordered_bytes,
+            Some(Mark::Duplicate) | None => &mut 0,
+        };
+        *fresh = fresh.saturating_add(fresh_bytes);
+        self.duplicate_bytes = self.duplicate_bytes.saturating_add(duplicate_bytes);
+    }
+}
+
+/// Replaces the guesses in each client's log whose server's log is among `traces` by what the server's log says. Both must
+/// have been read with [`crate::trace::Detail::Arrivals`] or more.
+pub fn settle(traces: &mut [Trace]) {
+    let exact: Vec<Option<BTreeMap<u64, Causes>>> = traces
+        .iter()
+        .map(|client| {
+            let is_server =
+                |it: &&Trace| it.vantage == Vantage::Server && is_same_connection(it, client);
+            let server =
+                traces.iter().find(is_server).filter(|_| client.vantage == Vantage::Client);
+            server.map(|server| by_stream(client, server))
+        })
+        .collect();
+    for (trace, causes) in traces.iter_mut().zip(exact) {
+        let Some(causes) = causes else { continue };
+        trace.has_exact_causes = true;
+        for stream in &mut trace.streams {
+            let causes = causes.get(&stream.stream).copied().unwrap_or_default();
+            stream.retransmitted_bytes = causes.retransmitted_bytes;
+            stream.duplicate_bytes = Some(causes.duplicate_bytes);
+            stream.reordered_bytes = causes.reordered_bytes;
+        }
+    }
+}
+
+fn by_stream(client: &Trace, server: &Trace) -> BTreeMap<u64, Causes> {
+    let mut causes: BTreeMap<u64, Causes> = BTreeMap::new();
+    for ((frame, _), (mark, fresh_bytes)) in client.arrivals.iter().zip(marks(client, Some(server)))
+    {
+        let duplicate_bytes = frame.bytes - fresh_bytes;
+        causes.entry(frame.stream).or_default().add(mark, fresh_bytes, duplicate_bytes);
+    }
+    causes
+}
+
+/// What is special about each frame that arrived in a client's log, and how many of its bytes were new; `server` is the log
+/// of the other end, if there is one.
+pub(crate) fn marks(client: &Trace, server: Option<&Trace>) -> Vec<(Option<Mark>, u64)> {
+    let first = server.map(|server| FirstSent::of(&server.arrivals));
+    let mut streams: BTreeMap<u64, Stream> = BTreeMap::new();
+    let arrivals = client.arrivals.iter().map(|(frame, packet)| {
+        let stream = streams.entry(frame.stream).or_default();
+        let was_sent_before = first.as_ref().and_then(|it| it.was_sent_before(&frame, packet?));
+        let mark = stream.mark(&frame, packet, was_sent_before);
+        (mark, stream.receive(&frame, packet))
+    });
+    arrivals.collect()
+}
+
+/// The packet that had each byte first, by stream and offset.
+#[derive(Default)]
+struct FirstSent {
+    streams: BTreeMap<u64, BTreeMap<u64, (u64, u64)>>,
+}
+
+impl FirstSent {
+    fn of(sent: &PackedFrames) -> Self {
+        let mut assemblies: BTreeMap<u64, Assembly> = BTreeMap::new();
+        let mut first = Self::default();
+        for (frame, packet) in sent.iter() {
+            let Some(packet) = packet else { continue };
+            let assembly = assemblies.entry(frame.stream).or_default();
+            let end = frame.offset.saturating_add(frame.bytes);
+            let parts = assembly.fresh_parts(frame.offset, end);
+            assembly.receive(&frame);
+            let stream = first.streams.entry(frame.stream).or_default();
+            stream.extend(parts.into_iter().map(|(start, end)| (start, (end, packet))));
+        }
+        first
+    }
+
+    /// Whether an earlier packet than `packet` had bytes of the frame; `None` if the server's log does not have them.
+    fn was_sent_before(&self, frame: &StreamFrame, packet: u64) -> Option<bool> {
+        let end = frame.offset.saturating_add(frame.bytes);
+        let parts = self.streams.get(&frame.stream)?.range(..end).rev();
+        let mut overlapping =
+            parts.map(|(_, part)| *part).take_while(|part| part.0 > frame.offset).peekable();
+        overlapping.peek()?;
+        Some(overlapping.any(|(_, first)| first < packet))
+    }
+}
+
+/// One stream as it arrives.
+#[derive(Default)]
+struct Stream {
+    assembly: Assembly,
+    farthest: u64,
+    /// Time and packet of the frame that reached farthest.
+    farthest_us: u64,
+    farthest_packet: Option<u64>,
+}
+
+impl Stream {
+    /// What is special about a frame that comes now.
+    fn mark(
+        &self,
+        frame: &StreamFrame,
+        number: Option<u64>,
+        was_sent_before: Option<bool>,
+    ) -> Option<Mark> {
+        let end = frame.offset.saturating_add(frame.bytes);
+        if frame.bytes == 0 {
+            return None;
+        }
+        if self.assembly.fresh_parts(frame.offset, end).is_empty() {
+            return Some(Mark::Duplicate);
+        }
+        let is_behind = frame.offset < self.farthest;
+        match was_sent_before {
+            Some(true) => return Some(Mark::Retransmitted),
+            Some(false) => return is_behind.then_some(Mark::Reordered),
+            None if !is_behind => return None,
+            None => {}
+        }
+        let was_overtaken = match number.zip(self.farthest_packet) {
+            Some((number, farthest)) => number < farthest,
+            None => frame.time_us.saturating_sub(self.farthest_us) < REORDERING_US,
+        };
+        Some(if was_overtaken { Mark::Reordered } else { Mark::Retransmitted })
+    }
+
+    /// Adds it; how many of its bytes are new.
+    fn receive(&mut self, frame: &StreamFrame, number: Option<u64>) -> u64 {
+        let before = self.assembly.unique_bytes;
+        self.assembly.receive(frame);
+        let end = frame.offset.saturating_add(frame.bytes);
+        if end > self.farthest {
+            self.farthest = end;
+            self.farthest_us = frame.time_us;
+            self.farthest_packet = number;
+        }
+        self.assembly.unique_bytes.saturating_sub(before).min(frame.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames of stream 0, 10 bytes each, as (packet, offset).
+    fn log(vantage: Vantage, frames: &[(u64, u64)]) -> Trace {
+        let frame = |&(packet, offset): &(u64, u64)| {
+            (StreamFrame { time_us: packet * 100_000, stream: 0, offset, bytes: 10 }, Some(packet))
+        };
+        let streams = vec![crate::trace::StreamSummary::default()];
+        let connection = Some("aa".to_owned());
+        let arrivals = frames.iter().map(frame).collect();
+        Trace { vantage, connection, streams, arrivals, ..Trace::default() }
+    }
+
+    #[test]
+    fn with_both_logs_the_causes_are_those_of_the_server() {
+        use Mark::{Duplicate, Reordered, Retransmitted};
+        // Packet 2 is lost, and what is sent again in packet 5 is overtaken by packet 6. Packet 3 comes late, and again in 7.
+        // Packet 8 is the last and lost: packet 9 has its bytes.
+        let sent = [(1, 0), (2, 10), (3, 20), (4, 30), (5, 10), (6, 40), (7, 20), (8, 50), (9, 50)];
+        let came = [(1, 0), (4, 30), (3, 20), (6, 40), (5, 10), (7, 20), (9, 50)];
+        let (client, server) = (log(Vantage::Client, &came), log(Vantage::Server, &sent));
+        let marks = |server| -> Vec<Option<Mark>> {
+            marks(&client, server).into_iter().map(|it| it.0).collect()
+        };
+        let guessed = [None, None, Some(Reordered), None, Some(Reordered), Some(Duplicate), None];
+        assert_eq!(marks(None), guessed);
+        let known = [
+            None,
+            None,
+            Some(Reordered),
+            None,
+            Some(Retransmitted),
+            Some(Duplicate),
+            Some(Retransmitted),
+        ];
+        assert_eq!(marks(Some(&server)), known);
+        let mut traces = [client.clone(), server];
+        settle(&mut traces);
+        let stream = &traces[0].streams[0];
+        let bytes = (stream.retransmitted_bytes, stream.duplicate_bytes, stream.reordered_bytes);
+        assert_eq!((bytes, traces[0].has_exact_causes), ((20, Some(10), 10), true));
+        assert!(!traces[1].has_exact_causes);
+    }
+}

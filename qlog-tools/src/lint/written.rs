@@ -1,0 +1,76 @@
+//! When a response had bytes to send, from a sender's log that says when its application wrote them (`stream_data_moved`).
+
+use schedulers::{Call, StreamId};
+
+use super::story::{Event, What};
+
+/// What happens to one stream at a time.
+enum Step {
+    /// The application has written the stream up to here.
+    Written(u64),
+    /// So many bytes more were sent.
+    Sent(u64),
+    /// It is inferred to be ready, or not.
+    Ready(bool),
+    Other,
+}
+
+/// The stream's events, ready only while it has bytes that were written and not sent. `written` is the time of each write,
+/// and how far it went; `events` are those inferred, each with its place among events of the same time.
+pub(super) fn while_written(
+    stream: StreamId,
+    mut events: Vec<(u64, Event)>,
+    written: &[(u64, u64)],
+) -> Vec<(u64, Event)> {
+    // Where no event is, a write may make the stream ready: before what is sent at that time.
+    let call = |time_us, ready| Event { time_us, what: What::Call(Call::SetReady(stream, ready)) };
+    events.sort_by_key(|(place, event)| (event.time_us, *place, event.what.rank()));
+    let mut writes = written.iter().copied().peekable();
+    let mut kept = Vec::with_capacity(events.len());
+    let mut state = State::default();
+    for (place, event) in events {
+        while let Some((time_us, end)) = writes.next_if(|write| write.0 <= event.time_us) {
+            if let Some(ready) = state.take(&Step::Written(end)) {
+                kept.push((0, call(time_us, ready)));
+            }
+        }
+        let step = match event.what {
+            What::Call(Call::SetReady(_, ready)) => Step::Ready(ready),
+            What::Call(Call::Sent(_, bytes)) | What::ToppedUp(_, bytes) => Step::Sent(bytes),
+            _ => Step::Other,
+        };
+        let time_us = event.time_us;
+        if !matches!(step, Step::Ready(_)) {
+            kept.push((place, event));
+        }
+        if let Some(ready) = state.take(&step) {
+            // What follows a packet comes after it.
+            let after = if matches!(step, Step::Sent(_)) { place + 1 } else { place };
+            kept.push((after, call(time_us, ready)));
+        }
+    }
+    kept
+}
+
+#[derive(Default)]
+struct State {
+    written_bytes: u64,
+    sent_bytes: u64,
+    is_inferred: bool,
+    is_ready: bool,
+}
+
+impl State {
+    /// Whether it is ready now, if that has changed.
+    fn take(&mut self, step: &Step) -> Option<bool> {
+        match *step {
+            Step::Written(end) => self.written_bytes = self.written_bytes.max(end),
+            Step::Sent(bytes) => self.sent_bytes = self.sent_bytes.saturating_add(bytes),
+            Step::Ready(is_inferred) => self.is_inferred = is_inferred,
+            Step::Other => {}
+        }
+        let is_ready = self.is_inferred && self.written_bytes > self.sent_bytes;
+        let is_new = is_ready != std::mem::replace(&mut self.is_ready, is_ready);
+        is_new.then_some(is_ready)
+    }
+}
