@@ -174,6 +174,13 @@ pub(crate) const HEAD_FIELDS: usize = 1000;
 pub(crate) const PIECE_BYTES: usize = 16 << 10;
 /// Bytes of a response that wait in the library of HTTP/2.
 pub(crate) const RESPONSE_BUFFER_BYTES: usize = 16 << 10;
+/// Pieces of files that wait for one connection over TCP.
+pub(crate) const WAITING_PIECES: usize = 8;
+/// Bytes that wait in memory for all connections over TCP, besides one piece and one response of a backend for each. A client
+/// may have as much of it as is free.
+pub(crate) const WAITING_BYTES: usize = 64 << 20;
+/// Bytes of a backend's response that wait for a client over TCP: before its connection, and in it.
+pub(crate) const RELAYED_BYTES: usize = BUFFER_BYTES + 2 * PIECE_BYTES;
 /// Requests of HTTP/2 at once on a connection: as many as RFC 9113, 6.5.2 recommends at least.
 pub(crate) const HTTP2_STREAMS: u32 = 100;
 /// Bytes that a client over TCP may send at once that bring neither a request nor a body, besides what waits to be read.

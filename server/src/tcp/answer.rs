@@ -2,8 +2,9 @@
 
 use super::activity::{Activity, now};
 use super::request::request;
-use super::source::Source;
+use super::source::{OfBackend, Source};
 use super::told::Told;
+use super::waiting::Waiting;
 use crate::early_data::is_safe;
 use crate::head;
 use crate::site::{Body, Request, Response, RuledSite};
@@ -23,6 +24,7 @@ pub(super) struct Guest {
     pub(super) options: Arc<Options>,
     pub(super) address: IpAddr,
     pub(super) activity: Arc<Activity>,
+    pub(super) waiting: Arc<Waiting>,
 }
 
 /// The answer to a request.
@@ -54,9 +56,14 @@ pub(super) async fn answer(
         None => guest.site.respond(&request),
     };
     let (response, source) = if let Body::Later(later) = &response.body {
-        let news = begin(&told, later, upload);
-        let is_hinted = hint_of(&response, &mut hint);
-        from_backend(guest, &request, Arc::clone(later), news, is_hinted, &mut hint).await
+        if let Some(room) = guest.waiting.relayed() {
+            let news = begin(&told, later, upload);
+            let is_hinted = hint_of(&response, &mut hint);
+            let relay = OfBackend { later: Arc::clone(later), news, _room: room, come: Bytes::new() };
+            from_backend(guest, &request, relay, is_hinted, &mut hint).await
+        } else {
+            (Trouble::Busy.response(), None)
+        }
     } else {
         hint_of(&response, &mut hint);
         (response, None)
@@ -98,13 +105,12 @@ fn begin(told: &Told, later: &Arc<Later>, upload: impl Upload) -> Receiver<()> {
 async fn from_backend(
     guest: &Guest,
     request: &Request,
-    later: Arc<Later>,
-    mut news: Receiver<()>,
+    mut relay: OfBackend,
     mut is_hinted: bool,
     hint: &mut (impl FnMut(&[String]) + Send),
 ) -> (Response, Option<Source>) {
     let trouble = loop {
-        match later.next(0) {
+        match relay.later.next(0) {
             Some(Piece::Hints(links)) => {
                 let ahead = guest.site.hints_came(request, &links);
                 if !is_hinted && !ahead.hints.is_empty() {
@@ -114,11 +120,11 @@ async fn from_backend(
             }
             Some(Piece::Head(head)) => {
                 let response = guest.site.head_came(request, *head);
-                return (response, Some(Source::Backend(later, news)));
+                return (response, Some(Source::Backend(relay)));
             }
             Some(Piece::End(Err(trouble))) => break trouble,
             Some(Piece::End(Ok(())) | Piece::Body(_)) => break no_head(),
-            None if news.changed().await.is_err() => break no_head(),
+            None if relay.news.changed().await.is_err() => break no_head(),
             None => {}
         }
     };

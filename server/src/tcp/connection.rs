@@ -3,6 +3,7 @@
 use super::activity::{Activity, Noted, now};
 use super::answer::Guest;
 use super::event_loop::{Current, News, Phase};
+use super::waiting::{Account, Waiting};
 use super::{http1, http2};
 use crate::Event;
 use crate::admission::Place;
@@ -20,6 +21,7 @@ pub(super) async fn serve(
     client: SocketAddr,
     current: Arc<Current>,
     mut news: News,
+    account: Arc<Account>,
     _place: Place,
 ) {
     prepare(&stream);
@@ -39,7 +41,8 @@ pub(super) async fn serve(
     options.observers.notice(&Event::Accepted);
     let (site, options) = (Arc::clone(&current.site), Arc::clone(options));
     let address = client.ip().to_canonical();
-    let guest = Guest { site, options, address, activity };
+    let waiting = Arc::new(Waiting::new(&account, address));
+    let guest = Guest { site, options, address, activity, waiting };
     let by = speak(stream, &guest, news).await;
     guest.options.observers.notice(&Event::Closed { by, code: "none" });
 }

@@ -1,5 +1,6 @@
 //! The thread of the connections over TCP, with its sockets.
 
+use super::waiting::Account;
 use super::{connection, redirect};
 use crate::admission::{Place, Population};
 use crate::alarm::Alarm;
@@ -102,7 +103,8 @@ impl TcpServer {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let open = Arc::<AtomicUsize>::default();
         let doors = doors(&runtime, listeners, port)?;
-        let hall = Hall { renewed, news: News(news), population, open: Arc::clone(&open) };
+        let (news, account) = (News(news), Arc::default());
+        let hall = Hall { renewed, news, population, open: Arc::clone(&open), account };
         let is_over = Arc::<AtomicBool>::default();
         let over = Arc::clone(&is_over);
         let builder = std::thread::Builder::new().name("tcp".to_owned());
@@ -192,6 +194,7 @@ struct Hall {
     news: News,
     population: Arc<Mutex<Population>>,
     open: Arc<AtomicUsize>,
+    account: Arc<Account>,
 }
 
 impl Hall {
@@ -240,10 +243,13 @@ impl Hall {
             Ok(place) => place,
             Err(refusal) => return current.options.observers.notice(&Event::Refused(refusal)),
         };
-        let (news, alive, open) = (self.news.clone(), alive.clone(), Open::new(&self.open));
+        let (news, account) = (self.news.clone(), Arc::clone(&self.account));
+        let (alive, open) = (alive.clone(), Open::new(&self.open));
         tokio::spawn(async move {
             match leads_to {
-                Leads::Site => connection::serve(stream, client, current, news, place).await,
+                Leads::Site => {
+                    connection::serve(stream, client, current, news, account, place).await;
+                }
                 Leads::Elsewhere(port) => {
                     redirect::serve(stream, client, current, news, port, place).await;
                 }

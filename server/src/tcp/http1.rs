@@ -4,8 +4,8 @@ use super::answer::{Answer, Guest, Upload, answer};
 use super::event_loop::{News, Phase};
 use super::source::{Broken, Source};
 use super::told::Told;
+use crate::Event;
 use crate::limits::HEAD_FIELDS;
-use crate::{Event, Observers};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -15,7 +15,6 @@ use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::timeout;
@@ -51,7 +50,7 @@ where
         let (head, upload) = request.into_parts();
         // The library has no interim responses.
         let answer = answer(guest, &head, upload, |_| {}).await;
-        Ok::<_, Infallible>(response(answer, guest.options.limits.stalled))
+        Ok::<_, Infallible>(response(answer, guest))
     });
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let mut is_ending = false;
@@ -66,15 +65,15 @@ where
     }
 }
 
-/// The response as the library takes it. A client that takes no piece of it for `stalled` is given up.
-fn response(answer: Answer, stalled: Duration) -> hyper::Response<Outgoing> {
+/// The response as the library takes it.
+fn response(answer: Answer, guest: &Guest) -> hyper::Response<Outgoing> {
     let Answer { head, source, mut told } = answer;
     let pieces = if source.is_over() {
         told.completed();
         None
     } else {
         let (sender, receiver) = channel(1);
-        tokio::spawn(send(source, sender, stalled, told.observers.clone()));
+        tokio::spawn(send(source, sender, guest.clone()));
         Some(receiver)
     };
     head.map(|()| Outgoing { pieces, told })
@@ -125,24 +124,48 @@ impl Body for Outgoing {
     }
 }
 
-/// Brings the pieces of a body to where the library takes them.
-async fn send(mut source: Source, sender: Sender<Piece>, stalled: Duration, observers: Observers) {
+/// Brings the pieces of a body to where the library takes them. A client that takes none for the time of a stalled response is
+/// given up.
+async fn send(mut source: Source, sender: Sender<Piece>, guest: Guest) {
     loop {
-        let next = tokio::select! {
-            next = source.next() => next,
+        let ready = tokio::select! {
+            ready = source.ready() => ready,
             // The client is gone.
             () = sender.closed() => return,
         };
-        let Ok(bytes) = next else { return };
-        let is_last = bytes.is_none() || source.is_over();
-        let piece = match bytes {
-            Some(bytes) if !is_last => Piece::Bytes(bytes),
-            last => Piece::Last(last),
-        };
-        match timeout(stalled, sender.send(piece)).await {
-            Ok(Ok(())) if !is_last => {}
-            Ok(_) => return,
-            Err(_) => return observers.notice(&Event::Overdue),
+        let Ok(count) = ready else { return };
+        match timeout(guest.options.limits.stalled, send_piece(&mut source, count, &sender, &guest))
+            .await
+        {
+            Ok(Some(Sent::More)) => {}
+            Ok(Some(Sent::All) | None) => return,
+            Err(_) => return guest.options.observers.notice(&Event::Overdue),
         }
     }
+}
+
+enum Sent {
+    More,
+    All,
+}
+
+/// Sends `count` bytes once the library takes some. `None`: the client is gone, or the rest does not come.
+async fn send_piece(
+    source: &mut Source,
+    count: usize,
+    sender: &Sender<Piece>,
+    guest: &Guest,
+) -> Option<Sent> {
+    let place = sender.reserve().await.ok()?;
+    if count == 0 {
+        place.send(Piece::Last(None));
+        return Some(Sent::All);
+    }
+    let bytes = source.take(count, &guest.waiting).await.ok()?;
+    if source.is_over() {
+        place.send(Piece::Last(Some(bytes)));
+        return Some(Sent::All);
+    }
+    place.send(Piece::Bytes(bytes));
+    Some(Sent::More)
 }

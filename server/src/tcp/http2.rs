@@ -6,7 +6,8 @@
 use super::activity::now;
 use super::answer::{Answer, Guest, Upload, answer};
 use super::event_loop::{News, Phase};
-use super::source::Source;
+use super::source::{Broken, Source};
+use super::told::Told;
 use crate::limits::{Budget, HTTP2_STREAMS, RESPONSE_BUFFER_BYTES};
 use crate::{Event, Limits};
 use bytes::Bytes;
@@ -102,6 +103,7 @@ async fn answer_one(
         answer = answer(guest, &head, upload, hint) => answer,
         _ = poll_fn(|it| held(&respond).poll_reset(it)) => return End::TakenBack,
     };
+    drop(head);
     let Answer { head, source, mut told } = answer;
     let ends = source.is_over();
     let stream = held(&respond).send_response(head, ends);
@@ -131,54 +133,75 @@ fn early_hints(links: &[String]) -> hyper::Response<()> {
 async fn send(
     mut stream: SendStream<Bytes>,
     mut source: Source,
-    told: &mut super::told::Told,
+    told: &mut Told,
     guest: &Guest,
 ) -> End {
     loop {
-        let next = tokio::select! {
-            next = source.next() => next,
+        let ready = tokio::select! {
+            ready = source.ready() => ready,
             _ = poll_fn(|it| stream.poll_reset(it)) => return End::TakenBack,
         };
-        let Ok(bytes) = next else {
-            stream.send_reset(Reason::INTERNAL_ERROR);
-            return End::Over;
+        let piece = match ready {
+            Ok(count) => send_piece(&mut stream, &mut source, count, told, guest),
+            Err(Broken) => return reset(&mut stream, Reason::INTERNAL_ERROR),
         };
-        let is_last = bytes.is_none() || source.is_over();
-        let bytes = bytes.unwrap_or_default();
-        let count = bytes.len();
-        match timeout(guest.options.limits.stalled, send_piece(&mut stream, bytes, is_last)).await {
-            Ok(Ok(())) => told.took(count),
+        match timeout(guest.options.limits.stalled, piece).await {
+            Ok(Ok(Sent::More)) => {}
+            Ok(Ok(Sent::All)) => break told.completed(),
+            Ok(Ok(Sent::Broken)) => return reset(&mut stream, Reason::INTERNAL_ERROR),
             Ok(Err(_)) => return End::TakenBack,
             Err(_) => {
                 told.observers.notice(&Event::Overdue);
-                stream.send_reset(Reason::CANCEL);
-                return End::Over;
+                return reset(&mut stream, Reason::CANCEL);
             }
         }
-        if is_last {
-            told.completed();
-            return End::Over;
-        }
     }
+    End::Over
 }
 
-/// Sends these bytes as the client has room for them.
+fn reset(stream: &mut SendStream<Bytes>, reason: Reason) -> End {
+    stream.send_reset(reason);
+    End::Over
+}
+
+/// How far a body has come.
+enum Sent {
+    More,
+    All,
+    /// The rest does not come.
+    Broken,
+}
+
+/// Sends `count` bytes as the client has room for them. They are read only then, so that those that wait for a window take no
+/// memory.
 async fn send_piece(
     stream: &mut SendStream<Bytes>,
-    mut bytes: Bytes,
-    is_last: bool,
-) -> Result<(), h2::Error> {
-    while !bytes.is_empty() {
-        stream.reserve_capacity(bytes.len());
-        let room = poll_fn(|it| poll_room(stream, it)).await?;
-        let piece = bytes.split_to(room.min(bytes.len()));
-        let ends = is_last && bytes.is_empty();
-        stream.send_data(piece, ends)?;
+    source: &mut Source,
+    mut count: usize,
+    told: &mut Told,
+    guest: &Guest,
+) -> Result<Sent, h2::Error> {
+    if count == 0 {
+        stream.send_data(Bytes::new(), true)?;
+        return Ok(Sent::All);
+    }
+    while count > 0 {
+        stream.reserve_capacity(count);
+        let most = poll_fn(|it| poll_room(stream, it)).await?.min(count);
+        let bytes = tokio::select! {
+            bytes = source.take(most, &guest.waiting) => bytes,
+            reset = poll_fn(|it| stream.poll_reset(it)) => return Err(reset.map_or_else(|it| it, h2::Error::from)),
+        };
+        let Ok(bytes) = bytes else { return Ok(Sent::Broken) };
+        count -= bytes.len();
+        told.took(bytes.len());
+        let ends = source.is_over();
+        stream.send_data(bytes, ends)?;
         if ends {
-            return Ok(());
+            return Ok(Sent::All);
         }
     }
-    if is_last { stream.send_data(Bytes::new(), true) } else { Ok(()) }
+    Ok(Sent::More)
 }
 
 /// Ready when some bytes can go, or the client does not want them any more.

@@ -1,11 +1,11 @@
 //! Plain HTTP, which says only that the site is elsewhere.
 
 use super::activity::{Activity, Noted, now};
-use super::answer::Guest;
 use super::event_loop::{Current, News, Phase};
 use super::request::request;
 use crate::admission::Place;
 use crate::limits::HEAD_FIELDS;
+use crate::site::RuledSite;
 use bytes::Bytes;
 use http_body_util::Empty;
 use hyper::body::Incoming;
@@ -16,7 +16,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use tokio::net::TcpStream;
@@ -32,27 +32,31 @@ pub(super) async fn serve(
 ) {
     let activity = Arc::new(Activity::new(&current.options.limits, now()));
     activity.begin(true, now());
-    let (site, options) = (Arc::clone(&current.site), Arc::clone(&current.options));
-    let guest = Guest { site, options, address: client.ip().to_canonical(), activity };
+    let address = client.ip().to_canonical();
     let service = service_fn(async |request: Request<Incoming>| {
         let (head, _) = request.into_parts();
-        Ok::<_, Infallible>(redirection(&head, &guest, port))
+        Ok::<_, Infallible>(redirection(&head, address, &current.site, port))
     });
-    let stream = TokioIo::new(Noted::new(stream, &guest.activity));
+    let stream = TokioIo::new(Noted::new(stream, &activity));
     let mut builder = Builder::new();
     builder.max_headers(HEAD_FIELDS + 1).keep_alive(false);
     let connection = pin!(builder.serve_connection(stream, service));
     tokio::select! {
         // What is wrong with it costs the client, which is gone.
         _ = connection => {}
-        () = guest.activity.silence() => {}
+        () = activity.silence() => {}
         () = news.reached(Phase::Draining) => {}
     }
 }
 
 /// Where the same is over HTTPS. A host that the site does not have is not passed on to.
-fn redirection(head: &Parts, guest: &Guest, port: u16) -> Response<Empty<Bytes>> {
-    let (request, refused) = request(head, guest.address, now());
+fn redirection(
+    head: &Parts,
+    client: IpAddr,
+    site: &RuledSite,
+    port: u16,
+) -> Response<Empty<Bytes>> {
+    let (request, refused) = request(head, client, now());
     let mut response = Response::new(Empty::new());
     let host = request.host();
     let port = if port == 443 { String::new() } else { format!(":{port}") };
@@ -60,7 +64,7 @@ fn redirection(head: &Parts, guest: &Guest, port: u16) -> Response<Empty<Bytes>>
     *response.status_mut() = match (refused.and_then(|it| StatusCode::from_u16(it).ok()), location)
     {
         (Some(status), _) => status,
-        (None, _) if !guest.site.is_for(host) => StatusCode::MISDIRECTED_REQUEST,
+        (None, _) if !site.is_for(host) => StatusCode::MISDIRECTED_REQUEST,
         (None, Ok(location)) if request.path.starts_with('/') => {
             response.headers_mut().insert(LOCATION, location);
             StatusCode::PERMANENT_REDIRECT

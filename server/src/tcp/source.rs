@@ -1,6 +1,7 @@
 //! The body of a response, piece by piece, as it is ready.
 
 use super::activity::now;
+use super::waiting::{Room, Waiting};
 use crate::limits::PIECE_BYTES;
 use crate::site::{Availability, Body, Response};
 use crate::upstream::{Later, Piece};
@@ -13,8 +14,18 @@ use tokio::time::sleep_until;
 pub(super) enum Source {
     /// The site has them.
     Site(Box<OfSite>),
-    /// A backend brings them, and says when there is news.
-    Backend(Arc<Later>, Receiver<()>),
+    /// A backend brings them.
+    Backend(OfBackend),
+}
+
+/// What a backend brings, and says when there is news.
+pub(super) struct OfBackend {
+    pub(super) later: Arc<Later>,
+    pub(super) news: Receiver<()>,
+    /// For what waits of it.
+    pub(super) _room: Room,
+    /// What has come and is not taken.
+    pub(super) come: Bytes,
 }
 
 pub(super) struct OfSite {
@@ -56,36 +67,66 @@ impl Source {
     pub(super) fn is_over(&self) -> bool {
         match self {
             Self::Site(it) => it.offset >= it.body.bytes(),
-            Self::Backend(..) => false,
+            Self::Backend(_) => false,
         }
     }
 
-    /// The next bytes, at most [`PIECE_BYTES`]; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
+    /// Waits until there is more: so many bytes, at most [`PIECE_BYTES`]. 0: that was all.
+    pub(super) async fn ready(&mut self) -> Result<usize, Broken> {
         match self {
-            Self::Site(it) => it.next().await,
-            Self::Backend(later, news) => loop {
-                match later.next(PIECE_BYTES) {
-                    Some(Piece::Body(bytes)) => return Ok(Some(bytes.into())),
-                    Some(Piece::End(end)) => return end.map(|()| None).map_err(|_| Broken),
-                    Some(Piece::Hints(_) | Piece::Head(_)) => {}
-                    None => news.changed().await.map_err(|_| Broken)?,
-                }
-            },
+            Self::Site(it) => Ok(it.piece().await),
+            Self::Backend(it) => it.piece().await,
+        }
+    }
+
+    /// Takes at most `most` of the bytes that are ready, once there is room for them.
+    pub(super) async fn take(&mut self, most: usize, waiting: &Waiting) -> Result<Bytes, Broken> {
+        match self {
+            Self::Site(it) => it.take(most, waiting).await,
+            Self::Backend(it) => Ok(it.come.split_to(most.min(it.come.len()))),
         }
     }
 }
 
-impl OfSite {
-    async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
-        if self.offset >= self.body.bytes() {
-            return Ok(None);
+impl OfBackend {
+    async fn piece(&mut self) -> Result<usize, Broken> {
+        while self.come.is_empty() {
+            match self.later.next(PIECE_BYTES) {
+                Some(Piece::Body(bytes)) => self.come = bytes.into(),
+                Some(Piece::End(end)) => return end.map(|()| 0).map_err(|_| Broken),
+                Some(Piece::Hints(_) | Piece::Head(_)) => {}
+                None => self.news.changed().await.map_err(|_| Broken)?,
+            }
         }
-        let ready = self.ready().await;
-        let count = (ready - self.offset).min(PIECE_BYTES as u64);
-        let bytes = self.read(usize::try_from(count).unwrap_or(PIECE_BYTES))?;
-        self.offset += count;
-        Ok(Some(bytes))
+        Ok(self.come.len())
+    }
+}
+
+impl OfSite {
+    /// How much is ready, at most a piece.
+    async fn piece(&self) -> usize {
+        if self.offset >= self.body.bytes() {
+            return 0;
+        }
+        let ready = self.ready().await - self.offset;
+        usize::try_from(ready).map_or(PIECE_BYTES, |it| it.min(PIECE_BYTES))
+    }
+
+    async fn take(&mut self, count: usize, waiting: &Waiting) -> Result<Bytes, Broken> {
+        let start = usize::try_from(self.offset).unwrap_or(usize::MAX);
+        let end = start.saturating_add(count);
+        let bytes = match &self.shared {
+            Some(shared) if end > shared.len() => return Err(Broken),
+            Some(shared) => shared.slice(start..end),
+            None => {
+                let room = waiting.room().await;
+                let mut bytes = vec![0; count];
+                self.body.read_at(self.offset, &mut bytes).map_err(|_| Broken)?;
+                room.holds(bytes)
+            }
+        };
+        self.offset += count as u64;
+        Ok(bytes)
     }
 
     /// Waits until there is more; how much there is then in all.
@@ -100,16 +141,5 @@ impl OfSite {
             let Some(next) = next else { return self.body.bytes() };
             sleep_until(next.into()).await;
         }
-    }
-
-    fn read(&self, count: usize) -> Result<Bytes, Broken> {
-        if let Some(shared) = &self.shared {
-            let start = usize::try_from(self.offset).unwrap_or(usize::MAX);
-            let is_there = start.checked_add(count).is_some_and(|it| it <= shared.len());
-            return if is_there { Ok(shared.slice(start..start + count)) } else { Err(Broken) };
-        }
-        let mut buffer = vec![0; count];
-        self.body.read_at(self.offset, &mut buffer).map_err(|_| Broken)?;
-        Ok(buffer.into())
     }
 }
