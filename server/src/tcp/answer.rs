@@ -37,7 +37,7 @@ pub(super) struct Answer {
 
 /// The body of a request.
 pub(super) trait Upload: Send + 'static {
-    /// The next bytes; `None` at the end. `Err`: the client has broken off.
+    /// The next bytes; `None` at the end. `Err`: the client has broken off, or broken the rules.
     fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, ()>> + Send;
 }
 
@@ -59,7 +59,8 @@ pub(super) async fn answer(
         if let Some(room) = guest.waiting.relayed() {
             let news = begin(&told, later, upload);
             let is_hinted = hint_of(&response, &mut hint);
-            let relay = OfBackend { later: Arc::clone(later), news, _room: room, come: Bytes::new() };
+            let relay =
+                OfBackend { later: Arc::clone(later), news, _room: room, come: Bytes::new() };
             from_backend(guest, &request, relay, is_hinted, &mut hint).await
         } else {
             (Trouble::Busy.response(), None)
@@ -144,12 +145,11 @@ async fn feed(
 ) {
     let mut over = news.clone();
     let feeding = async {
-        while let Ok(piece) = upload.next().await {
-            let Some(bytes) = piece else {
-                if let Some(later) = later.upgrade() {
-                    later.end_upload();
-                }
-                return;
+        loop {
+            let piece = upload.next().await;
+            let Ok(Some(bytes)) = piece else {
+                let end = if piece.is_ok() { Later::end_upload } else { Later::break_upload };
+                return later.upgrade().iter().for_each(|it| end(it));
             };
             activity.used(bytes.len());
             if !give(&later, &bytes, news.clone()).await {

@@ -274,6 +274,11 @@ impl Later {
         state.upload_ended = true;
         state.wake();
     }
+
+    /// The rest of the request's body does not come, because it is malformed.
+    pub(crate) fn break_upload(&self) {
+        self.0.state().stop(Trouble::ClientWrong);
+    }
 }
 
 impl Drop for Later {

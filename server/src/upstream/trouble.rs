@@ -25,6 +25,9 @@ pub enum Trouble {
     /// The client neither sends the body of its request nor reads the response.
     #[error("the client is too slow")]
     ClientSlow,
+    /// The body of the request breaks the rules of its protocol.
+    #[error("the client's body is malformed")]
+    ClientWrong,
     /// The client has given its request up.
     #[error("the client is gone")]
     ClientGone,
@@ -36,7 +39,7 @@ impl Trouble {
         let response = Response::empty(match self {
             Self::Busy => 503,
             Self::TooSlow(_) => 504,
-            Self::Unsayable(_) => 400,
+            Self::Unsayable(_) | Self::ClientWrong => 400,
             Self::ClientSlow => 408,
             Self::Unreachable(_) | Self::Improper(_) | Self::ClientGone => 502,
         });
@@ -55,7 +58,7 @@ impl Trouble {
 
     /// Whether it is a matter between this server and the client, of which the operator need not hear.
     pub(super) fn is_the_clients(&self) -> bool {
-        matches!(self, Self::ClientSlow | Self::ClientGone | Self::Unsayable(_))
+        matches!(self, Self::ClientSlow | Self::ClientWrong | Self::ClientGone | Self::Unsayable(_))
     }
 }
 
