@@ -5,7 +5,7 @@ use crate::site::{Protocol, Request};
 use crate::upstream::HOP_BY_HOP;
 use http3::{Header, malformed_request};
 use hyper::Version;
-use hyper::header::{CONNECTION, HOST, HeaderMap};
+use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use std::net::IpAddr;
 use std::time::Instant;
@@ -20,6 +20,8 @@ pub(super) fn request(head: &Parts, client: IpAddr, now: Instant) -> (Request, O
     let headers = headers(head, protocol);
     let status = if head.headers.len() > HEAD_FIELDS {
         Some(431)
+    } else if has_unknown_coding(&head.headers) {
+        Some(501)
     } else if has_wrong_hosts(&head.headers, protocol) || malformed_request(&headers).is_some() {
         Some(400)
     } else {
@@ -32,6 +34,14 @@ pub(super) fn request(head: &Parts, client: IpAddr, now: Instant) -> (Request, O
         ..Request::from_headers(&headers)
     };
     (request.not_proven_fresh(false), status)
+}
+
+/// Whether the body comes in a transfer coding that the library does not take off, so that it would be passed on in it (RFC
+/// 9112, 6.1).
+fn has_unknown_coding(fields: &HeaderMap) -> bool {
+    let mut codings = fields.get_all(TRANSFER_ENCODING).iter();
+    let is_chunked = |it: &HeaderValue| it.as_bytes().eq_ignore_ascii_case(b"chunked");
+    codings.next().is_some_and(|it| !is_chunked(it) || codings.next().is_some())
 }
 
 /// Whether a request of HTTP/1.1 does not have exactly one `Host` field (RFC 9112, 3.2).
@@ -131,6 +141,16 @@ mod tests {
             if uri.starts_with("https") {
                 assert_eq!(request.authority, "b.test");
             }
+        }
+        for (codings, expected) in [
+            (&["Chunked"][..], None),
+            (&["gzip, chunked"], Some(501)),
+            (&["gzip", "chunked"], Some(501)),
+            (&["chunked", "chunked"], Some(501)),
+        ] {
+            let codings = codings.iter().map(|it| ("transfer-encoding", *it));
+            let fields: Vec<_> = [("host", "a.test")].into_iter().chain(codings).collect();
+            assert_eq!(asked(one, "/", &fields).1, expected, "{fields:?}");
         }
         let many = vec![("x", "1"); HEAD_FIELDS];
         let fields = [&[("host", "a.test")][..], &many].concat();

@@ -6,6 +6,7 @@ use crate::backend::{self, Backend, Talk};
 use crate::fetch::Ask;
 use server::UpstreamLimits;
 use server::upstream::UpstreamSite;
+use std::io::{BufReader, Write};
 
 fn before(talk: Talk) -> Serving {
     let address = format!("http://{}", Backend::start(talk).address).parse().expect("an address");
@@ -41,6 +42,27 @@ fn an_upload_larger_than_every_buffer_arrives_whole() {
         assert_eq!(got.status, 200);
         assert_eq!(String::from_utf8_lossy(&got.body), format!("3000000 {sum}"));
     }
+}
+
+#[test]
+fn a_malformed_body_is_refused_at_once() {
+    let server = before(crate::sums);
+    let mut stream = super::clients::secure(server.address);
+    let chunked =
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n";
+    stream.write_all(chunked.as_bytes()).expect("sent");
+    let mut stream = BufReader::new(stream);
+    assert_eq!(super::clients::response(&mut stream, "POST").status, 400);
+    assert_eq!(super::clients::rest(&mut stream), b"");
+}
+
+#[test]
+fn a_transfer_coding_that_would_be_passed_on_is_refused() {
+    let server = before(crate::sums);
+    let ask = Ask { method: "POST", body: b"1\r\na\r\n0\r\n\r\n".to_vec(), ..Ask::get("/") };
+    let coded = |coding| fetch_1(server.address, &ask.clone().with("transfer-encoding", coding));
+    assert_eq!(coded("chunked").body, b"1 97");
+    assert_eq!(coded("gzip, chunked").status, 501);
 }
 
 #[test]

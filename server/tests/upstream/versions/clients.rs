@@ -49,7 +49,8 @@ pub(crate) fn fetch_1(server: SocketAddr, ask: &Ask) -> Fetched {
 
 /// The same over this stream.
 pub(crate) fn ask_1(mut stream: impl Read + Write, ask: &Ask) -> Fetched {
-    let says_length = ask.fields.iter().any(|(name, _)| *name == "content-length");
+    let is_framing = |name: &str| matches!(name, "content-length" | "transfer-encoding");
+    let says_length = ask.fields.iter().any(|(name, _)| is_framing(name));
     let length = (!ask.body.is_empty() && !says_length)
         .then(|| ("content-length", ask.body.len().to_string()));
     let authority = ask.authority.map(|it| ("host", it.to_owned()));
