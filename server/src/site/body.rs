@@ -79,7 +79,7 @@ impl Body {
         }
     }
 
-    /// Fills `buffer` from `offset` on; fails if the file has become shorter.
+    /// Fills `buffer` from `offset` on; fails if somebody has written to the file.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
         match self {
             Self::Empty | Self::Later(_) => {}

@@ -21,15 +21,20 @@ pub struct Contents {
 #[derive(Debug)]
 enum Place {
     Memory(Box<[u8]>),
-    /// Read as it is sent, so that its size does not matter.
-    Disk(File),
+    /// Read as it is sent, so that its size does not matter, and as it was found.
+    Disk(File, Version),
 }
 
 impl Contents {
-    /// Fills `buffer` from `offset` on; fails if the file has become shorter.
+    /// Fills `buffer` from `offset` on; fails if somebody has written to the file, because its bytes are of two versions then.
     pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         match &self.place {
-            Place::Disk(file) => file.read_exact_at(buffer, offset),
+            Place::Disk(file, version) => {
+                file.read_exact_at(buffer, offset)?;
+                // Afterwards: the system notes the time of a write before it changes bytes.
+                let is_it = Version::of(&file.metadata()?) == *version;
+                is_it.then_some(()).ok_or(ErrorKind::InvalidData.into())
+            }
             Place::Memory(bytes) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX);
                 let part = bytes.get(start..start.saturating_add(buffer.len()));
@@ -43,7 +48,7 @@ impl Contents {
     fn in_memory(&self) -> Option<&[u8]> {
         match &self.place {
             Place::Memory(bytes) => Some(bytes),
-            Place::Disk(_) => None,
+            Place::Disk(..) => None,
         }
     }
 
@@ -153,7 +158,7 @@ impl Budget {
         let share = self.descriptor().ok_or(ErrorKind::QuotaExceeded)?;
         let file = File::open(path)?;
         let version = Version::of(&file.metadata()?);
-        Ok((Contents { place: Place::Disk(file), _share: share }, version))
+        Ok((Contents { place: Place::Disk(file, version), _share: share }, version))
     }
 
     fn memory(self: &Arc<Self>, bytes: u64) -> Option<Share> {

@@ -24,6 +24,39 @@ fn a_file_that_becomes_shorter_never_looks_whole() {
     assert_eq!(answered.iter().map(|it| it.is_complete).collect::<Vec<_>>(), [false]);
 }
 
+/// Its bytes would be of two versions under the tag of the first.
+#[test]
+fn a_file_that_is_written_anew_in_place_never_looks_whole() {
+    let (folder, site) = folder(&[("large", &bytes(20_000_000))]);
+    let server = Serving::start(site);
+    let mut stream = secure(server.address);
+    stream.write_all(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n").expect("sent");
+    let mut stream = BufReader::new(stream);
+    stream.fill_buf().expect("its first bytes");
+    let rewrite = |byte| {
+        let file = std::fs::OpenOptions::new().write(true).open(folder.path().join("large"));
+        file.and_then(|mut it| it.write_all(&vec![byte; 20_000_000])).expect("written");
+    };
+    rewrite(7);
+    let got = response(&mut stream, "GET");
+    assert!(got.status == 200 && !got.finished, "{} bytes", got.body.len());
+    assert!(bytes(20_000_000).starts_with(&got.body), "nothing of the second version");
+}
+
+#[test]
+fn a_server_that_ends_does_not_wait_for_half_a_head() {
+    let (_folder, site) = folder(&[("a", b"a")]);
+    let limits = Limits { drain: Duration::from_secs(60), ..Limits::default() };
+    let server = Serving::within(site, limits);
+    let mut stream = secure(server.address);
+    stream.write_all(b"GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /a HTTP/1.1\r\nHo").expect("sent");
+    let mut stream = BufReader::new(stream);
+    assert_eq!(response(&mut stream, "GET").body, b"a");
+    server.stop.stop();
+    assert_eq!(rest(&mut stream), b"");
+    assert_eq!(server.ended(), 0);
+}
+
 #[test]
 fn a_server_that_ends_finishes_what_is_under_way_and_closes_idle_connections() {
     let (_folder, site) = folder(&[("large", &bytes(20_000_000))]);
