@@ -187,6 +187,8 @@ pub(crate) const HTTP2_STREAMS: u32 = 100;
 pub(crate) const IDLE_BYTES: u32 = 1 << 20;
 /// The same, each second.
 pub(crate) const IDLE_BYTES_PER_SECOND: u32 = 64 << 10;
+/// How long a connection of HTTP/2 without responses is kept for its client when the server ends.
+pub(crate) const FAREWELL: Duration = Duration::from_secs(1);
 /// Bytes that the head of a request over TCP may take, with what belongs to it.
 pub(crate) const HEAD_BYTES: u64 = 8 << 10;
 /// Bytes that wait unsent in the system for one connection over TCP.

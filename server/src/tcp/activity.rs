@@ -1,7 +1,7 @@
 //! When a connection was last of use, and until when it is kept without more.
 
 use crate::Limits;
-use crate::limits::{Budget, HEAD_BYTES, IDLE_BYTES, IDLE_BYTES_PER_SECOND};
+use crate::limits::{Budget, FAREWELL, HEAD_BYTES, IDLE_BYTES, IDLE_BYTES_PER_SECOND};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -36,6 +36,10 @@ struct State {
     /// For bytes that bring nothing.
     budget: Budget,
     is_useless: bool,
+    /// Bytes wait until the client takes some.
+    is_blocked: bool,
+    /// The server ends since then.
+    draining: Option<Instant>,
 }
 
 impl Activity {
@@ -96,11 +100,24 @@ impl Activity {
         state.busy -= 1;
     }
 
+    /// The server ends: from now on a connection is kept only for what is under way.
+    pub(super) fn drain(&self, now: Instant) {
+        self.state().draining = Some(now);
+        self.sooner.notify_one();
+    }
+
+    fn blocked(&self, is_blocked: bool) {
+        self.state().is_blocked = is_blocked;
+    }
+
     /// When the connection is given up, unless something happens.
     fn until(&self) -> Instant {
         let state = self.state();
         if state.is_useless {
             return state.last;
+        }
+        if let Some(end) = state.end_of_drain() {
+            return end;
         }
         if state.busy > 0 {
             // Responses of HTTP/2 are given up one by one. What the library holds of them is left.
@@ -136,7 +153,28 @@ impl State {
         // What waits unread in the windows of HTTP/2 may still be of use.
         let unread = if one_by_one { 0 } else { u32::try_from(window_bytes).unwrap_or(u32::MAX) };
         let budget = Budget::new(IDLE_BYTES.saturating_add(unread), IDLE_BYTES_PER_SECOND);
-        Self { last: now, busy: 0, head_since: None, one_by_one, budget, is_useless: false }
+        Self {
+            last: now,
+            busy: 0,
+            head_since: None,
+            one_by_one,
+            budget,
+            is_useless: false,
+            is_blocked: false,
+            draining: None,
+        }
+    }
+
+    /// When a connection ends with nothing under way, if the server ends. Half a head is dropped. A client of HTTP/2 can still say
+    /// that it knows.
+    fn end_of_drain(&self) -> Option<Instant> {
+        let since = self.draining?.max(self.last);
+        let is_over = self.busy == 0 && !self.is_blocked;
+        match (is_over, self.one_by_one) {
+            (true, true) => self.head_since.map(|_| since),
+            (true, false) => Some(since + FAREWELL),
+            (false, _) => None,
+        }
     }
 }
 
@@ -182,6 +220,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.activity.blocked(written.is_pending());
         if let Poll::Ready(Ok(bytes @ 1..)) = written {
             self.activity.wrote(bytes, now());
         }
@@ -247,6 +286,23 @@ mod tests {
             activity.read(1, at(start, 50));
             assert_eq!(activity.until(), at(start, 50 + more));
         }
+    }
+
+    #[test]
+    fn a_server_that_ends_keeps_no_half_head_and_waits_a_second_for_http_2() {
+        let (activity, start) = begun(true);
+        activity.read(1, start);
+        activity.drain(at(start, 2));
+        assert_eq!(activity.until(), at(start, 2));
+        // What was written of an earlier response still waits for the client.
+        activity.blocked(true);
+        assert_eq!(activity.until(), at(start, 10));
+        let (activity, start) = begun(false);
+        activity.asked(start);
+        activity.drain(at(start, 2));
+        assert_eq!(activity.until(), at(start, 90));
+        activity.answered(at(start, 3));
+        assert_eq!(activity.until(), at(start, 4));
     }
 
     #[test]

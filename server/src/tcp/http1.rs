@@ -1,11 +1,12 @@
 //! HTTP/1.1 and 1.0 on one connection.
 
+use super::activity::now;
 use super::answer::{Answer, Guest, Upload, answer};
 use super::event_loop::{News, Phase};
 use super::source::{Broken, Source};
 use super::told::Told;
-use crate::Event;
 use crate::limits::HEAD_FIELDS;
+use crate::{Event, Limits};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -33,32 +34,38 @@ impl Upload for Incoming {
     }
 }
 
-/// Answers the requests of a connection, one after another.
-pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result<(), hyper::Error>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let head_bytes = guest.options.limits.http3.field_section_bytes;
-    let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX);
+/// What the library does, within these limits.
+pub(super) fn builder(limits: &Limits) -> Builder {
+    let head_bytes = usize::try_from(limits.http3.field_section_bytes).unwrap_or(usize::MAX);
     let mut builder = Builder::new();
     builder
         // The host field is one of them.
         .max_headers(HEAD_FIELDS + 1)
         .max_buf_size(head_bytes.max(LEAST_BUFFER_BYTES))
         .auto_date_header(false);
+    builder
+}
+
+/// Answers the requests of a connection, one after another.
+pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result<(), hyper::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let service = service_fn(async |request: hyper::Request<Incoming>| {
         let (head, upload) = request.into_parts();
         // The library has no interim responses.
         let answer = answer(guest, &head, upload, |_| {}).await;
         Ok::<_, Infallible>(response(answer, guest))
     });
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut connection =
+        pin!(builder(&guest.options.limits).serve_connection(TokioIo::new(stream), service));
     let mut is_ending = false;
     loop {
         tokio::select! {
             end = connection.as_mut() => return end,
             () = news.reached(Phase::Draining), if !is_ending => {
                 is_ending = true;
+                guest.activity.drain(now());
                 connection.as_mut().graceful_shutdown();
             }
         }

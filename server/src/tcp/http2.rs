@@ -53,6 +53,7 @@ where
             () = nuisances.are_too_many() => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),
             () = news.reached(Phase::Draining), if !is_ending => {
                 is_ending = true;
+                guest.activity.drain(now());
                 connection.graceful_shutdown();
             }
         }

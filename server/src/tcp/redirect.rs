@@ -2,16 +2,15 @@
 
 use super::activity::{Activity, Noted, now};
 use super::event_loop::{Current, News, Phase};
+use super::http1::builder;
 use super::request::request;
 use crate::admission::Place;
-use crate::limits::HEAD_FIELDS;
 use crate::site::RuledSite;
 use bytes::Bytes;
 use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper::header::{HeaderValue, LOCATION};
 use hyper::http::request::Parts;
-use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -38,9 +37,8 @@ pub(super) async fn serve(
         Ok::<_, Infallible>(redirection(&head, address, &current.site, port))
     });
     let stream = TokioIo::new(Noted::new(stream, &activity));
-    let mut builder = Builder::new();
-    builder.max_headers(HEAD_FIELDS + 1).keep_alive(false);
-    let connection = pin!(builder.serve_connection(stream, service));
+    let mut builder = builder(&current.options.limits);
+    let connection = pin!(builder.keep_alive(false).serve_connection(stream, service));
     tokio::select! {
         // What is wrong with it costs the client, which is gone.
         _ = connection => {}

@@ -181,4 +181,12 @@ fn plain_http_leads_to_https_only_for_hosts_of_the_site() {
     assert_eq!(ask("GET / HTTP/1.1").status, 400);
     assert_eq!(ask("OPTIONS * HTTP/1.1\r\nHost: a.test").status, 400);
     assert_eq!(ask("garbage").status, 400);
+    let with = |count: usize, bytes: usize| {
+        let fields = format!("\r\nx: {}", "v".repeat(bytes)).repeat(count);
+        ask(&format!("GET / HTTP/1.1\r\nHost: a.test{fields}")).status
+    };
+    assert_eq!(
+        [with(999, 1), with(1000, 1), with(1, 50_000), with(1, 200_000)],
+        [308, 431, 308, 431]
+    );
 }
