@@ -90,7 +90,7 @@ impl Explore {
                 if let Err(error) = save(&now, &place) {
                     eprintln!("--explore-file: {}: {error}", place.display());
                 }
-                for line in changes(&before, &now) {
+                for line in brief(changes(&before, &now), Some(&place)) {
                     eprintln!("{line}");
                 }
                 before = now;
@@ -108,8 +108,9 @@ impl Exploring {
             thread.join().ok();
         }
         let report = self.exploration.report();
-        for page in &report.pages {
-            eprintln!("explore: {}: {}", page.page, page.found);
+        let found = report.pages.iter().map(|it| format!("explore: {}: {}", it.page, it.found));
+        for line in brief(found, self.file.as_deref()) {
+            eprintln!("{line}");
         }
         if let Some(file) = &self.file
             && let Err(error) = save(&report, file)
@@ -130,13 +131,47 @@ fn save(report: &ExplorationReport, file: &Path) -> std::io::Result<()> {
 }
 
 /// The pages whose favourite is another one now.
-fn changes(before: &ExplorationReport, now: &ExplorationReport) -> Vec<String> {
-    let favourite = |name: &str| {
+fn changes<'a>(
+    before: &'a ExplorationReport,
+    now: &'a ExplorationReport,
+) -> impl Iterator<Item = String> + 'a {
+    let favourite = move |name: &str| {
         let page = before.pages.iter().find(|it| it.page == name);
         page.map_or(&now.orders[0], |it| &it.favourite)
     };
-    let changed = now.pages.iter().filter(|it| *favourite(&it.page) != it.favourite);
-    changed
-        .map(|it| format!("explore: {}: from now on {}: {}", it.page, it.favourite, it.found))
-        .collect()
+    let changed = now.pages.iter().filter(move |it| *favourite(&it.page) != it.favourite);
+    changed.map(|it| format!("explore: {}: from now on {}: {}", it.page, it.favourite, it.found))
+}
+
+/// Pages of which the terminal hears at once.
+const TOLD_PAGES: usize = 20;
+
+/// The first of many lines, and where the others are.
+fn brief(lines: impl Iterator<Item = String>, file: Option<&Path>) -> Vec<String> {
+    let mut lines: Vec<String> = lines.collect();
+    let left = lines.len().saturating_sub(TOLD_PAGES);
+    if left > 0 {
+        let place = file.map_or("--explore-file FILE has them".to_owned(), |it| {
+            format!("{} has them", it.display())
+        });
+        lines.truncate(TOLD_PAGES);
+        lines.push(format!("explore: {left} more pages; {place}"));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_hears_of_twenty_pages_and_where_the_others_are() {
+        let said = |count: usize, file| brief((0..count).map(|it| it.to_string()), file);
+        assert_eq!(said(20, None).len(), 20);
+        let many = said(1000, Some(Path::new("x.json")));
+        assert_eq!(
+            (many.len(), many[20].as_str()),
+            (21, "explore: 980 more pages; x.json has them")
+        );
+    }
 }
