@@ -41,6 +41,11 @@ pub trait Site: Send + Sync {
     fn is_remote(&self) -> bool {
         false
     }
+
+    /// The `Cache-Control` field of responses with a tag, where neither they nor a rule have one.
+    fn usual_freshness(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 impl<S: Site + ?Sized> Site for Arc<S> {
@@ -50,5 +55,9 @@ impl<S: Site + ?Sized> Site for Arc<S> {
 
     fn is_remote(&self) -> bool {
         self.as_ref().is_remote()
+    }
+
+    fn usual_freshness(&self) -> Option<&'static str> {
+        self.as_ref().usual_freshness()
     }
 }

@@ -139,7 +139,13 @@ impl RuledSite {
         } else {
             ranged(request, conditional(request, response))
         };
-        self.complete(request, self.with_headers(request, response))
+        let mut response = self.complete(request, self.with_headers(request, response));
+        let is_of_file = response.fields("etag").next().is_some();
+        let usual = source.usual_freshness().filter(|_| is_of_file);
+        if let Some(usual) = usual.filter(|_| response.cache_control().is_none()) {
+            response.headers.push(("cache-control".into(), usual.to_owned()));
+        }
+        response
     }
 
     /// The head of an awaited response has come: what is sent in its place.
