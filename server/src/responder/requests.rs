@@ -134,6 +134,8 @@ impl Responder {
         let regular = head::fields(response, length, &self.shared.options);
         let header = |(name, value): &Field| Header::new(name.as_bytes(), value.as_bytes());
         fields.extend(regular.iter().map(header));
+        let others = response.other_headers.iter();
+        fields.extend(others.map(|(name, value)| Header::new(name.as_bytes(), value)));
         let record = self.sender.streams.get(stream);
         if let Some(directive) = record.and_then(|it| it.directive) {
             let value = directive.to_string();

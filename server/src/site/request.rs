@@ -53,8 +53,10 @@ pub struct Request {
     pub priority: Option<Vec<u8>>,
     /// The field that says what the resource is for, if there is one.
     pub metadata: Option<Vec<u8>>,
-    /// All regular fields in order, names in lower case.
+    /// All regular fields in order, names in lower case, but for those that are not UTF-8.
     pub fields: Vec<(String, String)>,
+    /// Regular fields that are not UTF-8. Backends get them as they came; nobody else looks at them.
+    pub other_fields: Vec<(String, Vec<u8>)>,
     /// The request came in early data, here or at a gateway before (`Early-Data`), and may be a replay (RFC 8470). Its
     /// method is safe then.
     pub early: bool,
@@ -82,6 +84,7 @@ impl Request {
     pub fn from_headers(headers: &[Header]) -> Self {
         let field = |name| http3::values(headers, name).next();
         let text = |name| text(field(name).unwrap_or_default());
+        let (fields, other_fields) = regular(headers);
         Self {
             method: text(":method"),
             scheme: text(":scheme").to_ascii_lowercase(),
@@ -89,7 +92,8 @@ impl Request {
             path: text(":path"),
             priority: joined(headers, "priority"),
             metadata: field(schedulers::METADATA_FIELD).map(<[u8]>::to_vec),
-            fields: regular(headers),
+            fields,
+            other_fields,
             ..Self::default()
         }
     }
@@ -159,9 +163,16 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn regular(headers: &[Header]) -> Vec<(String, String)> {
-    let regular = headers.iter().filter(|it| !it.name().starts_with(b":"));
-    regular.map(|it| (text(it.name()), text(it.value()))).collect()
+/// The fields with text, and the others.
+fn regular(headers: &[Header]) -> (Vec<(String, String)>, Vec<(String, Vec<u8>)>) {
+    let (mut fields, mut others) = (Vec::new(), Vec::new());
+    for header in headers.iter().filter(|it| !it.name().starts_with(b":")) {
+        match std::str::from_utf8(header.value()) {
+            Ok(value) => fields.push((text(header.name()), value.to_owned())),
+            Err(_) => others.push((text(header.name()), header.value().to_vec())),
+        }
+    }
+    (fields, others)
 }
 
 /// The lines of a list field, joined (RFC 9110, 5.3).

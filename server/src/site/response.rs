@@ -19,6 +19,8 @@ pub struct Response {
     pub status: u16,
     /// Header fields other than `:status`, `content-length` and `server`.
     pub headers: Vec<Field>,
+    /// Fields of a backend that are not UTF-8.
+    pub other_headers: Vec<(String, Vec<u8>)>,
     /// The body.
     pub body: Body,
     /// The facts about it that the scheduler may know.
@@ -94,6 +96,7 @@ impl Response {
         let fields = fields.iter().filter(|(name, _)| is_used(name));
         let is_set = |name: &str| fields.clone().any(|(it, _)| it == name);
         self.headers.retain(|(name, _)| ADDED.contains(&name.as_ref()) || !is_set(name));
+        self.other_headers.retain(|(name, _)| !is_set(name));
         self.headers.extend(fields.cloned());
         self
     }

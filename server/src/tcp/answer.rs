@@ -183,9 +183,14 @@ async fn give(later: &Weak<Later>, bytes: &[u8], mut news: Receiver<()>) -> bool
 fn proper_head(response: &Response, length: Option<u64>, guest: &Guest) -> hyper::Response<()> {
     let mut head = hyper::Response::new(());
     *head.status_mut() = hyper::StatusCode::from_u16(response.status).unwrap_or_default();
-    for (name, value) in head::fields(response, length, &guest.options) {
-        let name = HeaderName::from_bytes(name.as_bytes());
-        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(&value)) {
+    let fields = head::fields(response, length, &guest.options);
+    let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+    let others = response.other_headers.iter();
+    let others = others.map(|(name, value)| (name.as_bytes(), value.as_slice()));
+    for (name, value) in fields.chain(others) {
+        if let (Ok(name), Ok(value)) =
+            (HeaderName::from_bytes(name), HeaderValue::from_bytes(value))
+        {
             head.headers_mut().append(name, value);
         }
     }

@@ -208,6 +208,6 @@ fn head(exchange: &Exchange, response: &HttpResponse) -> Response {
         body_bytes: length,
         ..Resource::default()
     };
-    let headers = inbound(&fields, response.version(), length);
-    Response { headers, resource, ..Response::empty(status) }
+    let (headers, other_headers) = inbound(&fields, response.version(), length);
+    Response { headers, other_headers, resource, ..Response::empty(status) }
 }

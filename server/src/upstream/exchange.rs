@@ -22,6 +22,8 @@ pub(super) struct Outbound {
     pub(super) path: String,
     /// All fields but `host` and `content-length`.
     pub(super) fields: Vec<(String, String)>,
+    /// Those of them that are not UTF-8.
+    pub(super) other_fields: Vec<(String, Vec<u8>)>,
     /// Whether a body is passed on, if there is one.
     pub(super) takes_body: bool,
     /// The length of the body, if the client says it.
@@ -302,6 +304,7 @@ mod tests {
             authority: "a".into(),
             path: "/".into(),
             fields: Vec::new(),
+            other_fields: Vec::new(),
             takes_body: true,
             length: None,
             client: Client::at(None),

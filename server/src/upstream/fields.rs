@@ -45,10 +45,20 @@ pub(super) fn outbound(request: &Request) -> Outbound {
     let client = request.client;
     let fields = request.fields.iter().filter(|(name, _)| passes(name));
     let mut fields: Vec<(String, String)> = fields.cloned().collect();
+    let others = request.other_fields.iter().filter(|(name, _)| passes(name));
+    let mut other_fields: Vec<(String, Vec<u8>)> = others.cloned().collect();
     let mut add = |name: &str, value: String| fields.push((name.to_owned(), value));
     // HTTP/1.1 has one cookie field (RFC 9114, 4.2.1).
-    if let Some(cookies) = request.cookies() {
-        add("cookie", cookies);
+    let more = request.other_fields.iter().filter(|(name, _)| name == "cookie");
+    let more: Vec<&[u8]> = more.map(|(_, value)| value.as_slice()).collect();
+    match request.cookies() {
+        Some(cookies) if more.is_empty() => add("cookie", cookies),
+        cookies => {
+            let all: Vec<&[u8]> = cookies.iter().map(String::as_bytes).chain(more).collect();
+            if !all.is_empty() {
+                other_fields.push(("cookie".to_owned(), all.join(&b"; "[..])));
+            }
+        }
     }
     // RFC 8470, 5.1: the backend may want to be asked again when the handshake is complete.
     if request.early && request.field("early-data").is_none() {
@@ -66,6 +76,7 @@ pub(super) fn outbound(request: &Request) -> Outbound {
         authority: request.authority.clone(),
         path: request.path.clone(),
         fields,
+        other_fields,
         // A body has no meaning there, and some backends take it for another request (RFC 9110, 9.3.1 and 9.3.2).
         takes_body: !matches!(request.method.as_str(), "GET" | "HEAD"),
         length: request.field("content-length").and_then(|it| it.parse().ok()),
@@ -93,9 +104,11 @@ pub(super) fn request(
     if !is_http2 {
         request = request.header(HOST, asked.authority.as_str());
     }
-    for (name, value) in &asked.fields {
+    let fields = asked.fields.iter().map(|(name, value)| (name, value.as_bytes()));
+    let others = asked.other_fields.iter().map(|(name, value)| (name, value.as_slice()));
+    for (name, value) in fields.chain(others) {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|it| unsayable(&it))?;
-        let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|it| unsayable(&it))?;
+        let value = HeaderValue::from_bytes(value).map_err(|it| unsayable(&it))?;
         request = request.header(name, value);
     }
     // A request of these methods states its length even if it is 0 (RFC 9110, 8.6).
@@ -106,12 +119,13 @@ pub(super) fn request(
     request.body(Upload::new(exchange, length, idle)).map_err(|it| unsayable(&it))
 }
 
-/// The fields of a backend's response that the client gets; `length` is the length of the body, if it is known.
+/// The fields of a backend's response that the client gets, and those of them that are not UTF-8; `length` is the length of the
+/// body, if it is known.
 pub(super) fn inbound(
     fields: &[(&str, &[u8])],
     version: Version,
     length: Option<u64>,
-) -> Vec<Field> {
+) -> (Vec<Field>, Vec<(String, Vec<u8>)>) {
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let values = |name: &'static str| {
         fields.iter().filter(move |(it, _)| *it == name).map(move |(_, value)| text(value))
@@ -122,11 +136,13 @@ pub(super) fn inbound(
         let named = connection.split(',').any(|it| it.trim() == name);
         !own && !named && !HOP_BY_HOP.contains(&name)
     };
-    let mut passed: Vec<Field> = fields
-        .iter()
-        .filter(|(name, _)| passes(name))
-        .map(|(name, value)| (Cow::Owned((*name).to_owned()), text(value)))
-        .collect();
+    let (mut passed, mut others): (Vec<Field>, _) = (Vec::new(), Vec::new());
+    for (name, value) in fields.iter().filter(|(name, _)| passes(name)) {
+        match std::str::from_utf8(value) {
+            Ok(value) => passed.push((Cow::Owned((*name).to_owned()), value.to_owned())),
+            Err(_) => others.push(((*name).to_owned(), value.to_vec())),
+        }
+    }
     passed.extend(length.map(|it| ("content-length".into(), it.to_string())));
     let before = values("via").collect::<Vec<_>>().join(", ");
     // RFC 9110, 7.6.3.
@@ -136,7 +152,7 @@ pub(super) fn inbound(
         _ => "1.1",
     };
     passed.push(("via".into(), via(protocol, Some(before.as_str()).filter(|it| !it.is_empty()))));
-    passed
+    (passed, others)
 }
 
 fn via(version: &str, before: Option<&str>) -> String {
@@ -216,6 +232,23 @@ mod tests {
     }
 
     #[test]
+    fn fields_that_are_not_utf_8_go_on_as_they_came() {
+        let fields = [
+            (&b":method"[..], &b"GET"[..]),
+            (b"cookie", b"a=1"),
+            (b"x-latin", b"caf\xe9"),
+            (b"cookie", b"b=\xe9"),
+            (b"x_latin", b"\xe9"),
+        ];
+        let headers = fields.map(|(name, value)| Header::new(name, value));
+        let outbound = outbound(&Request::from_headers(&headers));
+        let named = |name: &str, value: &[u8]| (name.to_owned(), value.to_vec());
+        let expected = [named("x-latin", b"caf\xe9"), named("cookie", b"a=1; b=\xe9")];
+        assert_eq!(outbound.other_fields, expected);
+        assert!(outbound.fields.iter().all(|(name, _)| name != "cookie"));
+    }
+
+    #[test]
     fn the_backend_learns_of_a_possible_replay_8470_5_1() {
         let said = |request: &Request| {
             let fields = outbound(request).fields;
@@ -240,7 +273,8 @@ mod tests {
 
     #[test]
     fn a_response_loses_what_its_connection_field_names() {
-        let fields: [(&str, &[u8]); 7] = [
+        let fields: [(&str, &[u8]); 8] = [
+            ("x-latin", b"caf\xe9"),
             ("connection", b"Close, X-Secret"),
             ("x-secret", b"1"),
             ("transfer-encoding", b"chunked"),
@@ -249,7 +283,8 @@ mod tests {
             ("via", b"1.0 other"),
             ("link", b"</a.css>; rel=preload"),
         ];
-        let passed = inbound(&fields, Version::HTTP_11, Some(5));
+        let (passed, others) = inbound(&fields, Version::HTTP_11, Some(5));
+        assert_eq!(others, [("x-latin".to_owned(), b"caf\xe9".to_vec())]);
         let expected = "link: </a.css>; rel=preload\ncontent-length: 5\nvia: 1.0 other, 1.1 utmost";
         assert_eq!(text(passed), expected);
     }
