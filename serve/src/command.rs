@@ -28,7 +28,7 @@ use std::time::SystemTime;
 
 /// Serve a directory, a page or a backend over HTTP/3, in the order of a scheme, and over HTTP/2 and HTTP/1.1
 ///
-/// Prints one line `listening on ADDR:PORT` when it is ready. On SIGTERM, responses under way finish first.
+/// Prints a line `listening on ADDR:PORT` for each address when it is ready. On SIGTERM, responses under way finish first.
 /// On SIGHUP, it reads the certificate, the keys and the configuration again, for connections that begin from then on.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
@@ -62,12 +62,13 @@ pub struct Arguments {
     /// told to, so this is for a look
     #[arg(long, value_name = "HOST", num_args = 0.., value_delimiter = ',', value_parser = values::host, conflicts_with = "cert")]
     self_signed: Vec<String>,
-    /// Certificate chain (PEM) [default: as with --self-signed]
+    /// Certificate chain (PEM) [default: as with --self-signed]. With several, each followed by its --key, a client gets the one
+    /// that names the host it asks for, else the first
     #[arg(long, value_name = "FILE", requires = "key")]
-    cert: Option<PathBuf>,
+    cert: Vec<PathBuf>,
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert")]
-    key: Option<PathBuf>,
+    key: Vec<PathBuf>,
     /// The order in which to send [default: rfc9218 for --root, bucket-html for --page]
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
@@ -166,16 +167,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     raise_descriptors();
     let (Renewal { identity, site, options }, load_balancer) = load(arguments, None)?;
     let count = shards(arguments.shards, &options)?;
-    let Bound { mut loops, listeners, address } = arguments.listening.bind(count)?;
+    let Bound { mut loops, listeners, addresses } = arguments.listening.bind(count)?;
     let watching = arguments.watch.begin()?;
     let observers = watching.observers.clone();
     let exploring =
         options.exploration.clone().map(|it| arguments.explore.begin(it)).transpose()?;
-    let port = arguments.listening.port(address);
+    let port = arguments.listening.port(addresses[0]);
     let options = Options { alt_svc_port: Some(port), observers, ..options };
     let advice = arguments.listening.advice(&identity, port);
     let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
-    let servers = Server::shards(count, load_balancer, address, &identity, site, &options);
+    let places: Result<Vec<_>, _> = loops.iter().map(EventLoop::local_addr).collect();
+    let places = places.map_err(Failure::elsewhere)?;
+    let servers = Server::shards(&places, load_balancer, &identity, site, &options);
     let mut servers = servers.map_err(Failure::elsewhere)?;
     // The access log ends when the last one who could write to it is gone.
     drop(options);
@@ -188,7 +191,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     loops[0]
         .heed_signals(reload(arguments.clone(), port, identity, watching.reopener()))
         .map_err(Failure::elsewhere)?;
-    if arguments.cert.is_none() {
+    if arguments.cert.is_empty() {
         let names = [&["localhost".to_owned()], &arguments.self_signed[..]].concat().join(", ");
         eprintln!(
             "no --cert: using a self-signed certificate for {names}, valid for 30 days; Chromium \
@@ -198,7 +201,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for line in advice {
         eprintln!("{line}");
     }
-    writeln!(std::io::stdout().lock(), "listening on {address}").map_err(Failure::elsewhere)?;
+    for address in addresses {
+        writeln!(std::io::stdout().lock(), "listening on {address}").map_err(Failure::elsewhere)?;
+    }
     match EventLoop::run_all(loops, servers).map_err(Failure::elsewhere)? {
         0 => {}
         1 => eprintln!("1 connection cut: see --drain-within"),
@@ -211,7 +216,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How many servers share the address.
+/// How many servers share an address.
 fn shards(asked: Option<u8>, options: &Options) -> Result<u8, Failure> {
     let cores = available_parallelism().map_or(1, |it| u8::try_from(it.get()).unwrap_or(u8::MAX));
     match (asked, options.migration) {
@@ -235,18 +240,39 @@ fn load(
         // A client can come back to another shard.
         options.ticket_key = options.ticket_key.or_else(TicketKey::random);
     }
-    let identity = match (&arguments.cert, &arguments.key, own) {
-        (Some(certificate), Some(key), _) => {
-            Identity::load(certificate, key).map_err(in_flag("--cert, --key"))?
+    let identity = match (loaded(arguments)?, own) {
+        (Some(loaded), _) => loaded,
+        (None, Some(own)) => own.clone(),
+        (None, None) => {
+            Identity::self_signed_for(&arguments.self_signed).map_err(Failure::elsewhere)?
         }
-        (_, _, Some(own)) => own.clone(),
-        _ => Identity::self_signed_for(&arguments.self_signed).map_err(Failure::elsewhere)?,
     };
-    let secrets = [&arguments.key, &arguments.ticket_key].into_iter().flatten();
+    let secrets = arguments.key.iter().chain(&arguments.ticket_key);
     for warning in secrets.filter_map(|it| open_to_others(it)) {
         eprintln!("warning: {warning}");
     }
     Ok((Renewal { site: what.site_of(&identity), identity, options }, what.load_balancer))
+}
+
+/// The certificates of the flags, if there are some.
+fn loaded(arguments: &Arguments) -> Result<Option<Identity>, Failure> {
+    let (certificates, keys) = (&arguments.cert, &arguments.key);
+    if certificates.len() != keys.len() {
+        return Err(Failure::BadInput(format!(
+            "--cert, --key: {} certificates and {} keys; each certificate needs its key, in the same order",
+            certificates.len(),
+            keys.len()
+        )));
+    }
+    let mut all: Option<Identity> = None;
+    for (certificate, key) in certificates.iter().zip(keys) {
+        let one = Identity::load(certificate, key).map_err(in_flag("--cert, --key"))?;
+        all = Some(match all {
+            Some(first) => first.beside(one),
+            None => one,
+        });
+    }
+    Ok(all)
 }
 
 #[expect(clippy::disallowed_methods, reason = "responses say when they were made")]
@@ -256,7 +282,7 @@ fn now() -> SystemTime {
 
 /// Opens the access log again, and serves new connections by what the files say now, if they can be used.
 fn reload(arguments: Arguments, port: u16, first: Identity, access_log: Option<Reopen>) -> Reload {
-    let own = arguments.cert.is_none().then_some(first);
+    let own = arguments.cert.is_empty().then_some(first);
     Box::new(move |server| {
         if let Some(Err(error)) = access_log.as_ref().map(Reopen::reopen) {
             eprintln!("--access-log: not opened again, lines go on to the old file: {error}");

@@ -1,6 +1,7 @@
 //! Where a server listens: the UDP port of HTTP/3, and the TCP port of the same number for the other versions.
 
-use crate::{Failure, values};
+use crate::Failure;
+use crate::values::{self, Addresses};
 use server::event_loop::EventLoop;
 use server::{Identity, Listeners};
 use std::io;
@@ -12,9 +13,10 @@ const ATTEMPTS: usize = 20;
 /// Where to listen.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Listening {
-    /// The address to listen on, by UDP and TCP; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433", value_parser = values::address)]
-    listen: SocketAddr,
+    /// The address to listen on, by UDP and TCP. Port 0 takes a free one; localhost:PORT is both 127.0.0.1 and [::1]. The flag
+    /// can be repeated: all addresses have the same site
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433", value_parser = values::addresses)]
+    listen: Vec<Addresses>,
     /// The port at which clients reach the server, if it is another one, as before a container
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     public_port: Option<u16>,
@@ -22,41 +24,109 @@ pub(crate) struct Listening {
     /// same port number, with the header field that brings browsers to HTTP/3 (Alt-Svc)
     #[arg(long)]
     no_tcp: bool,
-    /// Also answer plain HTTP at this address, with redirects to https, for example 0.0.0.0:80
-    #[arg(long, value_name = "ADDR:PORT", value_parser = values::address, conflicts_with = "no_tcp")]
-    http_redirect: Option<SocketAddr>,
+    /// Also answer plain HTTP at this address, with redirects to https, for example 0.0.0.0:80. The flag can be repeated
+    #[arg(long, value_name = "ADDR:PORT", value_parser = values::addresses, conflicts_with = "no_tcp")]
+    http_redirect: Vec<Addresses>,
 }
 
 /// Bound sockets.
 pub(crate) struct Bound {
     pub(crate) loops: Vec<EventLoop>,
     pub(crate) listeners: Option<Listeners>,
-    pub(crate) address: SocketAddr,
+    /// The addresses, each once.
+    pub(crate) addresses: Vec<SocketAddr>,
 }
 
 impl Listening {
-    /// Binds the sockets, those of UDP for so many shards.
+    /// Binds the sockets, those of UDP for so many shards at each address.
     pub(crate) fn bind(&self, shards: u8) -> Result<Bound, Failure> {
-        let plain = self.http_redirect.map(|it| {
-            let taken = |error| failure(it, &error, "choose another --http-redirect");
-            TcpListener::bind(it).map_err(taken)
-        });
-        let plain = plain.transpose()?;
-        let mut attempts = if self.listen.port() == 0 { ATTEMPTS } else { 1 };
+        self.check(shards)?;
+        let plain = self.bind_plain()?;
+        let (mut loops, mut secure, mut addresses) =
+            (Vec::new(), Vec::new(), Vec::<SocketAddr>::new());
+        for (mut listen, is_needed) in each(&self.listen) {
+            if let Some(first) = addresses.first().filter(|_| listen.port() == 0) {
+                listen.set_port(first.port());
+            }
+            let bound = match self.bind_one(listen, shards) {
+                Err(Unbound { error, .. }) if !is_needed && is_absent(&error) => continue,
+                bound => bound.map_err(|it| it.failure)?,
+            };
+            addresses.push(bound.0[0].local_addr().map_err(Failure::elsewhere)?);
+            loops.extend(bound.0);
+            secure.extend(bound.1);
+        }
+        let listeners = (!self.no_tcp).then_some(Listeners { secure, plain });
+        Ok(Bound { loops, listeners, addresses })
+    }
+
+    /// Refuses what cannot be bound.
+    fn check(&self, shards: u8) -> Result<(), Failure> {
+        let all: Vec<SocketAddr> = each(&self.listen).map(|(it, _)| it).collect();
+        if all.len() * usize::from(shards) > usize::from(u8::MAX) {
+            let count = all.len();
+            return Err(Failure::BadInput(format!(
+                "--shards: {shards} at each of {count} addresses are more than 255; use fewer"
+            )));
+        }
+        let twice =
+            |(place, it): &(usize, &SocketAddr)| it.port() != 0 && all[..*place].contains(it);
+        if let Some((_, twice)) = all.iter().enumerate().find(twice) {
+            return Err(Failure::BadInput(format!(
+                "--listen {twice} is there twice; name it once"
+            )));
+        }
+        let is_same = |one: SocketAddr, other: &SocketAddr| {
+            let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
+            one.port() != 0 && one.port() == other.port() && (is_any || one.ip() == other.ip())
+        };
+        let taken =
+            each(&self.http_redirect).find(|(it, _)| all.iter().any(|other| is_same(*it, other)));
+        taken.map_or(Ok(()), |(it, _)| {
+            Err(Failure::BadInput(format!(
+                "--http-redirect {it}: --listen has this port for https; plain HTTP needs one of its own, such as 80"
+            )))
+        })
+    }
+
+    /// Sockets for redirects.
+    fn bind_plain(&self) -> Result<Vec<TcpListener>, Failure> {
+        let mut plain = Vec::new();
+        for (address, is_needed) in each(&self.http_redirect) {
+            match TcpListener::bind(address) {
+                Ok(listener) => plain.push(listener),
+                Err(error) if !is_needed && is_absent(&error) => {}
+                Err(error) => {
+                    return Err(failure(address, &error, "choose another --http-redirect"));
+                }
+            }
+        }
+        Ok(plain)
+    }
+
+    /// Sockets of UDP for so many shards at one address, and the one of TCP.
+    fn bind_one(
+        &self,
+        listen: SocketAddr,
+        shards: u8,
+    ) -> Result<(Vec<EventLoop>, Option<TcpListener>), Unbound> {
+        let mut attempts = if listen.port() == 0 { ATTEMPTS } else { 1 };
         loop {
             attempts -= 1;
-            let udp = |error| failure(self.listen, &error, "choose another --listen");
-            let loops = EventLoop::bind_shards(self.listen, shards).map_err(udp)?;
-            let address = loops[0].local_addr().map_err(Failure::elsewhere)?;
+            let udp = |error| {
+                let failure = failure(listen, &error, "choose another --listen");
+                Unbound { failure, error }
+            };
+            let loops = EventLoop::bind_shards(listen, shards).map_err(udp)?;
+            let address = loops[0].local_addr().map_err(udp)?;
             if self.no_tcp {
-                return Ok(Bound { loops, listeners: None, address });
+                return Ok((loops, None));
             }
             match TcpListener::bind(address) {
-                Ok(secure) => {
-                    let listeners = Some(Listeners { secure, plain });
-                    return Ok(Bound { loops, listeners, address });
+                Ok(secure) => return Ok((loops, Some(secure))),
+                Err(error) if attempts == 0 => {
+                    return Err(Unbound { failure: tcp_failure(address, &error), error });
                 }
-                Err(error) if attempts == 0 => return Err(tcp_failure(address, &error)),
                 Err(_) => {}
             }
         }
@@ -89,6 +159,22 @@ impl Listening {
     }
 }
 
+/// A socket that is not bound.
+struct Unbound {
+    failure: Failure,
+    error: io::Error,
+}
+
+/// All addresses, and whether the server needs each.
+fn each(several: &[Addresses]) -> impl Iterator<Item = (SocketAddr, bool)> + '_ {
+    several.iter().flat_map(|it| it.all.iter().enumerate().map(|(place, it)| (*it, place == 0)))
+}
+
+/// Whether the system does not have an address, as `[::1]` without IPv6.
+fn is_absent(error: &io::Error) -> bool {
+    !matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied)
+}
+
 fn failure(address: SocketAddr, error: &io::Error, remedy: &str) -> Failure {
     Failure::Elsewhere(format!("{address}: {error}; {remedy}"))
 }
@@ -103,9 +189,13 @@ fn tcp_failure(address: SocketAddr, error: &io::Error) -> Failure {
 mod tests {
     use super::*;
 
+    fn at(addresses: &[SocketAddr], no_tcp: bool) -> Listening {
+        let listen = addresses.iter().map(|it| Addresses { all: vec![*it] }).collect();
+        Listening { listen, public_port: None, no_tcp, http_redirect: Vec::new() }
+    }
+
     fn listening(no_tcp: bool) -> Listening {
-        let listen = ([127, 0, 0, 1], 0).into();
-        Listening { listen, public_port: None, no_tcp, http_redirect: None }
+        at(&[([127, 0, 0, 1], 0).into()], no_tcp)
     }
 
     #[test]
@@ -121,7 +211,7 @@ mod tests {
     fn udp_and_tcp_have_the_same_free_port() {
         let bound = listening(false).bind(1).expect("ports");
         let secure = bound.listeners.expect("a listener").secure;
-        assert_eq!(secure.local_addr().expect("bound"), bound.address);
+        assert_eq!(secure[0].local_addr().expect("bound"), bound.addresses[0]);
         assert!(listening(true).bind(1).expect("a port").listeners.is_none());
     }
 
@@ -129,10 +219,36 @@ mod tests {
     fn a_taken_tcp_port_is_named_with_the_option_that_leaves_it() {
         let taken = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let listen = taken.local_addr().expect("bound");
-        let error = Listening { listen, ..listening(false) }.bind(1).map(|_| ());
+        let error = at(&[listen], false).bind(1).map(|_| ());
         let error = error.expect_err("it is taken").to_string();
         assert!(error.contains(&format!("TCP port {} is not", listen.port())), "{error}");
         assert!(error.contains("--no-tcp"), "{error}");
-        assert!(Listening { listen, ..listening(true) }.bind(1).is_ok());
+        assert!(at(&[listen], true).bind(1).is_ok());
+    }
+
+    #[test]
+    fn several_addresses_have_one_port_where_the_first_is_free() {
+        let both = [([127, 0, 0, 1], 0).into(), ([127, 0, 0, 2], 0).into()];
+        let bound = at(&both, false).bind(2).expect("ports");
+        assert_eq!((bound.loops.len(), bound.addresses.len()), (4, 2));
+        assert_eq!(bound.addresses[0].port(), bound.addresses[1].port());
+        assert_eq!(bound.listeners.expect("listeners").secure.len(), 2);
+    }
+
+    #[test]
+    fn addresses_that_cannot_be_bound_together_are_named_before() {
+        let address = |text: &str| text.parse().expect("an address");
+        let said = |listen: &[SocketAddr], plain: &str, shards| {
+            let http_redirect = vec![Addresses { all: vec![address(plain)] }];
+            let listening = Listening { http_redirect, ..at(listen, false) };
+            listening.check(shards).expect_err(plain).to_string()
+        };
+        let one = address("127.0.0.1:4433");
+        let same = "--http-redirect 0.0.0.0:4433: --listen has this port for https; plain HTTP needs one of its own, such as 80";
+        assert_eq!(said(&[one], "0.0.0.0:4433", 1), same);
+        let twice = "--listen 127.0.0.1:4433 is there twice; name it once";
+        assert_eq!(said(&[one, one], "127.0.0.1:80", 1), twice);
+        let many = "--shards: 128 at each of 2 addresses are more than 255; use fewer";
+        assert_eq!(said(&[one, address("127.0.0.2:1")], "127.0.0.1:80", 128), many);
     }
 }

@@ -6,7 +6,7 @@ use ::corpus::import::{ImportError, import};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use schedulers::Catalogue;
 use server::{CongestionControl, Pace, SignalUse};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -117,6 +117,23 @@ pub fn host(text: &str) -> Result<String, String> {
     Err(format!("`{text}` is not a host: use for example www.site.example or 192.0.2.1"))
 }
 
+/// One or several addresses to listen on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addresses {
+    /// The addresses. A server can do without all but the first.
+    pub all: Vec<SocketAddr>,
+}
+
+/// An address to listen on, or `localhost` and a port for both loopback addresses.
+pub fn addresses(text: &str) -> Result<Addresses, String> {
+    let port = text.strip_prefix("localhost:").and_then(|it| it.parse().ok());
+    if let Some(port) = port {
+        let both = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
+        return Ok(Addresses { all: both.map(|it| SocketAddr::new(it, port)).into() });
+    }
+    Ok(Addresses { all: vec![address(text)?] })
+}
+
 /// An address to listen on.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
@@ -154,6 +171,15 @@ mod tests {
         for bad in ["", "a b", "a..b", "a.example/", "https://a.example", "a,DNS:b", "*"] {
             assert!(host(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn localhost_is_both_loopback_addresses() {
+        let all = |text| addresses(text).map(|it| it.all);
+        let both = ["127.0.0.1:4433", "[::1]:4433"].map(|it| it.parse().expect("an address"));
+        assert_eq!(all("localhost:4433"), Ok(both.to_vec()));
+        assert_eq!(all("[::1]:4433"), Ok(both[1..].to_vec()));
+        assert!(all("localhost").is_err() && all("nowhere:1").is_err());
     }
 
     #[test]

@@ -80,25 +80,24 @@ impl Server {
         Self::of_shard(local, identity, site.into(), options, qlogs, Shard::alone())
     }
 
-    /// Servers that share an address, one for each of `count` threads: the system spreads clients over them. The limits on
+    /// Servers at these addresses, one for each of as many threads. The system spreads clients over those that share an address. The limits on
     /// connections and logs hold for all of them together, all others for each. `load_balancer`: what finds the server of a
     /// connection by its ID.
     ///
     /// Responses do not move between connections ([`Options::migration`]) at different shards.
     pub fn shards(
-        count: u8,
+        locals: &[SocketAddr],
         load_balancer: Option<LoadBalancer>,
-        local: SocketAddr,
         identity: &Identity,
         site: impl Into<RuledSite>,
         options: &Options,
     ) -> Result<Vec<Self>, TlsError> {
         let (site, qlogs) = (site.into(), QlogFolder::of_options(options));
-        let shards = Shard::all(count, load_balancer).ok_or(TlsError::Randomness)?;
-        let server = |shard| {
-            Self::of_shard(local, identity, site.clone(), options.clone(), qlogs.clone(), shard)
+        let shards = Shard::all(locals, load_balancer).ok_or(TlsError::Randomness)?;
+        let server = |(shard, local): (Shard, &SocketAddr)| {
+            Self::of_shard(*local, identity, site.clone(), options.clone(), qlogs.clone(), shard)
         };
-        shards.into_iter().map(server).collect()
+        shards.into_iter().zip(locals).map(server).collect()
     }
 
     fn of_shard(

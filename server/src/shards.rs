@@ -1,4 +1,4 @@
-//! Servers that share an address, one for each core.
+//! Servers that share an address, one for each core, and those at other addresses.
 //!
 //! The system gives each of them the datagrams of some clients, by their addresses. A client whose address changes comes
 //! to another shard. Its connection ID says which shard has the connection, and the datagram is handed over.
@@ -9,6 +9,7 @@ use crate::connection_ids::{ConnectionIds, LoadBalancer};
 use crate::limits::HANDED_BYTES;
 use connection::Path;
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Datagrams, each with the addresses that it came between.
@@ -25,6 +26,8 @@ struct Shards {
     ids: ConnectionIds,
     population: Arc<Mutex<Population>>,
     inboxes: Vec<Inbox>,
+    /// Where each listens.
+    locals: Vec<SocketAddr>,
 }
 
 /// What others have handed over to a shard.
@@ -37,20 +40,27 @@ struct Inbox {
 impl Shard {
     /// A server that has its address for itself.
     pub(crate) fn alone() -> Self {
-        Self::of(1, ConnectionIds::random()).remove(0)
+        // Nobody compares the address.
+        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+        Self::of(&[nowhere], ConnectionIds::random()).remove(0)
     }
 
-    /// This many servers, with a load balancer before them or not. `None`: the system has no randomness.
-    pub(crate) fn all(count: u8, load_balancer: Option<LoadBalancer>) -> Option<Vec<Self>> {
-        let is_alone = count == 1 && load_balancer.is_none();
+    /// Servers that listen there, at most 255, with a load balancer before them or not. `None`: the system has no randomness.
+    pub(crate) fn all(
+        locals: &[SocketAddr],
+        load_balancer: Option<LoadBalancer>,
+    ) -> Option<Vec<Self>> {
+        let is_alone = locals.len() == 1 && load_balancer.is_none();
         let ids =
             if is_alone { ConnectionIds::random() } else { ConnectionIds::routed(load_balancer)? };
-        Some(Self::of(count, ids))
+        Some(Self::of(locals, ids))
     }
 
-    fn of(count: u8, ids: ConnectionIds) -> Vec<Self> {
+    fn of(locals: &[SocketAddr], ids: ConnectionIds) -> Vec<Self> {
+        let count = u8::try_from(locals.len()).unwrap_or(u8::MAX);
         let inboxes = (0..count).map(|_| Inbox::default()).collect();
-        let all = Arc::new(Shards { ids, population: Arc::default(), inboxes });
+        let locals = locals.to_vec();
+        let all = Arc::new(Shards { ids, population: Arc::default(), inboxes, locals });
         (0..count).map(|number| Self { number, all: Arc::clone(&all) }).collect()
     }
 
@@ -75,12 +85,21 @@ impl Shard {
     }
 
     /// Gives another shard a datagram to an ID that names it. False: it is for this shard. When too much waits at the
-    /// other one, the datagram is lost.
+    /// other one, the datagram is lost; and if that listens elsewhere, because a client must stay at the server's address (RFC 9000,
+    /// section 9).
     pub(crate) fn hand_over(&self, id: &[u8], datagram: &[u8], path: Path) -> bool {
         let other = self.all.ids.shard(id).filter(|it| *it != self.number);
-        let Some(inbox) = other.and_then(|it| self.inbox(it)) else { return false };
-        inbox.put(datagram, path);
+        let Some((other, inbox)) = other.and_then(|it| Some((it, self.inbox(it)?))) else {
+            return false;
+        };
+        if self.local(other) == self.local(self.number) {
+            inbox.put(datagram, path);
+        }
         true
+    }
+
+    fn local(&self, number: u8) -> Option<&SocketAddr> {
+        self.all.locals.get(usize::from(number))
     }
 
     /// What others have handed over.
@@ -127,9 +146,23 @@ mod tests {
         Path { local: ([192, 0, 2, 1], 443).into(), peer: ([192, 0, 2, 2], 5000).into() }
     }
 
+    /// So many shards at one address.
+    fn shared(count: usize) -> Vec<SocketAddr> {
+        vec![path().local; count]
+    }
+
+    #[test]
+    fn a_datagram_for_a_shard_at_another_address_is_lost() {
+        let elsewhere = SocketAddr::from(([192, 0, 2, 9], 443));
+        let shards = Shard::all(&[path().local, elsewhere], None).expect("randomness");
+        let id = shards[1].new_id().expect("an ID");
+        assert!(shards[0].hand_over(&id, b"one", path()));
+        assert!(shards[1].take().is_empty());
+    }
+
     #[test]
     fn a_datagram_goes_to_the_shard_that_its_id_names_and_wakes_it_once() {
-        let shards = Shard::all(3, None).expect("randomness");
+        let shards = Shard::all(&shared(3), None).expect("randomness");
         let woken = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&woken);
         shards[2].alarm().wake_with(Box::new(move || {
@@ -147,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_waits_at_a_shard_has_a_limit() {
-        let shards = Shard::all(2, None).expect("randomness");
+        let shards = Shard::all(&shared(2), None).expect("randomness");
         let id = shards[1].new_id().expect("an ID");
         let datagram = vec![0; HANDED_BYTES / 4];
         for _ in 0..5 {
@@ -161,8 +194,8 @@ mod tests {
     #[test]
     fn an_id_of_a_shard_that_is_not_there_stays_where_it_came() {
         let balancer = LoadBalancer { config_id: 0, server_id: vec![1], key: [7; 16] };
-        let many = Shard::all(8, Some(balancer.clone())).expect("randomness");
-        let few = Shard::all(2, Some(balancer)).expect("randomness");
+        let many = Shard::all(&shared(8), Some(balancer.clone())).expect("randomness");
+        let few = Shard::all(&shared(2), Some(balancer)).expect("randomness");
         let id = many[7].new_id().expect("an ID");
         assert!(!few[0].hand_over(&id, b"", path()));
     }

@@ -3,6 +3,7 @@
 mod one_size;
 
 use crate::responder::settings;
+use crate::site::Names;
 use crate::{CongestionControl, Datagrams, Options};
 use boring::asn1::Asn1Time;
 use boring::bn::{BigNum, MsbOption};
@@ -11,7 +12,10 @@ use boring::error::ErrorStack;
 use boring::hash::{MessageDigest, hash};
 use boring::nid::Nid;
 use boring::pkey::{PKey, Private};
-use boring::ssl::{AlpnError, SslAcceptor, SslContextBuilder, SslMethod, select_next_proto};
+use boring::ssl::{
+    AlpnError, NameType, SelectCertError, SslAcceptor, SslContextBuilder, SslMethod, SslRef,
+    select_next_proto,
+};
 use boring::x509::extension::SubjectAlternativeName;
 use boring::x509::{X509, X509NameBuilder};
 use one_size::{OneSize, SIGNATURE_BYTES};
@@ -25,6 +29,8 @@ pub struct Identity {
     key: PKey<Private>,
     /// Whether its handshakes are all of one size.
     is_one_size: bool,
+    /// Those for other hosts.
+    others: Vec<Self>,
 }
 
 /// A certificate, key or transport setting that cannot be used.
@@ -60,7 +66,7 @@ impl Identity {
                 key: key.to_owned(),
             });
         }
-        Ok(Self { chain, key: private, is_one_size: false })
+        Ok(Self { chain, key: private, is_one_size: false, others: Vec::new() })
     }
 
     /// Makes a certificate for `localhost` and the loopback addresses, valid for 30 days. Its handshakes are all of one size.
@@ -75,18 +81,46 @@ impl Identity {
         loop {
             let certificate = Self::certificate(&key, names)?;
             if certificate.signature().len() == SIGNATURE_BYTES {
-                return Ok(Self { chain: vec![certificate], key, is_one_size: true });
+                let chain = vec![certificate];
+                return Ok(Self { chain, key, is_one_size: true, others: Vec::new() });
             }
         }
     }
 
-    /// The names of hosts that the certificate is for. `None`: it says none, or was made by [`Self::self_signed`] for want of
+    /// With another certificate, which clients get that ask for a host that it names and this one does not (by the server name of
+    /// TLS, RFC 6066, 3).
+    #[must_use]
+    pub fn beside(mut self, other: Self) -> Self {
+        self.others.push(other);
+        self
+    }
+
+    /// The names of hosts that the certificates are for. `None`: one says none, or was made by [`Self::self_signed`] for want of
     /// one.
     pub fn names(&self) -> Option<Vec<String>> {
-        let names = self.chain.first()?.subject_alt_names()?;
-        let names: Vec<String> =
-            names.iter().filter_map(|it| it.dnsname()).map(str::to_owned).collect();
-        (!self.is_one_size && !names.is_empty()).then_some(names)
+        let mut names = self.own_names();
+        if self.is_one_size || names.is_empty() {
+            return None;
+        }
+        for other in &self.others {
+            names.extend(other.names()?);
+        }
+        Some(names)
+    }
+
+    fn own_names(&self) -> Vec<String> {
+        let names = self.chain.first().and_then(|it| it.subject_alt_names());
+        let names = names.iter().flatten().filter_map(|it| it.dnsname());
+        names.map(str::to_owned).collect()
+    }
+
+    /// The certificate for a host: the first that names it, else the first.
+    fn for_host(&self, host: Option<&str>) -> &Self {
+        let is_for = |it: &&Self| {
+            let names = it.own_names();
+            host.is_some_and(|host| Names::new(names.iter().map(String::as_str)).include(host))
+        };
+        std::iter::once(self).chain(&self.others).find(is_for).unwrap_or(self)
     }
 
     fn certificate(key: &PKey<Private>, more: &[String]) -> Result<X509, ErrorStack> {
@@ -120,8 +154,17 @@ impl Identity {
         Ok(builder.build())
     }
 
-    /// Has the handshakes of a context show this certificate.
+    /// Has the handshakes of a context show this certificate, or the one for the host that a client asks for.
     fn present(&self, tls: &mut SslContextBuilder) -> Result<(), ErrorStack> {
+        if !self.others.is_empty() {
+            let all = self.clone();
+            tls.set_select_certificate_callback(move |mut hello| {
+                let host = hello.servername(NameType::HOST_NAME).map(str::to_owned);
+                let chosen = all.for_host(host.as_deref());
+                chosen.present_once(hello.ssl_mut()).map_err(|_| SelectCertError::ERROR)
+            });
+            return Ok(());
+        }
         if let Some((first, rest)) = self.chain.split_first() {
             tls.set_certificate(first)?;
             for certificate in rest {
@@ -134,6 +177,17 @@ impl Identity {
             tls.set_private_key(&self.key)?;
         }
         Ok(())
+    }
+
+    /// Has one handshake show this certificate.
+    fn present_once(&self, tls: &mut SslRef) -> Result<(), ErrorStack> {
+        if let Some((first, rest)) = self.chain.split_first() {
+            tls.set_certificate(first)?;
+            for certificate in rest {
+                tls.add_chain_cert(certificate)?;
+            }
+        }
+        tls.set_private_key(&self.key)
     }
 
     /// Base64 of the SHA-256 of the public key (RFC 7469, 2.4): what Chromium takes in

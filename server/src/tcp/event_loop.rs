@@ -24,9 +24,9 @@ use tokio::time::sleep;
 #[derive(Debug)]
 pub struct Listeners {
     /// For HTTP/2 and HTTP/1.1 over TLS.
-    pub secure: TcpListener,
+    pub secure: Vec<TcpListener>,
     /// For plain HTTP, which is redirected to `https` at the port of `Alt-Svc`.
-    pub plain: Option<TcpListener>,
+    pub plain: Vec<TcpListener>,
 }
 
 /// Why a server does not serve over TCP.
@@ -177,14 +177,18 @@ enum Leads {
 /// The doors; plain HTTP leads to this port, or to the one at which the other listens.
 fn doors(runtime: &Runtime, listeners: Listeners, port: Option<u16>) -> io::Result<Vec<Door>> {
     let _context = runtime.enter();
-    let port = port.map_or_else(|| listeners.secure.local_addr().map(|it| it.port()), Ok)?;
+    let of_first = || listeners.secure.first().map(TcpListener::local_addr).transpose();
+    let port = match port {
+        Some(port) => port,
+        None => of_first()?.map_or(0, |it| it.port()),
+    };
     let door = |listener: TcpListener, leads_to| {
         listener.set_nonblocking(true)?;
         Ok(Door { listener: tokio::net::TcpListener::from_std(listener)?, leads_to })
     };
-    let secure = door(listeners.secure, Leads::Site);
-    let plain = listeners.plain.map(|it| door(it, Leads::Elsewhere(port)));
-    std::iter::once(secure).chain(plain).collect()
+    let secure = listeners.secure.into_iter().map(|it| (it, Leads::Site));
+    let plain = listeners.plain.into_iter().map(|it| (it, Leads::Elsewhere(port)));
+    secure.chain(plain).map(|(it, leads_to)| door(it, leads_to)).collect()
 }
 
 /// What all doors lead to.

@@ -15,8 +15,8 @@ struct Two([Server; 2]);
 impl Two {
     fn new(options: &Options) -> Self {
         let identity = Identity::self_signed().expect("a certificate");
-        let address = ([127, 0, 0, 1], 4433).into();
-        let servers = Server::shards(2, None, address, &identity, Bodies, options);
+        let address: SocketAddr = ([127, 0, 0, 1], 4433).into();
+        let servers = Server::shards(&[address; 2], None, &identity, Bodies, options);
         let servers: Result<[Server; 2], _> = servers.expect("servers").try_into();
         Self(servers.unwrap_or_else(|it| panic!("{} servers", it.len())))
     }

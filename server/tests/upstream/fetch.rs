@@ -88,6 +88,14 @@ pub(crate) fn fetch(server: SocketAddr, asks: &[Ask], pushes: u64) -> Vec<Fetche
     client.results(asks.len())
 }
 
+/// The certificate (DER) that a client gets who asks for this name.
+pub(crate) fn certificate(server: SocketAddr, name: &str) -> Vec<u8> {
+    let mut client = Client::connect_to(name, [127, 0, 0, 1], server, 0);
+    client.run(&[]);
+    client.leave();
+    client.quic.peer_cert().expect("a certificate").to_vec()
+}
+
 /// Makes the requests from another address and stays connected, until the server has seen them all.
 pub(crate) fn hold(server: SocketAddr, asks: &[Ask]) -> Client {
     let mut client = Client::connect_from(ELSEWHERE, server, 0);
@@ -138,6 +146,10 @@ impl Client {
     }
 
     fn connect_from(from: [u8; 4], server: SocketAddr, pushes: u64) -> Self {
+        Self::connect_to("localhost", from, server, pushes)
+    }
+
+    fn connect_to(name: &str, from: [u8; 4], server: SocketAddr, pushes: u64) -> Self {
         let socket = UdpSocket::bind(SocketAddr::from((from, 0))).expect("a free port");
         let local = socket.local_addr().expect("bound");
         let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a version");
@@ -150,9 +162,8 @@ impl Client {
         config.set_initial_max_stream_data_uni(256 << 10);
         config.set_initial_max_streams_uni(16 + pushes);
         let id = quiche::ConnectionId::from_ref(&[7; 16]);
-        let quic =
-            quiche::connect_with_buffer_factory(Some("localhost"), &id, local, server, &mut config)
-                .expect("a connection");
+        let quic = quiche::connect_with_buffer_factory(Some(name), &id, local, server, &mut config)
+            .expect("a connection");
         let session = Session::new(Role::Client, Settings::default(), http3::Limits::default());
         Self {
             socket,

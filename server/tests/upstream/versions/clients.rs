@@ -31,6 +31,12 @@ pub(crate) fn secure(server: SocketAddr) -> SslStream<TcpStream> {
     tls.connect("localhost", plain(server)).expect("a handshake")
 }
 
+/// The certificate (DER) that a client of this protocol gets who asks for this name.
+pub(crate) fn certificate(server: SocketAddr, protocol: &[u8], name: &str) -> Vec<u8> {
+    let stream = connector(protocol).connect(name, plain(server)).expect("a handshake");
+    stream.ssl().peer_certificate().expect("a certificate").to_der().expect("DER")
+}
+
 /// What comes until the server closes. Whether it says that it does does not matter here.
 pub(crate) fn rest(stream: &mut impl Read) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -5,6 +5,7 @@ mod browser;
 mod clients;
 mod life;
 mod limits;
+mod names;
 mod table;
 
 use crate::fetch::{Ask, Fetched, fetch};
@@ -60,6 +61,10 @@ impl Serving {
     }
 
     pub(crate) fn within(site: impl Into<RuledSite>, limits: Limits) -> Self {
+        Self::showing(&Identity::self_signed().expect("a certificate"), site, limits)
+    }
+
+    pub(crate) fn showing(identity: &Identity, site: impl Into<RuledSite>, limits: Limits) -> Self {
         let local = SocketAddr::from(([127, 0, 0, 1], 0));
         let (mut event_loop, secure) = std::iter::repeat_with(|| {
             let event_loop = EventLoop::bind(local).expect("a free port");
@@ -77,11 +82,10 @@ impl Serving {
         let scheme = find_scheme("rfc9218").expect("known");
         let alt_svc_port = Some(address.port());
         let options = Options { limits, observers, alt_svc_port, ..Options::new(scheme) };
-        let identity = Identity::self_signed().expect("a certificate");
         let pin = identity.public_key_pin().expect("a pin");
-        let mut server = Server::new(address, &identity, site, options).expect("a server");
-        let listeners = Listeners { secure, plain: Some(plain) };
-        server.serve_tcp(listeners, &identity).expect("a thread");
+        let mut server = Server::new(address, identity, site, options).expect("a server");
+        let listeners = Listeners { secure: vec![secure], plain: vec![plain] };
+        server.serve_tcp(listeners, identity).expect("a thread");
         let stop = event_loop.stopper();
         let run = move || event_loop.run(&mut server).expect("no socket error");
         let thread = Some(std::thread::spawn(run));
