@@ -16,7 +16,7 @@ const SOAK_FORMAT: &str = "utmost-soak/1";
 
 /// Attack a server on this machine, and show what its visitors notice
 ///
-/// Four visitors load a file fifty times a second each. An attack begins after some time of peace and lasts as long. The server
+/// Four visitors load a file over HTTP/3 fifty times a second each, and four over HTTP/1.1 beside attacks over TCP. An attack begins after some time of peace and lasts as long. The server
 /// holds if visitors keep 80 % of their responses, 99 of 100 take at most 3 times as long as before (or 20 ms), memory comes back
 /// to within 10 %, connections are closed only with the codes that fit, and unproven addresses get at most three times what
 /// came from them.
@@ -83,6 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let attacks = chosen(&arguments.attacks)?;
     let target = Target::new(address, files(arguments)?, arguments.process).map_err(failure)?;
     let target = target.asked_for(&arguments.host);
+    let attacks = if arguments.attacks.is_empty() { possible(&target, attacks)? } else { attacks };
     let length = Duration::from_secs(arguments.seconds.into());
     match arguments.soak {
         None => attack_all(&target, &attacks, length, arguments.json),
@@ -100,6 +101,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             arguments.json,
         ),
     }
+}
+
+/// The attacks, without those over TCP where the server is not there.
+fn possible(
+    target: &Target,
+    attacks: Vec<&'static Attack>,
+) -> Result<Vec<&'static Attack>, Failure> {
+    if target.answers_over_tcp().map_err(failure)? {
+        return Ok(attacks);
+    }
+    eprintln!("nobody listens at this port over TCP: attacks over TCP are left out");
+    Ok(attacks.into_iter().filter(|it| !it.is_over_tcp()).collect())
 }
 
 /// How long a guest waits for an answer.
@@ -196,8 +209,22 @@ fn show(outcomes: &[Outcome]) -> Result<(), Failure> {
         "closed with",
         "verdict",
     ];
-    let rows = outcomes.iter().map(row);
+    let rows = outcomes.iter().flat_map(|it| std::iter::once(row(it)).chain(row_over_tcp(it)));
     output::line(&output::table(&header, &[7, 8], rows).to_string())
+}
+
+/// What visitors over TCP noticed.
+fn row_over_tcp(outcome: &Outcome) -> Option<Vec<String>> {
+    let [before, during] = outcome.over_tcp?;
+    let kept = 100.0 * during.share_of_wanted / before.share_of_wanted;
+    let mut row = vec![
+        "  visitors over TCP".to_owned(),
+        format!("{kept:.0} %"),
+        format!("{:.1}", before.p99_ms),
+        format!("{:.1}", during.p99_ms),
+    ];
+    row.resize(9, String::new());
+    Some(row)
 }
 
 fn row(outcome: &Outcome) -> Vec<String> {

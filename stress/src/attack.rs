@@ -1,6 +1,8 @@
 //! The list of attacks.
 
+use crate::event_loop::MakeScript;
 use crate::files::File;
+use crate::scripts::over_tcp::{Garbage, Http2, Slow};
 use crate::scripts::{Script, floods, malformed, slow, wandering};
 
 /// One attack.
@@ -9,11 +11,29 @@ pub struct Attack {
     pub name: &'static str,
     /// What the attacker does.
     pub text: &'static str,
-    /// The close codes of HTTP/3 that the server may answer with; none: it must not close the connection.
+    /// The close codes of HTTP/3 or HTTP/2 that the server may answer with; none: it must not close the connection with one.
     pub(crate) codes: &'static [u64],
-    /// The script; it may load these files.
-    pub(crate) script: fn(&[File]) -> Box<dyn Script>,
+    pub(crate) way: Way,
 }
+
+/// How an attack comes.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    /// Over QUIC, by a script that may load these files.
+    Quic(fn(&[File]) -> Box<dyn Script>),
+    /// Over TCP, with so many connections.
+    Tcp(usize, MakeScript),
+}
+
+impl Attack {
+    /// Whether it comes over TCP.
+    pub fn is_over_tcp(&self) -> bool {
+        matches!(self.way, Way::Tcp(..))
+    }
+}
+
+/// `ENHANCE_YOUR_CALM` (RFC 9113, 7).
+const CALM: u64 = 0xb;
 
 /// `H3_EXCESSIVE_LOAD` (RFC 9114, 8.1).
 const EXCESSIVE_LOAD: u64 = 0x107;
@@ -24,61 +44,109 @@ pub const ATTACKS: &[Attack] = &[
         name: "unread-responses",
         text: "5 connections with 200 requests each, whose responses nobody reads",
         codes: &[EXCESSIVE_LOAD],
-        script: |files| Box::new(slow::UnreadResponses(files.to_vec())),
+        way: Way::Quic(|files| Box::new(slow::UnreadResponses(files.to_vec()))),
     },
     Attack {
         name: "slow-heads",
         text: "5 connections with 200 requests each, whose heads come a byte at a time",
         codes: &[EXCESSIVE_LOAD],
-        script: |_| Box::new(slow::SlowHeads::default()),
+        way: Way::Quic(|_| Box::new(slow::SlowHeads::default())),
     },
     Attack {
         name: "endless-uploads",
         text: "5 connections with 100 requests each, whose bodies never end",
         codes: &[EXCESSIVE_LOAD],
-        script: |_| Box::new(slow::EndlessUploads),
+        way: Way::Quic(|_| Box::new(slow::EndlessUploads)),
     },
     Attack {
         name: "first-packets",
         text: "2000 first packets a second, of clients that never answer",
         codes: &[],
-        script: |_| Box::new(floods::FirstPackets),
+        way: Way::Quic(|_| Box::new(floods::FirstPackets)),
     },
     Attack {
         name: "rapid-reset",
         text: "requests that are taken back at once (CVE-2023-44487)",
         codes: &[EXCESSIVE_LOAD],
-        script: |files| Box::new(floods::RapidReset(first(files))),
+        way: Way::Quic(|files| Box::new(floods::RapidReset(first(files)))),
     },
     Attack {
         name: "priority-updates",
         text: "a flood of PRIORITY_UPDATE frames",
         codes: &[EXCESSIVE_LOAD],
-        script: |_| Box::new(floods::ControlFrames::priority_updates()),
+        way: Way::Quic(|_| Box::new(floods::ControlFrames::priority_updates())),
     },
     Attack {
         name: "unknown-frames",
         text: "a flood of frames of no known type on the control stream",
         codes: &[EXCESSIVE_LOAD],
-        script: |_| Box::new(floods::ControlFrames::unknown()),
+        way: Way::Quic(|_| Box::new(floods::ControlFrames::unknown())),
     },
     Attack {
         name: "large-heads",
         text: "requests whose heads grow 30 times when they are decoded",
         codes: &[EXCESSIVE_LOAD],
-        script: |_| Box::new(floods::LargeHeads),
+        way: Way::Quic(|_| Box::new(floods::LargeHeads)),
     },
     Attack {
         name: "malformed",
         text: "connections that break a rule of RFC 9114 each, and expect its code",
         codes: malformed::CODES,
-        script: |_| Box::new(malformed::Malformed::default()),
+        way: Way::Quic(|_| Box::new(malformed::Malformed::default())),
     },
     Attack {
         name: "wandering",
         text: "downloads whose client's address changes every 300 ms",
         codes: &[],
-        script: |files| Box::new(wandering::Wandering(first(files))),
+        way: Way::Quic(|files| Box::new(wandering::Wandering(first(files)))),
+    },
+    Attack {
+        name: "tcp-garbage",
+        text: "over TLS, bytes that are no request, from 5 clients that come back",
+        codes: &[],
+        way: Way::Tcp(5, |_| Box::new(Garbage)),
+    },
+    Attack {
+        name: "tcp-handshakes",
+        text: "60 connections over TCP with the beginning of a handshake of TLS",
+        codes: &[],
+        way: Way::Tcp(60, |_| Box::new(Slow::handshake())),
+    },
+    Attack {
+        name: "tcp-heads",
+        text: "60 connections of HTTP/1.1 whose heads come a byte at a time",
+        codes: &[],
+        way: Way::Tcp(60, |asked| Box::new(Slow::head(asked))),
+    },
+    Attack {
+        name: "tcp-bodies",
+        text: "60 connections of HTTP/1.1 whose uploads stop",
+        codes: &[],
+        way: Way::Tcp(60, |asked| Box::new(Slow::body(asked))),
+    },
+    Attack {
+        name: "tcp-unread-responses",
+        text: "60 connections of HTTP/2 with 100 requests each, whose responses nobody reads",
+        codes: &[],
+        way: Way::Tcp(60, |asked| Box::new(Http2::unread(asked))),
+    },
+    Attack {
+        name: "h2-rapid-reset",
+        text: "requests of HTTP/2 that are taken back at once (CVE-2023-44487)",
+        codes: &[CALM],
+        way: Way::Tcp(5, |asked| Box::new(Http2::resets(asked))),
+    },
+    Attack {
+        name: "h2-continuations",
+        text: "heads of HTTP/2 that never end (CVE-2024-27316)",
+        codes: &[CALM],
+        way: Way::Tcp(5, |asked| Box::new(Http2::continuations(asked))),
+    },
+    Attack {
+        name: "h2-many-fields",
+        text: "requests of HTTP/2 with 1001 further fields",
+        codes: &[CALM],
+        way: Way::Tcp(5, |asked| Box::new(Http2::many_fields(asked))),
     },
 ];
 

@@ -1,9 +1,10 @@
 //! The sockets and the clock of attackers and visitors.
 
 mod crowd;
+mod over_tcp;
 mod soaking;
 
-use crate::attack::Attack;
+use crate::attack::{Attack, Way};
 use crate::files::File;
 use crate::limits::{SETTLE, VISITORS};
 use crate::memory::resident_bytes;
@@ -15,9 +16,11 @@ use connection::ConnectError;
 use crowd::Crowd;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
+pub(crate) use over_tcp::MakeScript;
 pub use soaking::{Soak, soak};
 
 /// Whom to attack. It must be on this machine.
@@ -77,6 +80,11 @@ impl Target {
         Self { authority: authority.to_owned(), ..self }
     }
 
+    /// Whether attacks over TCP find somebody.
+    pub fn answers_over_tcp(&self) -> Result<bool, StressError> {
+        over_tcp::answers(self)
+    }
+
     /// What visitors load.
     fn path(&self) -> &str {
         self.files.first().map_or("/", |it| &it.path)
@@ -87,24 +95,30 @@ impl Target {
     }
 }
 
-/// Carries out an attack of this length, after as long a time of peace. Visitors have a thread of their own, so that they
-/// do not wait for the attackers' work.
+/// Carries out an attack of this length, after as long a time of peace. Visitors have threads of their own, so that they
+/// do not wait for the attackers' work. Those over TCP come to attacks over TCP.
 pub fn run(target: &Target, attack: &Attack, length: Duration) -> Result<Outcome, StressError> {
     let attackers = Attackers::new(target, attack, length)?;
+    let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (begin, begun) = channel();
+        let guests =
+            attack.is_over_tcp().then(|| over_tcp::Visitors::come(scope, target, &is_over));
         let visitors = scope.spawn(move || visit(target, length, &begin));
         // The sender is gone if the visitors have failed: they say why.
         let began = begun.recv().ok();
         let attacked = began.map(|began| attackers.attack(began + length));
         let visited = visitors.join().unwrap_or(Err(StressError::Silent(target.address)));
+        is_over.store(true, Ordering::Relaxed);
         let Visited { before, during, refused, memory: memory_then } = visited?;
         let attacked = attacked.transpose()?.unwrap_or_default();
+        let guests = guests.zip(began).map(|(guests, began)| guests.left(began, length));
         let mut outcome = Outcome {
             attack: attack.name,
             before,
             during,
-            refused,
+            over_tcp: guests.map(|(served, _)| served),
+            refused: refused + guests.map_or(0, |(_, refused)| refused),
             memory_bytes: memories(memory_then, attacked.memory_most, target.memory()),
             failures: Vec::new(),
             attacked,
@@ -116,25 +130,44 @@ pub fn run(target: &Target, attack: &Attack, length: Duration) -> Result<Outcome
 
 /// Those who carry out an attack.
 struct Attackers<'a> {
-    crowd: Crowd<'a>,
-    script: Box<dyn Script>,
-    first_packets: Vec<Vec<u8>>,
+    target: &'a Target,
+    means: Means<'a>,
     length: Duration,
+}
+
+enum Means<'a> {
+    Quic(Box<Crowd<'a>>, Box<dyn Script>, Vec<Vec<u8>>),
+    Tcp(usize, MakeScript),
 }
 
 impl<'a> Attackers<'a> {
     /// Prepares an attack of this length.
     fn new(target: &'a Target, attack: &Attack, length: Duration) -> Result<Self, StressError> {
-        let script = (attack.script)(&target.files);
-        let mut crowd = Crowd::new(target)?;
-        let first_packets =
-            if script.sends_first_packets() { crowd.first_packets(length)? } else { Vec::new() };
-        Ok(Self { crowd, script, first_packets, length })
+        let means = match attack.way {
+            Way::Tcp(connections, make) => Means::Tcp(connections, make),
+            Way::Quic(script) => {
+                let script = script(&target.files);
+                let mut crowd = Crowd::new(target)?;
+                let first_packets = if script.sends_first_packets() {
+                    crowd.first_packets(length)?
+                } else {
+                    Vec::new()
+                };
+                Means::Quic(Box::new(crowd), script, first_packets)
+            }
+        };
+        Ok(Self { target, means, length })
     }
 
     /// Carries it out from `start` on.
     fn attack(self, start: Instant) -> Result<Attacked, StressError> {
-        let Self { mut crowd, mut script, first_packets, length } = self;
+        let Self { target, means, length } = self;
+        let (mut crowd, mut script, first_packets) = match means {
+            Means::Tcp(count, make) => {
+                return Ok(over_tcp::attack(target, make, count, start, length));
+            }
+            Means::Quic(crowd, script, first_packets) => (crowd, script, first_packets),
+        };
         let memory_most = crowd.attack(script.as_mut(), first_packets, start, length)?;
         Ok(Attacked {
             memory_most,

@@ -18,3 +18,5 @@ pub(crate) const SETTLE: Duration = Duration::from_secs(11);
 /// Guests of a soak, and the time between two looks at the server's process.
 pub(crate) const GUESTS: usize = 8;
 pub(crate) const SAMPLE_EACH: Duration = Duration::from_secs(1);
+/// The time between two bytes of an attacker over TCP that is slow.
+pub(crate) const SLOW_EACH: Duration = Duration::from_millis(200);

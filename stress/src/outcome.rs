@@ -26,6 +26,8 @@ pub struct Outcome {
     pub before: Served,
     /// What visitors got during it.
     pub during: Served,
+    /// What visitors over TCP got before and during it; absent unless it comes over TCP.
+    pub over_tcp: Option<[Served; 2]>,
     /// Responses to visitors with another status than success.
     pub refused: u64,
     /// Resident bytes of the server before it, at most, and after it; absent without a process to look at.
@@ -40,7 +42,7 @@ pub struct Outcome {
 /// What attackers saw.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Attacked {
-    /// The codes of HTTP/3 with which the server closed connections of the attacker, and how often.
+    /// The codes of HTTP/3 or HTTP/2 with which the server closed connections of the attacker, and how often.
     pub codes: BTreeMap<u64, usize>,
     /// Bytes that the server sent to addresses that were not proven, for each byte that came from there.
     pub amplification: Option<f64>,
@@ -71,18 +73,12 @@ impl Outcome {
 
     /// Judges what was measured; `allowed` are the codes with which the server may close the attacker's connections.
     pub(crate) fn judge(&mut self, allowed: &[u64]) {
-        let (before, during) = (self.before, self.during);
-        let share = during.share_of_wanted / before.share_of_wanted;
-        if share.is_nan() || share < SHARE {
-            self.failures.push(format!("visitors got {:.0} % of their responses", 100.0 * share));
+        self.failures.extend(lost(self.before, self.during, ""));
+        if let Some([before, during]) = self.over_tcp {
+            self.failures.extend(lost(before, during, "over TCP: "));
         }
         if self.refused > 0 {
             self.failures.push(format!("{} responses without success", self.refused));
-        }
-        let late_ms = (P99_TIMES * before.p99_ms).max(NOT_LATE_MS);
-        if during.p99_ms.is_nan() || during.p99_ms > late_ms {
-            let (now, then) = (during.p99_ms, before.p99_ms);
-            self.failures.push(format!("p99 {now:.1} ms instead of {then:.1} ms"));
         }
         if let Some([before, _, after]) = self.memory_bytes
             && after as f64 > MEMORY_TIMES * before as f64
@@ -91,6 +87,21 @@ impl Outcome {
         }
         self.failures.extend(self.attacked.failures(allowed));
     }
+}
+
+/// What visitors lost.
+fn lost(before: Served, during: Served, whose: &str) -> Vec<String> {
+    let mut lost = Vec::new();
+    let share = during.share_of_wanted / before.share_of_wanted;
+    if share.is_nan() || share < SHARE {
+        lost.push(format!("{whose}visitors got {:.0} % of their responses", 100.0 * share));
+    }
+    let late_ms = (P99_TIMES * before.p99_ms).max(NOT_LATE_MS);
+    if during.p99_ms.is_nan() || during.p99_ms > late_ms {
+        let (now, then) = (during.p99_ms, before.p99_ms);
+        lost.push(format!("{whose}p99 {now:.1} ms instead of {then:.1} ms"));
+    }
+    lost
 }
 
 impl Attacked {
@@ -125,6 +136,7 @@ mod tests {
             attack: "a",
             before: served(1.0, 10.0),
             during,
+            over_tcp: Some([served(1.0, 10.0), served(0.5, 10.0)]).filter(|_| code == 0x102),
             refused: u64::from(during.share_of_wanted < 0.8),
             memory_bytes: Some(memory_bytes),
             attacked: Attacked {
@@ -146,7 +158,8 @@ mod tests {
         );
         assert_eq!(
             failures(served(0.7, 31.0), [100 << 10, 900 << 10, 111 << 10], 0x102),
-            "visitors got 70 % of their responses; 1 responses without success; p99 31.0 ms instead of 10.0 ms; memory stays at 111 kB, was 100; \
+            "visitors got 70 % of their responses; p99 31.0 ms instead of 10.0 ms; over TCP: visitors got 50 % of their responses; \
+             1 responses without success; memory stays at 111 kB, was 100; \
              closed with 0x102; 3.5 times as many bytes to unproven addresses"
         );
     }

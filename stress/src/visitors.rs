@@ -50,6 +50,11 @@ pub(crate) fn served(visits: &mut [Visit], length: Duration, now: Instant) -> Se
         times.append(&mut visit.times);
         times.extend(visit.asked.map(|it| now - it).filter(|it| *it > REQUEST_EACH));
     }
+    served_in(times, length)
+}
+
+/// Responses of all visitors in a time of this length, by how long they took.
+pub(crate) fn served_in(mut times: Vec<Duration>, length: Duration) -> Served {
     times.sort();
     let wanted = VISITORS as f64 * length.as_secs_f64() / REQUEST_EACH.as_secs_f64();
     Served {

@@ -2,6 +2,7 @@
 
 pub(crate) mod floods;
 pub(crate) mod malformed;
+pub(crate) mod over_tcp;
 pub(crate) mod slow;
 pub(crate) mod wandering;
 
