@@ -102,6 +102,9 @@ pub struct UpstreamLimits {
     pub unread: Duration,
     /// The most bytes of a response's head; beyond it the answer is 502.
     pub header_bytes: usize,
+    /// The most bytes of a request's body; beyond it the answer is 413, at once if the request says its length. Apache's
+    /// `LimitRequestBody` is as large.
+    pub upload_bytes: u64,
 }
 
 impl Default for UpstreamLimits {
@@ -115,6 +118,7 @@ impl Default for UpstreamLimits {
             idle: Duration::from_secs(25),
             unread: Duration::from_secs(120),
             header_bytes: 64 << 10,
+            upload_bytes: 1 << 30,
         }
     }
 }

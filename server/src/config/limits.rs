@@ -130,6 +130,7 @@ keys! {
         idle_s from ONE => idle;
         unread_s from ONE => unread;
         header_bytes from ONE => header_bytes;
+        upload_bytes from ONE => upload_bytes;
     }
 }
 

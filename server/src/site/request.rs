@@ -163,8 +163,11 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// Fields by name.
+type Fields<T> = Vec<(String, T)>;
+
 /// The fields with text, and the others.
-fn regular(headers: &[Header]) -> (Vec<(String, String)>, Vec<(String, Vec<u8>)>) {
+fn regular(headers: &[Header]) -> (Fields<String>, Fields<Vec<u8>>) {
     let (mut fields, mut others) = (Vec::new(), Vec::new());
     for header in headers.iter().filter(|it| !it.name().starts_with(b":")) {
         match std::str::from_utf8(header.value()) {

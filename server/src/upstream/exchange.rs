@@ -35,12 +35,16 @@ pub(super) struct Outbound {
 /// A request under way to the backend.
 pub struct Exchange {
     pub(super) request: Outbound,
+    /// Bytes that the request's body may have.
+    most_bytes: u64,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     upload: VecDeque<u8>,
+    /// Bytes of the request's body that have come.
+    uploaded: u64,
     upload_ended: bool,
     turns: Turns,
     /// The `Link` fields of the backend's first 103 response.
@@ -71,8 +75,9 @@ pub(super) struct Turns {
 }
 
 impl Exchange {
-    pub(super) fn new(request: Outbound) -> Arc<Self> {
-        Arc::new(Self { request, state: Mutex::default() })
+    /// A request whose body may have so many bytes.
+    pub(super) fn new(request: Outbound, most_bytes: u64) -> Arc<Self> {
+        Arc::new(Self { request, most_bytes, state: Mutex::default() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -262,6 +267,10 @@ impl Later {
     pub(crate) fn give(&self, bytes: &[u8]) {
         let mut state = self.0.state();
         if self.0.request.takes_body && state.stopped.is_none() {
+            state.uploaded += bytes.len() as u64;
+            if state.uploaded > self.0.most_bytes {
+                return state.stop(Trouble::ClientLarge);
+            }
             state.upload.extend(bytes);
             state.wake();
         }
@@ -309,7 +318,7 @@ mod tests {
             length: None,
             client: Client::at(None),
         };
-        let exchange = Exchange::new(request);
+        let exchange = Exchange::new(request, u64::MAX);
         (Arc::clone(&exchange), Later::new(exchange))
     }
 

@@ -15,6 +15,7 @@ use schedulers::Resource;
 /// A site whose responses a backend makes.
 pub struct UpstreamSite {
     backend: Backend,
+    upload_bytes: u64,
 }
 
 impl UpstreamSite {
@@ -24,7 +25,8 @@ impl UpstreamSite {
         limits: &UpstreamLimits,
         report: Report,
     ) -> Result<Self, StartError> {
-        Ok(Self { backend: Backend::start(address, limits, report)? })
+        let backend = Backend::start(address, limits, report)?;
+        Ok(Self { backend, upload_bytes: limits.upload_bytes })
     }
 }
 
@@ -37,7 +39,11 @@ impl Site for UpstreamSite {
         if !request.path.starts_with('/') || has_dot_segments(&request.path) {
             return Response::empty(400);
         }
-        let exchange = Exchange::new(outbound(request));
+        let outbound = outbound(request);
+        if outbound.takes_body && outbound.length > Some(self.upload_bytes) {
+            return Trouble::ClientLarge.response();
+        }
+        let exchange = Exchange::new(outbound, self.upload_bytes);
         if !self.backend.take(&exchange) {
             return Trouble::Busy.response();
         }

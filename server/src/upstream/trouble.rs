@@ -28,6 +28,9 @@ pub enum Trouble {
     /// The body of the request breaks the rules of its protocol.
     #[error("the client's body is malformed")]
     ClientWrong,
+    /// The body of the request is larger than allowed.
+    #[error("the client's body is too large")]
+    ClientLarge,
     /// The client has given its request up.
     #[error("the client is gone")]
     ClientGone,
@@ -41,6 +44,7 @@ impl Trouble {
             Self::TooSlow(_) => 504,
             Self::Unsayable(_) | Self::ClientWrong => 400,
             Self::ClientSlow => 408,
+            Self::ClientLarge => 413,
             Self::Unreachable(_) | Self::Improper(_) | Self::ClientGone => 502,
         });
         let is_brief = *self == Self::Busy;
@@ -58,7 +62,14 @@ impl Trouble {
 
     /// Whether it is a matter between this server and the client, of which the operator need not hear.
     pub(super) fn is_the_clients(&self) -> bool {
-        matches!(self, Self::ClientSlow | Self::ClientWrong | Self::ClientGone | Self::Unsayable(_))
+        matches!(
+            self,
+            Self::ClientSlow
+                | Self::ClientWrong
+                | Self::ClientLarge
+                | Self::ClientGone
+                | Self::Unsayable(_)
+        )
     }
 }
 

@@ -9,9 +9,13 @@ use server::upstream::UpstreamSite;
 use std::io::{BufReader, Write};
 
 fn before(talk: Talk) -> Serving {
+    before_within(talk, &UpstreamLimits::default())
+}
+
+fn before_within(talk: Talk, limits: &UpstreamLimits) -> Serving {
     let address = format!("http://{}", Backend::start(talk).address).parse().expect("an address");
     let report = std::sync::Arc::new(|_: &str| {});
-    let site = UpstreamSite::start(&address, &UpstreamLimits::default(), report);
+    let site = UpstreamSite::start(&address, limits, report);
     Serving::start(site.expect("a thread"))
 }
 
@@ -42,6 +46,25 @@ fn an_upload_larger_than_every_buffer_arrives_whole() {
         assert_eq!(got.status, 200);
         assert_eq!(String::from_utf8_lossy(&got.body), format!("3000000 {sum}"));
     }
+}
+
+#[test]
+fn an_upload_that_is_too_large_is_refused_before_its_body_if_it_says_so() {
+    let limits = UpstreamLimits { upload_bytes: 1000, ..UpstreamLimits::default() };
+    let server = before_within(crate::sums, &limits);
+    let post = Ask { method: "POST", ..Ask::get("/") };
+    // Nothing of the body comes.
+    let announced = Ask { ends: false, ..post.clone().with("content-length", "1001") };
+    let with = |bytes| Ask { body: bytes, ..post.clone() };
+    for got in server.ask(&announced) {
+        assert_eq!((got.status, got.body.len()), (413, 0));
+    }
+    for got in server.ask(&with(vec![1; 1000])) {
+        assert_eq!((got.status, got.body.as_slice()), (200, &b"1000 1000"[..]));
+    }
+    // Over HTTP/2 and HTTP/3 it does not say its length.
+    let [third, second, _] = server.ask(&with(vec![1; 1001]));
+    assert_eq!([third.status, second.status], [413, 413]);
 }
 
 #[test]
