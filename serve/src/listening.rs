@@ -13,7 +13,7 @@ const ATTEMPTS: usize = 20;
 /// Where to listen.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Listening {
-    /// The address to listen on, by UDP and TCP. Port 0 takes a free one; localhost:PORT is both 127.0.0.1 and [::1]. The flag
+    /// The address to listen on, by UDP and TCP. Port 0 takes a free one; localhost:PORT is both loopback addresses, of IPv4 and IPv6. The flag
     /// can be repeated: all addresses have the same site
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433", value_parser = values::addresses)]
     listen: Vec<Addresses>,
