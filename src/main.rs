@@ -11,8 +11,8 @@ use ::serve::Failure;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use commands::{
-    browser, compare, corpus, find, link, merge, order, play, probe, qlog, reproduce, schemes,
-    serve, stress, view, what_if,
+    browser, compare, corpus, doctor, find, link, merge, order, play, probe, qlog, reproduce,
+    schemes, serve, stress, view, what_if,
 };
 use std::process::ExitCode;
 
@@ -45,6 +45,7 @@ enum Command {
     Corpus(corpus::Arguments),
     Probe(probe::Arguments),
     Qlog(qlog::Arguments),
+    Doctor(doctor::Arguments),
     Stress(stress::Arguments),
     View(view::Arguments),
     WhatIf(what_if::Arguments),
@@ -100,6 +101,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Corpus(arguments) => corpus::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
         Command::Qlog(arguments) => qlog::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Stress(arguments) => stress::run(&arguments),
         Command::View(arguments) => view::run(&arguments),
         Command::WhatIf(arguments) => what_if::run(&arguments),

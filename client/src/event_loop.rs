@@ -1,4 +1,8 @@
-//! The client's only socket and clock.
+//! The client's only sockets and clock.
+
+mod examining;
+
+pub use examining::examine;
 
 use crate::probe::{Fetch, Fetched, Patience, Plan};
 use crate::{Client, ConnectError, Options, Outcome};

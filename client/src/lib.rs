@@ -7,6 +7,7 @@
 mod cancelling;
 mod client;
 mod cookies;
+pub mod doctor;
 pub mod event_loop;
 mod http_cache;
 mod limits;

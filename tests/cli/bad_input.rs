@@ -284,6 +284,11 @@ fn a_value_that_is_none_is_named_with_its_flag() {
             "invalid value 'nowhere' for '--listen <ADDR:PORT>'",
         ),
         (
+            &["serve", "--page", page, "--http-redirect", "127.0.0.1:4433"],
+            "--http-redirect 127.0.0.1:4433: --listen has this port for https; plain HTTP needs one of its own, such as 80",
+        ),
+        (&["doctor", "a b"], "invalid value 'a b' for '<HOST[:PORT]>'"),
+        (
             &["serve", "--page", page, "--initial-window", "0"],
             "invalid value '0' for '--initial-window <PACKETS>'",
         ),

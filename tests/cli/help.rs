@@ -34,6 +34,7 @@ const COMMANDS: &[&str] = &[
     "qlog tree",
     "view",
     "probe",
+    "doctor",
 ];
 
 #[test]

@@ -163,7 +163,7 @@ fn a_directory_is_served_byte_for_byte() {
 }
 
 /// The key that belongs to `server.pem`, as a file that only its owner can read.
-fn private_key() -> (TempDir, PathBuf) {
+pub(crate) fn private_key() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let key = folder.path().join("key.pem");
     std::fs::copy(data("server-key.pem"), &key).expect("copied");
@@ -188,6 +188,20 @@ fn a_certificate_of_nobody_is_refused_unless_told_otherwise() {
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     stdout_of(&[&play[..], &["--insecure"]].concat());
     assert_eq!(server.stop(), (Some(0), String::new()));
+}
+
+#[test]
+fn several_addresses_serve_the_same_site() {
+    let page = "examples/page-minimal.json";
+    let mut server = Serving::start_at("127.0.0.2:0", &["--page", page, "--listen", "127.0.0.1:0"]);
+    let other = server.stdout_line();
+    let other = other.trim_end().strip_prefix("listening on ").expect("a line").to_owned();
+    let port = |it: &str| it.rsplit_once(':').expect("a port").1.to_owned();
+    assert_eq!(port(&server.address), port(&other));
+    for address in [server.address.clone(), other] {
+        stdout_of(&["play", page, "--server", &address, "--insecure"]);
+    }
+    assert_eq!(server.stop().0, Some(0));
 }
 
 #[test]

@@ -1,0 +1,111 @@
+//! Whether a browser will move to HTTP/3 at a host and, if not, why.
+//!
+//! [`crate::event_loop::examine`] looks as a browser would, over TCP and then over UDP, and returns what it saw ([`Seen`]).
+//! [`findings`] says what that means.
+
+pub(crate) mod datagrams;
+mod findings;
+pub(crate) mod visit;
+
+pub(crate) use findings::alternative;
+pub use findings::{Finding, State, findings, will_move};
+
+use crate::Verify;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Whom to examine.
+#[derive(Debug, Clone)]
+pub struct Patient {
+    /// The name of the host, or its address.
+    pub host: String,
+    /// Its TCP port.
+    pub port: u16,
+    /// Where it is.
+    pub address: SocketAddr,
+    /// Whom to trust.
+    pub verify: Verify,
+    /// How long to wait for each answer.
+    pub within: Duration,
+}
+
+/// What was seen of a host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// The name of the host.
+    pub host: String,
+    /// The port over TCP.
+    pub port: u16,
+    /// Whom this program trusted.
+    pub trusted: Trusted,
+    /// Over TCP; `Err`: why nothing came.
+    pub tcp: Result<Tcp, String>,
+    /// Over UDP.
+    pub udp: Udp,
+}
+
+/// Whom a program trusts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Trusted {
+    System,
+    File,
+    Anybody,
+}
+
+/// A connection of TLS over TCP.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tcp {
+    /// The certificate; `Err`: there was no TLS.
+    pub certificate: Result<Certificate, String>,
+    /// Status and the values of `Alt-Svc`; `Err`: no answer of HTTP came.
+    pub answer: Result<(u16, Vec<String>), String>,
+}
+
+/// A server's certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Certificate {
+    /// The names that it is for.
+    pub names: Vec<String>,
+    /// Certificates that the server sent.
+    pub chain: usize,
+    /// Whole days until it ends; negative: it has ended.
+    pub days_left: i64,
+    /// What is wrong with it, if something is.
+    pub trouble: Option<Trouble>,
+}
+
+/// What is wrong with a certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nobody who is trusted vouches for it.
+    Untrusted(String),
+    /// It is for other hosts.
+    Name,
+    /// Not yet valid, or not any more.
+    Date,
+}
+
+/// What came by UDP.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Udp {
+    /// The port that was asked.
+    pub port: u16,
+    /// Sizes of first datagrams, and whether each was answered.
+    pub answered: Vec<(usize, bool)>,
+    /// The versions of QUIC that the server speaks, if it said so.
+    pub versions: Vec<u32>,
+    /// The connection; `Err`: why there is none.
+    pub quic: Option<Result<Quic, String>>,
+}
+
+/// A connection of HTTP/3.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Quic {
+    /// The status of `/`.
+    pub status: Option<u16>,
+    /// Transport parameters (RFC 9000, 18.2), by name.
+    pub parameters: Vec<(&'static str, u64)>,
+    /// Settings of HTTP/3, by name; `None`: none came.
+    pub settings: Option<Vec<(&'static str, u64)>>,
+}

@@ -1,0 +1,186 @@
+//! The sockets of a doctor, who looks at a host as a browser would.
+
+use super::{Line, PlayError, now};
+use crate::doctor::datagrams::{SIZES, answer, asking};
+use crate::doctor::visit::Visit;
+use crate::doctor::{Certificate, Patient, Seen, Tcp, Trouble, Trusted, Udp};
+use crate::{Verify, doctor};
+use boring::asn1::Asn1Time;
+use boring::error::ErrorStack;
+use boring::ssl::{SslConnector, SslMethod, SslRef, SslStream, SslVerifyMode};
+use boring::stack::StackRef;
+use boring::x509::X509VerifyError;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::time::Duration;
+
+/// Looks at a host.
+pub fn examine(patient: &Patient) -> Result<Seen, PlayError> {
+    let trusted = match &patient.verify {
+        Verify::System => Trusted::System,
+        Verify::Authorities(_) => Trusted::File,
+        Verify::Nobody => Trusted::Anybody,
+    };
+    let tcp = TcpStream::connect_timeout(&patient.address, patient.within);
+    let tcp = match tcp {
+        Ok(stream) => Ok(over_tcp(patient, stream)?),
+        Err(error) => Err(plainly(&error)),
+    };
+    let said = tcp.as_ref().ok().and_then(|it| it.answer.as_ref().ok());
+    let said = said.and_then(|(_, values)| doctor::alternative(values));
+    let port = said.map_or(patient.port, |(port, _)| port);
+    let udp = over_udp(patient, port)?;
+    Ok(Seen { host: patient.host.clone(), port: patient.port, trusted, tcp, udp })
+}
+
+/// A cause in few words.
+fn plainly(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::ConnectionRefused => "refused: nobody listens".to_owned(),
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => "no answer".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+fn over_tcp(patient: &Patient, stream: TcpStream) -> Result<Tcp, PlayError> {
+    stream.set_read_timeout(Some(patient.within))?;
+    stream.set_write_timeout(Some(patient.within))?;
+    let connector = connector(&patient.verify).map_err(io::Error::other)?;
+    let no_tls = |error: String| Tcp {
+        certificate: Err(format!("no handshake of TLS: {error}")),
+        answer: Err("no TLS".to_owned()),
+    };
+    Ok(match connector.connect(&patient.host, stream) {
+        Ok(mut tls) => Tcp {
+            certificate: certificate(tls.ssl(), &patient.verify).map_err(|it| it.to_string()),
+            answer: answer_of(patient, &mut tls).map_err(|it| plainly(&it)),
+        },
+        Err(error) => no_tls(error.to_string()),
+    })
+}
+
+/// A client that goes on whatever the certificate is, and knows whether it is good.
+fn connector(verify: &Verify) -> Result<SslConnector, ErrorStack> {
+    let mut tls = SslConnector::builder(SslMethod::tls())?;
+    if let Verify::Authorities(file) = verify {
+        tls.set_ca_file(file)?;
+    }
+    tls.set_verify_callback(SslVerifyMode::PEER, |_, _| true);
+    tls.set_alpn_protos(b"\x08http/1.1")?;
+    Ok(tls.build())
+}
+
+fn certificate(tls: &SslRef, verify: &Verify) -> Result<Certificate, ErrorStack> {
+    let mut names = Vec::new();
+    let mut days_left = 0;
+    if let Some(own) = tls.peer_certificate() {
+        let said = own.subject_alt_names();
+        let said = said.iter().flatten();
+        names.extend(
+            said.filter_map(|it| {
+                it.dnsname().map(str::to_owned).or_else(|| address(it.ipaddress()?))
+            }),
+        );
+        days_left = Asn1Time::days_from_now(0)?.diff(own.not_after())?.days.into();
+    }
+    let chain = tls.peer_cert_chain().map_or(0, StackRef::len);
+    let trouble = tls.verify_result().err().and_then(|error| match error {
+        X509VerifyError::CERT_HAS_EXPIRED | X509VerifyError::CERT_NOT_YET_VALID => {
+            Some(Trouble::Date)
+        }
+        X509VerifyError::HOSTNAME_MISMATCH | X509VerifyError::IP_ADDRESS_MISMATCH => {
+            Some(Trouble::Name)
+        }
+        _ if *verify == Verify::Nobody => None,
+        error => Some(Trouble::Untrusted(error.error_string().to_owned())),
+    });
+    Ok(Certificate { names, chain, days_left, trouble })
+}
+
+fn address(bytes: &[u8]) -> Option<String> {
+    let of_4 = || <[u8; 4]>::try_from(bytes).ok().map(|it| std::net::IpAddr::from(it).to_string());
+    let of_16 =
+        || <[u8; 16]>::try_from(bytes).ok().map(|it| std::net::IpAddr::from(it).to_string());
+    of_4().or_else(of_16)
+}
+
+/// Status and `Alt-Svc` of `/`, over HTTP/1.1.
+fn answer_of(patient: &Patient, tls: &mut SslStream<TcpStream>) -> io::Result<(u16, Vec<String>)> {
+    let authority = authority(patient, patient.port);
+    let request = format!("GET / HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
+    tls.write_all(request.as_bytes())?;
+    let mut head = Vec::new();
+    let mut buffer = [0; 4096];
+    while !head.windows(4).any(|it| it == b"\r\n\r\n") {
+        let bytes = tls.read(&mut buffer)?;
+        if bytes == 0 || head.len() > HEAD_BYTES {
+            return Err(io::Error::other("what came is no head of HTTP/1.1"));
+        }
+        head.extend(&buffer[..bytes]);
+    }
+    let head = String::from_utf8_lossy(&head);
+    let mut lines = head.split("\r\n").take_while(|it| !it.is_empty());
+    let status = lines.next().and_then(|it| it.split(' ').nth(1)?.parse().ok());
+    let status = status.ok_or_else(|| io::Error::other("what came is no head of HTTP/1.1"))?;
+    let fields = lines.filter_map(|it| it.split_once(':'));
+    let values = fields.filter(|(name, _)| name.eq_ignore_ascii_case("alt-svc"));
+    Ok((status, values.map(|(_, value)| value.trim().to_owned()).collect()))
+}
+
+/// The host, with a port that is not the usual one.
+fn authority(patient: &Patient, port: u16) -> String {
+    let host = if patient.host.contains(':') {
+        format!("[{}]", patient.host)
+    } else {
+        patient.host.clone()
+    };
+    if port == 443 { host } else { format!("{host}:{port}") }
+}
+
+fn over_udp(patient: &Patient, port: u16) -> Result<Udp, PlayError> {
+    let server = SocketAddr::new(patient.address.ip(), port);
+    let mut udp = Udp { port, ..Udp::default() };
+    sizes(&mut udp, server, patient.within)?;
+    let mut line = Line::to(server)?;
+    let until = now() + patient.within;
+    let authority = authority(patient, patient.port);
+    let visit = Visit::connect(&patient.host, &authority, line.local, server, until, now());
+    let mut visit = visit.map_err(PlayError::Connect)?;
+    udp.quic = Some(match line.drive(&mut visit, |it| it.is_over()) {
+        Err(PlayError::Refused(_)) => Err("refused: nobody listens".to_owned()),
+        driven => driven.map_err(|it| it.to_string()).and_then(|()| visit.seen()),
+    });
+    Ok(udp)
+}
+
+/// Which sizes of datagrams are answered, and the versions that the answers name, if there is an answer.
+fn sizes(udp: &mut Udp, server: SocketAddr, within: Duration) -> io::Result<()> {
+    let any = if server.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let socket = UdpSocket::bind(any)?;
+    socket.connect(server)?;
+    let mut answered = SIZES.map(|size| (size, false));
+    let mut buffer = [0; 2048];
+    for _ in 0..TRIES {
+        for (size, _) in answered.iter().filter(|(_, it)| !it) {
+            // What the system does not take, or says of earlier ones, is as good as lost.
+            socket.send(&asking(*size)).ok();
+        }
+        let until = now() + within.min(TRY);
+        while answered.iter().any(|(_, it)| !it) && now() < until {
+            socket.set_read_timeout(Some((until - now()).max(Duration::from_millis(1))))?;
+            let Ok(bytes) = socket.recv(&mut buffer) else { continue };
+            if let Some((size, said)) = answer(&buffer[..bytes]) {
+                answered.iter_mut().filter(|it| it.0 == size).for_each(|it| it.1 = true);
+                udp.versions = said;
+            }
+        }
+    }
+    udp.answered = answered.to_vec();
+    Ok(())
+}
+
+/// Bytes of a head that are read.
+const HEAD_BYTES: usize = 64 << 10;
+/// How often a size is tried, and how long each time.
+const TRIES: usize = 3;
+const TRY: Duration = Duration::from_millis(700);
