@@ -2,9 +2,9 @@
 
 use server::event_loop::EventLoop;
 use server::site::{Body, Request, Response, Site};
-use server::{Identity, Limits, Options, Server};
+use server::{Identity, Limits, Listeners, Options, Server};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use stress::{File, Soak, Soaked, StressError, Target, find, run, soak};
@@ -32,8 +32,14 @@ impl Site for Bodies {
 
 /// What `visit` finds at a server of this site.
 fn at_server<T>(site: Bodies, visit: impl FnOnce(SocketAddr) -> T) -> T {
-    let mut event_loop =
-        EventLoop::bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let (mut event_loop, secure) = std::iter::repeat_with(|| {
+        let event_loop = EventLoop::bind(local).expect("a port");
+        let secure = TcpListener::bind(event_loop.local_addr().expect("bound"));
+        (event_loop, secure)
+    })
+    .find_map(|(event_loop, secure)| Some((event_loop, secure.ok()?)))
+    .expect("a port");
     let address = event_loop.local_addr().expect("bound");
     let identity = Identity::self_signed().expect("a certificate");
     let scheme = schedulers::find_scheme("rfc9218").expect("a scheme");
@@ -41,6 +47,8 @@ fn at_server<T>(site: Bodies, visit: impl FnOnce(SocketAddr) -> T) -> T {
     let limits = Limits { addresses: 32, ..options.limits };
     let mut server =
         Server::new(address, &identity, site, Options { limits, ..options }).expect("a server");
+    let listeners = Listeners { secure: vec![secure], plain: Vec::new() };
+    server.serve_tcp(listeners, &identity).expect("a thread");
     let stop = event_loop.stopper();
     let serving = std::thread::spawn(move || event_loop.run(&mut server).expect("no error"));
     let found = visit(address);
@@ -58,6 +66,28 @@ fn each_broken_rule_of_http3_gets_its_code() {
     });
     let expected = [(0x103, 1), (0x104, 1), (0x105, 4), (0x108, 1), (0x200, 1)];
     assert_eq!(outcome.attacked.codes, BTreeMap::from(expected));
+}
+
+#[test]
+fn faults_of_http_2_end_their_connections_and_visitors_over_tcp_go_on() {
+    at_server(Bodies::default(), |address| {
+        let target = Target::new(address, vec![File::unknown("/")], None).expect("on this machine");
+        assert!(target.answers_over_tcp().expect("a socket"));
+        for (name, codes) in [
+            ("h2-rapid-reset", &[0xb][..]),
+            ("h2-continuations", &[0xb]),
+            ("h2-many-fields", &[]),
+            ("tcp-garbage", &[]),
+        ] {
+            let attack = find(name).expect("in the list");
+            let outcome = run(&target, attack, Duration::from_secs(2)).expect("carried out");
+            let closed: Vec<u64> = outcome.attacked.codes.keys().copied().collect();
+            assert_eq!(closed, codes, "{name}");
+            let [before, during] = outcome.over_tcp.expect("visitors");
+            assert!(before.responses > 0 && during.responses > 0, "{name}: {before:?} {during:?}");
+            assert_eq!(outcome.refused, 0, "{name}");
+        }
+    });
 }
 
 /// A soak of four seconds, in which the server's process is this one.
