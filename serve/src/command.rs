@@ -3,7 +3,7 @@
 use crate::explore::Explore;
 use crate::listening::{Bound, Listening};
 use crate::watch::Watch;
-use crate::{Failure, values};
+use crate::{Failure, certificates, values};
 use ::corpus::Page;
 use ::server::access_log::Reopen;
 use ::server::event_loop::{EventLoop, Reload, Renewal};
@@ -192,11 +192,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .heed_signals(reload(arguments.clone(), port, identity, watching.reopener()))
         .map_err(Failure::elsewhere)?;
     if arguments.cert.is_empty() {
-        let names = [&["localhost".to_owned()], &arguments.self_signed[..]].concat().join(", ");
-        eprintln!(
-            "no --cert: using a self-signed certificate for {names}, valid for 30 days; Chromium \
-             takes it with --ignore-certificate-errors-spki-list={pin}"
-        );
+        eprintln!("{}", certificates::self_signed(&arguments.self_signed, &pin));
     }
     for line in advice {
         eprintln!("{line}");
@@ -240,7 +236,7 @@ fn load(
         // A client can come back to another shard.
         options.ticket_key = options.ticket_key.or_else(TicketKey::random);
     }
-    let identity = match (loaded(arguments)?, own) {
+    let identity = match (certificates::of_flags(&arguments.cert, &arguments.key)?, own) {
         (Some(loaded), _) => loaded,
         (None, Some(own)) => own.clone(),
         (None, None) => {
@@ -252,27 +248,6 @@ fn load(
         eprintln!("warning: {warning}");
     }
     Ok((Renewal { site: what.site_of(&identity), identity, options }, what.load_balancer))
-}
-
-/// The certificates of the flags, if there are some.
-fn loaded(arguments: &Arguments) -> Result<Option<Identity>, Failure> {
-    let (certificates, keys) = (&arguments.cert, &arguments.key);
-    if certificates.len() != keys.len() {
-        return Err(Failure::BadInput(format!(
-            "--cert, --key: {} certificates and {} keys; each certificate needs its key, in the same order",
-            certificates.len(),
-            keys.len()
-        )));
-    }
-    let mut all: Option<Identity> = None;
-    for (certificate, key) in certificates.iter().zip(keys) {
-        let one = Identity::load(certificate, key).map_err(in_flag("--cert, --key"))?;
-        all = Some(match all {
-            Some(first) => first.beside(one),
-            None => one,
-        });
-    }
-    Ok(all)
 }
 
 #[expect(clippy::disallowed_methods, reason = "responses say when they were made")]
@@ -407,7 +382,7 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
 }
 
 /// What is wrong with the file that a flag names.
-fn in_flag<E: Display>(flag: &'static str) -> impl Fn(E) -> Failure {
+pub(crate) fn in_flag<E: Display>(flag: &'static str) -> impl Fn(E) -> Failure {
     move |error| Failure::BadInput(format!("{flag}: {error}"))
 }
 

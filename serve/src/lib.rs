@@ -3,6 +3,7 @@
 //! The program `utmost-serve` consists of it. It does not contain the lab, whose virtual clock and seeded chance
 //! replace functions of the whole program: a server runs with those of the system.
 
+mod certificates;
 mod command;
 mod explore;
 mod failure;
