@@ -31,7 +31,7 @@ pub trait Browser: Debug + Send + Sync {
 /// Where the browser finds the server.
 #[derive(Debug, Clone, Copy)]
 pub struct Entrance<'a> {
-    /// A UDP port of this machine; that of the first load is used by all.
+    /// A UDP port of this machine. All loads use the port of the first.
     pub port: u16,
     /// The pin of the public key of the server's certificate, as the flag of Chromium has it.
     pub public_key_pin: &'a str,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const FORMAT: &str = "utmost-browser/1";
 /// The browser that the playback imitates.
 const PROFILE: &str = "chromium-156";
-/// The folder of the predictions, in that of the study.
+/// The folder of the predictions, in the folder of the study.
 const PREDICTION: &str = "prediction";
 /// The folder of the pictures beside it.
 const FILM: &str = "film";

@@ -102,7 +102,7 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "tcp-garbage",
-        text: "over TLS, bytes that are no request, from 5 clients that come back",
+        text: "over TLS, bytes that are not a request, from 5 clients that come back",
         codes: &[],
         way: Way::Tcp(5, |_| Box::new(Garbage)),
     },

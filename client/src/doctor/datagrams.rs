@@ -19,7 +19,7 @@ pub(crate) fn asking(bytes: usize) -> Vec<u8> {
     datagram
 }
 
-/// The size of the datagram that this one answers, and the versions that it names; `None`: it is no such answer.
+/// The size of the datagram that this one answers, and the versions that it names; `None`: it is not such an answer.
 pub(crate) fn answer(datagram: &[u8]) -> Option<(usize, Vec<u32>)> {
     let (first, rest) = datagram.split_first()?;
     let (version, rest) = rest.split_first_chunk::<4>()?;

@@ -361,7 +361,7 @@ mod tests {
         }
     }
 
-    /// What is not good.
+    /// The findings that are not good.
     fn faults(seen: &Seen) -> Vec<(&'static str, State)> {
         let all = findings(seen);
         assert_eq!(will_move(&all), all.iter().all(|it| it.state != State::Bad));

@@ -114,14 +114,14 @@ fn answer_of(patient: &Patient, tls: &mut SslStream<TcpStream>) -> io::Result<(u
     while !head.windows(4).any(|it| it == b"\r\n\r\n") {
         let bytes = tls.read(&mut buffer)?;
         if bytes == 0 || head.len() > HEAD_BYTES {
-            return Err(io::Error::other("what came is no head of HTTP/1.1"));
+            return Err(io::Error::other("what came is not a head of HTTP/1.1"));
         }
         head.extend(&buffer[..bytes]);
     }
     let head = String::from_utf8_lossy(&head);
     let mut lines = head.split("\r\n").take_while(|it| !it.is_empty());
     let status = lines.next().and_then(|it| it.split(' ').nth(1)?.parse().ok());
-    let status = status.ok_or_else(|| io::Error::other("what came is no head of HTTP/1.1"))?;
+    let status = status.ok_or_else(|| io::Error::other("what came is not a head of HTTP/1.1"))?;
     let fields = lines.filter_map(|it| it.split_once(':'));
     let values = fields.filter(|(name, _)| name.eq_ignore_ascii_case("alt-svc"));
     Ok((status, values.map(|(_, value)| value.trim().to_owned()).collect()))

@@ -213,7 +213,7 @@ fn problem(resource: &PageResource, fetch: &Fetch) -> Option<String> {
     }
 }
 
-/// When the last byte came. Of a response that counts as failed, the log says when its bytes or its head came.
+/// When the last byte came. The log says of a response that counts as failed when its bytes or its head came.
 fn ended_ms(fetch: &Fetch) -> Option<f64> {
     let last = fetch.arrivals.last().map(|it| it.0);
     let head = fetch.sent_ms.zip(fetch.wait_ms).map(|(sent, wait)| sent + wait);

@@ -103,7 +103,7 @@ struct State<F> {
     connections: BTreeMap<Option<String>, Connection>,
     /// Traces so far.
     traces: usize,
-    /// Whether the last record is no JSON because it breaks off. Unless it is the file's last, it is bad.
+    /// Whether the last record is not JSON because it breaks off. Unless it is the file's last, it is bad.
     breaks_off: bool,
 }
 

@@ -45,7 +45,7 @@ pub(super) struct Reading {
     text_bytes: usize,
     /// What was left out before any trace.
     early: Vec<(&'static str, u64)>,
-    /// Whether the last record is no JSON because it breaks off.
+    /// Whether the last record is not JSON because it breaks off.
     breaks_off: bool,
 }
 
