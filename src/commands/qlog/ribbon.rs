@@ -7,7 +7,6 @@ use crate::values::{Choices, choice};
 use ::serve::Failure;
 use qlog_tools::figures::axis::Axis;
 use qlog_tools::figures::{Drawing, PageResource, RibbonRow, Ribbons};
-use qlog_tools::naming;
 use qlog_tools::naming::{name_requests_apart, shown};
 use qlog_tools::timeline::Burst;
 use qlog_tools::trace::{Detail, Trace};
@@ -102,7 +101,7 @@ fn in_words(trace: &Trace, by: Axis) -> String {
     };
     let words: Vec<String> = trace.timeline.bursts().iter().map(word).collect();
     // A line end in a name must not look like another line.
-    let name = naming::shown(&trace.timeline.name, usize::MAX);
+    let name = shown(&trace.timeline.name, usize::MAX);
     format!("{name} ({what}): {}", words.join(" "))
 }
 
