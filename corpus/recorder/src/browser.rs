@@ -235,15 +235,11 @@ fn failed(error: impl std::fmt::Display) -> RecordError {
 fn load(tab: &Tab, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, Trouble> {
     set_viewport(tab)?;
     let (loaded, trace_streams) = listen(tab)?;
-    let categories = json!({"includedCategories": CATEGORIES, "excludedCategories": ["*"]});
-    let trace = json!({"transferMode": "ReturnAsStream", "streamFormat": "json", "traceConfig": categories});
-    call::<Tracing::Start>(tab, trace)?;
+    start_trace(tab, &CATEGORIES)?;
     call::<Page::Navigate>(tab, json!({"url": url}))?;
     let finished = wait(quiet, &loaded);
     let report = report(tab)?;
-    tab.call_method(Tracing::End(None))?;
-    let stream = trace_streams.recv_timeout(TRACE_MAX)?.ok_or("the trace was lost")?;
-    let trace = read_trace(tab, &stream)?;
+    let trace = end_trace(tab, &trace_streams)?;
     let picture = screenshot.then(|| {
         tab.capture_screenshot(Page::CaptureScreenshotFormatOption::Png, None, None, true)
     });
@@ -307,6 +303,20 @@ fn wait(quiet: &Quiet, loaded: &AtomicBool) -> bool {
         }
     }
     false
+}
+
+fn start_trace(tab: &Tab, categories: &[&str]) -> Result<(), Trouble> {
+    let categories = json!({"includedCategories": categories, "excludedCategories": ["*"]});
+    let trace = json!({"transferMode": "ReturnAsStream", "streamFormat": "json", "traceConfig": categories});
+    call::<Tracing::Start>(tab, trace)?;
+    Ok(())
+}
+
+/// Ends the trace, and returns its events.
+fn end_trace(tab: &Tab, streams: &Streams) -> Result<Vec<Value>, Trouble> {
+    tab.call_method(Tracing::End(None))?;
+    let stream = streams.recv_timeout(TRACE_MAX)?.ok_or("the trace was lost")?;
+    read_trace(tab, &stream)
 }
 
 fn read_trace(tab: &Tab, stream: &str) -> Result<Vec<Value>, Trouble> {

@@ -56,6 +56,7 @@ struct KnownFiles {
 impl Site for KnownFiles {
     fn respond(&self, request: &Request) -> Response {
         let Response { resource, directive, .. } = self.page.respond(request);
+        // Nobody reads its log of requests, which would grow.
         self.files.set(Setting::default());
         Response { resource, directive, ..self.files.respond(request) }
     }

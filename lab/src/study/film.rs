@@ -17,16 +17,13 @@ pub fn film(
 ) -> Result<Option<Film>, FileError> {
     let Some(folder) = &plan.film_dir else { return Ok(None) };
     let mut scenes: Vec<Scene> = Vec::new();
-    for cell in plan.cells() {
-        let is_its = |it: &&RunRecord| {
-            (&*it.page, &*it.scheme, &it.setting, it.seed)
-                == (&*cell.page.name, cell.scheme.name(), &*cell.setting, cell.seed)
-        };
-        let Some(place) = study.runs.iter().position(|it| is_its(&it)) else { continue };
-        let pictures = pictures(&folder.join(place_of(plan, &cell)), &encode)?;
-        let Some(load) = study.loads[place].as_ref().filter(|_| !pictures.is_empty()) else {
+    // A study has its loads in the order of its plan.
+    for (cell, (run, load)) in plan.cells().iter().zip(study.runs.iter().zip(&study.loads)) {
+        let Some(load) = load else { continue };
+        let pictures = pictures(&folder.join(place_of(plan, cell)), &encode)?;
+        if pictures.is_empty() {
             continue;
-        };
+        }
         let heading = format!("{}, {}", cell.page.name, cell.setting.sentence());
         if scenes.last().is_none_or(|it| it.heading != heading) {
             scenes.push(Scene {
@@ -37,7 +34,7 @@ pub fn film(
         }
         let strip = Strip {
             label: cell.scheme.name().to_owned(),
-            notes: notes(&study.runs[place]),
+            notes: notes(run),
             timeline: load.timeline.clone(),
             pictures,
         };

@@ -1,11 +1,13 @@
 //! Loads a page once, as a user would, and hands back the `DevTools` log of its requests.
 
-use super::{Chromium, STEP, Trouble, call, listen, read_trace, report, set_viewport};
+use super::{
+    Chromium, Quiet, Trouble, call, end_trace, listen, report, set_viewport, start_trace, wait,
+};
 use crate::error::RecordError;
-use crate::limits::{LOAD_MAX, LOG_EVENTS_MAX, PICTURES_MAX, TRACE_MAX};
+use crate::limits::{LOG_EVENTS_MAX, PICTURES_MAX};
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::protocol::cdp::types::Event;
-use headless_chrome::protocol::cdp::{Network, Page, Tracing};
+use headless_chrome::protocol::cdp::{Network, Page};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -40,7 +42,6 @@ struct Log {
     events: Vec<Value>,
     /// The requests that are under way.
     open: BTreeSet<String>,
-    is_loaded: bool,
 }
 
 impl Chromium {
@@ -54,15 +55,10 @@ impl Chromium {
     pub fn filmed_visit(&self, url: &str, silence: Duration) -> Result<Visited, RecordError> {
         let mut visited = self.in_new_window(|tab| {
             let (_, streams) = listen(tab)?;
-            call::<Tracing::Start>(
-                tab,
-                json!({"transferMode": "ReturnAsStream", "streamFormat": "json",
-                    "traceConfig": {"includedCategories": [PICTURES], "excludedCategories": ["*"]}}),
-            )?;
+            start_trace(tab, &[PICTURES])?;
             let visited = visit(tab, url, silence)?;
-            tab.call_method(Tracing::End(None))?;
-            let stream = streams.recv_timeout(TRACE_MAX)?.ok_or("the pictures were lost")?;
-            Ok(Visited { film: pictures(&read_trace(tab, &stream)?), ..visited })
+            let film = pictures(&end_trace(tab, &streams)?);
+            Ok(Visited { film, ..visited })
         })?;
         let progress = self.in_new_window(|tab| visual_progress(tab, &visited.film))?;
         for (picture, completeness) in visited.film.iter_mut().zip(progress) {
@@ -99,20 +95,19 @@ fn visual_progress(tab: &Tab, film: &[Picture]) -> Result<Vec<f64>, Trouble> {
 
 fn visit(tab: &Tab, url: &str, silence: Duration) -> Result<Visited, Trouble> {
     set_viewport(tab)?;
+    let (loaded, _) = listen(tab)?;
     let log = Arc::new(Mutex::new(Log::default()));
     let inside = Arc::clone(&log);
     tab.add_event_listener(Arc::new(move |event: &Event| locked(&inside).note(event)))?;
     call::<Network::Enable>(tab, json!({}))?;
     call::<Page::Navigate>(tab, json!({"url": url}))?;
-    let (mut waited, mut calm, mut events) = (Duration::ZERO, Duration::ZERO, 0);
-    while waited < LOAD_MAX && calm < silence {
-        std::thread::sleep(STEP);
-        waited += STEP;
-        let log = locked(&log);
-        let is_calm = log.is_loaded && log.open.is_empty() && log.events.len() == events;
-        calm = if is_calm { calm + STEP } else { Duration::ZERO };
-        events = log.events.len();
-    }
+    let quiet = Quiet {
+        requests: &|| locked(&log).events.len(),
+        waiting: &|| !locked(&log).open.is_empty(),
+        after: silence,
+    };
+    // A load that does not end in time shows in its log.
+    wait(&quiet, &loaded);
     let report = report(tab)?;
     let log = std::mem::take(&mut locked(&log).events);
     Ok(Visited { log, report, film: Vec::new() })
@@ -143,10 +138,7 @@ impl Log {
                 self.open.remove(&it.params.request_id);
                 self.keep("Network.loadingFailed", &it.params);
             }
-            Event::PageLoadEventFired(it) => {
-                self.is_loaded = true;
-                self.keep("Page.loadEventFired", &it.params);
-            }
+            Event::PageLoadEventFired(it) => self.keep("Page.loadEventFired", &it.params),
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use recorder::browser::{Chromium, HOST, Trust, program};
 use recorder::mirror::Mirror;
 use recorder::session::{LocalServer, Plan, Recording, record};
 use recorder::setting::Setting;
-use recorder::study_browser::{Bodies, StudyBrowser};
+use recorder::study_browser::{self, Bodies, StudyBrowser};
 use recorder::visit::visit;
 use serde_json::Value;
 use server::site::{DirectorySite, Site};
@@ -44,7 +44,9 @@ fn a_study_loads_a_page_in_chromium_through_the_links_of_a_network() {
     let page = Arc::new(corpus::bundled("agency-home").unwrap().clone());
     let schemes = ["rr", "fifo"].map(|it| Contender::find(it).unwrap());
     let network = Network::find("cable").unwrap();
+    let pictures = tempfile::tempdir().unwrap();
     let plan = lab::study::Plan {
+        film_dir: Some(pictures.path().to_owned()),
         browser: Some(Arc::new(StudyBrowser::new(Bodies::Imitated))),
         ..lab::study::Plan::new(vec![page], schemes.into(), Engine::Browser, network)
     };
@@ -57,7 +59,13 @@ fn a_study_loads_a_page_in_chromium_through_the_links_of_a_network() {
         assert!(run.duration_ms > 350.0, "{}", run.duration_ms);
         let value = |name| run.metrics.get(qlog_tools::metrics::find(name).unwrap()).all.unwrap();
         assert!(value("first_render") < value("load"), "{run:?}");
+        // Of the pictures; nothing is shown before the first rendering.
+        assert!(value("speed_index") > 0.0, "{run:?}");
     }
+    let film = lab::study::film(&plan, &study, study_browser::base64).unwrap().unwrap();
+    let strips: Vec<&str> = film.scenes[0].strips.iter().map(|it| it.label.as_str()).collect();
+    assert_eq!((film.scenes.len(), strips), (1, vec!["rr", "fifo"]));
+    assert!(film.scenes[0].strips.iter().all(|it| !it.pictures.is_empty()));
 }
 
 fn folder() -> Arc<dyn Site> {
