@@ -51,5 +51,7 @@ fn what_a_browser_cannot_do_is_refused_before_anything_is_loaded() {
         refused(&["--warm-up", "300k"])
             .contains("--warm-up: engine browser loads one page a connection")
     );
+    let ideal = utmost(&["compare", "agency-home", "--imitate"]).output().expect("it runs");
+    assert!(only_line(&ideal, 2).contains("--imitate: engine ideal loads no files"));
     assert!(refused(&["--cross", "web"]).contains("--cross: engine browser has one client"));
 }

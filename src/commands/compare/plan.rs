@@ -35,6 +35,12 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
             .transpose()?,
         ..plan
     };
+    if arguments.imitate && plan.engine != Engine::Browser {
+        let engine = plan.engine.name();
+        return Err(Failure::BadInput(format!(
+            "--imitate: engine {engine} loads no files that could be imitated; leave it out, or use --engine browser"
+        )));
+    }
     super::policy::prepare(arguments, &mut plan)?;
     plan.check().map_err(Failure::bad_input)?;
     Ok(plan)
