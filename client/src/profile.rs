@@ -105,11 +105,12 @@ pub enum ProfileError {
     Malformed { name: String, cause: String },
 }
 
-const BUNDLED: [(&str, &str); 5] = [
+const BUNDLED: [(&str, &str); 6] = [
     ("chromium-156", include_str!("../profiles/chromium-156.toml")),
     ("chrome-2023", include_str!("../profiles/chrome-2023.toml")),
     ("firefox-2023", include_str!("../profiles/firefox-2023.toml")),
     ("firefox-132", include_str!("../profiles/firefox-132.toml")),
+    ("firefox-153", include_str!("../profiles/firefox-153.toml")),
     ("safari-2023", include_str!("../profiles/safari-2023.toml")),
 ];
 
@@ -188,6 +189,7 @@ mod tests {
         assert_eq!(signals("chromium-156"), "0i 1 2i 2i 2i 2i 0 2i 2");
         assert_eq!(signals("firefox-2023"), "1 2 4 4 4 4 4 4 3");
         assert_eq!(signals("firefox-132"), "0i 2 5i 5i 5i 5i 3 5i 2");
+        assert_eq!(signals("firefox-153"), "0i 2 5i 5i 5i 4i 3 5i 3");
         assert_eq!(signals("safari-2023"), "0i 1i 3i 3i 3i 3i 3i 3i 1i");
     }
 
@@ -196,7 +198,7 @@ mod tests {
         let unknown = Profile::find("lynx").expect_err("unknown").to_string();
         assert_eq!(
             unknown,
-            "no profile named `lynx`; there are chromium-156, chrome-2023, firefox-2023, firefox-132, safari-2023"
+            "no profile named `lynx`; there are chromium-156, chrome-2023, firefox-2023, firefox-132, firefox-153, safari-2023"
         );
         let text = "about = \"\"\ndate = \"\"\nsource = \"\"\n[[rule]]\nurgency = 9";
         assert!(Profile::parse("x", text).expect_err("bad").to_string().contains("urgency 9"));

@@ -51,6 +51,8 @@ pub struct Seen {
     pub resources: Vec<SeenResource>,
     /// The first contentful paint.
     pub first_render_ms: Option<f64>,
+    /// The largest contentful paint, where it is that of a hero image of the page.
+    pub hero_render_ms: Option<f64>,
     /// `DOMContentLoaded`.
     pub dom_content_loaded_ms: Option<f64>,
     /// The load event.
@@ -201,7 +203,7 @@ pub(crate) fn timeline(page: &Page, seen: &Seen) -> Timeline {
         first_render_us: seen.first_render_ms.map(us),
         dom_content_loaded_us: seen.dom_content_loaded_ms.map(us),
         load_us: seen.load_ms.map(us),
-        hero_render_us: None,
+        hero_render_us: seen.hero_render_ms.map(us),
     };
     Timeline { transfers, frames, renders: vec![renders], ..Timeline::default() }
 }
@@ -257,6 +259,7 @@ mod tests {
                 resource(0, 5000.0, &[(5050.0, 500)], 5100.0),
             ],
             first_render_ms: Some(5110.0),
+            hero_render_ms: Some(5205.0),
             load_ms: Some(5210.5),
             film: [(5000.0, 0.0), (5110.0, 0.75), (5150.0, 0.5), (5210.0, 1.0)]
                 .map(|(time_ms, completeness)| SeenFrame {
@@ -273,6 +276,7 @@ mod tests {
         assert_eq!(run.byte_index().atf, Some(175.0));
         let metric = |name| run.metrics.get(qlog_tools::metrics::find(name).expect("known")).all;
         assert_eq!(metric("first_render"), Some(110.0));
+        assert_eq!(metric("hero_render"), Some(205.0));
         assert_eq!(metric("load"), Some(210.5));
         assert_eq!(metric("dom_content_loaded"), None);
         // Three quarters after 110 ms, the rest after 210 ms.

@@ -17,8 +17,6 @@ use std::sync::Arc;
 
 /// The format of the JSON.
 const FORMAT: &str = "utmost-browser/1";
-/// The browser that the playback imitates.
-const PROFILE: &str = "chromium-156";
 /// The folder of the predictions, in the folder of the study.
 const PREDICTION: &str = "prediction";
 /// The folder of the pictures beside it.
@@ -26,16 +24,17 @@ const FILM: &str = "film";
 /// Loads of the prediction: those on engine stack cost little.
 const PREDICTED_SEEDS: u64 = 3;
 
-/// Load pages in Chromium under several schemes, and compare with what the playback predicts
+/// Load pages in a browser under several schemes, and compare with what the playback predicts
 ///
-/// Chromium loads each page from `utmost serve`'s own server, in real time, over UDP and through the lab's links, under every
-/// scheme three ways: the server places responses by what it knows of the page (ignore), by the priorities that Chromium
+/// Chromium or Firefox loads each page from `utmost serve`'s own server, in real time, over UDP and through the lab's links, under every
+/// scheme three ways: the server places responses by what it knows of the page (ignore), by the priorities that the browser
 /// signals (obey), and by both (override). The loads of a page with one seed follow each other in random order and meet the same link, so they are
 /// compared in pairs. The same loads on engine stack are the prediction. Pages that were recorded from a package are loaded with
 /// their own files, which are fetched; other pages are imitated.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost browser agency-home --networks 3g\n  \
 utmost browser agency-home clean-blog-home --schemes rr,fifo,rfc9218 --signals ignore --seeds 7 --out study\n  \
+utmost browser agency-home --networks 3g --browser firefox\n  \
 utmost browser agency-home --networks 3g --signals ignore --seeds 1 --film --out study\n  \
 utmost browser @first-60 --networks cable,3g --imitate --json")]
 pub(crate) struct Arguments {
@@ -50,17 +49,16 @@ pub(crate) struct Arguments {
     schemes: String,
     #[command(flatten)]
     own: values::OwnSchemes,
-    /// How the server uses Chromium's signals, separated by commas
+    /// How the server uses the browser's signals, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "ignore,obey,override",
         value_parser = values::choice(values::SIGNALS))]
     signals: Vec<SignalUse>,
     /// Load each page N times under each scheme. Intervals need six
     #[arg(long, value_name = "N", default_value = "6", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
-    /// Imitate all pages, and fetch no files
-    #[arg(long)]
-    imitate: bool,
-    /// Take pictures of the window, for the `SpeedIndex` of each load and for OUT/film.html: film strips of the first load under each
+    #[command(flatten)]
+    which: Which,
+    /// Take pictures of Chromium's window, for the `SpeedIndex` of each load and for OUT/film.html: film strips of the first load under each
     /// scheme. Pictures cost the browser time
     #[arg(long, requires = "out")]
     film: bool,
@@ -71,6 +69,45 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// The browser of engine browser, and what it gets.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct Which {
+    /// The browser of engine browser
+    #[arg(long, value_parser = values::choice(BROWSERS), default_value = "chromium")]
+    browser: Name,
+    /// On engine browser, imitate all pages. Otherwise those that were recorded from a package are loaded with their own files,
+    /// which are fetched
+    #[arg(long)]
+    pub(crate) imitate: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Name {
+    #[default]
+    Chromium,
+    Firefox,
+}
+
+const BROWSERS: values::Choices<Name> =
+    &[("chromium", "Chromium or Chrome", Name::Chromium), ("firefox", "Firefox", Name::Firefox)];
+
+impl Which {
+    /// The browser. One that is not there is an error now, and not after the predictions.
+    pub(crate) fn installed(self) -> Result<Arc<dyn Browser>, Failure> {
+        let browser = browser(self)?;
+        browser.description().map_err(Failure::elsewhere)?;
+        Ok(browser)
+    }
+
+    /// The profile with which the playback imitates the browser.
+    fn profile(self) -> &'static str {
+        match self.browser {
+            Name::Chromium => "chromium-156",
+            Name::Firefox => "firefox-153",
+        }
+    }
 }
 
 /// The answer.
@@ -90,7 +127,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         values::directory(folder, "--out")?;
     }
-    let predicted = prediction(&plan)?;
+    let predicted = prediction(&plan, arguments.which)?;
     let predicted_in = arguments.out.as_ref().map(|it| it.join(PREDICTION));
     let predicted = carry_out(&predicted, predicted_in.as_deref())?;
     let study = carry_out(&plan, arguments.out.as_deref())?;
@@ -116,6 +153,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
+    if arguments.film && arguments.which.browser != Name::Chromium {
+        let why = "--film: only Chromium says when a picture was taken; leave it out, or use --browser chromium";
+        return Err(Failure::BadInput(why.into()));
+    }
     let networks = values::networks(&arguments.networks)?;
     let first = networks.first().cloned();
     let first = first.ok_or_else(|| Failure::BadInput("--networks: name at least one".into()))?;
@@ -132,7 +173,7 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let plan = Plan {
         settings,
         seeds: (0..arguments.seeds).collect(),
-        browser: Some(installed(arguments.imitate)?),
+        browser: Some(arguments.which.installed()?),
         film_dir: arguments.out.as_ref().filter(|_| arguments.film).map(|it| it.join(FILM)),
         baseline: baseline.unwrap_or(plan.baseline),
         ..plan
@@ -156,9 +197,9 @@ fn write_film(_: &Plan, _: &Study, _: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same loads by the playback, which holds requests back as Chromium does.
-fn prediction(plan: &Plan) -> Result<Plan, Failure> {
-    let profile = Profile::find(PROFILE).map_err(Failure::bad_input)?;
+/// The same loads by the playback, which signals and holds requests back as the browser does.
+fn prediction(plan: &Plan, which: Which) -> Result<Plan, Failure> {
+    let profile = Profile::find(which.profile()).map_err(Failure::bad_input)?;
     Ok(Plan {
         engine: Engine::Stack,
         browser: None,
@@ -170,23 +211,21 @@ fn prediction(plan: &Plan) -> Result<Plan, Failure> {
     })
 }
 
-/// The browser of engine `browser`. One that is not there is an error now, and not after the predictions.
-pub(crate) fn installed(imitate: bool) -> Result<Arc<dyn Browser>, Failure> {
-    let browser = browser(imitate)?;
-    browser.description().map_err(Failure::elsewhere)?;
-    Ok(browser)
-}
-
 #[cfg(feature = "record")]
 #[expect(clippy::unnecessary_wraps, reason = "a program without the feature has none")]
-fn browser(imitate: bool) -> Result<Arc<dyn Browser>, Failure> {
+fn browser(which: Which) -> Result<Arc<dyn Browser>, Failure> {
+    use recorder::installed::Kind;
     use recorder::study_browser::{Bodies, StudyBrowser};
-    let bodies = if imitate { Bodies::Imitated } else { Bodies::Real };
-    Ok(Arc::new(StudyBrowser::new(bodies)))
+    let kind = match which.browser {
+        Name::Chromium => Kind::Chromium,
+        Name::Firefox => Kind::Firefox,
+    };
+    let bodies = if which.imitate { Bodies::Imitated } else { Bodies::Real };
+    Ok(Arc::new(StudyBrowser::new(kind, bodies)))
 }
 
 #[cfg(not(feature = "record"))]
-fn browser(_: bool) -> Result<Arc<dyn Browser>, Failure> {
+fn browser(_: Which) -> Result<Arc<dyn Browser>, Failure> {
     let why = "this program was built without browsers; build it with the feature `record`";
     Err(Failure::BadInput(why.to_owned()))
 }
@@ -210,11 +249,11 @@ fn show(agreements: &[Agreement]) -> Result<(), Failure> {
         "signals",
         "schemes",
         "rank correlation",
-        "of Chromium with itself",
-        "best in Chromium",
+        "of the browser with itself",
+        "best in the browser",
         "ms",
         "best in the playback",
-        "ms in Chromium",
+        "ms in the browser",
         "ratio",
         "95 % interval",
         "load ms",
@@ -228,7 +267,7 @@ fn show(agreements: &[Agreement]) -> Result<(), Failure> {
     let errors: Vec<f64> =
         agreements.iter().flat_map(Agreement::load_errors).map(f64::abs).collect();
     output::line(&format!(
-        "the playback beside Chromium: rank correlation {} (median), at least 0.9 for {} of {} (Chromium with itself: {}, for {} of {}); \
+        "the playback beside the browser: rank correlation {} (median), at least 0.9 for {} of {} (the browser with itself: {}, for {} of {}); \
          the best scheme predicted, or within its interval, for {} of {}; load times off by {} % (median)",
         output::number(median(&correlations), 2),
         count(|it| it.spearman.is_some_and(|it| it >= 0.9)),

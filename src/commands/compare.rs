@@ -66,10 +66,8 @@ pub(crate) struct Arguments {
     /// How pages are loaded
     #[arg(long, value_parser = values::choice(ENGINES), default_value = "ideal")]
     engine: Engine,
-    /// On engine browser, imitate all pages. Otherwise those that were recorded from a package are loaded with their own files,
-    /// which are fetched
-    #[arg(long)]
-    imitate: bool,
+    #[command(flatten)]
+    which: super::browser::Which,
     /// Networks, separated by commas: paper, 2g, 3g, lte, cable, satellite, ..., or TOML files
     #[arg(long, value_name = "LIST", default_value = "paper", value_delimiter = ',')]
     network: Vec<String>,

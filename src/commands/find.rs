@@ -221,7 +221,7 @@ fn confirming_browser(
         return Ok(None);
     }
     // It is missing now, or after a long search.
-    super::browser::installed(false).map(Some)
+    super::browser::Which::default().installed().map(Some)
 }
 
 /// Refuses files and folders that cannot be written, before anything is loaded.

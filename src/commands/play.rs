@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     /// schemes` shows how
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
-    /// Signal the priorities that a browser would: chromium-156, chrome-2023, firefox-2023, firefox-132, safari-2023
+    /// Signal the priorities that a browser would: chromium-156, chrome-2023, firefox-2023, firefox-132, firefox-153, safari-2023
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Describe each resource in its request, so that any scheme of the server can place it

@@ -3,7 +3,6 @@
 use crate::serving::{Serving, private_key};
 use crate::{data, utmost};
 use std::fs::write;
-use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -29,7 +28,8 @@ impl Other {
     fn start(command: &mut Command, port: &str) -> Self {
         let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let mut other = Self(process.expect("it runs"));
-        while TcpStream::connect(format!("127.0.0.1:{port}")).is_err() {
+        let port = port.parse().expect("a port");
+        while !fixtures::listens(port) {
             assert_eq!(other.0.try_wait().expect("a process"), None, "it has ended");
             std::thread::yield_now();
         }

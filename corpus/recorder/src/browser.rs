@@ -7,7 +7,8 @@ pub use mirroring::Trust;
 pub use visiting::{Picture, Visited};
 
 use crate::error::RecordError;
-use crate::limits::{LOAD_MAX, TRACE_BYTES_MAX, TRACE_MAX};
+use crate::installed::Kind;
+use crate::limits::{LOAD_MAX, STEP, TRACE_BYTES_MAX, TRACE_MAX, WINDOW_OPENS};
 use headless_chrome::browser::context::Context;
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::protocol::cdp::Browser::SetDownloadBehavior;
@@ -19,22 +20,16 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::fmt::Debug;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// The variable that names the browser's program.
-pub const BROWSER_VARIABLE: &str = "UTMOST_CHROMIUM";
-const PROGRAMS: [&str; 4] =
-    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 /// The host under which pages are recorded; it leads to this machine.
 pub const HOST: &str = "www.page.test";
 /// Size of the window, in CSS pixels.
 pub const VIEWPORT: [u32; 2] = [1366, 768];
-const STEP: Duration = Duration::from_millis(50);
 const CATEGORIES: [&str; 5] = [
     "devtools.timeline",
     "disabled-by-default-devtools.timeline.stack",
@@ -44,7 +39,8 @@ const CATEGORIES: [&str; 5] = [
 ];
 pub(crate) type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
-const REPORT: &str = include_str!("report.js");
+/// Says what the page shows, and when it did.
+pub(crate) const REPORT: &str = include_str!("report.js");
 
 /// A running Chromium.
 pub struct Chromium {
@@ -75,50 +71,6 @@ pub struct Quiet<'a> {
     pub after: Duration,
 }
 
-/// The browser's program: by [`BROWSER_VARIABLE`], or in the path.
-pub fn program() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os(BROWSER_VARIABLE) {
-        return Some(PathBuf::from(named));
-    }
-    let folders = std::env::var_os("PATH")?;
-    let mut places = std::env::split_paths(&folders)
-        .flat_map(|folder| PROGRAMS.map(|program| folder.join(program)));
-    places.find(|it| it.is_file())
-}
-
-/// The name and version of the browser's program: `Chromium 156.0.7842.0`.
-pub fn installed_version() -> Result<String, RecordError> {
-    version_of(&found_program()?)
-}
-
-fn found_program() -> Result<PathBuf, RecordError> {
-    program().ok_or_else(|| {
-        RecordError::Browser(format!(
-            "no Chromium found; install the package chromium, or name its program in \
-             {BROWSER_VARIABLE}"
-        ))
-    })
-}
-
-/// The version that a program says. One that is not a Chromium is an error: it would never answer.
-fn version_of(path: &Path) -> Result<String, RecordError> {
-    let wrong = |cause: String| {
-        let path = path.display();
-        RecordError::Browser(format!(
-            "{path}: {cause}; install the package chromium, or name its program in \
-             {BROWSER_VARIABLE}"
-        ))
-    };
-    let output =
-        Command::new(path).arg("--version").output().map_err(|error| wrong(error.to_string()))?;
-    let says = String::from_utf8_lossy(&output.stdout);
-    if output.status.success() && says.contains("Chrom") {
-        let words = says.split_whitespace();
-        return Ok(words.take_while(|it| *it != "built").collect::<Vec<_>>().join(" "));
-    }
-    Err(wrong("is not Chromium, according to its answer to --version".to_owned()))
-}
-
 impl Chromium {
     /// Starts the browser. It accepts the certificate whose public key has the pin, speaks only HTTP/3, and reaches only
     /// `host`, which leads to the port on this machine.
@@ -133,8 +85,7 @@ impl Chromium {
     }
 
     fn with(sandbox: bool, arguments: &[&str]) -> Result<Self, RecordError> {
-        let path = found_program()?;
-        version_of(&path)?;
+        let path = Kind::Chromium.tried_program()?;
         let arguments = ["--disable-field-trial-config"].iter().chain(arguments);
         let browser = Browser::new(LaunchOptions {
             path: Some(path),
@@ -181,8 +132,7 @@ impl Chromium {
             // The page that is left for a download answers late or never.
             call::<Page::Navigate>(&other, json!({"url": download.url})).ok();
             std::thread::sleep(download.head_start);
-            let tab = context.new_tab()?;
-            report_of(&tab, url, quiet)
+            report_of(&*new_tab(context)?, url, quiet)
         })
     }
 
@@ -190,10 +140,7 @@ impl Chromium {
         &self,
         act: impl FnOnce(&Tab) -> Result<T, Trouble>,
     ) -> Result<T, RecordError> {
-        self.in_new_windows(|context| {
-            let tab = context.new_tab()?;
-            act(&tab)
-        })
+        self.in_new_windows(|context| act(&*new_tab(context)?))
     }
 
     /// Closes the windows that `act` opens.
@@ -220,6 +167,13 @@ pub struct Download<'a> {
     pub head_start: Duration,
 }
 
+/// A window that is ready for its user. A new one still starts processes of its own, which would compete with a load.
+fn new_tab(context: &Context) -> Result<Arc<Tab>, Trouble> {
+    let tab = context.new_tab()?;
+    std::thread::sleep(WINDOW_OPENS);
+    Ok(tab)
+}
+
 fn report_of(tab: &Tab, url: &str, quiet: &Quiet) -> Result<String, Trouble> {
     set_viewport(tab)?;
     let (loaded, _) = listen(tab)?;
@@ -228,7 +182,7 @@ fn report_of(tab: &Tab, url: &str, quiet: &Quiet) -> Result<String, Trouble> {
     report(tab)
 }
 
-fn failed(error: impl std::fmt::Display) -> RecordError {
+pub(crate) fn failed(error: impl std::fmt::Display) -> RecordError {
     RecordError::Browser(error.to_string().replace('\n', " "))
 }
 

@@ -9,6 +9,8 @@ pub mod browser;
 pub mod capture;
 pub mod derive;
 pub mod error;
+pub mod firefox;
+pub mod installed;
 pub mod limits;
 pub mod mirror;
 pub mod observe;

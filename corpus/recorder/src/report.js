@@ -47,6 +47,7 @@ new Promise((done) => {
     done(JSON.stringify({
       boxes, elements,
       largest: last && last.url ? last.url : null,
+      largestRender: last ? last.renderTime || last.startTime : null,
       requestStart: timing.requestStart,
       firstRender: performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
       domReady: timing.domContentLoadedEventStart,

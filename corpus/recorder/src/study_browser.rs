@@ -1,19 +1,20 @@
-//! Chromium as the browser of studies: engine `browser` of the lab.
+//! Chromium or Firefox as the browser of studies: engine `browser` of the lab.
 
 use crate::bodies;
-use crate::browser::{Chromium, HOST, Picture, Visited, installed_version};
+use crate::browser::{Chromium, HOST, Picture, Visited};
 use crate::error::RecordError;
+use crate::firefox::Firefox;
+use crate::installed::Kind;
 use crate::package::{self, Package};
 use crate::setting::Setting;
 use crate::site::RecordedSite;
-use crate::visit::{document, plain, plain_path, renders};
+use crate::visit::{document, plain, plain_path, times};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use captures::{Fetch, read_devtools};
+use captures::Fetch;
 use corpus::{Page, PageResource};
 use lab::browsing::{Browser, BrowserError, Entrance, Seen, SeenFrame, SeenResource};
 use page_site::PageSite;
-use serde_json::Value;
 use server::site::{DirectorySite, Request, Response, Site};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -23,8 +24,9 @@ use std::time::Duration;
 /// A load is over when nothing has been under way for this time.
 const SILENCE: Duration = Duration::from_millis(500);
 
-/// Chromium, started at the first load and kept for all others.
+/// A browser, started at the first load and kept for all others.
 pub struct StudyBrowser {
+    kind: Kind,
     bodies: Bodies,
     version: OnceLock<Result<String, BrowserError>>,
     running: Mutex<Option<Running>>,
@@ -42,9 +44,35 @@ pub enum Bodies {
 }
 
 struct Running {
-    chromium: Chromium,
+    browser: Program,
     port: u16,
     public_key_pin: String,
+}
+
+enum Program {
+    Chromium(Chromium),
+    Firefox(Box<Firefox>),
+}
+
+impl Program {
+    fn start(kind: Kind, port: u16, public_key_pin: &str) -> Result<Self, RecordError> {
+        Ok(match kind {
+            Kind::Chromium => Self::Chromium(Chromium::start(HOST, port, public_key_pin)?),
+            Kind::Firefox => Self::Firefox(Box::new(Firefox::start(HOST, port)?)),
+        })
+    }
+
+    fn visit(&mut self, url: &str, is_filmed: bool) -> Result<Visited, RecordError> {
+        match self {
+            Self::Chromium(it) if is_filmed => it.filmed_visit(url, SILENCE),
+            Self::Chromium(it) => it.visit(url, SILENCE),
+            Self::Firefox(_) if is_filmed => {
+                let why = "Firefox has no pictures of a load with their times; film in Chromium";
+                Err(RecordError::Browser(why.to_owned()))
+            }
+            Self::Firefox(it) => it.visit(url, SILENCE),
+        }
+    }
 }
 
 /// The files of a page, and what the page says of each.
@@ -64,15 +92,19 @@ impl Site for KnownFiles {
 
 impl fmt::Debug for StudyBrowser {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("StudyBrowser").field("bodies", &self.bodies).finish_non_exhaustive()
+        formatter
+            .debug_struct("StudyBrowser")
+            .field("kind", &self.kind)
+            .field("bodies", &self.bodies)
+            .finish_non_exhaustive()
     }
 }
 
 impl StudyBrowser {
     /// Nothing is started yet.
-    pub fn new(bodies: Bodies) -> Self {
+    pub fn new(kind: Kind, bodies: Bodies) -> Self {
         let version = OnceLock::new();
-        Self { bodies, version, running: Mutex::default(), sites: Mutex::default() }
+        Self { kind, bodies, version, running: Mutex::default(), sites: Mutex::default() }
     }
 
     /// Whether the browser gets the files that `page` was recorded from.
@@ -99,22 +131,14 @@ impl StudyBrowser {
         let mut fits =
             running.take().filter(|it| it.port == port && it.public_key_pin == public_key_pin);
         if fits.is_none() {
-            let chromium = Chromium::start(HOST, port, public_key_pin)?;
+            let browser = Program::start(self.kind, port, public_key_pin)?;
             let public_key_pin = public_key_pin.to_owned();
-            fits = Some(Running { chromium, port, public_key_pin });
+            let mut it = Running { browser, port, public_key_pin };
             // The first load of a browser is slower than all others.
-            if let Some(it) = &fits {
-                it.chromium.visit(&document(page), SILENCE)?;
-            }
+            it.browser.visit(&document(page), false)?;
+            fits = Some(it);
         }
-        let visited = fits.as_ref().map(|it| {
-            let url = document(page);
-            if is_filmed {
-                it.chromium.filmed_visit(&url, SILENCE)
-            } else {
-                it.chromium.visit(&url, SILENCE)
-            }
-        });
+        let visited = fits.as_mut().map(|it| it.browser.visit(&document(page), is_filmed));
         *running = fits;
         visited.unwrap_or_else(|| Err(RecordError::Browser("it did not start".into())))
     }
@@ -123,7 +147,7 @@ impl StudyBrowser {
 impl Browser for StudyBrowser {
     fn description(&self) -> Result<String, BrowserError> {
         let version =
-            self.version.get_or_init(|| installed_version().map_err(Into::into)).clone()?;
+            self.version.get_or_init(|| self.kind.version().map_err(Into::into)).clone()?;
         let bodies = match self.bodies {
             Bodies::Real => "the pages' own files",
             Bodies::Imitated => "imitated pages",
@@ -163,14 +187,10 @@ fn frame(picture: &Picture) -> SeenFrame {
     SeenFrame { time_ms: *time_ms, completeness: *completeness, jpeg }
 }
 
-/// What the browser's log says of the page's resources.
+/// What the browser says of the page's resources.
 fn seen(page: &Page, visited: &Visited) -> Result<Seen, RecordError> {
-    let log = Value::from(visited.log.clone()).to_string();
-    let capture = read_devtools(log.as_bytes())
-        .map_err(|error| RecordError::Browser(format!("its log cannot be read: {error}")))?;
-    let fetches = capture.loads.iter().flat_map(|it| &it.fetches);
     let mut by_path: BTreeMap<String, VecDeque<&Fetch>> = BTreeMap::new();
-    for fetch in fetches {
+    for fetch in &visited.fetches {
         by_path.entry(plain_path(&fetch.url).unwrap_or_default()).or_default().push_back(fetch);
     }
     let mut seen = Seen::default();
@@ -189,11 +209,12 @@ fn seen(page: &Page, visited: &Visited) -> Result<Seen, RecordError> {
         });
     }
     seen.film = visited.film.iter().map(frame).collect();
-    let renders = renders(&visited.report)?;
+    let renders = times(page, &visited.report)?;
     let start_ms = seen.resources.iter().find(|it| it.id == 0).map(|it| it.requested_ms);
     let since = |ms: Option<f64>| ms.zip(start_ms).map(|(ms, start_ms)| start_ms + ms);
     seen.first_render_ms = since(renders.first_render_ms);
     seen.dom_content_loaded_ms = since(renders.dom_ready_ms);
+    seen.hero_render_ms = since(renders.hero_render_ms);
     seen.load_ms = since(renders.load_ms);
     Ok(seen)
 }

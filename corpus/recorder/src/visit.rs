@@ -80,6 +80,8 @@ pub struct RenderTimes {
     pub dom_ready_ms: Option<f64>,
     /// The load event.
     pub load_ms: Option<f64>,
+    /// The largest contentful paint, where it is that of a hero image of the page.
+    pub hero_render_ms: Option<f64>,
     /// The `ByteIndex` of the resources above the fold, or of all where the page has nothing there. Bytes are those that the
     /// page says. `None`: the browser did not get all of them.
     pub byte_index_ms: Option<f64>,
@@ -91,6 +93,9 @@ pub struct RenderTimes {
 struct Times {
     request_start: f64,
     first_render: Option<f64>,
+    /// The URL of the largest image or text that was painted, if it is an image, and when that was.
+    largest: Option<String>,
+    largest_render: Option<f64>,
     dom_ready: Option<f64>,
     loaded: Option<f64>,
     bodies: Vec<Fetched>,
@@ -131,14 +136,17 @@ pub(crate) fn document(page: &Page) -> String {
     format!("https://{HOST}{}", plain(&page.resources[0].url))
 }
 
-fn times(page: &Page, report: &str) -> Result<RenderTimes, RecordError> {
+/// What a report of `report.js` says.
+pub(crate) fn times(page: &Page, report: &str) -> Result<RenderTimes, RecordError> {
     let times = Times::read(report)?;
-    Ok(RenderTimes { byte_index_ms: byte_index_ms(page, &times), ..times.renders() })
-}
-
-/// When the user saw what, from the report of `report.js` alone.
-pub(crate) fn renders(report: &str) -> Result<RenderTimes, RecordError> {
-    Ok(Times::read(report)?.renders())
+    let largest = times.largest.as_deref().and_then(plain_path);
+    let is_hero = page.resources.iter().any(|it| it.hero && Some(plain(&it.url)) == largest);
+    let renders = times.renders();
+    Ok(RenderTimes {
+        hero_render_ms: renders.hero_render_ms.filter(|_| is_hero),
+        byte_index_ms: byte_index_ms(page, &times),
+        ..renders
+    })
 }
 
 fn byte_index_ms(page: &Page, times: &Times) -> Option<f64> {
@@ -163,6 +171,7 @@ impl Times {
             first_render_ms: since_request(self.first_render),
             dom_ready_ms: since_request(self.dom_ready),
             load_ms: since_request(self.loaded),
+            hero_render_ms: since_request(self.largest_render),
             byte_index_ms: None,
         }
     }
@@ -223,12 +232,13 @@ mod tests {
         page.resources.truncate(3);
         for (resource, bytes) in page.resources.iter_mut().zip([1000, 3000, 500]) {
             (resource.bytes, resource.above_fold) = (bytes, resource.id < 2);
+            resource.hero = resource.id == 1;
         }
         let url = |id: usize| format!("https://a.test{}", page.resources[id].url);
         let report = |urls: [String; 2]| {
             let [one, two] = urls;
             format!(
-                r#"{{"requestStart":40.5,"firstRender":100.5,"domReady":0,"loaded":240.5,"bodies":[
+                r#"{{"requestStart":40.5,"firstRender":100.5,"largest":"{two}","largestRender":200.5,"domReady":0,"loaded":240.5,"bodies":[
                 {{"url":"{one}","responseEnd":140.5}},{{"url":"{two}","responseEnd":240.5}}]}}"#
             )
         };
@@ -236,11 +246,16 @@ mod tests {
             first_render_ms: Some(60.0),
             dom_ready_ms: None,
             load_ms: Some(200.0),
+            hero_render_ms: Some(160.0),
             byte_index_ms: Some(175.0),
         };
         assert_eq!(times(&page, &report([url(0), url(1)])).unwrap(), expected);
         let incomplete = times(&page, &report([url(0), url(2)])).unwrap();
-        assert_eq!(incomplete, RenderTimes { byte_index_ms: None, ..expected });
+        // The third is no hero image.
+        assert_eq!(
+            incomplete,
+            RenderTimes { hero_render_ms: None, byte_index_ms: None, ..expected }
+        );
     }
 
     #[test]

@@ -31,11 +31,11 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         baseline: arguments.baseline.clone().unwrap_or(plan.baseline),
         weights: arguments.weights.unwrap_or(plan.weights),
         browser: (plan.engine == Engine::Browser)
-            .then(|| crate::commands::browser::installed(arguments.imitate))
+            .then(|| arguments.which.installed())
             .transpose()?,
         ..plan
     };
-    if arguments.imitate && plan.engine != Engine::Browser {
+    if arguments.which.imitate && plan.engine != Engine::Browser {
         let engine = plan.engine.name();
         return Err(Failure::BadInput(format!(
             "--imitate: engine {engine} loads no files that could be imitated; leave it out, or use --engine browser"

@@ -205,7 +205,8 @@ fn loaded_in_browser(source: &str, _: &Browser) -> Result<Page, Failure> {
 #[cfg(feature = "record")]
 fn loaded_in_browser(source: &str, browser: &Browser) -> Result<Page, Failure> {
     use super::super::corpus::failure;
-    use recorder::browser::{Trust, program};
+    use recorder::browser::Trust;
+    use recorder::installed::Kind;
     use recorder::limits::SETTINGS_MIN;
     use recorder::recording::{Request, capture, page};
 
@@ -215,7 +216,7 @@ fn loaded_in_browser(source: &str, browser: &Browser) -> Result<Page, Failure> {
             "holds no index.html; name the folder of a site, one of its recordings, or a URL";
         return Err(Failure::of_file(folder, cause));
     }
-    if program().is_none() {
+    if Kind::Chromium.program().is_none() {
         return Err(Failure::Elsewhere(format!(
             "{source}: no Chromium found that could load it; install the package chromium, or name its program in UTMOST_CHROMIUM; \
              without one, save a HAR file of the page in any browser and name that"

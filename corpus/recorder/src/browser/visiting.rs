@@ -1,10 +1,11 @@
-//! Loads a page once, as a user would, and hands back the `DevTools` log of its requests.
+//! Loads a page once, as a user would, and hands back its requests by the log of `DevTools`.
 
 use super::{
     Chromium, Quiet, Trouble, call, end_trace, listen, report, set_viewport, start_trace, wait,
 };
 use crate::error::RecordError;
 use crate::limits::{LOG_EVENTS_MAX, PICTURES_MAX};
+use captures::{Fetch, read_devtools};
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::protocol::cdp::{Network, Page};
@@ -17,8 +18,8 @@ use std::time::Duration;
 /// A load, and what the browser said of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Visited {
-    /// Events of `DevTools`' domain Network, as its protocol writes them.
-    pub log: Vec<Value>,
+    /// The requests, in the order in which they were made.
+    pub fetches: Vec<Fetch>,
     /// The report of `report.js`.
     pub report: String,
     /// Pictures of the window; empty where none are taken.
@@ -28,7 +29,7 @@ pub struct Visited {
 /// A picture of the window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Picture {
-    /// When it was taken, in milliseconds on the clock of the log.
+    /// When it was taken, in milliseconds on the clock of the requests.
     pub time_ms: f64,
     /// How much of the last picture it shows, from 0 to 1.
     pub completeness: f64,
@@ -110,7 +111,9 @@ fn visit(tab: &Tab, url: &str, silence: Duration) -> Result<Visited, Trouble> {
     wait(&quiet, &loaded);
     let report = report(tab)?;
     let log = std::mem::take(&mut locked(&log).events);
-    Ok(Visited { log, report, film: Vec::new() })
+    let mut capture = read_devtools(Value::from(log).to_string().as_bytes())?;
+    let fetches = capture.loads.iter_mut().flat_map(|it| std::mem::take(&mut it.fetches)).collect();
+    Ok(Visited { fetches, report, film: Vec::new() })
 }
 
 fn locked(log: &Mutex<Log>) -> MutexGuard<'_, Log> {

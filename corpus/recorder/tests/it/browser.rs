@@ -4,7 +4,8 @@ use lab::Contender;
 use lab::network::Network;
 use lab::study::Engine;
 use page_site::PageSite;
-use recorder::browser::{Chromium, HOST, Trust, program};
+use recorder::browser::{Chromium, HOST, Trust};
+use recorder::installed::Kind;
 use recorder::mirror::Mirror;
 use recorder::session::{LocalServer, Plan, Recording, record};
 use recorder::setting::Setting;
@@ -16,17 +17,18 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) fn has_browser(test: &str) -> bool {
-    let found = program().is_some();
+/// Whether this machine has the browser; without it the test is counted as skipped.
+pub(crate) fn has(kind: Kind) -> bool {
+    let found = kind.program().is_some();
     if !found {
-        eprintln!("{test}: skipped, there is no Chromium (UTMOST_CHROMIUM names one)");
+        fixtures::skip(&format!("there is no {} ({} names one)", kind.name(), kind.variable()));
     }
     found
 }
 
 #[test]
 fn chromium_asks_for_all_of_a_page_with_synthetic_bodies_over_http3() {
-    if !has_browser("chromium_asks_for_all_of_a_page_with_synthetic_bodies_over_http3") {
+    if !has(Kind::Chromium) {
         return;
     }
     let page = corpus::bundled("agency-home").unwrap();
@@ -35,19 +37,14 @@ fn chromium_asks_for_all_of_a_page_with_synthetic_bodies_over_http3() {
     assert_eq!(visit.over_http3, page.resources.len());
 }
 
-/// In real time, so on a fast network.
-#[test]
-fn a_study_loads_a_page_in_chromium_through_the_links_of_a_network() {
-    if !has_browser("a_study_loads_a_page_in_chromium_through_the_links_of_a_network") {
-        return;
-    }
+/// A study of a page that the browser loads under two schemes, in real time, so on a fast network.
+fn study_in(kind: Kind, film_dir: Option<&Path>) -> (lab::study::Plan, lab::study::Study) {
     let page = Arc::new(corpus::bundled("agency-home").unwrap().clone());
     let schemes = ["rr", "fifo"].map(|it| Contender::find(it).unwrap());
     let network = Network::find("cable").unwrap();
-    let pictures = tempfile::tempdir().unwrap();
     let plan = lab::study::Plan {
-        film_dir: Some(pictures.path().to_owned()),
-        browser: Some(Arc::new(StudyBrowser::new(Bodies::Imitated))),
+        film_dir: film_dir.map(Path::to_owned),
+        browser: Some(Arc::new(StudyBrowser::new(kind, Bodies::Imitated))),
         ..lab::study::Plan::new(vec![page], schemes.into(), Engine::Browser, network)
     };
     let study = lab::study::run(&plan, Value::Null, &|| ()).unwrap();
@@ -57,15 +54,35 @@ fn a_study_loads_a_page_in_chromium_through_the_links_of_a_network() {
         assert_eq!(run.resources.len(), 24);
         // 1 MB at 25 Mbit/s take 330 ms, and the link's round trip is 50 ms.
         assert!(run.duration_ms > 350.0, "{}", run.duration_ms);
-        let value = |name| run.metrics.get(qlog_tools::metrics::find(name).unwrap()).all.unwrap();
-        assert!(value("first_render") < value("load"), "{run:?}");
-        // Of the pictures; nothing is shown before the first rendering.
-        assert!(value("speed_index") > 0.0, "{run:?}");
+        assert!(metric(run, "first_render") < metric(run, "load"), "{run:?}");
     }
+    (plan, study)
+}
+
+fn metric(run: &lab::study::RunRecord, name: &str) -> f64 {
+    run.metrics.get(qlog_tools::metrics::find(name).unwrap()).all.unwrap()
+}
+
+#[test]
+fn a_study_loads_a_page_in_chromium_through_the_links_of_a_network() {
+    if !has(Kind::Chromium) {
+        return;
+    }
+    let pictures = tempfile::tempdir().unwrap();
+    let (plan, study) = study_in(Kind::Chromium, Some(pictures.path()));
+    // Of the pictures; nothing is shown before the first rendering.
+    assert!(study.runs.iter().all(|it| metric(it, "speed_index") > 0.0));
     let film = lab::study::film(&plan, &study, study_browser::base64).unwrap().unwrap();
     let strips: Vec<&str> = film.scenes[0].strips.iter().map(|it| it.label.as_str()).collect();
     assert_eq!((film.scenes.len(), strips), (1, vec!["rr", "fifo"]));
     assert!(film.scenes[0].strips.iter().all(|it| !it.pictures.is_empty()));
+}
+
+#[test]
+fn a_study_loads_a_page_in_firefox_through_the_links_of_a_network() {
+    if has(Kind::Firefox) {
+        study_in(Kind::Firefox, None);
+    }
 }
 
 fn folder() -> Arc<dyn Site> {
@@ -86,7 +103,7 @@ fn one_load(site: Arc<dyn Site>, host: &str) -> Recording {
 
 #[test]
 fn a_load_of_a_folder_sees_each_request_and_where_it_came_from() {
-    if !has_browser("a_load_of_a_folder_sees_each_request_and_where_it_came_from") {
+    if !has(Kind::Chromium) {
         return;
     }
     let recording = one_load(folder(), HOST);
@@ -101,7 +118,7 @@ fn a_load_of_a_folder_sees_each_request_and_where_it_came_from() {
 
 #[test]
 fn a_mirror_of_a_server_is_loaded_as_the_folder_that_it_serves() {
-    if !has_browser("a_mirror_of_a_server_is_loaded_as_the_folder_that_it_serves") {
+    if !has(Kind::Chromium) {
         return;
     }
     let server = LocalServer::start(folder()).unwrap();
@@ -128,7 +145,7 @@ fn a_mirror_of_a_server_is_loaded_as_the_folder_that_it_serves() {
 
 #[test]
 fn a_host_that_is_not_there_is_the_environments_fault() {
-    if !has_browser("a_host_that_is_not_there_is_the_environments_fault") {
+    if !has(Kind::Chromium) {
         return;
     }
     let chromium = Chromium::for_mirroring(&Trust::default()).unwrap();

@@ -1,11 +1,13 @@
-//! Whether the profile of Chromium says what Chromium signals: in recordings, and today.
+//! Whether the profiles of Chromium and Firefox say what these browsers signal: in recordings, and today.
 
-use crate::browser::has_browser;
+use crate::browser::has;
 use client::profile::Profile;
 use corpus::Page;
 use corpus::page::BrowserPriority;
 use recorder::Setting;
 use recorder::browser::{Chromium, HOST};
+use recorder::firefox::Firefox;
+use recorder::installed::Kind;
 use recorder::session::LocalServer;
 use recorder::site::RecordedSite;
 use schedulers::Priority;
@@ -14,7 +16,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-const PROFILE: &str = "chromium-156";
+const CHROMIUM: &str = "chromium-156";
+const FIREFOX: &str = "firefox-153";
+const SILENCE: Duration = Duration::from_millis(500);
 
 /// Each way in which a document refers to a resource: its path, the text, and what a page file says of it. What a style sheet asks for has no
 /// text here.
@@ -149,39 +153,64 @@ fn text(it: BrowserPriority) -> String {
     format!("{}{}", it.urgency, if it.incremental { "i" } else { "" })
 }
 
-#[test]
-fn the_browser_at_hand_signals_as_its_profile_says() {
-    if !has_browser("the_browser_at_hand_signals_as_its_profile_says") {
-        return;
-    }
+/// The priorities that a browser signals for the references are those of its profile.
+#[track_caller]
+fn assert_signals(profile: &str, kind: Kind, visit: impl FnOnce(&LocalServer, &str)) {
     let site = Arc::new(RecordedSite::new(Arc::new(References), Setting::default()));
     let server = LocalServer::start(Arc::clone(&site) as Arc<dyn Site>).unwrap();
-    let chromium = Chromium::start(HOST, server.port, &server.pin).unwrap();
-    chromium.visit(&format!("https://{HOST}/"), Duration::from_millis(500)).unwrap();
+    visit(&server, &format!("https://{HOST}/"));
     let said = |it: &recorder::site::Requested| {
         let field = it.priority.clone().unwrap_or_default();
         let priority = Priority::parse(field.as_bytes()).unwrap_or_default();
         (it.path.clone(), text(priority.into()))
     };
     let seen: BTreeMap<String, String> = site.requests().iter().map(said).collect();
-    let profile = Profile::find(PROFILE).unwrap();
-    let expected = profile.applied_to(page());
+    let expected = Profile::find(profile).unwrap().applied_to(page());
     let rows = expected.resources.iter().map(|it| {
         let seen = seen.get(&it.url).map_or("not asked for", String::as_str);
         (it.url.clone(), it.browser.map_or(String::new(), text), seen.to_owned())
     });
-    let differing: Vec<_> = rows.filter(|(_, profile, seen)| profile != seen).collect();
+    // Firefox raises an image of the document by one once it has a place in the layout, which races with the request here.
+    let is_raised = |path: &str, profile: &str, seen: &str| {
+        kind == Kind::Firefox
+            && path.contains(".png")
+            && [("5i", "4i"), ("3i", "2i")].contains(&(profile, seen))
+    };
+    let differing: Vec<_> = rows
+        .filter(|(path, profile, seen)| profile != seen && !is_raised(path, profile, seen))
+        .collect();
     assert!(
         differing.is_empty(),
-        "{} does not signal as client/profiles/{PROFILE}.toml says (path, profile, browser): {differing:?}; \
+        "{} does not signal as client/profiles/{profile}.toml says (path, profile, browser): {differing:?}; \
          write a profile of this version",
-        chromium.version()
+        kind.version().unwrap()
     );
 }
 
 #[test]
+fn the_chromium_at_hand_signals_as_its_profile_says() {
+    if !has(Kind::Chromium) {
+        return;
+    }
+    assert_signals(CHROMIUM, Kind::Chromium, |server, url| {
+        let chromium = Chromium::start(HOST, server.port, &server.pin).unwrap();
+        chromium.visit(url, SILENCE).unwrap();
+    });
+}
+
+#[test]
+fn the_firefox_at_hand_signals_as_its_profile_says() {
+    if !has(Kind::Firefox) {
+        return;
+    }
+    assert_signals(FIREFOX, Kind::Firefox, |server, url| {
+        Firefox::start(HOST, server.port).unwrap().visit(url, SILENCE).unwrap();
+    });
+}
+
+#[test]
 fn the_profile_says_what_recordings_with_this_version_say() {
-    let profile = Profile::find(PROFILE).unwrap();
+    let profile = Profile::find(CHROMIUM).unwrap();
     let (mut same, mut all) = (0, 0);
     for page in corpus::bundled_names().into_iter().filter_map(corpus::bundled) {
         let recording = page.source.recording.as_ref();

@@ -4,7 +4,7 @@ use super::clients::{ask_1, plain};
 use super::{Serving, bytes};
 use crate::fetch::{Ask, Fetched};
 use server::site::DirectorySite;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -220,7 +220,7 @@ impl Nginx {
         command.arg("-c").arg(&file).arg("-p").arg(folder.path());
         let process = command.stderr(Stdio::null()).spawn().expect("it runs");
         let mut nginx = Self { process, address, _folder: folder };
-        while TcpStream::connect(address).is_err() {
+        while !fixtures::listens(address.port()) {
             let ended = nginx.process.try_wait().expect("a process");
             assert_eq!(ended, None, "nginx has ended");
             std::thread::yield_now();

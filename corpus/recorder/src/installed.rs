@@ -1,0 +1,119 @@
+//! Browsers that are installed on this machine.
+
+use crate::error::RecordError;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A browser that this crate can drive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Chromium or Chrome, by the protocol of its `DevTools`.
+    #[default]
+    Chromium,
+    /// Firefox, by `WebDriver` `BiDi`.
+    Firefox,
+}
+
+/// How a browser is found.
+struct Search {
+    name: &'static str,
+    /// The variable that names its program.
+    variable: &'static str,
+    /// Names of its program, the first that is in the path.
+    programs: &'static [&'static str],
+    /// A part of what its program answers to `--version`.
+    answer: &'static str,
+    package: &'static str,
+}
+
+const CHROMIUM: Search = Search {
+    name: "Chromium",
+    variable: "UTMOST_CHROMIUM",
+    programs: &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"],
+    answer: "Chrom",
+    package: "chromium",
+};
+
+const FIREFOX: Search = Search {
+    name: "Firefox",
+    variable: "UTMOST_FIREFOX",
+    programs: &["firefox", "firefox-esr"],
+    answer: "Firefox",
+    package: "firefox or firefox-esr",
+};
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Chromium, Self::Firefox];
+
+    /// Its name, as it calls itself.
+    pub fn name(self) -> &'static str {
+        self.search().name
+    }
+
+    /// The variable that names its program.
+    pub fn variable(self) -> &'static str {
+        self.search().variable
+    }
+
+    /// Its program: the one that the variable names, or one in the path.
+    pub fn program(self) -> Option<PathBuf> {
+        let Search { variable, programs, .. } = self.search();
+        if let Some(named) = std::env::var_os(variable) {
+            return Some(PathBuf::from(named));
+        }
+        let folders = std::env::var_os("PATH")?;
+        let mut places = std::env::split_paths(&folders)
+            .flat_map(|folder| programs.iter().map(move |program| folder.join(program)));
+        places.find(|it| it.is_file())
+    }
+
+    /// The name and version of its program: `Chromium 156.0.7842.0`.
+    pub fn version(self) -> Result<String, RecordError> {
+        self.version_of(&self.found_program()?)
+    }
+
+    /// Its program, which has answered as this browser does. Another program would never answer later.
+    pub(crate) fn tried_program(self) -> Result<PathBuf, RecordError> {
+        let program = self.found_program()?;
+        self.version_of(&program)?;
+        Ok(program)
+    }
+
+    fn found_program(self) -> Result<PathBuf, RecordError> {
+        let name = self.name();
+        let missing =
+            || RecordError::Browser(format!("no {name} found; {}", self.search().remedy()));
+        self.program().ok_or_else(missing)
+    }
+
+    fn version_of(self, path: &Path) -> Result<String, RecordError> {
+        let wrong = |cause: String| {
+            RecordError::Browser(format!("{}: {cause}; {}", path.display(), self.search().remedy()))
+        };
+        let output = Command::new(path)
+            .arg("--version")
+            .output()
+            .map_err(|error| wrong(error.to_string()))?;
+        let says = String::from_utf8_lossy(&output.stdout);
+        let Search { name, answer, .. } = self.search();
+        if output.status.success() && says.contains(answer) {
+            let words = says.split_whitespace();
+            return Ok(words.take_while(|it| *it != "built").collect::<Vec<_>>().join(" "));
+        }
+        Err(wrong(format!("is not {name}, according to its answer to --version")))
+    }
+
+    fn search(self) -> &'static Search {
+        match self {
+            Self::Chromium => &CHROMIUM,
+            Self::Firefox => &FIREFOX,
+        }
+    }
+}
+
+impl Search {
+    fn remedy(&self) -> String {
+        format!("install the package {}, or name its program in {}", self.package, self.variable)
+    }
+}
