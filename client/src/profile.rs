@@ -23,6 +23,9 @@ pub struct Profile {
     pub source: String,
     /// Which requests it holds back.
     pub hold_back: Option<HoldBack>,
+    /// How long it takes to commit to a document ([`Page::commit_ms`]): at least, and at most.
+    #[serde(default)]
+    pub commit_ms: [f64; 2],
     #[serde(rename = "rule")]
     rules: Vec<Rule>,
 }
@@ -139,6 +142,7 @@ impl Profile {
     /// The page as this browser would signal it: RFC 9218's default where no rule says otherwise.
     #[must_use]
     pub fn applied_to(&self, mut page: Page) -> Page {
+        self.commits_to(&mut page, 0.5);
         let mut images = 0;
         for resource in &mut page.resources {
             let is_named_image = resource.kind == Kind::Image
@@ -151,6 +155,25 @@ impl Profile {
             resource.browser = Some(BrowserPriority { urgency, incremental });
         }
         page
+    }
+
+    /// The same, but the signals that the page has stay: they were seen. `chance`, from 0 to 1, says where in its bounds the time lies
+    /// that the browser takes to commit.
+    pub fn opened(&self, mut page: Page, chance: f64) -> Page {
+        self.commits_to(&mut page, chance);
+        let mut opened = self.applied_to(page.clone());
+        for (resource, seen) in opened.resources.iter_mut().zip(&page.resources) {
+            resource.browser = seen.browser.or(resource.browser);
+        }
+        opened
+    }
+
+    /// A page that says itself how long it takes keeps that.
+    fn commits_to(&self, page: &mut Page, chance: f64) {
+        let [least, most] = self.commit_ms;
+        if page.commit_ms == 0.0 {
+            page.commit_ms = least + chance * (most - least);
+        }
     }
 }
 
@@ -189,8 +212,24 @@ mod tests {
         assert_eq!(signals("chromium-156"), "0i 1 2i 2i 2i 2i 0 2i 2");
         assert_eq!(signals("firefox-2023"), "1 2 4 4 4 4 4 4 3");
         assert_eq!(signals("firefox-132"), "0i 2 5i 5i 5i 5i 3 5i 2");
-        assert_eq!(signals("firefox-153"), "0i 2 5i 5i 5i 4i 3 5i 3");
+        assert_eq!(signals("firefox-153"), "0i 2 5i 5i 5i 5i 3 5i 3");
         assert_eq!(signals("safari-2023"), "0i 1i 3i 3i 3i 3i 3i 3i 1i");
+    }
+
+    #[test]
+    fn an_opened_page_keeps_the_signals_that_were_seen_and_is_read_within_the_bounds() {
+        let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        page.resources.truncate(3);
+        page.resources[1].browser = Some(BrowserPriority { urgency: 7, incremental: false });
+        page.resources[2].browser = None;
+        let profile = Profile::find("chromium-156").expect("bundled");
+        let opened = profile.opened(page.clone(), 0.0);
+        let urgencies = opened.resources.iter().filter_map(|it| Some(it.browser?.urgency));
+        assert_eq!(urgencies.collect::<Vec<_>>(), [0, 7, 2]);
+        let commit = |it: &Page, chance| profile.opened(it.clone(), chance).commit_ms.to_string();
+        assert_eq!([0.0, 0.5, 1.0].map(|it| commit(&page, it)), ["25", "35", "45"]);
+        page.commit_ms = 90.0;
+        assert_eq!(commit(&page, 0.5), "90");
     }
 
     #[test]

@@ -75,6 +75,9 @@ fn check_top(page: &Page, problems: &mut Problems) {
             format!("is {:?}; use lower-case letters, digits, dots and hyphens", page.name),
         );
     }
+    if !(0.0..=TIME_MS_MAX).contains(&page.commit_ms) {
+        problems.add("commit_ms", format!("is not between 0 and {TIME_MS_MAX}; use milliseconds"));
+    }
     if page.viewport.contains(&0) {
         problems.add("viewport", "has no area; give its width and height in CSS pixels");
     }

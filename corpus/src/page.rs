@@ -18,6 +18,10 @@ pub struct Page {
     pub viewport: [u32; 2],
     /// The hosts that serve its resources.
     pub origins: Vec<Origin>,
+    /// How long the browser takes, in milliseconds, from the first byte of the document until it reads it: it commits to the navigation,
+    /// and gives the page a process.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub commit_ms: f64,
     /// The resources by ID; 0 is the document.
     pub resources: Vec<PageResource>,
 }

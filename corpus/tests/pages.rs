@@ -49,6 +49,7 @@ fn wrong_identities() -> Vec<Wrong> {
             true,
         ),
         ("/name", json!("Small page"), "name: is \"Small page\"", true),
+        ("/commit_ms", json!(-1.0), "commit_ms: is not between 0 and", true),
         ("/viewport", json!([1366, 0]), "viewport: has no area", true),
         ("/source/sha256", json!("abc"), "source.sha256: is not 64 hexadecimal digits", true),
         ("/origins", json!([]), "origins: is empty", true),

@@ -40,6 +40,7 @@ use crate::Contender;
 use crate::browsing::Browser;
 use crate::network::Network;
 use crate::study::{Engine, Plan, Settings, StudyError, manifest};
+use client::profile::Profile;
 use corpus::Page;
 use paired_loads::Case;
 use schedulers::{Catalogue, SCHEMES};
@@ -67,6 +68,9 @@ pub struct Question {
     pub most_loads: usize,
     /// Loads at a time.
     pub jobs: usize,
+    /// The browser that the playback imitates: its signals where a page has none, what it holds back, and how long it takes to commit to
+    /// a document.
+    pub profile: Option<Profile>,
     /// The browser that [`confirm`] asks. `None`: it asks engine `wire`.
     pub browser: Option<Arc<dyn Browser>>,
 }
@@ -120,6 +124,7 @@ impl Question {
             width: 0.05,
             most_loads: 30,
             jobs: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            profile: None,
             browser: None,
         }
     }
@@ -150,6 +155,6 @@ impl Question {
         let settings = Settings { networks, ..Settings::on(first.clone(), engine) };
         let browser = self.browser.clone().filter(|_| engine == Engine::Browser);
         let plan = Plan::new(pages, schemes, engine, first);
-        Some(Plan { settings, jobs: self.jobs, browser, ..plan })
+        Some(Plan { settings, jobs: self.jobs, profile: self.profile.clone(), browser, ..plan })
     }
 }

@@ -91,6 +91,7 @@ impl Sketch {
                 recording: None,
             },
             viewport: [360, 640],
+            commit_ms: 0.0,
             origins: vec![Origin { host: "site.example".into(), party: Party::First }],
             resources: resources.collect(),
         })

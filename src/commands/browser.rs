@@ -264,6 +264,14 @@ fn show(agreements: &[Agreement]) -> Result<(), Failure> {
     let count = |of: fn(&Agreement) -> bool| agreements.iter().filter(|it| of(it)).count();
     let correlations: Vec<f64> = agreements.iter().filter_map(|it| it.spearman).collect();
     let with_itself: Vec<f64> = agreements.iter().filter_map(|it| it.repeatability).collect();
+    let commits = |of: fn(&Agreement) -> Option<f64>| {
+        output::number(median(&agreements.iter().filter_map(of).collect::<Vec<_>>()), 0)
+    };
+    output::line(&format!(
+        "the first request follows {} ms after the document's first byte in the browser, {} ms in the playback (medians)",
+        commits(|it| it.commit_ms),
+        commits(|it| it.predicted_commit_ms)
+    ))?;
     let errors: Vec<f64> =
         agreements.iter().flat_map(Agreement::load_errors).map(f64::abs).collect();
     output::line(&format!(

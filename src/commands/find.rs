@@ -7,6 +7,7 @@ mod show;
 
 use crate::values::Choices;
 use crate::{output, values};
+use ::client::profile::Profile;
 use ::corpus::Page;
 use ::serve::Failure;
 use compared::{Compare, Compared};
@@ -44,7 +45,7 @@ utmost find home.har --policy policy.toml --site http://127.0.0.1:8080\n  \
 utmost find home.har --export nginx > priorities.conf\n  \
 utmost find home.har --metric byte_index:2,first_render:1\n  \
 utmost find home.har --networks 3g --with-hints --policy policy.toml\n  \
-utmost find agency-home --networks 3g --confirm=browser\n  \
+utmost find agency-home --networks 3g --profile chromium-156 --confirm=browser\n  \
 utmost find --from policy.toml --export caddy\n  \
 utmost find home.har --baseline main.json --markdown change.md --junit change.xml")]
 pub(crate) struct Arguments {
@@ -64,6 +65,10 @@ pub(crate) struct Arguments {
     /// docs/metrics.md
     #[arg(long, value_name = "NAME[:WEIGHT],...", default_value = "byte_index")]
     metric: Goal,
+    /// Play pages as this browser does: its signals where a page has none, what it holds back, and its time to commit to a document.
+    /// Names: chromium-156, firefox-153, ... (`utmost play --help` has all)
+    #[arg(long, value_name = "NAME", value_parser = Profile::find)]
+    profile: Option<Profile>,
     /// Load until half of the interval's width is at most this share of the ratio
     #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = share)]
     width: f64,
@@ -209,6 +214,7 @@ fn question(arguments: &Arguments) -> Result<Question, Failure> {
         width: arguments.width,
         most_loads: arguments.most_loads as usize,
         jobs,
+        profile: arguments.profile.clone(),
         browser: confirming_browser(arguments)?,
     })
 }

@@ -22,10 +22,13 @@
 //!   critical stylesheets and synchronous scripts of the head, what those stylesheets import, and critical stylesheets
 //!   that were discovered elsewhere by then. It needs an idle main thread, and goes before the next execution. Rendering
 //!   keeps no execution waiting, and is seen a frame later. `docs/metrics.md` has the rules of the other milestones.
+//! - A browser reads nothing of a document until it has committed to it, `commit_ms` after the first byte. The client has the
+//!   bytes before.
 //! - Bytes that arrive before their resource is discovered (a push) take effect at its discovery.
 
 mod conditions;
 mod main_thread;
+mod opening;
 mod rendering;
 #[cfg(test)]
 mod tests;
@@ -34,10 +37,14 @@ pub use conditions::wire_bytes;
 use conditions::{Conditions, Happening};
 use corpus::Page;
 use main_thread::MainThread;
+use opening::{Held, Opening};
 use rendering::Rendering;
 use schedulers::Milestone;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// The ID of a page's document.
+const DOCUMENT: usize = 0;
 
 /// One page load. The page must be checked ([`corpus::check`]); of an unchecked one, resources may
 /// stay undiscovered.
@@ -46,6 +53,7 @@ pub struct Playback {
     page: Arc<Page>,
     states: Vec<State>,
     conditions: Conditions,
+    opening: Opening,
     main_thread: MainThread,
     rendering: Rendering,
     /// (discovery in microseconds, resource): all conditions are met, the delay runs.
@@ -76,6 +84,7 @@ impl Playback {
         Self {
             states: vec![State::default(); count],
             conditions: Conditions::new(&page),
+            opening: Opening::new(&page),
             main_thread: MainThread::new(&page),
             rendering: Rendering::new(&page),
             scheduled: BTreeSet::new(),
@@ -104,6 +113,12 @@ impl Playback {
     /// `body_bytes_in_order` bytes of the body, as on the wire and counted from its start, have arrived.
     pub fn arrived(&mut self, resource: usize, body_bytes_in_order: u64, now_us: u64) {
         self.advance(now_us);
+        if resource != DOCUMENT || !self.opening.holds(Some(body_bytes_in_order), self.now_us) {
+            self.take_bytes(resource, body_bytes_in_order);
+        }
+    }
+
+    fn take_bytes(&mut self, resource: usize, body_bytes_in_order: u64) {
         let Some(state) = self.states.get_mut(resource) else { return };
         if state.completed_us.is_some() || (state.begun && body_bytes_in_order <= state.body_bytes)
         {
@@ -120,6 +135,12 @@ impl Playback {
     /// the browser goes on without it.
     pub fn completed(&mut self, resource: usize, now_us: u64) {
         self.advance(now_us);
+        if resource != DOCUMENT || !self.opening.holds(None, self.now_us) {
+            self.take_end(resource);
+        }
+    }
+
+    fn take_end(&mut self, resource: usize) {
         let Some(state) = self.states.get_mut(resource) else { return };
         if state.completed_us.is_some() {
             return;
@@ -172,7 +193,8 @@ impl Playback {
 
     fn next_step_us(&self) -> Option<u64> {
         let discovery_us = self.scheduled.first().map(|&(at_us, _)| at_us);
-        discovery_us.into_iter().chain(self.main_thread.busy_until_us()).min()
+        let steps = [discovery_us, self.opening.reads_us(), self.main_thread.busy_until_us()];
+        steps.into_iter().flatten().min()
     }
 
     /// Lives through all that lies before `now_us`, and arrives there without weighing it.
@@ -193,6 +215,9 @@ impl Playback {
     /// Weighs the present instant until nothing more follows from it.
     fn settle(&mut self) {
         let first_fresh = self.fresh.len();
+        if let Some(held) = self.opening.read(self.now_us) {
+            self.read_document(held);
+        }
         loop {
             self.discover_scheduled();
             if !self.step_main_thread() && !self.fire_load() {
@@ -201,6 +226,15 @@ impl Playback {
         }
         self.fresh[first_fresh..].sort_unstable();
         self.unsettled = false;
+    }
+
+    fn read_document(&mut self, held: Held) {
+        if let Some(body_bytes) = held.body_bytes {
+            self.take_bytes(DOCUMENT, body_bytes);
+        }
+        if held.is_complete {
+            self.take_end(DOCUMENT);
+        }
     }
 
     fn discover_scheduled(&mut self) {

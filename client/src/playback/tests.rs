@@ -122,6 +122,22 @@ fn bytes_map_linearly_from_decoded_to_wire() {
 }
 
 #[test]
+fn a_document_is_read_when_its_browser_has_committed_to_it() {
+    let at = |byte: u64| ("image", json!({"on": "bytes", "of": 0, "byte": byte}), none());
+    let complete = ("image", json!({"on": "complete", "of": 0, "delay_ms": 1.0}), none());
+    let mut page = Page::clone(&page(&[at(10), at(500), at(1000), complete]));
+    page.commit_ms = 35.0;
+    let page = Arc::new(page);
+    // What comes later is read at once.
+    let slow = [(10.0, Bytes(0, 1)), (30.0, Bytes(0, 50)), (50.0, Bytes(0, 100)), (60.0, Done(0))];
+    assert_eq!(timeline(&page, &slow), "0@0 1@45 2@45 3@50 4@61");
+    let fast = [(10.0, Bytes(0, 100)), (11.0, Done(0))];
+    assert_eq!(timeline(&page, &fast), "0@0 1@45 2@45 3@45 4@46");
+    let at_the_moment = [(10.0, Bytes(0, 50)), (45.0, Done(0))];
+    assert_eq!(timeline(&page, &at_the_moment), "0@0 1@45 2@45 3@45 4@46");
+}
+
+#[test]
 fn a_delay_runs_from_the_event_and_a_negative_one_is_none() {
     let page = page(&[
         ("image", json!({"on": "bytes", "of": 0, "byte": 10, "delay_ms": 2.5}), none()),

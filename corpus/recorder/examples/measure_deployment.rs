@@ -30,6 +30,9 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// The name of the host in `utmost serve`'s own certificate is `localhost`; the browser takes it by its key.
 const HOST: &str = recorder::browser::HOST;
 
+/// The browser that the promise is for.
+const PROFILE: &str = "chromium-156";
+
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [page, site, networks, pairs] = &arguments[..] else {
@@ -85,7 +88,8 @@ fn promised(page: &str, site: &str, networks: &str, policy: &Path) -> Outcome<Ve
     let folder = Path::new(site).canonicalize();
     let site = folder.map_or_else(|_| site.to_owned(), |it| it.display().to_string());
     let output = Command::new(utmost()?)
-        .args(["find", page, "--networks", networks, "--by-resource", "--json", "--policy"])
+        .args(["find", page, "--networks", networks, "--profile", PROFILE])
+        .args(["--by-resource", "--json", "--policy"])
         .arg(policy)
         .arg("--site")
         .arg(site)

@@ -7,7 +7,7 @@ pub(crate) const STEP: Duration = Duration::from_millis(50);
 /// A browser that takes longer to start has failed.
 pub(crate) const START_MAX: Duration = Duration::from_secs(60);
 /// How long a new window of a browser takes to be ready for its user.
-pub(crate) const WINDOW_OPENS: Duration = Duration::from_secs(1);
+pub(crate) const WINDOW_OPENS: Duration = Duration::from_millis(500);
 /// A load that takes longer is cut off.
 pub(crate) const LOAD_MAX: Duration = Duration::from_secs(60);
 /// A trace that takes longer to come is lost.

@@ -117,6 +117,7 @@ pub fn generate(shape: &Shape) -> Result<Page, ShapeError> {
         source: source(shape),
         viewport: [1366, 768],
         origins: vec![Origin { host: "generated.test".to_owned(), party: Party::First }],
+        commit_ms: 0.0,
         resources,
     })
 }

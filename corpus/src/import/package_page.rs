@@ -98,6 +98,7 @@ pub(super) fn package_page(
         source,
         viewport: recording.viewport,
         origins: vec![Origin { host, party: Party::First }],
+        commit_ms: 0.0,
         resources,
     };
     finish(page, notes(recording.ext, repeated))

@@ -98,7 +98,7 @@ pub(super) fn resource_list(
     let origins = vec![Origin { host: "host-0.test".to_owned(), party: Party::First }];
     let format = FORMAT.to_owned();
     finish_as_stated(
-        Page { format, name, source, viewport: [1366, 768], origins, resources },
+        Page { format, name, source, viewport: [1366, 768], origins, commit_ms: 0.0, resources },
         notes,
     )
 }

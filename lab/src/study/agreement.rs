@@ -33,6 +33,11 @@ pub struct Agreement {
     pub winner_ratio_interval: Option<Interval>,
     /// Whether both are the same, or their difference is within the interval.
     pub is_winner_predicted: bool,
+    /// From the first byte of the document to the first request that follows it, the median over all loads, as measured; null where
+    /// nothing follows. Browsers take this time to commit to a document ([`corpus::Page::commit_ms`]), which no order changes.
+    pub commit_ms: Option<f64>,
+    /// As predicted.
+    pub predicted_commit_ms: Option<f64>,
 }
 
 /// Medians of one scheme, in the unit of the metric; load events in milliseconds.
@@ -134,6 +139,8 @@ impl Agreement {
             winner_ratio,
             winner_ratio_interval,
             is_winner_predicted,
+            commit_ms: median_commit_ms(measured),
+            predicted_commit_ms: median_commit_ms(predicted),
         })
     }
 
@@ -142,6 +149,16 @@ impl Agreement {
         let error = |it: &SchemeMedians| Some(it.predicted_load_ms? / it.load_ms? - 1.0);
         self.schemes.iter().filter_map(error)
     }
+}
+
+fn median_commit_ms(loads: &BTreeMap<&str, Vec<&RunRecord>>) -> Option<f64> {
+    let commit_ms = |run: &&RunRecord| {
+        let document = run.resources.iter().find(|it| it.id == 0)?;
+        let first_byte_ms = document.first_byte_ms?;
+        let next = run.resources.iter().filter(|it| it.id != 0).map(|it| it.requested_ms);
+        Some(next.filter(|it| *it >= first_byte_ms).min_by(f64::total_cmp)? - first_byte_ms)
+    };
+    median(&loads.values().flatten().filter_map(commit_ms).collect::<Vec<_>>())
 }
 
 fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
@@ -207,6 +224,30 @@ mod tests {
         assert_eq!((&*wrong.predicted_winner, wrong.is_winner_predicted), ("rr", false));
         let errors: Vec<f64> = wrong.load_errors().map(|it| (it * 100.0).round()).collect();
         assert_eq!(errors, [-2.0, -5.0, -67.0]);
+    }
+
+    #[test]
+    fn a_commit_lasts_from_the_first_byte_of_the_document_to_the_next_request() {
+        let page = corpus::bundled("davies-meenan").expect("bundled");
+        let resource = |id, requested_ms, first_ms| SeenResource {
+            id,
+            requested_ms,
+            arrivals: vec![(first_ms, 1)],
+            finished_ms: Some(900.0),
+        };
+        let seen = Seen {
+            // The last is a preload that a hint asked for before the document came.
+            resources: vec![
+                resource(0, 0.0, 50.0),
+                resource(1, 88.0, 120.0),
+                resource(2, 20.0, 70.0),
+            ],
+            ..Seen::default()
+        };
+        let load = Load { completed: true, timeline: timeline(page, &seen) };
+        let run = RunRecord::of_load(page, &load);
+        let loads = BTreeMap::from([("rr", vec![&run])]);
+        assert_eq!(median_commit_ms(&loads), Some(38.0));
     }
 
     #[test]

@@ -14,9 +14,10 @@ use crate::{
     Contender, CrossTraffic, FileError, Load, Navigation, bounds, file_name, ideal, stack, warm_up,
     wire, write_file,
 };
+use client::profile::Profile;
 use client::{NextPage, Says};
 use corpus::Page;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use schedulers::Scheme;
@@ -147,6 +148,8 @@ impl<'a> Loader<'a> {
     }
 
     fn load(&self, cell: &Cell<'_>, logs: Option<&Path>) -> Result<Loaded, StudyError> {
+        let opened = self.plan.profile.as_ref().map(|it| Arc::new(opened(it, cell)));
+        let cell = &Cell { page: opened.as_ref().unwrap_or(cell.page), ..cell.clone() };
         let network = &cell.setting.network_of(cell.network)?;
         let Some(scheme) = cell.scheme.scheme() else {
             return load_bracket(cell, network);
@@ -350,6 +353,12 @@ impl Loaded {
             _ => self,
         }
     }
+}
+
+/// The page of a cell in this browser. Loads with one seed are equally long before the browser reads the document.
+fn opened(profile: &Profile, cell: &Cell<'_>) -> Page {
+    let chance = ChaCha8Rng::seed_from_u64(cell.seed).random();
+    profile.opened(Page::clone(cell.page), chance)
 }
 
 fn load_bracket(cell: &Cell<'_>, network: &Network) -> Result<Loaded, StudyError> {

@@ -190,7 +190,9 @@ impl Plan {
 
     /// Whether two loads with different seeds can differ.
     pub fn has_chance(&self) -> bool {
-        self.engine != Engine::Ideal || self.settings.networks.iter().any(Network::is_jittered)
+        let varies = self.profile.as_ref().is_some_and(|it| it.commit_ms[0] < it.commit_ms[1]);
+        let is_ideal = self.engine == Engine::Ideal;
+        !is_ideal || varies || self.settings.networks.iter().any(Network::is_jittered)
     }
 
     /// The loads of its shard: by page, setting, seed and scheme.

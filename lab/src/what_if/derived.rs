@@ -382,6 +382,7 @@ fn page_of(
         name: "log".to_owned(),
         source: source(trace),
         viewport: [1366, 768],
+        commit_ms: 0.0,
         origins: vec![Origin { host: host(transfers), party: Party::First }],
         resources,
     };

@@ -221,6 +221,7 @@ fn the_priorities_that_a_search_found_are_what_visitors_get_from_the_files() {
         width: 0.05,
         most_loads: 9,
         jobs: 2,
+        profile: None,
         browser: None,
     };
     let found = by_resource(&question, &|_| ()).expect("loads");

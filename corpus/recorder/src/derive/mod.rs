@@ -142,6 +142,8 @@ fn fitted(captures: &[Capture], table: &Table, label: &Label) -> Page {
             recording: None,
         },
         viewport: first.viewport,
+        // The delays of the document's resources begin when the browser reads it.
+        commit_ms: 0.0,
         origins: vec![Origin { host: HOST.to_owned(), party: Party::First }],
         resources,
     };

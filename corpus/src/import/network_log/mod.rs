@@ -59,7 +59,10 @@ pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportEr
     }
     let (name, source) = label.into_source(SourceKind::Imported);
     let format = FORMAT.to_owned();
-    finish(Page { format, name, source, viewport: VIEWPORT, origins, resources }, notes)
+    finish(
+        Page { format, name, source, viewport: VIEWPORT, origins, commit_ms: 0.0, resources },
+        notes,
+    )
 }
 
 /// A decoded text that stands for an unrecorded size on the wire is made smaller as the page's other texts
