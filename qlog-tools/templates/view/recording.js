@@ -76,7 +76,7 @@ class Recording {
   }
 
   // Where its block begins.
-  start(axis, frame) {
+  begin(axis, frame) {
     if (axis === "frames") return frame;
     if (axis === "bytes") return this.end[frame] - this.bytes[frame];
     return this.time[frame];
@@ -94,7 +94,7 @@ class Recording {
     if (axis === "time") return time;
     const frame = lowerBound(this.time, time, 0, this.count);
     if (frame === 0) return 0;
-    return frame >= this.count ? this.length(axis) : this.start(axis, frame);
+    return frame >= this.count ? this.length(axis) : this.begin(axis, frame);
   }
 
   length(axis) {

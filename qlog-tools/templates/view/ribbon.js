@@ -129,7 +129,7 @@ function frameBlocks(recording, scale, first, last) {
   const blocks = [];
   if (scale.axis !== "time") {
     for (let frame = first; frame < last; frame++) {
-      const left = scale.x(recording.start(scale.axis, frame));
+      const left = scale.x(recording.begin(scale.axis, frame));
       blocks.push({ frame, left, width: scale.x(recording.position(scale.axis, frame)) - left });
     }
     return blocks;

@@ -89,7 +89,7 @@ class Waterfall {
       const span =
         scale.axis === "time"
           ? recording.bytes[frame] * recording.frames.busy_us_per_byte
-          : recording.position(scale.axis, frame) - recording.start(scale.axis, frame);
+          : recording.position(scale.axis, frame) - recording.begin(scale.axis, frame);
       const wide = span * scale.perUnit;
       const left = column - Math.max(0, wide - 1);
       if (last && last[0] + last[1] >= left - 0.5) last[1] = column + 1 - last[0];
