@@ -18,11 +18,12 @@ const LOG_BYTES: u64 = 50_000_000;
 type Reader = fn(&[u8]) -> usize;
 
 /// The plain reader first: the others are compared with it.
-const READERS: [(&str, Reader); 4] = [
+const READERS: [(&str, Reader); 5] = [
     ("a Value a record", plain),
     ("summary", |log| ours(log, Detail::Summary)),
     ("frames", |log| ours(log, Detail::Frames)),
     ("full", |log| ours(log, Detail::Full)),
+    ("events", |log| ours(log, Detail::Events)),
 ];
 
 /// JSON-SEQ.

@@ -3,10 +3,13 @@
 
 use std::fs;
 
+use qlog_tools::event_list::{About, EventList, FrameContent};
 use qlog_tools::figures::palette::Look;
 use qlog_tools::metrics::{BySet, Measured};
+use qlog_tools::timeline::StreamFrame;
+use qlog_tools::trace::{PacketEvent, Space};
 use qlog_tools::viewer::{
-    Events, Frame, Mark, Recording, Report, Role, Series, Stream, Unit, report,
+    EventColumns, Events, Frame, Mark, Recording, Report, Role, Series, Stream, Unit, report,
 };
 
 const STREAMS: usize = 200;
@@ -66,6 +69,7 @@ fn recording(count: u64) -> Recording {
         stream.complete_us = Some(time_us);
         stream.bytes += FRAME_BYTES;
     }
+    let logs = vec![events(&frames)];
     let completed = completions(&streams, (FRAME_BYTES * count) as f64);
     Recording {
         duration_us: time_us,
@@ -76,6 +80,7 @@ fn recording(count: u64) -> Recording {
         metrics: Some(Measured::each(|_| BySet { all: Some(time_us as f64 / 2000.0), atf: None })),
         completed,
         streams,
+        logs,
         frames,
         name: "made-up.sqlog".to_owned(),
         series_of: "the log's side".to_owned(),
@@ -83,6 +88,36 @@ fn recording(count: u64) -> Recording {
         losses_of: "the log's side".to_owned(),
         ..Recording::default()
     }
+}
+
+/// A packet for each frame, and an acknowledgement for every other one.
+fn events(frames: &[Frame]) -> EventColumns {
+    let mut list = EventList::default();
+    let mut shown = Vec::new();
+    for (number, frame) in (0_u64..).zip(frames) {
+        let (id, offset, bytes) = (4 * frame.stream as u64, frame.offset, frame.bytes);
+        shown.push(StreamFrame { time_us: frame.time_us, stream: id, offset, bytes });
+        let stream = FrameContent::Stream { id, offset, bytes, ends: false };
+        let packet = |event, number, frame| About::Packet {
+            event,
+            space: Space::Application,
+            number: Some(number),
+            bytes: 1250,
+            frames: vec![frame],
+        };
+        let body = format!(
+            r#"{{"header":{{"packet_type":"1RTT","packet_number":{number}}},"raw":{{"length":1250}},"frames":[{{"frame_type":"stream","stream_id":{id},"offset":{offset},"length":{bytes}}}]}}"#
+        );
+        let received = packet(PacketEvent::Received, number, stream);
+        list.add(frame.time_us, "quic:packet_received", &received, body.as_bytes());
+        if number % 2 == 1 {
+            let ranges = vec![(0, number.saturating_sub(9)), (number.saturating_sub(7), number)];
+            let sent = packet(PacketEvent::Sent, number / 2, FrameContent::Ack(ranges));
+            list.add(frame.time_us, "quic:packet_sent", &sent, b"{}");
+        }
+    }
+    let columns = EventColumns::of(&list, |time_us| time_us, &shown);
+    columns.logged_by("the client", "made-up.sqlog".to_owned(), 0)
 }
 
 /// Made-up lines of the transport's figures.

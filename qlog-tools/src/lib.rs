@@ -8,6 +8,7 @@ pub mod alignment;
 mod assembly;
 pub mod causes;
 pub mod convert;
+pub mod event_list;
 pub mod figures;
 pub mod head_of_line;
 mod limits;

@@ -39,3 +39,13 @@ pub(crate) const SHOWN_EVENT_NAMES: usize = 60;
 pub(crate) const SHOWN_EVENT_CHARACTERS: usize = 80;
 /// Characters of a priority with its changes in the report.
 pub(crate) const SHOWN_PRIORITY_CHARACTERS: usize = 120;
+/// Bytes of an event's body that the report keeps.
+pub(crate) const EVENT_TEXT_BYTES: usize = 8 << 10;
+/// And of all bodies of a log. Half of it is for events other than of packets and metrics.
+pub(crate) const TEXTS_OF_EVENTS_BYTES: usize = 16 << 20;
+/// Kinds of frames that the report tells apart.
+pub(crate) const FRAME_KINDS: usize = 100;
+/// Ranges of an ACK frame that the report keeps, the highest.
+pub(crate) const ACK_RANGES: usize = 64;
+/// Findings of lint that the report shows in place.
+pub(crate) const SHOWN_FINDINGS: usize = 2000;

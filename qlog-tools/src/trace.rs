@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::event_list::EventList;
 use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
 use crate::progress::Progress;
@@ -59,6 +60,8 @@ pub struct Trace {
     /// When the application gave the sender which bytes of each response, as time in microseconds and how far they go
     /// ([`Detail::Full`], a server's log).
     pub(crate) written: BTreeMap<u64, Vec<(u64, u64)>>,
+    /// All events ([`Detail::Events`]).
+    pub(crate) events: EventList,
     /// The priority signals, in order.
     pub signals: Vec<PrioritySignal>,
     /// The scheduler's calls in order, when the log has them ([`Detail::Frames`] and above).
@@ -92,6 +95,8 @@ pub enum Detail {
     Frames,
     /// And packets, acknowledgements and recovery samples.
     Full,
+    /// And each event, with the frames of packets: for the report.
+    Events,
 }
 
 /// The program that wrote a log.
@@ -204,8 +209,10 @@ pub(crate) struct Packet {
 
 /// What happened to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PacketEvent {
+pub enum PacketEvent {
+    /// One of ours went out.
     Sent,
+    /// One of theirs came in.
     Received,
     /// One of ours was declared lost.
     Lost,
@@ -215,8 +222,10 @@ pub(crate) enum PacketEvent {
 
 /// Packet number spaces (RFC 9000, section 12.3).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Space {
+pub enum Space {
+    /// Packets of this type.
     Initial,
+    /// Packets of this type.
     Handshake,
     /// 0-RTT and 1-RTT packets.
     #[default]

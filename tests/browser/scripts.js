@@ -5,19 +5,238 @@
 import assert from "node:assert";
 import fs from "node:fs";
 import vm from "node:vm";
+import zlib from "node:zlib";
 
 const scripts = new URL("../../qlog-tools/templates/view/", import.meta.url);
 const context = vm.createContext({
   document: { createElement: () => ({ getContext: () => ({ measureText: (text) => ({ width: 6 * text.length }) }) }) },
   FONT: "12px sans-serif",
+  atob, Blob, DecompressionStream, Response, TextDecoder, TextEncoder, URLSearchParams, setTimeout, location: { hash: "" },
 });
-for (const name of ["recording", "words", "viewport", "waterfall", "strip"]) {
-  vm.runInContext(fs.readFileSync(new URL(`${name}.js`, scripts), "utf8"), context);
+const NAMES = [
+  "decode", "events", "exchange", "recording", "words", "packet_words", "viewport", "waterfall", "packets", "strip", "legend",
+  "event_filter", "event_form", "permalink", "findings",
+];
+for (const name of NAMES) vm.runInContext(fs.readFileSync(new URL(`${name}.js`, scripts), "utf8"), context);
+
+let failures = 0;
+
+async function test(name, check) {
+  try {
+    await check();
+    console.log(`ok   ${name}`);
+  } catch (error) {
+    console.log(`FAIL ${name}: ${error.message}`);
+    failures++;
+  }
 }
 
+// What the scripts make of `code`, as plain data of this program.
+const run = async (code, values = {}) => {
+  Object.assign(context, values);
+  const result = await vm.runInContext(`(async () => { ${code} })()`, context);
+  return result === undefined ? undefined : JSON.parse(JSON.stringify(result));
+};
+
+// Columns as the report has them: varints, gzip, base64.
+function pack(values) {
+  const bytes = [];
+  for (let value of values) {
+    for (; value > 127; value = Math.floor(value / 128)) bytes.push((value % 128) + 128);
+    bytes.push(value);
+  }
+  return zlib.gzipSync(Uint8Array.from(bytes)).toString("base64");
+}
+const zigzag = (value) => (value < 0 ? -2 * value - 1 : 2 * value);
+
+// A log of `events`: time, what (1 sent, 2 received, 3 lost, 4 of a stream), and number and frames, or stream. Frames are lists of a
+// kind and its values.
+function log(whose, events) {
+  const packets = events.filter((it) => it.what > 0 && it.what < 4);
+  const frames = packets.flatMap((it) => it.frames || []);
+  const before = [0, 0, 0, 0];
+  const numbers = packets.map(({ what, number }) => {
+    const step = number - before[what];
+    before[what] = number;
+    return zigzag(step) + 1;
+  });
+  const steps = events.map((it, place) => it.time - (place ? events[place - 1].time : 0));
+  const texts = events.map((it) => it.text || "");
+  const names = ["other", "quic:packet_sent", "quic:packet_received", "recovery:packet_lost", "http3:frame_parsed"];
+  const columns = {
+    names, kinds: ["padding", "max_data"], time: pack(steps), name: pack(events.map((it) => it.what)), what: pack(events.map((it) => it.what)),
+    stream: pack(events.filter((it) => it.what === 4).map((it) => it.stream)), space: pack(packets.map(() => 2)), number: pack(numbers),
+    bytes: pack(packets.map(() => 1200)), frames: pack(packets.map((it) => (it.frames || []).length)), kind: pack(frames.map((it) => it[0])),
+    kindCount: frames.length, value: pack(frames.flatMap((it) => it.slice(1))), valueCount: frames.flatMap((it) => it.slice(1)).length,
+    textBytes: pack(texts.map((it) => Buffer.byteLength(it))), text: zlib.gzipSync(texts.join("")).toString("base64"),
+  };
+  return { whose, file: `${whose}.qlog`, to_own_clock_us: 0, count: events.length, packets: packets.length, columns };
+}
+
+// The server sends four packets; the second is lost and goes again as the fifth.
+const stream = (offset) => [2, 8, offset, 100];
+const SERVER = log("the server", [
+  { time: 10, what: 1, number: 1, frames: [stream(0)], text: '{"one":1}' },
+  { time: 11, what: 1, number: 2, frames: [stream(100)] },
+  { time: 12, what: 1, number: 3, frames: [stream(200)] },
+  { time: 13, what: 1, number: 4, frames: [stream(300), [6, 0, 5001]] },
+  // ACK of 1 and of 3 to 4: the highest range first.
+  { time: 50, what: 2, number: 7, frames: [[4, 2, zigzag(4), 1, zigzag(1 - 3), 0]] },
+  { time: 51, what: 3, number: 2 },
+  { time: 52, what: 1, number: 5, frames: [stream(100)] },
+  // ACK of 1 and of 3 to 5, as the distance of 5 from 4.
+  { time: 90, what: 2, number: 8, frames: [[4, 2, zigzag(1), 2, zigzag(1 - 3), 0]] },
+]);
+const CLIENT = log("the client", [
+  { time: 20, what: 2, number: 1, frames: [[0]] },
+  { time: 25, what: 2, number: 3, frames: [[0]] },
+  { time: 25, what: 4, stream: 8, text: '{"frame":"Ünder"}' },
+  { time: 26, what: 2, number: 4, frames: [[0], [6, 0, 5001]] },
+  { time: 40, what: 1, number: 7, frames: [[4, 2, zigzag(4), 1, zigzag(1 - 3), 0]] },
+  { time: 70, what: 2, number: 5, frames: [[1]] },
+]);
+// The client's frames, which the figures have.
+const RECORDING = `
+  const recording = Object.assign(new Recording(), {
+    name: "test", streams: [{ id: 8, role: "request", url: "/a", priority: "u=1" }], start: 0, duration: 100, count: 4, events: [], series: [],
+    time: Float64Array.of(20, 25, 26, 70), stream: new Uint32Array(4), offset: [0, 200, 300, 100], bytes: [100, 100, 100, 100], end: Float64Array.of(100, 200, 300, 400),
+    hidden: new Uint8Array(1), logs: [client, server], hiddenChanged() {}, findings: { verdict: "", list: [] },
+  });
+  const exchange = await recording.loadEvents();
+`;
+const LOGS = { client: CLIENT, server: SERVER };
+
+await test("packets, frames and ranges come out of their columns", async () => {
+  const found = await run(
+    `${RECORDING}
+    const [client_, server_] = exchange.logs;
+    return {
+      numbers: Array.from(server_.number),
+      frames: server_.framesOf(4).concat(server_.framesOf(3)),
+      inFigures: client_.framesOf(4),
+      words: eventText(server_, 4),
+      carriers: [0, 1, 2, 3].map((frame) => recording.rowOfFrame(frame)),
+    };`,
+    LOGS,
+  );
+  assert.deepStrictEqual(found.numbers, [1, 2, 3, 4, 7, 2, 5, 8]);
+  assert.deepStrictEqual(found.frames, [
+    { kind: "ack", ranges: [[3, 4], [1, 1]] },
+    { kind: "stream", stream: 8, offset: 300, bytes: 100, fin: false },
+    { kind: "max_data", stream: null, value: 5000 },
+  ]);
+  assert.deepStrictEqual(found.inFigures, [{ kind: "stream", stream: 8, offset: 100, bytes: 100, fin: true }]);
+  assert.strictEqual(found.words, "ACK 3 to 4, 1");
+  // Each frame of a figure leads to its packet's event.
+  assert.deepStrictEqual(found.carriers, [0, 1, 3, 5].map((row) => ({ log: 0, row })));
+});
+
+await test("a packet's fate is known from both ends", async () => {
+  const found = await run(
+    `${RECORDING}
+    return {
+      lost: exchange.fate(1, 1),
+      arrived: exchange.fate(0, 1),
+      was: [exchange.wasLost(exchange.fate(1, 1)), exchange.wasLost(exchange.fate(1, 2))],
+      again: exchange.sentAgain(1, 1),
+      words: fateLines(exchange, 1, 2),
+      delays: exchange.delays(),
+    };`,
+    LOGS,
+  );
+  assert.deepStrictEqual(found.lost, { sender: 1, receiver: 0, sent: 1, received: -1, lost: 5, acknowledgedBy: -1 });
+  assert.deepStrictEqual(found.arrived, { sender: 1, receiver: 0, sent: 2, received: 1, lost: -1, acknowledgedBy: 4 });
+  assert.deepStrictEqual(found.was, [true, false]);
+  assert.strictEqual(found.again, 6);
+  assert.deepStrictEqual(found.words, [
+    "sent by the server at 0.012 ms",
+    "received by the client at 0.025 ms, 0.013 ms on the way",
+    "acknowledged at 0.050 ms by 1-RTT packet 7",
+  ]);
+  assert.deepStrictEqual(found.delays, { least: 10, most: 18 });
+});
+
+await test("the events of both ends are found by stream, byte, packet, name and time", async () => {
+  const find = (filter) => `[...filtered(exchange, order, ${filter}, null)].map((id) => [id & 1, id >>> 1])`;
+  const found = await run(
+    `${RECORDING}
+    const order = inOrder(exchange.logs);
+    return {
+      order: [...order].map((id) => [id & 1, id >>> 1]),
+      byte: ${find("{ stream: 8, byte: 150 }")},
+      stream: ${find("{ stream: 8, log: 0 }")},
+      packet: ${find("{ packet: 7 }")},
+      name: ${find('{ name: "recovery:packet_lost" }')},
+      time: ${find("{ from: 25, to: 26 }")},
+    };`,
+    LOGS,
+  );
+  assert.deepStrictEqual(found.order.slice(4, 8), [[0, 0], [0, 1], [0, 2], [0, 3]]);
+  // The packet that was lost, the one that brought its bytes again, and where that came.
+  assert.deepStrictEqual(found.byte, [[1, 1], [1, 6], [0, 5]]);
+  assert.deepStrictEqual(found.stream, [[0, 0], [0, 1], [0, 2], [0, 3], [0, 5]]);
+  assert.deepStrictEqual(found.packet, [[0, 4], [1, 4]]);
+  assert.deepStrictEqual(found.name, [[1, 5]]);
+  assert.deepStrictEqual(found.time, [[0, 1], [0, 2], [0, 3]]);
+});
+
+await test("a text is found in what events said, and in the words for packets whose text is not kept", async () => {
+  const find = (log, text) => `[...(await rowsWith(exchange.logs[${log}], ${JSON.stringify(text)}, () => false))].flatMap((hit, row) => (hit ? [row] : []))`;
+  const found = await run(
+    `${RECORDING}
+    return [${find(1, '"ONE":1')}, ${find(0, "fRAME\":\"Ünd")}, ${find(1, "bytes 100 to 200")}, ${find(0, "nowhere")}, await exchange.logs[0].text(2)];`,
+    LOGS,
+  );
+  assert.deepStrictEqual(found, [[0], [2], [1, 6], [], '{"frame":"Ünder"}']);
+});
+
+await test("a link leads back to the view, the filters and the event", async () => {
+  const found = await run(
+    `${RECORDING}
+    const state = () => {
+      const viewport = new Viewport([recording]);
+      const form = { filled: {}, state() { return this.filled; }, setState(filled) { this.filled = filled; } };
+      return { viewport, recordings: [recording], views: [{ form }] };
+    };
+    const page = state();
+    page.viewport.show(10, 40);
+    page.viewport.measured = { from: 12, to: 20.5 };
+    page.viewport.selected = { recording, log: 1, row: 5 };
+    page.views[0].form.filled = { text: "a&b=c", packet: "7", view: "1" };
+    recording.hidden[0] = 1;
+    const link = linkOf(page);
+    recording.hidden[0] = 0;
+    const other = state();
+    const linked = followLink(link, other);
+    const { from, to, measured } = other.viewport;
+    return { linked, from, to, measured, filled: other.views[0].form.filled, hidden: recording.hidden[0], again: linkOf({ ...other, viewport: Object.assign(other.viewport, { selected: page.viewport.selected }) }) === link };`,
+    LOGS,
+  );
+  assert.deepStrictEqual(found, {
+    linked: [[1, 5]], from: 10, to: 40, measured: { from: 12, to: 20.5 }, filled: { text: "a&b=c", packet: "7", view: "1" }, hidden: 1, again: true,
+  });
+});
+
+await test("many hidden streams make a short link", async () => {
+  const found = await run(`
+    const flags = new Uint8Array(1500).fill(1);
+    flags[3] = flags[5] = 0;
+    const other = new Uint8Array(1500);
+    setRanges(other, rangesText(flags));
+    return { text: rangesText(flags), isSame: flags.every((it, place) => it === other[place]) };`);
+  assert.deepStrictEqual(found, { text: "0-2.4.6-1499", isSame: true });
+});
+
+await test("of too many packets all lost ones are drawn", async () => {
+  const found = await run(`
+    const lines = Array.from({ length: 1000 }, (_, place) => ({ place, isLost: place === 7 || place === 992 }));
+    const kept = thinned(lines, 100);
+    return [kept.length, kept.filter((it) => it.isLost).length];`);
+  assert.deepStrictEqual(found, [102, 2]);
+});
+
 // A log whose congestion window falls and rises within one pixel column, on a clock that had begun 600 us before.
-const drawn = vm.runInContext(
-  `
+const drawn = await run(`
   const recording = Object.assign(new Recording(), {
     streams: [], start: 600, duration: 1000, count: 0, events: [], sent: { count: 0 },
     series_of: "the client", losses_of: "the client", shown_of: "the client", sender: null, is_server: false,
@@ -29,21 +248,21 @@ const drawn = vm.runInContext(
   const surface = new Proxy({}, { get: (_, name) => (name === "line" ? (...line) => lines.push(line) : () => {}) });
   const theme = { series: ["first", "second", "third"], grid: "grid", muted: "muted", ink: "ink" };
   new Strip(recording).drawSeries(surface, scale, { unit: "bytes", series: recording.series }, 0, theme, 100);
-  ({
+  return {
     line: Array.from(lines.find(([points, colour]) => colour === "first" && points.length > 4)[0]),
     exact: clockText(recording, 90000),
     far: clockText(recording, 90012, { axis: "time", perUnit: 0.001 }),
-  })
-  `,
-  context,
-);
+  };`);
 
-// A value holds until the next: no part of its line is a slope.
-for (let at = 2; at < drawn.line.length; at += 2) {
-  const isSlope = drawn.line[at] !== drawn.line[at - 2] && drawn.line[at + 1] !== drawn.line[at - 1];
-  assert(!isSlope, `a slope at ${drawn.line[at]}: ${drawn.line}`);
-}
-// Times are those of the log's clock, with the digits that the view tells apart.
-assert.strictEqual(drawn.exact, "90.600 ms");
-assert.strictEqual(drawn.far, "91 ms");
-console.log("the scripts are right");
+await test("a value holds until the next: no part of its line is a slope", () => {
+  for (let at = 2; at < drawn.line.length; at += 2) {
+    const isSlope = drawn.line[at] !== drawn.line[at - 2] && drawn.line[at + 1] !== drawn.line[at - 1];
+    assert(!isSlope, `a slope at ${drawn.line[at]}: ${drawn.line}`);
+  }
+});
+
+await test("times are those of the log's clock, with the digits that the view tells apart", () => {
+  assert.deepStrictEqual([drawn.exact, drawn.far], ["90.600 ms", "91 ms"]);
+});
+
+process.exitCode = failures ? 1 : 0;

@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 
 fuzz_target!(|data: &[u8]| {
     let options = |detail| ReadOptions { detail, vantage: None };
-    let Ok(traces) = read_traces("fuzz", data, options(Detail::Full)) else {
+    let Ok(traces) = read_traces("fuzz", data, options(Detail::Events)) else {
         let _ = browser::read("fuzz", data);
         return;
     };

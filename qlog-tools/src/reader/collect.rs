@@ -7,11 +7,15 @@ use schedulers::Milestone;
 use super::ReadOptions;
 use super::acknowledged::Acknowledged;
 use super::by_stream::ByStream;
+use super::event::Event;
 use super::flow::Flow;
 use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
+use super::names::EventKind;
 use super::quic::{
     DataMoved, Direction, LoneStream, Metrics, MilestoneEvent, Packet, Parameters, Stream,
+    stream_of,
 };
+use crate::event_list::About;
 use crate::limits;
 use crate::timeline::{RenderTimes, StreamFrame};
 use crate::trace::SchedulerCall;
@@ -33,6 +37,8 @@ pub(super) struct Collector {
     pub(super) streams: ByStream<Exchange>,
     pub(super) promises: BTreeMap<u64, Promise>,
     pub(super) acknowledged: Acknowledged,
+    /// What the event that is being read is about, for the list of events.
+    about: About,
     /// Packets declared lost, by quiche's metrics.
     pub(super) lost_by_metrics: Option<u64>,
     /// Times of events and writes.
@@ -102,6 +108,7 @@ impl Collector {
             + self.trace.recovery.len()
             + self.navigations_us.len()
             + self.moments_kept
+            + self.trace.events.kept()
     }
 
     /// Streams in memory.
@@ -126,14 +133,7 @@ impl Collector {
         if let Some(id) = packet.destination().filter(|_| is_first) {
             self.connection = Some(kept(id).to_ascii_lowercase());
         }
-        self.packet_record(
-            time_us,
-            &packet,
-            match direction {
-                Direction::Sent => PacketEvent::Sent,
-                Direction::Received => PacketEvent::Received,
-            },
-        );
+        self.packet_record(time_us, &packet, direction.event());
         if direction == Direction::Received
             && self.detail >= Detail::Arrivals
             && packet.space() == Space::Application
@@ -154,7 +154,7 @@ impl Collector {
                 if !self.is_of_requests(direction.other()) {
                     self.flow(direction.other()).stop(time_us, stream);
                 }
-            } else if direction == Direction::Received && self.detail == Detail::Full {
+            } else if direction == Direction::Received && self.detail >= Detail::Full {
                 self.acknowledge(time_us, packet.space(), &frame.acknowledged());
             }
         }
@@ -185,6 +185,20 @@ impl Collector {
         }
     }
 
+    /// Adds an event that was read to the list of all.
+    pub(super) fn list(&mut self, time_us: u64, kind: EventKind, event: &Event<'_>) {
+        let read = std::mem::take(&mut self.about);
+        if self.detail < Detail::Events {
+            return;
+        }
+        let about = match (read, kind) {
+            (about @ About::Packet { .. }, _) => about,
+            (_, EventKind::Recovery) => About::Metrics,
+            _ => stream_of(event.data).map_or(About::Connection, About::Stream),
+        };
+        self.trace.events.add(time_us, &event.name, &about, event.data);
+    }
+
     pub(super) fn packet_lost(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let packet: Packet<'_> = serde_json::from_slice(data)?;
         let lost = &mut self.trace.counts.packets_lost;
@@ -194,7 +208,10 @@ impl Collector {
     }
 
     fn packet_record(&mut self, time_us: u64, packet: &Packet<'_>, event: PacketEvent) {
-        if self.detail == Detail::Full {
+        if self.detail >= Detail::Events {
+            self.about = packet.about(event);
+        }
+        if self.detail >= Detail::Full {
             let (space, number, bytes) = (packet.space(), packet.number(), packet.bytes());
             self.trace.packets.push(PacketRecord { time_us, event, space, number, bytes });
         }
@@ -243,7 +260,7 @@ impl Collector {
         if detail >= Detail::Frames {
             flow.frames.push(frame);
         }
-        if detail == Detail::Full {
+        if detail >= Detail::Full {
             flow.frame_packets.push(place);
         }
     }
@@ -257,6 +274,15 @@ impl Collector {
     ) -> serde_json::Result<()> {
         let event: LoneStream = serde_json::from_slice(data)?;
         if let Some(stream) = event.stream() {
+            if self.detail >= Detail::Events {
+                self.about = About::Packet {
+                    event: direction.event(),
+                    space: Space::Application,
+                    number: event.packet_nr.map(|number| number.0),
+                    bytes: 0,
+                    frames: vec![stream.content()],
+                };
+            }
             let packet = (event.packet_nr.map(|number| number.0), self.last_record());
             self.frame(time_us, stream, packet, direction);
         } else {
@@ -286,7 +312,7 @@ impl Collector {
         data: &[u8],
         rtt_unit_ms: f64,
     ) -> serde_json::Result<()> {
-        let is_full = self.detail == Detail::Full;
+        let is_full = self.detail >= Detail::Full;
         if !is_full && !counts_losses(data) {
             return Ok(());
         }
@@ -328,7 +354,7 @@ impl Collector {
     }
 
     fn is_server_in_full(&self) -> bool {
-        self.detail == Detail::Full && self.is_of_requests(Direction::Received)
+        self.detail >= Detail::Full && self.is_of_requests(Direction::Received)
     }
 
     fn written(&mut self, stream: u64, time_us: u64, end: u64) {

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::tolerant::{Number, Whole};
+use crate::event_list::{About, FrameContent};
 use crate::limits::STREAM_OFFSET;
-use crate::trace::{RecoverySample, Space};
+use crate::trace::{PacketEvent, RecoverySample, Space};
 use crate::whole::whole;
 
 /// Which way something went, seen from whoever wrote the log.
@@ -54,6 +55,14 @@ impl Direction {
             Self::Sent => Self::Received,
         }
     }
+
+    /// What happens to a packet that goes this way.
+    pub(super) fn event(self) -> PacketEvent {
+        match self {
+            Self::Received => PacketEvent::Received,
+            Self::Sent => PacketEvent::Sent,
+        }
+    }
 }
 
 impl<'a> Packet<'a> {
@@ -88,6 +97,13 @@ impl<'a> Packet<'a> {
         }
     }
 
+    /// For the list of events.
+    pub(super) fn about(&self, event: PacketEvent) -> About {
+        let (space, number, bytes) = (self.space(), self.number(), self.bytes());
+        let frames = self.frames().iter().map(Frame::content).collect();
+        About::Packet { event, space, number, bytes, frames }
+    }
+
     /// Where a client's first packet goes: the original destination connection ID.
     pub(super) fn destination(&self) -> Option<&str> {
         self.header.dcid.as_deref()
@@ -110,6 +126,8 @@ pub(super) struct Frame<'a> {
     /// A number, or a name.
     #[serde(borrow)]
     error_code: Option<&'a RawValue>,
+    #[serde(borrow, alias = "limit")]
+    maximum: Option<&'a RawValue>,
 }
 
 /// `RawInfo` of the main schema.
@@ -129,6 +147,14 @@ pub(super) struct Stream {
     pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) ends: bool,
+}
+
+impl Stream {
+    /// For the list of events.
+    pub(super) fn content(self) -> FrameContent {
+        let Self { id, offset, bytes, ends } = self;
+        FrameContent::Stream { id, offset, bytes, ends }
+    }
 }
 
 impl Frame<'_> {
@@ -163,6 +189,23 @@ impl Frame<'_> {
         let is_stop = self.is("stop_sending");
         let is_cancel = self.error_code.is_none_or(|it| it.get() != H3_NO_ERROR);
         self.stream_id.filter(|_| is_stop && is_cancel).map(|it| it.0)
+    }
+
+    /// For the list of events.
+    fn content(&self) -> FrameContent {
+        if let Some(stream) = self.stream() {
+            return stream.content();
+        }
+        if self.is("ack") {
+            return FrameContent::Ack(self.acknowledged());
+        }
+        let number = |it: &RawValue| serde_json::from_str::<Whole>(it.get()).ok();
+        let value = self.maximum.and_then(number).or(self.offset);
+        FrameContent::Other {
+            kind: self.kind.as_deref().unwrap_or("unnamed").to_ascii_lowercase(),
+            stream: self.stream_id.map(|it| it.0),
+            value: value.or_else(|| self.error_code.and_then(number)).map(|it| it.0),
+        }
     }
 
     /// Whether its length is missing without a good reason: an empty frame that only ends a stream may do without.
@@ -205,6 +248,18 @@ impl LoneStream {
         let ends = self.final_frame.is_some_and(|flag| flag.0 != 0);
         Some(Stream { id: self.stream_id.0, offset, bytes, ends })
     }
+}
+
+/// The stream that any event is about, if it says so.
+pub(super) fn stream_of(data: &[u8]) -> Option<u64> {
+    let found: OfStream = serde_json::from_slice(data).ok()?;
+    found.stream_id.map(|it| it.0)
+}
+
+#[derive(Deserialize)]
+struct OfStream {
+    #[serde(alias = "stream")]
+    stream_id: Option<Whole>,
 }
 
 /// `recovery_metrics_updated`, with the names of all drafts.

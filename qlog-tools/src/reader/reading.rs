@@ -392,6 +392,9 @@ impl TraceReading {
             trace.repair(TWICE, record);
             return true;
         }
+        self.collector.list(time_us, kind, event);
+        let trace = &mut self.collector.trace;
+        let counts = &mut trace.counts;
         match kind {
             EventKind::PacketSent => counts.packets_sent += 1,
             EventKind::PacketReceived => counts.packets_received += 1,

@@ -29,6 +29,11 @@ impl Clock {
         self.shift as f64 / 1000.0
     }
 
+    /// What is added to times of the figure to have the log's, in µs.
+    pub(super) fn to_own_us(self) -> i64 {
+        i64::try_from(self.start).unwrap_or(i64::MAX).saturating_sub(self.shift)
+    }
+
     /// The time on the figure's axis; what was before it is at its start.
     pub(super) fn at(&self, time_us: u64) -> u64 {
         time_us.saturating_add_signed(self.shift).saturating_sub(self.start)

@@ -14,9 +14,14 @@ pub(super) fn pack(values: impl IntoIterator<Item = u64>) -> String {
     for value in values {
         put(&mut plain, value);
     }
+    pack_bytes(&plain)
+}
+
+/// Bytes as the page embeds them.
+pub(super) fn pack_bytes(plain: &[u8]) -> String {
     let mut gzip = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::new(5));
     // Writing to memory cannot fail; were it to, the page would say that it cannot be read.
-    let packed = gzip.write_all(&plain).and_then(|()| gzip.finish()).unwrap_or_default();
+    let packed = gzip.write_all(plain).and_then(|()| gzip.finish()).unwrap_or_default();
     BASE64_STANDARD.encode(packed)
 }
 

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::clocks::Clock;
 use super::delivered::deliver;
+use super::event_columns::EventColumns;
+use super::findings::Findings;
 use super::happened::{End, events, sent, series};
 use super::recording::{Frame, Mark, NO_FRAMES, Recording, Role, Stream};
 use crate::figures::palette::Look;
@@ -72,6 +74,8 @@ impl Recording {
             losses_of: whose(other.unwrap_or(shown).trace).to_owned(),
             sent: other.map(|it| sent(&it, duration_us)).unwrap_or_default(),
             events: events(&shown, other.as_ref()),
+            logs: logs(&shown, other.as_ref(), lacks_lengths),
+            findings: Findings::of(&shown, other.as_ref()),
             causes: causes(trace.vantage),
             no_metrics: measured.as_ref().err().cloned(),
             metrics: measured.ok(),
@@ -138,6 +142,18 @@ fn name(trace: &Trace) -> String {
     let given = Some(&*trace.timeline.name).filter(|name| !name.is_empty() && *name != trace.file);
     let file = trace.file.rsplit(['/', '\\']).next().unwrap_or(&trace.file);
     shorten(given.unwrap_or(file), NAME_CHARACTERS)
+}
+
+/// All events of both ends. Frames without lengths are in no figure.
+fn logs(shown: &End<'_>, other: Option<&End<'_>>, lacks_lengths: bool) -> Vec<EventColumns> {
+    let columns = |end: &End<'_>, frames: &[StreamFrame]| {
+        let columns = EventColumns::of(&end.trace.events, |time_us| end.clock.at(time_us), frames);
+        columns.logged_by(whose(end.trace), name(end.trace), end.clock.to_own_us())
+    };
+    let frames = &shown.trace.timeline.frames[..];
+    let frames = if lacks_lengths { &[] } else { frames };
+    let others = other.map(|it| columns(it, &[]));
+    [columns(shown, frames)].into_iter().chain(others).collect()
 }
 
 /// The side that the values belong to, in the words of figures.

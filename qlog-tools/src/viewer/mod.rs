@@ -7,12 +7,16 @@
 mod clocks;
 mod columns;
 mod delivered;
+mod event_columns;
+mod findings;
 mod from_trace;
 mod happened;
 mod listing;
 mod page;
 mod recording;
 
+pub use event_columns::EventColumns;
+pub use findings::{Finding, Findings};
 pub use from_trace::recordings;
 pub(crate) use happened::{LOST, SENT_AGAIN};
 pub use listing::{ListedFile, listing};

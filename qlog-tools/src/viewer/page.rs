@@ -7,26 +7,37 @@ use super::Recording;
 use crate::templates::render;
 
 /// In the order in which they are read; each is one thing.
-const SCRIPTS: [&str; 20] = [
+const SCRIPTS: [&str; 31] = [
     include_str!("../../templates/view/decode.js"),
     include_str!("../../templates/view/pyramid.js"),
+    include_str!("../../templates/view/events.js"),
+    include_str!("../../templates/view/exchange.js"),
     include_str!("../../templates/view/recording.js"),
     include_str!("../../templates/view/words.js"),
+    include_str!("../../templates/view/packet_words.js"),
     include_str!("../../templates/view/theme.js"),
     include_str!("../../templates/view/canvas_surface.js"),
     include_str!("../../templates/view/svg_surface.js"),
     include_str!("../../templates/view/viewport.js"),
     include_str!("../../templates/view/ribbon.js"),
     include_str!("../../templates/view/waterfall.js"),
+    include_str!("../../templates/view/packets.js"),
     include_str!("../../templates/view/stacks.js"),
     include_str!("../../templates/view/curve.js"),
     include_str!("../../templates/view/strip.js"),
     include_str!("../../templates/view/tip.js"),
     include_str!("../../templates/view/table.js"),
     include_str!("../../templates/view/annotations.js"),
+    include_str!("../../templates/view/findings.js"),
     include_str!("../../templates/view/legend.js"),
     include_str!("../../templates/view/save.js"),
+    include_str!("../../templates/view/hands.js"),
     include_str!("../../templates/view/panel.js"),
+    include_str!("../../templates/view/virtual_list.js"),
+    include_str!("../../templates/view/event_filter.js"),
+    include_str!("../../templates/view/event_form.js"),
+    include_str!("../../templates/view/event_view.js"),
+    include_str!("../../templates/view/permalink.js"),
     include_str!("../../templates/view/print.js"),
 ];
 const MAIN: &str = include_str!("../../templates/view/main.js");

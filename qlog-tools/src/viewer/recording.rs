@@ -6,6 +6,8 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use super::columns::{pack, pack_rising};
+use super::event_columns::EventColumns;
+use super::findings::Findings;
 use crate::alignment::path_of;
 use crate::figures::palette::Look;
 use crate::figures::stream_label;
@@ -52,6 +54,10 @@ pub struct Recording {
     pub sent: Vec<(u64, u64)>,
     /// What can be marked in the figures.
     pub events: Vec<Events>,
+    /// All events: of the log whose frames are shown, and of the other end's where it is given.
+    pub logs: Vec<EventColumns>,
+    /// What lint says of the sender's log.
+    pub findings: Findings,
     /// What a mark means in this log.
     pub causes: BTreeMap<Mark, String>,
     /// Its metrics over all resources.

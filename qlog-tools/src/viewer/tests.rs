@@ -17,7 +17,7 @@ const LOG: &str = r#"
 "#;
 
 fn recording() -> Recording {
-    let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
+    let options = ReadOptions { detail: Detail::Events, ..ReadOptions::default() };
     let traces = read_traces("/logs/a.sqlog", LOG.trim().as_bytes(), options).unwrap();
     Recording::of(&traces[0], None)
 }
@@ -76,7 +76,7 @@ const CLIENT: &str = r#"
 "#;
 
 fn trace(log: &str) -> crate::trace::Trace {
-    let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
+    let options = ReadOptions { detail: Detail::Events, ..ReadOptions::default() };
     read_traces("/logs/a.sqlog", log.trim().as_bytes(), options).unwrap().remove(0)
 }
 
@@ -109,6 +109,31 @@ fn window_and_losses_are_the_senders_and_arrivals_the_receivers() {
     assert_eq!(again.times_us, [27_000]);
     let alone = Recording::of(&client, None);
     assert_eq!((alone.series[0].points[0].1, &*alone.series_of), (12_000, "the client"));
+}
+
+#[test]
+fn the_events_of_both_ends_are_there_with_their_own_clocks() {
+    let both = Recording::of(&trace(CLIENT), Some(&trace(SERVER)));
+    let logs: Vec<_> = both
+        .logs
+        .iter()
+        .map(|it| (&*it.whose, it.events, it.packets, it.to_own_clock_us))
+        .collect();
+    // The figure begins with the client's first packet, at 0; the server's clock is 95 ms ahead.
+    assert_eq!(logs, [("the client", 4, 3, 0), ("the server", 10, 8, 95_000)]);
+}
+
+#[test]
+fn what_lint_finds_in_a_servers_log_is_there_on_the_figures_clock() {
+    let log = include_str!("../../../tests/cli/data/first-come.qlog");
+    let recording = Recording::of(&trace(log), None);
+    let first = &recording.findings.list[0];
+    assert_eq!((first.stream, first.expected_stream), (0, 4));
+    assert!(first.time_us < recording.duration_us, "{first:?}");
+    let verdict = &recording.findings.verdict;
+    assert!(verdict.starts_with("lint: ") && verdict.contains(" packets broke the order ("));
+    // A client's log says nothing of the order of sending.
+    assert_eq!(Recording::of(&trace(CLIENT), None).findings.verdict, "");
 }
 
 #[test]
@@ -231,7 +256,7 @@ proptest! {
                 bytes.splice(at..at, *b"9999999");
             }
         }
-        let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
+        let options = ReadOptions { detail: Detail::Events, ..ReadOptions::default() };
         let scheme = schedulers::find_scheme("rr").unwrap();
         for trace in read_traces("test", &bytes[..], options).unwrap_or_default() {
             for rules in [Rules::Rfc9218, Rules::Scheme(&scheme)] {

@@ -35,9 +35,10 @@ function addAnnotationChoice(recording, parent, changed) {
     const label = build("label", {}, parent);
     const box = build("input", { type: "checkbox" }, label);
     label.append(` ${events.name} (${countText(events.count)})`);
-    box.addEventListener("change", () => {
-      events.isShown = box.checked;
+    events.setShown = (isShown) => {
+      box.checked = events.isShown = isShown;
       changed();
-    });
+    };
+    box.addEventListener("change", () => events.setShown(box.checked));
   }
 }

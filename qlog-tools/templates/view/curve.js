@@ -70,14 +70,15 @@ class Curve {
   at(x, y, scale) {
     const { recording } = this;
     const frame = recording.firstAt(scale.axis, scale.position(x));
-    const time = scale.axis === "time" ? scale.position(x) : frame < recording.count ? recording.time[frame] : recording.duration;
+    const time = recording.timeAt(scale.axis, scale.position(x));
     const step = recording.completed.filter(([at]) => at <= time).pop();
     const there = recording.newBefore(frame);
-    return [
+    const lines = [
       clockText(recording, time, scale),
       `complete: ${((step ? step[1] : 0) * 100).toFixed(1)} %`,
       `there: ${((100 * there) / (recording.newBefore(recording.count) || 1)).toFixed(1)} % (${bytesText(there)})`,
     ];
+    return { lines, event: recording.rowOfTime(time) };
   }
 
   table() {

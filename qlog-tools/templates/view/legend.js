@@ -1,29 +1,54 @@
-// The streams with their looks; a click hides a stream in all figures of its log, or shows it again.
+// The streams with their looks; a click hides a stream in all figures of its log, or shows it again. A search finds one of many.
 
-const LEGEND_MOST = 500;
+// As many are listed at once; a search finds the others.
+const LEGEND_MOST = 1500;
 
 function addLegend(recording, parent, changed) {
+  const tools = build("div", { className: "legend-tools" }, parent);
+  const label = build("label", { textContent: "Streams " }, tools);
+  const search = build("input", { type: "search", placeholder: "ID, URL or priority", autocomplete: "off" }, label);
   const group = build("div", { className: "legend" }, parent);
   group.setAttribute("role", "group");
   group.setAttribute("aria-label", `Streams of ${recording.name}`);
-  const buttons = recording.streams.slice(0, LEGEND_MOST).map((stream, place) => addEntry(recording, place, group, changed));
-  const more = recording.streams.length - LEGEND_MOST;
-  if (more > 0) build("span", { className: "more", textContent: `and ${countText(more)} more` }, group);
-  const all = build("button", { type: "button", className: "all", textContent: "Show all" }, group);
-  all.addEventListener("click", () => setHidden(() => 0));
-  const requests = build("button", { type: "button", className: "all", textContent: "Only responses" }, group);
-  requests.addEventListener("click", () => setHidden((stream) => (stream.role === "request" || stream.role === "push" ? 0 : 1)));
+  let found = [];
+  let buttons = [];
 
-  function setHidden(of) {
-    recording.streams.forEach((stream, place) => (recording.hidden[place] = of(stream)));
-    buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(!recording.hidden[place])));
-    changed();
+  function fill() {
+    found = streamsWith(recording, search.value);
+    buttons = found.slice(0, LEGEND_MOST).map((place) => [place, legendEntry(recording, place)]);
+    group.replaceChildren(...buttons.map((it) => it[1]));
+    const more = found.length - buttons.length;
+    const words = more > 0 ? `and ${countText(more)} more: search for them` : found.length ? "" : "no such stream";
+    if (words) build("span", { className: "more", textContent: words }, group);
   }
+
+  const isResponse = (stream) => stream.role === "request" || stream.role === "push";
+  const places = () => recording.streams.map((_, place) => place);
+  for (const [words, shown] of [
+    ["Show all", places],
+    ["Only responses", () => places().filter((place) => isResponse(recording.streams[place]))],
+    ["Only those found", () => found],
+  ]) {
+    build("button", { type: "button", className: "all", textContent: words }, tools).addEventListener("click", () => recording.showOnly(shown()));
+  }
+  search.addEventListener("input", fill);
+  recording.hiddenChanged = () => {
+    for (const [place, button] of buttons) button.setAttribute("aria-pressed", String(!recording.hidden[place]));
+    changed();
+  };
+  fill();
 }
 
-function addEntry(recording, place, group, changed) {
+// The places of the streams with a text in their ID, URL or priority.
+function streamsWith(recording, text) {
+  const wanted = text.trim().toLowerCase();
+  const has = (stream) => `${stream.id} ${stream.role} ${stream.url} ${stream.priority}`.toLowerCase().includes(wanted);
+  return recording.streams.map((_, place) => place).filter((place) => !wanted || has(recording.streams[place]));
+}
+
+function legendEntry(recording, place) {
   const stream = recording.streams[place];
-  const button = build("button", { type: "button", className: "entry", title: streamText(stream) }, group);
+  const button = build("button", { type: "button", className: "entry", title: streamText(stream) });
   button.setAttribute("aria-pressed", String(!recording.hidden[place]));
   const swatch = build("span", { className: `swatch ${stream.look.pattern}` }, button);
   swatch.style.backgroundColor = stream.look.colour;
@@ -32,8 +57,7 @@ function addEntry(recording, place, group, changed) {
   build("span", { textContent: shortStreamText(stream, 190) }, button);
   button.addEventListener("click", () => {
     recording.hidden[place] = recording.hidden[place] ? 0 : 1;
-    button.setAttribute("aria-pressed", String(!recording.hidden[place]));
-    changed();
+    recording.hiddenChanged();
   });
   return button;
 }

@@ -12,40 +12,72 @@ async function open() {
   for (const trace of json.traces) recordings.push(await Recording.load(trace));
   const viewport = new Viewport(recordings);
   viewport.isBeside = document.querySelector(".side-by-side") !== null;
-  const panels = recordings.flatMap((recording, place) => addSection(recording, viewport, place));
+  const sections = recordings.map((recording, place) => addSection(recording, viewport, place));
+  const panels = sections.flatMap((it) => it.panels);
+  const views = sections.map((it) => it.view);
+  const page = { recordings, viewport, panels, views };
+  const showMeasured = addMeasured(viewport);
+  const updateLink = keepLink(page);
   let isPending = false;
   const redraw = () => {
+    updateLink();
     if (isPending) return;
     isPending = true;
     requestAnimationFrame(() => {
       isPending = false;
       panels.forEach((panel) => panel.draw());
+      showMeasured();
     });
   };
   let tables = 0;
   viewport.changed = () => {
     redraw();
     clearTimeout(tables);
-    tables = setTimeout(() => panels.forEach((panel) => panel.fillTable()), 250);
+    tables = setTimeout(() => {
+      panels.forEach((panel) => panel.fillTable());
+      views.forEach((view) => view.viewChanged());
+    }, 250);
+  };
+  viewport.showEvent = (recording, event) => {
+    hideTip();
+    views[recordings.indexOf(recording)].show(event);
   };
   recordings.forEach((recording) => (recording.changed = redraw));
   addControls(viewport, redraw);
   new ResizeObserver(redraw).observe(document.querySelector("main"));
+  const linked = followLink(location.hash.slice(1), page);
+  document.getElementById("axis").value = viewport.axis;
   panels.forEach((panel) => panel.draw());
   addEventListener("beforeprint", () => preparePrint(panels));
   addEventListener("afterprint", endPrint);
+  addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
   document.getElementById("loading").remove();
-  // For tests, and for the console.
-  globalThis.report = { recordings, viewport, panels, svgOf };
+  // For tests, and for the console. The events come after the figures.
+  globalThis.report = { ...page, svgOf, whole: openEvents(page, linked, redraw) };
+}
+
+// Unpacks the events once the figures are drawn.
+async function openEvents({ recordings, views }, linked, redraw) {
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  for (const [place, recording] of recordings.entries()) {
+    const { logs } = await recording.loadEvents();
+    views[place].ready();
+    redraw();
+    const [log, row] = linked[place] || [];
+    if (logs[log] && row < logs[log].count && views[place].list) await views[place].show({ log, row });
+  }
 }
 
 function addSection(recording, viewport, place) {
   const section = document.getElementById(`log-${place + 1}`);
   const changed = () => recording.changed && recording.changed();
   addLegend(recording, section, changed);
+  addFindings(recording, viewport, section);
   addAnnotationChoice(recording, section, changed);
-  const figures = [new Ribbon(recording), new Waterfall(recording), new Stacks(recording), new Curve(recording), new Strip(recording)];
-  return figures.map((figure) => new Panel(figure, recording, viewport, section));
+  const figures = [Ribbon, Waterfall, Packets, Stacks, Curve, Strip].map((Figure) => new Figure(recording));
+  const panels = figures.map((figure) => new Panel(figure, recording, viewport, section));
+  [recording.firstPanel] = panels;
+  return { panels, view: new EventView(recording, viewport, section) };
 }
 
 function addControls(viewport, redraw) {
@@ -56,6 +88,7 @@ function addControls(viewport, redraw) {
   on("zoom-all", "click", () => viewport.showAll());
   on("earlier", "click", () => viewport.pan(-0.5));
   on("later", "click", () => viewport.pan(0.5));
+  on("drag", "change", (event) => (viewport.drag = event.target.value));
   on("theme", "click", () => {
     toggleTheme();
     refresh();

@@ -12,7 +12,7 @@ class Panel {
       return;
     }
     this.box = build("div", { className: figure.scrolls ? "drawing scrolls" : "drawing" }, this.element);
-    const label = `${figure.title} of ${recording.name}. Arrow keys move, plus and minus zoom, 0 shows all, [ and ] go from frame to frame.`;
+    const label = `${figure.title} of ${recording.name}. Arrow keys move, plus and minus zoom, 0 shows all, [ and ] go from frame to frame, Enter pins the frame at the cursor.`;
     this.canvas = build("canvas", { tabIndex: 0 }, this.box);
     this.canvas.setAttribute("role", "application");
     this.canvas.setAttribute("aria-label", label);
@@ -20,8 +20,8 @@ class Panel {
       this.spacer = build("div", { className: "spacer" }, this.box);
       this.box.addEventListener("scroll", () => this.draw());
     }
-    this.addPointer();
-    this.canvas.addEventListener("keydown", (event) => onKey(event, this.viewport, this.recording));
+    addPointer(this);
+    this.canvas.addEventListener("keydown", (event) => onKey(event, this));
     this.addFooter();
     this.isVisible = true;
     new IntersectionObserver(([entry]) => {
@@ -37,6 +37,7 @@ class Panel {
       button.setAttribute("aria-label", `Save ${name}: ${this.figure.title} of ${this.recording.name}`);
       button.addEventListener("click", () => save(this));
     }
+    if (this.figure.choices) this.addChoices(footer, this.figure.choices());
     const details = build("details", {}, this.element);
     build("summary", { textContent: `Table: ${this.figure.title.toLowerCase()}` }, details);
     this.tableBox = build("div", { className: "table-box", tabIndex: 0 }, details);
@@ -44,6 +45,16 @@ class Panel {
     this.tableBox.setAttribute("aria-label", `Table: ${this.figure.title} of ${this.recording.name}`);
     this.details = details;
     details.addEventListener("toggle", () => this.fillTable());
+  }
+
+  addChoices(footer, { label, values, choose }) {
+    const box = build("label", { textContent: `${label} ` }, footer);
+    const select = build("select", { ariaLabel: `${label} in ${this.figure.title.toLowerCase()}` }, box);
+    for (const value of values) build("option", { value, textContent: value }, select);
+    select.addEventListener("change", () => {
+      choose(select.value);
+      this.viewport.changed();
+    });
   }
 
   fillTable() {
@@ -73,49 +84,45 @@ class Panel {
     this.figure.draw(surface, width, this.viewport, theme, scrollTop, height);
     const scale = new Scale(this.viewport, width, this.recording);
     drawAnnotations(surface, this.recording, scale, height, theme);
+    drawBand(surface, this.viewport, scale, height, theme);
     if (this.viewport.cursor !== null && scale.inView(this.viewport.cursor)) {
       const x = Math.round(scale.x(this.viewport.cursor)) + 0.5;
       surface.line([x, 0, x, height - 18], theme.accent, 1);
     }
   }
 
-  // Drag pans; the wheel zooms with Ctrl or Shift, so that the page can be scrolled; hovering shows values.
-  addPointer() {
-    const { canvas, viewport } = this;
-    let dragged = null;
-    canvas.addEventListener("pointerdown", (event) => {
-      dragged = event.offsetX;
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointerup", () => (dragged = null));
-    canvas.addEventListener("pointermove", (event) => {
-      if (dragged !== null) {
-        viewport.pan((dragged - event.offsetX) / new Scale(viewport, this.width()).width);
-        dragged = event.offsetX;
-      } else this.hover(event);
-    });
-    canvas.addEventListener("pointerleave", hideTip);
-    canvas.addEventListener("dblclick", () => viewport.showAll());
-    canvas.addEventListener("wheel", (event) => {
-      const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
-      if (!event.ctrlKey && !event.shiftKey && !sideways) return;
-      event.preventDefault();
-      const scale = new Scale(viewport, this.width());
-      if (sideways && !event.ctrlKey && !event.shiftKey) viewport.pan(event.deltaX / scale.width);
-      else viewport.zoom(2 ** ((event.deltaY || event.deltaX) / 300), (event.offsetX - scale.left) / scale.width);
-    }, { passive: false });
-  }
-
   hover(event) {
     const scale = new Scale(this.viewport, this.width(), this.recording);
-    if (event.offsetX < scale.left) return hideTip();
-    const lines = this.figure.at(event.offsetX, event.offsetY, scale, this.spacer ? this.box.scrollTop : 0);
-    showTip(lines, event.clientX, event.clientY);
+    if (event.offsetX < scale.left) return isPinned() || hideTip();
+    showTip(this.hitAt(event.offsetX, event.offsetY, scale).lines, event.clientX, event.clientY);
+  }
+
+  hitAt(x, y, scale) {
+    return this.figure.at(x, y, scale, this.spacer ? this.box.scrollTop : 0);
+  }
+
+  // Pins what is at a place of the canvas, with the ways on from there.
+  pin(x, y, clientX, clientY) {
+    const scale = new Scale(this.viewport, this.width(), this.recording);
+    if (x < scale.left) return hideTip();
+    this.pinHit(this.hitAt(x, y, scale), scale.position(x), clientX, clientY);
+  }
+
+  pinHit(hit, position, clientX, clientY) {
+    const { recording, viewport } = this;
+    this.viewport.select(hit.event ? { recording, ...hit.event } : null);
+    const actions = [];
+    if (hit.event) actions.push(["Show the event", () => viewport.showEvent(recording, hit.event)]);
+    if (hit.stream !== undefined) actions.push([`Only stream ${recording.streams[hit.stream].id}`, () => recording.showOnly([hit.stream])]);
+    const width = (viewport.to - viewport.from) / 20;
+    actions.push(["Zoom here", () => viewport.show(position - width, position + width)]);
+    pinTip(hit.lines, actions, clientX, clientY);
   }
 }
 
 // The keys of a figure that has the focus.
-function onKey(event, viewport, recording) {
+function onKey(event, panel) {
+  const { viewport, recording } = panel;
   const actions = {
     ArrowLeft: () => viewport.pan(-0.1),
     ArrowRight: () => viewport.pan(0.1),
@@ -129,10 +136,24 @@ function onKey(event, viewport, recording) {
     0: () => viewport.showAll(),
     "[": () => stepFrame(viewport, recording, -1),
     "]": () => stepFrame(viewport, recording, 1),
+    Enter: () => pinCursor(panel),
+    Escape: () => viewport.clear(),
   };
   if (!actions[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   actions[event.key]();
+}
+
+// Pins the frame at the cursor.
+function pinCursor(panel) {
+  const { viewport, recording } = panel;
+  if (viewport.cursor === null || !recording.count) return;
+  const frame = Math.min(recording.count - 1, recording.firstAt(viewport.axis, viewport.cursor));
+  const scale = new Scale(viewport, panel.width(), recording);
+  const box = panel.canvas.getBoundingClientRect();
+  const hit = { lines: frameLines(recording, frame, scale), event: recording.rowOfFrame(frame), stream: recording.stream[frame] };
+  panel.pinHit(hit, viewport.cursor, box.left + scale.x(viewport.cursor), box.top + 20);
+  document.querySelector("#tip button").focus();
 }
 
 // Moves the cursor to the next or previous frame, brings it into view and describes it.

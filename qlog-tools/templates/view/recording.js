@@ -20,10 +20,11 @@ class Recording {
     recording.sumNew();
     recording.sent = await loadSeries(json.sent);
     recording.series = await Promise.all(json.series.map(loadSeries));
-    recording.events = await Promise.all(json.events.map(loadEvents));
+    recording.events = [...findingsAsEvents(recording), ...(await Promise.all(json.events.map(loadEvents)))];
     recording.pyramid = new Pyramid(recording);
     recording.groupByStream();
     recording.hidden = new Uint8Array(json.streams.length);
+    recording.hiddenChanged = () => {};
     return recording;
   }
 
@@ -95,6 +96,53 @@ class Recording {
     const frame = lowerBound(this.time, time, 0, this.count);
     if (frame === 0) return 0;
     return frame >= this.count ? this.length(axis) : this.begin(axis, frame);
+  }
+
+  // The moment at a position of an axis.
+  timeAt(axis, position) {
+    if (axis === "time") return position;
+    const frame = this.firstAt(axis, position);
+    return frame < this.count ? this.time[frame] : this.duration;
+  }
+
+  // All events of both ends, once; the figures do not wait for them.
+  loadEvents() {
+    this.loading ??= (async () => {
+      const logs = await Promise.all(this.logs.map((json, place) => EventLog.load(json, place === 0 ? this : null)));
+      this.exchange = new Exchange(this, logs);
+      return this.exchange;
+    })();
+    return this.loading;
+  }
+
+  // Hides all streams but these, by their places.
+  showOnly(places) {
+    this.hidden.fill(1);
+    for (const place of places) this.hidden[place] = 0;
+    this.hiddenChanged();
+  }
+
+  // The event that a frame of the figures came with, or null while that is unknown.
+  rowOfFrame(frame) {
+    const log = this.exchange && this.exchange.logs[0];
+    return log && log.carrier[frame] !== NOTHING ? { log: 0, row: log.row[log.carrier[frame]] } : null;
+  }
+
+  // The first event of the shown log at a moment or after it, or null.
+  rowOfTime(time) {
+    const log = this.exchange && this.exchange.logs[0];
+    if (!log || !log.count) return null;
+    return { log: 0, row: Math.min(log.count - 1, lowerBound(log.time, time, 0, log.count)) };
+  }
+
+  // What the series say of a moment, as name and value in words.
+  valuesAt(time) {
+    const values = [];
+    for (const series of this.series) {
+      const place = lowerBound(series.time, time + 1e-6, 0, series.count) - 1;
+      if (place >= 0) values.push([series.name, valueText(series.value[place], series.unit)]);
+    }
+    return values;
   }
 
   length(axis) {

@@ -175,14 +175,14 @@ function columnsWith(recording, scale, wanted) {
 
 // What there is to say of the frame nearest to a pixel.
 function describeFrame(recording, scale, x) {
-  if (!recording.count) return [];
+  if (!recording.count) return { lines: [] };
   const position = scale.position(x);
   let frame = Math.min(recording.count - 1, recording.firstAt(scale.axis, position));
   if (scale.axis === "time" && frame > 0) {
     const [before, after] = [position - recording.time[frame - 1], recording.time[frame] - position];
     if (before < after && before * scale.perUnit < 4) frame--;
   }
-  return frameLines(recording, frame, scale);
+  return { lines: frameLines(recording, frame, scale), event: recording.rowOfFrame(frame), stream: recording.stream[frame] };
 }
 
 function frameLines(recording, frame, scale) {
@@ -198,5 +198,6 @@ function frameLines(recording, frame, scale) {
   if (recording.released[frame] > recording.bytes[frame]) {
     lines.push(`filled a hole: ${bytesText(recording.released[frame])} became readable at once`);
   }
+  lines.push(...carrierLines(recording, frame, scale));
   return lines;
 }

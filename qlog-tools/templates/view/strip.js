@@ -189,10 +189,7 @@ class Strip {
   }
 
   timeAt(scale, position) {
-    if (scale.axis === "time") return position;
-    const { recording } = this;
-    const frame = recording.firstAt(scale.axis, position);
-    return frame < recording.count ? recording.time[frame] : recording.duration;
+    return this.recording.timeAt(scale.axis, position);
   }
 
   // Some servers do not log what they declare lost, but what they send again tells.
@@ -216,15 +213,11 @@ class Strip {
   at(x, y, scale) {
     const { recording } = this;
     const time = this.timeAt(scale, scale.position(x));
-    const lines = [clockText(recording, time, scale)];
-    for (const series of recording.series) {
-      const place = lowerBound(series.time, time + 1e-6, 0, series.count) - 1;
-      if (place >= 0) lines.push(`${series.name}: ${valueText(series.value[place], series.unit)}`);
-    }
+    const lines = [clockText(recording, time, scale), ...recording.valuesAt(time).map(([name, value]) => `${name}: ${value}`)];
     const rate = this.rates(scale).find(([left, , right]) => x >= left && x < right);
     if (rate) lines.push(`${this.goodputName()}: ${valueText(rate[1], "bytes/s")}`);
     if (rate && recording.sent.count) lines.push(`sent by the server: ${valueText(rate[3], "bytes/s")}`);
-    return lines;
+    return { lines, event: recording.rowOfTime(time) };
   }
 
   table(viewport) {

@@ -9,7 +9,15 @@ class Viewport {
     this.isBeside = false;
     this.axis = "time";
     this.cursor = null;
+    // What dragging does: move, zoom or measure.
+    this.drag = "move";
+    // The stretch that is being drawn, and the one that was measured: positions on the axis.
+    this.band = null;
+    this.measured = null;
+    // The event that was clicked: a recording, and the places of its log and its row.
+    this.selected = null;
     this.changed = () => {};
+    this.showEvent = () => {};
     this.showAll();
   }
 
@@ -39,6 +47,7 @@ class Viewport {
     const share = [this.from / this.length(), this.to / this.length()];
     this.axis = axis;
     this.cursor = null;
+    this.measured = null;
     this.show(share[0] * this.length(), share[1] * this.length());
   }
 
@@ -66,6 +75,31 @@ class Viewport {
 
   setCursor(position) {
     this.cursor = position;
+    this.changed();
+  }
+
+  setBand(from, to, doing) {
+    this.band = { from, to, doing };
+    if (doing === "measure") this.measured = this.band;
+    this.changed();
+  }
+
+  endBand(from, to, doing) {
+    this.band = null;
+    if (doing === "measure") this.measured = { from, to };
+    if (doing === "zoom") this.show(from, to);
+    this.changed();
+  }
+
+  select(event) {
+    this.selected = event;
+    this.changed();
+  }
+
+  // Takes back what a hand has left on the figures.
+  clear() {
+    [this.band, this.measured, this.selected, this.cursor] = [null, null, null, null];
+    hideTip();
     this.changed();
   }
 }

@@ -130,7 +130,7 @@ class Waterfall {
   at(x, y, scale, scrollTop) {
     const rows = this.rows(scale);
     const place = rows[Math.floor((y + scrollTop - 2) / ROW_HEIGHT)];
-    if (place === undefined) return [];
+    if (place === undefined) return { lines: [] };
     const stream = this.recording.streams[place];
     const lines = [`stream ${streamText(stream)}${stream.priority ? `, ${stream.priority}` : ""}`];
     for (const [name, time] of [["requested", stream.requested_us], ["first byte", stream.first_us], ["complete", stream.complete_us]]) {
@@ -140,7 +140,19 @@ class Waterfall {
     for (const cause of ["retransmitted", "duplicate", "reordered"]) {
       if (stream[cause]) lines.push(`${bytesText(stream[cause])} ${cause}`);
     }
-    return lines;
+    const frame = this.frameAt(place, scale, x);
+    const event = frame === null ? this.recording.rowOfTime(stream.requested_us ?? 0) : this.recording.rowOfFrame(frame);
+    if (frame !== null) lines.push(...carrierLines(this.recording, frame, scale));
+    return { lines, event, stream: place };
+  }
+
+  // The stream's frame at a pixel or after it, or its last one before; null if it has none.
+  frameAt(place, scale, x) {
+    const { recording } = this;
+    const [start, end] = [recording.starts[place], recording.starts[place + 1]];
+    if (start === end) return null;
+    const at = firstOfStream((it) => recording.position(scale.axis, recording.ofStream[it]), scale.position(x), start, end);
+    return recording.ofStream[Math.min(at, end - 1)];
   }
 
   table() {

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 
 /// Write one HTML file with all figures of one or more logs
 ///
-/// The page shows multiplexing, waterfall, head-of-line blocking, ByteIndex and congestion, and zooms from the whole
-/// connection to a single frame. It needs no network. Given the logs of both ends, it takes arrivals from the client's,
+/// The page shows multiplexing, waterfall, packets, head-of-line blocking, ByteIndex and congestion, zooms from the whole
+/// connection to a single frame, and lists all events. It needs no network. Given the logs of both ends, it takes arrivals from the client's,
 /// and window, round-trip times and losses from the server's. Exit code 2: a log could not be read; the page has the
 /// others all the same.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Logs { mut traces, mut refused, arguments: places } = arguments.files.read(Detail::Full)?;
+    let Logs { mut traces, mut refused, arguments: places } =
+        arguments.files.read(Detail::Events)?;
     let names: Vec<Option<String>> = arguments.files.named().map(|(name, _)| name).collect();
     let given: Vec<Option<String>> = places.iter().map(|place| names[*place].clone()).collect();
     set_headings(&mut traces, &given);

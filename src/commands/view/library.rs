@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// The endings that a log's name may have; its content decides what it is.
 const ENDINGS: [&str; 5] = ["qlog", "sqlog", "json", "gz", "zst"];
-const OPTIONS: ReadOptions = ReadOptions { detail: Detail::Full, vantage: None };
+const OPTIONS: ReadOptions = ReadOptions { detail: Detail::Events, vantage: None };
 
 /// What can be opened.
 pub(super) struct Library {

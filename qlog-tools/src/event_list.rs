@@ -1,0 +1,311 @@
+//! Every event of a log in the log's order, for the report's list of events and its diagram of packets: the packet that an event is
+//! about with all its frames, and, within limits, what the event said.
+
+use crate::limits::{
+    ACK_RANGES, EVENT_NAMES, EVENT_TEXT_BYTES, FRAME_KINDS, TEXTS_OF_EVENTS_BYTES,
+};
+use crate::trace::{PacketEvent, Space};
+use crate::varint::{put, take};
+
+/// The events of one log, in about 50 bytes each, and 10 bytes a frame.
+#[derive(Debug, Clone, Default)]
+pub struct EventList {
+    names: Vec<String>,
+    /// The frames of other kinds than STREAM and ACK.
+    kinds: Vec<String>,
+    rows: Vec<Row>,
+    /// The frames of all packets, one after another, as numbers.
+    frames: Vec<u8>,
+    texts: Vec<u8>,
+    /// What the events in [`About::Packet`] and of metrics have of `texts`.
+    frequent_bytes: usize,
+}
+
+/// One event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row {
+    pub(crate) time_us: u64,
+    /// Its place in the list's names.
+    pub(crate) name: u16,
+    /// What is kept of its text.
+    pub(crate) text_bytes: u32,
+    pub(crate) about: RowAbout,
+}
+
+/// What a row is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowAbout {
+    Connection,
+    Stream(u64),
+    Packet { event: PacketEvent, space: Space, number: Option<u64>, bytes: u32, frames: u32 },
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum About {
+    /// Neither a stream nor a packet.
+    #[default]
+    Connection,
+    /// A value that is measured again and again: window, round-trip time.
+    Metrics,
+    /// A stream.
+    Stream(u64),
+    /// A packet.
+    Packet {
+        /// What happened to it.
+        event: PacketEvent,
+        /// Its packet number space.
+        space: Space,
+        /// Its number, when logged.
+        number: Option<u64>,
+        /// Its length; 0 when it is not logged.
+        bytes: u32,
+        /// What it had inside.
+        frames: Vec<FrameContent>,
+    },
+}
+
+/// A frame in a packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FrameContent {
+    /// STREAM.
+    Stream {
+        /// The stream's ID.
+        id: u64,
+        /// The offset of the first byte.
+        offset: u64,
+        /// The length of the data.
+        bytes: u64,
+        /// Whether it has FIN.
+        ends: bool,
+    },
+    /// ACK: first and last number of each range, the highest range first.
+    Ack(Vec<(u64, u64)>),
+    /// Any other frame.
+    Other {
+        /// Its kind, as in the log.
+        kind: String,
+        /// The stream that it is about.
+        stream: Option<u64>,
+        /// Its limit, its offset, or its error code.
+        value: Option<u64>,
+    },
+}
+
+/// A frame as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum KeptFrame {
+    Stream {
+        id: u64,
+        offset: u64,
+        bytes: u64,
+        ends: bool,
+    },
+    Ack(Vec<(u64, u64)>),
+    /// `kind` is its place in the list's kinds.
+    Other {
+        kind: usize,
+        stream: Option<u64>,
+        value: Option<u64>,
+    },
+}
+
+const STREAM: u64 = 0;
+const STREAM_WITH_FIN: u64 = 1;
+const ACK: u64 = 2;
+const OTHERS: u64 = 3;
+/// The name of all names, or kinds of frames, beyond the limit.
+const OTHER_NAMES: &str = "(other names)";
+
+impl EventList {
+    /// Adds an event with its body as JSON text.
+    pub fn add(&mut self, time_us: u64, name: &str, about: &About, text: &[u8]) {
+        let is_frequent = matches!(about, About::Packet { .. } | About::Metrics);
+        let text_bytes = self.keep(text, is_frequent);
+        let name = place_of(&mut self.names, name, EVENT_NAMES);
+        let about = match about {
+            About::Connection | About::Metrics => RowAbout::Connection,
+            About::Stream(stream) => RowAbout::Stream(*stream),
+            About::Packet { event, space, number, bytes, frames } => {
+                for frame in frames {
+                    self.frame(frame);
+                }
+                let frames = u32::try_from(frames.len()).unwrap_or(u32::MAX);
+                let (event, space) = (*event, *space);
+                RowAbout::Packet { event, space, number: *number, bytes: *bytes, frames }
+            }
+        };
+        let name = u16::try_from(name).unwrap_or(u16::MAX);
+        self.rows.push(Row { time_us, name, text_bytes, about });
+    }
+
+    /// In the order of the log.
+    pub(crate) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The events' names.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The kinds of frames other than STREAM and ACK.
+    pub(crate) fn kinds(&self) -> &[String] {
+        &self.kinds
+    }
+
+    /// What is kept of the events' bodies, one after another.
+    pub(crate) fn texts(&self) -> &[u8] {
+        &self.texts
+    }
+
+    /// The frames of all packets, one after another.
+    pub(crate) fn frames(&self) -> impl Iterator<Item = KeptFrame> + '_ {
+        let mut left = &self.frames[..];
+        std::iter::from_fn(move || kept_frame(&mut left))
+    }
+
+    /// What it takes in memory, in units of some 40 bytes.
+    pub(crate) fn kept(&self) -> usize {
+        self.rows.len() + self.frames.len() / 40
+    }
+
+    /// Keeps as much of a text as the limits allow: half of the room is for events that are rare. How many bytes it kept.
+    fn keep(&mut self, text: &[u8], is_frequent: bool) -> u32 {
+        let kept = &text[..text.len().min(EVENT_TEXT_BYTES)];
+        let is_over = self.texts.len() + kept.len() > TEXTS_OF_EVENTS_BYTES;
+        let is_half = self.frequent_bytes + kept.len() > TEXTS_OF_EVENTS_BYTES / 2;
+        if is_over || (is_frequent && is_half) {
+            return 0;
+        }
+        self.frequent_bytes += if is_frequent { kept.len() } else { 0 };
+        self.texts.extend_from_slice(kept);
+        u32::try_from(kept.len()).unwrap_or(u32::MAX)
+    }
+
+    fn frame(&mut self, frame: &FrameContent) {
+        match frame {
+            FrameContent::Stream { id, offset, bytes, ends } => {
+                let kind = if *ends { STREAM_WITH_FIN } else { STREAM };
+                self.numbers(&[kind, *id, *offset, *bytes]);
+            }
+            FrameContent::Ack(ranges) => {
+                let mut ranges = ranges.clone();
+                ranges.sort_unstable_by_key(|it| std::cmp::Reverse(it.1));
+                ranges.truncate(ACK_RANGES);
+                self.numbers(&[ACK, ranges.len() as u64]);
+                for (first, last) in &ranges {
+                    self.numbers(&[*first, last - first]);
+                }
+            }
+            FrameContent::Other { kind, stream, value } => {
+                let one_more = |it: &Option<u64>| it.map_or(0, |it| it.saturating_add(1));
+                let kind = place_of(&mut self.kinds, kind, FRAME_KINDS) as u64;
+                self.numbers(&[OTHERS + kind, one_more(stream), one_more(value)]);
+            }
+        }
+    }
+
+    fn numbers(&mut self, numbers: &[u64]) {
+        for number in numbers {
+            put(&mut self.frames, *number);
+        }
+    }
+}
+
+fn kept_frame(left: &mut &[u8]) -> Option<KeptFrame> {
+    match take(left)? {
+        kind @ (STREAM | STREAM_WITH_FIN) => Some(KeptFrame::Stream {
+            id: take(left)?,
+            offset: take(left)?,
+            bytes: take(left)?,
+            ends: kind == STREAM_WITH_FIN,
+        }),
+        ACK => {
+            let count = take(left)?;
+            let range = |_| Some((take(left)?, take(left)?));
+            let ranges = (0..count).map_while(range).map(|(first, more)| (first, first + more));
+            Some(KeptFrame::Ack(ranges.collect()))
+        }
+        other => {
+            let kind = usize::try_from(other - OTHERS).unwrap_or_default();
+            let (stream, value) = (take(left)?.checked_sub(1), take(left)?.checked_sub(1));
+            Some(KeptFrame::Other { kind, stream, value })
+        }
+    }
+}
+
+/// The place of a name in a table of few, in which it is entered.
+fn place_of(names: &mut Vec<String>, name: &str, most: usize) -> usize {
+    let place = names.iter().position(|it| it == name);
+    place.unwrap_or_else(|| {
+        let is_full = names.len() >= most;
+        let entered = if is_full { OTHER_NAMES } else { name };
+        let is_there = is_full && names.last().is_some_and(|it| it == OTHER_NAMES);
+        if !is_there {
+            names.push(entered.chars().take(crate::limits::SHOWN_EVENT_CHARACTERS).collect());
+        }
+        names.len() - 1
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(frames: Vec<FrameContent>) -> About {
+        let (event, space) = (PacketEvent::Sent, Space::Application);
+        About::Packet { event, space, number: Some(7), bytes: 1200, frames }
+    }
+
+    #[test]
+    fn frames_come_back_as_they_were_added() {
+        let mut list = EventList::default();
+        let stream = FrameContent::Stream { id: 4, offset: 1 << 40, bytes: 1200, ends: true };
+        let ack = FrameContent::Ack(vec![(0, 3), (5, 9)]);
+        let limit = FrameContent::Other {
+            kind: "max_stream_data".to_owned(),
+            stream: Some(4),
+            value: Some(0),
+        };
+        list.add(10, "quic:packet_sent", &packet(vec![stream, ack]), b"{}");
+        list.add(11, "quic:packet_sent", &packet(vec![limit]), b"{}");
+        let frames: Vec<KeptFrame> = list.frames().collect();
+        assert_eq!(
+            frames,
+            [
+                KeptFrame::Stream { id: 4, offset: 1 << 40, bytes: 1200, ends: true },
+                // The highest range first, whatever order the log has.
+                KeptFrame::Ack(vec![(5, 9), (0, 3)]),
+                KeptFrame::Other { kind: 0, stream: Some(4), value: Some(0) },
+            ]
+        );
+        assert_eq!(
+            (list.names(), list.kinds()),
+            (&["quic:packet_sent".to_owned()][..], &["max_stream_data".to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn packets_leave_half_of_the_room_for_texts_to_rare_events() {
+        let mut list = EventList::default();
+        let text = vec![b'x'; EVENT_TEXT_BYTES];
+        for _ in 0..2 * TEXTS_OF_EVENTS_BYTES / EVENT_TEXT_BYTES {
+            list.add(0, "packet_sent", &packet(Vec::new()), &text);
+        }
+        assert_eq!(list.texts().len(), TEXTS_OF_EVENTS_BYTES / 2);
+        list.add(1, "parameters_set", &About::Connection, &[b'y'; 2 * EVENT_TEXT_BYTES]);
+        let last = list.rows().last().unwrap();
+        assert_eq!(last.text_bytes as usize, EVENT_TEXT_BYTES);
+    }
+
+    #[test]
+    fn many_names_share_one() {
+        let mut list = EventList::default();
+        for name in 0..EVENT_NAMES + 50 {
+            list.add(0, &format!("event {name}"), &About::Connection, b"");
+        }
+        assert_eq!(list.names().len(), EVENT_NAMES + 1);
+        assert_eq!(list.names().last().unwrap(), OTHER_NAMES);
+    }
+}
