@@ -24,10 +24,17 @@ export async function pan(page, zoom) {
 }
 
 export async function measure(browser, file) {
-  const best = { openedMs: Infinity, panAll: 0, panHalf: 0, panClose: 0 };
+  const best = { openedMs: Infinity, wholeMs: Infinity, panAll: 0, panHalf: 0, panClose: 0 };
   for (let run = 0; run < RUNS; run++) {
     const { page, openedMs } = await open(browser, file);
     best.openedMs = Math.min(best.openedMs, openedMs);
+    // From then on until the events are there, too.
+    const eventsMs = await page.evaluate(async () => {
+      const started = performance.now();
+      await globalThis.report.whole;
+      return performance.now() - started;
+    });
+    best.wholeMs = Math.min(best.wholeMs, openedMs + eventsMs);
     best.panAll = Math.max(best.panAll, await pan(page, 0.9));
     best.panHalf = Math.max(best.panHalf, await pan(page, 0.1));
     best.panClose = Math.max(best.panClose, await pan(page, 0.0005));
@@ -41,7 +48,7 @@ if (process.argv[1].endsWith("speed.js")) {
   if (!browser) console.log("skipped: no Chromium");
   else {
     const best = await measure(browser, process.argv[2]);
-    console.log(`opened in ${best.openedMs.toFixed(0)} ms; frames a second while panning: whole ${best.panAll.toFixed(0)}, tenth ${best.panHalf.toFixed(0)}, close ${best.panClose.toFixed(0)} (best of ${RUNS})`);
+    console.log(`opened in ${best.openedMs.toFixed(0)} ms, with all events in ${best.wholeMs.toFixed(0)} ms; frames a second while panning: whole ${best.panAll.toFixed(0)}, tenth ${best.panHalf.toFixed(0)}, close ${best.panClose.toFixed(0)} (best of ${RUNS})`);
     await browser.close();
   }
 }

@@ -247,7 +247,9 @@ fn a_slow_upload_does_not_keep_view_from_answering_others() {
 #[test]
 fn the_reports_scripts_compute_what_they_should() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/scripts.js");
-    // Where Node is not installed, `tests/browser/run` says so.
-    let Ok(output) = Command::new("node").arg(script).output() else { return };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let Some(node) = fixtures::program("node") else { return };
+    let output = Command::new(node).arg(script).output().expect("Node starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (said, failed) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{said}{failed}");
 }
