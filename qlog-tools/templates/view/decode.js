@@ -1,7 +1,8 @@
 // Columns of numbers as the report embeds them: base64 of gzip of LEB128 varints.
 
-async function unpack(text, count) {
-  return varints(await gunzip(fromBase64(text)), count);
+// As an array of this kind: smaller ones for small numbers.
+async function unpack(text, count, Numbers = Float64Array) {
+  return varints(await gunzip(fromBase64(text)), new Numbers(count));
 }
 
 function fromBase64(text) {
@@ -17,10 +18,9 @@ async function gunzip(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-function varints(bytes, count) {
-  const values = new Float64Array(count);
+function varints(bytes, values) {
   let at = 0;
-  for (let place = 0; place < count; place++) {
+  for (let place = 0; place < values.length; place++) {
     let value = 0;
     let scale = 1;
     let byte = bytes[at++];

@@ -20,7 +20,8 @@ function frameText(frame) {
     return `ACK ${ranges.join(", ")}${more > 0 ? ` and ${more} more ranges` : ""}`;
   }
   const stream = frame.stream === null ? "" : ` of stream ${frame.stream}`;
-  const value = frame.value === null ? "" : ` ${countText(frame.value)}`;
+  const from = frame.kind === "crypto" ? "from byte " : "";
+  const value = frame.value === null ? "" : ` ${from}${countText(frame.value)}`;
   return `${frame.kind.toUpperCase()}${stream}${value}`;
 }
 

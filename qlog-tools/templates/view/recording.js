@@ -8,12 +8,11 @@ class Recording {
     Object.assign(recording, json);
     const frames = json.frames;
     const names = ["time", "stream", "bytes", "offset", "mark", "released", "releasedTcp"];
-    const columns = await Promise.all(names.map((name) => unpack(frames[name], frames.count)));
+    const kinds = { stream: Uint32Array, mark: Uint8Array };
+    const columns = await Promise.all(names.map((name) => unpack(frames[name], frames.count, kinds[name])));
     names.forEach((name, place) => (recording[name] = columns[place]));
     recording.count = frames.count;
     recording.time = runningSum(recording.time);
-    recording.stream = Uint32Array.from(recording.stream);
-    recording.mark = Uint8Array.from(recording.mark);
     recording.restoreOffsets();
     recording.end = Float64Array.from(recording.bytes);
     runningSum(recording.end);
