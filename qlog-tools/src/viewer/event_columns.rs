@@ -160,7 +160,7 @@ fn frames(list: &EventList, shown: &[StreamFrame]) -> Frames {
 }
 
 impl Frames {
-    /// How many ranges there are, the distance of the largest number from that of the ACK before, how far the range goes down;
+    /// How many ranges there are, the distance of the largest number from the ACK before it, how far the range goes down;
     /// then of each other range the distance to the one above it, and how far it goes down.
     fn acknowledged(&mut self, ranges: &[(u64, u64)], largest: &mut u64) {
         self.values.push(ranges.len() as u64);

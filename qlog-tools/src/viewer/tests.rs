@@ -200,7 +200,10 @@ fn no_name_of_a_log_is_longer_than_its_bound() {
     let characters = |text: &str| text.chars().count();
     assert!(characters(&stream.url) <= 1000 && characters(&stream.priority) <= 120, "{stream:?}");
     assert!(recording.facts.iter().all(|it| characters(it) <= 1000));
-    assert!(report(&Report { recordings: vec![recording], ..Report::default() }).len() < 120_000);
+    let page =
+        |recording| report(&Report { recordings: vec![recording], ..Report::default() }).len();
+    // The page of the same log with short names is hardly shorter.
+    assert!(page(recording) < page(self::recording()) + 10_000);
 }
 
 #[test]

@@ -282,7 +282,7 @@ function acknowledgedRanges(log, packet) {
   return log.framesOf(packet).flatMap((frame) => (frame.kind === "ack" ? frame.ranges : []));
 }
 
-// At most so many of a list, evenly, and all that were lost.
+// At most N lines of a list, evenly chosen, and all that were lost.
 function thinned(lines, most) {
   if (lines.length <= most) return lines;
   const step = lines.length / most;
