@@ -253,6 +253,9 @@ pub(crate) const AHEAD_BYTES: usize = 64 << 10;
 
 /// Fields in a head that a backend may send.
 pub(crate) const BACKEND_FIELDS: usize = 100;
+/// Bytes of a message's trailer fields on their way to a backend or from it, with 32 for each field. The library of HTTP/1.1 takes
+/// as many.
+pub(crate) const TRAILER_BYTES: usize = 16 << 10;
 /// Interim responses to one request, each at most as long as a head may be. No backend has reason to send more.
 pub(crate) const INTERIM_RESPONSES: usize = 16;
 

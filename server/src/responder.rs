@@ -389,6 +389,7 @@ impl Responder {
             }
             Event::Frame { ref payload, .. } => self.on_migrate(payload),
             Event::Data { stream, ref bytes } => self.on_upload(stream, bytes),
+            Event::Trailers { stream, ref headers } => self.upload_trailed(stream, headers),
             Event::Finished { stream } => self.upload_ended(stream),
             Event::Reset { stream, .. } => {
                 // The client took its request back: the response is of no use. The code is ours, because a server may not

@@ -5,8 +5,9 @@ use crate::Event;
 use crate::outgoing::{Arriving, Stage};
 use crate::pushes::may_be_sent;
 use crate::site::{Body, Request, Response};
-use crate::upstream::Piece;
-use http3::{Code, StreamId};
+use crate::upstream::{Piece, from_http3, to_http3};
+use http3::{Code, Header, StreamId};
+use hyper::header::HeaderMap;
 use std::time::Instant;
 
 impl Responder {
@@ -61,7 +62,7 @@ impl Responder {
                         outgoing.carries(length);
                     }
                 }
-                Piece::End(Ok(())) => self.sender.end(stream),
+                Piece::End(Ok(trailers)) => self.end_with(stream, &trailers),
                 Piece::End(Err(trouble)) if self.awaits_head(stream) => {
                     self.head_came(stream, trouble.response(), now);
                     self.sender.end(stream);
@@ -70,6 +71,18 @@ impl Responder {
                 Piece::End(Err(trouble)) => self.abort(stream, trouble.code()),
             }
         }
+    }
+
+    /// Ends the response, with trailer fields if there are some.
+    fn end_with(&mut self, stream: StreamId, trailers: &HeaderMap) {
+        if !trailers.is_empty() {
+            let trailers = to_http3(trailers);
+            let Ok(frame) = self.sender.connection.encode_headers(stream, &trailers) else {
+                return self.abort(stream, Code::Internal);
+            };
+            self.sender.extend(stream, &frame);
+        }
+        self.sender.end(stream);
     }
 
     fn next_piece(&mut self, stream: StreamId) -> Option<Piece> {
@@ -122,6 +135,12 @@ impl Responder {
             // The rest of an upload is of no use when its response has gone (RFC 9114, 4.1).
             let quic = &mut self.sender.connection.quic;
             quic.stream_shutdown(stream.0, quiche::Shutdown::Read, Code::NoError.value()).ok();
+        }
+    }
+
+    pub(super) fn upload_trailed(&mut self, stream: StreamId, trailers: &[Header]) {
+        if let Some(arriving) = self.arriving(stream) {
+            arriving.later.trail(&from_http3(trailers));
         }
     }
 

@@ -11,7 +11,8 @@ use crate::site::{Body, Request, Response, RuledSite};
 use crate::upstream::{Later, Piece, Trouble};
 use crate::{Event, Options};
 use bytes::Bytes;
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::body::Frame;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
@@ -37,8 +38,9 @@ pub(super) struct Answer {
 
 /// The body of a request.
 pub(super) trait Upload: Send + 'static {
-    /// The next bytes; `None` at the end. `Err`: the client has broken off, or broken the rules.
-    fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, ()>> + Send;
+    /// The next bytes, or the trailer fields behind them; `None` at the end. `Err`: the client has broken off, or broken the
+    /// rules.
+    fn next(&mut self) -> impl Future<Output = Result<Option<Frame<Bytes>>, ()>> + Send;
 }
 
 /// Answers a request. `hint` takes the `Link` fields of early hints.
@@ -59,8 +61,7 @@ pub(super) async fn answer(
         if let Some(room) = guest.waiting.relayed() {
             let news = begin(&told, later, upload);
             let is_hinted = hint_of(&response, &mut hint);
-            let relay =
-                OfBackend { later: Arc::clone(later), news, _room: room, come: Bytes::new() };
+            let relay = OfBackend::new(later, news, room);
             from_backend(guest, &request, relay, is_hinted, &mut hint).await
         } else {
             (Trouble::Busy.response(), None)
@@ -121,10 +122,10 @@ async fn from_backend(
             }
             Some(Piece::Head(head)) => {
                 let response = guest.site.head_came(request, *head);
-                return (response, Some(Source::Backend(relay)));
+                return (response, Some(Source::Backend(relay.into())));
             }
             Some(Piece::End(Err(trouble))) => break trouble,
-            Some(Piece::End(Ok(())) | Piece::Body(_)) => break no_head(),
+            Some(Piece::End(Ok(_)) | Piece::Body(_)) => break no_head(),
             None if relay.news.changed().await.is_err() => break no_head(),
             None => {}
         }
@@ -147,9 +148,13 @@ async fn feed(
     let feeding = async {
         loop {
             let piece = upload.next().await;
-            let Ok(Some(bytes)) = piece else {
-                let end = if piece.is_ok() { Later::end_upload } else { Later::break_upload };
-                return later.upgrade().iter().for_each(|it| end(it));
+            let bytes = match piece.map(|it| it.map(Frame::into_data)) {
+                Ok(Some(Ok(bytes))) => bytes,
+                Ok(Some(Err(frame))) => {
+                    return end_upload(&later, &frame.into_trailers().unwrap_or_default());
+                }
+                Ok(None) => return end_upload(&later, &HeaderMap::new()),
+                Err(()) => return later.upgrade().iter().for_each(|it| it.break_upload()),
             };
             activity.used(bytes.len());
             if !give(&later, &bytes, news.clone()).await {
@@ -162,6 +167,13 @@ async fn feed(
         // The bell is gone, and with it the exchange.
         () = async { while over.changed().await.is_ok() {} } => {}
     }
+}
+
+/// Ends the body of a request, with these trailer fields.
+fn end_upload(later: &Weak<Later>, trailers: &HeaderMap) {
+    let Some(later) = later.upgrade() else { return };
+    later.trail(trailers);
+    later.end_upload();
 }
 
 /// Waits for room, and gives the bytes; false: the response is over.

@@ -10,6 +10,7 @@ use crate::{Event, Limits};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::HeaderMap;
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -24,13 +25,8 @@ use tokio::time::timeout;
 const LEAST_BUFFER_BYTES: usize = 8 << 10;
 
 impl Upload for Incoming {
-    async fn next(&mut self) -> Result<Option<Bytes>, ()> {
-        match self.frame().await {
-            // Trailers are dropped.
-            Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
-            Some(Err(_)) => Err(()),
-            None => Ok(None),
-        }
+    async fn next(&mut self) -> Result<Option<Frame<Bytes>>, ()> {
+        self.frame().await.transpose().map_err(drop)
     }
 }
 
@@ -95,8 +91,11 @@ struct Outgoing {
 
 enum Piece {
     Bytes(Bytes),
-    /// The last bytes, if the source knew that they are.
-    Last(Option<Bytes>),
+    /// The last bytes, where the source knew that they are.
+    Last(Bytes),
+    /// Nothing more but trailer fields, if there are some. The library sends them to clients that take them, behind chunks, and
+    /// only those that the head has named.
+    End(HeaderMap),
 }
 
 impl Body for Outgoing {
@@ -108,18 +107,20 @@ impl Body for Outgoing {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         let Some(pieces) = &mut self.pieces else { return Poll::Ready(None) };
-        let bytes = match ready!(pieces.poll_recv(context)) {
-            Some(Piece::Bytes(bytes)) => Some(bytes),
-            Some(Piece::Last(bytes)) => {
-                self.pieces = None;
-                self.told.completed();
-                bytes
-            }
+        let piece = ready!(pieces.poll_recv(context));
+        if let Some(Piece::Last(_) | Piece::End(_)) = piece {
+            self.pieces = None;
+            self.told.completed();
+        }
+        let frame = match piece {
+            Some(Piece::Bytes(bytes) | Piece::Last(bytes)) => Frame::data(bytes),
+            Some(Piece::End(trailers)) if trailers.is_empty() => return Poll::Ready(None),
+            Some(Piece::End(trailers)) => Frame::trailers(trailers),
             // A part must not look like the whole.
             None => return Poll::Ready(Some(Err(Broken))),
         };
-        self.told.took(bytes.as_ref().map_or(0, Bytes::len));
-        Poll::Ready(bytes.map(|it| Ok(Frame::data(it))))
+        self.told.took(frame.data_ref().map_or(0, Bytes::len));
+        Poll::Ready(Some(Ok(frame)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -165,12 +166,12 @@ async fn send_piece(
 ) -> Option<Sent> {
     let place = sender.reserve().await.ok()?;
     if count == 0 {
-        place.send(Piece::Last(None));
+        place.send(Piece::End(source.trailers()));
         return Some(Sent::All);
     }
     let bytes = source.take(count, &guest.waiting).await.ok()?;
     if source.is_over() {
-        place.send(Piece::Last(Some(bytes)));
+        place.send(Piece::Last(bytes));
         return Some(Sent::All);
     }
     place.send(Piece::Bytes(bytes));

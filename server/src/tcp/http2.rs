@@ -13,6 +13,7 @@ use crate::{Event, Limits};
 use bytes::Bytes;
 use h2::server::{Builder, SendResponse};
 use h2::{Reason, RecvStream, SendStream};
+use hyper::body::Frame;
 use hyper::header::{HeaderValue, LINK};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,11 +23,13 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 impl Upload for RecvStream {
-    async fn next(&mut self) -> Result<Option<Bytes>, ()> {
-        let Some(bytes) = self.data().await else { return Ok(None) };
+    async fn next(&mut self) -> Result<Option<Frame<Bytes>>, ()> {
+        let Some(bytes) = self.data().await else {
+            return Ok(self.trailers().await.map_err(drop)?.map(Frame::trailers));
+        };
         let bytes = bytes.map_err(drop)?;
         self.flow_control().release_capacity(bytes.len()).map_err(drop)?;
-        Ok(Some(bytes))
+        Ok(Some(Frame::data(bytes)))
     }
 }
 
@@ -183,7 +186,12 @@ async fn send_piece(
     guest: &Guest,
 ) -> Result<Sent, h2::Error> {
     if count == 0 {
-        stream.send_data(Bytes::new(), true)?;
+        let trailers = source.trailers();
+        if trailers.is_empty() {
+            stream.send_data(Bytes::new(), true)?;
+        } else {
+            stream.send_trailers(trailers)?;
+        }
         return Ok(Sent::All);
     }
     while count > 0 {

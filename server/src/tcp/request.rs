@@ -5,7 +5,7 @@ use crate::site::{Protocol, Request};
 use crate::upstream::HOP_BY_HOP;
 use http3::{Header, malformed_request};
 use hyper::Version;
-use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, TE, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use std::net::IpAddr;
 use std::time::Instant;
@@ -51,13 +51,13 @@ fn has_wrong_hosts(fields: &HeaderMap, protocol: Protocol) -> bool {
 
 /// The fields as HTTP/3 has them, pseudo-header fields first, without those of the connection.
 fn headers(head: &Parts, protocol: Protocol) -> Vec<Header> {
-    let pseudo = |name: &str, value: &str| Header::new(name.as_bytes(), value.as_bytes());
-    let mut headers = vec![pseudo(":method", head.method.as_str())];
+    let field = |name: &str, value: &str| Header::new(name.as_bytes(), value.as_bytes());
+    let mut headers = vec![field(":method", head.method.as_str())];
     if head.method != "CONNECT" {
-        headers.push(pseudo(":scheme", head.uri.scheme_str().unwrap_or("https")));
-        headers.push(pseudo(":path", head.uri.path_and_query().map_or("", |it| it.as_str())));
+        headers.push(field(":scheme", head.uri.scheme_str().unwrap_or("https")));
+        headers.push(field(":path", head.uri.path_and_query().map_or("", |it| it.as_str())));
     }
-    headers.extend(head.uri.authority().map(|it| pseudo(":authority", it.as_str())));
+    headers.extend(head.uri.authority().map(|it| field(":authority", it.as_str())));
     // The target of a request says the host in place of the field (RFC 9112, 3.2.2).
     let is_host_said = protocol != Protocol::Http2 && head.uri.authority().is_some();
     let named = head.headers.get_all(CONNECTION).iter();
@@ -75,7 +75,14 @@ fn headers(head: &Parts, protocol: Protocol) -> Vec<Header> {
     headers.extend(
         passed.map(|(name, value)| Header::new(name.as_str().as_bytes(), value.as_bytes())),
     );
+    headers.extend(takes_trailers(&head.headers).then(|| field("te", "trailers")));
     headers
+}
+
+/// Whether the client keeps trailer fields, the only thing that HTTP/3's `te` says (RFC 9110, 10.1.4).
+fn takes_trailers(fields: &HeaderMap) -> bool {
+    let members = fields.get_all(TE).iter().filter_map(|it| it.to_str().ok());
+    members.flat_map(|it| it.split(',')).any(|it| it.trim().eq_ignore_ascii_case("trailers"))
 }
 
 #[cfg(test)]
@@ -119,6 +126,19 @@ mod tests {
         let (request, status) = asked(Version::HTTP_11, "/", &fields);
         assert_eq!(status, None);
         assert_eq!(request.fields, [("host".to_owned(), "a.test".to_owned())]);
+    }
+
+    #[test]
+    fn a_client_says_by_each_version_that_it_takes_trailers() {
+        let te = |version, said: &str| {
+            let fields = [("host", "a.test"), ("connection", "te"), ("te", said)];
+            asked(version, "https://a.test/", &fields).0.field("te").map(str::to_owned)
+        };
+        for version in [Version::HTTP_11, Version::HTTP_2] {
+            assert_eq!(te(version, "trailers").as_deref(), Some("trailers"));
+            assert_eq!(te(version, "gzip, Trailers").as_deref(), Some("trailers"));
+            assert_eq!(te(version, "gzip"), None);
+        }
     }
 
     #[test]

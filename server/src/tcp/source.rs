@@ -6,6 +6,7 @@ use crate::limits::PIECE_BYTES;
 use crate::site::{Availability, Body, Response};
 use crate::upstream::{Later, Piece};
 use bytes::Bytes;
+use hyper::header::HeaderMap;
 use std::sync::Arc;
 use tokio::sync::watch::Receiver;
 use tokio::time::sleep_until;
@@ -15,7 +16,7 @@ pub(super) enum Source {
     /// The site has them.
     Site(Box<OfSite>),
     /// A backend brings them.
-    Backend(OfBackend),
+    Backend(Box<OfBackend>),
 }
 
 /// What a backend brings, and says when there is news.
@@ -23,9 +24,11 @@ pub(super) struct OfBackend {
     pub(super) later: Arc<Later>,
     pub(super) news: Receiver<()>,
     /// For what waits of it.
-    pub(super) _room: Room,
+    _room: Room,
     /// What has come and is not taken.
-    pub(super) come: Bytes,
+    come: Bytes,
+    /// The trailer fields, which come with the end.
+    trailers: HeaderMap,
 }
 
 pub(super) struct OfSite {
@@ -79,6 +82,14 @@ impl Source {
         }
     }
 
+    /// The trailer fields, once all of the body is taken; empty if there are none.
+    pub(super) fn trailers(&mut self) -> HeaderMap {
+        match self {
+            Self::Site(_) => HeaderMap::new(),
+            Self::Backend(it) => std::mem::take(&mut it.trailers),
+        }
+    }
+
     /// Takes at most `most` of the bytes that are ready, once there is room for them.
     pub(super) async fn take(&mut self, most: usize, waiting: &Waiting) -> Result<Bytes, Broken> {
         match self {
@@ -89,11 +100,19 @@ impl Source {
 }
 
 impl OfBackend {
+    pub(super) fn new(later: &Arc<Later>, news: Receiver<()>, room: Room) -> Self {
+        let (come, trailers) = (Bytes::new(), HeaderMap::new());
+        Self { later: Arc::clone(later), news, _room: room, come, trailers }
+    }
+
     async fn piece(&mut self) -> Result<usize, Broken> {
         while self.come.is_empty() {
             match self.later.next(PIECE_BYTES) {
                 Some(Piece::Body(bytes)) => self.come = bytes.into(),
-                Some(Piece::End(end)) => return end.map(|()| 0).map_err(|_| Broken),
+                Some(Piece::End(end)) => {
+                    self.trailers = end.map_err(|_| Broken)?;
+                    return Ok(0);
+                }
                 Some(Piece::Hints(_) | Piece::Head(_)) => {}
                 None => self.news.changed().await.map_err(|_| Broken)?,
             }

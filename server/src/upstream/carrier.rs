@@ -6,10 +6,12 @@ use super::exchange::Exchange;
 use super::fields::{inbound, request};
 use super::patience::Patience;
 use super::places::Place;
+use super::trailers;
 use super::trouble::{Trouble, Unanswered};
 use super::troubles::{Report, Troubles};
-use crate::limits::{BACKEND_FIELDS, UpstreamLimits};
+use crate::limits::{BACKEND_FIELDS, TRAILER_BYTES, UpstreamLimits};
 use crate::site::Response;
+use hyper::header::HeaderMap;
 use hyper::{StatusCode, header};
 use schedulers::{Kind, Resource};
 use std::future::poll_fn;
@@ -73,15 +75,20 @@ impl Carrier {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn carry_out(&self, exchange: &Arc<Exchange>, place: &mut Place) -> Result<(), Trouble> {
+    /// Asks the backend and passes on what it answers; returns the trailer fields at the end.
+    async fn carry_out(
+        &self,
+        exchange: &Arc<Exchange>,
+        place: &mut Place,
+    ) -> Result<HeaderMap, Trouble> {
         let is_whole = self.gather(exchange).await?;
         timeout(self.limits.queue, place.turn()).await.map_err(|_| Trouble::Busy)?;
         let (response, connection) = self.response(exchange, is_whole).await?;
         check(&response)?;
         exchange.answer(head(exchange, &response));
-        self.pass_on(exchange, response.into_body()).await?;
+        let trailers = self.pass_on(exchange, response.into_body()).await?;
         self.connections.keep(connection).await;
-        Ok(())
+        Ok(trailers)
     }
 
     /// Waits for the request's body, or for so much of it that the client is seen to send it. True: it is here wholly.
@@ -128,8 +135,9 @@ impl Carrier {
         }
     }
 
-    /// Passes the body on as it comes.
-    async fn pass_on(&self, exchange: &Exchange, mut body: Body) -> Result<(), Trouble> {
+    /// Passes the body on as it comes; returns the trailer fields at its end.
+    async fn pass_on(&self, exchange: &Exchange, mut body: Body) -> Result<HeaderMap, Trouble> {
+        let mut trailers = HeaderMap::new();
         let mut patience = Patience::new(self.limits.unread);
         loop {
             let since = Instant::now();
@@ -138,12 +146,15 @@ impl Carrier {
             patience.waited(since.elapsed());
             let most = self.limits.idle;
             let stalled = |_| Trouble::TooSlow(format!("no more of the body after {most:?}"));
-            match timeout(most, body.next()).await.map_err(stalled)?? {
-                Some(bytes) => {
+            let Some(frame) = timeout(most, body.next()).await.map_err(stalled)?? else {
+                return Ok(trailers);
+            };
+            match frame.into_data() {
+                Ok(bytes) => {
                     patience.moved(bytes.len());
                     exchange.write_body(&bytes);
                 }
-                None => return Ok(()),
+                Err(frame) => trailers = checked(&frame.into_trailers().unwrap_or_default())?,
             }
         }
     }
@@ -187,6 +198,12 @@ fn check(response: &HttpResponse) -> Result<(), Trouble> {
         return improper("a transfer coding other than chunked");
     }
     Ok(())
+}
+
+/// The trailer fields that go on.
+fn checked(fields: &HeaderMap) -> Result<HeaderMap, Trouble> {
+    let large = || Trouble::Improper(format!("more than {TRAILER_BYTES} bytes of trailers"));
+    trailers::of_response(fields).ok_or_else(large)
 }
 
 fn head(exchange: &Exchange, response: &HttpResponse) -> Response {

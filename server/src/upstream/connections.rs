@@ -12,7 +12,7 @@ use crate::limits::{BACKEND_FIELDS, UpstreamLimits};
 use boring::error::ErrorStack;
 use boring::ssl::{SslConnector, SslMethod, SslRef};
 use http_body_util::BodyExt;
-use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::body::{Body as _, Bytes, Frame, Incoming};
 use hyper::client::conn::http1;
 use hyper::rt::{Read, Write};
 use hyper::{Request, Response};
@@ -118,18 +118,18 @@ impl Body {
         }
     }
 
-    /// The next bytes; `None` at the end. Trailers are dropped.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Trouble> {
+    /// The next bytes, or the trailer fields behind them; `None` at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Frame<Bytes>>, Trouble> {
         loop {
-            let bytes = match self {
+            let frame = match self {
                 Self::Http2(body) => body.next().await?,
-                Self::Http1(body) => match body.frame().await.transpose() {
-                    Ok(frame) => frame.map(|it| it.into_data().unwrap_or_default()),
-                    Err(error) => return Err(Trouble::improper(&error)),
-                },
+                Self::Http1(body) => {
+                    body.frame().await.transpose().map_err(|it| Trouble::improper(&it))?
+                }
             };
-            if bytes.as_ref().is_none_or(|it| !it.is_empty()) {
-                return Ok(bytes);
+            let is_empty = |it: &Frame<Bytes>| it.data_ref().is_some_and(Bytes::is_empty);
+            if !frame.as_ref().is_some_and(is_empty) {
+                return Ok(frame);
             }
         }
     }

@@ -1,11 +1,12 @@
 //! One request to the backend and its response, shared by a connection and the task that carries it out.
 
+use super::trailers;
 use super::trouble::Trouble;
 use crate::client::Client;
 use crate::limits::{BUFFER_BYTES, INTERIM_RESPONSES};
 use crate::site::Response;
 use hyper::StatusCode;
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Frame};
 use hyper::header::{HeaderMap, HeaderValue, LINK};
 use std::collections::VecDeque;
 use std::fmt;
@@ -46,6 +47,8 @@ struct State {
     /// Bytes of the request's body that have come.
     uploaded: u64,
     upload_ended: bool,
+    /// The trailer fields of the request, which follow its body.
+    upload_trailers: HeaderMap,
     turns: Turns,
     /// The `Link` fields of the backend's first 103 response.
     hints: Option<Vec<String>>,
@@ -54,7 +57,8 @@ struct State {
     interim: usize,
     head: Option<Response>,
     body: VecDeque<u8>,
-    end: Option<Result<(), Trouble>>,
+    /// The end, with the trailer fields.
+    end: Option<Result<HeaderMap, Trouble>>,
     /// Why the task must not go on.
     stopped: Option<Trouble>,
     /// The task that carries the exchange out.
@@ -154,8 +158,13 @@ impl Exchange {
         self.state().upload.len()
     }
 
-    /// The next bytes of the request's body; `None` at its end.
-    pub(super) fn poll_upload(&self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    /// The names of the trailer fields of the request's body that are here and not taken.
+    pub(super) fn trailer_names(&self) -> Vec<String> {
+        self.state().upload_trailers.keys().map(ToString::to_string).collect()
+    }
+
+    /// The next bytes of the request's body, then its trailer fields, if it has some; `None` at its end.
+    pub(super) fn poll_upload(&self, context: &mut Context<'_>) -> Poll<Option<Frame<Bytes>>> {
         let mut state = self.state();
         let (front, _) = state.upload.as_slices();
         let bytes = Bytes::copy_from_slice(front);
@@ -172,8 +181,12 @@ impl Exchange {
         state.turns.taken += 1;
         state.upload.drain(..bytes.len());
         state.wake();
+        if bytes.is_empty() {
+            let trailers = std::mem::take(&mut state.upload_trailers);
+            return Poll::Ready((!trailers.is_empty()).then(|| Frame::trailers(trailers)));
+        }
         Self::ring(state);
-        Poll::Ready(Some(bytes).filter(|it| !it.is_empty()))
+        Poll::Ready(Some(Frame::data(bytes)))
     }
 
     /// An interim response came. Only the first early hints are kept.
@@ -202,7 +215,8 @@ impl Exchange {
         Self::ring(state);
     }
 
-    pub(super) fn finish(&self, end: Result<(), Trouble>) {
+    /// The response ends, with these trailer fields.
+    pub(super) fn finish(&self, end: Result<HeaderMap, Trouble>) {
         let mut state = self.state();
         state.end.get_or_insert(end);
         Self::ring(state);
@@ -227,8 +241,8 @@ pub(crate) enum Piece {
     Hints(Vec<String>),
     Head(Box<Response>),
     Body(Vec<u8>),
-    /// The end, and whether the whole body came.
-    End(Result<(), Trouble>),
+    /// The end: trailer fields, of which there may be none, if the whole body came.
+    End(Result<HeaderMap, Trouble>),
 }
 
 /// The connection's side of an [`Exchange`]: a response that comes later. Dropping it gives the response up.
@@ -280,6 +294,16 @@ impl Later {
         self.0.state().upload.len() < BUFFER_BYTES
     }
 
+    /// Trailer fields follow the request's body, which is here wholly.
+    pub(crate) fn trail(&self, fields: &HeaderMap) {
+        let mut state = self.0.state();
+        match trailers::of_request(fields) {
+            Some(fields) if self.0.request.takes_body => state.upload_trailers = fields,
+            Some(_) => {}
+            None => state.stop(Trouble::ClientLarge),
+        }
+    }
+
     pub(crate) fn end_upload(&self) {
         let mut state = self.0.state();
         state.upload_ended = true;
@@ -304,6 +328,7 @@ impl Drop for Later {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hyper::header::HeaderName;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
 
@@ -328,6 +353,31 @@ mod tests {
             Poll::Ready(ready) => Some(ready),
             Poll::Pending => None,
         }
+    }
+
+    /// What the backend's connection gets of the request's body.
+    fn uploaded(backend: &Exchange) -> String {
+        match now(|it| backend.poll_upload(it)) {
+            None => "nothing yet".to_owned(),
+            Some(None) => "the end".to_owned(),
+            Some(Some(frame)) => match frame.into_data() {
+                Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+                Err(frame) => format!("{:?}", frame.into_trailers().expect("nothing else")),
+            },
+        }
+    }
+
+    #[test]
+    fn trailers_follow_the_body_and_its_end_follows_them() {
+        let (backend, later) = exchange();
+        later.give(b"ab");
+        let field = |name, value| (HeaderName::from_static(name), HeaderValue::from_static(value));
+        later.trail(&HeaderMap::from_iter([field("x-sum", "1"), field("host", "b")]));
+        later.end_upload();
+        assert_eq!(backend.trailer_names(), ["x-sum"]);
+        assert_eq!(uploaded(&backend), "ab");
+        assert_eq!(uploaded(&backend), r#"{"x-sum": "1"}"#);
+        assert_eq!(uploaded(&backend), "the end");
     }
 
     #[test]
@@ -374,7 +424,7 @@ mod tests {
         let carrier = Waker::from(Arc::clone(&wakes));
         let wakes_after = |rounds: usize| {
             for _ in 0..rounds {
-                assert_eq!(now(|it| backend.poll_upload(it)), None);
+                assert_eq!(uploaded(&backend), "nothing yet");
                 let turns = backend.turns();
                 assert!(backend.poll_turns(turns, &mut Context::from_waker(&carrier)).is_pending());
             }
@@ -389,13 +439,13 @@ mod tests {
     #[test]
     fn an_upload_is_read_to_its_end() {
         let (backend, later) = exchange();
-        assert_eq!(now(|it| backend.poll_upload(it)), None);
+        assert_eq!(uploaded(&backend), "nothing yet");
         assert!(backend.turns().awaits_client);
         later.give(b"ab");
-        assert_eq!(now(|it| backend.poll_upload(it)), Some(Some(Bytes::from_static(b"ab"))));
+        assert_eq!(uploaded(&backend), "ab");
         assert!(!backend.turns().awaits_client);
         later.end_upload();
-        assert_eq!(now(|it| backend.poll_upload(it)), Some(None));
+        assert_eq!(uploaded(&backend), "the end");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::trouble::Trouble;
 use super::upload::Upload;
 use crate::client::Client;
 use crate::site::{Field, Request};
-use hyper::header::{CONTENT_LENGTH, HOST, HeaderName, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRAILER};
 use hyper::{Uri, Version};
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -13,14 +13,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Fields that concern one connection only (RFC 9110, 7.6.1).
-pub(crate) const HOP_BY_HOP: [&str; 9] = [
+pub(crate) const HOP_BY_HOP: [&str; 8] = [
     "connection",
     "keep-alive",
     "proxy-connection",
     "proxy-authenticate",
     "proxy-authorization",
     "te",
-    "trailer",
     "transfer-encoding",
     "upgrade",
 ];
@@ -36,7 +35,7 @@ fn is_claim(name: &str) -> bool {
 
 /// Whether a backend gets a client's field of this name. Many backends cannot tell `_` from `-` in a name, so `X_Real_IP`
 /// would pass for `X-Real-IP`.
-fn passes(name: &str) -> bool {
+pub(super) fn passes(name: &str) -> bool {
     !OWN.contains(&name) && !HOP_BY_HOP.contains(&name) && !is_claim(name) && !name.contains('_')
 }
 
@@ -59,6 +58,10 @@ pub(super) fn outbound(request: &Request) -> Outbound {
                 other_fields.push(("cookie".to_owned(), all.join(&b"; "[..])));
             }
         }
+    }
+    // What the client takes, this server can pass on (RFC 9110, 10.1.4).
+    if request.field("te") == Some("trailers") {
+        add("te", "trailers".to_owned());
     }
     // RFC 8470, 5.1: the backend may want to be asked again when the handshake is complete.
     if request.early && request.field("early-data").is_none() {
@@ -94,7 +97,15 @@ pub(super) fn request(
     idle: Duration,
 ) -> Result<hyper::Request<Upload>, Trouble> {
     let asked = &exchange.request;
-    let length = if is_whole { Some(exchange.upload_bytes() as u64) } else { asked.length };
+    let trailers = exchange.trailer_names().join(", ");
+    let says = |name: &HeaderName| asked.fields.iter().any(|(it, _)| name == it.as_str());
+    let may_trail = !trailers.is_empty() || (!is_whole && says(&TRAILER));
+    let length = match is_whole {
+        // Over HTTP/1.1, trailers follow chunks only (RFC 9112, 7.1.2).
+        _ if may_trail => None,
+        true => Some(exchange.upload_bytes() as u64),
+        false => asked.length,
+    };
     let uri = Uri::builder().path_and_query(asked.path.as_str());
     // HTTP/2 has a pseudo-header field in place of the host (RFC 9113, 8.3.1).
     let uri = if is_http2 { uri.scheme("https").authority(asked.authority.as_str()) } else { uri };
@@ -104,9 +115,16 @@ pub(super) fn request(
     if !is_http2 {
         request = request.header(HOST, asked.authority.as_str());
     }
+    if !is_http2 && says(&TE) {
+        request = request.header(CONNECTION, "te");
+    }
+    if !trailers.is_empty() {
+        request = request.header(TRAILER, &trailers);
+    }
     let fields = asked.fields.iter().map(|(name, value)| (name, value.as_bytes()));
     let others = asked.other_fields.iter().map(|(name, value)| (name, value.as_slice()));
-    for (name, value) in fields.chain(others) {
+    let is_own = |name: &str| name == "trailer" && !trailers.is_empty();
+    for (name, value) in fields.chain(others).filter(|(name, _)| !is_own(name)) {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|it| unsayable(&it))?;
         let value = HeaderValue::from_bytes(value).map_err(|it| unsayable(&it))?;
         request = request.header(name, value);
@@ -208,7 +226,7 @@ mod tests {
         let outbound = outbound(&request);
         assert_eq!((outbound.authority.as_str(), outbound.path.as_str()), ("site.example", "/a?b"));
         assert_eq!((outbound.takes_body, outbound.length), (true, Some(3)));
-        let expected = "accept: */*\nif-none-match: \"1\"\ncookie: a=1; b=2\nvia: 3 utmost\n\
+        let expected = "accept: */*\nif-none-match: \"1\"\ncookie: a=1; b=2\nte: trailers\nvia: 3 utmost\n\
                         forwarded: for=\"[::1]\";host=\"site.example\";proto=https\nx-forwarded-for: ::1\n\
                         x-forwarded-host: site.example\nx-forwarded-proto: https";
         assert_eq!(text(outbound.fields), expected);

@@ -8,7 +8,7 @@ use crate::limits::{HTTP2_STREAM_BYTES, UpstreamLimits};
 use h2::client::{Builder, Connection, ResponseFuture, SendRequest};
 use h2::{Ping, PingPong, Reason, RecvStream, SendStream};
 use http_body_util::BodyExt;
-use hyper::body::{Body as _, Bytes};
+use hyper::body::{Body as _, Bytes, Frame};
 use hyper::{Request, Response, header};
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -145,7 +145,14 @@ fn poll_answer(
 async fn upload(mut body: Upload, mut stream: SendStream<Bytes>) {
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else { return stream.send_reset(Reason::CANCEL) };
-        let Ok(mut bytes) = frame.into_data() else { continue };
+        let mut bytes = match frame.into_data() {
+            Ok(bytes) => bytes,
+            Err(frame) => {
+                // It fails only if the exchange has ended.
+                stream.send_trailers(frame.into_trailers().unwrap_or_default()).ok();
+                return;
+            }
+        };
         while !bytes.is_empty() {
             stream.reserve_capacity(bytes.len());
             // The backend wants no more of it, or is gone.
@@ -166,12 +173,15 @@ impl Body {
         self.length
     }
 
-    /// The next bytes; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Trouble> {
-        let Some(bytes) = self.stream.data().await else { return Ok(None) };
+    /// The next bytes, or the trailer fields behind them; `None` at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Frame<Bytes>>, Trouble> {
+        let Some(bytes) = self.stream.data().await else {
+            let trailers = self.stream.trailers().await.map_err(|it| Trouble::improper(&it))?;
+            return Ok(trailers.map(Frame::trailers));
+        };
         let bytes = bytes.map_err(|it| Trouble::improper(&it))?;
         let released = self.stream.flow_control().release_capacity(bytes.len());
         released.map_err(|it| Trouble::improper(&it))?;
-        Ok(Some(bytes))
+        Ok(Some(Frame::data(bytes)))
     }
 }

@@ -28,7 +28,7 @@ pub enum Trouble {
     /// The body of the request breaks the rules of its protocol.
     #[error("the client's body is malformed")]
     ClientWrong,
-    /// The body of the request is larger than allowed.
+    /// The body of the request is larger than allowed, or its trailer fields are.
     #[error("the client's body is too large")]
     ClientLarge,
     /// The client has given its request up.

@@ -47,7 +47,7 @@ impl Body for Upload {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Trouble>>> {
-        let Poll::Ready(bytes) = self.exchange.poll_upload(context) else {
+        let Poll::Ready(frame) = self.exchange.poll_upload(context) else {
             ready!(self.poll_patience(context));
             self.exchange.stop(Trouble::ClientSlow);
             return Poll::Ready(Some(Err(Trouble::ClientSlow)));
@@ -55,13 +55,14 @@ impl Body for Upload {
         if let Some(waiting) = self.waiting.take() {
             self.patience.waited(waiting.since.elapsed());
         }
-        let Some(bytes) = bytes else {
+        let Some(frame) = frame else {
             self.length = Some(0);
             return Poll::Ready(None);
         };
-        self.patience.moved(bytes.len());
-        self.length = self.length.map(|it| it.saturating_sub(bytes.len() as u64));
-        Poll::Ready(Some(Ok(Frame::data(bytes))))
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        self.patience.moved(bytes);
+        self.length = self.length.map(|it| it.saturating_sub(bytes as u64));
+        Poll::Ready(Some(Ok(frame)))
     }
 
     fn is_end_stream(&self) -> bool {

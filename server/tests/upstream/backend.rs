@@ -61,22 +61,28 @@ fn head(stream: &TcpStream) -> Option<String> {
 
 /// Reads the body of the request with this head.
 pub(crate) fn body(head: &str, stream: &TcpStream) -> Vec<u8> {
+    body_and_trailers(head, stream).0
+}
+
+/// The same, with the lines behind it.
+pub(crate) fn body_and_trailers(head: &str, stream: &TcpStream) -> (Vec<u8>, String) {
     let length = head.lines().find_map(|it| it.strip_prefix("content-length: "));
     let mut reader = BufReader::new(stream);
     let mut body = Vec::new();
     if let Some(length) = length.and_then(|it| it.parse().ok()) {
         reader.take(length).read_to_end(&mut body).expect("whole");
-        return body;
+        return (body, String::new());
     }
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).expect("a chunk's size");
         let bytes = u64::from_str_radix(line.trim(), 16).expect("hexadecimal");
+        if bytes == 0 {
+            let lines = reader.lines().map_while(Result::ok).take_while(|it| !it.is_empty());
+            return (body, lines.collect::<Vec<_>>().join("\n"));
+        }
         reader.by_ref().take(bytes).read_to_end(&mut body).expect("whole");
         reader.read_line(&mut line).expect("a line's end");
-        if bytes == 0 {
-            return body;
-        }
     }
 }
 

@@ -13,6 +13,8 @@ pub(crate) struct Ask {
     pub(crate) path: String,
     pub(crate) fields: Vec<(&'static str, String)>,
     pub(crate) body: Vec<u8>,
+    /// The fields behind the body.
+    pub(crate) trailers: Vec<(&'static str, String)>,
     pub(crate) authority: Option<&'static str>,
     /// The request ends.
     pub(crate) ends: bool,
@@ -27,6 +29,7 @@ impl Ask {
             path: path.to_owned(),
             fields: Vec::new(),
             body: Vec::new(),
+            trailers: Vec::new(),
             authority: Some("site.example"),
             ends: true,
             reads: true,
@@ -55,6 +58,7 @@ pub(crate) struct Fetched {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+    pub(crate) trailers: Vec<(String, String)>,
     /// The `Link` fields of interim responses.
     pub(crate) hints: Vec<String>,
     /// Promised paths, each with the status and body of its response, or how it ended.
@@ -222,6 +226,11 @@ impl Client {
                 bytes.extend(http3::data_frame_header(ask.body.len() as u64));
                 bytes.extend(&ask.body);
             }
+            if !ask.trailers.is_empty() {
+                let header = |it: &(&str, String)| Header::new(it.0.as_bytes(), it.1.as_bytes());
+                let trailers: Vec<Header> = ask.trailers.iter().map(header).collect();
+                bytes.extend(self.session.encode_headers(&trailers).expect("small"));
+            }
             uploads.insert(stream, bytes);
             if !ask.ends {
                 self.endless.insert(stream);
@@ -287,10 +296,8 @@ impl Client {
         match event {
             Event::Headers { stream, headers } => {
                 let Some(fetched) = self.by_stream.get_mut(&stream.0) else { return };
-                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                let fields = headers.iter().map(|it| (text(it.name()), text(it.value())));
                 let (status, fields): (Vec<_>, Vec<_>) =
-                    fields.partition(|(it, _)| it == ":status");
+                    text(&headers).into_iter().partition(|(it, _)| it == ":status");
                 fetched.status = status[0].1.parse().expect("a number");
                 if fetched.status < 200 {
                     fetched.hints.extend(fields.into_iter().map(|(_, value)| value));
@@ -301,6 +308,11 @@ impl Client {
             Event::Data { stream, bytes } => {
                 if let Some(fetched) = self.by_stream.get_mut(&stream.0) {
                     fetched.body.extend(bytes);
+                }
+            }
+            Event::Trailers { stream, headers } => {
+                if let Some(fetched) = self.by_stream.get_mut(&stream.0) {
+                    fetched.trailers = text(&headers);
                 }
             }
             Event::Finished { stream } => {
@@ -355,4 +367,9 @@ impl Client {
         let mut take = |stream| self.by_stream.remove(&stream).unwrap_or_default();
         (0..asks as u64).map(|it| take(4 * it)).collect()
     }
+}
+
+fn text(headers: &[Header]) -> Vec<(String, String)> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    headers.iter().map(|it| (text(it.name()), text(it.value()))).collect()
 }

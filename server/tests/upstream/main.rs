@@ -130,8 +130,8 @@ fn a_request_reaches_the_backend_with_the_host_that_was_asked_for() {
     let mut lines: Vec<String> =
         String::from_utf8_lossy(&got.body).lines().map(str::to_owned).collect();
     lines[1..].sort();
-    let expected = "GET /a?b=c HTTP/1.1\naccept: */*\ncookie: x=1\nforwarded: for=127.0.0.1;host=\"site.example\";proto=https\n\
-                    host: site.example\nvia: 3 utmost\nx-forwarded-for: 127.0.0.1\nx-forwarded-host: site.example\n\
+    let expected = "GET /a?b=c HTTP/1.1\naccept: */*\nconnection: te\ncookie: x=1\nforwarded: for=127.0.0.1;host=\"site.example\";proto=https\n\
+                    host: site.example\nte: trailers\nvia: 3 utmost\nx-forwarded-for: 127.0.0.1\nx-forwarded-host: site.example\n\
                     x-forwarded-proto: https";
     assert_eq!(lines.join("\n"), expected);
 }

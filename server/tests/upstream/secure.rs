@@ -14,6 +14,7 @@ use boring::x509::{X509, X509NameBuilder};
 use h2::RecvStream;
 use h2::server::SendResponse;
 use hyper::body::Bytes;
+use hyper::header::HeaderValue;
 use hyper::{Request, Response};
 use server::UpstreamLimits;
 use std::io::Write;
@@ -101,6 +102,13 @@ async fn echo(request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
     let said =
         format!("{} {} host {host:?} for {forwarded:?}, {bytes} bytes", head.method, head.uri);
     let mut stream = respond.send_response(Response::new(()), false).expect("sent");
+    if head.uri.path().starts_with("/grpc") {
+        let te = field("te").unwrap_or("nothing");
+        stream.send_data(format!("{bytes} bytes, te: {te}").into(), false).expect("sent");
+        let mut trailers = body.trailers().await.expect("whole").unwrap_or_default();
+        trailers.insert("grpc-status", HeaderValue::from_static("0"));
+        return stream.send_trailers(trailers).expect("sent");
+    }
     let is_large = head.uri.path() == "/large";
     let said = if is_large { vec![7; 2_000_000].into() } else { said.into() };
     stream.send_data(said, true).expect("sent");
@@ -222,4 +230,19 @@ fn a_connection_of_http2_that_ends_is_followed_by_another() {
         assert_eq!((got.status, got.finished), (200, true), "{path}: {}", proxy.told());
     }
     assert_eq!(backend.connections.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_call_of_grpc_gets_its_status_in_the_trailers() {
+    let backend = Secure::start(b"\x02h2");
+    let proxy = backend.proxy(true);
+    let call = Ask { method: "POST", body: vec![0; 300_000], ..Ask::get("/grpc.Service/Method") };
+    let call = call.with("te", "trailers").with("content-type", "application/grpc");
+    let trailers = vec![("x-sum", "7".to_owned())];
+    let got = fetch(proxy.address, &[Ask { trailers, ..call }], 0).remove(0);
+    assert_eq!((got.status, body(&got).as_str()), (200, "300000 bytes, te: trailers"));
+    let mut fields: Vec<String> =
+        got.trailers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    fields.sort();
+    assert_eq!((fields.join(", ").as_str(), got.finished), ("grpc-status: 0, x-sum: 7", true));
 }

@@ -8,7 +8,7 @@ use server::UpstreamLimits;
 use server::upstream::UpstreamSite;
 use std::io::{BufReader, Write};
 
-fn before(talk: Talk) -> Serving {
+pub(super) fn before(talk: Talk) -> Serving {
     before_within(talk, &UpstreamLimits::default())
 }
 

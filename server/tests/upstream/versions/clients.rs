@@ -4,6 +4,7 @@ use crate::fetch::{Ask, Fetched};
 use boring::ssl::{SslConnector, SslMethod, SslStream, SslVerifyMode};
 use bytes::Bytes;
 use h2::client::SendRequest;
+use hyper::header::{HeaderMap, HeaderValue};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -74,20 +75,20 @@ pub(crate) fn response(stream: &mut impl BufRead, method: &str) -> Fetched {
     let mut fetched = Fetched::default();
     let status = line(stream);
     fetched.status = status.split(' ').nth(1).and_then(|it| it.parse().ok()).unwrap_or_default();
-    loop {
-        let line = line(stream);
-        let Some((name, value)) = line.split_once(": ") else { break };
-        fetched.headers.push((name.to_ascii_lowercase(), value.to_owned()));
-    }
+    fetched.headers = fields(stream);
     if method == "HEAD" || matches!(fetched.status, 204 | 304) {
         fetched.finished = true;
     } else if fetched.field("transfer-encoding") == Some("chunked") {
         loop {
             let Ok(count) = usize::from_str_radix(&line(stream), 16) else { return fetched };
+            if count == 0 {
+                fetched.trailers = fields(stream);
+                fetched.finished = true;
+                break;
+            }
             let is_whole = take(stream, count, &mut fetched.body);
             line(stream);
-            if count == 0 || !is_whole {
-                fetched.finished = is_whole;
+            if !is_whole {
                 break;
             }
         }
@@ -96,6 +97,16 @@ pub(crate) fn response(stream: &mut impl BufRead, method: &str) -> Fetched {
         fetched.finished = take(stream, length.unwrap_or(0), &mut fetched.body);
     }
     fetched
+}
+
+/// The fields until an empty line.
+fn fields(stream: &mut impl BufRead) -> Vec<(String, String)> {
+    let mut fields = Vec::new();
+    loop {
+        let line = line(stream);
+        let Some((name, value)) = line.split_once(": ") else { return fields };
+        fields.push((name.to_ascii_lowercase(), value.to_owned()));
+    }
 }
 
 fn line(stream: &mut impl BufRead) -> String {
@@ -151,10 +162,15 @@ pub(crate) fn head_2(ask: &Ask) -> hyper::Request<()> {
 async fn fetch_one(sender: SendRequest<Bytes>, ask: Ask) -> Fetched {
     let mut fetched = Fetched::default();
     let mut sender = sender.ready().await.expect("ready");
-    let ends = ask.body.is_empty() && ask.ends;
+    let trailers = head_2(&Ask { fields: ask.trailers.clone(), ..ask.clone() }).headers().clone();
+    let trails = !trailers.is_empty();
+    let ends = ask.body.is_empty() && ask.ends && !trails;
     let (mut response, mut stream) = sender.send_request(head_2(&ask), ends).expect("sent");
     if !ask.body.is_empty() {
-        stream.send_data(ask.body.into(), ask.ends).expect("taken");
+        stream.send_data(ask.body.into(), ask.ends && !trails).expect("taken");
+    }
+    if trails {
+        stream.send_trailers(trailers).expect("taken");
     }
     let answer = std::future::poll_fn(|context| {
         while let std::task::Poll::Ready(Some(Ok(interim))) = response.poll_informational(context) {
@@ -168,10 +184,7 @@ async fn fetch_one(sender: SendRequest<Bytes>, ask: Ask) -> Fetched {
         return fetched;
     };
     fetched.status = answer.status().as_u16();
-    let text =
-        |it: &hyper::header::HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
-    let fields = answer.headers().iter();
-    fetched.headers = fields.map(|(name, value)| (name.to_string(), text(value))).collect();
+    fetched.headers = text(answer.headers());
     let mut body = answer.into_body();
     while let Some(bytes) = body.data().await {
         let Ok(bytes) = bytes else {
@@ -181,6 +194,12 @@ async fn fetch_one(sender: SendRequest<Bytes>, ask: Ask) -> Fetched {
         body.flow_control().release_capacity(bytes.len()).expect("taken");
         fetched.body.extend(bytes);
     }
+    fetched.trailers = body.trailers().await.expect("whole").iter().flat_map(text).collect();
     fetched.finished = true;
     fetched
+}
+
+fn text(fields: &HeaderMap) -> Vec<(String, String)> {
+    let text = |it: &HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
+    fields.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
 }

@@ -7,6 +7,7 @@ mod life;
 mod limits;
 mod names;
 mod table;
+mod trailers;
 
 use crate::fetch::{Ask, Fetched, fetch};
 use clients::{fetch_1, fetch_2};

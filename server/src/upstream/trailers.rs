@@ -1,0 +1,143 @@
+//! Trailer fields on their way through a gateway (RFC 9110, 6.5).
+//!
+//! A field goes on unless its meaning needs it before the content: then a recipient that merged it into the head would act on
+//! what it must not find there.
+
+use super::fields::{HOP_BY_HOP, passes};
+use crate::limits::TRAILER_BYTES;
+use http3::{Header, NameValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+
+/// Fields about framing, routing, authentication, and the use of a message, which do not trail (RFC 9110, 6.5.1).
+const NEVER: [&str; 23] = [
+    "age",
+    "alt-svc",
+    "authorization",
+    "cache-control",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "content-type",
+    "cookie",
+    "date",
+    "expect",
+    "expires",
+    "host",
+    "location",
+    "max-forwards",
+    "pragma",
+    "range",
+    "retry-after",
+    "set-cookie",
+    "trailer",
+    "vary",
+    "via",
+    "www-authenticate",
+];
+
+/// What counts for each field besides its name and value, as for heads (RFC 9114, 4.2.2).
+const FIELD_OVERHEAD_BYTES: usize = 32;
+
+/// The trailer fields of a request that the backend gets. `None`: they are too large.
+pub(super) fn of_request(fields: &HeaderMap) -> Option<HeaderMap> {
+    kept(fields, passes)
+}
+
+/// The trailer fields of a response that the client gets. `None`: they are too large.
+pub(super) fn of_response(fields: &HeaderMap) -> Option<HeaderMap> {
+    kept(fields, |_| true)
+}
+
+fn kept(fields: &HeaderMap, passes: impl Fn(&str) -> bool) -> Option<HeaderMap> {
+    let bytes = |(name, value): (&HeaderName, &HeaderValue)| {
+        name.as_str().len() + value.len() + FIELD_OVERHEAD_BYTES
+    };
+    if fields.iter().map(bytes).sum::<usize>() > TRAILER_BYTES {
+        return None;
+    }
+    let may_trail = |name: &str| {
+        !NEVER.contains(&name) && !HOP_BY_HOP.contains(&name) && !name.starts_with("if-")
+    };
+    let mut kept = HeaderMap::new();
+    for (name, value) in fields {
+        if may_trail(name.as_str()) && passes(name.as_str()) {
+            kept.append(name, value.clone());
+        }
+    }
+    Some(kept)
+}
+
+/// Trailer fields that `http3` has checked. What the libraries cannot say is left out.
+pub(crate) fn from_http3(headers: &[Header]) -> HeaderMap {
+    let mut fields = HeaderMap::new();
+    for header in headers {
+        let name = HeaderName::from_bytes(header.name());
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(header.value())) {
+            fields.append(name, value);
+        }
+    }
+    fields
+}
+
+/// The fields as HTTP/3 has them.
+pub(crate) fn to_http3(fields: &HeaderMap) -> Vec<Header> {
+    let header = |(name, value): (&HeaderName, &HeaderValue)| {
+        Header::new(name.as_str().as_bytes(), value.as_bytes())
+    };
+    fields.iter().map(header).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(lines: &[(&str, &str)]) -> HeaderMap {
+        let header = |(name, value): &(&str, &str)| Header::new(name.as_bytes(), value.as_bytes());
+        from_http3(&lines.iter().map(header).collect::<Vec<_>>())
+    }
+
+    fn names(kept: Option<&HeaderMap>) -> Vec<String> {
+        kept.into_iter().flat_map(HeaderMap::keys).map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_field_whose_meaning_needs_it_in_the_head_does_not_trail_9110_6_5_1() {
+        let all = fields(&[
+            ("grpc-status", "0"),
+            ("content-length", "5"),
+            ("transfer-encoding", "chunked"),
+            ("connection", "close"),
+            ("te", "trailers"),
+            ("trailer", "x"),
+            ("host", "a"),
+            ("authorization", "b"),
+            ("set-cookie", "c=1"),
+            ("if-match", "\"1\""),
+            ("etag", "\"1\""),
+            ("server-timing", "db"),
+        ]);
+        assert_eq!(names(of_response(&all).as_ref()), ["grpc-status", "etag", "server-timing"]);
+    }
+
+    #[test]
+    fn a_client_cannot_claim_in_trailers_what_it_cannot_claim_in_a_head() {
+        let all = fields(&[("x-forwarded-for", "10.0.0.1"), ("x_own", "1"), ("x-own", "2")]);
+        assert_eq!(names(of_request(&all).as_ref()), ["x-own"]);
+        assert_eq!(names(of_response(&all).as_ref()), ["x-forwarded-for", "x_own", "x-own"]);
+    }
+
+    #[test]
+    fn more_than_16_kib_are_refused() {
+        let with = |bytes| of_response(&fields(&[("x", &"a".repeat(bytes))]));
+        assert_eq!(names(with(TRAILER_BYTES - 33).as_ref()), ["x"]);
+        assert_eq!(with(TRAILER_BYTES - 32), None);
+    }
+
+    #[test]
+    fn every_value_of_a_field_goes_on_in_its_order() {
+        let two = fields(&[("x", "1"), ("y", "2"), ("x", "3")]);
+        let said = to_http3(&of_response(&two).expect("small"));
+        let said: Vec<(&[u8], &[u8])> = said.iter().map(|it| (it.name(), it.value())).collect();
+        assert_eq!(said, [(&b"x"[..], &b"1"[..]), (b"x", b"3"), (b"y", b"2")]);
+    }
+}
