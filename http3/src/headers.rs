@@ -33,6 +33,8 @@ pub(crate) struct Message {
     /// The status of a response; 0 in a request.
     pub(crate) status: u16,
     pub(crate) content_length: Option<u64>,
+    /// It is a request that opens a stream for another protocol.
+    pub(crate) is_extended_connect: bool,
 }
 
 impl Message {
@@ -42,16 +44,23 @@ impl Message {
     }
 }
 
-pub(crate) fn check_request(stream: StreamId, headers: &[Header]) -> Result<Message, Error> {
-    let checked = Fields::read(headers).and_then(|it| it.check_request().map(|()| it));
+/// Checks a request; `is_extended`: extended CONNECT was offered.
+pub(crate) fn check_request(
+    stream: StreamId,
+    headers: &[Header],
+    is_extended: bool,
+) -> Result<Message, Error> {
+    let checked = Fields::read(headers).and_then(|it| it.check_request(is_extended).map(|()| it));
     let fields = checked.or_else(|reason| malformed(stream, reason))?;
-    Ok(Message { status: 0, content_length: fields.content_length })
+    let is_extended_connect = fields.pseudo(b":protocol").is_some();
+    Ok(Message { status: 0, content_length: fields.content_length, is_extended_connect })
 }
 
 pub(crate) fn check_response(stream: StreamId, headers: &[Header]) -> Result<Message, Error> {
     let checked = Fields::read(headers).and_then(|it| Ok((it.check_response()?, it)));
     let (status, fields) = checked.or_else(|reason| malformed(stream, reason))?;
-    Ok(Message { status, content_length: fields.content_length })
+    let content_length = fields.content_length;
+    Ok(Message { status, content_length, is_extended_connect: false })
 }
 
 pub(crate) fn check_trailers(stream: StreamId, headers: &[Header]) -> Result<(), Error> {
@@ -79,9 +88,9 @@ pub fn malformed_field(name: &str, value: &str) -> Option<&'static str> {
 }
 
 /// Why a request of these fields, pseudo-header fields first, is malformed; `None`: it is not. A gateway asks so about
-/// requests of other versions of HTTP.
-pub fn malformed_request(headers: &[Header]) -> Option<&'static str> {
-    Fields::read(headers).and_then(|it| it.check_request()).err()
+/// requests of other versions of HTTP. `is_extended`: it offers extended CONNECT (RFC 8441).
+pub fn malformed_request(headers: &[Header], is_extended: bool) -> Option<&'static str> {
+    Fields::read(headers).and_then(|it| it.check_request(is_extended)).err()
 }
 
 /// A field section whose rules for every message hold.
@@ -147,7 +156,7 @@ impl<'a> Fields<'a> {
         self.pseudo.iter().find(|(it, _)| *it == name).map(|(_, value)| *value)
     }
 
-    fn check_request(&self) -> Result<(), Malformed> {
+    fn check_request(&self, is_extended: bool) -> Result<(), Malformed> {
         if self.pseudo(b":status").is_some() {
             return Err(":status in a request (RFC 9114, 4.3)");
         }
@@ -155,9 +164,18 @@ impl<'a> Fields<'a> {
         if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
             return Err(":method is not a token (RFC 9110, 9.1)");
         }
-        if method == b"CONNECT" {
-            return self.check_connect();
+        match self.pseudo(b":protocol") {
+            None if method == b"CONNECT" => return self.check_connect(),
+            Some(_) if !is_extended || method != b"CONNECT" => {
+                return Err(":protocol in a request that may not have it (RFC 9220, 3)");
+            }
+            // An extended CONNECT has all fields of other requests (RFC 8441, 4).
+            _ => {}
         }
+        self.check_target(method)
+    }
+
+    fn check_target(&self, method: &[u8]) -> Result<(), Malformed> {
         let scheme = self.pseudo(b":scheme").ok_or(":scheme is missing (RFC 9114, 4.3.1)")?;
         let path = self.pseudo(b":path").ok_or(":path is missing (RFC 9114, 4.3.1)")?;
         if path.is_empty() {
@@ -233,7 +251,7 @@ fn is_path(path: &[u8], method: &[u8]) -> bool {
 }
 
 fn is_known_pseudo(name: &[u8]) -> bool {
-    matches!(name, b":method" | b":scheme" | b":authority" | b":path" | b":status")
+    matches!(name, b":method" | b":scheme" | b":authority" | b":path" | b":protocol" | b":status")
 }
 
 /// A `tchar` (RFC 9110, 5.6.2).
@@ -264,7 +282,7 @@ mod tests {
     }
 
     fn request(text: &str) -> Result<Message, Error> {
-        check_request(STREAM, &fields(text))
+        check_request(STREAM, &fields(text), false)
     }
 
     fn is_malformed<T: std::fmt::Debug>(result: Result<T, Error>) -> bool {
@@ -317,7 +335,7 @@ mod tests {
             let fields = [&fields[..], &[(":authority", "a.example")]].concat();
             let header =
                 |(name, value): &(&str, &str)| Header::new(name.as_bytes(), value.as_bytes());
-            check_request(STREAM, &fields.iter().map(header).collect::<Vec<_>>()).is_ok()
+            check_request(STREAM, &fields.iter().map(header).collect::<Vec<_>>(), false).is_ok()
         };
         for path in ["/", "/a%20b?c=d|{e}", "//", "/*"] {
             assert!(asked("GET", "https", path), "{path}");
@@ -339,6 +357,27 @@ mod tests {
             assert!(is_malformed(request(&format!("{wrong} {GET}"))), "{wrong}");
         }
         assert!(is_malformed(request(&format!("accept=*/* {GET}"))));
+    }
+
+    #[test]
+    fn an_extended_connect_that_is_offered_has_all_fields_of_a_request_8441_4() {
+        let extended = |text: &str| {
+            let checked = check_request(STREAM, &fields(text), true);
+            checked.map(|it| it.is_extended_connect)
+        };
+        let whole =
+            ":method=CONNECT :protocol=websocket :scheme=https :authority=a.example :path=/chat";
+        assert_eq!(extended(whole), Ok(true));
+        assert!(is_malformed(request(whole)), "it was not offered");
+        assert_eq!(extended(":method=CONNECT :authority=a.example:443"), Ok(false));
+        assert_eq!(extended(GET), Ok(false));
+        for missing in [":scheme=https ", ":authority=a.example ", " :path=/chat"] {
+            assert!(is_malformed(extended(&whole.replace(missing, ""))), "without {missing}");
+        }
+        let wrong = [whole.replace("CONNECT", "GET"), whole.replace("/chat", "chat")];
+        for wrong in wrong {
+            assert!(is_malformed(extended(&wrong)), "{wrong}");
+        }
     }
 
     #[test]
@@ -366,10 +405,10 @@ mod tests {
     fn a_control_character_in_a_value_is_malformed_9114_10_3() {
         for byte in [0u8, b'\r', b'\n', 0x7f] {
             let headers = [fields(GET), vec![Header::new(b"x", &[b'a', byte])]].concat();
-            assert!(is_malformed(check_request(STREAM, &headers)), "{byte}");
+            assert!(is_malformed(check_request(STREAM, &headers, false)), "{byte}");
         }
         let headers = [fields(GET), vec![Header::new(b"x", b"a\tb \xe9")]].concat();
-        assert!(check_request(STREAM, &headers).is_ok());
+        assert!(check_request(STREAM, &headers, false).is_ok());
     }
 
     #[test]
@@ -389,7 +428,7 @@ mod tests {
         let response = |text: &str| check_response(STREAM, &fields(text));
         assert_eq!(
             response(":status=200 content-length=5").unwrap(),
-            Message { status: 200, content_length: Some(5) }
+            Message { status: 200, content_length: Some(5), is_extended_connect: false }
         );
         assert!(response(":status=103").unwrap().is_interim());
         assert!(!response(":status=204").unwrap().is_interim());
@@ -419,7 +458,7 @@ mod tests {
             fields in proptest::collection::vec((":?[a-z]{0,8}", proptest::collection::vec(any::<u8>(), 0..8)), 0..8),
         ) {
             let headers: Vec<Header> = fields.iter().map(|(name, value)| Header::new(name.as_bytes(), value)).collect();
-            let _ = check_request(STREAM, &headers);
+            let _ = check_request(STREAM, &headers, headers.len().is_multiple_of(2));
             let _ = check_response(STREAM, &headers);
             let _ = check_trailers(STREAM, &headers);
         }

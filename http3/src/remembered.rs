@@ -12,6 +12,7 @@ impl Settings {
             || (self.max_field_section_size.is_some() && now.max_field_section_size.is_none())
             || now.qpack_blocked_streams < self.qpack_blocked_streams
             || now.placeholders < self.placeholders
+            || (self.enable_connect_protocol && !now.enable_connect_protocol)
             || self.extensions.iter().any(lost);
         // A dynamic table that was there in early data stays as it is (RFC 9204, 3.2.3).
         let other_table = self.qpack_max_table_capacity > 0
@@ -33,6 +34,7 @@ mod tests {
         let mut settings = Settings {
             qpack_max_table_capacity: 100,
             qpack_blocked_streams: 5,
+            enable_connect_protocol: true,
             max_field_section_size: Some(1000),
             extensions: [Extension::TreeDraft22].into(),
             placeholders: 8,
@@ -75,6 +77,7 @@ mod tests {
             with(|it| it.qpack_max_table_capacity = 101),
             with(|it| it.qpack_max_table_capacity = 0),
             with(|it| it.placeholders = 7),
+            with(|it| it.enable_connect_protocol = false),
             with(|it| it.extensions = [].into()),
         ] {
             let error = before.check_kept(&now).unwrap_err();

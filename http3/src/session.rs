@@ -261,6 +261,7 @@ impl Session {
         let mut context = Context {
             limits: &self.limits,
             field_section_bytes,
+            takes_extended_connect: self.settings.enable_connect_protocol,
             events: &mut self.events,
             in_use: self.control.in_use(),
             reach,

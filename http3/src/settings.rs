@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 const QPACK_MAX_TABLE_CAPACITY: u64 = 0x01;
 const MAX_FIELD_SECTION_SIZE: u64 = 0x06;
 const QPACK_BLOCKED_STREAMS: u64 = 0x07;
+const ENABLE_CONNECT_PROTOCOL: u64 = 0x08;
 /// Settings of HTTP/2 that must not be sent in HTTP/3 (RFC 9114, 7.2.4.1 and 11.2.2).
 const RESERVED: [u64; 5] = [0x00, 0x02, 0x03, 0x04, 0x05];
 /// A setting without a meaning, which exercises the peer's duty to ignore it: 0x1f * N + 0x21
@@ -27,6 +28,8 @@ pub struct Settings {
     pub qpack_blocked_streams: u64,
     /// The largest field section the sender accepts, in bytes as RFC 9114, 4.2.2 counts them. `None`: no limit.
     pub max_field_section_size: Option<u64>,
+    /// From a server: it takes extended CONNECT, which opens a stream for another protocol such as WebSocket (RFC 9220, 3).
+    pub enable_connect_protocol: bool,
     /// The extensions the sender understands, none by default; each is used only if both sides offer it.
     pub extensions: BTreeSet<Extension>,
     /// From a server: how many placeholders of the dependency tree a client may name, from 0 on. The schemes of the paper
@@ -45,6 +48,7 @@ impl Default for Settings {
             qpack_max_table_capacity: 0,
             qpack_blocked_streams: 0,
             max_field_section_size: Some(64 * 1024),
+            enable_connect_protocol: false,
             extensions: BTreeSet::new(),
             placeholders: 0,
             connection_group: None,
@@ -69,6 +73,7 @@ impl Settings {
         let above_0 = [
             (QPACK_MAX_TABLE_CAPACITY, self.qpack_max_table_capacity),
             (QPACK_BLOCKED_STREAMS, self.qpack_blocked_streams),
+            (ENABLE_CONNECT_PROTOCOL, self.enable_connect_protocol.into()),
             (NUM_PLACEHOLDERS, self.placeholders),
         ];
         let size = self.max_field_section_size.map(|bytes| (MAX_FIELD_SECTION_SIZE, bytes));
@@ -106,6 +111,7 @@ impl Settings {
             QPACK_MAX_TABLE_CAPACITY => self.qpack_max_table_capacity = value,
             QPACK_BLOCKED_STREAMS => self.qpack_blocked_streams = value,
             MAX_FIELD_SECTION_SIZE => self.max_field_section_size = Some(value),
+            ENABLE_CONNECT_PROTOCOL => self.enable_connect_protocol = yes_or_no(value)?,
             NUM_PLACEHOLDERS => self.placeholders = value,
             CONNECTION_GROUP => {
                 self.connection_group = Some(value).filter(|it| *it >= GROUP_MIN);
@@ -120,18 +126,22 @@ impl Settings {
 
     /// An extension is understood (1) or not (0), as in RFC 9220, 3 and RFC 9297, 2.1.1.
     fn set_unknown_or_extension(&mut self, identifier: u64, value: u64) -> Result<(), Error> {
-        match (Extension::of(identifier), value) {
-            (None, _) => self.unknown.push((identifier, value)),
-            (Some(_), 0) => {}
-            (Some(extension), 1) => {
-                self.extensions.insert(extension);
-            }
-            (Some(_), _) => {
-                return Code::Settings
-                    .fail("a setting of an extension is neither 0 nor 1 (utmost)");
-            }
+        let Some(extension) = Extension::of(identifier) else {
+            self.unknown.push((identifier, value));
+            return Ok(());
+        };
+        if yes_or_no(value)? {
+            self.extensions.insert(extension);
         }
         Ok(())
+    }
+}
+
+fn yes_or_no(value: u64) -> Result<bool, Error> {
+    match value {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Code::Settings.fail("a setting of an extension is neither 0 nor 1 (RFC 9220, 3)"),
     }
 }
 
@@ -216,6 +226,16 @@ mod tests {
         assert_eq!(setting(2).unwrap_err().kind(), Code::Settings);
     }
 
+    #[test]
+    fn extended_connect_is_taken_or_not_9220_3() {
+        let takes = |value| {
+            let read = Settings::from_bytes(&[0x08, value]);
+            read.map(|it| it.enable_connect_protocol).map_err(|it| it.kind())
+        };
+        assert_eq!([takes(0), takes(1), takes(2)], [Ok(false), Ok(true), Err(Code::Settings)]);
+        assert!(!Settings::default().to_bytes().contains(&0x08));
+    }
+
     proptest! {
         #[test]
         fn settings_come_back_as_sent(
@@ -223,10 +243,11 @@ mod tests {
             extensions in proptest::sample::subsequence(Extension::ALL.to_vec(), 0..=6),
             placeholders in 0u64..1 << 62,
             connection_group in proptest::option::of(GROUP_MIN..1 << 62),
+            enable_connect_protocol in any::<bool>(),
             unknown in proptest::collection::btree_map(0x40u64..1 << 62, 0u64..1 << 62, 0..4),
         ) {
             let unknown: Vec<_> = unknown.into_iter().filter(|(identifier, _)| *identifier != GREASE).collect();
-            let sent = Settings { max_field_section_size: size, extensions: extensions.into_iter().collect(), placeholders, connection_group, unknown, ..Settings::default() };
+            let sent = Settings { max_field_section_size: size, enable_connect_protocol, extensions: extensions.into_iter().collect(), placeholders, connection_group, unknown, ..Settings::default() };
             let mut read = Settings::from_bytes(&sent.to_frame()[payload_start(&sent.to_frame())..]).unwrap();
             prop_assert_eq!(read.unknown.pop(), Some((GREASE, 0)));
             prop_assert_eq!(read, sent);

@@ -15,6 +15,8 @@ pub(crate) struct Context<'a> {
     pub(crate) limits: &'a Limits,
     /// The largest decoded field section.
     pub(crate) field_section_bytes: u64,
+    /// We offered extended CONNECT (a server).
+    pub(crate) takes_extended_connect: bool,
     pub(crate) events: &'a mut VecDeque<Event>,
     /// The extensions that both sides offered.
     pub(crate) in_use: &'a BTreeSet<Extension>,
@@ -54,6 +56,8 @@ struct Incoming {
     /// A frame of a known type came.
     begun: bool,
     header_seen: bool,
+    /// The content is what another protocol says.
+    is_tunnel: bool,
     /// Bytes of the HEADERS frames so far, trailers included.
     headers_frame_bytes: u64,
     interim_responses: u32,
@@ -73,6 +77,7 @@ impl RequestStream {
             phase: Phase::Header,
             begun: false,
             header_seen: false,
+            is_tunnel: false,
             headers_frame_bytes: 0,
             interim_responses: 0,
             empty_frames: 0,
@@ -189,6 +194,9 @@ impl Incoming {
             (FrameKind::Extension(extension), _) => {
                 self.admit_extension(extension, length, is_first)
             }
+            (FrameKind::Headers, _) if self.is_tunnel => {
+                unexpected("HEADERS behind those of an extended CONNECT (RFC 9114, 4.4)")
+            }
             (FrameKind::Headers, Phase::Header | Phase::Content)
                 if length <= context.limits.headers_payload_bytes =>
             {
@@ -233,7 +241,7 @@ impl Incoming {
     fn take_promise(&mut self, payload: &[u8], context: &mut Context<'_>) -> Result<(), Error> {
         let (push, section) = context.pushes.read_promise(payload)?;
         let headers = decode_section(self.stream, section, context.field_section_bytes)?;
-        check_request(self.stream, &headers)?;
+        check_request(self.stream, &headers, false)?;
         context.pushes.promise(push, &headers)?;
         context.events.push_back(Event::PushPromise { stream: self.stream, push, headers });
         Ok(())
@@ -301,7 +309,7 @@ impl Incoming {
             return Ok(());
         }
         let message = match self.role {
-            Role::Server => check_request(stream, &headers)?,
+            Role::Server => check_request(stream, &headers, context.takes_extended_connect)?,
             Role::Client => check_response(stream, &headers)?,
         };
         if message.is_interim() {
@@ -310,6 +318,7 @@ impl Incoming {
             self.content_length = message.content_length;
             self.phase = Phase::Content;
             self.header_seen = true;
+            self.is_tunnel = message.is_extended_connect;
         }
         context.events.push_back(Event::Headers { stream, headers });
         context.events.extend(context.overtaking.take());

@@ -91,6 +91,18 @@ fn nothing_but_unknown_frames_comes_after_the_trailers_9114_4_1() {
 }
 
 #[test]
+fn only_data_follows_an_extended_connect_9114_4_4() {
+    let settings = Settings { enable_connect_protocol: true, ..Settings::default() };
+    let asked = |frames: &[Vec<u8>]| {
+        let mut session = Session::new(Role::Server, settings.clone(), Limits::default());
+        let connect = ":method=CONNECT :protocol=websocket :scheme=https :authority=a :path=/";
+        session.receive(REQUEST, &[headers(connect), frames.concat()].concat(), false)
+    };
+    assert_eq!(asked(&[data("a"), frame(GREASE, b"x"), data("b")]), Ok(()));
+    assert_connection_error(asked(&[data("a"), headers("a=b")]), Code::FrameUnexpected);
+}
+
+#[test]
 fn frames_of_other_streams_are_unexpected_9114_7_2() {
     let others =
         [CANCEL_PUSH, SETTINGS, GOAWAY, MAX_PUSH_ID, PRIORITY_UPDATE, PRIORITY_UPDATE_PUSH];

@@ -22,7 +22,9 @@ pub(super) fn request(head: &Parts, client: IpAddr, now: Instant) -> (Request, O
         Some(431)
     } else if has_unknown_coding(&head.headers) {
         Some(501)
-    } else if has_wrong_hosts(&head.headers, protocol) || malformed_request(&headers).is_some() {
+    } else if has_wrong_hosts(&head.headers, protocol)
+        || malformed_request(&headers, false).is_some()
+    {
         Some(400)
     } else {
         None
