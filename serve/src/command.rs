@@ -36,7 +36,7 @@ use std::time::SystemTime;
 utmost serve --page davies-meenan --scheme dfifo --pace 1400/10 --qlog logs\n  \
 utmost serve --root site --scheme-file examples/schemes/fonts-first.toml --scheme fonts-first\n  \
 utmost serve --root site --explore dfifo,bucket-html --explore-file explored.json\n  \
-utmost serve --upstream http://127.0.0.1:8080 --cert cert.pem --key key.pem\n  \
+utmost serve --upstream http://127.0.0.1:8080 --websockets --cert cert.pem --key key.pem\n  \
 utmost serve --root site --listen 0.0.0.0:443 --http-redirect 0.0.0.0:80 --self-signed www.site.test"
 )]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["root", "page", "upstream", "config"]))]
@@ -53,6 +53,9 @@ pub struct Arguments {
     /// Certificate authorities (PEM) that may vouch for a backend with https [default: the system's]
     #[arg(long, value_name = "FILE", requires = "upstream")]
     upstream_ca: Option<PathBuf>,
+    /// Let clients open WebSockets to the backend (RFC 6455), over HTTP/2 and HTTP/3 by extended CONNECT (RFC 8441, RFC 9220)
+    #[arg(long, requires = "upstream")]
+    websockets: bool,
     /// Read what to serve from a TOML file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scheme", "signals"])]
     config: Option<PathBuf>,
@@ -150,6 +153,8 @@ struct Served {
     migration: Option<Policy>,
     load_balancer: Option<LoadBalancer>,
     limits: ConfigLimits,
+    /// Whether clients may open WebSockets.
+    websockets: bool,
     /// Whether it imitates sites of other hosts than the certificate's.
     is_page: bool,
 }
@@ -284,6 +289,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let file = arguments.config.as_deref();
     let limits = config.limits.of_upstream();
     let is_page = matches!(config.site, ConfigSite::Pages(_));
+    let websockets = config.takes_websockets();
     let (site, pages, default_scheme, default_signals): (Arc<dyn Site>, _, _, _) = match config.site
     {
         ConfigSite::Root(root) => {
@@ -333,6 +339,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
         migration,
         load_balancer,
         limits,
+        websockets,
         is_page,
     })
 }
@@ -372,6 +379,7 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
         return Err(Failure::BadInput("--upstream-ca is for --upstream https://".to_owned()));
     }
     let upstream = upstream.map(|it| it.trusting(arguments.upstream_ca.clone()));
+    let upstream = upstream.map(|it| it.taking_websockets(arguments.websockets));
     let site = root.or(page).or_else(|| upstream.map(ConfigSite::Upstream));
     let missing = || Failure::BadInput("one of --root, --page, --upstream, --config".to_owned());
     Ok(Config {
@@ -472,6 +480,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
             .then(|| Downloads { bytes: arguments.downloads_from, ..Downloads::default() }),
         qlog_dir: arguments.qlog.clone(),
         early_data: arguments.early_data,
+        websockets: served.websockets,
         reset_key: ticket_key.as_ref().map(ResetKey::of).or_else(ResetKey::random),
         ticket_key,
         ..Options::new(served.scheme.clone()).over_networks()

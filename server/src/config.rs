@@ -65,6 +65,16 @@ impl Config {
             warnings: Vec::new(),
         }
     }
+
+    /// Whether any backend gets WebSockets.
+    pub fn takes_websockets(&self) -> bool {
+        let of_site = match &self.site {
+            ConfigSite::Upstream(address) => Some(address),
+            _ => None,
+        };
+        let of_routes = self.routes.iter().filter_map(|it| it.upstream.as_ref());
+        of_site.into_iter().chain(of_routes).any(Address::takes_websockets)
+    }
 }
 
 /// Lines of a file, from 1; 0 without a file.
@@ -147,6 +157,7 @@ impl Config {
         let (scheme, signals) = (file.site.scheme.clone(), file.site.signals);
         let scheme_files = file.site.scheme_files.clone();
         let ca = file.site.upstream_ca.clone();
+        let idle_websockets = file.idle_websockets(&places);
         let site =
             file.site.served().map_err(|it| malformed(places.in_site("upstream"), it.into()))?;
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -159,7 +170,7 @@ impl Config {
             Self { scheme, signals, migration, load_balancer, limits, ..Self::of(site) };
         config.scheme_files = scheme_files;
         config.lines = ConfigLines { site: places.of_served(), scheme: places.in_site("scheme") };
-        let mut warnings = Vec::new();
+        let mut warnings = idle_websockets;
         if config.migration.is_some_and(|it| it.after_bytes > 0 && !it.knows_sizes()) {
             let cause = "after_bytes does nothing without size or blocking";
             warnings.push((places.in_migration("after_bytes"), cause.to_owned()));
@@ -237,7 +248,8 @@ impl Config {
         }
         let (host, path) = (route.host.clone(), route.path.clone());
         let (scheme, signals) = (route.scheme.clone(), route.signals);
-        let upstream = route.upstream.clone();
+        let websockets = route.websockets;
+        let upstream = route.upstream.clone().map(|it| it.taking_websockets(websockets));
         let headers = route.headers.take().map(headers::checked).transpose()?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let in_directory = matches!(self.site, ConfigSite::Root(_));
@@ -269,13 +281,28 @@ impl Places<'_> {
     }
 }
 
+impl File {
+    /// The keys `websockets` that do nothing: the line of each, and why.
+    fn idle_websockets(&self, places: &Places<'_>) -> Vec<(usize, String)> {
+        let of_site = self.site.websockets && self.site.upstream.is_none();
+        let of_site = of_site.then(|| places.in_site("websockets"));
+        let is_idle = |it: &FileRoute| it.websockets && it.upstream.is_none();
+        let of_routes = self.route.iter().enumerate().filter(|(_, it)| is_idle(it));
+        let of_routes = of_routes.map(|(index, _)| places.in_route(index, "websockets"));
+        let why = "websockets does nothing without an upstream beside it";
+        of_site.into_iter().chain(of_routes).map(|line| (line, why.to_owned())).collect()
+    }
+}
+
 impl FileSite {
     fn served(self) -> Result<ConfigSite, &'static str> {
         match (self.root, self.page, self.pages, self.upstream) {
             (Some(root), None, None, None) => Ok(ConfigSite::Root(root)),
             (None, Some(page), None, None) => Ok(ConfigSite::Pages(vec![page])),
             (None, None, Some(pages), None) if !pages.is_empty() => Ok(ConfigSite::Pages(pages)),
-            (None, None, None, Some(upstream)) => Ok(ConfigSite::Upstream(upstream)),
+            (None, None, None, Some(upstream)) => {
+                Ok(ConfigSite::Upstream(upstream.taking_websockets(self.websockets)))
+            }
             _ => Err("[site] must have exactly one of `root`, `page`, `pages`, `upstream`"),
         }
     }
@@ -320,6 +347,25 @@ mod tests {
         assert_eq!((route.path.as_str(), route.scheme.as_deref()), ("/", Some("fifo")));
         assert_eq!(route.signals, Some(SignalUse::Ignore));
         assert!(route.host.is_none() && route.upstream.is_none() && route.pushing.is_none());
+    }
+
+    #[test]
+    fn websockets_are_for_the_backend_beside_the_key() {
+        let read = |text: &str| Config::parse(text, Path::new("x.toml")).expect("good");
+        let site = read("[site]\nupstream = \"http://a\"\nwebsockets = true\n");
+        assert!(site.takes_websockets() && site.warnings.is_empty());
+        let route = "[site]\nroot = \"a\"\n[[route]]\npath = \"/chat\"\n";
+        let chat = read(&format!("{route}upstream = \"http://a\"\nwebsockets = true\n"));
+        assert!(chat.takes_websockets() && chat.warnings.is_empty(), "{:?}", chat.warnings);
+        assert!(!read("[site]\nupstream = \"http://a\"\n").takes_websockets());
+        let warned = |text: &str, line: u8| {
+            let idle = read(text);
+            let why = "websockets does nothing without an upstream beside it";
+            assert!(!idle.takes_websockets());
+            assert_eq!(idle.warnings, [format!("x.toml: line {line}: {why}")]);
+        };
+        warned("[site]\nroot = \"a\"\nwebsockets = true\n", 3);
+        warned(&format!("{route}x_push = false\nwebsockets = true\n"), 6);
     }
 
     #[test]
@@ -676,6 +722,16 @@ mod tests {
         let paths: Vec<&str> = config.routes.iter().map(|it| it.path.as_str()).collect();
         let expected = ["/index.html", "/", "/assets/*", "/shop/", "/shop/index.html", "/app/*"];
         assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn the_example_of_a_backend_with_websockets_is_read_without_a_warning() {
+        let text = include_str!("../../docs/serve.md");
+        let mut examples = text.split("```toml\n").skip(1).filter_map(|it| it.split("```").next());
+        let example = examples.find(|it| it.contains("websockets = ")).expect("an example");
+        let config = Config::parse(example, Path::new("site.toml")).expect("good");
+        assert!(config.takes_websockets());
+        assert_eq!(config.warnings, Vec::<String>::new());
     }
 
     #[test]

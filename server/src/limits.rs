@@ -100,6 +100,11 @@ pub struct UpstreamLimits {
     /// How long a response may stand still on its way to the client. It is longer than a client may take no credit
     /// ([`Limits::stalled`]), because a response may also wait behind others of the client.
     pub unread: Duration,
+    /// WebSockets that are open at a time. A client may have as many as there are places free; beyond it the answer is 503.
+    pub tunnels: usize,
+    /// How long a WebSocket may be silent in both directions; beyond it both ends are closed. nginx's `proxy_read_timeout` is as
+    /// long.
+    pub tunnel_idle: Duration,
     /// The most bytes of a response's head; beyond it the answer is 502.
     pub header_bytes: usize,
     /// The most bytes of a request's body; beyond it the answer is 413, at once if the request says its length. Apache's
@@ -117,6 +122,8 @@ impl Default for UpstreamLimits {
             answer: Duration::from_secs(20),
             idle: Duration::from_secs(25),
             unread: Duration::from_secs(120),
+            tunnels: 256,
+            tunnel_idle: Duration::from_secs(60),
             header_bytes: 64 << 10,
             upload_bytes: 1 << 30,
         }

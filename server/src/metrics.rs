@@ -36,6 +36,8 @@ pub struct Metrics {
     overdue: AtomicU64,
     unlogged: AtomicU64,
     backend_requests: AtomicU64,
+    tunnels_opened: AtomicU64,
+    tunnels_ended: AtomicU64,
     is_draining: AtomicBool,
 }
 
@@ -75,6 +77,10 @@ impl Metrics {
         add(&self.by_protocol[answered.protocol as usize], 1);
         add(&self.incomplete, u64::from(!answered.is_complete));
         add(&self.body_bytes, answered.bytes);
+        if answered.is_tunnel {
+            // It lasts as long as its ends want, so its time says nothing about the server.
+            return add(&self.tunnels_ended, 1);
+        }
         // Variants such as `rfc9218@guard:20` count as the scheme that they vary.
         let times = match answered.scheme.split('@').next() {
             None | Some("") => &self.times_over_tcp,
@@ -100,6 +106,7 @@ impl Observer for Metrics {
             Event::Overdue => add(&self.overdue, 1),
             Event::NotLogged => add(&self.unlogged, 1),
             Event::BackendAsked => add(&self.backend_requests, 1),
+            Event::TunnelOpened => add(&self.tunnels_opened, 1),
             Event::Draining => self.is_draining.store(true, Relaxed),
         }
     }
@@ -189,9 +196,13 @@ impl Metrics {
                 "Requests passed on to backends.",
                 &self.backend_requests,
             ),
+            ("utmost_tunnels_opened_total", "WebSockets that opened.", &self.tunnels_opened),
         ] {
             text.counter(name, help, counter.load(Relaxed));
         }
+        let ended = self.tunnels_ended.load(Relaxed);
+        text.head("utmost_tunnels_open", "gauge", "WebSockets that are open.");
+        text.value("", self.tunnels_opened.load(Relaxed).saturating_sub(ended));
         let help = "Times from a request to the last byte of its response.";
         text.head("utmost_response_seconds", "histogram", help);
         let others = [("other", &self.times_of_others), ("none", &self.times_over_tcp)];
@@ -226,6 +237,7 @@ mod tests {
             scheme: scheme.to_owned(),
             priority: schedulers::Priority::default(),
             is_complete,
+            is_tunnel: false,
         }))
     }
 
@@ -274,6 +286,19 @@ mod tests {
         ] {
             assert!(text.lines().any(|it| it == line), "{line} is not in\n{text}");
         }
+    }
+
+    #[test]
+    fn websockets_are_counted_and_their_time_is_not_that_of_responses() {
+        let metrics = Metrics::new();
+        let Event::Answered(one) = answered("rfc9218", 200, 3_600_000, true) else { return };
+        metrics.notice(&Event::TunnelOpened);
+        metrics.notice(&Event::TunnelOpened);
+        metrics.notice(&Event::Answered(Arc::new(Answered { is_tunnel: true, ..(*one).clone() })));
+        let text = metrics.text(None);
+        assert!(text.contains("\nutmost_tunnels_opened_total 2\n"), "{text}");
+        assert!(text.contains("\nutmost_tunnels_open 1\n"), "{text}");
+        assert!(!text.contains("utmost_response_seconds_bucket"), "{text}");
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub enum Event {
     Overdue,
     /// A request was passed on to a backend.
     BackendAsked,
+    /// A WebSocket has opened. Its end is that of its response.
+    TunnelOpened,
     /// A client has completed its handshake.
     Accepted,
     /// A handshake has ended without a connection, or its client has used up its share of them.
@@ -100,6 +102,8 @@ pub struct Answered {
     pub priority: Priority,
     /// Its end was sent.
     pub is_complete: bool,
+    /// It opened a WebSocket: its bytes are what the server said, and it lasted as long as both wanted.
+    pub is_tunnel: bool,
 }
 
 /// The observers of a server.
@@ -154,6 +158,7 @@ impl Watched {
             scheme: String::new(),
             priority: Priority::default(),
             is_complete: false,
+            is_tunnel: false,
         };
         Self { asked_at: now, of_load, answered }
     }

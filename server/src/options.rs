@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 /// The settings of a server.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "settings, independent of each other")]
 pub struct Options {
     /// The order in which it sends.
     pub scheme: Scheme,
@@ -41,6 +42,8 @@ pub struct Options {
     /// Whether requests of returning clients are taken before the handshake is complete, and may be replayed
     /// (RFC 8470).
     pub early_data: bool,
+    /// Whether clients may open WebSockets to backends that take them (RFC 8441, RFC 9220).
+    pub websockets: bool,
     /// The key that seals session tickets. `None`: keys of this server alone, drawn when it starts and every two days.
     pub ticket_key: Option<TicketKey>,
     /// The key of stateless resets. `None`: the server sends none.
@@ -82,6 +85,7 @@ impl Options {
             udp_payload_bytes: 1350,
             datagrams: Datagrams::default(),
             early_data: false,
+            websockets: false,
             ticket_key: None,
             reset_key: None,
             qlog_dir: None,

@@ -159,13 +159,18 @@ impl Responder {
     /// Reads what the client's streams have, as far as there is room for it.
     fn take_in(&mut self, now: Instant, scratch: &mut [u8]) {
         self.paused_upload = false;
+        let mut has_said = false;
         for stream in self.sender.connection.readable() {
+            has_said |= self.sender.streams.get(stream).is_some_and(|it| it.is_tunnel);
             self.read_stream(stream, now, scratch);
             if self.sender.connection.session.events() > EVENTS {
                 self.take_events(now);
             }
         }
         self.take_events(now);
+        if has_said {
+            self.unusable.said();
+        }
     }
 
     fn take_events(&mut self, now: Instant) {
@@ -313,6 +318,14 @@ impl Responder {
 
     pub(crate) fn cut(&mut self) {
         self.sender.connection.close(Code::NoError, "server is going away");
+    }
+
+    /// The server ends: WebSockets end at once, everything else may finish.
+    pub(crate) fn drain(&mut self) {
+        for stream in self.sender.streams.tunnels() {
+            self.abort(stream, Code::RequestCancelled);
+        }
+        self.go_away();
     }
 
     /// Announces that no further request will be answered; the connection ends after those that came.
@@ -474,6 +487,7 @@ pub(crate) fn settings(options: &Options) -> Settings {
     Settings {
         extensions,
         placeholders: schedulers::PLACEHOLDERS_MAX as u64,
+        enable_connect_protocol: options.websockets,
         ..Settings::default()
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Stream {
     pub(crate) said: Option<Priority>,
     /// When its first byte was committed, where it matters.
     pub(crate) begun: Option<Instant>,
+    /// It is a WebSocket, open in both directions.
+    pub(crate) is_tunnel: bool,
     /// It is a download, behind everything else.
     pub(crate) is_download: bool,
     /// What the site's operator says about the response's order.
@@ -116,6 +118,12 @@ impl Streams {
 
     pub(crate) fn under_way(&self) -> impl Iterator<Item = StreamId> + '_ {
         self.iter().filter(|(_, record)| record.outgoing.is_some()).map(|(stream, _)| stream)
+    }
+
+    /// The streams of WebSockets that are open.
+    pub(crate) fn tunnels(&self) -> Vec<StreamId> {
+        let is_open = |it: &Stream| it.is_tunnel && it.outgoing.is_some();
+        self.iter().filter(|(_, record)| is_open(record)).map(|(stream, _)| stream).collect()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -100,6 +100,7 @@ pub(super) mod tests {
             scheme: "rfc9218".to_owned(),
             priority: Priority::new(1, true),
             is_complete: true,
+            is_tunnel: false,
         }
     }
 

@@ -42,6 +42,9 @@ pub(super) struct FileSite {
     pub(super) pages: Option<Vec<String>>,
     #[serde(default, deserialize_with = "parsed")]
     pub(super) upstream: Option<Address>,
+    /// Whether the backend gets WebSockets.
+    #[serde(default)]
+    pub(super) websockets: bool,
     /// The file of certificate authorities for all backends.
     pub(super) upstream_ca: Option<PathBuf>,
     pub(super) scheme: Option<String>,
@@ -64,6 +67,8 @@ pub(super) struct FileRoute {
     pub(super) signals: Option<SignalUse>,
     #[serde(default, deserialize_with = "parsed")]
     pub(super) upstream: Option<Address>,
+    #[serde(default)]
+    pub(super) websockets: bool,
     #[serde(default)]
     pub(super) resource: BTreeMap<String, FileDirective>,
     pub(super) headers: Option<BTreeMap<String, FileValues>>,
@@ -100,8 +105,8 @@ pub(super) struct FileRoute {
 }
 
 /// The keys of a route that are not about pushes and hints.
-pub(super) const OTHER_KEYS: [&str; 7] =
-    ["path", "host", "scheme", "signals", "upstream", "resource", "headers"];
+pub(super) const OTHER_KEYS: [&str; 8] =
+    ["path", "host", "scheme", "signals", "upstream", "websockets", "resource", "headers"];
 
 impl FileRoute {
     /// What the route says about pushes and hints, without its graph.

@@ -129,6 +129,8 @@ keys! {
         answer_s from ONE => answer;
         idle_s from ONE => idle;
         unread_s from ONE => unread;
+        tunnels from ONE => tunnels;
+        tunnel_idle_s from ONE => tunnel_idle;
         header_bytes from ONE => header_bytes;
         upload_bytes from ONE => upload_bytes;
     }

@@ -121,10 +121,26 @@ impl Responder {
             return;
         }
         let response = self.shared.site.head_came(&request, response);
+        if self.arriving(stream).is_some_and(|it| it.later.is_opened_by(&response)) {
+            if self.refused_from.is_some() {
+                return self.abort(stream, Code::RequestCancelled);
+            }
+            self.note_tunnel(stream);
+        }
         if request.pushed && !may_be_sent(&request, &response) {
             self.abort(stream, Code::RequestCancelled);
         } else {
             self.respond(stream, &request, response, now);
+        }
+    }
+
+    /// The response on `stream` is a WebSocket.
+    fn note_tunnel(&mut self, stream: StreamId) {
+        self.shared.options.observers.notice(&Event::TunnelOpened);
+        let Some(record) = self.sender.streams.get_mut(stream) else { return };
+        record.is_tunnel = true;
+        if let Some(watched) = &mut record.watched {
+            watched.answered.is_tunnel = true;
         }
     }
 

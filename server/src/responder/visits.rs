@@ -137,7 +137,7 @@ impl Responder {
         }
         let is_stream_of_events =
             request.field("accept").is_some_and(|it| it.starts_with("text/event-stream"));
-        if is_stream_of_events || request.pushed {
+        if is_stream_of_events || request.pushed || request.upgrade.is_some() {
             return false;
         }
         load.under_way += 1;

@@ -14,7 +14,7 @@ impl Server {
             if let Some(tcp) = &self.tcp {
                 tcp.drain();
             }
-            self.connections.values_mut().for_each(|it| it.responder.go_away());
+            self.connections.values_mut().for_each(|it| it.responder.drain());
             let serials: Vec<u64> = self.connections.keys().copied().collect();
             for serial in serials {
                 self.enqueue(serial);

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 impl SendLoop {
     /// Lets a response that has become a download go behind all others. A later signal of the client's counts again.
-    /// `bytes` more make `committed` of the response.
+    /// A WebSocket never becomes one. `bytes` more make `committed` of the response.
     pub(super) fn stand_back(
         &mut self,
         stream: StreamId,
@@ -25,6 +25,7 @@ impl SendLoop {
         let Some(record) = self.streams.get_mut(stream) else { return };
         let begun = *record.begun.get_or_insert(now);
         if record.is_download
+            || record.is_tunnel
             || committed < downloads.bytes
             || now.saturating_duration_since(begun) < downloads.age
         {

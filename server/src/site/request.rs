@@ -49,6 +49,9 @@ pub struct Request {
     pub authority: String,
     /// The path with its query.
     pub path: String,
+    /// The protocol that the client wants to speak from then on: of an extended CONNECT (RFC 8441), or of `Upgrade` over
+    /// HTTP/1.1.
+    pub upgrade: Option<String>,
     /// The `priority` field, if there is one.
     pub priority: Option<Vec<u8>>,
     /// The field that says what the resource is for, if there is one.
@@ -90,6 +93,7 @@ impl Request {
             scheme: text(":scheme").to_ascii_lowercase(),
             authority: text(if field(":authority").is_some() { ":authority" } else { "host" }),
             path: text(":path"),
+            upgrade: field(":protocol").map(|_| text(":protocol")),
             priority: joined(headers, "priority"),
             metadata: field(schedulers::METADATA_FIELD).map(<[u8]>::to_vec),
             fields,
@@ -129,6 +133,9 @@ impl Request {
 
     /// What kind of response the request suggests.
     pub(crate) fn expected_kind(&self) -> Kind {
+        if self.upgrade.is_some() {
+            return Kind::Xhr;
+        }
         match self.field("sec-fetch-dest") {
             Some("document" | "iframe" | "frame") => return Kind::Html,
             Some("style") => return Kind::Css,

@@ -151,7 +151,9 @@ impl RuledSite {
     /// The head of an awaited response has come: what is sent in its place.
     pub(crate) fn head_came(&self, request: &Request, head: Response) -> Response {
         let head = self.with_headers(request, head);
-        self.memory().note(request, &head);
+        if request.upgrade.is_none() {
+            self.memory().note(request, &head);
+        }
         self.complete(request, self.ordered(request, head))
     }
 

@@ -34,6 +34,8 @@ pub(super) struct Answer {
     pub(super) head: hyper::Response<()>,
     pub(super) source: Source,
     pub(super) told: Told,
+    /// It opens a WebSocket, which the upload and the source carry on.
+    pub(super) is_tunnel: bool,
 }
 
 /// The body of a request.
@@ -50,7 +52,7 @@ pub(super) async fn answer(
     upload: impl Upload,
     mut hint: impl FnMut(&[String]) + Send,
 ) -> Answer {
-    let (request, refused) = request(head, guest.address, now());
+    let (request, refused) = request(head, guest.address, now(), guest.options.websockets);
     let mut told = Told::asked(&guest.options.observers, &guest.activity, &request);
     let response = match refused {
         Some(status) => Response::empty(status),
@@ -71,6 +73,11 @@ pub(super) async fn answer(
         (response, None)
     };
     told.status(response.status);
+    let opens = |it: &Source| matches!(it, Source::Backend(it) if it.is_opened_by(&response));
+    let is_tunnel = source.as_ref().is_some_and(opens);
+    if is_tunnel {
+        told.opened();
+    }
     let is_relayed = source.is_some();
     let length = (!is_relayed && response.status != 304).then(|| response.body.bytes());
     let head = proper_head(&response, length, guest);
@@ -81,7 +88,7 @@ pub(super) async fn answer(
         None => Source::of(response),
     };
     source.head().await;
-    Answer { head, source, told }
+    Answer { head, source, told, is_tunnel }
 }
 
 /// Passes the hints of a response on; true: there were some.

@@ -5,6 +5,7 @@ use super::answer::{Answer, Guest, Upload, answer};
 use super::event_loop::{News, Phase};
 use super::source::{Broken, Source};
 use super::told::Told;
+use super::tunnel::{Entrance, Tunnel};
 use crate::limits::HEAD_FIELDS;
 use crate::{Event, Limits};
 use bytes::Bytes;
@@ -16,6 +17,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -42,23 +44,25 @@ pub(super) fn builder(limits: &Limits) -> Builder {
     builder
 }
 
-/// Answers the requests of a connection, one after another.
+/// Answers the requests of a connection, one after another. A WebSocket is the last.
 pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result<(), hyper::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let tunnel = Mutex::default();
     let service = service_fn(async |request: hyper::Request<Incoming>| {
-        let (head, upload) = request.into_parts();
-        // The library has no interim responses.
-        let answer = answer(guest, &head, upload, |_| {}).await;
-        Ok::<_, Infallible>(response(answer, guest))
+        Ok::<_, Infallible>(respond(request, guest, &tunnel).await)
     });
+    let builder = builder(&guest.options.limits);
     let mut connection =
-        pin!(builder(&guest.options.limits).serve_connection(TokioIo::new(stream), service));
+        pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let mut is_ending = false;
     loop {
         tokio::select! {
-            end = connection.as_mut() => return end,
+            end = connection.as_mut() => {
+                end?;
+                break;
+            }
             () = news.reached(Phase::Draining), if !is_ending => {
                 is_ending = true;
                 guest.activity.drain(now());
@@ -66,11 +70,37 @@ where
             }
         }
     }
+    let opened = tunnel.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(opened) = opened {
+        Tunnel::run(opened, guest, news).await;
+    }
+    Ok(())
+}
+
+/// Answers a request, which may open a tunnel.
+async fn respond(
+    request: hyper::Request<Incoming>,
+    guest: &Guest,
+    tunnel: &Mutex<Option<Tunnel>>,
+) -> hyper::Response<Outgoing> {
+    let (mut head, upload) = request.into_parts();
+    let entrance = if guest.options.websockets { Entrance::of(&mut head) } else { None };
+    // The library has no interim responses.
+    let Some((entrance, inbound)) = entrance else {
+        return response(answer(guest, &head, upload, |_| {}).await, guest);
+    };
+    let answer = answer(guest, &head, inbound, |_| {}).await;
+    if !answer.is_tunnel {
+        return response(answer, guest);
+    }
+    let (head, opened) = entrance.open(answer);
+    *tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
+    head.map(|()| Outgoing { pieces: None, told: None })
 }
 
 /// The response as the library takes it.
 fn response(answer: Answer, guest: &Guest) -> hyper::Response<Outgoing> {
-    let Answer { head, source, mut told } = answer;
+    let Answer { head, source, mut told, .. } = answer;
     let pieces = if source.is_over() {
         told.completed();
         None
@@ -79,14 +109,15 @@ fn response(answer: Answer, guest: &Guest) -> hyper::Response<Outgoing> {
         tokio::spawn(send(source, sender, guest.clone()));
         Some(receiver)
     };
-    head.map(|()| Outgoing { pieces, told })
+    head.map(|()| Outgoing { pieces, told: Some(told) })
 }
 
 /// The body of a response. The library takes it as fast as the client does.
 struct Outgoing {
     /// What comes; `None`: nothing more.
     pieces: Option<Receiver<Piece>>,
-    told: Told,
+    /// `None`: a tunnel has it.
+    told: Option<Told>,
 }
 
 enum Piece {
@@ -110,7 +141,7 @@ impl Body for Outgoing {
         let piece = ready!(pieces.poll_recv(context));
         if let Some(Piece::Last(_) | Piece::End(_)) = piece {
             self.pieces = None;
-            self.told.completed();
+            self.told.iter_mut().for_each(Told::completed);
         }
         let frame = match piece {
             Some(Piece::Bytes(bytes) | Piece::Last(bytes)) => Frame::data(bytes),
@@ -119,7 +150,8 @@ impl Body for Outgoing {
             // A part must not look like the whole.
             None => return Poll::Ready(Some(Err(Broken))),
         };
-        self.told.took(frame.data_ref().map_or(0, Bytes::len));
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        self.told.iter_mut().for_each(|it| it.took(bytes));
         Poll::Ready(Some(Ok(frame)))
     }
 

@@ -9,7 +9,7 @@ use super::event_loop::{News, Phase};
 use super::source::{Broken, Source};
 use super::told::Told;
 use crate::limits::{Budget, HTTP2_STREAMS, RESPONSE_BUFFER_BYTES};
-use crate::{Event, Limits};
+use crate::{Event, Limits, Options};
 use bytes::Bytes;
 use h2::server::{Builder, SendResponse};
 use h2::{Reason, RecvStream, SendStream};
@@ -38,7 +38,7 @@ pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let mut connection = builder(&guest.options.limits).handshake(stream).await?;
+    let mut connection = builder(&guest.options).handshake(stream).await?;
     let nuisances = Arc::new(Nuisances::new(&guest.options.limits));
     let mut is_ending = false;
     loop {
@@ -47,8 +47,9 @@ where
                 let Some(next) = next else { return Ok(()) };
                 let (request, respond) = next?;
                 let (guest, nuisances) = (guest.clone(), Arc::clone(&nuisances));
+                let news = news.clone();
                 tokio::spawn(async move {
-                    if answer_one(&guest, request, respond).await == End::TakenBack {
+                    if answer_one(&guest, request, respond, news).await == End::TakenBack {
                         nuisances.another();
                     }
                 });
@@ -63,7 +64,8 @@ where
     }
 }
 
-fn builder(limits: &Limits) -> Builder {
+fn builder(options: &Options) -> Builder {
+    let limits = &options.limits;
     let window = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX).min(MOST_WINDOW);
     let head_bytes = limits.http3.field_section_bytes;
     let mut builder = Builder::new();
@@ -77,6 +79,9 @@ fn builder(limits: &Limits) -> Builder {
         // A browser that leaves a page takes back as many at once.
         .max_pending_accept_reset_streams(usize::try_from(limits.streams).unwrap_or(usize::MAX))
         .max_send_buffer_size(RESPONSE_BUFFER_BYTES);
+    if options.websockets {
+        builder.enable_connect_protocol();
+    }
     builder
 }
 
@@ -96,6 +101,7 @@ async fn answer_one(
     guest: &Guest,
     request: hyper::Request<RecvStream>,
     respond: SendResponse<Bytes>,
+    mut news: News,
 ) -> End {
     let (head, upload) = request.into_parts();
     let respond = Mutex::new(respond);
@@ -108,7 +114,7 @@ async fn answer_one(
         _ = poll_fn(|it| held(&respond).poll_reset(it)) => return End::TakenBack,
     };
     drop(head);
-    let Answer { head, source, mut told } = answer;
+    let Answer { head, source, mut told, is_tunnel } = answer;
     let ends = source.is_over();
     let stream = held(&respond).send_response(head, ends);
     let Ok(stream) = stream else { return End::TakenBack };
@@ -116,7 +122,11 @@ async fn answer_one(
         told.completed();
         return End::Over;
     }
-    send(stream, source, &mut told, guest).await
+    tokio::select! {
+        end = send(stream, source, &mut told, guest) => end,
+        // Dropped, its stream is reset (`CANCEL`).
+        () = news.reached(Phase::Draining), if is_tunnel => End::Over,
+    }
 }
 
 fn held(respond: &Mutex<SendResponse<Bytes>>) -> MutexGuard<'_, SendResponse<Bytes>> {

@@ -15,6 +15,7 @@ mod redirect;
 mod request;
 mod source;
 mod told;
+mod tunnel;
 mod waiting;
 
 pub(crate) use event_loop::TcpServer;

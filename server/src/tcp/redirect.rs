@@ -54,7 +54,7 @@ fn redirection(
     site: &RuledSite,
     port: u16,
 ) -> Response<Empty<Bytes>> {
-    let (request, refused) = request(head, client, now());
+    let (request, refused) = request(head, client, now(), false);
     let mut response = Response::new(Empty::new());
     let host = request.host();
     let port = if port == 443 { String::new() } else { format!(":{port}") };

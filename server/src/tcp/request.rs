@@ -1,8 +1,10 @@
 //! Requests of HTTP/1 and HTTP/2 as a site sees them, under the same rules as those of HTTP/3.
 
+use super::tunnel::is_wanted;
 use crate::limits::HEAD_FIELDS;
 use crate::site::{Protocol, Request};
-use crate::upstream::HOP_BY_HOP;
+use crate::upstream::{HOP_BY_HOP, WEBSOCKET, has_member};
+use h2::ext::Protocol as Extended;
 use http3::{Header, malformed_request};
 use hyper::Version;
 use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, TE, TRANSFER_ENCODING};
@@ -10,8 +12,13 @@ use hyper::http::request::Parts;
 use std::net::IpAddr;
 use std::time::Instant;
 
-/// The request of a head, and the status that answers it if it is not a proper one.
-pub(super) fn request(head: &Parts, client: IpAddr, now: Instant) -> (Request, Option<u16>) {
+/// The request of a head, and the status that answers it if it is not a proper one. `websockets`: clients may ask for them.
+pub(super) fn request(
+    head: &Parts,
+    client: IpAddr,
+    now: Instant,
+    websockets: bool,
+) -> (Request, Option<u16>) {
     let protocol = match head.version {
         Version::HTTP_2 => Protocol::Http2,
         Version::HTTP_11 => Protocol::Http11,
@@ -23,18 +30,21 @@ pub(super) fn request(head: &Parts, client: IpAddr, now: Instant) -> (Request, O
     } else if has_unknown_coding(&head.headers) {
         Some(501)
     } else if has_wrong_hosts(&head.headers, protocol)
-        || malformed_request(&headers, false).is_some()
+        || malformed_request(&headers, websockets).is_some()
     {
         Some(400)
     } else {
         None
     };
-    let request = Request {
+    let mut request = Request {
         protocol,
         client: Some(client),
         asked_at: Some(now),
         ..Request::from_headers(&headers)
     };
+    if websockets && is_wanted(head) {
+        request.upgrade = Some(WEBSOCKET.to_owned());
+    }
     (request.not_proven_fresh(false), status)
 }
 
@@ -55,7 +65,9 @@ fn has_wrong_hosts(fields: &HeaderMap, protocol: Protocol) -> bool {
 fn headers(head: &Parts, protocol: Protocol) -> Vec<Header> {
     let field = |name: &str, value: &str| Header::new(name.as_bytes(), value.as_bytes());
     let mut headers = vec![field(":method", head.method.as_str())];
-    if head.method != "CONNECT" {
+    let extended = head.extensions.get::<Extended>();
+    headers.extend(extended.map(|it| field(":protocol", it.as_str())));
+    if head.method != "CONNECT" || extended.is_some() {
         headers.push(field(":scheme", head.uri.scheme_str().unwrap_or("https")));
         headers.push(field(":path", head.uri.path_and_query().map_or("", |it| it.as_str())));
     }
@@ -77,14 +89,10 @@ fn headers(head: &Parts, protocol: Protocol) -> Vec<Header> {
     headers.extend(
         passed.map(|(name, value)| Header::new(name.as_str().as_bytes(), value.as_bytes())),
     );
-    headers.extend(takes_trailers(&head.headers).then(|| field("te", "trailers")));
+    // The only thing that HTTP/3's `te` says (RFC 9110, 10.1.4).
+    let takes_trailers = has_member(&head.headers, &TE, "trailers");
+    headers.extend(takes_trailers.then(|| field("te", "trailers")));
     headers
-}
-
-/// Whether the client keeps trailer fields, the only thing that HTTP/3's `te` says (RFC 9110, 10.1.4).
-fn takes_trailers(fields: &HeaderMap) -> bool {
-    let members = fields.get_all(TE).iter().filter_map(|it| it.to_str().ok());
-    members.flat_map(|it| it.split(',')).any(|it| it.trim().eq_ignore_ascii_case("trailers"))
 }
 
 #[cfg(test)]
@@ -101,7 +109,7 @@ mod tests {
     }
 
     fn request_of(head: &Parts) -> (Request, Option<u16>) {
-        request(head, [192, 0, 2, 1].into(), super::super::activity::now())
+        request(head, [192, 0, 2, 1].into(), super::super::activity::now(), true)
     }
 
     #[test]
@@ -126,7 +134,7 @@ mod tests {
             ("upgrade", "h2c"),
         ];
         let (request, status) = asked(Version::HTTP_11, "/", &fields);
-        assert_eq!(status, None);
+        assert_eq!((status, request.upgrade.as_deref()), (None, None));
         assert_eq!(request.fields, [("host".to_owned(), "a.test".to_owned())]);
     }
 

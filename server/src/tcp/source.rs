@@ -105,6 +105,10 @@ impl OfBackend {
         Self { later: Arc::clone(later), news, _room: room, come, trailers }
     }
 
+    pub(super) fn is_opened_by(&self, response: &Response) -> bool {
+        self.later.is_opened_by(response)
+    }
+
     async fn piece(&mut self) -> Result<usize, Broken> {
         while self.come.is_empty() {
             match self.later.next(PIECE_BYTES) {

@@ -1,9 +1,9 @@
 //! What observers and limits learn of a response.
 
 use super::activity::{Activity, now};
-use crate::Observers;
 use crate::observer::Watched;
 use crate::site::Request;
+use crate::{Event, Observers};
 use schedulers::Priority;
 use std::sync::Arc;
 
@@ -37,6 +37,14 @@ impl Told {
     pub(super) fn status(&mut self, status: u16) {
         if let Some(watched) = &mut self.watched {
             watched.answered.status = status;
+        }
+    }
+
+    /// The response opens a tunnel.
+    pub(super) fn opened(&mut self) {
+        self.observers.notice(&Event::TunnelOpened);
+        if let Some(watched) = &mut self.watched {
+            watched.answered.is_tunnel = true;
         }
     }
 

@@ -10,6 +10,7 @@ pub struct Address {
     authority: String,
     is_secure: bool,
     ca: Option<PathBuf>,
+    takes_websockets: bool,
 }
 
 /// Text that is not a backend's address.
@@ -22,6 +23,17 @@ impl Address {
     #[must_use]
     pub fn trusting(self, ca: Option<PathBuf>) -> Self {
         Self { ca, ..self }
+    }
+
+    /// The same, for a backend that gets WebSockets, too, or not.
+    #[must_use]
+    pub fn taking_websockets(self, takes_websockets: bool) -> Self {
+        Self { takes_websockets, ..self }
+    }
+
+    /// Whether the backend gets WebSockets.
+    pub fn takes_websockets(&self) -> bool {
+        self.takes_websockets
     }
 
     /// Whether connections use TLS.
@@ -59,7 +71,7 @@ impl FromStr for Address {
         if !http3::is_authority(authority) {
             return Err(AddressError(text.to_owned()));
         }
-        Ok(Self { authority: authority.to_owned(), is_secure, ca: None })
+        Ok(Self { authority: authority.to_owned(), is_secure, ca: None, takes_websockets: false })
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Backend {
     /// As many requests as there are places are in it at most.
     arrivals: UnboundedSender<Arrival>,
     places: Arc<Places>,
+    /// Those of WebSockets, which last long.
+    tunnels: Arc<Places>,
     /// How many requests came.
     count: AtomicU64,
 }
@@ -42,13 +44,15 @@ impl Backend {
         let builder = std::thread::Builder::new().name("upstream".to_owned());
         builder.spawn(move || runtime.block_on(carry_all(&carrier, coming)))?;
         let places = Places::new(limits.requests, limits.waiting);
-        Ok(Self { arrivals, places, count: AtomicU64::new(0) })
+        let tunnels = Places::new(limits.tunnels, limits.waiting);
+        Ok(Self { arrivals, places, tunnels, count: AtomicU64::new(0) })
     }
 
     /// Takes a request; false: too many wait.
     pub(super) fn take(&self, exchange: &Arc<Exchange>) -> bool {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let place = self.places.enter(exchange.request.client, number);
+        let places = if exchange.request.is_tunnel { &self.tunnels } else { &self.places };
+        let place = places.enter(exchange.request.client, number);
         place.is_some_and(|it| self.arrivals.send((Arc::clone(exchange), it)).is_ok())
     }
 }

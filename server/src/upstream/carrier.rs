@@ -1,9 +1,12 @@
 //! Carries out one exchange after another: asks the backend and passes on what it answers.
 
+mod tunnel;
+
 use super::address::Address;
 use super::connections::{Body, Connection, Connections};
 use super::exchange::Exchange;
 use super::fields::{inbound, request};
+use super::handshake::Handshake;
 use super::patience::Patience;
 use super::places::Place;
 use super::trailers;
@@ -83,6 +86,9 @@ impl Carrier {
     ) -> Result<HeaderMap, Trouble> {
         let is_whole = self.gather(exchange).await?;
         timeout(self.limits.queue, place.turn()).await.map_err(|_| Trouble::Busy)?;
+        if exchange.request.is_tunnel {
+            return self.tunnel(exchange).await;
+        }
         let (response, connection) = self.response(exchange, is_whole).await?;
         check(&response)?;
         exchange.answer(head(exchange, &response));
@@ -93,7 +99,7 @@ impl Carrier {
 
     /// Waits for the request's body, or for so much of it that the client is seen to send it. True: it is here wholly.
     async fn gather(&self, exchange: &Exchange) -> Result<bool, Trouble> {
-        if !exchange.request.takes_body {
+        if !exchange.request.takes_body || exchange.request.is_tunnel {
             return Ok(true);
         }
         let gathered = poll_fn(|it| exchange.poll_gathered(it));
@@ -106,12 +112,12 @@ impl Carrier {
         is_whole: bool,
     ) -> Result<(HttpResponse, Connection), Trouble> {
         let (mut connection, is_reused) = self.connections.get().await?;
-        match self.ask(&mut connection, exchange, is_whole).await {
+        match self.ask(&mut connection, exchange, is_whole, None).await {
             Ok(response) => Ok((response, connection)),
             // The backend may have closed a reused connection while the request was on its way.
             Err(it) if is_reused && (!it.was_sent || is_repeatable(exchange, &it.trouble)) => {
                 let mut connection = self.connections.open().await?;
-                let response = self.ask(&mut connection, exchange, is_whole).await;
+                let response = self.ask(&mut connection, exchange, is_whole, None).await;
                 response.map(|it| (it, connection)).map_err(|it| it.trouble)
             }
             Err(it) => Err(it.trouble),
@@ -123,9 +129,13 @@ impl Carrier {
         connection: &mut Connection,
         exchange: &Arc<Exchange>,
         is_whole: bool,
+        handshake: Option<&Handshake>,
     ) -> Result<HttpResponse, Unanswered> {
         let request = request(exchange, connection.is_http2(), is_whole, self.limits.idle);
-        let request = request.map_err(Unanswered::sent)?;
+        let mut request = request.map_err(Unanswered::sent)?;
+        if let Some(handshake) = handshake {
+            handshake.ask(request.headers_mut());
+        }
         let most = self.limits.answer;
         tokio::select! {
             answer = connection.send(request, exchange) => answer,
@@ -189,15 +199,20 @@ fn check(response: &HttpResponse) -> Result<(), Trouble> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return improper("it switches protocols");
     }
-    if response.headers().len() > BACKEND_FIELDS {
-        return improper(&format!("its head has more than {BACKEND_FIELDS} fields"));
-    }
+    check_size(response)?;
     // The body would be passed on still encoded, and no field would say so.
     let mut codings = response.headers().get_all(header::TRANSFER_ENCODING).iter();
     if codings.any(|it| !it.as_bytes().eq_ignore_ascii_case(b"chunked")) {
         return improper("a transfer coding other than chunked");
     }
     Ok(())
+}
+
+fn check_size(response: &HttpResponse) -> Result<(), Trouble> {
+    if response.headers().len() <= BACKEND_FIELDS {
+        return Ok(());
+    }
+    Err(Trouble::Improper(format!("its head has more than {BACKEND_FIELDS} fields")))
 }
 
 /// The trailer fields that go on.

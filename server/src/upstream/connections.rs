@@ -24,12 +24,14 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
-use tokio_boring::HandshakeError;
+use tokio_boring::{HandshakeError, SslStream};
 
 /// Idle connections are not reused after this time: the backend may just be closing them.
 const KEPT_FOR: Duration = Duration::from_secs(3);
 /// The protocols that are offered by ALPN, in the order of preference.
 const PROTOCOLS: &[u8] = b"\x02h2\x08http/1.1";
+/// The same for a connection that becomes a tunnel.
+const ONLY_HTTP1: &[u8] = b"\x08http/1.1";
 /// The least buffer that the HTTP library takes.
 const LEAST_BUFFER_BYTES: usize = 8 << 10;
 
@@ -167,6 +169,18 @@ impl Connections {
         self.in_time(self.connect()).await
     }
 
+    /// A new connection of HTTP/1.1, which can become a tunnel.
+    pub(super) async fn open_http1(&self) -> Result<Connection, Trouble> {
+        self.in_time(async {
+            let stream = self.stream().await?;
+            match &self.tls {
+                Some(tls) => self.http1(self.secured(tls, stream, ONLY_HTTP1).await?).await,
+                None => self.http1(stream).await,
+            }
+        })
+        .await
+    }
+
     /// Keeps a connection whose response has ended.
     pub(super) async fn keep(self: &Arc<Self>, connection: Connection) {
         // One of HTTP/2 is kept from the beginning.
@@ -220,15 +234,9 @@ impl Connections {
     }
 
     async fn connect(&self) -> Result<Connection, Trouble> {
-        let unreachable = |it: std::io::Error| Trouble::Unreachable(it.to_string());
-        let stream = TcpStream::connect((self.address.host(), self.address.port())).await;
-        let stream = stream.map_err(unreachable)?;
-        stream.set_nodelay(true).map_err(unreachable)?;
+        let stream = self.stream().await?;
         let Some(tls) = &self.tls else { return self.http1(stream).await };
-        let unusable = |it: ErrorStack| Trouble::Unreachable(format!("TLS: {it}"));
-        let configuration = tls.configure().map_err(unusable)?;
-        let stream = tokio_boring::connect(configuration, self.address.host(), stream).await;
-        let stream = stream.map_err(|it| untrusted(&it))?;
+        let stream = self.secured(tls, stream, PROTOCOLS).await?;
         if stream.ssl().selected_alpn_protocol() == Some(b"h2") {
             let opened = Http2::open(stream, &self.limits).await?;
             self.kept().http2 = Some(opened.clone());
@@ -236,6 +244,28 @@ impl Connections {
         }
         self.kept().speaks_http1 = true;
         self.http1(stream).await
+    }
+
+    async fn stream(&self) -> Result<TcpStream, Trouble> {
+        let unreachable = |it: std::io::Error| Trouble::Unreachable(it.to_string());
+        let stream = TcpStream::connect((self.address.host(), self.address.port())).await;
+        let stream = stream.map_err(unreachable)?;
+        stream.set_nodelay(true).map_err(unreachable)?;
+        Ok(stream)
+    }
+
+    /// The stream over TLS, by one of these protocols.
+    async fn secured(
+        &self,
+        tls: &SslConnector,
+        stream: TcpStream,
+        protocols: &[u8],
+    ) -> Result<SslStream<TcpStream>, Trouble> {
+        let unusable = |it: ErrorStack| Trouble::Unreachable(format!("TLS: {it}"));
+        let mut configuration = tls.configure().map_err(unusable)?;
+        configuration.set_alpn_protos(protocols).map_err(unusable)?;
+        let stream = tokio_boring::connect(configuration, self.address.host(), stream).await;
+        stream.map_err(|it| untrusted(&it))
     }
 
     async fn http1<S>(&self, stream: S) -> Result<Connection, Trouble>
@@ -248,7 +278,7 @@ impl Connections {
         let (sender, connection) =
             builder.handshake(TokioIo::new(stream)).await.map_err(|it| Trouble::improper(&it))?;
         // What is wrong with it is told to the request under way.
-        tokio::spawn(connection);
+        tokio::spawn(connection.with_upgrades());
         Ok(Connection::Http1(sender))
     }
 }
@@ -273,7 +303,6 @@ impl Kept {
 
 fn connector(address: &Address) -> Result<SslConnector, StartError> {
     let mut tls = SslConnector::builder(SslMethod::tls())?;
-    tls.set_alpn_protos(PROTOCOLS)?;
     if let Some(ca) = address.ca() {
         tls.set_ca_file(ca).map_err(|it| StartError::Ca(ca.to_owned(), it))?;
     }

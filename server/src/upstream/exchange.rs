@@ -25,6 +25,8 @@ pub(super) struct Outbound {
     pub(super) fields: Vec<(String, String)>,
     /// Those of them that are not UTF-8.
     pub(super) other_fields: Vec<(String, Vec<u8>)>,
+    /// It opens a WebSocket: what would be its body goes on as it comes.
+    pub(super) is_tunnel: bool,
     /// Whether a body is passed on, if there is one.
     pub(super) takes_body: bool,
     /// The length of the body, if the client says it.
@@ -254,6 +256,12 @@ impl Later {
         Self(exchange)
     }
 
+    /// Whether this response of the backend opens a tunnel, whose two directions stay open.
+    pub(crate) fn is_opened_by(&self, response: &Response) -> bool {
+        // A backend that does not switch cannot answer 200 then.
+        self.0.request.is_tunnel && response.status == 200
+    }
+
     /// Calls `ring` from now on when there is news.
     pub(crate) fn watch(&self, ring: Arc<dyn Fn() + Send + Sync>) {
         self.0.state().ring = Some(ring);
@@ -282,7 +290,7 @@ impl Later {
         let mut state = self.0.state();
         if self.0.request.takes_body && state.stopped.is_none() {
             state.uploaded += bytes.len() as u64;
-            if state.uploaded > self.0.most_bytes {
+            if state.uploaded > self.0.most_bytes && !self.0.request.is_tunnel {
                 return state.stop(Trouble::ClientLarge);
             }
             state.upload.extend(bytes);
@@ -339,6 +347,7 @@ mod tests {
             path: "/".into(),
             fields: Vec::new(),
             other_fields: Vec::new(),
+            is_tunnel: false,
             takes_body: true,
             length: None,
             client: Client::at(None),

@@ -39,9 +39,12 @@ pub(super) fn passes(name: &str) -> bool {
     !OWN.contains(&name) && !HOP_BY_HOP.contains(&name) && !is_claim(name) && !name.contains('_')
 }
 
-/// The request for the backend. It keeps the host that the client asked for.
-pub(super) fn outbound(request: &Request) -> Outbound {
+/// The request for the backend. It keeps the host that the client asked for. `is_tunnel`: it opens a WebSocket.
+pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
     let client = request.client;
+    // This server shakes hands with either end.
+    let is_shaking = |name: &str| is_tunnel && name == "sec-websocket-key";
+    let passes = |name: &str| passes(name) && !is_shaking(name);
     let fields = request.fields.iter().filter(|(name, _)| passes(name));
     let mut fields: Vec<(String, String)> = fields.cloned().collect();
     let others = request.other_fields.iter().filter(|(name, _)| passes(name));
@@ -60,7 +63,7 @@ pub(super) fn outbound(request: &Request) -> Outbound {
         }
     }
     // What the client takes, this server can pass on (RFC 9110, 10.1.4).
-    if request.field("te") == Some("trailers") {
+    if request.field("te") == Some("trailers") && !is_tunnel {
         add("te", "trailers".to_owned());
     }
     // RFC 8470, 5.1: the backend may want to be asked again when the handshake is complete.
@@ -75,13 +78,15 @@ pub(super) fn outbound(request: &Request) -> Outbound {
     add("x-forwarded-host", request.authority.clone());
     add("x-forwarded-proto", "https".to_owned());
     Outbound {
-        method: request.method.clone(),
+        // Over HTTP/1.1, a GET asks for another protocol (RFC 6455, 4.1).
+        method: if is_tunnel { "GET".to_owned() } else { request.method.clone() },
         authority: request.authority.clone(),
         path: request.path.clone(),
         fields,
         other_fields,
         // A body has no meaning there, and some backends take it for another request (RFC 9110, 9.3.1 and 9.3.2).
-        takes_body: !matches!(request.method.as_str(), "GET" | "HEAD"),
+        takes_body: is_tunnel || !matches!(request.method.as_str(), "GET" | "HEAD"),
+        is_tunnel,
         length: request.field("content-length").and_then(|it| it.parse().ok()),
         // Senders of early data have not proven an address, so all of them share the places of one client.
         client: Client::at(client.filter(|_| !request.early)),
@@ -101,6 +106,8 @@ pub(super) fn request(
     let says = |name: &HeaderName| asked.fields.iter().any(|(it, _)| name == it.as_str());
     let may_trail = !trailers.is_empty() || (!is_whole && says(&TRAILER));
     let length = match is_whole {
+        // What the client says belongs to the other protocol.
+        _ if asked.is_tunnel => Some(0),
         // Over HTTP/1.1, trailers follow chunks only (RFC 9112, 7.1.2).
         _ if may_trail => None,
         true => Some(exchange.upload_bytes() as u64),
@@ -223,7 +230,7 @@ mod tests {
         ];
         let client = IpAddr::V6(Ipv6Addr::LOCALHOST);
         let request = Request { client: Some(client), ..request(&fields) };
-        let outbound = outbound(&request);
+        let outbound = outbound(&request, false);
         assert_eq!((outbound.authority.as_str(), outbound.path.as_str()), ("site.example", "/a?b"));
         assert_eq!((outbound.takes_body, outbound.length), (true, Some(3)));
         let expected = "accept: */*\nif-none-match: \"1\"\ncookie: a=1; b=2\nte: trailers\nvia: 3 utmost\n\
@@ -243,7 +250,7 @@ mod tests {
             "proxy",
             "x-own",
         ];
-        let outbound = outbound(&request(&fields.map(|it| (it, "1"))));
+        let outbound = outbound(&request(&fields.map(|it| (it, "1"))), false);
         let expected = "x-own: 1\nvia: 3 utmost\nforwarded: host=\"site.example\";proto=https\n\
                         x-forwarded-host: site.example\nx-forwarded-proto: https";
         assert_eq!(text(outbound.fields), expected);
@@ -259,7 +266,7 @@ mod tests {
             (b"x_latin", b"\xe9"),
         ];
         let headers = fields.map(|(name, value)| Header::new(name, value));
-        let outbound = outbound(&Request::from_headers(&headers));
+        let outbound = outbound(&Request::from_headers(&headers), false);
         let named = |name: &str, value: &[u8]| (name.to_owned(), value.to_vec());
         let expected = [named("x-latin", b"caf\xe9"), named("cookie", b"a=1; b=\xe9")];
         assert_eq!(outbound.other_fields, expected);
@@ -267,9 +274,21 @@ mod tests {
     }
 
     #[test]
+    fn a_websocket_is_asked_for_by_a_get_with_a_key_of_ours() {
+        let fields =
+            [("sec-websocket-key", "theirs"), ("sec-websocket-version", "13"), ("te", "trailers")];
+        let plain = outbound(&request(&fields), false);
+        assert_eq!((plain.method.as_str(), plain.fields[0].1.as_str()), ("POST", "theirs"));
+        let tunnel = outbound(&request(&fields), true);
+        assert_eq!((tunnel.method.as_str(), tunnel.takes_body), ("GET", true));
+        assert_eq!(tunnel.fields[0], ("sec-websocket-version".to_owned(), "13".to_owned()));
+        assert!(tunnel.fields.iter().all(|(name, _)| name != "te" && name != "sec-websocket-key"));
+    }
+
+    #[test]
     fn the_backend_learns_of_a_possible_replay_8470_5_1() {
         let said = |request: &Request| {
-            let fields = outbound(request).fields;
+            let fields = outbound(request, false).fields;
             fields.into_iter().filter(|(name, _)| name == "early-data").count()
         };
         let plain = request(&[]);
@@ -282,7 +301,7 @@ mod tests {
     fn early_requests_of_all_clients_share_the_places_of_one() {
         let from = |address: &str, is_early| {
             let client = address.parse().ok();
-            outbound(&Request { client, ..request(&[]) }.not_proven_fresh(is_early)).client
+            outbound(&Request { client, ..request(&[]) }.not_proven_fresh(is_early), false).client
         };
         assert_eq!(from("192.0.2.1", true), from("192.0.2.2", true));
         assert_ne!(from("192.0.2.1", false), from("192.0.2.2", false));

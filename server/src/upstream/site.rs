@@ -5,6 +5,7 @@ use super::backend::Backend;
 use super::connections::StartError;
 use super::exchange::{Exchange, Later};
 use super::fields::outbound;
+use super::handshake::WEBSOCKET;
 use super::trouble::Trouble;
 use super::troubles::Report;
 use crate::limits::UpstreamLimits;
@@ -16,6 +17,7 @@ use schedulers::Resource;
 pub struct UpstreamSite {
     backend: Backend,
     upload_bytes: u64,
+    takes_websockets: bool,
 }
 
 impl UpstreamSite {
@@ -26,20 +28,24 @@ impl UpstreamSite {
         report: Report,
     ) -> Result<Self, StartError> {
         let backend = Backend::start(address, limits, report)?;
-        Ok(Self { backend, upload_bytes: limits.upload_bytes })
+        let takes_websockets = address.takes_websockets();
+        Ok(Self { backend, upload_bytes: limits.upload_bytes, takes_websockets })
     }
 }
 
 impl Site for UpstreamSite {
     fn respond(&self, request: &Request) -> Response {
-        if matches!(request.method.as_str(), "CONNECT" | "TRACE") {
+        let asked = request.upgrade.as_deref().filter(|_| self.takes_websockets);
+        let is_tunnel = asked.is_some_and(|it| it.eq_ignore_ascii_case(WEBSOCKET));
+        // Also another protocol than WebSocket (RFC 9220, 3).
+        if matches!(request.method.as_str(), "CONNECT" | "TRACE") && !is_tunnel {
             return Response::empty(501);
         }
         // Appended to the backend's address, anything else could name another host.
         if !request.path.starts_with('/') || has_dot_segments(&request.path) {
             return Response::empty(400);
         }
-        let outbound = outbound(request);
+        let outbound = outbound(request, is_tunnel);
         if outbound.takes_body && outbound.length > Some(self.upload_bytes) {
             return Trouble::ClientLarge.response();
         }

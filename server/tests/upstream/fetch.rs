@@ -16,6 +16,8 @@ pub(crate) struct Ask {
     /// The fields behind the body.
     pub(crate) trailers: Vec<(&'static str, String)>,
     pub(crate) authority: Option<&'static str>,
+    /// What the stream is to speak instead of HTTP.
+    pub(crate) protocol: Option<&'static str>,
     /// The request ends.
     pub(crate) ends: bool,
     /// The response is read.
@@ -31,6 +33,7 @@ impl Ask {
             body: Vec::new(),
             trailers: Vec::new(),
             authority: Some("site.example"),
+            protocol: None,
             ends: true,
             reads: true,
         }
@@ -41,11 +44,17 @@ impl Ask {
         self
     }
 
+    /// Asks for a tunnel of this protocol.
+    pub(crate) fn tunnel(path: &str, protocol: &'static str) -> Self {
+        Self { method: "CONNECT", protocol: Some(protocol), ends: false, ..Self::get(path) }
+    }
+
     fn headers(&self) -> Vec<Header> {
         let authority = self.authority.map(|it| (":authority", it));
+        let protocol = self.protocol.map(|it| (":protocol", it));
         let pseudo =
             [(":method", self.method), (":scheme", "https"), (":path", self.path.as_str())];
-        let pseudo = pseudo.into_iter().chain(authority);
+        let pseudo = pseudo.into_iter().chain(authority).chain(protocol);
         let fields = self.fields.iter().map(|(name, value)| (*name, value.as_str()));
         let header = |(name, value): (&str, &str)| Header::new(name.as_bytes(), value.as_bytes());
         pseudo.chain(fields).map(header).collect()
@@ -90,6 +99,26 @@ pub(crate) fn fetch(server: SocketAddr, asks: &[Ask], pushes: u64) -> Vec<Fetche
     client.run(asks);
     client.leave();
     client.results(asks.len())
+}
+
+/// Opens a tunnel, says one thing after the other, each when as much has come back as was said before, and ends.
+pub(crate) fn converse(server: SocketAddr, ask: &Ask, said: &[&[u8]]) -> Fetched {
+    let mut client = Client::connect(server, 0);
+    client.asks = vec![ask.clone()];
+    client.drive(|it| it.by_stream.get(&0).is_some_and(|it| it.status > 0 || it.reset.is_some()));
+    let mut said_bytes = 0;
+    for piece in said {
+        said_bytes += piece.len();
+        let frame = [&http3::data_frame_header(piece.len() as u64), *piece].concat();
+        client.uploads.insert(0, frame);
+        client.drive(|it| it.by_stream[&0].body.len() >= said_bytes || it.is_done());
+    }
+    if !said.is_empty() {
+        client.quic.stream_send(0, b"", true).ok();
+    }
+    client.drive(Client::is_done);
+    client.leave();
+    client.results(1).remove(0)
 }
 
 /// The certificate (DER) that a client gets who asks for this name.
@@ -139,6 +168,10 @@ pub(crate) struct Client {
     push_streams: BTreeMap<u64, u64>,
     cancelled: Vec<u64>,
     pushes: u64,
+    asks: Vec<Ask>,
+    asked: bool,
+    /// What waits to be sent on each stream.
+    uploads: BTreeMap<u64, Vec<u8>>,
     /// Requests that do not end, and responses that are not read.
     endless: BTreeSet<u64>,
     unread: BTreeSet<u64>,
@@ -180,27 +213,33 @@ impl Client {
             push_streams: BTreeMap::new(),
             cancelled: Vec::new(),
             pushes,
+            asks: Vec::new(),
+            asked: false,
+            uploads: BTreeMap::new(),
             endless: BTreeSet::new(),
             unread: BTreeSet::new(),
         }
     }
 
     fn run(&mut self, asks: &[Ask]) {
-        let mut uploads: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
-        let mut asked = false;
+        self.asks = asks.to_vec();
+        self.drive(Self::is_done);
+    }
+
+    fn drive(&mut self, is_enough: impl Fn(&Self) -> bool) {
         let mut buffer = vec![0; 65_536];
-        while !self.quic.is_closed() && (!asked || !self.is_done(asks.len())) {
+        while !self.quic.is_closed() && !is_enough(self) {
             let may_ask = self.quic.is_established() || self.quic.is_in_early_data();
-            if may_ask && !std::mem::replace(&mut asked, true) {
-                self.ask(asks, &mut uploads);
+            if may_ask && !std::mem::replace(&mut self.asked, true) {
+                self.ask();
             }
-            for (stream, bytes) in &mut uploads {
+            for (stream, bytes) in &mut self.uploads {
                 let ends = !self.endless.contains(stream);
                 if let Ok(taken) = self.quic.stream_send(*stream, bytes, ends) {
                     bytes.drain(..taken);
                 }
             }
-            uploads.retain(|_, bytes| !bytes.is_empty());
+            self.uploads.retain(|_, bytes| !bytes.is_empty());
             self.transmit(&mut buffer);
             self.receive(&mut buffer);
             self.read(&mut buffer);
@@ -212,7 +251,7 @@ impl Client {
         self.transmit(&mut vec![0; 65_536]);
     }
 
-    fn ask(&mut self, asks: &[Ask], uploads: &mut BTreeMap<u64, Vec<u8>>) {
+    fn ask(&mut self) {
         let mut opening = self.session.opening();
         if self.pushes > 0 {
             opening.push(self.session.allow_pushes(self.pushes));
@@ -220,7 +259,7 @@ impl Client {
         for (stream, bytes) in opening {
             self.quic.stream_send(stream.0, &bytes, false).expect("room");
         }
-        for (ask, stream) in asks.iter().zip((0..).step_by(4)) {
+        for (ask, stream) in self.asks.iter().zip((0..).step_by(4)) {
             let mut bytes = self.session.encode_headers(&ask.headers()).expect("small");
             if !ask.body.is_empty() {
                 bytes.extend(http3::data_frame_header(ask.body.len() as u64));
@@ -231,7 +270,7 @@ impl Client {
                 let trailers: Vec<Header> = ask.trailers.iter().map(header).collect();
                 bytes.extend(self.session.encode_headers(&trailers).expect("small"));
             }
-            uploads.insert(stream, bytes);
+            self.uploads.insert(stream, bytes);
             if !ask.ends {
                 self.endless.insert(stream);
             }
@@ -339,14 +378,16 @@ impl Client {
         }
     }
 
-    fn is_done(&self, asks: usize) -> bool {
+    fn is_done(&self) -> bool {
+        let asks = self.asks.len();
         let over = |it: &Fetched| it.finished || it.reset.is_some();
         let came = |push: &u64| {
             self.cancelled.contains(push)
                 || self.push_streams.get(push).is_some_and(|it| over(&self.by_stream[it]))
         };
         let requests = self.by_stream.range(..).filter(|(stream, _)| *stream % 4 == 0);
-        requests.clone().count() == asks
+        self.asked
+            && requests.clone().count() == asks
             && requests.into_iter().all(|(stream, it)| over(it) || self.unread.contains(stream))
             && self.promised.keys().all(came)
     }

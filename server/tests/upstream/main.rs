@@ -49,6 +49,7 @@ impl Proxy {
         let options = Options {
             limits,
             early_data: true,
+            websockets: backend.takes_websockets(),
             ..Options::new(find_scheme("rfc9218").expect("known"))
         };
         let identity = Identity::self_signed().expect("a certificate");

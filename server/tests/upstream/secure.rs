@@ -1,7 +1,8 @@
 //! Backends over TLS, by HTTP/2 and HTTP/1.1.
 
 use crate::Proxy;
-use crate::fetch::{Ask, Fetched, fetch, hold};
+use crate::fetch::{Ask, Fetched, converse, fetch, hold};
+use crate::versions::websockets::{chat, switching};
 use boring::asn1::Asn1Time;
 use boring::bn::{BigNum, MsbOption};
 use boring::ec::{EcGroup, EcKey};
@@ -17,6 +18,7 @@ use hyper::body::Bytes;
 use hyper::header::HeaderValue;
 use hyper::{Request, Response};
 use server::UpstreamLimits;
+use server::upstream::Address;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -64,10 +66,13 @@ impl Secure {
     }
 
     fn proxy(&self, is_trusted: bool) -> Proxy {
+        Proxy::of(&self.upstream(is_trusted), &UpstreamLimits::default(), Vec::new())
+    }
+
+    fn upstream(&self, is_trusted: bool) -> Address {
         let ca = is_trusted.then(|| self.certificate.path().to_owned());
-        let address = format!("https://{}", self.address).parse::<server::upstream::Address>();
-        let address = address.expect("an address").trusting(ca);
-        Proxy::of(&address, &UpstreamLimits::default(), Vec::new())
+        let address = format!("https://{}", self.address).parse::<Address>();
+        address.expect("an address").trusting(ca)
     }
 }
 
@@ -114,12 +119,18 @@ async fn echo(request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
     stream.send_data(said, true).expect("sent");
 }
 
-/// Early hints, then a response, over HTTP/1.1.
+/// Early hints, then a response, over HTTP/1.1; or a WebSocket that says back what it hears.
 async fn hint(mut stream: Stream) {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await.expect("a head"));
+    }
+    if let Some(switches) = switching(&String::from_utf8_lossy(&head)) {
+        stream.write_all(switches.as_bytes()).await.expect("taken");
+        let (mut read, mut write) = tokio::io::split(stream);
+        tokio::io::copy(&mut read, &mut write).await.expect("taken");
+        return write.shutdown().await.expect("closed");
     }
     let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload; as=style\r\n\r\n";
     let response = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -245,4 +256,16 @@ fn a_call_of_grpc_gets_its_status_in_the_trailers() {
         got.trailers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     fields.sort();
     assert_eq!((fields.join(", ").as_str(), got.finished), ("grpc-status: 0, x-sum: 7", true));
+}
+
+#[test]
+fn a_websocket_goes_to_a_backend_over_tls_by_http_1_1_also_where_it_takes_http2() {
+    let backend = Secure::start(b"\x02h2\x08http/1.1");
+    let address = backend.upstream(true).taking_websockets(true);
+    let proxy = Proxy::of(&address, &UpstreamLimits::default(), Vec::new());
+    // The connection of HTTP/2 is kept.
+    assert_eq!(fetch(proxy.address, &[Ask::get("/")], 0)[0].field("via"), Some("2 utmost"));
+    let got = converse(proxy.address, &chat(), &[b"hello"]);
+    assert_eq!((got.status, body(&got).as_str(), got.finished), (200, "hello", true));
+    assert_eq!(got.field("via"), Some("1.1 utmost"), "{}", proxy.told());
 }

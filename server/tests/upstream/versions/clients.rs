@@ -156,7 +156,11 @@ pub(crate) fn head_2(ask: &Ask) -> hyper::Request<()> {
     for (name, value) in &ask.fields {
         request = request.header(*name, value);
     }
-    request.body(()).expect("a request")
+    let mut request = request.body(()).expect("a request");
+    if let Some(protocol) = ask.protocol {
+        request.extensions_mut().insert(h2::ext::Protocol::from_static(protocol));
+    }
+    request
 }
 
 async fn fetch_one(sender: SendRequest<Bytes>, ask: Ask) -> Fetched {
@@ -202,4 +206,78 @@ async fn fetch_one(sender: SendRequest<Bytes>, ask: Ask) -> Fetched {
 fn text(fields: &HeaderMap) -> Vec<(String, String)> {
     let text = |it: &HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
     fields.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
+}
+
+/// The key of RFC 6455, 1.3, and what a server answers to it.
+const KEY: [&str; 2] = ["dGhlIHNhbXBsZSBub25jZQ==", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="];
+
+/// Like [`crate::fetch::converse`], over HTTP/1.1.
+pub(crate) fn converse_1(server: SocketAddr, ask: &Ask, said: &[&[u8]]) -> Fetched {
+    let mut stream = secure(server);
+    let protocol = ask.protocol.expect("one");
+    let fields: Vec<String> =
+        ask.fields.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let head = format!(
+        "GET {} HTTP/1.1\r\nHost: site.example\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n\
+         Sec-WebSocket-Key: {}\r\n{}\r\n",
+        ask.path,
+        KEY[0],
+        fields.concat()
+    );
+    stream.write_all(head.as_bytes()).expect("sent");
+    let mut stream = BufReader::new(stream);
+    let mut fetched = response(&mut stream, "GET");
+    if fetched.status != 101 {
+        return fetched;
+    }
+    assert_eq!(fetched.field("sec-websocket-accept"), Some(KEY[1]));
+    for piece in said {
+        stream.get_mut().write_all(piece).expect("sent");
+        take(&mut stream, piece.len(), &mut fetched.body);
+    }
+    if !said.is_empty() {
+        stream.get_mut().shutdown().ok();
+    }
+    fetched.body.extend(rest(&mut stream));
+    fetched
+}
+
+/// Like [`crate::fetch::converse`], over HTTP/2.
+pub(crate) fn converse_2(server: SocketAddr, ask: &Ask, said: &[&[u8]]) -> Fetched {
+    over_2(server, async |sender| {
+        let mut sender = sender.ready().await.expect("ready");
+        // The server's settings must have come.
+        while !sender.is_extended_connect_protocol_enabled() {
+            tokio::task::yield_now().await;
+        }
+        let (response, mut stream) = sender.send_request(head_2(ask), false).expect("sent");
+        let answer = response.await.expect("an answer");
+        let mut fetched = Fetched { status: answer.status().as_u16(), ..Fetched::default() };
+        fetched.headers = text(answer.headers());
+        let mut body = answer.into_body();
+        let mut said_bytes = 0;
+        for piece in said {
+            said_bytes += piece.len();
+            stream.send_data(Bytes::copy_from_slice(piece), false).expect("open");
+            while fetched.body.len() < said_bytes
+                && let Some(Ok(bytes)) = body.data().await
+            {
+                body.flow_control().release_capacity(bytes.len()).expect("taken");
+                fetched.body.extend(bytes);
+            }
+        }
+        if !said.is_empty() {
+            stream.send_data(Bytes::new(), true).expect("open");
+        }
+        let end = loop {
+            match body.data().await {
+                Some(Ok(bytes)) => fetched.body.extend(bytes),
+                end => break end,
+            }
+        };
+        fetched.finished = end.is_none();
+        fetched.reset =
+            end.and_then(Result::err).and_then(|it| it.reason()).map(|it| u32::from(it).into());
+        fetched
+    })
 }

@@ -8,6 +8,7 @@ mod limits;
 mod names;
 mod table;
 mod trailers;
+pub(crate) mod websockets;
 
 use crate::fetch::{Ask, Fetched, fetch};
 use clients::{fetch_1, fetch_2};
@@ -66,6 +67,11 @@ impl Serving {
     }
 
     pub(crate) fn showing(identity: &Identity, site: impl Into<RuledSite>, limits: Limits) -> Self {
+        let options = Options { limits, ..Options::new(find_scheme("rfc9218").expect("known")) };
+        Self::with(identity, site, options)
+    }
+
+    pub(crate) fn with(identity: &Identity, site: impl Into<RuledSite>, options: Options) -> Self {
         let local = SocketAddr::from(([127, 0, 0, 1], 0));
         let (mut event_loop, secure) = std::iter::repeat_with(|| {
             let event_loop = EventLoop::bind(local).expect("a free port");
@@ -80,9 +86,8 @@ impl Serving {
         let events = Arc::new(Events::default());
         let mut observers = Observers::default();
         observers.add(Arc::clone(&events) as Arc<dyn Observer>);
-        let scheme = find_scheme("rfc9218").expect("known");
         let alt_svc_port = Some(address.port());
-        let options = Options { limits, observers, alt_svc_port, ..Options::new(scheme) };
+        let options = Options { observers, alt_svc_port, ..options };
         let pin = identity.public_key_pin().expect("a pin");
         let mut server = Server::new(address, identity, site, options).expect("a server");
         let listeners = Listeners { secure: vec![secure], plain: vec![plain] };
