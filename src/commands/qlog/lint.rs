@@ -167,7 +167,7 @@ fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
 
 /// The connections in a browser's log; `None` if the JSON is something else.
 fn browser_traces(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, Failure> {
-    let bad = |cause: String| Err(Failure::BadInput(format!("{file}: {cause}")));
+    let bad = |cause: String| Err(Failure::of_file(Path::new(file), cause));
     if json.len() as u64 > browser::BYTES_MAX {
         let mebibytes = browser::BYTES_MAX >> 20;
         return bad(format!(
