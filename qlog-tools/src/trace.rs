@@ -1,5 +1,7 @@
 //! One log's account of one connection.
 
+mod recovery;
+
 use std::collections::BTreeMap;
 
 use crate::number_ranges::NumberRanges;
@@ -10,6 +12,8 @@ use schedulers::Call;
 use serde::Serialize;
 
 /// One log's account of one connection.
+pub(crate) use recovery::{LongestRtt, RecoverySample};
+
 ///
 /// Streams, requests and counts are always there. Frames, packets and recovery samples are kept
 /// as the [`Detail`] says that the log was read with. Times are microseconds on the log's clock;
@@ -57,11 +61,13 @@ pub struct Trace {
     /// scheduler; names of more than 10,000 events are left out.
     pub(crate) moments: BTreeMap<String, Vec<u64>>,
     /// When the application gave the sender which bytes of each response, as time in microseconds and how far they go
-    /// ([`Detail::Full`], a server's log).
+    /// The longest round trips that were measured ([`Detail::Order`] and above).
+    pub(crate) longest_rtt: LongestRtt,
+    /// ([`Detail::Order`] and above, a server's log).
     pub(crate) written: BTreeMap<u64, Vec<(u64, u64)>>,
     /// The priority signals, in order.
     pub signals: Vec<PrioritySignal>,
-    /// The scheduler's calls in order, when the log has them ([`Detail::Frames`] and above).
+    /// The scheduler's calls in order, when the log has them ([`Detail::Order`] and above).
     pub scheduler_calls: Vec<SchedulerCall>,
     /// Whether the server's log said why bytes came late or twice ([`crate::causes`]), so that nothing of it is a guess.
     pub has_exact_causes: bool,
@@ -94,6 +100,9 @@ pub enum Detail {
     Full,
 }
 
+    /// And what tells in which order a server should have sent: calls of its scheduler, what its application wrote, and the
+    /// longest round trip.
+    Order,
 /// The program that wrote a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stack {
@@ -221,19 +230,6 @@ pub(crate) enum Space {
     /// 0-RTT and 1-RTT packets.
     #[default]
     Application,
-}
-
-/// What the sender's recovery knew at a time; `None` where the event did not say.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct RecoverySample {
-    pub(crate) time_us: u64,
-    pub(crate) congestion_window_bytes: Option<u64>,
-    pub(crate) bytes_in_flight: Option<u64>,
-    /// Absent while it is unlimited.
-    pub(crate) slow_start_threshold_bytes: Option<u64>,
-    pub(crate) smoothed_rtt_ms: Option<f64>,
-    pub(crate) latest_rtt_ms: Option<f64>,
-    pub(crate) min_rtt_ms: Option<f64>,
 }
 
 /// Something said about a priority.

@@ -287,7 +287,7 @@ impl Collector {
         rtt_unit_ms: f64,
     ) -> serde_json::Result<()> {
         let is_full = self.detail == Detail::Full;
-        if !is_full && !counts_losses(data) {
+        if self.detail < Detail::Order && !counts_losses(data) {
             return Ok(());
         }
         let metrics: Metrics = serde_json::from_slice(data)?;
@@ -300,8 +300,10 @@ impl Collector {
                 self.trace.packets.push(packet);
             }
         }
+        let sample = metrics.sample(time_us, rtt_unit_ms);
+        self.trace.longest_rtt.add(&sample);
         if is_full {
-            self.trace.recovery.push(metrics.sample(time_us, rtt_unit_ms));
+            self.trace.recovery.push(sample);
         }
         Ok(())
     }
@@ -320,15 +322,15 @@ impl Collector {
         let moved: DataMoved<'_> = serde_json::from_slice(data)?;
         if let (Some(stream), Some("application")) = (moved.stream_id, moved.from.as_deref()) {
             self.exchange(stream.0).handed_over_us.get_or_insert(time_us);
-            if let Some(end) = moved.end().filter(|_| self.is_server_in_full()) {
+            if let Some(end) = moved.end().filter(|_| self.keeps_writes()) {
                 self.written(stream.0, time_us, end);
             }
         }
         Ok(())
     }
 
-    fn is_server_in_full(&self) -> bool {
-        self.detail == Detail::Full && self.is_of_requests(Direction::Received)
+    fn keeps_writes(&self) -> bool {
+        self.detail >= Detail::Order && self.is_of_requests(Direction::Received)
     }
 
     fn written(&mut self, stream: u64, time_us: u64, end: u64) {
@@ -401,7 +403,7 @@ impl Collector {
 
     pub(super) fn scheduler_call(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let call = SchedulerCall::read(time_us, data)?;
-        if self.detail >= Detail::Frames {
+        if self.detail >= Detail::Order {
             self.trace.scheduler_calls.push(call);
         }
         Ok(())
