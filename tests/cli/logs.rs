@@ -225,6 +225,9 @@ fn probe_names_what_is_wrong_with_its_target() {
 }
 
 #[test]
+        let heeds = ["incremental", "updates"].map(|it| &document["finding"][it]["verdict"]);
+        let expected = if code == 0 { "heeds" } else { "ignores" };
+        assert_eq!(heeds, [expected, expected], "{document}");
 fn a_slow_upload_does_not_keep_view_from_answering_others() {
     let folder = tempfile::tempdir().expect("a directory");
     let view = Running::start(&["view", folder.path().to_str().expect("UTF-8")]);
