@@ -4,16 +4,17 @@ mod recovery;
 
 use std::collections::BTreeMap;
 
+use crate::credit::Credit;
 use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
 use crate::progress::Progress;
 use crate::timeline::{Timeline, Transfer};
-use schedulers::Call;
+use schedulers::{Call, Restraint};
 use serde::Serialize;
 
-/// One log's account of one connection.
 pub(crate) use recovery::{LongestRtt, RecoverySample};
 
+/// One log's account of one connection.
 ///
 /// Streams, requests and counts are always there. Frames, packets and recovery samples are kept
 /// as the [`Detail`] says that the log was read with. Times are microseconds on the log's clock;
@@ -60,11 +61,17 @@ pub struct Trace {
     /// When the other events happened, by name ([`Detail::Full`]): all but packets, frames, samples and calls of the
     /// scheduler; names of more than 10,000 events are left out.
     pub(crate) moments: BTreeMap<String, Vec<u64>>,
-    /// When the application gave the sender which bytes of each response, as time in microseconds and how far they go
     /// The longest round trips that were measured ([`Detail::Order`] and above).
     pub(crate) longest_rtt: LongestRtt,
+    /// When the application gave the sender which bytes of each response, as time in microseconds and how far they go
     /// ([`Detail::Order`] and above, a server's log).
     pub(crate) written: BTreeMap<u64, Vec<(u64, u64)>>,
+    /// The limits of flow control that its side learned ([`Detail::Full`]).
+    pub(crate) credit: Credit,
+    /// When the handshake was complete, if the log shows it ([`Detail::Full`]).
+    pub(crate) handshake_us: Option<u64>,
+    /// What held our server back, each from a time on ([`Detail::Full`]).
+    pub(crate) restraints: Vec<(u64, Restraint)>,
     /// The priority signals, in order.
     pub signals: Vec<PrioritySignal>,
     /// The scheduler's calls in order, when the log has them ([`Detail::Order`] and above).
@@ -93,6 +100,9 @@ pub enum Detail {
     Summary,
     /// And each STREAM frame, packed: about ten bytes a frame.
     Arrivals,
+    /// And what tells in which order a server should have sent: calls of its scheduler, what its application wrote, and the
+    /// longest round trip.
+    Order,
     /// And each STREAM frame by itself: 32 bytes a frame more.
     #[default]
     Frames,
@@ -100,9 +110,6 @@ pub enum Detail {
     Full,
 }
 
-    /// And what tells in which order a server should have sent: calls of its scheduler, what its application wrote, and the
-    /// longest round trip.
-    Order,
 /// The program that wrote a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stack {

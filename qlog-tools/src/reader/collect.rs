@@ -9,9 +9,7 @@ use super::acknowledged::Acknowledged;
 use super::by_stream::ByStream;
 use super::flow::Flow;
 use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
-use super::quic::{
-    DataMoved, Direction, LoneStream, Metrics, MilestoneEvent, Packet, Parameters, Stream,
-};
+use super::quic::{DataMoved, Direction, LoneStream, Metrics, MilestoneEvent, Packet, Stream};
 use crate::limits;
 use crate::timeline::{RenderTimes, StreamFrame};
 use crate::trace::SchedulerCall;
@@ -141,6 +139,7 @@ impl Collector {
         {
             self.trace.received.add(number, number);
         }
+        self.handshake(time_us, &packet, direction);
         // Not later: acknowledgements in the same packet become records of their own.
         let place = self.last_record();
         self.trace.counts.packet_frames += packet.frames().len() as u64;
@@ -156,6 +155,7 @@ impl Collector {
                 }
             } else if direction == Direction::Received && self.detail == Detail::Full {
                 self.acknowledge(time_us, packet.space(), &frame.acknowledged());
+                self.credit(time_us, frame);
             }
         }
         Ok(Taken::Fresh)
@@ -294,9 +294,11 @@ impl Collector {
         if let Some(lost) = metrics.lost() {
             self.lost_by_metrics = self.lost_by_metrics.max(Some(lost.total.0));
             let records = if is_full { lost.delta.0.min(LOST_RECORDS) } else { 0 };
-            for _ in 0..records {
+            for record in 0..records {
+                // The bytes of all of them are those of the first.
+                let bytes = if record == 0 { metrics.lost_bytes() } else { 0 };
                 let (space, event) = (Space::Application, PacketEvent::Lost);
-                let packet = PacketRecord { time_us, event, space, number: None, bytes: 0 };
+                let packet = PacketRecord { time_us, event, space, number: None, bytes };
                 self.trace.packets.push(packet);
             }
         }
@@ -304,16 +306,6 @@ impl Collector {
         self.trace.longest_rtt.add(&sample);
         if is_full {
             self.trace.recovery.push(sample);
-        }
-        Ok(())
-    }
-
-    pub(super) fn parameters(&mut self, data: &[u8]) -> serde_json::Result<()> {
-        let parameters: Parameters<'_> = serde_json::from_slice(data)?;
-        // tquic writes `None` for parameters that the client does not have.
-        let is_id = |id: &str| !id.is_empty() && id.bytes().all(|it| it.is_ascii_hexdigit());
-        if let Some(id) = parameters.original_destination_connection_id.filter(|id| is_id(id)) {
-            self.connection = Some(kept(&id).to_ascii_lowercase());
         }
         Ok(())
     }
