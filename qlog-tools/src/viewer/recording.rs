@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
+use super::band::Band;
 use super::columns::{pack, pack_rising};
 use crate::alignment::path_of;
 use crate::figures::palette::Look;
@@ -50,6 +51,10 @@ pub struct Recording {
     /// What the server's log says was sent: time, and stream bytes so far. Empty without that log.
     #[serde(serialize_with = "points")]
     pub sent: Vec<(u64, u64)>,
+    /// What held the sender back.
+    pub band: Option<Band>,
+    /// Why that is not known.
+    pub no_band: Option<String>,
     /// What can be marked in the figures.
     pub events: Vec<Events>,
     /// What a mark means in this log.

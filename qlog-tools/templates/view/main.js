@@ -44,7 +44,7 @@ function addSection(recording, viewport, place) {
   const changed = () => recording.changed && recording.changed();
   addLegend(recording, section, changed);
   addAnnotationChoice(recording, section, changed);
-  const figures = [new Ribbon(recording), new Waterfall(recording), new Stacks(recording), new Curve(recording), new Strip(recording)];
+  const figures = [new Ribbon(recording), new Waterfall(recording), new Stacks(recording), new Curve(recording), new Strip(recording), new Band(recording)];
   return figures.map((figure) => new Panel(figure, recording, viewport, section));
 }
 
