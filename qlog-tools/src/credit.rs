@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 /// The limits of flow control as one end learned them. Times are microseconds on the log's clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Credit {
-    /// Of the connection: when, and how many bytes of all streams from then on.
+    /// The connection's: when, and how many bytes of all streams from then on.
     pub(crate) connection: Vec<(u64, u64)>,
-    /// Of streams, by ID: when, and how many bytes of the stream from then on.
+    /// Those of streams, by ID: when, and how many bytes of the stream from then on.
     pub(crate) streams: BTreeMap<u64, Vec<(u64, u64)>>,
     /// What each stream begins with.
     pub(crate) initial: InitialCredit,

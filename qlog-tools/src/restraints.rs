@@ -15,7 +15,7 @@ use crate::trace::{Trace, Vantage};
 use moments::moments;
 use sender::Sender;
 
-/// A pause of at most this is the sender's own work: it was sending. Timers are no finer.
+/// A pause of at most this is the sender's own work: it was sending. Timers are not finer.
 const SENDING_US: u64 = 1000;
 /// A pause of at most this is not a pacer's.
 const WORK_US: u64 = 100;
@@ -273,7 +273,7 @@ fn step(
     if to_us <= from_us {
         return;
     }
-    match sender.known(from_us) {
+    match sender.known() {
         Known::Held(by) => {
             spans_of(spans, pause.take(), from_us);
             push(spans, Span { from_us, to_us, by });

@@ -17,7 +17,7 @@ use crate::trace::Detail;
 struct Parameters<'a> {
     #[serde(borrow)]
     original_destination_connection_id: Option<Cow<'a, str>>,
-    /// Whose they are, seen from the log's side: `remote` for the other end.
+    /// The end that set them, seen from the log's side: `remote` for the other end.
     #[serde(borrow, alias = "initiator")]
     owner: Option<Cow<'a, str>>,
     initial_max_data: Option<Whole>,

@@ -111,7 +111,7 @@ pub(super) struct Frame<'a> {
     length: Option<Whole>,
     raw: Option<Raw>,
     fin: Option<bool>,
-    /// Of flow control.
+    /// The limit that a frame of flow control sets.
     #[serde(alias = "maximum_data")]
     maximum: Option<Whole>,
     #[serde(borrow)]

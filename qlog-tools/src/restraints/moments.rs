@@ -6,6 +6,8 @@ use schedulers::{Call, StreamId};
 /// Something that changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Moment {
+    /// The handshake was complete.
+    Established,
     /// Bytes of a stream went, up to this offset.
     Frame { stream: u64, end: u64, bytes: u64 },
     /// A packet went of which only the size is known.
@@ -38,6 +40,7 @@ pub(super) fn moments(
     has_calls: bool,
 ) -> impl Iterator<Item = (u64, Vec<Moment>)> + use<> {
     let mut all = sent(trace);
+    all.extend(trace.handshake_us.map(|at| (at, Moment::Established)));
     all.extend(repairs(trace));
     all.extend(sampled(trace));
     all.extend(limits(trace));

@@ -16,6 +16,7 @@ pub(super) struct Sender<'a> {
     in_flight_bytes: Option<u64>,
     rtt_ms: Option<f64>,
     limit_bytes: Option<u64>,
+    is_established: bool,
     /// Lost bytes that wait to be sent again, in frames.
     repairs: u64,
     burst: Burst,
@@ -44,6 +45,7 @@ impl<'a> Sender<'a> {
             in_flight_bytes: None,
             rtt_ms: None,
             limit_bytes: None,
+            is_established: false,
             repairs: 0,
             burst: Burst::default(),
             sent_packets: 0,
@@ -53,6 +55,7 @@ impl<'a> Sender<'a> {
 
     pub(super) fn take(&mut self, time_us: u64, moment: Moment) {
         match moment {
+            Moment::Established => self.is_established = true,
             Moment::Frame { stream, end, bytes } => {
                 self.streams.frame(stream, end, bytes);
                 self.sent(time_us, bytes);
@@ -83,12 +86,12 @@ impl<'a> Sender<'a> {
         self.rtt_ms = sample.smoothed_rtt_ms.or(self.rtt_ms);
     }
 
-    /// What is known from `time_us` on, until something changes.
-    pub(super) fn known(&self, time_us: u64) -> Known {
+    /// What is known from now on, until something changes.
+    pub(super) fn known(&self) -> Known {
         let has_frames = !self.trace.timeline.frames.is_empty();
         let has_bytes = self.streams.has_bytes() || self.repairs > 0 || !has_frames;
         let in_handshake = match self.trace.handshake_us {
-            Some(end_us) => time_us < end_us,
+            Some(_) => !self.is_established,
             None => has_frames && self.sent_packets == 0,
         };
         if in_handshake && !(self.streams.has_bytes() && has_frames) {
