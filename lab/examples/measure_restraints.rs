@@ -26,16 +26,16 @@ const NETWORKS: [&str; 5] = ["cable", "lte", "3g", "3g-lossy", "satellite"];
 const CONTROLS: [CongestionControl; 3] =
     [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
 
-/// What is measured over all pages of a network and a congestion control.
+/// What is measured over all pages of a network and a congestion control, in microseconds.
 #[derive(Default)]
 struct Sums {
-    /// Microseconds in which both said the same, by evidence, and in all.
-    same_us: [u64; 2],
-    all_us: [u64; 2],
-    /// Microseconds of each restraint, as the server logged it.
-    logged_us: BTreeMap<Restraint, u64>,
-    /// Where they differ: microseconds by what was logged and what was computed from events of any stack.
-    differ_us: BTreeMap<(Restraint, Restraint), u64>,
+    /// The time in which both said the same, by evidence, and all of it.
+    same: [u64; 2],
+    all: [u64; 2],
+    /// The time of each restraint, as the server logged it.
+    logged: BTreeMap<Restraint, u64>,
+    /// Where they differ: by what was logged, and what was computed from events of any stack.
+    differ: BTreeMap<(Restraint, Restraint), u64>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -129,12 +129,12 @@ impl Sums {
         for (place, evidence) in [Evidence::Plain, Evidence::Calls].into_iter().enumerate() {
             let computed = Restraints::of(trace, evidence)?;
             logged.both(&computed, |us, logged, computed| {
-                self.all_us[place] += us;
-                self.same_us[place] += if logged == computed { us } else { 0 };
+                self.all[place] += us;
+                self.same[place] += if logged == computed { us } else { 0 };
                 if evidence == Evidence::Plain {
-                    *self.logged_us.entry(logged).or_default() += us;
+                    *self.logged.entry(logged).or_default() += us;
                     if logged != computed {
-                        *self.differ_us.entry((logged, computed)).or_default() += us;
+                        *self.differ.entry((logged, computed)).or_default() += us;
                     }
                 }
             });
@@ -147,14 +147,14 @@ impl std::fmt::Display for Sums {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
         for place in 0..2 {
-            let same = percent(self.same_us[place], self.all_us[place]);
+            let same = percent(self.same[place], self.all[place]);
             write!(formatter, "{same:>7.2}% ")?;
         }
-        for (restraint, us) in &self.logged_us {
-            write!(formatter, " {} {:.1}", restraint.name(), percent(*us, self.all_us[0]))?;
+        for (restraint, us) in &self.logged {
+            write!(formatter, " {} {:.1}", restraint.name(), percent(*us, self.all[0]))?;
         }
-        for ((logged, computed), us) in &self.differ_us {
-            let share = percent(*us, self.all_us[0]);
+        for ((logged, computed), us) in &self.differ {
+            let share = percent(*us, self.all[0]);
             if share >= 0.1 {
                 write!(formatter, " | {} as {} {share:.1}", logged.name(), computed.name())?;
             }

@@ -270,7 +270,9 @@ fn client_log(requests: &[(f64, u64, &str)], came: &[(u64, u64, u64)]) -> Trace 
     trace.vantage = crate::trace::Vantage::Client;
     trace.longest_rtt.latest_ms = Some(5.0);
     trace.received = crate::number_ranges::NumberRanges::default();
-    came.iter().for_each(|(number, ..)| trace.received.add(*number, *number));
+    for (number, ..) in came {
+        trace.received.add(*number, *number);
+    }
     let numbered = trace.arrivals.iter().zip(came);
     trace.arrivals = numbered.map(|((frame, _), (number, ..))| (frame, Some(*number))).collect();
     trace

@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use super::*;
 use crate::reader::{ReadOptions, read_traces};
 use crate::trace::Detail;
@@ -8,7 +10,7 @@ fn trace(events: &[(f64, &str, &str)]) -> Trace {
     let header = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"server"}}}"#;
     let mut log = header.to_owned();
     for (time, name, body) in events {
-        log += &format!("\n{{\"time\":{time},\"name\":\"{name}\",\"data\":{body}}}");
+        write!(log, "\n{{\"time\":{time},\"name\":\"{name}\",\"data\":{body}}}").unwrap();
     }
     let options = ReadOptions { detail: Detail::Full, vantage: None };
     read_traces("log", log.as_bytes(), options).unwrap().remove(0)

@@ -118,6 +118,6 @@ mod tests {
         // Each is a half of the plot.
         let half = number((RIGHT - LEFT) / 2.0);
         assert_eq!(svg.matches(&format!(r#"width="{half}" height="12""#)).count(), 2, "{svg}");
-        assert!(svg.contains("80.0 kB") && !svg.contains("900"), "{svg}");
+        assert!(svg.contains("80.0 kB") && !svg.contains("900.0 kB"), "{svg}");
     }
 }
