@@ -35,6 +35,12 @@ impl NumberRanges {
         self.0.range(number..).next().map(|(&start, &end)| (start, end))
     }
 
+    /// The gaps between the ranges, in order: the number after each, and how many numbers it has.
+    pub(crate) fn gaps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let followed = self.0.iter().zip(self.0.keys().skip(1));
+        followed.map(|((_, &last), &next)| (next, next - last - 1))
+    }
+
     /// The first number above `above` and below `below` that is not in the set, if the set knows so far back.
     pub(crate) fn first_missing(&self, above: u64, below: u64) -> Option<u64> {
         let next = above.checked_add(1)?;
@@ -50,6 +56,15 @@ impl NumberRanges {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gaps_are_what_lacks_between_two_ranges() {
+        let mut numbers = NumberRanges::default();
+        for number in [1, 2, 3, 6, 9] {
+            numbers.add(number, number);
+        }
+        assert_eq!(numbers.gaps().collect::<Vec<_>>(), [(6, 2), (9, 2)]);
+    }
 
     #[test]
     fn the_first_number_between_two_that_did_not_come_is_found() {

@@ -15,6 +15,7 @@ mod by_stream;
 mod clock;
 mod collect;
 mod contained;
+mod credit;
 mod event;
 mod flow;
 mod header;

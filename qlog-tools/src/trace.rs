@@ -1,14 +1,19 @@
 //! One log's account of one connection.
 
+mod recovery;
+
 use std::collections::BTreeMap;
 
+use crate::credit::Credit;
 use crate::event_list::EventList;
 use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
 use crate::progress::Progress;
 use crate::timeline::{Timeline, Transfer};
-use schedulers::Call;
+use schedulers::{Call, Restraint};
 use serde::Serialize;
+
+pub(crate) use recovery::{LongestRtt, RecoverySample};
 
 /// One log's account of one connection.
 ///
@@ -57,14 +62,22 @@ pub struct Trace {
     /// When the other events happened, by name ([`Detail::Full`]): all but packets, frames, samples and calls of the
     /// scheduler; names of more than 10,000 events are left out.
     pub(crate) moments: BTreeMap<String, Vec<u64>>,
+    /// The longest round trips that were measured ([`Detail::Order`] and above).
+    pub(crate) longest_rtt: LongestRtt,
     /// When the application gave the sender which bytes of each response, as time in microseconds and how far they go
-    /// ([`Detail::Full`], a server's log).
+    /// ([`Detail::Order`] and above, a server's log).
     pub(crate) written: BTreeMap<u64, Vec<(u64, u64)>>,
     /// All events ([`Detail::Events`]).
     pub(crate) events: EventList,
+    /// The limits of flow control that its side learned ([`Detail::Full`]).
+    pub(crate) credit: Credit,
+    /// When the handshake was complete, if the log shows it ([`Detail::Full`]).
+    pub(crate) handshake_us: Option<u64>,
+    /// What held our server back, each from a time on ([`Detail::Full`]).
+    pub(crate) restraints: Vec<(u64, Restraint)>,
     /// The priority signals, in order.
     pub signals: Vec<PrioritySignal>,
-    /// The scheduler's calls in order, when the log has them ([`Detail::Frames`] and above).
+    /// The scheduler's calls in order, when the log has them ([`Detail::Order`] and above).
     pub scheduler_calls: Vec<SchedulerCall>,
     /// Whether the server's log said why bytes came late or twice ([`crate::causes`]), so that nothing of it is a guess.
     pub has_exact_causes: bool,
@@ -90,6 +103,9 @@ pub enum Detail {
     Summary,
     /// And each STREAM frame, packed: about ten bytes a frame.
     Arrivals,
+    /// And what tells in which order a server should have sent: calls of its scheduler, what its application wrote, and the
+    /// longest round trip.
+    Order,
     /// And each STREAM frame by itself: 32 bytes a frame more.
     #[default]
     Frames,
@@ -230,19 +246,6 @@ pub enum Space {
     /// 0-RTT and 1-RTT packets.
     #[default]
     Application,
-}
-
-/// What the sender's recovery knew at a time; `None` where the event did not say.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct RecoverySample {
-    pub(crate) time_us: u64,
-    pub(crate) congestion_window_bytes: Option<u64>,
-    pub(crate) bytes_in_flight: Option<u64>,
-    /// Absent while it is unlimited.
-    pub(crate) slow_start_threshold_bytes: Option<u64>,
-    pub(crate) smoothed_rtt_ms: Option<f64>,
-    pub(crate) latest_rtt_ms: Option<f64>,
-    pub(crate) min_rtt_ms: Option<f64>,
 }
 
 /// Something said about a priority.

@@ -23,6 +23,8 @@ const NO_TRANSFERS: &str = "no request streams in the log";
 const UNFINISHED: &str = "no response finished";
 const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
 const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
+const NOT_SENT: &str = "a client's log does not say what held the server back: use the server's";
+const NO_SENT: &str = "no sent packets logged";
 const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
 
 /// What the log lacks, in words; empty when nothing does.
@@ -66,6 +68,8 @@ pub fn views(trace: &Trace) -> Vec<View> {
     let recovery = (trace.counts.recovery_events == 0).then_some(NO_RECOVERY);
     let signals = trace.signals.is_empty().then_some(NO_SIGNALS);
     let lint = transfers.or(signals);
+    let unsent = (trace.counts.packets_sent == 0).then_some(NO_SENT);
+    let limits = (!is_server).then_some(NOT_SENT).or(unsent);
     [
         ("streams", frames),
         ("index", is_whole),
@@ -74,6 +78,7 @@ pub fn views(trace: &Trace) -> Vec<View> {
         ("compare", is_complete),
         ("lint", lint),
         ("congestion", recovery),
+        ("limits", limits),
     ]
     .map(|(name, reason)| View { name, reason })
     .into()
@@ -164,7 +169,8 @@ mod tests {
         );
         assert!(missing(&trace).contains(&NO_LENGTHS));
         assert_eq!(no_streams(&trace), Some(NO_LENGTHS));
-        for view in views(&trace).iter().filter(|view| view.name != "congestion") {
+        let needs_bytes = |view: &&View| !matches!(view.name, "congestion" | "limits");
+        for view in views(&trace).iter().filter(needs_bytes) {
             assert_eq!(view.reason, Some(NO_LENGTHS), "{}", view.name);
         }
     }

@@ -33,6 +33,7 @@ mod milestone;
 mod priority;
 mod random;
 mod resource;
+mod restraint;
 mod scheduler;
 mod scheme;
 pub mod schemes;
@@ -48,6 +49,7 @@ pub use milestone::Milestone;
 pub use priority::{Priority, PriorityError, URGENCY_DEFAULT, URGENCY_MAX};
 pub use random::SplitMix64;
 pub use resource::{FACTS, Fact, Resource};
+pub use restraint::Restraint;
 pub use scheduler::Scheduler;
 pub use scheme::{
     Args, Build, Catalogue, ClientHalf, GroupName, Halves, Language, Needs, REGISTRY, SCHEMES,

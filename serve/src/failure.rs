@@ -35,9 +35,11 @@ impl Failure {
         Self::BadInput(error.to_string())
     }
 
-    /// Bad input in a file, or a file that cannot be used.
+    /// Bad input in a file, or a file that cannot be used. A name may have line ends and what a terminal would obey: they are
+    /// replaced.
     pub fn of_file(path: &Path, cause: impl Display) -> Self {
-        Self::BadInput(format!("{}: {cause}", path.display()))
+        let name = path.display().to_string().replace(char::is_control, "\u{fffd}");
+        Self::BadInput(format!("{name}: {cause}"))
     }
 
     /// A failure of the other side or the environment, for this cause.
@@ -52,5 +54,16 @@ impl Failure {
             Self::BadInput(_) => 2,
             Self::Elsewhere(_) => 3,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_of_a_file_breaks_the_line_or_reaches_the_terminal_as_a_command() {
+        let failure = Failure::of_file(Path::new("a\u{1b}[2Jb\nc"), "is a folder");
+        assert_eq!(failure.to_string(), "a\u{fffd}[2Jb\u{fffd}c: is a folder");
     }
 }

@@ -12,10 +12,12 @@
 //!
 //! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful.
 
+mod asking;
 mod downloads;
 mod holding;
 mod measures;
 mod restart;
+mod restraint;
 mod staging;
 mod token_bucket;
 mod window;
@@ -26,14 +28,14 @@ use crate::outgoing::Outgoing;
 use crate::pace::Ticks;
 use crate::read_ahead::Pages;
 use crate::send_buffer::SendBuffer;
-use crate::streams::{OWN_STREAMS, Streams};
+use crate::streams::Streams;
 use crate::{CongestionControl, Downloads, Options};
 use connection::experiments::SendOrder;
 use connection::{Connection, Path};
 use measures::Measures;
 use push::Gate;
 use restart::Restart;
-use schedulers::{Call, Resource, Scheduler, Scheme, StreamId};
+use schedulers::{Call, Resource, Restraint, Scheduler, Scheme, StreamId};
 use std::time::{Duration, Instant};
 use token_bucket::TokenBucket;
 use window::Window;
@@ -78,6 +80,8 @@ pub(crate) struct SendLoop {
     /// Datagrams with a part of a response since they were last counted.
     carried: u64,
     has_paused: bool,
+    /// What the log said last.
+    restraint: Option<Restraint>,
     /// Bytes of a full datagram, when the last one was asked for.
     datagram_bytes: usize,
     /// Responses from other connections that were dropped, not yet asked for.
@@ -113,6 +117,7 @@ impl SendLoop {
             unwanted: 0,
             carried: 0,
             has_paused: false,
+            restraint: None,
             datagram_bytes: 0,
             stopped: Vec::new(),
             pages,
@@ -319,7 +324,7 @@ impl SendLoop {
     }
 
     /// The next datagram, if one may go now: its size in `out`.
-    pub(crate) fn datagram(
+    fn next_datagram(
         &mut self,
         now: Instant,
         out: &mut [u8],
@@ -420,34 +425,6 @@ impl SendLoop {
         }
     }
 
-    /// A datagram of the transport's own, beside staged data.
-    fn unasked(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
-        let sent = self.send(out)?;
-        self.window.sent_unasked(sent.map_or(0, |it| it.0));
-        Ok(sent)
-    }
-
-    /// Asks the transport for a packet until it is certain that it has none.
-    ///
-    /// quiche keeps a stream in its queue if its lost bytes were acknowledged before they were sent again.
-    /// At such a stream, quiche makes no packet, says that it is done, and puts the stream behind the others.
-    /// It continues with the others only when asked again. Only streams with an open end can be in that
-    /// state: our own three, those of responses under way, and those whose responses have moved.
-    fn send(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
-        let quic = &mut self.connection.quic;
-        let open_ended = OWN_STREAMS.len() + self.streams.responses() + self.streams.open_ended();
-        let others = if self.measures.is_lossy() { open_ended } else { 0 };
-        for _ in 0..others {
-            if let Some(datagram) = send_once(quic, self.home, out)? {
-                return Ok(Some(datagram));
-            }
-            if let Some(repairs) = &mut self.repairs {
-                repairs.level(quic);
-            }
-        }
-        send_once(quic, self.home, out)
-    }
-
     fn update_gates(&mut self) {
         if self.streams.has_gates() {
             let in_flight_bytes = window::in_flight_bytes(&mut self.connection.quic);
@@ -479,20 +456,5 @@ impl SendLoop {
             self.drop_response(stream);
         }
         closed && !self.streams.is_sending(stream) && !self.streams.has_gate(stream)
-    }
-}
-
-/// Asks for a packet to `to`. Without it the transport chooses: that may be a path with a challenge for which it has no
-/// credit left, and then it sends nothing at all.
-fn send_once(
-    quic: &mut connection::Quic,
-    to: Option<Path>,
-    out: &mut [u8],
-) -> Result<Option<Datagram>, quiche::Error> {
-    let to = to.filter(|_| quic.local_error().is_none());
-    match quic.send_on_path(out, to.map(|it| it.local), to.map(|it| it.peer)) {
-        Ok((bytes, info)) => Ok(Some((bytes, info.into()))),
-        Err(quiche::Error::Done) => Ok(None),
-        Err(error) => Err(error),
     }
 }

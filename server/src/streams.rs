@@ -318,6 +318,11 @@ impl Streams {
         self.held.contains(&stream)
     }
 
+    /// Whether flow control holds a response back.
+    pub(crate) fn has_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// The responses that have bytes to send.
     pub(crate) fn waiting(&self) -> Vec<Waiting> {
         let waits = |(stream, record): (StreamId, &Stream)| {

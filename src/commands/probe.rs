@@ -6,8 +6,8 @@ use ::client::Verify;
 use ::client::probe::Patience;
 use ::serve::Failure;
 use lab::probe::{
-    BODY_BYTES_MIN, Choice, Effort, Finding, Interval, ProbeError, Run, Target, Verdict, choose,
-    judge, reading, run_all,
+    BODY_BYTES_MIN, Choice, Effort, Finding, Heeds, Interval, Kind, ProbeError, Run, Target,
+    Verdict, choose, judge, reading, run_all,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -19,7 +19,8 @@ const FORMAT: &str = "utmost-probe/1";
 ///
 /// While some responses are under way, the client requests one more: urgent, like the others, or less urgent. A server
 /// that prioritizes sends an urgent response at once, and one that can wait last. All responses are of one size, and
-/// the client reads slowly through a small window, so that the server must choose. Exit codes: 0 it prioritizes; 1 it
+/// the client reads slowly through a small window, so that the server must choose. Two more kinds of runs ask whether incremental
+/// responses share, and whether a `PRIORITY_UPDATE` counts. Exit codes: 0 it prioritizes; 1 it
 /// does not, or only weakly; 3 it cannot be reached, or the runs are inconclusive or undecided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost probe https://www.example.com/\n  \
@@ -35,10 +36,10 @@ pub(crate) struct Arguments {
     server: Option<std::net::SocketAddr>,
     #[command(flatten)]
     trust: values::Trust,
-    /// Runs of each of the three kinds, at least
+    /// Runs of each of the five kinds, at least
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100))]
     repeats: u32,
-    /// Runs of each kind, at most: they are repeated until an interval clears the threshold of a verdict
+    /// Runs of each kind, at most: they are repeated until the intervals clear the thresholds
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(2..=1000))]
     repeats_max: u32,
     /// Responses that are under way when the late request comes
@@ -92,11 +93,11 @@ fn decided(
     effort: Effort,
     repeats_max: usize,
 ) -> Result<(Vec<Run>, Finding), Failure> {
-    let bar = output::progress(3 * repeats_max.max(effort.repeats), "probing");
+    let bar = output::progress(Kind::ALL.len() * repeats_max.max(effort.repeats), "probing");
     let mut runs = run_all(target, effort, |_| bar.inc(1)).map_err(failure)?;
     let mut finding = judge(&runs);
     for _ in effort.repeats..repeats_max {
-        if finding.verdict != Verdict::Undecided {
+        if !finding.is_undecided() {
             break;
         }
         let one = Effort { repeats: 1, ..effort };
@@ -114,6 +115,16 @@ fn in_words(verdict: Verdict) -> &'static str {
         Verdict::DoesNot => "does not prioritize",
         Verdict::Inconclusive => "inconclusive",
         Verdict::Undecided => "undecided",
+    }
+}
+
+fn heeds_in_words(heeds: Heeds) -> &'static str {
+    match heeds {
+        Heeds::Heeds => "heeded",
+        Heeds::Weakly => "weakly heeded",
+        Heeds::Ignores => "ignored",
+        Heeds::Inconclusive => "inconclusive",
+        Heeds::Undecided => "undecided",
     }
 }
 
@@ -217,6 +228,11 @@ fn show(
     let header = ["run", "urgencies", "others first (x its size)", "99 %"];
     output::line(&output::table(&header, &[1], rows).to_string())?;
     output::line(&format!("{}: {}", in_words(finding.verdict), finding.why))?;
+    for (signal, heed) in
+        [("incremental", &finding.incremental), ("PRIORITY_UPDATE", &finding.updates)]
+    {
+        output::line(&format!("{signal}: {}: {}", heeds_in_words(heed.verdict), heed.why))?;
+    }
     match finding.committed_bytes {
         Some(committed) => output::line(&committed_text(committed)),
         None => Ok(()),

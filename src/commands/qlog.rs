@@ -6,6 +6,7 @@ mod convert;
 mod hol;
 mod index;
 mod input;
+mod limits;
 mod lint;
 mod refused;
 pub(crate) mod report;
@@ -44,6 +45,7 @@ enum Command {
     Convert(convert::Arguments),
     Report(report::Arguments),
     Lint(lint::Arguments),
+    Limits(limits::Arguments),
     Tree(tree::Arguments),
 }
 
@@ -58,6 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Convert(arguments) => convert::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Lint(arguments) => lint::run(arguments),
+        Command::Limits(arguments) => limits::run(arguments),
         Command::Tree(arguments) => tree::run(arguments),
     }
 }

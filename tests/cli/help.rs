@@ -31,6 +31,7 @@ const COMMANDS: &[&str] = &[
     "reproduce",
     "qlog report",
     "qlog lint",
+    "qlog limits",
     "qlog tree",
     "view",
     "probe",

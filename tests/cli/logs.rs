@@ -83,6 +83,24 @@ fn lint_says_what_it_cannot_judge() {
 }
 
 #[test]
+fn limits_says_what_held_a_server_back_and_what_it_assumed() {
+    let server = data("qlog").join("server.sqlog").display().to_string();
+    let output = utmost(&["qlog", "limits", &server, "--json"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_valid("qlog-limits.json", &document);
+    let parts = document["totals"].as_array().expect("totals").iter();
+    let sum: f64 = parts.map(|it| it["ms"].as_f64().expect("a number")).sum();
+    let duration = document["duration_ms"].as_f64().expect("a number");
+    assert!((sum - duration).abs() < 1e-6 && duration > 0.0, "{document}");
+    let table = stdout_of(&["qlog", "limits", &server]);
+    assert!(table.contains("congestion window") && table.contains("assumed: "), "{table}");
+    let client = data("qlog").join("client.sqlog").display().to_string();
+    let line = only_line(&utmost(&["qlog", "limits", &client]).output().expect("it runs"), 2);
+    assert!(line.contains("not what held the server back"), "{line}");
+}
+
+#[test]
 fn our_server_passes_lint_under_every_scheme() {
     let folder = tempfile::tempdir().expect("a directory");
     let logs = folder.path().to_str().expect("UTF-8");
@@ -207,6 +225,9 @@ fn probe_tells_a_server_that_prioritizes_from_one_that_does_not() {
         let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_valid("probe.json", &document);
         assert_eq!(document["finding"]["verdict"], verdict, "{document}");
+        let heeds = ["incremental", "updates"].map(|it| &document["finding"][it]["verdict"]);
+        let expected = if code == 0 { "heeds" } else { "ignores" };
+        assert_eq!(heeds, [expected, expected], "{document}");
         assert_eq!(
             (output.status.code(), document["path"].as_str()),
             (Some(code), Some("/big.bin"))

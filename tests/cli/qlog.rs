@@ -288,6 +288,14 @@ fn no_name_of_a_file_reaches_the_terminal_as_a_command() {
         assert!(text.contains("a\u{fffd}[2Jb\u{fffd}c"), "{command}: {text}");
     }
     std::fs::write(path, "nonsense").expect("written");
-    let output = utmost(&["qlog", "check", path]).output().expect("runs");
-    assert!(!only_line(&output, 2).contains('\u{1b}'));
+    let missing = format!("{path}-not-there");
+    let empty = folder.path().join("d\u{1b}[2Je\nf");
+    std::fs::create_dir(&empty).expect("a folder");
+    let har = folder.path().join("a\u{1b}[2Jb\nc.har");
+    std::fs::write(&har, "{\"log\":{\"entries\":[").expect("written");
+    let texts = [path, &missing, empty.to_str().expect("UTF-8"), har.to_str().expect("UTF-8")];
+    for (command, named) in [("check", 0), ("check", 1), ("check", 2), ("lint", 0), ("lint", 3)] {
+        let output = utmost(&["qlog", command, texts[named]]).output().expect("runs");
+        assert!(!only_line(&output, 2).contains('\u{1b}'), "{command}");
+    }
 }

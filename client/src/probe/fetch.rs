@@ -4,7 +4,7 @@ use super::pace::Pace;
 use super::{Answer, Fetched, Late, Patience, Plan, Request};
 use crate::limits::BODY_BYTES_MAX;
 use connection::{ClientConfig, ConnectError, Connection, Endpoint, MemoryLog, Path, Transmit};
-use http3::{Code, Event, Header, StreamId};
+use http3::{Code, Event, Header, Signal, StreamId};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ pub struct Fetch {
     /// How many of the first requests have been made.
     asked: usize,
     late_asked: bool,
+    is_updated: bool,
     pace: Pace,
     epoch: Instant,
     /// When to give up, after the handshake.
@@ -54,6 +55,7 @@ impl Fetch {
             answers: Vec::new(),
             asked: 0,
             late_asked: false,
+            is_updated: false,
             epoch: now,
             until: None,
             patience: patience.within,
@@ -91,6 +93,7 @@ impl Fetch {
         self.ask();
         self.read(now);
         self.ask_late();
+        self.update_late();
         if self.is_done() {
             self.connection.close(Code::NoError, "done");
         }
@@ -116,11 +119,28 @@ impl Fetch {
     }
 
     fn ask_late(&mut self) {
-        let Some(Late { request, after_bytes }) = self.plan.late.clone() else { return };
-        let read: u64 = self.answers.iter().map(|it| it.body_bytes).sum();
-        if !self.late_asked && self.asked == self.plan.first.len() && read >= after_bytes {
+        let Some(Late { request, after_bytes, .. }) = self.plan.late.clone() else { return };
+        let is_due = self.asked == self.plan.first.len() && self.read_bytes() >= after_bytes;
+        if !self.late_asked && is_due {
             self.late_asked = self.request(&request);
         }
+    }
+
+    /// Signals the late request anew.
+    fn update_late(&mut self) {
+        let Some(update) = self.plan.late.as_ref().and_then(|it| it.update) else { return };
+        let late = self.answers.last().filter(|_| self.late_asked).map(|it| StreamId(it.stream));
+        let is_due = !self.is_updated && self.read_bytes() >= update.after_bytes;
+        if let Some(stream) = late.filter(|_| is_due) {
+            let signal = Signal::Extensible { stream, urgency: update.urgency, incremental: false };
+            self.is_updated = self.connection.signal(&signal);
+            self.connection.flush();
+        }
+    }
+
+    /// Bytes of all bodies.
+    fn read_bytes(&self) -> u64 {
+        self.answers.iter().map(|it| it.body_bytes).sum()
     }
 
     /// Opens a request. False: the server allows no further stream now.
@@ -141,7 +161,8 @@ impl Fetch {
         let mut fields = http3::get_request(&authority, &request.path);
         fields.push(Header::new(b"user-agent", b"utmost"));
         if let Some(urgency) = request.urgency {
-            fields.push(Header::new(b"priority", format!("u={urgency}").as_bytes()));
+            let incremental = if request.incremental { ", i" } else { "" };
+            fields.push(Header::new(b"priority", format!("u={urgency}{incremental}").as_bytes()));
         }
         fields
     }

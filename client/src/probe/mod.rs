@@ -37,6 +37,8 @@ pub struct Request {
     pub path: String,
     /// Its urgency as `priority` header field (RFC 9218, section 5). `None`: no field.
     pub urgency: Option<u8>,
+    /// Whether that field says that it is incremental.
+    pub incremental: bool,
 }
 
 /// The request that is made while others are answered.
@@ -45,6 +47,17 @@ pub struct Late {
     /// The request.
     pub request: Request,
     /// It is made once this many bytes of the others' bodies have been read.
+    pub after_bytes: u64,
+    /// How its urgency changes.
+    pub update: Option<Update>,
+}
+
+/// A `PRIORITY_UPDATE` (RFC 9218, section 7) for the late request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Update {
+    /// The new urgency.
+    pub urgency: u8,
+    /// It is said once this many bytes of all bodies have been read.
     pub after_bytes: u64,
 }
 

@@ -251,7 +251,7 @@ mod tests {
         };
         assert_eq!(times(&page, &report([url(0), url(1)])).unwrap(), expected);
         let incomplete = times(&page, &report([url(0), url(2)])).unwrap();
-        // The third is no hero image.
+        // The largest image is not a hero image of the page.
         assert_eq!(
             incomplete,
             RenderTimes { hero_render_ms: None, byte_index_ms: None, ..expected }

@@ -3,18 +3,23 @@
 //!
 //! A server that shares fairly, or serves the newest first, can look as if it did; so there are three kinds of run,
 //! all with responses of one size. *Urgent*: the others are of urgency 7, the late one of urgency 0. *Control*: all
-//! are of urgency 3. *Inverse*: the others are of urgency 0, the late one of 7, and it must come last.
+//! are of urgency 3. *Inverse*: the others are of urgency 0, the late one of 7, and it must come last. Two more kinds ask for
+//! the rest of RFC 9218. *Incremental*: all are of urgency 3 and incremental, and must share. *Updated*: the late one is of
+//! urgency 7, and a `PRIORITY_UPDATE` makes it urgent once it waits.
 //! What counts is how much of the others came between the late request and its answer's last byte: measured
 //! from the client's qlog, and in multiples of the late response's size.
 
 mod choose;
+mod heed;
 mod verdict;
 
 pub use choose::{Choice, choose};
 use client::event_loop::{PlayError, probe};
-use client::probe::{Answer, Fetched, Late, Patience, Plan, Reading, Request};
+use client::probe::{Answer, Fetched, Late, Patience, Plan, Reading, Request, Update};
+pub use heed::{Heed, Heeds};
 use qlog_tools::reader::{ReadError, read};
 use qlog_tools::timeline::Timeline;
+use qlog_tools::trace::{PrioritySignal, SignalKind};
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -73,6 +78,16 @@ pub enum Kind {
     Urgent,
     /// The late one is not.
     Inverse,
+    /// All are of urgency 3 and incremental.
+    Incremental,
+    /// The late one is not urgent, and becomes so by a `PRIORITY_UPDATE`.
+    Updated,
+}
+
+impl Kind {
+    /// All kinds, in the order in which they take turns.
+    pub const ALL: [Self; 5] =
+        [Self::Control, Self::Urgent, Self::Inverse, Self::Incremental, Self::Updated];
 }
 
 /// One run, measured.
@@ -80,15 +95,18 @@ pub enum Kind {
 pub struct Run {
     /// What it did.
     pub kind: Kind,
-    /// Stream bytes of the others that came after the late request and before the end of its answer.
+    /// Stream bytes of the others that came after the late request, or after its `PRIORITY_UPDATE`, and before the end of its
+    /// answer.
     pub others_bytes: u64,
     /// The part of `others_bytes` that came before the first byte of its answer.
     pub ahead_bytes: u64,
-    /// Stream bytes of the others that were still to come when the late request was made.
+    /// Stream bytes of the others that were still to come at that time.
     pub left_bytes: u64,
+    /// The share of the others that had begun to come before the first of them was complete: 1 if all share.
+    pub begun_share: f64,
     /// Stream bytes of the late response.
     pub late_bytes: u64,
-    /// From the late request to the end of its answer.
+    /// From that time to the end of its answer.
     pub late_ms: f64,
 }
 
@@ -96,6 +114,16 @@ impl Run {
     /// What came first, in multiples of the late response's size: 0 is the best that an urgent one can get.
     pub fn others_first(&self) -> f64 {
         self.others_bytes as f64 / self.late_bytes.max(1) as f64
+    }
+
+    /// What was left of the others, in multiples of the late response's size.
+    fn left(&self) -> f64 {
+        self.left_bytes as f64 / self.late_bytes.max(1) as f64
+    }
+
+    /// What came first, as a share of what was left.
+    fn others_share(&self) -> f64 {
+        self.others_bytes as f64 / self.left_bytes.max(1) as f64
     }
 }
 
@@ -141,7 +169,7 @@ pub fn run_all_by(
 ) -> Result<Vec<Run>, ProbeError> {
     let mut runs = Vec::new();
     for _ in 0..effort.repeats {
-        for kind in [Kind::Control, Kind::Urgent, Kind::Inverse] {
+        for kind in Kind::ALL {
             let run = run(target, kind, &carry_out(plan(target, effort, kind))?)?;
             done(&run);
             runs.push(run);
@@ -154,20 +182,31 @@ fn run(target: &Target, kind: Kind, fetched: &Fetched) -> Result<Run, ProbeError
     if let Some(problem) = &fetched.problem {
         return Err(ProbeError::Answer(format!("{}: {problem}", target.address)));
     }
-    let timeline = read("the probe's log", &fetched.log[..])?.timeline;
+    let trace = read("the probe's log", &fetched.log[..])?;
     let late = fetched.answers.last().map_or(0, |it| it.stream);
-    measure(kind, &timeline, late, target.body_bytes).ok_or_else(|| {
+    let is_update = |it: &&PrioritySignal| it.how == SignalKind::Update && it.element == late;
+    let updated_us = trace.signals.iter().find(is_update).map(|it| it.time_us);
+    measure(kind, &trace.timeline, (late, updated_us), target.body_bytes).ok_or_else(|| {
         ProbeError::Answer(format!("{}: the late response did not come", target.address))
     })
 }
 
 fn plan(target: &Target, effort: Effort, kind: Kind) -> Plan {
     let (others, late) = match kind {
-        Kind::Control => (3, 3),
+        Kind::Control | Kind::Incremental => (3, 3),
         Kind::Urgent => (7, 0),
         Kind::Inverse => (0, 7),
+        Kind::Updated => (3, 7),
     };
-    let request = |path: &String, urgency| Request { path: path.clone(), urgency: Some(urgency) };
+    let request = |path: &String, urgency| Request {
+        path: path.clone(),
+        urgency: Some(urgency),
+        incremental: kind == Kind::Incremental,
+    };
+    let after_bytes = target.body_bytes / 2;
+    // When as much again was read, the request has long arrived.
+    let update =
+        (kind == Kind::Updated).then_some(Update { urgency: 0, after_bytes: 2 * after_bytes });
     Plan {
         host: target.host.clone(),
         port: target.port,
@@ -178,28 +217,38 @@ fn plan(target: &Target, effort: Effort, kind: Kind) -> Plan {
             .take(effort.others)
             .map(|path| request(path, others))
             .collect(),
-        late: target
-            .paths
-            .first()
-            .map(|path| Late { request: request(path, late), after_bytes: target.body_bytes / 2 }),
+        late: target.paths.first().map(|path| Late {
+            request: request(path, late),
+            after_bytes,
+            update,
+        }),
         reading: reading(target, effort),
         keep_bodies: false,
     }
 }
 
-/// What the client's timeline says of the late response and the others; `body_bytes` is what each of the others
-/// has, as long as it is not complete.
-fn measure(kind: Kind, timeline: &Timeline, late: u64, body_bytes: u64) -> Option<Run> {
+/// What the client's timeline says of the late response, whose priority may have been updated, and the others; `body_bytes` is
+/// what each of the others has, as long as it is not complete.
+fn measure(
+    kind: Kind,
+    timeline: &Timeline,
+    (late, updated_us): (u64, Option<u64>),
+    body_bytes: u64,
+) -> Option<Run> {
     let place = timeline.transfers.iter().position(|it| it.stream == late)?;
-    let requested_us = timeline.transfers[place].requested_us;
     let complete_us = timeline.deliveries()[place].complete_us?;
+    let since_us = match kind {
+        // One that did not wait was complete before.
+        Kind::Updated => updated_us.unwrap_or(complete_us).min(complete_us),
+        _ => timeline.transfers[place].requested_us,
+    };
     let first_us = timeline.frames.iter().find(|it| it.stream == late)?.time_us;
     let late_bytes = timeline.transfers[place].stream_bytes?;
     let is_other =
         |stream: u64| stream != late && timeline.transfers.iter().any(|it| it.stream == stream);
     let (mut before, mut ahead, mut between) = (0_u64, 0_u64, 0_u64);
     for frame in timeline.frames.iter().filter(|it| is_other(it.stream)) {
-        if frame.time_us <= requested_us {
+        if frame.time_us <= since_us {
             before += frame.bytes;
         } else if frame.time_us <= complete_us {
             between += frame.bytes;
@@ -219,14 +268,27 @@ fn measure(kind: Kind, timeline: &Timeline, late: u64, body_bytes: u64) -> Optio
         others_bytes: between,
         ahead_bytes: ahead,
         left_bytes: others.saturating_sub(before),
+        begun_share: begun_share(timeline, late),
         late_bytes,
-        late_ms: complete_us.saturating_sub(requested_us) as f64 / 1000.0,
+        late_ms: complete_us.saturating_sub(since_us) as f64 / 1000.0,
     })
+}
+
+/// The share of the others that had begun to come before the first of them was complete.
+fn begun_share(timeline: &Timeline, late: u64) -> f64 {
+    let deliveries = timeline.deliveries();
+    let others = || timeline.transfers.iter().zip(&deliveries).filter(|it| it.0.stream != late);
+    let first_us = others().filter_map(|it| it.1.complete_us).min().unwrap_or(u64::MAX);
+    let has_begun = |stream: u64| {
+        timeline.frames.iter().any(|it| it.stream == stream && it.time_us <= first_us)
+    };
+    let begun = others().filter(|it| has_begun(it.0.stream)).count();
+    begun as f64 / others().count().max(1) as f64
 }
 
 /// Fetches `paths` at once, for their sizes, and for the links of pages among them. Returns the round-trip time, too.
 pub fn fetch(target: &Target, paths: &[String]) -> Result<(Vec<Answer>, Duration), ProbeError> {
-    let request = |path: &String| Request { path: path.clone(), urgency: None };
+    let request = |path: &String| Request { path: path.clone(), urgency: None, incremental: false };
     let plan = Plan {
         host: target.host.clone(),
         port: target.port,
@@ -273,10 +335,16 @@ mod tests {
             ],
             ..Timeline::default()
         };
-        let run = measure(Kind::Urgent, &timeline, 8, 300).expect("complete");
+        let run = measure(Kind::Urgent, &timeline, (8, None), 300).expect("complete");
         assert_eq!((run.others_bytes, run.left_bytes, run.late_bytes), (200, 500, 200));
         assert_eq!(run.ahead_bytes, 100);
         assert!((run.others_first() - 1.0).abs() < 1e-9 && (run.late_ms - 0.035).abs() < 1e-9);
-        assert_eq!(measure(Kind::Urgent, &timeline, 4, 300), None);
+        assert_eq!(measure(Kind::Urgent, &timeline, (4, None), 300), None);
+        // From the update on.
+        let run = measure(Kind::Updated, &timeline, (8, Some(30)), 300).expect("complete");
+        assert_eq!((run.others_bytes, run.left_bytes), (100, 400));
+        // It was complete before.
+        let run = measure(Kind::Updated, &timeline, (8, None), 300).expect("complete");
+        assert_eq!((run.others_bytes, run.left_bytes), (0, 300));
     }
 }

@@ -1,17 +1,18 @@
 //! From the runs of a probe to a verdict.
 
+use super::heed::{Heed, Heeds, incremental, updates};
 use super::{Kind, Run};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Up to this multiple of its own size may come before an urgent response ends: what was in flight, and in buffers.
-const IN_FLIGHT: f64 = 0.5;
+pub(super) const IN_FLIGHT: f64 = 0.5;
 /// An improvement over the control of less than this share is none.
 const IMPROVEMENT_MIN: f64 = 0.25;
 /// In an inverse run at least this share of what was left must come before the late response ends.
-const INVERSE_SHARE_MIN: f64 = 0.75;
+pub(super) const SHARE_MIN: f64 = 0.75;
 /// Fewer multiples of a response left when the late request comes, and there was nothing to overtake.
-const LEFT_MIN: f64 = 2.0;
+pub(super) const LEFT_MIN: f64 = 2.0;
 
 /// What the runs say.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,6 +30,18 @@ pub struct Finding {
     /// If it prioritizes, bytes that it had committed to their order when the urgent request came, in its send buffer and
     /// in buffers below: the least of the urgent runs, because what was on its way only adds to them.
     pub committed_bytes: Option<u64>,
+    /// Whether incremental responses share, and others do not. The verdict does not depend on it.
+    pub incremental: Heed,
+    /// Whether a `PRIORITY_UPDATE` makes a response overtake others. The verdict does not depend on it.
+    pub updates: Heed,
+}
+
+impl Finding {
+    /// Whether more runs would tell more.
+    pub fn is_undecided(&self) -> bool {
+        let heeds = [self.incremental.verdict, self.updates.verdict];
+        self.verdict == Verdict::Undecided || heeds.contains(&Heeds::Undecided)
+    }
 }
 
 /// Does it prioritize?
@@ -83,11 +96,10 @@ pub fn judge(runs: &[Run]) -> Finding {
     let interval = |kind| Interval::of(&of(kind, Run::others_first));
     let (control, urgent, inverse) =
         (interval(Kind::Control), interval(Kind::Urgent), interval(Kind::Inverse));
-    let left = runs.iter().map(|run| run.left_bytes as f64 / run.late_bytes.max(1) as f64);
+    // What is left when a response becomes urgent is judged with the updates.
+    let left = runs.iter().filter(|it| it.kind != Kind::Updated).map(Run::left);
     let least_left = left.fold(f64::INFINITY, f64::min);
-    let inverse_share = Interval::of(&of(Kind::Inverse, |run| {
-        run.others_bytes as f64 / run.left_bytes.max(1) as f64
-    }));
+    let inverse_share = Interval::of(&of(Kind::Inverse, Run::others_share));
     let (verdict, why) = if runs.is_empty() || least_left < LEFT_MIN {
         (Verdict::Inconclusive, "nearly everything had been sent when the late request came; name a larger resource with --path".to_owned())
     } else {
@@ -96,7 +108,8 @@ pub fn judge(runs: &[Run]) -> Finding {
     let prioritizes = matches!(verdict, Verdict::Prioritizes | Verdict::Weakly);
     let urgent_runs = runs.iter().filter(|run| prioritizes && run.kind == Kind::Urgent);
     let committed_bytes = urgent_runs.map(|run| run.ahead_bytes).min();
-    Finding { verdict, why, control, urgent, inverse, committed_bytes }
+    let (incremental, updates) = (incremental(runs), updates(runs));
+    Finding { verdict, why, control, urgent, inverse, committed_bytes, incremental, updates }
 }
 
 fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verdict, String) {
@@ -105,7 +118,7 @@ fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verd
         let why = "the newest request is served first, whatever its urgency".to_owned();
         return (Verdict::DoesNot, why);
     }
-    if urgent.high <= IN_FLIGHT && inverse_share.low >= INVERSE_SHARE_MIN {
+    if urgent.high <= IN_FLIGHT && inverse_share.low >= SHARE_MIN {
         let why = format!(
             "before a late urgent response {} came of what could wait, before one like all others {}",
             times(urgent),
@@ -123,7 +136,7 @@ fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verd
     }
     // Not where the one or the other may still turn out to be enough.
     let is_too_late = urgent.low > IN_FLIGHT;
-    let is_kept_waiting = inverse_share.high < INVERSE_SHARE_MIN;
+    let is_kept_waiting = inverse_share.high < SHARE_MIN;
     if urgent.high < control.low && (is_too_late || is_kept_waiting) {
         let why = format!(
             "a late urgent response gains, but {} of what could wait still came first (control: {}); \
@@ -158,6 +171,7 @@ mod tests {
                 others_bytes: ((first.max(0.02)) * 1000.0) as u64,
                 ahead_bytes: 30,
                 left_bytes: 7500,
+                begun_share: 1.0,
                 late_bytes: 1000,
                 late_ms: 1.0,
             })

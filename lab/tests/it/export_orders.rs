@@ -179,7 +179,8 @@ fn others_first_over_http3(program: &Program, advice: &Advice, urgency: u8) -> O
     let sandbox = site(program, advice)?;
     let _serving = sandbox.serve(program.run);
     sandbox.wait(&format!("https://{HOST}:{}{LATE}", sandbox.port))?;
-    let request = |path: &str, urgency| Request { path: path.to_owned(), urgency };
+    let request =
+        |path: &str, urgency| Request { path: path.to_owned(), urgency, incremental: false };
     let plan = Plan {
         host: HOST.to_owned(),
         port: sandbox.port,
@@ -187,6 +188,7 @@ fn others_first_over_http3(program: &Program, advice: &Advice, urgency: u8) -> O
         late: Some(Late {
             request: request(LATE, Some(urgency)),
             after_bytes: BODY_BYTES as u64 / 2,
+            update: None,
         }),
         reading: Reading { window_bytes: 40_000, bytes_per_ms: Some(3000.0) },
         keep_bodies: false,

@@ -15,6 +15,7 @@ mod own_schemes;
 mod policy;
 mod probe;
 mod push;
+mod restraints;
 mod scenario_schema;
 mod several;
 mod signals;

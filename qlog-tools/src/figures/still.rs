@@ -1,5 +1,6 @@
 //! The figures of a log's report as single pictures: the whole connection, for papers and for the command line.
 
+mod band;
 mod congestion;
 mod curve;
 mod multiplexing;
@@ -40,6 +41,9 @@ pub fn stills(recording: &Recording) -> Vec<(&'static str, String)> {
     }
     if !recording.series.is_empty() || !recording.frames.is_empty() {
         figures.push(("congestion", congestion::draw(recording)));
+    }
+    if let Some(band) = &recording.band {
+        figures.push(("limits", band::draw(recording, band)));
     }
     figures
 }

@@ -9,9 +9,7 @@ use std::collections::BTreeMap;
 use captures::{Capture, Fetch, Size, read_devtools, read_har};
 
 use crate::timeline::{StreamFrame, Timeline, Transfer};
-use crate::trace::{
-    Packet, PacketEvent, PrioritySignal, RecoverySample, SignalKind, Space, Trace, Vantage,
-};
+use crate::trace::{PrioritySignal, SignalKind, Trace, Vantage};
 use crate::whole::whole;
 
 /// [`Trace::format`] of such traces.
@@ -121,21 +119,12 @@ fn trace(file: &str, format: &str, connection: &str, mut exchanges: Vec<Exchange
     }
     timeline.frames.sort_by_key(|frame| frame.time_us);
     // Arrivals in order of time stand for packets in order of sending.
-    for (place, frame) in timeline.frames.iter().enumerate() {
-        trace.frame_packets.push(u32::try_from(place).unwrap_or(u32::MAX));
-        trace.packets.push(Packet {
-            time_us: frame.time_us,
-            event: PacketEvent::Received,
-            space: Space::Application,
-            number: Some(place as u64),
-            bytes: 0,
-        });
+    for (number, frame) in (0..).zip(&timeline.frames) {
+        trace.arrivals.push(*frame, Some(number));
+        trace.received.add(number, number);
     }
     let waits_ms = exchanges.iter().filter_map(|it| it.fetch.wait_ms);
-    trace.recovery.push(RecoverySample {
-        latest_rtt_ms: waits_ms.min_by(f64::total_cmp),
-        ..RecoverySample::default()
-    });
+    trace.longest_rtt.latest_ms = waits_ms.min_by(f64::total_cmp);
     trace.timeline = timeline;
     trace
 }

@@ -15,7 +15,7 @@ pub(super) fn story(trace: &Trace, client: Option<&Trace>, scheme: Option<&str>)
     // A server that ignores signals tells its scheduler of none; the client gave them all the same. Its own scheme is not
     // held against them.
     let is_own = scheme.is_some_and(|name| named(trace).contains(&name));
-    if !is_own && !events.iter().any(|it| matches!(it.what, What::Call(Call::Signal(_)))) {
+    if !is_own && !events.iter().any(|it| matches!(it.what.call(), Some(Call::Signal(_)))) {
         events.extend(header_signals(trace, client));
         events.sort_by_key(|event| event.time_us);
     }
@@ -51,9 +51,9 @@ fn events(calls: &[SchedulerCall]) -> Vec<Event> {
             }
             Call::Sent(stream, bytes) => {
                 let is_decided = picked.take() == Some(stream);
-                if is_decided { What::Call(call.clone()) } else { What::ToppedUp(stream, bytes) }
+                if is_decided { What::of(call) } else { What::ToppedUp(stream, bytes) }
             }
-            _ => What::Call(call.clone()),
+            _ => What::of(call),
         };
         events.push(Event { time_us: *time_us, what });
     }

@@ -88,7 +88,7 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
 /// The kinds of the responses; where they are not known, all.
 fn kinds(story: &Story) -> Vec<Kind> {
     let opened = |kind: Kind| {
-        let is = |what: &What| matches!(what, What::Call(Call::Open(_, it)) if it.kind == kind);
+        let is = |what: &What| matches!(what.call(), Some(Call::Open(_, it)) if it.kind == kind);
         story.events.iter().any(|event| is(&event.what))
     };
     Kind::ALL.into_iter().filter(|kind| !story.has_kinds || opened(*kind)).collect()

@@ -1,6 +1,6 @@
 //! What a client did not get: the numbers that lack among the packets that came to it.
 
-use crate::trace::{PacketEvent, Space, Trace, Vantage};
+use crate::trace::{Trace, Vantage};
 
 /// Packets that did not come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,19 +39,8 @@ pub(super) fn gaps(trace: &Trace) -> Vec<Gap> {
     if trace.vantage == Vantage::Server {
         return Vec::new();
     }
-    let came = |it: &&crate::trace::Packet| {
-        it.event == PacketEvent::Received && it.space == Space::Application
-    };
-    let mut numbers: Vec<u64> =
-        trace.packets.iter().filter(came).filter_map(|it| it.number).collect();
-    numbers.sort_unstable();
-    let packet_bytes = trace.timeline.frames.iter().map(|it| it.bytes).max().unwrap_or_default();
-    numbers
-        .windows(2)
-        .filter(|pair| pair[1] - pair[0] > 1)
-        .map(|pair| Gap {
-            before: pair[1],
-            bytes: (pair[1] - pair[0] - 1).saturating_mul(packet_bytes),
-        })
-        .collect()
+    let packet_bytes = trace.arrivals.iter().map(|it| it.0.bytes).max().unwrap_or_default();
+    let gap =
+        |(before, packets): (u64, u64)| Gap { before, bytes: packets.saturating_mul(packet_bytes) };
+    trace.received.gaps().map(gap).collect()
 }

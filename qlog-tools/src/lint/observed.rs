@@ -17,7 +17,8 @@ use super::browser::FORMATS;
 use super::lost::{Loss, account, gaps};
 use super::story::{Event, Story, What};
 use super::written::while_written;
-use crate::trace::{PrioritySignal, RecoverySample, SignalKind, Trace, Vantage};
+use crate::timeline::StreamFrame;
+use crate::trace::{PrioritySignal, SignalKind, Trace, Vantage};
 use crate::whole::whole;
 
 /// A response has begun when this many bytes went: its header alone does not show that its body was ready.
@@ -32,7 +33,7 @@ pub(super) fn story(
     allowance: Allowance,
 ) -> Result<Story, String> {
     let is_server = trace.vantage == Vantage::Server;
-    let (sendings, losses) = sendings(trace)?;
+    let (mut sendings, losses) = sendings(trace)?;
     if sendings.is_empty() {
         let is_browsers = trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it));
         let lacks = if is_browsers {
@@ -47,11 +48,13 @@ pub(super) fn story(
     let grace_us = if is_server { allowance.think_us } else { allowance.think_us + rtt_us };
     let gap_us = 3 * rtt_us.max(grace_us);
     let idle = idle(&sendings, gap_us);
+    let has_kinds = has_kinds(trace, &sendings);
     // What is known at an instant comes before what is sent then; what is sent, in its order.
     let mut events: Vec<(u64, Event)> = Vec::new();
     for (place, transfer) in trace.timeline.transfers.iter().enumerate() {
         let stream = StreamId(transfer.stream);
-        let Some(sent) = sendings.get(&transfer.stream) else { continue };
+        // Taken out, so that only one of both forms of its packets stays in memory.
+        let Some(sent) = sendings.remove(&transfer.stream) else { continue };
         let mime = trace.details.get(place).and_then(|it| it.content_type.as_deref());
         let resource = Resource {
             kind: mime.map_or(Kind::Other, Kind::of_mime),
@@ -59,8 +62,8 @@ pub(super) fn story(
             ..Resource::default()
         };
         let asked_us = transfer.requested_us.min(sent.first_us());
-        events
-            .push((0, Event { time_us: asked_us, what: What::Call(Call::Open(stream, resource)) }));
+        let what = What::of(&Call::Open(stream, resource));
+        events.push((0, Event { time_us: asked_us, what }));
         let idle_us = last_idle_us(&idle, asked_us, sent.first_us(), gap_us).unwrap_or_default();
         let ready_us = asked_us.saturating_add(grace_us).max(idle_us).min(sent.first_us());
         let written = trace.written.get(&transfer.stream);
@@ -81,7 +84,7 @@ pub(super) fn story(
         basis: basis(trace, rtt_us, allowance),
         is_exact: false,
         has_urgencies_only: trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it)),
-        has_kinds: has_kinds(trace, &sendings),
+        has_kinds,
     })
 }
 
@@ -140,8 +143,7 @@ impl Sending {
     /// The stream's packets, and its ready times from `ready_us` on: until it pauses for longer than `lapse_us`. Each has a
     /// place among events of the same time: twice the packet's place, plus one for an event after the packet.
     fn events(&self, stream: StreamId, ready_us: u64, lapse_us: u64) -> Vec<(u64, Event)> {
-        let ready =
-            |time_us, ready| Event { time_us, what: What::Call(Call::SetReady(stream, ready)) };
+        let ready = |time_us, ready| Event { time_us, what: What::Ready(stream, ready) };
         let mut events = vec![(0, ready(ready_us, true))];
         let (mut sum, mut before_us, mut before) = (0_u64, ready_us, 0);
         for sent in &self.packets {
@@ -152,7 +154,7 @@ impl Sending {
             let what = if sent.fills_up {
                 What::ToppedUp(stream, sent.bytes)
             } else {
-                What::Call(Call::Sent(stream, sent.bytes))
+                What::Sent(stream, sent.bytes)
             };
             events.push((2 * sent.place, Event { time_us: sent.time_us, what }));
             sum = sum.saturating_add(sent.bytes);
@@ -162,10 +164,7 @@ impl Sending {
             }
             (before_us, before) = (sent.time_us, 2 * sent.place);
         }
-        events.push((
-            before + 1,
-            Event { time_us: before_us, what: What::Call(Call::Close(stream)) },
-        ));
+        events.push((before + 1, Event { time_us: before_us, what: What::Closed(stream) }));
         events
     }
 
@@ -202,18 +201,6 @@ impl Sending {
 ///
 /// With them what the client did not get.
 fn sendings(trace: &Trace) -> Result<(BTreeMap<u64, Sending>, Vec<Loss>), String> {
-    let frames = &trace.timeline.frames;
-    let mut order: Vec<usize> = (0..frames.len()).collect();
-    if trace.vantage != Vantage::Server {
-        let number = |frame: &usize| {
-            let packet = trace.packets.get(*trace.frame_packets.get(*frame)? as usize)?;
-            packet.number
-        };
-        if order.iter().any(|frame| number(frame).is_none()) {
-            return Err("a client's log without packet numbers does not tell in which order the server sent".to_owned());
-        }
-        order.sort_by_key(|frame| number(frame));
-    }
     let mut sendings: BTreeMap<u64, Sending> = BTreeMap::new();
     let mut farthest: BTreeMap<u64, u64> = BTreeMap::new();
     for transfer in &trace.timeline.transfers {
@@ -222,10 +209,8 @@ fn sendings(trace: &Trace) -> Result<(BTreeMap<u64, Sending>, Vec<Loss>), String
     let mut gaps = gaps(trace).into_iter().peekable();
     let mut lost: Vec<Loss> = Vec::new();
     let (mut now_us, mut place, mut last_packet, mut last_stream) = (0, 0, None, None);
-    for (frame, packet) in order.into_iter().map(|place| (&frames[place], packet_of(trace, place)))
-    {
-        let number = packet.and_then(|it| trace.packets.get(it as usize)?.number);
-        while let Some(gap) = gaps.next_if(|gap| Some(gap.before) <= number) {
+    for (frame, packet) in in_order_of_sending(trace)? {
+        while let Some(gap) = gaps.next_if(|gap| Some(gap.before) <= packet) {
             lost.push(Loss { time_us: now_us, after: place, bytes: gap.bytes });
         }
         now_us = now_us.max(frame.time_us);
@@ -256,11 +241,31 @@ fn sendings(trace: &Trace) -> Result<(BTreeMap<u64, Sending>, Vec<Loss>), String
     Ok((sendings, lost))
 }
 
-/// The place of a frame's packet, when packets are logged.
-fn packet_of(trace: &Trace, frame: usize) -> Option<u32> {
-    let place = *trace.frame_packets.get(frame)?;
-    let packet = trace.packets.get(place as usize)?;
-    (packet.time_us == trace.timeline.frames[frame].time_us).then_some(place)
+/// Frames, each with the number of its packet.
+type Frames<'a> = Box<dyn Iterator<Item = (StreamFrame, Option<u64>)> + 'a>;
+
+/// The frames in the order in which the server sent them.
+fn in_order_of_sending(trace: &Trace) -> Result<Frames<'_>, String> {
+    let frames = trace.arrivals.iter();
+    if trace.vantage == Vantage::Server {
+        return Ok(Box::new(frames));
+    }
+    let mut known = None;
+    // A frame that came on another connection has no packet here: it stands where it came.
+    let mut frames: Vec<(StreamFrame, Option<u64>)> = frames
+        .map(|(frame, number)| {
+            known = number.or(known);
+            (frame, known)
+        })
+        .collect();
+    if frames.iter().any(|it| it.1.is_none()) {
+        return Err(
+            "a client's log without packet numbers does not tell in which order the server sent"
+                .to_owned(),
+        );
+    }
+    frames.sort_by_key(|it| it.1);
+    Ok(Box::new(frames.into_iter()))
 }
 
 /// The stretches longer than `gap_us` in which nothing was sent.
@@ -285,11 +290,8 @@ fn last_idle_us(idle: &[(u64, u64)], asked_us: u64, first_us: u64, gap_us: u64) 
 
 /// The longest round trip that the log measured: what may be under way, queues included.
 fn rtt_us(trace: &Trace) -> u64 {
-    let longest = |of: fn(&RecoverySample) -> Option<f64>| {
-        trace.recovery.iter().filter_map(of).max_by(f64::total_cmp)
-    };
     // Before the first measurement stacks log a guess as their smoothed value.
-    let milliseconds = longest(|it| it.latest_rtt_ms).or_else(|| longest(|it| it.smoothed_rtt_ms));
+    let milliseconds = trace.longest_rtt.latest_ms.or(trace.longest_rtt.smoothed_ms);
     milliseconds.map_or(RTT_US, |it| whole(it.clamp(0.0, 60_000.0) * 1000.0))
 }
 
@@ -330,7 +332,8 @@ pub(super) fn header_signals(trace: &Trace, client: Option<&Trace>) -> Vec<Event
         let stream = StreamId(signal.element);
         let urgency = placed.urgency_or_default();
         let incremental = placed.incremental_or_default();
-        let what = What::Call(Call::Signal(Signal::Extensible { stream, urgency, incremental }));
+        let signal = Signal::Extensible { stream, urgency, incremental };
+        let what = What::of(&Call::Signal(signal));
         events.push(Event { time_us, what });
     }
     events

@@ -20,13 +20,13 @@ pub(super) fn judge(
         ..Judge::default()
     };
     for event in &story.events {
-        match &event.what {
+        match event.what.call() {
             // Another scheduler orders from now on; what is under way is told to it by the calls that follow.
-            What::Call(Call::Start { scheme: own, in_group }) => {
+            Some(Call::Start { scheme: own, in_group }) => {
                 let own = || own_scheduler(own, *in_group);
                 judge.ordering = Some(scheme.map_or_else(own, built)?);
             }
-            what => judge.event(event.time_us, what)?,
+            _ => judge.event(event.time_us, &event.what)?,
         }
     }
     Ok(judge.lint)
@@ -71,10 +71,12 @@ impl Judge {
             );
         };
         match *what {
-            What::Call(Call::Sent(stream, bytes)) => {
+            What::Sent(stream, bytes) => {
                 self.doubtful.remove(&stream);
                 self.sent(time_us, stream, bytes);
             }
+            What::Ready(stream, is_ready) => scheduler.set_ready(stream, is_ready),
+            What::Closed(stream) => scheduler.close(stream),
             What::Call(ref call) => call.make(scheduler),
             What::ToppedUp(stream, bytes) => {
                 self.doubtful.remove(&stream);

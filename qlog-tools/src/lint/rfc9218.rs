@@ -51,16 +51,7 @@ impl State {
 impl Judge {
     fn event(&mut self, event: &Event) {
         match event.what {
-            What::Call(Call::Open(stream, _)) => {
-                self.state(stream);
-            }
-            What::Call(Call::Signal(Signal::Extensible { stream, urgency, incremental })) => {
-                let state = self.state(stream);
-                if (state.urgency, state.incremental) != (urgency, incremental) {
-                    *state = State { urgency, incremental, packets_since: 0, ..*state };
-                }
-            }
-            What::Call(Call::Signal(_) | Call::Start { .. } | Call::Pick(_)) => {}
+            What::Call(ref call) => self.call(call),
             What::Doubtful(stream) => self.state(stream).is_doubtful = true,
             // Whose bytes fill up a packet gets some.
             What::ToppedUp(stream, bytes) => {
@@ -69,17 +60,32 @@ impl Judge {
                     self.row = Some((stream, bytes));
                 }
             }
-            What::Call(Call::SetReady(stream, is_ready)) => {
+            What::Ready(stream, is_ready) => {
                 let state = self.state(stream);
                 if is_ready && !state.is_ready {
                     state.packets_since = 0;
                 }
                 state.is_ready = is_ready;
             }
-            What::Call(Call::Sent(stream, bytes)) => self.sent(event.time_us, stream, bytes),
-            What::Call(Call::Close(stream)) => {
+            What::Sent(stream, bytes) => self.sent(event.time_us, stream, bytes),
+            What::Closed(stream) => {
                 self.streams.remove(&stream);
             }
+        }
+    }
+
+    fn call(&mut self, call: &Call) {
+        match *call {
+            Call::Open(stream, _) => {
+                self.state(stream);
+            }
+            Call::Signal(Signal::Extensible { stream, urgency, incremental }) => {
+                let state = self.state(stream);
+                if (state.urgency, state.incremental) != (urgency, incremental) {
+                    *state = State { urgency, incremental, packets_since: 0, ..*state };
+                }
+            }
+            _ => {}
         }
     }
 

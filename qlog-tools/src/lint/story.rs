@@ -30,17 +30,24 @@ pub(super) struct Event {
 impl Event {
     /// The stream whose priority it signals.
     fn signalled(&self) -> Option<u64> {
-        match self.what {
-            What::Call(Call::Signal(Signal::Extensible { stream, .. })) => Some(stream.0),
+        match self.what.call()? {
+            Call::Signal(Signal::Extensible { stream, .. }) => Some(stream.0),
             _ => None,
         }
     }
 }
 
+/// What is frequent stands in the event itself, because a log may have millions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
-    /// What a scheduler is told. `Sent` is a packet that was decided on: it took bytes that had not been sent before.
-    Call(Call),
+    /// A packet that was decided on: it took bytes that had not been sent before.
+    Sent(StreamId, u64),
+    /// The stream can send, or cannot.
+    Ready(StreamId, bool),
+    /// The stream ends.
+    Closed(StreamId),
+    /// Anything else that a scheduler is told.
+    Call(Box<Call>),
     /// A packet that had been decided on was filled up, with more of the same stream or with another's: not a decision.
     ToppedUp(StreamId, u64),
     /// It may have had nothing to send from now on, until it sends again: nobody is blamed for not sending it.
@@ -48,14 +55,32 @@ pub(super) enum What {
 }
 
 impl What {
+    /// A call that a scheduler was told.
+    pub(super) fn of(call: &Call) -> Self {
+        match *call {
+            Call::Sent(stream, bytes) => Self::Sent(stream, bytes),
+            Call::SetReady(stream, is_ready) => Self::Ready(stream, is_ready),
+            Call::Close(stream) => Self::Closed(stream),
+            _ => Self::Call(Box::new(call.clone())),
+        }
+    }
+
+    /// The call, unless it is a frequent one.
+    pub(super) fn call(&self) -> Option<&Call> {
+        match self {
+            Self::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+
     /// The order of what happens at one instant.
     pub(super) fn rank(&self) -> u8 {
         match self {
-            Self::Call(Call::Open(..) | Call::Start { .. }) => 0,
-            Self::Call(Call::Signal(_)) => 1,
-            Self::Call(Call::SetReady(..)) => 2,
-            Self::Call(Call::Pick(_) | Call::Sent(..)) | Self::ToppedUp(..) => 3,
-            Self::Call(Call::Close(_)) | Self::Doubtful(_) => 4,
+            Self::Call(call) if matches!(**call, Call::Signal(_)) => 1,
+            Self::Call(_) => 0,
+            Self::Ready(..) => 2,
+            Self::Sent(..) | Self::ToppedUp(..) => 3,
+            Self::Closed(_) | Self::Doubtful(_) => 4,
         }
     }
 }
@@ -66,7 +91,8 @@ impl Story {
         let signalled: BTreeSet<u64> = self.events.iter().filter_map(Event::signalled).collect();
         self.events
             .iter()
-            .all(|event| !matches!(event.what, What::Call(Call::Open(it, _)) if !signalled.contains(&it.0)))
+            .filter_map(|event| event.what.call())
+            .all(|call| !matches!(call, Call::Open(it, _) if !signalled.contains(&it.0)))
     }
 
     /// Whether anything was said about order in RFC 9218's terms.

@@ -234,9 +234,8 @@ fn who_fills_up_a_packet_after_the_expected_stream_breaks_no_rule() {
     let apart = lint(&log, None, &Rules::Rfc9218, allowance);
     assert_eq!((apart.violations.len(), apart.packets_checked), (39, 80));
     // The same frames, two in a packet.
-    for place in &mut log.frame_packets {
-        *place -= *place % 2;
-    }
+    log.arrivals =
+        log.arrivals.iter().map(|(frame, it)| (frame, it.map(|it| it - it % 2))).collect();
     let together = lint(&log, None, &Rules::Rfc9218, allowance);
     assert_eq!((together.violations, together.packets_checked), (vec![], 40));
 }
@@ -253,7 +252,8 @@ fn who_ran_dry_in_a_packet_that_another_filled_up_is_not_owed_the_next() {
     let lifo = schedulers::find_scheme("lifo").unwrap();
     assert!(!lint(&log, None, &Rules::Scheme(&lifo), allowance).violations.is_empty());
     // The frames at 40 ms in one packet.
-    log.frame_packets[2] = log.frame_packets[1];
+    let together = |(frame, it): (_, Option<u64>)| (frame, it.map(|it| it - u64::from(it > 1)));
+    log.arrivals = log.arrivals.iter().map(together).collect();
     for rules in [Rules::Rfc9218, Rules::Scheme(&lifo)] {
         assert_eq!(lint(&log, None, &rules, allowance).violations, []);
     }
@@ -268,15 +268,13 @@ fn client_log(requests: &[(f64, u64, &str)], came: &[(u64, u64, u64)]) -> Trace 
         .collect();
     let mut trace = server_log(requests, &packets);
     trace.vantage = crate::trace::Vantage::Client;
-    trace.recovery.clear();
-    trace.recovery.push(crate::trace::RecoverySample {
-        latest_rtt_ms: Some(5.0),
-        ..crate::trace::RecoverySample::default()
-    });
-    for (packet, (number, ..)) in trace.packets.iter_mut().zip(came) {
-        packet.number = Some(*number);
-        packet.event = crate::trace::PacketEvent::Received;
+    trace.longest_rtt.latest_ms = Some(5.0);
+    trace.received = crate::number_ranges::NumberRanges::default();
+    for (number, ..) in came {
+        trace.received.add(*number, *number);
     }
+    let numbered = trace.arrivals.iter().zip(came);
+    trace.arrivals = numbered.map(|((frame, _), (number, ..))| (frame, Some(*number))).collect();
     trace
 }
 

@@ -1,6 +1,6 @@
 //! When a response had bytes to send, from a sender's log that says when its application wrote them (`stream_data_moved`).
 
-use schedulers::{Call, StreamId};
+use schedulers::StreamId;
 
 use super::story::{Event, What};
 
@@ -23,7 +23,7 @@ pub(super) fn while_written(
     written: &[(u64, u64)],
 ) -> Vec<(u64, Event)> {
     // Where no event is, a write may make the stream ready: before what is sent at that time.
-    let call = |time_us, ready| Event { time_us, what: What::Call(Call::SetReady(stream, ready)) };
+    let call = |time_us, ready| Event { time_us, what: What::Ready(stream, ready) };
     events.sort_by_key(|(place, event)| (event.time_us, *place, event.what.rank()));
     let mut writes = written.iter().copied().peekable();
     let mut kept = Vec::with_capacity(events.len());
@@ -35,8 +35,8 @@ pub(super) fn while_written(
             }
         }
         let step = match event.what {
-            What::Call(Call::SetReady(_, ready)) => Step::Ready(ready),
-            What::Call(Call::Sent(_, bytes)) | What::ToppedUp(_, bytes) => Step::Sent(bytes),
+            What::Ready(_, ready) => Step::Ready(ready),
+            What::Sent(_, bytes) | What::ToppedUp(_, bytes) => Step::Sent(bytes),
             _ => Step::Other,
         };
         let time_us = event.time_us;

@@ -12,8 +12,7 @@ use super::flow::Flow;
 use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
 use super::names::EventKind;
 use super::quic::{
-    DataMoved, Direction, LoneStream, Metrics, MilestoneEvent, Packet, Parameters, Stream,
-    stream_of,
+    DataMoved, Direction, LoneStream, Metrics, MilestoneEvent, Packet, Stream, stream_of,
 };
 use crate::event_list::About;
 use crate::limits;
@@ -141,6 +140,7 @@ impl Collector {
         {
             self.trace.received.add(number, number);
         }
+        self.handshake(time_us, &packet, direction);
         // Not later: acknowledgements in the same packet become records of their own.
         let place = self.last_record();
         self.trace.counts.packet_frames += packet.frames().len() as u64;
@@ -156,6 +156,7 @@ impl Collector {
                 }
             } else if direction == Direction::Received && self.detail >= Detail::Full {
                 self.acknowledge(time_us, packet.space(), &frame.acknowledged());
+                self.credit(time_us, frame);
             }
         }
         Ok(Taken::Fresh)
@@ -313,31 +314,25 @@ impl Collector {
         rtt_unit_ms: f64,
     ) -> serde_json::Result<()> {
         let is_full = self.detail >= Detail::Full;
-        if !is_full && !counts_losses(data) {
+        if self.detail < Detail::Order && !counts_losses(data) {
             return Ok(());
         }
         let metrics: Metrics = serde_json::from_slice(data)?;
         if let Some(lost) = metrics.lost() {
             self.lost_by_metrics = self.lost_by_metrics.max(Some(lost.total.0));
             let records = if is_full { lost.delta.0.min(LOST_RECORDS) } else { 0 };
-            for _ in 0..records {
+            for record in 0..records {
+                // The bytes of all of them are those of the first.
+                let bytes = if record == 0 { metrics.lost_bytes() } else { 0 };
                 let (space, event) = (Space::Application, PacketEvent::Lost);
-                let packet = PacketRecord { time_us, event, space, number: None, bytes: 0 };
+                let packet = PacketRecord { time_us, event, space, number: None, bytes };
                 self.trace.packets.push(packet);
             }
         }
+        let sample = metrics.sample(time_us, rtt_unit_ms);
+        self.trace.longest_rtt.add(&sample);
         if is_full {
-            self.trace.recovery.push(metrics.sample(time_us, rtt_unit_ms));
-        }
-        Ok(())
-    }
-
-    pub(super) fn parameters(&mut self, data: &[u8]) -> serde_json::Result<()> {
-        let parameters: Parameters<'_> = serde_json::from_slice(data)?;
-        // tquic writes `None` for parameters that the client does not have.
-        let is_id = |id: &str| !id.is_empty() && id.bytes().all(|it| it.is_ascii_hexdigit());
-        if let Some(id) = parameters.original_destination_connection_id.filter(|id| is_id(id)) {
-            self.connection = Some(kept(&id).to_ascii_lowercase());
+            self.trace.recovery.push(sample);
         }
         Ok(())
     }
@@ -346,15 +341,15 @@ impl Collector {
         let moved: DataMoved<'_> = serde_json::from_slice(data)?;
         if let (Some(stream), Some("application")) = (moved.stream_id, moved.from.as_deref()) {
             self.exchange(stream.0).handed_over_us.get_or_insert(time_us);
-            if let Some(end) = moved.end().filter(|_| self.is_server_in_full()) {
+            if let Some(end) = moved.end().filter(|_| self.keeps_writes()) {
                 self.written(stream.0, time_us, end);
             }
         }
         Ok(())
     }
 
-    fn is_server_in_full(&self) -> bool {
-        self.detail >= Detail::Full && self.is_of_requests(Direction::Received)
+    fn keeps_writes(&self) -> bool {
+        self.detail >= Detail::Order && self.is_of_requests(Direction::Received)
     }
 
     fn written(&mut self, stream: u64, time_us: u64, end: u64) {
@@ -427,7 +422,7 @@ impl Collector {
 
     pub(super) fn scheduler_call(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let call = SchedulerCall::read(time_us, data)?;
-        if self.detail >= Detail::Frames {
+        if self.detail >= Detail::Order {
             self.trace.scheduler_calls.push(call);
         }
         Ok(())

@@ -29,10 +29,25 @@ pub(crate) enum EventKind {
     Navigation,
     /// Our client: what its user sees, from when on.
     Milestone,
+    /// Our server: what holds it back from now on.
+    Restraint,
     /// An event of a known schema that the reader does not need.
     Unused,
     /// An event of no schema known here.
     Unknown,
+}
+
+impl EventKind {
+    /// Whether figures can mark such events; of the others there are too many, or they are shown otherwise.
+    pub(super) fn is_moment(self) -> bool {
+        use EventKind::{
+            DataMoved, FrameCreated, FrameParsed, PacketReceived, PacketSent, Recovery, Restraint,
+            Scheduler,
+        };
+        let packets = matches!(self, PacketSent | PacketReceived | Recovery | Restraint);
+        let data = matches!(self, DataMoved | FrameCreated | FrameParsed | Scheduler);
+        !packets && !data
+    }
 }
 
 /// Events that qlog's schemas define, of any generation, and the reader does not need.
@@ -78,8 +93,8 @@ pub(super) fn kind(name: &str) -> EventKind {
 
 /// Whether only we write such events.
 fn is_our_own(kind: EventKind) -> bool {
-    use EventKind::{Milestone, Moved, Navigation, Scheduler, Scheme};
-    matches!(kind, Scheduler | Scheme | Moved | Milestone | Navigation)
+    use EventKind::{Milestone, Moved, Navigation, Restraint, Scheduler, Scheme};
+    matches!(kind, Scheduler | Scheme | Moved | Milestone | Navigation | Restraint)
 }
 
 fn is_unused(event: &str) -> bool {
@@ -112,6 +127,7 @@ fn exact(event: &str) -> EventKind {
         "moved" => EventKind::Moved,
         "navigation" => EventKind::Navigation,
         "milestone" => EventKind::Milestone,
+        "restraint" => EventKind::Restraint,
         "timer_updated" | "recovery_parameters_set" | "datagrams_received" | "datagrams_sent" => {
             EventKind::Unused
         }

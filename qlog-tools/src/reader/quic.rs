@@ -104,13 +104,19 @@ impl<'a> Packet<'a> {
         About::Packet { event, space, number, bytes, frames }
     }
 
+    /// Whether the log says that it has the keys of a complete handshake.
+    pub(super) fn is_one_rtt(&self) -> bool {
+        let kind = self.header.packet_type.as_deref().or(self.packet_type.as_deref());
+        kind.is_some_and(|kind| ["1RTT", "onertt"].iter().any(|it| kind.eq_ignore_ascii_case(it)))
+    }
+
     /// Where a client's first packet goes: the original destination connection ID.
     pub(super) fn destination(&self) -> Option<&str> {
         self.header.dcid.as_deref()
     }
 }
 
-/// A frame in a packet; only STREAM, `STOP_SENDING` and ACK frames are looked into.
+/// A frame in a packet; only STREAM, `STOP_SENDING`, ACK, `MAX_DATA` and `MAX_STREAM_DATA` frames are looked into.
 #[derive(Deserialize)]
 pub(super) struct Frame<'a> {
     #[serde(rename = "frame_type", borrow)]
@@ -126,8 +132,13 @@ pub(super) struct Frame<'a> {
     /// A number, or a name.
     #[serde(borrow)]
     error_code: Option<&'a RawValue>,
-    #[serde(borrow, alias = "limit")]
+    /// The limit that a frame of flow control sets or has reached.
+    #[serde(borrow, alias = "maximum_data", alias = "limit")]
     maximum: Option<&'a RawValue>,
+}
+
+fn number_in(it: &RawValue) -> Option<u64> {
+    serde_json::from_str::<Whole>(it.get()).ok().map(|it| it.0)
 }
 
 /// `RawInfo` of the main schema.
@@ -199,13 +210,27 @@ impl Frame<'_> {
         if self.is("ack") {
             return FrameContent::Ack(self.acknowledged());
         }
-        let number = |it: &RawValue| serde_json::from_str::<Whole>(it.get()).ok();
-        let value = self.maximum.and_then(number).or(self.offset);
+        let value = self.maximum.and_then(number_in).or(self.offset.map(|it| it.0));
         FrameContent::Other {
             kind: self.kind.as_deref().unwrap_or("unnamed").to_ascii_lowercase(),
             stream: self.stream_id.map(|it| it.0),
-            value: value.or_else(|| self.error_code.and_then(number)).map(|it| it.0),
+            value: value.or_else(|| self.error_code.and_then(number_in)),
         }
+    }
+
+    /// The connection's limit that a `MAX_DATA` frame sets.
+    pub(super) fn connection_limit(&self) -> Option<u64> {
+        self.maximum.filter(|_| self.is("max_data")).and_then(number_in)
+    }
+
+    /// The stream and its limit that a `MAX_STREAM_DATA` frame sets.
+    pub(super) fn stream_limit(&self) -> Option<(u64, u64)> {
+        let bytes = self.maximum.filter(|_| self.is("max_stream_data")).and_then(number_in)?;
+        Some((self.stream_id?.0, bytes))
+    }
+
+    pub(super) fn is_handshake_done(&self) -> bool {
+        self.is("handshake_done")
     }
 
     /// Whether its length is missing without a good reason: an empty frame that only ends a stream may do without.
@@ -273,6 +298,7 @@ pub(super) struct Metrics {
     latest_rtt: Option<Number>,
     min_rtt: Option<Number>,
     cf_lost_packets: Option<TotalAndDelta>,
+    cf_lost_bytes: Option<TotalAndDelta>,
 }
 
 /// quiche's own count of lost packets: all so far, and since the event before.
@@ -286,6 +312,12 @@ impl Metrics {
     /// Packets that were declared lost, where quiche says so; it has no event of its own for it.
     pub(super) fn lost(&self) -> Option<TotalAndDelta> {
         self.cf_lost_packets
+    }
+
+    /// The bytes of those that this event declares lost.
+    pub(super) fn lost_bytes(&self) -> u32 {
+        let bytes = self.cf_lost_bytes.map_or(0, |it| it.delta.0);
+        u32::try_from(bytes).unwrap_or(u32::MAX)
     }
 
     /// `rtt_unit_ms` is what one unit of an RTT is worth.
@@ -306,13 +338,6 @@ impl Metrics {
 /// `None` for what stacks write for "unlimited".
 fn whole_bytes(number: Number) -> Option<u64> {
     (0.0..=1e15).contains(&number.0).then(|| whole(number.0))
-}
-
-/// `parameters_set`.
-#[derive(Deserialize)]
-pub(super) struct Parameters<'a> {
-    #[serde(borrow)]
-    pub(super) original_destination_connection_id: Option<Cow<'a, str>>,
 }
 
 /// `stream_data_moved`.

@@ -380,7 +380,7 @@ impl TraceReading {
         if self.first_record == 0 {
             self.first_record = record;
         }
-        if is_moment(kind) {
+        if kind.is_moment() {
             self.collector.moment(time_us, &event.name);
         }
         let trace = &mut self.collector.trace;
@@ -431,7 +431,7 @@ impl TraceReading {
             EventKind::FrameParsed => collector.http_frame(time_us, data, Direction::Received)?,
             EventKind::StreamTypeSet => collector.stream_type(data)?,
             EventKind::PriorityUpdated => collector.priority_updated(time_us, data)?,
-            EventKind::ParametersSet => collector.parameters(data)?,
+            EventKind::ParametersSet => collector.parameters(time_us, data)?,
             EventKind::Scheduler | EventKind::Scheme => collector.scheduler_call(time_us, data)?,
             EventKind::LegacyStream => {
                 let direction = match event.trigger.as_deref() {
@@ -443,21 +443,11 @@ impl TraceReading {
             EventKind::Moved => collector.lone_stream(time_us, data, Direction::Received)?,
             EventKind::Navigation => collector.navigations_us.push(time_us),
             EventKind::Milestone => collector.milestone(time_us, data)?,
+            EventKind::Restraint => collector.restraint(time_us, data)?,
             EventKind::Unused | EventKind::Unknown => {}
         }
         Ok(Taken::Fresh)
     }
-}
-
-/// Whether figures can mark such events; of the others there are too many, or they are shown otherwise.
-fn is_moment(kind: EventKind) -> bool {
-    use EventKind::{
-        DataMoved, FrameCreated, FrameParsed, PacketReceived, PacketSent, Recovery, Scheduler,
-    };
-    !matches!(
-        kind,
-        PacketSent | PacketReceived | Recovery | DataMoved | FrameCreated | FrameParsed | Scheduler
-    )
 }
 
 /// How many bytes of memory that took.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::band::band;
 use super::clocks::Clock;
 use super::delivered::deliver;
 use super::event_columns::EventColumns;
@@ -40,10 +41,7 @@ impl Recording {
             }
             facts.push(shorten(&origin, NAME_CHARACTERS));
         }
-        for stream in &mut streams {
-            stream.url = shorten(&stream.url, NAME_CHARACTERS);
-            stream.priority = shorten(&stream.priority, SHOWN_PRIORITY_CHARACTERS);
-        }
+        streams.iter_mut().for_each(shorten_texts);
         let places: BTreeMap<u64, usize> =
             streams.iter().enumerate().map(|(place, stream)| (stream.id, place)).collect();
         let (mut frames, mut is_exact) = (Vec::new(), false);
@@ -59,6 +57,7 @@ impl Recording {
         let measured = unmeasured.map_or_else(|| measured(trace), Err);
         // A server's log without such events leaves the client's.
         let congestion = other.filter(|it| !it.trace.recovery.is_empty()).unwrap_or(shown);
+        let band = band(&other.unwrap_or(shown));
         let duration_us = end_us(trace).saturating_sub(start_us).max(1000);
         Self {
             name: name(trace),
@@ -73,6 +72,8 @@ impl Recording {
             shown_of: whose(trace).to_owned(),
             losses_of: whose(other.unwrap_or(shown).trace).to_owned(),
             sent: other.map(|it| sent(&it, duration_us)).unwrap_or_default(),
+            no_band: band.as_ref().err().map(|it| (*it).to_owned()),
+            band: band.ok(),
             events: events(&shown, other.as_ref()),
             logs: logs(&shown, other.as_ref(), lacks_lengths),
             findings: Findings::of(&shown, other.as_ref()),
@@ -97,6 +98,11 @@ pub fn recordings(traces: &[Trace]) -> Vec<Recording> {
         ..Recording::of(log, server)
     };
     pairs(traces).into_iter().map(recording).collect()
+}
+
+fn shorten_texts(stream: &mut Stream) {
+    stream.url = shorten(&stream.url, NAME_CHARACTERS);
+    stream.priority = shorten(&stream.priority, SHOWN_PRIORITY_CHARACTERS);
 }
 
 /// Why there are no frames to show; `None` when there are.

@@ -4,6 +4,7 @@
 //! [`Recording`] is what the page shows of one log, [`report`] makes the page. The page's scripts are small files
 //! in `templates/view/`, one thing each; they get the frames as compressed columns and draw only what is in view.
 
+mod band;
 mod clocks;
 mod columns;
 mod delivered;
@@ -15,6 +16,7 @@ mod listing;
 mod page;
 mod recording;
 
+pub use band::{Band, Total};
 pub use event_columns::EventColumns;
 pub use findings::{Finding, Findings};
 pub use from_trace::recordings;

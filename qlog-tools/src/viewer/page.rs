@@ -7,7 +7,7 @@ use super::Recording;
 use crate::templates::render;
 
 /// In the order in which they are read; each is one thing.
-const SCRIPTS: [&str; 31] = [
+const SCRIPTS: [&str; 32] = [
     include_str!("../../templates/view/decode.js"),
     include_str!("../../templates/view/pyramid.js"),
     include_str!("../../templates/view/events.js"),
@@ -25,6 +25,7 @@ const SCRIPTS: [&str; 31] = [
     include_str!("../../templates/view/stacks.js"),
     include_str!("../../templates/view/curve.js"),
     include_str!("../../templates/view/strip.js"),
+    include_str!("../../templates/view/band.js"),
     include_str!("../../templates/view/tip.js"),
     include_str!("../../templates/view/table.js"),
     include_str!("../../templates/view/annotations.js"),

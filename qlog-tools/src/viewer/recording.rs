@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
+use super::band::Band;
 use super::columns::{pack, pack_rising};
 use super::event_columns::EventColumns;
 use super::findings::Findings;
@@ -52,6 +53,10 @@ pub struct Recording {
     /// What the server's log says was sent: time, and stream bytes so far. Empty without that log.
     #[serde(serialize_with = "points")]
     pub sent: Vec<(u64, u64)>,
+    /// What held the sender back.
+    pub band: Option<Band>,
+    /// Why that is not known.
+    pub no_band: Option<String>,
     /// What can be marked in the figures.
     pub events: Vec<Events>,
     /// All events: of the log whose frames are shown, and of the other end's where it is given.

@@ -109,6 +109,9 @@ fn window_and_losses_are_the_senders_and_arrivals_the_receivers() {
     assert_eq!(again.times_us, [27_000]);
     let alone = Recording::of(&client, None);
     assert_eq!((alone.series[0].points[0].1, &*alone.series_of), (12_000, "the client"));
+    // What held the server back its own log says.
+    assert_eq!(both.band.as_ref().map(|it| it.series[0].name), Some("sent"));
+    assert!(alone.band.is_none() && alone.no_band.is_some());
 }
 
 #[test]
@@ -266,7 +269,7 @@ proptest! {
                 let _ = lint(&trace, Some(&trace), &rules, Allowance::default());
             }
             let recording = Recording::of(&trace, Some(&trace));
-            prop_assert!(crate::figures::still::stills(&recording).len() <= 5);
+            prop_assert!(crate::figures::still::stills(&recording).len() <= 6);
             let page = report(&Report { recordings: vec![recording], ..Report::default() });
             prop_assert!(page.contains("id=\"data\""));
         }

@@ -74,7 +74,7 @@ function addSection(recording, viewport, place) {
   addLegend(recording, section, changed);
   addFindings(recording, viewport, section);
   addAnnotationChoice(recording, section, changed);
-  const figures = [Ribbon, Waterfall, Packets, Stacks, Curve, Strip].map((Figure) => new Figure(recording));
+  const figures = [Ribbon, Waterfall, Packets, Stacks, Curve, Strip, Band].map((Figure) => new Figure(recording));
   const panels = figures.map((figure) => new Panel(figure, recording, viewport, section));
   [recording.firstPanel] = panels;
   return { panels, view: new EventView(recording, viewport, section) };

@@ -19,6 +19,7 @@ class Recording {
     recording.sumNew();
     recording.sent = await loadSeries(json.sent);
     recording.series = await Promise.all(json.series.map(loadSeries));
+    recording.band = await loadBand(json.band);
     recording.events = [...findingsAsEvents(recording), ...(await Promise.all(json.events.map(loadEvents)))];
     recording.pyramid = new Pyramid(recording);
     recording.groupByStream();

@@ -92,14 +92,7 @@ class Strip {
     surface.clip(scale.left, top - 2, scale.width, PANEL_HEIGHT + 4);
     lines.forEach((points, place) => {
       const y = (value) => bottom - (value / most) * PANEL_HEIGHT;
-      const line = [];
-      let held = null;
-      for (const [x, low, high, last] of points) {
-        // It holds to the next column, steps through all of that column's values there, and ends at the last of them.
-        if (held !== null) line.push(x, held);
-        line.push(x, y(low), x, y(high), x, y(last));
-        held = y(last);
-      }
+      const line = stepLine(points, y);
       if (line.length) surface.line(line, theme.series[place % 3], 1.5, DASHES[place % 3]);
     });
     surface.unclip();

@@ -1,6 +1,7 @@
 //! When a packet must wait: for its pacing, or for room in a window.
 
-use super::{ACK_DELAY, Datagram, SendLoop, TIMER_STEP, send_once};
+use super::asking::send_once;
+use super::{ACK_DELAY, Datagram, SendLoop, TIMER_STEP};
 use std::time::{Duration, Instant};
 
 impl SendLoop {

@@ -122,13 +122,22 @@ impl Window {
     /// After a pause the window is smaller than the transport's.
     pub(crate) fn measure(&mut self, quic: &mut connection::Quic, restart: Option<&mut Restart>) {
         if self.opening_bytes.is_none() {
-            let control = quic.stream_capacity(CONTROL_STREAM.0).unwrap_or(0);
-            let staged =
-                self.staged.and_then(|it| quic.stream_capacity(it.stream.0).ok()).unwrap_or(0);
-            let free_bytes = control.max(staged) as u64 + self.offered_bytes;
+            let free_bytes = self.free_bytes(quic);
             let room_bytes = restart.map(|it| it.room(window_bytes(quic), free_bytes));
             self.opening_bytes = Some(room_bytes.unwrap_or(free_bytes));
         }
+    }
+
+    fn free_bytes(&self, quic: &mut connection::Quic) -> u64 {
+        let control = quic.stream_capacity(CONTROL_STREAM.0).unwrap_or(0);
+        let staged = self.staged.and_then(|it| quic.stream_capacity(it.stream.0).ok()).unwrap_or(0);
+        control.max(staged) as u64 + self.offered_bytes
+    }
+
+    /// Whether there is room for a packet of at most `datagram_bytes`, without measuring it for the next packet.
+    pub(crate) fn has_room(&self, quic: &mut connection::Quic, datagram_bytes: usize) -> bool {
+        let opening_bytes = self.opening_bytes.unwrap_or_else(|| self.free_bytes(quic));
+        opening_bytes >= self.sent_bytes + self.needed_bytes(quic, datagram_bytes)
     }
 
     /// The room is measured again before the next packet.
@@ -144,8 +153,12 @@ impl Window {
     /// Whether the staged bytes fit in the window as one packet of at most `datagram_bytes`. Where it is
     /// not known how much of them is left, or where the window cut them short, only a full packet will do.
     pub(crate) fn fits(&self, quic: &mut connection::Quic, datagram_bytes: usize) -> bool {
+        self.opening_bytes.unwrap_or(0) >= self.sent_bytes + self.needed_bytes(quic, datagram_bytes)
+    }
+
+    fn needed_bytes(&self, quic: &mut connection::Quic, datagram_bytes: usize) -> u64 {
         let full = datagram_bytes as u64;
-        let need = match self.staged {
+        match self.staged {
             Some(it)
                 if self.doubtful || (it.short && quic.stream_capacity(it.stream.0) != Ok(0)) =>
             {
@@ -153,8 +166,7 @@ impl Window {
             }
             Some(it) => full.min(it.bytes + it.overhead_bytes + PACKET_NUMBER_ROOM as u64),
             None => full,
-        };
-        self.opening_bytes.unwrap_or(0) >= self.sent_bytes + need
+        }
     }
 
     /// A datagram went; the transport has retransmitted so many stream bytes by now.

@@ -161,7 +161,7 @@ pub(crate) fn refusal(error: ReadError) -> Failure {
 /// The failure for a path without a file.
 pub(crate) fn no_such_file(file: &str) -> Failure {
     let remedy = "name a log, a directory of logs, or `-` for the standard input";
-    Failure::BadInput(format!("{file}: no such file; {remedy}"))
+    Failure::of_file(Path::new(file), format!("no such file; {remedy}"))
 }
 
 /// The logs in a directory, by name; a file is itself.

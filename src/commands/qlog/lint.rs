@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn clients(arguments: &Arguments) -> Result<Vec<Trace>, Failure> {
     let Some(file) = &arguments.client else { return Ok(Vec::new()) };
     let Logs { traces, refused, .. } =
-        read_each(std::iter::once((None, file.clone())), |path| read(path, Detail::Full, None))?;
+        read_each(std::iter::once((None, file.clone())), |path| read(path, Detail::Order, None))?;
     refused.answered().map(|()| traces)
 }
 
@@ -125,13 +125,13 @@ fn has_sent(traces: &[Trace]) -> bool {
 
 /// The traces of a qlog, or the connections of a browser's log.
 fn traces_of(path: &Path) -> Result<Vec<Trace>, Failure> {
-    let options = ReadOptions { detail: Detail::Full, vantage: None };
+    let options = ReadOptions { detail: Detail::Order, vantage: None };
     if path.as_os_str() == "-" {
         return traces_of_input(options);
     }
     match read_file_traces(path, options) {
         Err(ReadError { why: Unread::NotQlog { .. } | Unread::NoTraces(_), .. }) => {
-            browser_log(path)?.map_or_else(|| read(path, Detail::Full, None), Ok)
+            browser_log(path)?.map_or_else(|| read(path, Detail::Order, None), Ok)
         }
         other => other.map_err(refusal),
     }
@@ -167,7 +167,7 @@ fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
 
 /// The connections in a browser's log; `None` if the JSON is something else.
 fn browser_traces(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, Failure> {
-    let bad = |cause: String| Err(Failure::BadInput(format!("{file}: {cause}")));
+    let bad = |cause: String| Err(Failure::of_file(Path::new(file), cause));
     if json.len() as u64 > browser::BYTES_MAX {
         let mebibytes = browser::BYTES_MAX >> 20;
         return bad(format!(

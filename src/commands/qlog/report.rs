@@ -14,8 +14,8 @@ use std::path::PathBuf;
 
 /// Write one HTML file with all figures of one or more logs
 ///
-/// The page shows multiplexing, waterfall, packets, head-of-line blocking, ByteIndex and congestion, zooms from the whole
-/// connection to a single frame, and lists all events. It needs no network. Given the logs of both ends, it takes arrivals from the client's,
+/// The page shows multiplexing, waterfall, packets, head-of-line blocking, ByteIndex, congestion, and what held the sender back, zooms
+/// from the whole connection to a single frame, and lists all events. It needs no network. Given the logs of both ends, it takes arrivals from the client's,
 /// and window, round-trip times and losses from the server's. Exit code 2: a log could not be read; the page has the
 /// others all the same.
 #[derive(Debug, clap::Args)]

@@ -7,8 +7,8 @@ use crate::figures::{bytes_text, milliseconds_text, rate_text};
 use crate::viewer::{LOST, Recording, SENT_AGAIN, Unit};
 use crate::whole::whole;
 
-const PANEL: f64 = 110.0;
-const GAP: f64 = 34.0;
+pub(super) const PANEL: f64 = 110.0;
+pub(super) const GAP: f64 = 34.0;
 /// Ticks of lost packets.
 const LOSSES: f64 = 16.0;
 /// Steps of the rates over the whole log.
@@ -16,9 +16,9 @@ const STEPS: usize = 120;
 const LINES: [(&str, &str); 3] = [("#0072b2", ""), ("#b34a00", "6 3"), ("#00735c", "2 3")];
 
 /// Values of one unit over time; each holds until the next.
-struct Panel {
-    lines: Vec<(String, Vec<(u64, f64)>)>,
-    text: fn(f64) -> String,
+pub(super) struct Panel {
+    pub(super) lines: Vec<(String, Vec<(u64, f64)>)>,
+    pub(super) text: fn(f64) -> String,
 }
 
 pub(super) fn draw(recording: &Recording) -> String {
@@ -51,7 +51,7 @@ fn panels(recording: &Recording) -> Vec<Panel> {
     panels
 }
 
-fn bytes(value: f64) -> String {
+pub(super) fn bytes(value: f64) -> String {
     bytes_text(whole(value))
 }
 
@@ -107,7 +107,7 @@ fn draw_losses(plot: &mut Plot, recording: &Recording) {
     plot.marks(times_us, -1.0, TOP, INK);
 }
 
-fn draw_panel(plot: &mut Plot, panel: &Panel, top: f64) {
+pub(super) fn draw_panel(plot: &mut Plot, panel: &Panel, top: f64) {
     let values = panel.lines.iter().flat_map(|it| &it.1).map(|point| point.1);
     let most = values.fold(0.0, f64::max).max(1.0) * 1.05;
     let step = round_step(most / 3.0);

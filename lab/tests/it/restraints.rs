@@ -1,0 +1,82 @@
+//! What held the server back, computed from events of any stack, is what its send loop says.
+
+use client::ClientConfig;
+use corpus::Page;
+use lab::network::Network;
+use lab::stack::{Ends, Setup, load_between};
+use page_site::PageSite;
+use qlog_tools::reader::{ReadOptions, read_file_traces};
+use qlog_tools::restraints::{Basis, Evidence, Restraints};
+use qlog_tools::trace::{Detail, Trace};
+use schedulers::{Restraint, find_scheme};
+use server::{CongestionControl, Identity, Options};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The server's log of a load of the page of Davies and Meenan.
+fn server_log(network: &str, control: CongestionControl, transport: ClientConfig) -> Trace {
+    let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
+    let folder = tempfile::tempdir().expect("a folder");
+    let network = Network::find(network).expect("bundled");
+    let identity = Identity::self_signed().expect("an identity");
+    let scheme = find_scheme("rfc9218").expect("a scheme");
+    let options = Options { congestion_control: control, ..Options::new(scheme.clone()) };
+    let client = client::Options { scheme: Some(scheme), transport, ..client::Options::default() };
+    let ends = Ends { site: PageSite::new(Page::clone(&page)).into(), client };
+    let setup = Setup { log_dir: Some(folder.path()), ..Setup::new(options, &network, &identity) };
+    assert!(load_between(&page, &ends, setup).expect("a load").load.completed);
+    let is_servers = |it: &Path| it.to_string_lossy().ends_with("_server.sqlog");
+    let mut files = std::fs::read_dir(folder.path()).expect("a folder");
+    let file = files.find_map(|it| Some(it.ok()?.path()).filter(|it| is_servers(it)));
+    let options = ReadOptions { detail: Detail::Full, vantage: None };
+    read_file_traces(&file.expect("a log"), options).expect("a log").remove(0)
+}
+
+fn share(restraints: &Restraints, by: Restraint) -> f64 {
+    let totals = restraints.totals_ms();
+    let held = totals.iter().find(|it| it.0 == by).map_or(0.0, |it| it.1);
+    held / restraints.duration_ms()
+}
+
+#[test]
+fn what_is_computed_agrees_with_what_the_send_loop_logs() {
+    for network in ["cable", "3g-lossy"] {
+        for control in [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno]
+        {
+            let trace = server_log(network, control, ClientConfig::default());
+            let logged = Restraints::of(&trace, Evidence::All).expect("a server's log");
+            assert_eq!(logged.basis, Basis::Logged);
+            let computed = Restraints::of(&trace, Evidence::Plain).expect("a server's log");
+            assert_eq!((computed.basis, &computed.assumed[..]), (Basis::Computed, &[][..]));
+            let agreement = logged.agreement(&computed);
+            assert!(agreement >= 0.95, "{network}, {}: {agreement:.3}", control.name());
+        }
+    }
+}
+
+#[test]
+fn a_client_with_a_small_window_holds_the_connection_back() {
+    let narrow =
+        ClientConfig { receive_bytes: 20_000, windows_grow: false, ..ClientConfig::default() };
+    let trace = server_log("cable", CongestionControl::Cubic, narrow);
+    for evidence in [Evidence::All, Evidence::Plain] {
+        let restraints = Restraints::of(&trace, evidence).expect("a server's log");
+        let held = share(&restraints, Restraint::ConnectionFlowControl);
+        assert!(held > 0.5, "{evidence:?}: {:?}", restraints.totals_ms());
+    }
+}
+
+#[test]
+fn a_client_with_small_windows_of_streams_holds_its_streams_back() {
+    let narrow = ClientConfig {
+        stream_receive_bytes: 20_000,
+        windows_grow: false,
+        ..ClientConfig::default()
+    };
+    let trace = server_log("cable", CongestionControl::Cubic, narrow);
+    for evidence in [Evidence::All, Evidence::Plain] {
+        let restraints = Restraints::of(&trace, evidence).expect("a server's log");
+        let held = share(&restraints, Restraint::StreamFlowControl);
+        assert!(held > 0.2, "{evidence:?}: {:?}", restraints.totals_ms());
+    }
+}

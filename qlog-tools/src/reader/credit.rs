@@ -1,0 +1,102 @@
+//! What a log says of flow control, of the end of the handshake, and of what held our server back.
+
+use std::borrow::Cow;
+
+use schedulers::Restraint;
+use serde::Deserialize;
+
+use super::collect::Collector;
+use super::http3::kept;
+use super::quic::{Direction, Frame, Packet};
+use super::tolerant::Whole;
+use crate::credit::InitialCredit;
+use crate::trace::Detail;
+
+/// `parameters_set`.
+#[derive(Deserialize)]
+struct Parameters<'a> {
+    #[serde(borrow)]
+    original_destination_connection_id: Option<Cow<'a, str>>,
+    /// The end that set them, seen from the log's side: `remote` for the other end.
+    #[serde(borrow, alias = "initiator")]
+    owner: Option<Cow<'a, str>>,
+    initial_max_data: Option<Whole>,
+    initial_max_stream_data_bidi_local: Option<Whole>,
+    initial_max_stream_data_bidi_remote: Option<Whole>,
+    initial_max_stream_data_uni: Option<Whole>,
+}
+
+/// [`Restraint::EVENT`].
+#[derive(Deserialize)]
+struct RestraintEvent<'a> {
+    #[serde(borrow)]
+    by: Cow<'a, str>,
+}
+
+impl Collector {
+    pub(super) fn parameters(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
+        let parameters: Parameters<'_> = serde_json::from_slice(data)?;
+        if self.detail >= Detail::Full && parameters.owner.as_deref() == Some("remote") {
+            self.initial_credit(time_us, &parameters);
+        }
+        // tquic writes `None` for parameters that the client does not have.
+        let is_id = |id: &str| !id.is_empty() && id.bytes().all(|it| it.is_ascii_hexdigit());
+        if let Some(id) = parameters.original_destination_connection_id.filter(|id| is_id(id)) {
+            self.connection = Some(kept(&id).to_ascii_lowercase());
+        }
+        Ok(())
+    }
+
+    fn initial_credit(&mut self, time_us: u64, parameters: &Parameters<'_>) {
+        let credit = &mut self.trace.credit;
+        if let Some(bytes) = parameters.initial_max_data {
+            credit.raise(time_us, bytes.0);
+            self.moments_kept += 1;
+        }
+        let or_before = |now: Option<Whole>, before| now.map(|it| it.0).or(before);
+        let before = credit.initial;
+        credit.initial = InitialCredit {
+            of_its_streams: or_before(
+                parameters.initial_max_stream_data_bidi_local,
+                before.of_its_streams,
+            ),
+            of_own_streams: or_before(
+                parameters.initial_max_stream_data_bidi_remote,
+                before.of_own_streams,
+            ),
+            one_way: or_before(parameters.initial_max_stream_data_uni, before.one_way),
+        };
+    }
+
+    /// A frame that came and may raise a limit ([`Detail::Full`]).
+    pub(super) fn credit(&mut self, time_us: u64, frame: &Frame<'_>) {
+        let credit = &mut self.trace.credit;
+        let is_raised = match (frame.connection_limit(), frame.stream_limit()) {
+            (Some(bytes), _) => credit.raise(time_us, bytes),
+            (_, Some((stream, bytes))) => credit.raise_stream(stream, time_us, bytes),
+            (None, None) => false,
+        };
+        self.moments_kept += usize::from(is_raised);
+    }
+
+    /// A packet that may end the handshake: a 1-RTT packet that came, or one with `HANDSHAKE_DONE`.
+    pub(super) fn handshake(&mut self, time_us: u64, packet: &Packet<'_>, direction: Direction) {
+        let is_first = self.trace.handshake_us.is_none() && self.detail >= Detail::Full;
+        let ends = || match direction {
+            Direction::Received => packet.is_one_rtt(),
+            Direction::Sent => packet.frames().iter().any(Frame::is_handshake_done),
+        };
+        if is_first && ends() {
+            self.trace.handshake_us = Some(time_us);
+        }
+    }
+
+    pub(super) fn restraint(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
+        let event: RestraintEvent<'_> = serde_json::from_slice(data)?;
+        if let Some(by) = Restraint::named(&event.by).filter(|_| self.detail >= Detail::Full) {
+            self.trace.restraints.push((time_us, by));
+            self.moments_kept += 1;
+        }
+        Ok(())
+    }
+}

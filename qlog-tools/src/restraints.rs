@@ -1,0 +1,317 @@
+//! What held the sender back, at each moment of a log: its application, its windows, its pacing, or nothing.
+//!
+//! Everything is computed from events that any stack may log: when it sent which bytes (`packet_sent`), the congestion window
+//! and the bytes in flight (`metrics_updated`), the limits of flow control (transport parameters, `MAX_DATA`,
+//! `MAX_STREAM_DATA`), and what the application wrote (`stream_data_moved`). Our server logs what its send loop knows
+//! (`utmost:restraint`), and this is then taken instead, unless [`Evidence`] says otherwise.
+
+mod moments;
+mod sender;
+mod streams;
+
+use schedulers::Restraint;
+
+use crate::trace::{Trace, Vantage};
+use moments::moments;
+use sender::Sender;
+
+/// A pause of at most this is the sender's own work: it was sending. Timers are not finer.
+const SENDING_US: u64 = 1000;
+/// A pause of at most this is not a pacer's.
+const WORK_US: u64 = 100;
+/// A pause is pacing if it is at most this many times as long as the burst before it takes at a window in a round trip, and at
+/// least as long as that divided by this.
+const PACING: f64 = 4.0;
+/// Without round-trip times.
+const RTT_MS: f64 = 100.0;
+
+const CLIENTS: &str = "a client's log says what arrived, not what held the server back: name the server's log, \
+     or say whose it is with --vantage";
+const NO_PACKETS: &str = "no sent packets logged";
+const NO_FRAMES: &str =
+    "no STREAM frames logged: each packet counts as data, and flow control is not known";
+const NO_WINDOW: &str = "no congestion window logged: it counts as never full";
+const NO_FLIGHT: &str =
+    "no bytes in flight logged: they are what was sent and neither acknowledged nor declared lost";
+const NO_CREDIT: &str = "no limits of flow control logged (transport parameters, MAX_DATA, MAX_STREAM_DATA): they count as never reached";
+const NO_HANDSHAKE: &str =
+    "the end of the handshake is not logged: it counts as over with the first request or response";
+const NOT_WRITTEN: &str = "when the application wrote its bytes is not logged: a pause in a response is pacing if \
+     it is short for the window and the round-trip time, and otherwise the application's";
+
+/// What the sender's log is asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Evidence {
+    /// All that it has: what our server says of itself, if it does.
+    #[default]
+    All,
+    /// All but what our server says of itself.
+    Calls,
+    /// Only events that other stacks log, too: also without the calls of our server's scheduler.
+    Plain,
+}
+
+/// What held a sender back, from its log's first packet to its last event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restraints {
+    /// In order, without gaps; neighbours differ.
+    pub spans: Vec<Span>,
+    /// Where it comes from.
+    pub basis: Basis,
+    /// What had to be assumed, because the log lacks an event.
+    pub assumed: Vec<&'static str>,
+}
+
+/// A time in which one thing held the sender back. Times are microseconds on the log's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// From when.
+    pub from_us: u64,
+    /// Until when.
+    pub to_us: u64,
+    /// What held it back.
+    pub by: Restraint,
+}
+
+/// Where the spans come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// The server's send loop logged it.
+    Logged,
+    /// It was computed; the calls of our server's scheduler say which responses had bytes.
+    Calls,
+    /// It was computed from events of any stack.
+    Computed,
+}
+
+impl Basis {
+    /// As `--json` names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Logged => "logged",
+            Self::Calls => "scheduler_calls",
+            Self::Computed => "computed",
+        }
+    }
+
+    /// In a sentence.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Logged => "as the server's send loop logged it",
+            Self::Calls => "computed from packets, windows and the calls of the scheduler",
+            Self::Computed => "computed from packets and windows",
+        }
+    }
+}
+
+impl Restraints {
+    /// What held the sender back that wrote this log, which must have been read with [`crate::trace::Detail::Full`]; an error
+    /// says what the log lacks.
+    pub fn of(trace: &Trace, evidence: Evidence) -> Result<Self, &'static str> {
+        if trace.vantage != Vantage::Server {
+            return Err(CLIENTS);
+        }
+        if trace.counts.packets_sent == 0 {
+            return Err(NO_PACKETS);
+        }
+        if evidence == Evidence::All && !trace.restraints.is_empty() {
+            return Ok(Self::logged(trace));
+        }
+        let has_calls = evidence != Evidence::Plain && !trace.scheduler_calls.is_empty();
+        Ok(Self {
+            spans: computed(trace, has_calls),
+            basis: if has_calls { Basis::Calls } else { Basis::Computed },
+            assumed: assumed(trace, has_calls),
+        })
+    }
+
+    fn logged(trace: &Trace) -> Self {
+        let (start_us, end_us) = bounds(trace);
+        let mut spans = Vec::new();
+        let mut now = (start_us, Restraint::Handshake);
+        for &(time_us, by) in &trace.restraints {
+            push(&mut spans, Span { from_us: now.0, to_us: time_us, by: now.1 });
+            now = (time_us.max(start_us), by);
+        }
+        push(&mut spans, Span { from_us: now.0, to_us: end_us, by: now.1 });
+        Self { spans, basis: Basis::Logged, assumed: Vec::new() }
+    }
+
+    /// Milliseconds in all.
+    pub fn duration_ms(&self) -> f64 {
+        self.spans.iter().map(Span::us).sum::<u64>() as f64 / 1000.0
+    }
+
+    /// Milliseconds of each restraint, in the order of [`Restraint::ALL`].
+    pub fn totals_ms(&self) -> [(Restraint, f64); Restraint::ALL.len()] {
+        Restraint::ALL.map(|by| {
+            let us: u64 = self.spans.iter().filter(|it| it.by == by).map(Span::us).sum();
+            (by, us as f64 / 1000.0)
+        })
+    }
+
+    /// The share of time in which `other`, of the same log, says the same; 1 if there is no time.
+    pub fn agreement(&self, other: &Self) -> f64 {
+        let (mut same_us, mut all_us) = (0_u64, 0_u64);
+        self.both(other, |us, one, another| {
+            all_us += us;
+            same_us += if one == another { us } else { 0 };
+        });
+        if all_us == 0 { 1.0 } else { same_us as f64 / all_us as f64 }
+    }
+
+    /// Tells `seen` for how many microseconds this one said the one and `other` the other.
+    pub fn both(&self, other: &Self, mut seen: impl FnMut(u64, Restraint, Restraint)) {
+        let mut others = other.spans.iter().peekable();
+        for span in &self.spans {
+            while let Some(it) = others.peek() {
+                let common = it.to_us.min(span.to_us).saturating_sub(it.from_us.max(span.from_us));
+                if common > 0 {
+                    seen(common, span.by, it.by);
+                }
+                if it.to_us > span.to_us {
+                    break;
+                }
+                others.next();
+            }
+        }
+    }
+}
+
+impl Span {
+    fn us(&self) -> u64 {
+        self.to_us.saturating_sub(self.from_us)
+    }
+}
+
+/// In the words of tables and figures.
+pub fn in_words(restraint: Restraint) -> &'static str {
+    match restraint {
+        Restraint::Handshake => "handshake",
+        Restraint::Application => "application (nothing to send)",
+        Restraint::CongestionWindow => "congestion window",
+        Restraint::ConnectionFlowControl => "flow control of the connection",
+        Restraint::StreamFlowControl => "flow control of streams",
+        Restraint::Pacing => "pacing",
+        Restraint::Scheduler => "scheduler",
+        Restraint::Nothing => "nothing (sending)",
+    }
+}
+
+/// From the first packet to the last event.
+fn bounds(trace: &Trace) -> (u64, u64) {
+    let times = trace.packets.iter().map(|it| it.time_us);
+    let last_us = times.clone().max().unwrap_or_default();
+    let sampled_us = trace.recovery.last().map_or(0, |it| it.time_us);
+    (times.min().unwrap_or_default(), last_us.max(sampled_us))
+}
+
+fn assumed(trace: &Trace, has_calls: bool) -> Vec<&'static str> {
+    let has_window = trace.recovery.iter().any(|it| it.congestion_window_bytes.is_some());
+    let has_flight = trace.recovery.iter().any(|it| it.bytes_in_flight.is_some());
+    let has_frames = !trace.timeline.frames.is_empty();
+    let lacks = [
+        (!has_frames, NO_FRAMES),
+        (!has_window, NO_WINDOW),
+        (has_window && !has_flight, NO_FLIGHT),
+        (has_frames && trace.credit.is_empty(), NO_CREDIT),
+        (trace.handshake_us.is_none(), NO_HANDSHAKE),
+        (trace.written.is_empty() && !has_calls, NOT_WRITTEN),
+    ];
+    lacks.into_iter().filter(|it| it.0).map(|it| it.1).collect()
+}
+
+/// What is known at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// This held the sender back.
+    Held(Restraint),
+    /// Windows were open. `is_ready`: bytes were there for certain.
+    Free { is_ready: bool },
+}
+
+fn computed(trace: &Trace, has_calls: bool) -> Vec<Span> {
+    let (start_us, end_us) = bounds(trace);
+    let mut sender = Sender::new(trace, has_calls);
+    let mut spans = Vec::new();
+    let mut pause: Option<Pause> = None;
+    let mut now_us = start_us;
+    for (time_us, moments) in moments(trace, has_calls) {
+        let until_us = time_us.clamp(now_us, end_us);
+        step(&mut spans, &mut pause, &sender, (now_us, until_us));
+        let sent = sender.sent_packets;
+        for moment in moments {
+            sender.take(time_us, moment);
+        }
+        if sender.sent_packets > sent {
+            // A packet ends a pause.
+            spans_of(&mut spans, pause.take(), until_us);
+        }
+        now_us = until_us;
+    }
+    step(&mut spans, &mut pause, &sender, (now_us, end_us));
+    spans_of(&mut spans, pause, end_us);
+    spans
+}
+
+/// A time in which the windows were open and nothing was sent.
+#[derive(Debug, Clone, Copy)]
+struct Pause {
+    from_us: u64,
+    is_ready: bool,
+    /// It may be pacing if it ends between these times.
+    paced_us: (u64, u64),
+}
+
+/// Adds the time from one moment to the next, during which nothing changed.
+fn step(
+    spans: &mut Vec<Span>,
+    pause: &mut Option<Pause>,
+    sender: &Sender<'_>,
+    (from_us, to_us): (u64, u64),
+) {
+    if to_us <= from_us {
+        return;
+    }
+    match sender.known() {
+        Known::Held(by) => {
+            spans_of(spans, pause.take(), from_us);
+            push(spans, Span { from_us, to_us, by });
+        }
+        Known::Free { is_ready } => {
+            let paced_us = sender.paced_us();
+            let pause = pause.get_or_insert(Pause { from_us, is_ready, paced_us });
+            pause.is_ready &= is_ready;
+        }
+    }
+}
+
+/// Says what a pause was, now that its end is known.
+fn spans_of(spans: &mut Vec<Span>, pause: Option<Pause>, to_us: u64) {
+    let Some(Pause { from_us, is_ready, paced_us }) = pause else { return };
+    let pause_us = to_us.saturating_sub(from_us);
+    let by = if pause_us > WORK_US && (paced_us.0..=paced_us.1).contains(&to_us) {
+        Restraint::Pacing
+    } else if pause_us <= SENDING_US {
+        Restraint::Nothing
+    } else if is_ready {
+        Restraint::Scheduler
+    } else {
+        Restraint::Application
+    };
+    push(spans, Span { from_us, to_us, by });
+}
+
+/// Adds a span, and joins it with the one before if that is of the same kind.
+fn push(spans: &mut Vec<Span>, span: Span) {
+    if span.to_us <= span.from_us {
+        return;
+    }
+    match spans.last_mut().filter(|it| it.by == span.by && it.to_us == span.from_us) {
+        Some(last) => last.to_us = span.to_us,
+        None => spans.push(span),
+    }
+}
+
+#[cfg(test)]
+mod tests;

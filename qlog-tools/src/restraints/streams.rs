@@ -1,0 +1,144 @@
+//! Which streams have bytes to send, and which of them their flow control holds back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::trace::Trace;
+
+/// The streams of a sender, as far as a log has told of them.
+pub(super) struct Streams<'a> {
+    trace: &'a Trace,
+    has_calls: bool,
+    all: BTreeMap<u64, Stream>,
+    /// Those that have bytes, and that no limit of their own holds back.
+    free: BTreeSet<u64>,
+    /// Those that have bytes, and are at their limit.
+    limited: BTreeSet<u64>,
+    /// Those of which the application wrote more than went.
+    written: BTreeSet<u64>,
+    /// Bytes of all streams that count for the connection's flow control.
+    pub(super) sent_bytes: u64,
+    /// The largest frame so far.
+    pub(super) frame_bytes: u64,
+    /// Bytes that the streams with bytes still send in this log.
+    pub(super) left_bytes: u64,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Stream {
+    /// How far it was sent.
+    sent: u64,
+    /// How far it is sent in this log; `None`: not at all.
+    end: Option<u64>,
+    limit: Option<u64>,
+    is_requested: bool,
+    written: u64,
+    is_ready: bool,
+    /// How far its bytes were charged.
+    charged: u64,
+    /// What it counts for in `left_bytes`.
+    counted_bytes: u64,
+}
+
+impl<'a> Streams<'a> {
+    pub(super) fn new(trace: &'a Trace, has_calls: bool) -> Self {
+        let mut all = BTreeMap::<u64, Stream>::new();
+        for frame in &trace.timeline.frames {
+            let stream = all.entry(frame.stream).or_default();
+            let end = frame.offset.saturating_add(frame.bytes);
+            stream.end = stream.end.max(Some(end));
+        }
+        let (free, limited, written) = <(BTreeSet<u64>, BTreeSet<u64>, BTreeSet<u64>)>::default();
+        let (sent_bytes, frame_bytes, left_bytes) = (0, 0, 0);
+        Self { trace, has_calls, all, free, limited, written, sent_bytes, frame_bytes, left_bytes }
+    }
+
+    /// Whether a stream has bytes to send.
+    pub(super) fn has_bytes(&self) -> bool {
+        !self.free.is_empty() || !self.limited.is_empty()
+    }
+
+    /// Whether all that have bytes are at their limit.
+    pub(super) fn are_limited(&self) -> bool {
+        self.free.is_empty() && !self.limited.is_empty()
+    }
+
+    /// Whether bytes are there for certain, not only likely.
+    pub(super) fn is_certain(&self) -> bool {
+        self.has_calls || !self.written.is_empty()
+    }
+
+    pub(super) fn frame(&mut self, stream: u64, end: u64, bytes: u64) {
+        self.frame_bytes = self.frame_bytes.max(bytes);
+        let mut fresh = 0;
+        self.change(stream, |it| {
+            fresh = end.saturating_sub(it.sent);
+            it.sent = end.max(it.sent);
+        });
+        self.sent_bytes = self.sent_bytes.saturating_add(fresh);
+    }
+
+    pub(super) fn limit(&mut self, stream: u64, bytes: u64) {
+        self.change(stream, |it| it.limit = Some(bytes).max(it.limit));
+    }
+
+    pub(super) fn requested(&mut self, stream: u64) {
+        self.change(stream, |it| it.is_requested = true);
+    }
+
+    pub(super) fn written(&mut self, stream: u64, end: u64) {
+        self.change(stream, |it| it.written = end.max(it.written));
+    }
+
+    pub(super) fn ready(&mut self, stream: u64, is_ready: bool) {
+        self.change(stream, |it| it.is_ready = is_ready);
+    }
+
+    pub(super) fn charged(&mut self, stream: u64, bytes: u64) {
+        self.change(stream, |it| it.charged = it.charged.saturating_add(bytes));
+    }
+
+    fn change(&mut self, id: u64, change: impl FnOnce(&mut Stream)) {
+        let stream = self.all.entry(id).or_default();
+        change(stream);
+        let before = stream.counted_bytes;
+        let limit = stream.limit.or_else(|| self.trace.credit.initial_of(id));
+        let is_limited = stream.is_at(limit, self.frame_bytes);
+        let has_bytes = if self.has_calls {
+            // The scheduler is told that a stream at its limit has nothing.
+            stream.is_ready
+                || stream.charged > stream.sent
+                || is_limited && stream.charged > 0 && stream.left_bytes() > 0
+        } else {
+            stream.is_requested && stream.left_bytes() > 0
+        };
+        stream.counted_bytes = if has_bytes { stream.left_bytes() } else { 0 };
+        self.left_bytes = self.left_bytes.saturating_sub(before);
+        self.left_bytes = self.left_bytes.saturating_add(stream.counted_bytes);
+        let is_written = stream.is_requested && stream.written > stream.sent;
+        set(&mut self.free, id, has_bytes && !is_limited);
+        set(&mut self.limited, id, has_bytes && is_limited);
+        set(&mut self.written, id, is_written);
+    }
+}
+
+impl Stream {
+    /// Bytes that it still sends in this log; many, if it sends nothing: how many it would send is not known.
+    fn left_bytes(&self) -> u64 {
+        self.end.map_or(u64::from(u32::MAX), |end| end.saturating_sub(self.sent))
+    }
+
+    /// Whether `limit` leaves no room for a frame of `frame_bytes`, or for the rest.
+    fn is_at(&self, limit: Option<u64>, frame_bytes: u64) -> bool {
+        let wanted = frame_bytes.min(self.left_bytes());
+        limit.is_some_and(|limit| limit.saturating_sub(self.sent) < wanted)
+    }
+}
+
+fn set(streams: &mut BTreeSet<u64>, stream: u64, is_in: bool) {
+    if is_in {
+        streams.insert(stream);
+    } else {
+        streams.remove(&stream);
+    }
+}

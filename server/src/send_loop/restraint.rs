@@ -1,0 +1,90 @@
+//! Logs what holds the sender back (`utmost:restraint`), each time that it changes.
+//!
+//! `utmost qlog limits` computes the same from the events that any stack logs; these events say how well it does.
+
+use super::{Datagram, SendLoop};
+use qlog::events::{EventImportance, JsonEvent};
+use schedulers::Restraint;
+use std::time::Instant;
+
+impl SendLoop {
+    /// The next datagram, if one may go now: its size in `out`.
+    pub(crate) fn datagram(
+        &mut self,
+        now: Instant,
+        out: &mut [u8],
+    ) -> Result<Option<Datagram>, quiche::Error> {
+        let carried = self.carried;
+        let made = self.next_datagram(now, out)?;
+        if self.connection.quic.qlog_streamer().is_some() {
+            if made.is_none() {
+                let restraint = self.restraint();
+                self.log_restraint(restraint);
+            } else if self.carried > carried {
+                self.log_restraint(Restraint::Nothing);
+            }
+        }
+        Ok(made)
+    }
+
+    /// Why no datagram went. Pacing is asked before the window when a datagram is made; here the window counts first, because
+    /// it would hold the packet back at its time, too.
+    fn restraint(&mut self) -> Restraint {
+        let quic = &mut self.connection.quic;
+        if !quic.is_established() && !quic.is_in_early_data() {
+            return Restraint::Handshake;
+        }
+        let is_staged = !self.window.is_clear() && !self.window.has_likely_gone();
+        let is_picked = self.order.picker().pick().is_some() || self.buffer.bytes() > 0;
+        if !is_staged && !is_picked {
+            return self.without_bytes();
+        }
+        let is_paced = self.release.is_some() || self.pace.is_some();
+        match self.window.has_room(quic, self.datagram_bytes) {
+            true if is_paced => Restraint::Pacing,
+            // Nothing was offered.
+            true if !is_staged => Restraint::Scheduler,
+            // Or the transport did not take what was offered: it counts headers, too.
+            _ if self.has_window() => Restraint::ConnectionFlowControl,
+            _ => Restraint::CongestionWindow,
+        }
+    }
+
+    /// Why the scheduler has nothing to choose from.
+    fn without_bytes(&self) -> Restraint {
+        let has_bytes = || self.streams.under_way().any(|it| self.streams.pending(it) > 0);
+        match (self.streams.has_held(), has_bytes()) {
+            (true, _) => Restraint::StreamFlowControl,
+            (_, true) => Restraint::Scheduler,
+            (_, false) => Restraint::Application,
+        }
+    }
+
+    /// Whether the congestion window has room for a datagram. The transport does not tell its room from the connection's
+    /// flow control, so bytes in flight are taken from its counts: what was sent and neither acknowledged nor lost.
+    fn has_window(&self) -> bool {
+        let quic = &self.connection.quic;
+        let window_bytes = quic.path_stats().find(|it| it.active).map_or(0, |it| it.cwnd);
+        let counts = quic.stats();
+        let ended_bytes = counts.acked_bytes.saturating_add(counts.lost_bytes);
+        let in_flight_bytes = counts.sent_bytes.saturating_sub(ended_bytes);
+        in_flight_bytes + self.datagram_bytes as u64 <= window_bytes as u64
+    }
+
+    fn log_restraint(&mut self, restraint: Restraint) {
+        if self.restraint == Some(restraint) {
+            return;
+        }
+        self.restraint = Some(restraint);
+        if let Some(log) = self.connection.quic.qlog_streamer() {
+            let event = JsonEvent {
+                time: 0.0,
+                importance: EventImportance::Core,
+                name: Restraint::EVENT.to_owned(),
+                data: serde_json::json!({"by": restraint.name()}),
+            };
+            // A log that cannot be written (a full disk) must not stop the connection.
+            log.add_event_now(event).ok();
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! `utmost qlog limits`: what held the sender back.
+
+use super::input::{Files, Logs, milliseconds};
+use super::refused::Refused;
+use crate::output;
+use ::serve::Failure;
+use qlog_tools::pairing::senders;
+use qlog_tools::restraints::{Evidence, Restraints, Span, in_words};
+use qlog_tools::trace::{Detail, Trace};
+use serde_json::{Value, json};
+
+/// Show what held the sender back at each moment: application, windows, pacing, handshake, or nothing
+///
+/// Takes servers' logs of any stack. It uses the packets that were sent, the congestion window, the bytes in flight, and the
+/// limits of flow control. Of several causes at once, the first in the order of the table counts. utmost's own server logs what its
+/// send loop knows, and this is then shown. A line says what is assumed where the log lacks an event. Exit code 2: a log
+/// could not be read, or is not a server's; the others are shown all the same.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost qlog limits server.sqlog\n  \
+utmost qlog limits server.sqlog --json | jq '.spans[] | select(.by == \"pacing\")'\n  \
+utmost qlog limits logs/ --computed")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    files: Files,
+    /// Compute it from packets and windows, also where the server logged it
+    #[arg(long)]
+    computed: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let Logs { traces, mut refused, .. } = arguments.files.read(Detail::Full)?;
+    let evidence = if arguments.computed { Evidence::Plain } else { Evidence::All };
+    let read: Vec<(&Trace, Result<Restraints, &str>)> =
+        senders(&traces).into_iter().map(|it| (it, Restraints::of(it, evidence))).collect();
+    refused.add_files(read.iter().map(|(trace, restraints)| {
+        let lacks = restraints.as_ref().err();
+        (*trace, lacks.map(|lacks| format!("{}: {lacks}", trace.label())))
+    }));
+    let answers = read.iter().filter_map(|(trace, it)| Some((*trace, it.as_ref().ok()?)));
+    if arguments.json {
+        print_json(answers, &refused)?;
+    } else {
+        for (trace, restraints) in answers {
+            print(trace, restraints)?;
+        }
+    }
+    refused.end()
+}
+
+fn print(trace: &Trace, restraints: &Restraints) -> Result<(), Failure> {
+    let all_ms = restraints.duration_ms();
+    let basis = restraints.basis.in_words();
+    output::line(&format!(
+        "{}: what held the sender back in {all_ms:.1} ms, {basis}",
+        trace.label()
+    ))?;
+    let rows = restraints
+        .totals_ms()
+        .map(|(by, ms)| vec![in_words(by).to_owned(), format!("{ms:.1}"), percent(ms, all_ms)]);
+    output::line(&output::table(&["held back by", "ms", "%"], &[], rows).to_string())?;
+    restraints.assumed.iter().try_for_each(|it| output::line(&format!("assumed: {it}")))
+}
+
+fn percent(ms: f64, all_ms: f64) -> String {
+    format!("{:.1}", share(ms, all_ms) * 100.0)
+}
+
+fn share(ms: f64, all_ms: f64) -> f64 {
+    if all_ms > 0.0 { ms / all_ms } else { 0.0 }
+}
+
+fn print_json<'a>(
+    answers: impl Iterator<Item = (&'a Trace, &'a Restraints)>,
+    refused: &Refused,
+) -> Result<(), Failure> {
+    let documents: Vec<Value> = answers.map(|(trace, it)| document(trace, it)).collect();
+    if documents.is_empty() {
+        return Ok(());
+    }
+    let document = match &documents[..] {
+        [only] => only.clone(),
+        many => json!({"traces": many}),
+    };
+    output::json_of_program(refused.note_in(document))
+}
+
+fn document(trace: &Trace, restraints: &Restraints) -> Value {
+    let all_ms = restraints.duration_ms();
+    let total = |(by, ms): (schedulers::Restraint, f64)| json!({"by": by.name(), "ms": ms, "percent": share(ms, all_ms) * 100.0});
+    let span = |it: &Span| {
+        json!({
+            "from_ms": milliseconds(it.from_us),
+            "to_ms": milliseconds(it.to_us),
+            "by": it.by.name(),
+        })
+    };
+    json!({
+        "file": trace.file,
+        "trace": trace.number.unwrap_or(1),
+        "connection": trace.connection,
+        "basis": restraints.basis.name(),
+        "assumed": restraints.assumed,
+        "duration_ms": all_ms,
+        "totals": restraints.totals_ms().map(total),
+        "spans": restraints.spans.iter().map(span).collect::<Vec<_>>(),
+    })
+}
