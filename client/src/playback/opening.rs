@@ -15,7 +15,7 @@ pub(super) struct Opening {
 /// What has arrived and is not read yet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Held {
-    /// Of the body, counted from its start.
+    /// Bytes of the body, counted from its start.
     pub(super) body_bytes: Option<u64>,
     pub(super) is_complete: bool,
 }

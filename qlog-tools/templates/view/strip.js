@@ -231,3 +231,15 @@ class Strip {
     return { caption: `The view in ${rows.length} steps`, headings, rows };
   }
 }
+
+// A value holds to the next column, steps through all of that column's values there, and ends at the last of them.
+function stepLine(points, y) {
+  const line = [];
+  let held = null;
+  for (const [x, low, high, last] of points) {
+    if (held !== null) line.push(x, held);
+    line.push(x, y(low), x, y(high), x, y(last));
+    held = y(last);
+  }
+  return line;
+}
