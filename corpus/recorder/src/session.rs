@@ -9,7 +9,7 @@ use crate::setting::Setting;
 use crate::site::RecordedSite;
 use schedulers::find_scheme;
 use server::event_loop::{EventLoop, Stop};
-use server::site::{Request, Site};
+use server::site::{Request, RuledSite, Site};
 use server::{Identity, Options, Server, SignalUse};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -40,13 +40,16 @@ impl LocalServer {
 
     /// The same with the server's own initial congestion window, and with options that `change` changes.
     pub fn start_with(
-        site: Arc<dyn Site>,
+        site: impl Into<RuledSite>,
         change: impl FnOnce(&mut Options),
     ) -> Result<Self, RecordError> {
         Self::serve(site, change).map_err(|error| RecordError::Server(error.to_string()))
     }
 
-    fn serve(site: Arc<dyn Site>, change: impl FnOnce(&mut Options)) -> Result<Self, Trouble> {
+    fn serve(
+        site: impl Into<RuledSite>,
+        change: impl FnOnce(&mut Options),
+    ) -> Result<Self, Trouble> {
         let identity = Identity::self_signed()?;
         let pin = identity.public_key_pin()?;
         let mut event_loop = EventLoop::bind(([127, 0, 0, 1], 0).into())?;

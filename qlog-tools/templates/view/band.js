@@ -16,7 +16,7 @@ class Band {
     this.title = "What held the sender back";
     const edges = "Bytes of packets so far, and how far windows allowed to send: where the sent bytes meet an edge, it is the limit.";
     const lanes = "Below, a lane for each restraint: a block is as high as its share of the time of that column.";
-    this.about = band ? `${edges} ${lanes} Of ${series_of}, ${band.basis}. ${band.assumed.map((it) => `Assumed: ${it}.`).join(" ")}` : "";
+    this.about = band ? `${edges} ${lanes} The sender is ${series_of}; this is ${band.basis}. ${band.assumed.map((it) => `Assumed: ${it}.`).join(" ")}` : "";
   }
 
   missing() {
@@ -40,7 +40,8 @@ class Band {
     const shares = this.shares(scale);
     this.lanes().forEach((lane, row) => {
       const y = top + row * LANE_HEIGHT;
-      const words = `${lane.name} ${lane.percent.toFixed(1)} %`;
+      // The table has the whole name and more digits.
+      const words = `${lane.name.replace(/ \(.*/, "")} ${Math.round(lane.percent)} %`;
       surface.text(scale.left - 8, y + 10, fitted(words, scale.left - 16), theme.muted, "right");
       surface.rect(scale.left, y + LANE_BLOCK, scale.width, 1, theme.grid);
       this.drawLane(surface, scale, shares[lane.place], y, theme.series[row % 2]);

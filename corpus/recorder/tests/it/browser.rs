@@ -5,6 +5,7 @@ use lab::network::Network;
 use lab::study::Engine;
 use page_site::PageSite;
 use recorder::browser::{Chromium, HOST, Trust};
+use recorder::firefox::Firefox;
 use recorder::installed::Kind;
 use recorder::mirror::Mirror;
 use recorder::session::{LocalServer, Plan, Recording, record};
@@ -12,10 +13,11 @@ use recorder::setting::Setting;
 use recorder::study_browser::{self, Bodies, StudyBrowser};
 use recorder::visit::visit;
 use serde_json::Value;
-use server::site::{DirectorySite, Site};
+use server::site::{DirectorySite, Pushing, Rule, RuledSite, Site};
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Whether this machine has the browser; without it the test is counted as skipped.
 pub(crate) fn has(kind: Kind) -> bool {
@@ -99,6 +101,38 @@ fn one_load(site: Arc<dyn Site>, host: &str) -> Recording {
         screenshot: true,
     };
     record(site, &plan, &|_| ()).unwrap()
+}
+
+/// Loads `/` once, from a server that would push the style sheet; what the server's log says.
+fn offered_a_push(kind: Kind) -> String {
+    let pushing = Pushing { push: vec!["/a.css".into()], ..Pushing::default() };
+    let site = RuledSite::new(folder(), vec![Rule::pushing("/", pushing)]);
+    let logs = tempfile::tempdir().unwrap();
+    let server =
+        LocalServer::start_with(site, |it| it.qlog_dir = Some(logs.path().to_owned())).unwrap();
+    let (url, silence) = (format!("https://{HOST}/"), Duration::from_millis(500));
+    let visited = match kind {
+        Kind::Chromium => {
+            Chromium::start(HOST, server.port, &server.pin).unwrap().visit(&url, silence)
+        }
+        Kind::Firefox => Firefox::start(HOST, server.port).unwrap().visit(&url, silence),
+    };
+    assert!(visited.unwrap().fetches.iter().any(|it| it.url.ends_with("/a.css")));
+    drop(server);
+    let files = std::fs::read_dir(logs.path()).unwrap();
+    files.map(|it| std::fs::read_to_string(it.unwrap().path()).unwrap()).collect()
+}
+
+#[test]
+fn a_browser_allows_no_push_and_gets_none() {
+    for kind in Kind::ALL {
+        if has(kind) {
+            let log = offered_a_push(kind);
+            assert!(log.contains(r#""frame_type":"headers""#), "{log:.2000}");
+            // Our own client, which allows pushes, gets the promise.
+            assert!(!log.contains("push_promise"), "{kind:?}");
+        }
+    }
 }
 
 #[test]

@@ -13,7 +13,13 @@ pub(super) const GAP: f64 = 34.0;
 const LOSSES: f64 = 16.0;
 /// Steps of the rates over the whole log.
 const STEPS: usize = 120;
-const LINES: [(&str, &str); 3] = [("#0072b2", ""), ("#b34a00", "6 3"), ("#00735c", "2 3")];
+const LINES: [(&str, &str); 5] = [
+    ("#0072b2", ""),
+    ("#b34a00", "6 3"),
+    ("#00735c", "2 3"),
+    ("#8a3d7c", "10 3 2 3"),
+    ("#5a5a5a", "1 2"),
+];
 
 /// Values of one unit over time; each holds until the next.
 pub(super) struct Panel {
