@@ -140,6 +140,7 @@ async function listWorks(page) {
   await page.getByLabel("Event", { exact: true }).selectOption({ label: "quic:packet_received" });
   await page.waitForFunction(() => report.views[0].shown.length === 2);
   await page.locator(".list .row").first().click();
+  await page.waitForFunction(() => document.querySelector(".event-detail").textContent.includes("packet_number"));
   const detail = await page.locator(".event-detail").textContent();
   check("a packet is found by its number, and its event shows what was logged", /packet 20/.test(detail) && /"packet_number": 20/.test(detail), detail.slice(0, 60));
   await page.locator(".list").focus();

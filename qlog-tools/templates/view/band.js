@@ -20,7 +20,7 @@ class Band {
   }
 
   missing() {
-    return this.recording.no_band;
+    return this.band ? null : this.recording.no_band || "the recording has no log of a sender";
   }
 
   // The restraints that held at all, with their places.
@@ -112,7 +112,7 @@ class Band {
       const place = lowerBound(series.time, time + 1e-6, 0, series.count) - 1;
       if (place >= 0) lines.push(`${series.name}: ${bytesText(series.value[place])}`);
     }
-    return lines;
+    return { lines, event: recording.rowOfTime(time) };
   }
 
   table() {
