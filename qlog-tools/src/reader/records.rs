@@ -60,7 +60,7 @@ impl<R: BufRead> Records<R> {
     pub(super) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
         loop {
             let Some(is_whole) = self.fill()? else { return Ok(None) };
-            let is_blank = self.record.trim_ascii().is_empty();
+            let is_blank = is_whole && self.record.trim_ascii().is_empty();
             self.is_at_start &= is_blank;
             if !is_whole {
                 return Ok(Some(Record::TooLong));
@@ -92,9 +92,12 @@ impl<R: BufRead> Records<R> {
             }
             let used = piece.len() + usize::from(end.is_some());
             self.input.consume(used);
-            if is_line && !self.ends_first_line()? {
+            // How much is kept of a record over the limit depends on the buffer, so it says nothing.
+            if is_line && !(is_whole && self.ends_first_line()?) {
                 // A line end within the first record.
-                self.record.push(b'\n');
+                if is_whole {
+                    self.record.push(b'\n');
+                }
                 continue;
             }
             if end.is_some() {
@@ -165,6 +168,14 @@ mod tests {
     #[test]
     fn a_record_over_the_limit_is_skipped_and_the_next_is_read() {
         assert_eq!(records(b"12345\n123456789\n12", 3, 5), ["12345", "(too long)", "12"]);
+    }
+
+    #[test]
+    fn lines_of_a_first_record_over_the_limit_belong_to_it_whatever_the_buffer() {
+        for buffer in [3, 1000] {
+            let found = records(b"\x1e1              1\n{\n\x1e2", buffer, 10);
+            assert_eq!(found, ["(too long)", "2"], "{buffer}");
+        }
     }
 
     #[test]
