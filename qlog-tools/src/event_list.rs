@@ -67,7 +67,7 @@ pub enum About {
 
 /// A frame in a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FrameContent {
+pub enum FrameContent<Kind = String> {
     /// STREAM.
     Stream {
         /// The stream's ID.
@@ -84,7 +84,7 @@ pub enum FrameContent {
     /// Any other frame.
     Other {
         /// Its kind, as in the log.
-        kind: String,
+        kind: Kind,
         /// The stream that it is about.
         stream: Option<u64>,
         /// Its limit, its offset, or its error code.
@@ -92,23 +92,8 @@ pub enum FrameContent {
     },
 }
 
-/// A frame as it is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum KeptFrame {
-    Stream {
-        id: u64,
-        offset: u64,
-        bytes: u64,
-        ends: bool,
-    },
-    Ack(Vec<(u64, u64)>),
-    /// `kind` is its place in the list's kinds.
-    Other {
-        kind: usize,
-        stream: Option<u64>,
-        value: Option<u64>,
-    },
-}
+/// A frame as it is kept: its kind is a place in the list's kinds.
+pub(crate) type KeptFrame = FrameContent<usize>;
 
 const STREAM: u64 = 0;
 const STREAM_WITH_FIN: u64 = 1;

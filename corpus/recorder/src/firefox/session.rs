@@ -64,8 +64,8 @@ impl Session {
         Err(format!("{method}: no answer within {} s", LOAD_MAX.as_secs()).into())
     }
 
-    /// Waits until the load event has fired and nothing has been under way for this time. Returns whether it was in time.
-    pub(super) fn listen(&mut self, silence: Duration) -> Result<bool, Trouble> {
+    /// Waits until the load event has fired and nothing has been under way for this time, or until the load takes too long.
+    pub(super) fn listen(&mut self, silence: Duration) -> Result<(), Trouble> {
         let (mut waited, mut calm) = (Duration::ZERO, Duration::ZERO);
         let mut progress = Progress::default();
         let mut seen = 0;
@@ -82,10 +82,10 @@ impl Session {
                 calm = if progress.is_idle() { calm + STEP } else { Duration::ZERO };
             }
             if calm >= silence {
-                return Ok(true);
+                break;
             }
         }
-        Ok(false)
+        Ok(())
     }
 
     /// What has happened since [`Self::forget`].
