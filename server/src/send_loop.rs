@@ -368,16 +368,20 @@ impl SendLoop {
     ) -> Result<Option<Datagram>, quiche::Error> {
         loop {
             if self.window.is_clear() || (self.stages_ahead && self.window.has_likely_gone()) {
-                self.held_until = None;
                 self.stage_at_tick(now);
                 if self.window.is_clear() {
+                    self.held_until = None;
                     return self.unasked(out);
+                }
+                if self.window.is_unsent() {
+                    self.held_until = None;
                 }
             }
             self.restart_after_pause(now);
             self.window.measure(&mut self.connection.quic, self.restart.as_mut());
             let datagram_bytes = self.datagram_bytes;
             if !self.window.fits(&mut self.connection.quic, datagram_bytes)
+                && !self.lacks_only_credit()
                 && !self.held_too_long(now)
             {
                 let quic = &self.connection.quic;

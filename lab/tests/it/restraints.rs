@@ -66,6 +66,22 @@ fn a_client_with_a_small_window_holds_the_connection_back() {
     }
 }
 
+/// Bytes for which a small window has credit do not wait for a timer, whatever the congestion control.
+#[test]
+fn a_small_window_costs_no_more_time_under_one_congestion_control_than_under_another() {
+    let duration_ms = |control| {
+        let narrow =
+            ClientConfig { receive_bytes: 60_000, windows_grow: false, ..ClientConfig::default() };
+        let trace = server_log("cable", control, narrow);
+        Restraints::of(&trace, Evidence::All).expect("a server's log").duration_ms()
+    };
+    let least_ms = duration_ms(CongestionControl::Bbr2);
+    for control in [CongestionControl::Cubic, CongestionControl::Reno] {
+        let it_ms = duration_ms(control);
+        assert!(it_ms < 1.1 * least_ms, "{}: {it_ms:.0} of {least_ms:.0} ms", control.name());
+    }
+}
+
 #[test]
 fn a_client_with_small_windows_of_streams_holds_its_streams_back() {
     let narrow = ClientConfig {

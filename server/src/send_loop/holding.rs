@@ -35,10 +35,27 @@ impl SendLoop {
         if self.window.is_clear() || self.restarts() { Ok(None) } else { self.poke(out) }
     }
 
+    /// Whether the window only seems full, because the connection's flow control credit has ended. Staged bytes and lost ones
+    /// took their credit when they were offered, so they can go. The client may not extend the credit before it has them.
+    pub(super) fn lacks_only_credit(&self) -> bool {
+        !self.restarts() && self.has_window()
+    }
+
+    /// Whether the congestion window has room for a datagram. The transport does not tell its room from the connection's
+    /// flow control, so bytes in flight are taken from its counts: what was sent and neither acknowledged nor lost. A
+    /// packet that is never acknowledged, because it only acknowledges, counts for ever: the answer can be a wrong no.
+    pub(super) fn has_window(&self) -> bool {
+        let quic = &self.connection.quic;
+        let window_bytes = quic.path_stats().find(|it| it.active).map_or(0, |it| it.cwnd);
+        let counts = quic.stats();
+        let ended_bytes = counts.acked_bytes.saturating_add(counts.lost_bytes);
+        let in_flight_bytes = counts.sent_bytes.saturating_sub(ended_bytes);
+        in_flight_bytes + self.datagram_bytes as u64 <= window_bytes as u64
+    }
+
     /// Whether staged bytes have been held back for as long as a probe timeout lasts (RFC 9002, 6.2.1).
-    /// A window that is full because packets are in flight opens sooner. Otherwise the window only seemed full: the
-    /// connection's flow control credit had ended. The transport does not report that, and the client may not extend
-    /// the credit before it has the bytes that are held back.
+    /// A window that is full because packets are in flight opens sooner. Otherwise it only seemed full, for a reason that
+    /// [`SendLoop::lacks_only_credit`] did not see.
     pub(super) fn held_too_long(&mut self, now: Instant) -> bool {
         if self.held_until.is_some_and(|it| it <= now) {
             self.held_until = None;

@@ -60,17 +60,6 @@ impl SendLoop {
         }
     }
 
-    /// Whether the congestion window has room for a datagram. The transport does not tell its room from the connection's
-    /// flow control, so bytes in flight are taken from its counts: what was sent and neither acknowledged nor lost.
-    fn has_window(&self) -> bool {
-        let quic = &self.connection.quic;
-        let window_bytes = quic.path_stats().find(|it| it.active).map_or(0, |it| it.cwnd);
-        let counts = quic.stats();
-        let ended_bytes = counts.acked_bytes.saturating_add(counts.lost_bytes);
-        let in_flight_bytes = counts.sent_bytes.saturating_sub(ended_bytes);
-        in_flight_bytes + self.datagram_bytes as u64 <= window_bytes as u64
-    }
-
     fn log_restraint(&mut self, restraint: Restraint) {
         if self.restraint == Some(restraint) {
             return;

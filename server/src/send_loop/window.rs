@@ -102,6 +102,11 @@ impl Window {
         self.likely_gone = false;
     }
 
+    /// Whether bytes are staged of which certainly none has gone.
+    pub(crate) fn is_unsent(&self) -> bool {
+        self.staged.is_some() && !self.sent_since_staged
+    }
+
     /// The staged bytes, if they were cut short and none has gone yet.
     pub(crate) fn short(&self) -> Option<(StreamId, u64)> {
         self.staged.filter(|it| it.short && !self.sent_since_staged).map(|it| (it.stream, it.bytes))
