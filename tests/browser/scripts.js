@@ -140,6 +140,7 @@ await test("a packet's fate is known from both ends", async () => {
       was: [exchange.wasLost(exchange.fate(1, 1)), exchange.wasLost(exchange.fate(1, 2))],
       again: exchange.sentAgain(1, 1),
       words: fateLines(exchange, 1, 2),
+      lostWords: fateLines(exchange, 1, 1),
       delays: exchange.delays(),
     };`,
     LOGS,
@@ -151,7 +152,13 @@ await test("a packet's fate is known from both ends", async () => {
   assert.deepStrictEqual(found.words, [
     "sent by the server at 0.012 ms",
     "received by the client at 0.025 ms, 0.013 ms on the way",
-    "acknowledged at 0.050 ms by 1-RTT packet 7",
+    "acknowledged at 0.050 ms by 1-RTT packet 7: ACK 3 to 4, 1",
+  ]);
+  assert.deepStrictEqual(found.lostWords, [
+    "sent by the server at 0.011 ms",
+    "the client's log does not have it",
+    "declared lost by the server at 0.051 ms",
+    "its bytes went again at 0.052 ms in 1-RTT packet 5",
   ]);
   assert.deepStrictEqual(found.delays, { least: 10, most: 18 });
 });

@@ -148,13 +148,12 @@ class EventView {
     if (packet < 0) return;
     const { exchange } = this.recording;
     const fate = exchange.fate(log, packet);
-    const again = fate.sent >= 0 && (fate.lost >= 0 || exchange.wasLost(fate)) ? exchange.sentAgain(fate.sender, fate.sent) : -1;
     for (const [words, place, other] of [
       ["Where it was sent", fate.sender, fate.sent],
       ["Where it was received", fate.receiver, fate.received],
       ["Where it was declared lost", fate.sender, fate.lost],
       ["What acknowledged it", fate.sender, fate.acknowledgedBy],
-      ["Where its bytes went again", fate.sender, again],
+      ["Where its bytes went again", fate.sender, repairOf(exchange, fate)],
     ]) {
       if (other >= 0 && !(place === log && other === packet)) add(words, () => this.show({ log: place, row: exchange.logs[place].row[other] }));
     }

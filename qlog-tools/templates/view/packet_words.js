@@ -53,7 +53,13 @@ function fateLines(exchange, log, packet, scale) {
     lines.push(`received by ${logs[fate.receiver].whose} at ${clock(fate.receiver, fate.received)}${delay}`);
   } else if (fate.sent >= 0 && fate.receiver >= 0) lines.push(`${logs[fate.receiver].whose}'s log does not have it`);
   if (fate.lost >= 0) lines.push(`declared lost by ${logs[fate.sender].whose} at ${clock(fate.sender, fate.lost)}`);
-  if (fate.acknowledgedBy >= 0) lines.push(`acknowledged at ${clock(fate.sender, fate.acknowledgedBy)} by ${packetName(logs[fate.sender], fate.acknowledgedBy)}`);
+  if (fate.acknowledgedBy >= 0) {
+    const by = logs[fate.sender];
+    const ack = by.framesOf(fate.acknowledgedBy).find((frame) => frame.kind === "ack");
+    lines.push(`acknowledged at ${clock(fate.sender, fate.acknowledgedBy)} by ${packetName(by, fate.acknowledgedBy)}: ${frameText(ack)}`);
+  }
+  const again = repairOf(exchange, fate);
+  if (again >= 0) lines.push(`its bytes went again at ${clock(fate.sender, again)} in ${packetName(logs[fate.sender], again)}`);
   return lines;
 }
 
@@ -74,3 +80,9 @@ function eventText(log, row) {
   if (packet < 0) return log.what[row] === WHAT.STREAM ? `stream ${log.stream[log.place[row]]}` : "";
   return framesText(log, packet, 4).join("; ");
 }
+// The first packet that carries bytes of a lost one once more, in the log of its sender; -1 without.
+function repairOf(exchange, fate) {
+  const isLost = fate.sent >= 0 && (fate.lost >= 0 || exchange.wasLost(fate));
+  return isLost ? exchange.sentAgain(fate.sender, fate.sent) : -1;
+}
+
