@@ -163,6 +163,31 @@ await test("a packet's fate is known from both ends", async () => {
   assert.deepStrictEqual(found.delays, { least: 10, most: 18 });
 });
 
+await test("the table of packets lists those that the reader chose", async () => {
+  const found = await run(
+    `${RECORDING}
+    // The packet that brought the lost bytes again comes late: after 23 us, where the fastest take 10.
+    exchange.logs[0].time[5] = 75;
+    const packets = new Packets(recording);
+    const listed = (wanted) => {
+      packets.wanted = wanted;
+      const { caption, rows } = packets.table(new Viewport([recording]));
+      return [caption, ...rows.map((it) => it[4])];
+    };
+    const few = ["lost packets", "slow packets", "packets with ACK", "packets with STREAM"].map(listed);
+    recording.hidden[0] = 1;
+    return [...few, listed(ALL_PACKETS)];`,
+    LOGS,
+  );
+  assert.deepStrictEqual(found, [
+    ["Lost packets in view: 1; the server sent 2", "1-RTT packet 2"],
+    ["Slow packets in view: 1; the server sent 5", "1-RTT packet 5"],
+    ["Packets with ACK in view: 1; the client sent 7", "1-RTT packet 7"],
+    ["Packets with STREAM in view: 5; the server sent 1 to 5", 1, 2, 3, 4, 5].map((it) => (it > 0 ? `1-RTT packet ${it}` : it)),
+    ["Packets in view: 1 of 6", "1-RTT packet 7"],
+  ]);
+});
+
 await test("the events of both ends are found by stream, byte, packet, name and time", async () => {
   const find = (filter) => `[...filtered(exchange, order, ${filter}, null)].map((id) => [id & 1, id >>> 1])`;
   const found = await run(

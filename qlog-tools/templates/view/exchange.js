@@ -83,6 +83,11 @@ class Exchange {
     };
   }
 
+  // How long a packet was on its way, in µs; NaN where one end is unknown.
+  onTheWay({ sender, sent, receiver, received }) {
+    return sent >= 0 && received >= 0 ? this.logs[receiver].timeOf(received) - this.logs[sender].timeOf(sent) : NaN;
+  }
+
   // Whether a packet did not arrive: it was declared lost, or a later one arrived. Without the receiver's log and without an event for
   // losses, as a sender would judge (RFC 9002, section 6.1.1).
   wasLost(fate) {

@@ -2,11 +2,29 @@
 
 const FRAMES_IN_WORDS = 6;
 const RANGES_IN_WORDS = 8;
+const RUNS_IN_WORDS = 60;
 
 // `1-RTT packet 17`.
 function packetName(log, packet) {
   const number = log.number[packet];
   return `${SPACES[log.space[packet]]} packet ${number < 0 ? "without a number" : countText(number)}`;
+}
+
+// The numbers of some packets of one log: `the server sent 17, 19 to 23`.
+function numbersText(log, packets) {
+  const runs = [];
+  for (const packet of packets) {
+    const last = runs[runs.length - 1];
+    const follows = last && log.space[packet] === log.space[last[1]] && log.number[packet] === log.number[last[1]] + 1;
+    if (follows) last[1] = packet;
+    else runs.push([packet, packet]);
+  }
+  const texts = runs.slice(0, RUNS_IN_WORDS).map(([first, last]) => {
+    const space = SPACES[log.space[first]] === "1-RTT" ? "" : `${SPACES[log.space[first]]} `;
+    return `${space}${countText(log.number[first])}${first === last ? "" : ` to ${countText(log.number[last])}`}`;
+  });
+  const more = runs.length - RUNS_IN_WORDS;
+  return `${log.whose} ${log.whatOf(packets[0]) === WHAT.SENT ? "sent" : "received"} ${texts.join(", ")}${more > 0 ? ` and ${countText(more)} more ranges` : ""}`;
 }
 
 function frameText(frame) {
@@ -49,7 +67,7 @@ function fateLines(exchange, log, packet, scale) {
   const lines = [];
   if (fate.sent >= 0) lines.push(`sent by ${logs[fate.sender].whose} at ${clock(fate.sender, fate.sent)}`);
   if (fate.received >= 0) {
-    const delay = fate.sent < 0 ? "" : `, ${timeText(logs[fate.receiver].timeOf(fate.received) - logs[fate.sender].timeOf(fate.sent))} on the way`;
+    const delay = fate.sent < 0 ? "" : `, ${timeText(exchange.onTheWay(fate))} on the way`;
     lines.push(`received by ${logs[fate.receiver].whose} at ${clock(fate.receiver, fate.received)}${delay}`);
   } else if (fate.sent >= 0 && fate.receiver >= 0) lines.push(`${logs[fate.receiver].whose}'s log does not have it`);
   if (fate.lost >= 0) lines.push(`declared lost by ${logs[fate.sender].whose} at ${clock(fate.sender, fate.lost)}`);
@@ -61,6 +79,12 @@ function fateLines(exchange, log, packet, scale) {
   const again = repairOf(exchange, fate);
   if (again >= 0) lines.push(`its bytes went again at ${clock(fate.sender, again)} in ${packetName(logs[fate.sender], again)}`);
   return lines;
+}
+
+// The first packet that carries bytes of a lost one once more, in the log of its sender; -1 without.
+function repairOf(exchange, fate) {
+  const isLost = fate.sent >= 0 && (fate.lost >= 0 || exchange.wasLost(fate));
+  return isLost ? exchange.sentAgain(fate.sender, fate.sent) : -1;
 }
 
 // What there is to say of a packet where it is drawn.

@@ -15,7 +15,13 @@ const SOME_PACKETS = {
   "packets with STREAM": ({ logs }, log, packet) => logs[log].someFrame(packet, (frame) => logs[log].isStream(frame)),
   "packets with ACK": ({ logs }, log, packet) => logs[log].someFrame(packet, (frame) => logs[log].kind[frame] === FRAME.ACK),
   "lost packets": (exchange, log, packet) => exchange.wasLost(exchange.fate(log, packet)),
+  "slow packets": (exchange, log, packet) => exchange.onTheWay(exchange.fate(log, packet)) > SLOW * exchange.delays().least,
 };
+// As many times the shortest time on the way.
+const SLOW = 2;
+// The table has so many rows of each end, found among so many packets.
+const ROWS_MOST = 250;
+const PACKETS_SEARCHED = 500000;
 
 class Packets {
   constructor(recording) {
@@ -248,18 +254,38 @@ class Packets {
     if (!exchange) return { caption: "The packets are still being unpacked", headings, rows: [] };
     const [from, to] = [viewport.from, viewport.to].map((it) => this.recording.timeAt(viewport.axis, it));
     const rows = [];
+    const numbers = [];
     let count = 0;
+    let isAll = true;
     exchange.logs.forEach((events, log) => {
       const lists = exchange.logs.length > 1 ? [exchange.sent[log]] : [exchange.sent[log], exchange.received[log]];
       for (const list of lists) {
         const time = (place) => events.timeOf(list[place]);
         const [first, end] = [firstOfStream(time, from, 0, list.length), firstOfStream(time, to + 1e-6, 0, list.length)];
         count += end - first;
-        for (let place = first; place < Math.min(end, first + 250); place++) rows.push(this.tableRow(log, list[place]));
+        const { found, next } = this.firstWanted(log, list, first, end);
+        for (const packet of found) rows.push(this.tableRow(log, packet));
+        if (found.length) numbers.push(numbersText(events, found));
+        isAll &&= next === end;
       }
     });
     rows.sort((one, other) => one.time - other.time);
-    return { caption: `Packets in view: ${rows.length < count ? `${rows.length} of ` : ""}${countText(count)}`, headings, rows: rows.map((it) => it.cells) };
+    const caption =
+      this.wanted === ALL_PACKETS
+        ? `Packets in view: ${rows.length < count ? `${rows.length} of ` : ""}${countText(count)}`
+        : `${this.wanted[0].toUpperCase()}${this.wanted.slice(1)} in view: ${[`${isAll ? "" : "the first "}${countText(rows.length)}`, ...numbers].join("; ")}`;
+    return { caption, headings, rows: rows.map((it) => it.cells) };
+  }
+
+  // What the reader wants to see of a stretch of a list, and where the search ended.
+  firstWanted(log, list, first, end) {
+    const found = [];
+    const last = Math.min(end, first + PACKETS_SEARCHED);
+    let place = first;
+    for (; place < last && found.length < ROWS_MOST; place++) {
+      if (this.isWanted(this.recording.exchange.logs[log], log, list[place])) found.push(list[place]);
+    }
+    return { found, next: place };
   }
 
   tableRow(log, packet) {
@@ -267,10 +293,9 @@ class Packets {
     const events = exchange.logs[log];
     const fate = exchange.fate(log, packet);
     const clock = (place, it) => (it < 0 ? "–" : clockText(this.recording, exchange.logs[place].timeOf(it)));
-    const isBoth = fate.sent >= 0 && fate.received >= 0;
-    const delay = isBoth ? timeText(exchange.logs[fate.receiver].timeOf(fate.received) - exchange.logs[fate.sender].timeOf(fate.sent)) : "–";
+    const delay = exchange.onTheWay(fate);
     const cells = [
-      clock(fate.sender, fate.sent), clock(fate.receiver, fate.received), delay, fate.sender < 0 ? "the other end" : exchange.logs[fate.sender].whose,
+      clock(fate.sender, fate.sent), clock(fate.receiver, fate.received), Number.isNaN(delay) ? "–" : timeText(delay), fate.sender < 0 ? "the other end" : exchange.logs[fate.sender].whose,
       packetName(events, packet), countText(events.bytes[packet]), framesText(events, packet, 4).join("; "),
       clock(fate.sender, fate.lost), clock(fate.sender, fate.acknowledgedBy),
     ];

@@ -53,6 +53,8 @@ class Panel {
     for (const value of values) build("option", { value, textContent: value }, select);
     select.addEventListener("change", () => {
       choose(select.value);
+      // A part of what there is can be read one by one.
+      if (select.selectedIndex > 0) this.details.open = true;
       this.viewport.changed();
     });
   }
