@@ -16,7 +16,7 @@ class EventView {
       build("p", { className: "missing", textContent: "Not shown: the events were not read" }, this.element);
       return;
     }
-    this.form = new EventForm(this.element, recording, () => this.filter());
+    this.form = new EventForm(this.element, recording, () => this.search());
     this.status = build("p", { className: "about", textContent: "Unpacking events…" }, this.element);
     this.status.setAttribute("role", "status");
     this.list = new VirtualList(this.element, `Events of ${recording.name}`, (row, place) => this.fillRow(row, place), (place) => this.choose(place));
@@ -24,17 +24,36 @@ class EventView {
   }
 
   // Called once the events are there.
-  ready() {
+  async ready() {
     if (!this.list) return;
     const { logs } = this.recording.exchange;
     this.order = inOrder(logs);
     this.about.append(textsText(logs));
-    this.filter();
+    // A link may have filled in the form.
+    await this.search();
   }
 
-  // Shows what the form asks for.
+  // What the reader asks for. Describes the likeliest event of those found, unless one of them is described already.
+  async search() {
+    const isWhole = await this.filter();
+    const isNarrowed = isWhole && this.shown.length < this.order.length;
+    if (isNarrowed && this.shown.length && this.list.selected < 0) this.choose(this.likeliest());
+  }
+
+  // The first. Both ends number their packets from 0, so of those with one number the first with data.
+  likeliest() {
+    if (this.form.read(this.viewport).packet === undefined) return 0;
+    const { logs } = this.recording.exchange;
+    const hasData = (id) => {
+      const log = logs[id & 1];
+      return log.someFrame(log.packetAt(id >>> 1), (frame) => log.isStream(frame));
+    };
+    return Math.max(0, this.shown.findIndex(hasData));
+  }
+
+  // Shows what the form asks for. Returns whether it did: a later search takes its place, and before all events are there none can.
   async filter() {
-    if (!this.order) return;
+    if (!this.order) return false;
     const search = ++this.searches;
     const { exchange } = this.recording;
     const filter = this.form.read(this.viewport);
@@ -43,13 +62,14 @@ class EventView {
       this.status.textContent = "Searching…";
       hits = [];
       for (const log of exchange.logs) hits.push(await rowsWith(log, filter.text, () => search !== this.searches));
-      if (search !== this.searches) return;
+      if (search !== this.searches) return false;
     }
     this.shown = filtered(exchange, this.order, filter, hits);
     this.list.selected = this.placeOf(this.viewport.selected);
     this.status.textContent = `${countText(this.shown.length)} of ${countText(this.order.length)} events`;
     this.list.setCount(this.shown.length);
     if (this.list.selected >= 0) this.list.show(this.list.selected);
+    return true;
   }
 
   viewChanged() {

@@ -61,7 +61,7 @@ async function openEvents({ recordings, views }, linked, redraw) {
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   for (const [place, recording] of recordings.entries()) {
     const { logs } = await recording.loadEvents();
-    views[place].ready();
+    await views[place].ready();
     redraw();
     const [log, row] = linked[place] || [];
     if (logs[log] && row < logs[log].count && views[place].list) await views[place].show({ log, row });

@@ -72,6 +72,8 @@ const LINK_AFTER_MS = 400;
 
 function keepLink(page) {
   let waiting = 0;
+  // The page does not change its address in a way that calls this: a reader has typed another one.
+  addEventListener("hashchange", () => location.reload());
   return () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
