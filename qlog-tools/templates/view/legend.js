@@ -46,9 +46,16 @@ function streamsWith(recording, text) {
   return recording.streams.map((_, place) => place).filter((place) => !wanted || has(recording.streams[place]));
 }
 
+// A stream with its priority and when it was requested, as far as the log has them.
+function entryTitle(recording, stream) {
+  const parts = [streamText(stream), stream.priority];
+  if (stream.requested_us !== null) parts.push(`requested at ${clockText(recording, stream.requested_us)}`);
+  return parts.filter(Boolean).join(", ");
+}
+
 function legendEntry(recording, place) {
   const stream = recording.streams[place];
-  const button = build("button", { type: "button", className: "entry", title: streamText(stream) });
+  const button = build("button", { type: "button", className: "entry", title: entryTitle(recording, stream) });
   button.setAttribute("aria-pressed", String(!recording.hidden[place]));
   const swatch = build("span", { className: `swatch ${stream.look.pattern}` }, button);
   swatch.style.backgroundColor = stream.look.colour;
