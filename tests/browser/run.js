@@ -1,6 +1,7 @@
 // Opens the report and the local page in Chromium: `npm ci && npm test`, with UTMOST_REPORT (a report of a real log),
 // UTMOST_HOSTILE_REPORT (of one with markup in it: `run` has it), UTMOST_STREAMS_REPORT (of one with 60 streams:
-// the same), UTMOST_LINT_REPORT (of one that lint has something to say about: the same), UTMOST_LARGE_REPORT (that of
+// the same), UTMOST_LINT_REPORT (of one that lint has something to say about: the same), UTMOST_LOSSY_REPORT and
+// UTMOST_LOSSY_LOGS (of one with losses, and the folder of its logs: the same), UTMOST_LARGE_REPORT (that of
 // `cargo run --example large_report 1000000 FILE`), and UTMOST_BIN. What is not there is skipped with a line.
 
 import { spawn } from "node:child_process";
@@ -9,9 +10,10 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { launch, open } from "./pages.js";
+import { askQuestions } from "./questions.js";
 import { measure } from "./speed.js";
 
-const { UTMOST_REPORT, UTMOST_HOSTILE_REPORT, UTMOST_STREAMS_REPORT, UTMOST_LINT_REPORT, UTMOST_LARGE_REPORT, UTMOST_BIN, UTMOST_LOGS } = process.env;
+const { UTMOST_REPORT, UTMOST_HOSTILE_REPORT, UTMOST_STREAMS_REPORT, UTMOST_LINT_REPORT, UTMOST_LOSSY_REPORT, UTMOST_LOSSY_LOGS, UTMOST_LARGE_REPORT, UTMOST_BIN, UTMOST_LOGS } = process.env;
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const MINUTES_MOST = 5;
 let failures = 0;
@@ -289,6 +291,8 @@ else {
   else console.log("skipped: UTMOST_STREAMS_REPORT is not set");
   if (UTMOST_LINT_REPORT) await findingsAreShown(browser, UTMOST_LINT_REPORT);
   else console.log("skipped: UTMOST_LINT_REPORT is not set");
+  if (UTMOST_LOSSY_REPORT && UTMOST_LOSSY_LOGS) await askQuestions(browser, UTMOST_LOSSY_REPORT, UTMOST_LOSSY_LOGS, check);
+  else console.log("skipped: UTMOST_LOSSY_REPORT and UTMOST_LOSSY_LOGS are not set");
   if (UTMOST_LARGE_REPORT) await largeReportIsSmooth(browser, UTMOST_LARGE_REPORT);
   else console.log("skipped: UTMOST_LARGE_REPORT is not set");
   if (UTMOST_BIN && UTMOST_LOGS) await localPageWorks(browser);
