@@ -12,15 +12,15 @@ class EventLog {
     const { columns, count, packets } = json;
     const log = new EventLog();
     Object.assign(log, { whose: json.whose, file: json.file, shift: json.to_own_clock_us, count, packets, recording });
-    Object.assign(log, { names: columns.names, kinds: columns.kinds, packedText: columns.text });
+    Object.assign(log, { names: columns.names, kinds: columns.kinds, packedText: fromBase64(columns.text) });
     log.time = runningSum(await unpack(columns.time, count));
     log.name = await unpack(columns.name, count, Uint16Array);
     log.what = await unpack(columns.what, count, Uint8Array);
     log.textEnd = runningSum(await unpack(columns.textBytes, count, Uint32Array));
     log.space = await unpack(columns.space, packets, Uint8Array);
     log.number = await unpack(columns.number, packets);
-    log.bytes = await unpack(columns.bytes, packets, Uint32Array);
-    log.first = startsOf(await unpack(columns.frames, packets, Uint32Array));
+    log.bytes = await unpack(columns.bytes, packets, Uint16Array);
+    log.first = startsOf(await unpack(columns.frames, packets, Uint8Array));
     log.kind = await unpack(columns.kind, columns.kindCount, Uint8Array);
     log.value = await unpack(columns.value, columns.valueCount);
     log.refer();
@@ -49,11 +49,13 @@ class EventLog {
   // A number is embedded as its distance from the one before it of the same kind of event and space; -1 where none was logged.
   restoreNumbers() {
     const before = new Float64Array(16);
+    let numbers = new Int32Array(this.packets);
     for (let packet = 0; packet < this.packets; packet++) {
       const key = 4 * this.what[this.row[packet]] + this.space[packet];
       if (this.number[packet] > 0) before[key] += unzigzag(this.number[packet] - 1);
-      this.number[packet] = this.number[packet] > 0 ? before[key] : -1;
+      numbers = put(numbers, packet, this.number[packet] > 0 ? before[key] : -1);
     }
+    this.number = numbers;
   }
 
   // Where each frame has its values; a frame of the figures has its place there. `carrier` is the reverse: the packet of each.
@@ -85,8 +87,8 @@ class EventLog {
       const last = above + unzigzag(this.value[place]);
       const first = last - this.value[place + 1];
       if (place === at + 1) largest[what] = last;
-      this.value[place] = first;
-      this.value[place + 1] = last;
+      this.value = put(this.value, place, first);
+      this.value = put(this.value, place + 1, last);
       above = first;
     }
     return end;
@@ -151,7 +153,7 @@ class EventLog {
 
   // All that is kept of the events' bodies, as bytes.
   texts() {
-    this.unpackedText ??= gunzip(fromBase64(this.packedText));
+    this.unpackedText ??= gunzip(this.packedText);
     return this.unpackedText;
   }
 

@@ -3,15 +3,11 @@
 // The packets of one log, of one kind of event and one space, by number.
 class ByNumber {
   constructor(log, what, space) {
-    const packets = [];
-    for (let packet = 0; packet < log.packets; packet++) {
-      if (log.space[packet] === space && log.number[packet] >= 0 && log.whatOf(packet) === what) packets.push(packet);
-    }
-    this.packets = Uint32Array.from(packets);
+    this.packets = packetsThat(log, (packet) => log.space[packet] === space && log.number[packet] >= 0 && log.whatOf(packet) === what);
     const number = (packet) => log.number[packet];
     const isRising = this.packets.every((packet, place) => place === 0 || number(this.packets[place - 1]) <= number(packet));
     if (!isRising) this.packets.sort((one, other) => number(one) - number(other) || one - other);
-    this.numbers = Float64Array.from(this.packets, number);
+    this.numbers = log.number.constructor.from(this.packets, number);
   }
 
   // The place of the first packet with this number or a higher one.
@@ -196,9 +192,14 @@ function carries(log, place, stream, byte) {
 }
 
 function packetsWith(log, what) {
-  const packets = [];
-  for (let packet = 0; packet < log.packets; packet++) if (log.whatOf(packet) === what) packets.push(packet);
-  return Uint32Array.from(packets);
+  return packetsThat(log, (packet) => log.whatOf(packet) === what);
+}
+
+function packetsThat(log, isWanted) {
+  const packets = new Uint32Array(log.packets);
+  let count = 0;
+  for (let packet = 0; packet < log.packets; packet++) if (isWanted(packet)) packets[count++] = packet;
+  return packets.slice(0, count);
 }
 
 // The end of a chain, which gets shorter on the way.

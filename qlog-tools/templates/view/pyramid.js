@@ -4,9 +4,11 @@
 
 class Pyramid {
   constructor(recording) {
-    const { stream, bytes, mark, released, releasedTcp, count } = recording;
+    const { stream, bytes, mark, released, releasedTcp, count, end } = recording;
     this.levels = [{ stream, weight: bytes, mark, released, releasedTcp, count }];
-    while (this.top().count > 1) this.levels.push(merged(this.top()));
+    // A cell weighs at most as much as all frames.
+    const Weights = end.constructor;
+    while (this.top().count > 1) this.levels.push(merged(this.top(), Weights));
   }
 
   top() {
@@ -67,15 +69,15 @@ class Pyramid {
   }
 }
 
-function merged(below) {
+function merged(below, Weights) {
   const count = Math.ceil(below.count / 2);
   const level = {
     count,
-    stream: new Uint32Array(count),
-    weight: new Float64Array(count),
+    stream: new below.stream.constructor(count),
+    weight: new Weights(count),
     mark: new Uint8Array(count),
-    released: new Float64Array(count),
-    releasedTcp: new Float64Array(count),
+    released: new below.released.constructor(count),
+    releasedTcp: new below.releasedTcp.constructor(count),
   };
   for (let cell = 0; cell < count; cell++) {
     const one = 2 * cell;

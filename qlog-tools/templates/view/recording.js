@@ -8,14 +8,15 @@ class Recording {
     Object.assign(recording, json);
     const frames = json.frames;
     const names = ["time", "stream", "bytes", "offset", "mark", "released", "releasedTcp"];
-    const kinds = { stream: Uint32Array, mark: Uint8Array };
+    const kinds = { mark: Uint8Array, stream: Uint16Array, bytes: Uint16Array };
     const columns = await Promise.all(names.map((name) => unpack(frames[name], frames.count, kinds[name])));
     names.forEach((name, place) => (recording[name] = columns[place]));
+    // Without what is unpacked now.
+    recording.frames = { busy_us_per_byte: frames.busy_us_per_byte };
     recording.count = frames.count;
     recording.time = runningSum(recording.time);
     recording.restoreOffsets();
-    recording.end = Float64Array.from(recording.bytes);
-    runningSum(recording.end);
+    recording.end = runningSum(recording.bytes.slice());
     recording.sumNew();
     recording.sent = await loadSeries(json.sent);
     recording.series = await Promise.all(json.series.map(loadSeries));
@@ -31,7 +32,7 @@ class Recording {
   // Up to each frame the bytes that had not come, or gone, before.
   sumNew() {
     const old = this.is_server ? MARKS.DUPLICATE | MARKS.RETRANSMITTED : MARKS.DUPLICATE;
-    this.fresh = new Float64Array(this.count);
+    this.fresh = new this.end.constructor(this.count);
     let sum = 0;
     for (let frame = 0; frame < this.count; frame++) {
       if (!(this.mark[frame] & old)) sum += this.bytes[frame];
@@ -49,7 +50,7 @@ class Recording {
     const next = new Float64Array(this.streams.length);
     for (let frame = 0; frame < this.count; frame++) {
       const stream = this.stream[frame];
-      this.offset[frame] = next[stream] + unzigzag(this.offset[frame]);
+      this.offset = put(this.offset, frame, next[stream] + unzigzag(this.offset[frame]));
       next[stream] = this.offset[frame] + this.bytes[frame];
     }
   }
@@ -110,6 +111,8 @@ class Recording {
     this.loading ??= (async () => {
       const logs = await Promise.all(this.logs.map((json, place) => EventLog.load(json, place === 0 ? this : null)));
       this.exchange = new Exchange(this, logs);
+      // What was embedded is unpacked, and the form of the events needs only names.
+      this.logs = this.logs.map((json) => ({ ...json, columns: { names: json.columns.names } }));
       return this.exchange;
     })();
     return this.loading;
