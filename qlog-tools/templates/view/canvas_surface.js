@@ -36,12 +36,12 @@ class CanvasSurface {
     const context = this.context;
     context.strokeStyle = colour;
     context.lineWidth = width;
-    context.setLineDash(dash || []);
+    if (dash) context.setLineDash(dash);
     context.beginPath();
     context.moveTo(points[0], points[1]);
     for (let place = 2; place < points.length; place += 2) context.lineTo(points[place], points[place + 1]);
     context.stroke();
-    context.setLineDash([]);
+    if (dash) context.setLineDash([]);
   }
 
   dot(x, y, radius, colour) {
