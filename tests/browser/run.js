@@ -10,6 +10,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { launch, open } from "./pages.js";
+import { paperIsComplete } from "./paper.js";
 import { askQuestions } from "./questions.js";
 import { measure } from "./speed.js";
 
@@ -231,6 +232,7 @@ async function largeReportIsSmooth(browser, file) {
   check("a million frames open in under 3 s (best of 3)", best.openedMs < 3000, `${best.openedMs.toFixed(0)} ms`);
   const slowest = Math.min(best.panAll, best.panHalf, best.panClose);
   check("and pan at 30 frames a second or more (best of 3)", slowest >= 30, slowest.toFixed(0));
+  check("and take at most 400 MB (best of 3)", best.memoryMb <= 400, `${best.memoryMb.toFixed(0)} MB`);
 }
 
 async function hostileReportIsHarmless(browser, file) {
@@ -283,8 +285,10 @@ async function localPageWorks(browser) {
 const browser = await launch();
 if (!browser) console.log("skipped: no Chromium; name one in UTMOST_CHROMIUM");
 else {
-  if (UTMOST_REPORT) await reportWorks(browser, UTMOST_REPORT);
-  else console.log("skipped: UTMOST_REPORT is not set");
+  if (UTMOST_REPORT) {
+    await reportWorks(browser, UTMOST_REPORT);
+    await paperIsComplete(browser, UTMOST_REPORT, check);
+  } else console.log("skipped: UTMOST_REPORT is not set");
   if (UTMOST_HOSTILE_REPORT) await hostileReportIsHarmless(browser, UTMOST_HOSTILE_REPORT);
   else console.log("skipped: UTMOST_HOSTILE_REPORT is not set");
   if (UTMOST_STREAMS_REPORT) await manyStreamsFit(browser, UTMOST_STREAMS_REPORT);

@@ -13,7 +13,8 @@ function preparePrint(panels) {
   for (const panel of panels) {
     if (!panel.canvas) continue;
     for (const svg of piecesOf(panel)) {
-      const picture = build("div", { className: "printed" }, panel.element);
+      const picture = build("div", { className: "printed" });
+      panel.details.before(picture);
       // Patterns and clips of several pictures share one page: each picture's have names of their own.
       picture.innerHTML = svg.replace(/(\bid="|url\(#)/g, `$1print${pictures}-`);
       pictures++;
