@@ -1,7 +1,8 @@
 //! A log from anywhere gives traces or an error; what is added up while reading is what the frames
 //! say; no delay is negative; it can be judged and shown, and nothing of it becomes markup; and
 //! what is converted, whole or in part, can be read again.
-//! Input: the file.
+//! Input: the file. One of each format is in `seeds`:
+//! `cargo +nightly fuzz run -s none qlog out seeds -- -max_total_time=600` in the folder of the crate, with an empty folder `out`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,6 +12,7 @@ use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
 use qlog_tools::lint::{Allowance, Rules, browser, lint};
 use qlog_tools::metrics::Completions;
 use qlog_tools::reader::{Detail, ReadOptions, Trace, read_traces};
+use qlog_tools::restraints::{Evidence, Restraints};
 use qlog_tools::viewer::{Recording, Report, report};
 use qlog_tools::views::{missing, views};
 use std::sync::LazyLock;
@@ -24,6 +26,7 @@ fuzz_target!(|data: &[u8]| {
     for trace in &traces {
         measure(trace, &traces[0]);
         let _ = (views(trace), missing(trace));
+        restrain(trace);
         for rules in [Rules::Rfc9218, Rules::Scheme(&schedulers::SCHEMES[0])] {
             lint(trace, Some(&traces[0]), &rules, Allowance::default());
         }
@@ -61,6 +64,15 @@ fn measure(trace: &Trace, other: &Trace) {
         let hol = HeadOfLine::new(Arrivals::of(&trace, sent));
         assert!(hol.intra.bytes_ms >= 0.0 && hol.inter.bytes_ms >= 0.0);
         assert!(hol.bytes <= trace.unique_stream_bytes());
+    }
+}
+
+/// What held a sender back is known once for each moment.
+fn restrain(trace: &Trace) {
+    for evidence in [Evidence::All, Evidence::Calls, Evidence::Plain] {
+        let Ok(restraints) = Restraints::of(trace, evidence) else { return };
+        assert!(restraints.spans.iter().all(|it| it.from_us <= it.to_us));
+        assert!(restraints.spans.is_sorted_by(|one, next| one.to_us <= next.from_us));
     }
 }
 
