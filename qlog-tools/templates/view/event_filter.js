@@ -20,6 +20,7 @@ function inOrder(logs) {
 // The events of `order` that satisfy a filter: `name`, `log`, `stream`, `byte`, `packet`, `from`, `to`, each absent or wanted;
 // `hits` has for each log 1 for each row with the wanted text.
 function filtered(exchange, order, filter, hits) {
+  if (!hits && Object.values(filter).every((it) => it === undefined || it === "")) return order;
   const kept = new Uint32Array(order.length);
   let count = 0;
   for (const id of order) {
@@ -39,7 +40,7 @@ function isWantedEvent(exchange, filter, log, row) {
   const packet = events.packetAt(row);
   if (filter.packet !== undefined && (packet < 0 || events.number[packet] !== filter.packet)) return false;
   if (filter.stream === undefined) return true;
-  if (packet < 0) return filter.byte === undefined && events.what[row] === WHAT.STREAM && events.stream[events.place[row]] === filter.stream;
+  if (packet < 0) return filter.byte === undefined && events.streamAt(row) === filter.stream;
   return events.someFrame(packet, (frame) =>
     filter.byte === undefined ? events.streamOf(frame) === filter.stream : carries(events, frame, filter.stream, filter.byte),
   );

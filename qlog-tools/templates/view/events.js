@@ -24,26 +24,17 @@ class EventLog {
     log.kind = await unpack(columns.kind, columns.kindCount, Uint8Array);
     log.value = await unpack(columns.value, columns.valueCount);
     log.refer();
-    log.stream = await unpack(columns.stream, log.streamEvents);
+    log.stream = await unpack(columns.stream, log.streamRow.length);
     log.restoreNumbers();
     log.placeValues();
     return log;
   }
 
-  // For each row the place of its packet, or of its stream; for each packet its row.
+  // The rows of packets, and of events of streams.
   refer() {
-    this.place = new Uint32Array(this.count).fill(NOTHING);
-    this.row = new Uint32Array(this.packets);
-    this.streamEvents = 0;
-    let packet = 0;
-    for (let row = 0; row < this.count; row++) {
-      const what = this.what[row];
-      if (what === WHAT.STREAM) this.place[row] = this.streamEvents++;
-      else if (what !== WHAT.OTHER) {
-        this.row[packet] = row;
-        this.place[row] = packet++;
-      }
-    }
+    const { what } = this;
+    this.row = placesThat(this.count, (row) => what[row] !== WHAT.OTHER && what[row] !== WHAT.STREAM);
+    this.streamRow = placesThat(this.count, (row) => what[row] === WHAT.STREAM);
   }
 
   // A number is embedded as its distance from the one before it of the same kind of event and space; -1 where none was logged.
@@ -140,7 +131,12 @@ class EventLog {
   // The row's packet, or -1.
   packetAt(row) {
     const what = this.what[row];
-    return what === WHAT.OTHER || what === WHAT.STREAM ? -1 : this.place[row];
+    return what === WHAT.OTHER || what === WHAT.STREAM ? -1 : lowerBound(this.row, row, 0, this.packets);
+  }
+
+  // The stream of a row that is an event of a stream, or -1.
+  streamAt(row) {
+    return this.what[row] === WHAT.STREAM ? this.stream[lowerBound(this.streamRow, row, 0, this.streamRow.length)] : -1;
   }
 
   timeOf(packet) {
@@ -166,6 +162,14 @@ class EventLog {
   hasText(row) {
     return this.textEnd[row] > (row ? this.textEnd[row - 1] : 0);
   }
+}
+
+// The places from 0 to `count - 1` that satisfy `isWanted(place)`.
+function placesThat(count, isWanted) {
+  const places = new Uint32Array(count);
+  let wanted = 0;
+  for (let place = 0; place < count; place++) if (isWanted(place)) places[wanted++] = place;
+  return places.slice(0, wanted);
 }
 
 // Where each of several stretches begins, from their lengths; and where the last ends.

@@ -3,7 +3,7 @@
 // The packets of one log, of one kind of event and one space, by number.
 class ByNumber {
   constructor(log, what, space) {
-    this.packets = packetsThat(log, (packet) => log.space[packet] === space && log.number[packet] >= 0 && log.whatOf(packet) === what);
+    this.packets = placesThat(log.packets, (packet) => log.space[packet] === space && log.number[packet] >= 0 && log.whatOf(packet) === what);
     const number = (packet) => log.number[packet];
     const isRising = this.packets.every((packet, place) => place === 0 || number(this.packets[place - 1]) <= number(packet));
     if (!isRising) this.packets.sort((one, other) => number(one) - number(other) || one - other);
@@ -192,14 +192,7 @@ function carries(log, place, stream, byte) {
 }
 
 function packetsWith(log, what) {
-  return packetsThat(log, (packet) => log.whatOf(packet) === what);
-}
-
-function packetsThat(log, isWanted) {
-  const packets = new Uint32Array(log.packets);
-  let count = 0;
-  for (let packet = 0; packet < log.packets; packet++) if (isWanted(packet)) packets[count++] = packet;
-  return packets.slice(0, count);
+  return placesThat(log.packets, (packet) => log.whatOf(packet) === what);
 }
 
 // The end of a chain, which gets shorter on the way.

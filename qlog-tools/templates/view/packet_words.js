@@ -101,7 +101,7 @@ function packetLines(exchange, log, packet, scale) {
 // A row of the list in a line: what the event is about.
 function eventText(log, row) {
   const packet = log.packetAt(row);
-  if (packet < 0) return log.what[row] === WHAT.STREAM ? `stream ${log.stream[log.place[row]]}` : "";
+  if (packet < 0) return log.what[row] === WHAT.STREAM ? `stream ${log.streamAt(row)}` : "";
   return framesText(log, packet, 4).join("; ");
 }
 // The first packet that carries bytes of a lost one once more, in the log of its sender; -1 without.

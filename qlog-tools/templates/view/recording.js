@@ -8,7 +8,7 @@ class Recording {
     Object.assign(recording, json);
     const frames = json.frames;
     const names = ["time", "stream", "bytes", "offset", "mark", "released", "releasedTcp"];
-    const kinds = { mark: Uint8Array, stream: Uint16Array, bytes: Uint16Array };
+    const kinds = { mark: Uint8Array, stream: Uint16Array, bytes: Uint16Array, released: Uint16Array, releasedTcp: Uint16Array };
     const columns = await Promise.all(names.map((name) => unpack(frames[name], frames.count, kinds[name])));
     names.forEach((name, place) => (recording[name] = columns[place]));
     // Without what is unpacked now.
