@@ -18,8 +18,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (client, server) = (read(&pair[0])?, read(&pair[1])?);
         let mean_ms = |sent| HeadOfLine::new(Arrivals::of(&client, sent)).inter.mean_ms;
         let (both_ms, client_ms) = (mean_ms(Some(&server.arrivals)), mean_ms(None));
-        let error = 100.0 * (client_ms / both_ms - 1.0);
-        println!("{both_ms:>10.3} {client_ms:>10.3} {error:>7.1}%  {}", client.file);
+        // Without any blocking there is nothing to be a part of.
+        let error_percent = 100.0 * (client_ms - both_ms) / both_ms.max(f64::MIN_POSITIVE);
+        println!("{both_ms:>10.3} {client_ms:>10.3} {error_percent:>7.1}%  {}", client.file);
     }
     Ok(())
 }
