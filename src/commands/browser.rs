@@ -101,6 +101,25 @@ impl Which {
         Ok(browser)
     }
 
+    /// The one that a study's manifest describes.
+    #[cfg(feature = "record")]
+    pub(crate) fn described(description: &str) -> Option<Self> {
+        use recorder::installed::Kind;
+        use recorder::study_browser::{Bodies, described};
+        let (kind, bodies) = described(description)?;
+        let browser = match kind {
+            Kind::Chromium => Name::Chromium,
+            Kind::Firefox => Name::Firefox,
+        };
+        Some(Self { browser, imitate: bodies == Bodies::Imitated })
+    }
+
+    /// [`Self::installed`] says why there is none.
+    #[cfg(not(feature = "record"))]
+    pub(crate) fn described(_: &str) -> Option<Self> {
+        Some(Self::default())
+    }
+
     /// The profile with which the playback imitates the browser.
     fn profile(self) -> &'static str {
         match self.browser {

@@ -162,7 +162,7 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "out")]
     keep_qlogs: bool,
     /// Repeat the study that this manifest records, or the one in this folder
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["PAGE", "pages", "schemes", "scheme_file", "engine", "network",
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["PAGE", "pages", "schemes", "scheme_file", "engine", "browser", "imitate", "network",
         "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "queue", "set", "cross", "push", "gate", "hints", "signals", "warm_up", "initial_window", "seeds", "first_seed", "shard"])]
     from: Option<PathBuf>,
     /// Print JSON

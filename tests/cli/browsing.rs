@@ -38,6 +38,26 @@ fn schemes_are_loaded_in_chromium_beside_their_prediction() {
 }
 
 #[test]
+fn a_study_of_imitated_pages_is_repeated_with_imitated_pages() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [first, again] = ["first", "again"].map(|it| folder.path().join(it));
+    let [of_first, of_again] = [&first, &again].map(|it| it.to_str().expect("UTF-8"));
+    let study =
+        ["compare", "agency-home", "--engine", "browser", "--imitate", "--network", "cable"];
+    stdout_of(&[&study[..], &["--schemes", "rr", "--out", of_first]].concat());
+    stdout_of(&["compare", "--from", of_first, "--out", of_again]);
+    let browsers = [&first, &again].map(|it| {
+        let text = std::fs::read_to_string(it.join("manifest.json")).expect("a manifest");
+        let manifest: Value = serde_json::from_str(&text).expect("JSON");
+        manifest["browser"].as_str().expect("a browser").to_owned()
+    });
+    assert!(browsers[0].ends_with(", imitated pages"), "{browsers:?}");
+    assert_eq!(browsers[0], browsers[1]);
+    let twice = utmost(&["compare", "--from", of_first, "--imitate"]).output().expect("it runs");
+    assert!(String::from_utf8_lossy(&twice.stderr).contains("cannot be used with"), "{twice:?}");
+}
+
+#[test]
 fn what_a_browser_cannot_do_is_refused_before_anything_is_loaded() {
     let study = ["compare", "agency-home", "--engine", "browser", "--network", "cable"];
     let refused = |more: &[&str]| {

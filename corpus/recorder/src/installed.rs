@@ -96,12 +96,17 @@ impl Kind {
             .output()
             .map_err(|error| wrong(error.to_string()))?;
         let says = String::from_utf8_lossy(&output.stdout);
-        let Search { name, answer, .. } = self.search();
-        if output.status.success() && says.contains(answer) {
+        let name = self.name();
+        if output.status.success() && self.is_named_by(&says) {
             let words = says.split_whitespace();
             return Ok(words.take_while(|it| *it != "built").collect::<Vec<_>>().join(" "));
         }
         Err(wrong(format!("is not {name}, according to its answer to --version")))
+    }
+
+    /// Whether a program that says this of its version is this browser.
+    pub(crate) fn is_named_by(self, version: &str) -> bool {
+        version.contains(self.search().answer)
     }
 
     fn search(self) -> &'static Search {

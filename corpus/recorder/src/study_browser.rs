@@ -43,6 +43,26 @@ pub enum Bodies {
     Imitated,
 }
 
+impl Bodies {
+    const ALL: [Self; 2] = [Self::Real, Self::Imitated];
+
+    /// What a description says of them.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Real => "the pages' own files",
+            Self::Imitated => "imitated pages",
+        }
+    }
+}
+
+/// The browser and the bodies that [`Browser::description`] names; `None`: it is not one of a [`StudyBrowser`].
+pub fn described(description: &str) -> Option<(Kind, Bodies)> {
+    let (version, words) = description.split_once(", ")?;
+    let bodies = Bodies::ALL.into_iter().find(|it| it.words() == words)?;
+    let kind = Kind::ALL.into_iter().find(|it| it.is_named_by(version))?;
+    Some((kind, bodies))
+}
+
 struct Running {
     browser: Program,
     port: u16,
@@ -148,11 +168,7 @@ impl Browser for StudyBrowser {
     fn description(&self) -> Result<String, BrowserError> {
         let version =
             self.version.get_or_init(|| self.kind.version().map_err(Into::into)).clone()?;
-        let bodies = match self.bodies {
-            Bodies::Real => "the pages' own files",
-            Bodies::Imitated => "imitated pages",
-        };
-        Ok(format!("{version}, {bodies}"))
+        Ok(format!("{version}, {}", self.bodies.words()))
     }
 
     fn site(&self, page: &Page) -> Result<Arc<dyn Site>, BrowserError> {
@@ -245,6 +261,23 @@ fn ended_ms(fetch: &Fetch) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_description_names_a_browser_and_its_bodies() {
+        for (said, expected) in [
+            ("Chromium 156.0.7842.0, imitated pages", Some((Kind::Chromium, Bodies::Imitated))),
+            (
+                "Google Chrome 156.0.7842.0, the pages' own files",
+                Some((Kind::Chromium, Bodies::Real)),
+            ),
+            ("Mozilla Firefox 153.0, imitated pages", Some((Kind::Firefox, Bodies::Imitated))),
+            ("Mozilla Firefox 153.0, other pages", None),
+            ("Lynx 2.9, imitated pages", None),
+            ("Chromium 156.0.7842.0", None),
+        ] {
+            assert_eq!(described(said), expected, "{said}");
+        }
+    }
 
     #[test]
     fn an_expected_error_is_no_problem_and_ends_with_its_bytes() {

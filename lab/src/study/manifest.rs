@@ -241,7 +241,12 @@ pub fn other_program(path: &Path, program: &Value) -> Option<String> {
     })
 }
 
-/// The plan that the manifest in `path` records: a load at a time, and no qlogs kept.
+/// The description of the browser that the manifest in `path` records; `None`: it names none.
+pub fn browser(path: &Path) -> Option<String> {
+    read(path).ok()?["browser"].as_str().map(str::to_owned)
+}
+
+/// The plan that the manifest in `path` records: a load at a time, and no qlogs kept. It has no browser ([`browser`]).
 pub fn plan(path: &Path) -> Result<Plan, StudyError> {
     let recorded: Recorded = serde_json::from_value(read(path)?)
         .map_err(|error| unusable(path, format!("not a study's manifest: {error}; {EXPECTED}")))?;

@@ -1,6 +1,7 @@
 //! From flags to a plan.
 
 use super::Arguments;
+use crate::commands::browser::Which;
 use crate::{output, values};
 use ::corpus::{Page, Query};
 use ::serve::Failure;
@@ -31,7 +32,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         baseline: arguments.baseline.clone().unwrap_or(plan.baseline),
         weights: arguments.weights.unwrap_or(plan.weights),
         browser: (plan.engine == Engine::Browser)
-            .then(|| arguments.which.installed())
+            .then(|| which(arguments)?.installed())
             .transpose()?,
         ..plan
     };
@@ -53,6 +54,19 @@ fn of_manifest(file: &Path) -> Result<Plan, Failure> {
         eprintln!("note: {file} was made by {program}; results of this program can differ");
     }
     Ok(plan)
+}
+
+/// The browser that the flags name, or the one of the study that is repeated, with the same bodies.
+fn which(arguments: &Arguments) -> Result<Which, Failure> {
+    let Some(path) = &arguments.from else { return Ok(arguments.which) };
+    let file = manifest::file(path);
+    let said = manifest::browser(&file).unwrap_or_default();
+    Which::described(&said).ok_or_else(|| {
+        let file = file.display();
+        Failure::BadInput(format!(
+            "{file}: `browser` does not describe a browser that this program drives: {said:?}; use the version of utmost that wrote it"
+        ))
+    })
 }
 
 /// The folder for qlogs of unfinished loads.
