@@ -81,11 +81,10 @@ impl Default for Limits {
 /// not a timeout.
 #[derive(Debug, Clone)]
 pub struct UpstreamLimits {
-    /// Requests under way to the backend at a time. A client may have as many as there are places free, which is half of
-    /// what the others leave.
+    /// Requests under way to the backend at a time, and as many again whose bodies are still to come. A client may have as many
+    /// of either as there are places free, which is half of what the others leave.
     pub requests: usize,
-    /// Requests that wait for a place, or for the body of the request; beyond it the answer is 503. A client's share of it
-    /// is as large.
+    /// Requests of either kind that wait for a place; beyond it the answer is 503. A client's share of it is as large.
     pub waiting: usize,
     /// How long a request waits for a place; beyond it the answer is 503.
     pub queue: Duration,
@@ -93,9 +92,9 @@ pub struct UpstreamLimits {
     pub connect: Duration,
     /// How long the head of a response may take; beyond it the answer is 504.
     pub answer: Duration,
-    /// How long a body may stand still, at the backend or on its way from the client; and how long the first 64 KiB of a
-    /// request's body may take, before which the backend is not asked. A client that makes the backend wait gets time back
-    /// by the bytes that it sends or takes, 1 s for 1 KiB.
+    /// How long a body may stand still, at the backend or on its way from the client. A client that makes the backend wait gets time
+    /// back by the bytes that it sends or takes, 1 s for 1 KiB. Once the backend answers, both bodies together may stand
+    /// still for this long.
     pub idle: Duration,
     /// How long a response may stand still on its way to the client. It is longer than a client may take no credit
     /// ([`Limits::stalled`]), because a response may also wait behind others of the client.
@@ -244,6 +243,10 @@ pub(crate) const QLOG_UNPROVEN_BYTES: usize = 64 << 10;
 pub(crate) const FILE_IS_FRESH: Duration = Duration::from_secs(1);
 /// Memory for a kept file beside its bytes and its path.
 pub(crate) const KEPT_FILE_BYTES: u64 = 512;
+
+/// How long a request's body is awaited before its backend is asked: one that is here wholly by then goes on with its length, which
+/// some backends need. A client that waits for an answer before it sends more waits this much longer.
+pub(crate) const WHOLE_BODY_WITHIN: Duration = Duration::from_millis(20);
 
 /// Bytes of a request's or a response's body that wait between a connection and a backend.
 pub(crate) const BUFFER_BYTES: usize = 64 << 10;

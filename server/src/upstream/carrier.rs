@@ -8,11 +8,11 @@ use super::exchange::Exchange;
 use super::fields::{inbound, request};
 use super::handshake::Handshake;
 use super::patience::Patience;
-use super::places::Place;
+use super::places::{Place, Places};
 use super::trailers;
 use super::trouble::{Trouble, Unanswered};
 use super::troubles::{Report, Troubles};
-use crate::limits::{BACKEND_FIELDS, TRAILER_BYTES, UpstreamLimits};
+use crate::limits::{BACKEND_FIELDS, TRAILER_BYTES, UpstreamLimits, WHOLE_BODY_WITHIN};
 use crate::site::Response;
 use hyper::header::HeaderMap;
 use hyper::{StatusCode, header};
@@ -20,6 +20,7 @@ use schedulers::{Kind, Resource};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Context;
+use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
 
 type HttpResponse = hyper::Response<Body>;
@@ -29,7 +30,18 @@ pub(super) struct Carrier {
     address: Address,
     connections: Arc<Connections>,
     limits: UpstreamLimits,
+    /// The places of requests whose bodies are still to come, which may last long.
+    unended: Arc<Places>,
     troubles: Mutex<Troubles>,
+}
+
+/// How much of a request's body is here.
+enum Gathered {
+    Whole,
+    /// A buffer is full of it.
+    Much,
+    /// The client may wait for an answer before it sends more.
+    Unended,
 }
 
 impl Carrier {
@@ -40,8 +52,9 @@ impl Carrier {
         report: Report,
     ) -> Arc<Self> {
         let (address, limits) = (address.clone(), limits.clone());
+        let unended = Places::new(limits.requests, limits.waiting);
         let troubles = Mutex::new(Troubles::new(report));
-        Arc::new(Self { address, connections, limits, troubles })
+        Arc::new(Self { address, connections, limits, unended, troubles })
     }
 
     /// Carries an exchange out, or ends it.
@@ -84,7 +97,11 @@ impl Carrier {
         exchange: &Arc<Exchange>,
         place: &mut Place,
     ) -> Result<HeaderMap, Trouble> {
-        let is_whole = self.gather(exchange).await?;
+        let gathered = self.gather(exchange).await;
+        if matches!(gathered, Gathered::Unended) && !place.move_to(&self.unended) {
+            return Err(Trouble::Busy);
+        }
+        let is_whole = matches!(gathered, Gathered::Whole);
         timeout(self.limits.queue, place.turn()).await.map_err(|_| Trouble::Busy)?;
         if exchange.request.is_tunnel {
             return self.tunnel(exchange).await;
@@ -97,13 +114,17 @@ impl Carrier {
         Ok(trailers)
     }
 
-    /// Waits for the request's body, or for so much of it that the client is seen to send it. True: it is here wholly.
-    async fn gather(&self, exchange: &Exchange) -> Result<bool, Trouble> {
+    /// Waits a moment for the request's body: one that is here wholly goes on with its length and its trailer fields.
+    async fn gather(&self, exchange: &Exchange) -> Gathered {
         if !exchange.request.takes_body || exchange.request.is_tunnel {
-            return Ok(true);
+            return Gathered::Whole;
         }
         let gathered = poll_fn(|it| exchange.poll_gathered(it));
-        timeout(self.limits.idle, gathered).await.map_err(|_| Trouble::ClientSlow)
+        match timeout(WHOLE_BODY_WITHIN, gathered).await {
+            Ok(true) => Gathered::Whole,
+            Ok(false) => Gathered::Much,
+            Err(_) => Gathered::Unended,
+        }
     }
 
     async fn response(
@@ -154,11 +175,11 @@ impl Carrier {
             let room = poll_fn(|it| exchange.poll_room(it));
             timeout(patience.left(), room).await.map_err(|_| Trouble::ClientSlow)?;
             patience.waited(since.elapsed());
-            let most = self.limits.idle;
-            let stalled = |_| Trouble::TooSlow(format!("no more of the body after {most:?}"));
-            let Some(frame) = timeout(most, body.next()).await.map_err(stalled)?? else {
-                return Ok(trailers);
+            let next = tokio::select! {
+                next = body.next() => next?,
+                trouble = standstill(exchange, self.limits.idle) => return Err(trouble),
             };
+            let Some(frame) = next else { return Ok(trailers) };
             match frame.into_data() {
                 Ok(bytes) => {
                     patience.moved(bytes.len());
@@ -171,7 +192,7 @@ impl Carrier {
 }
 
 /// Ends when the backend has neither answered nor taken any of the request's body for `most`.
-async fn silence(exchange: &Exchange, most: std::time::Duration) {
+async fn silence(exchange: &Exchange, most: Duration) {
     let mut turns = exchange.turns();
     loop {
         let before = turns;
@@ -185,6 +206,18 @@ async fn silence(exchange: &Exchange, most: std::time::Duration) {
             return;
         };
     }
+}
+
+/// Ends when the backend has taken nothing of the request's body for `most`, with who is too slow.
+async fn standstill(exchange: &Exchange, most: Duration) -> Trouble {
+    let mut turns = exchange.turns();
+    while let Ok(next) = timeout(most, poll_fn(|it| exchange.poll_turns(turns, it))).await {
+        turns = next;
+    }
+    if turns.awaits_client {
+        return Trouble::ClientSlow;
+    }
+    Trouble::TooSlow(format!("no more of the body after {most:?}"))
 }
 
 /// Whether asking twice does no harm (RFC 9110, 9.2.1).

@@ -61,6 +61,7 @@ struct State {
     body: VecDeque<u8>,
     /// The end, with the trailer fields.
     end: Option<Result<HeaderMap, Trouble>>,
+    progress: Progress,
     /// Why the task must not go on.
     stopped: Option<Trouble>,
     /// The task that carries the exchange out.
@@ -69,6 +70,17 @@ struct State {
     reader: Option<Waker>,
     /// Called when there is news for the connection.
     ring: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+/// How far the response has come, whether it was taken or not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Progress {
+    #[default]
+    Asked,
+    /// Its head has come.
+    Answered,
+    /// Its end has come.
+    Finished,
 }
 
 /// How far the backend's connection has come with the request's body.
@@ -206,8 +218,13 @@ impl Exchange {
 
     pub(super) fn answer(&self, head: Response) {
         let mut state = self.state();
-        state.head = Some(head);
+        (state.head, state.progress) = (Some(head), Progress::Answered);
         Self::ring(state);
+    }
+
+    /// Whether the response has begun.
+    pub(super) fn is_answered(&self) -> bool {
+        self.state().progress != Progress::Asked
     }
 
     /// Adds to the response's body, even if there is no room ([`Self::poll_room`]).
@@ -221,7 +238,15 @@ impl Exchange {
     pub(super) fn finish(&self, end: Result<HeaderMap, Trouble>) {
         let mut state = self.state();
         state.end.get_or_insert(end);
+        state.progress = Progress::Finished;
+        state.wake();
         Self::ring(state);
+    }
+
+    /// Whether nothing more of the request's body is of use.
+    pub(super) fn is_over(&self) -> bool {
+        let state = self.state();
+        state.progress == Progress::Finished || state.stopped.is_some()
     }
 }
 
@@ -399,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_ready_to_go_when_its_body_ends_or_fills_the_buffer() {
+    fn a_body_is_gathered_when_it_ends_or_fills_the_buffer() {
         let (backend, later) = exchange();
         later.give(&vec![7; BUFFER_BYTES - 1]);
         assert_eq!(now(|it| backend.poll_gathered(it)), None);

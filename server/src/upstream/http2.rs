@@ -57,7 +57,8 @@ impl Http2 {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let requests = u32::try_from(limits.requests).unwrap_or(u32::MAX);
+        // As many again have bodies that are still to come.
+        let requests = u32::try_from(2 * limits.requests).unwrap_or(u32::MAX);
         let mut builder = Builder::new();
         builder
             .enable_push(false)

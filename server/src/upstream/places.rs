@@ -54,6 +54,12 @@ enum Stage {
 }
 
 impl Place {
+    /// Leaves for a place to wait in among others; false: too many wait there.
+    pub(super) fn move_to(&mut self, places: &Arc<Places>) -> bool {
+        let other = places.enter(self.client, self.number);
+        other.map(|it| *self = it).is_some()
+    }
+
     /// Waits until the request may go to the backend.
     pub(super) async fn turn(&mut self) {
         let (call, called) = oneshot::channel();

@@ -10,7 +10,8 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// The body of a request as the HTTP library reads it. A client that is too slow ends the exchange.
+/// The body of a request as the HTTP library reads it. A client that is too slow ends the exchange, until the backend answers: from
+/// then on both ends may take turns, and whoever passes the response on sees whether something still moves.
 pub(super) struct Upload {
     exchange: Arc<Exchange>,
     /// The bytes to come, if that is known.
@@ -48,6 +49,13 @@ impl Body for Upload {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Trouble>>> {
         let Poll::Ready(frame) = self.exchange.poll_upload(context) else {
+            if self.exchange.is_over() {
+                // The connection to the backend ends with it.
+                return Poll::Ready(Some(Err(Trouble::ClientGone)));
+            }
+            if self.exchange.is_answered() {
+                return Poll::Pending;
+            }
             ready!(self.poll_patience(context));
             self.exchange.stop(Trouble::ClientSlow);
             return Poll::Ready(Some(Err(Trouble::ClientSlow)));
@@ -71,5 +79,39 @@ impl Body for Upload {
 
     fn size_hint(&self) -> SizeHint {
         self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site::{Request, Response};
+    use crate::upstream::fields::outbound;
+    use std::future::poll_fn;
+    use tokio::time::timeout;
+
+    /// What comes of a client that sends nothing, although it may not stand still.
+    async fn next(happened: impl FnOnce(&Exchange)) -> Option<Trouble> {
+        let request = Request { method: "POST".to_owned(), ..Request::get("a", "/") };
+        let exchange = Exchange::new(outbound(&request, false), u64::MAX);
+        happened(&exchange);
+        let mut upload = Upload::new(&exchange, None, Duration::ZERO);
+        let next = poll_fn(|it| Pin::new(&mut upload).poll_frame(it));
+        timeout(Duration::from_millis(50), next).await.ok()??.err()
+    }
+
+    #[tokio::test]
+    async fn a_client_that_sends_nothing_is_too_slow_only_until_the_backend_answers() {
+        assert_eq!(next(|_| {}).await, Some(Trouble::ClientSlow));
+        assert_eq!(next(|it| it.answer(Response::empty(200))).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_body_without_an_end_ends_with_its_response() {
+        let answered = |exchange: &Exchange| {
+            exchange.answer(Response::empty(200));
+            exchange.finish(Ok(hyper::HeaderMap::new()));
+        };
+        assert_eq!(next(answered).await, Some(Trouble::ClientGone));
     }
 }

@@ -101,7 +101,7 @@ pub(crate) fn fetch(server: SocketAddr, asks: &[Ask], pushes: u64) -> Vec<Fetche
     client.results(asks.len())
 }
 
-/// Opens a tunnel, says one thing after the other, each when as much has come back as was said before, and ends.
+/// Opens a tunnel or begins a request, says one thing after the other, each when as much has come back as was said before, and ends.
 pub(crate) fn converse(server: SocketAddr, ask: &Ask, said: &[&[u8]]) -> Fetched {
     let mut client = Client::connect(server, 0);
     client.asks = vec![ask.clone()];

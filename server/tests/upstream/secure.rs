@@ -88,9 +88,23 @@ async fn speak_http2(stream: Stream) {
     }
 }
 
+/// Answers at once, and says each piece of the request's body back.
+async fn take_turns(mut body: RecvStream, mut respond: SendResponse<Bytes>) {
+    let mut stream = respond.send_response(Response::new(()), false).expect("sent");
+    while let Some(piece) = body.data().await {
+        let piece = piece.expect("whole");
+        body.flow_control().release_capacity(piece.len()).expect("taken");
+        stream.send_data(piece, false).expect("sent");
+    }
+    stream.send_data(Bytes::new(), true).expect("sent");
+}
+
 /// Answers with what the request says; below `/hints` early hints go before.
 async fn echo(request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
     let (head, mut body) = request.into_parts();
+    if head.uri.path() == "/turns" {
+        return take_turns(body, respond).await;
+    }
     let mut bytes = 0;
     while let Some(piece) = body.data().await {
         let piece = piece.expect("whole");
@@ -174,6 +188,14 @@ fn identity(protocols: &'static [u8]) -> (SslAcceptor, NamedTempFile) {
 
 fn body(got: &Fetched) -> String {
     String::from_utf8_lossy(&got.body).into_owned()
+}
+
+#[test]
+fn both_sides_of_a_call_over_http_2_can_take_turns() {
+    let proxy = Secure::start(b"\x02h2").proxy(true);
+    let ask = Ask { method: "POST", ends: false, ..Ask::get("/turns") };
+    let got = converse(proxy.address, &ask, &[b"one", b"two", b"three"]);
+    assert_eq!((got.status, got.body.as_slice(), got.finished), (200, &b"onetwothree"[..], true));
 }
 
 #[test]

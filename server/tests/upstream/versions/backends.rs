@@ -1,12 +1,12 @@
 //! Backends behind HTTP/2 and HTTP/1.1.
 
-use super::clients::{fetch_1, fetch_2};
+use super::clients::{converse_2, fetch_1, fetch_2};
 use super::{Serving, bytes};
 use crate::backend::{self, Backend, Talk};
-use crate::fetch::Ask;
+use crate::fetch::{Ask, converse};
 use server::UpstreamLimits;
 use server::upstream::UpstreamSite;
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read, Write};
 
 pub(super) fn before(talk: Talk) -> Serving {
     before_within(talk, &UpstreamLimits::default())
@@ -45,6 +45,32 @@ fn an_upload_larger_than_every_buffer_arrives_whole() {
     for got in server.ask(&ask) {
         assert_eq!(got.status, 200);
         assert_eq!(String::from_utf8_lossy(&got.body), format!("3000000 {sum}"));
+    }
+}
+
+/// Answers at once, and says the chunks of the request's body back as they come.
+fn take_turns(_: &str, stream: &mut std::net::TcpStream) {
+    backend::say(stream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        backend::say_bytes(stream, &buffer[..count]);
+        if buffer[..count].ends_with(b"0\r\n\r\n") {
+            return;
+        }
+    }
+}
+
+/// As in a call of gRPC whose two sides take turns.
+#[test]
+fn a_client_that_waits_for_an_answer_before_it_sends_more_gets_it() {
+    let server = before(take_turns);
+    let ask = Ask { method: "POST", ends: false, ..Ask::get("/") };
+    let said = [&b"one"[..], b"two", b"three"];
+    for got in [converse(server.address, &ask, &said), converse_2(server.address, &ask, &said)] {
+        assert_eq!(
+            (got.status, got.body.as_slice(), got.finished),
+            (200, &b"onetwothree"[..], true)
+        );
     }
 }
 

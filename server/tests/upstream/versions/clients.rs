@@ -242,12 +242,12 @@ pub(crate) fn converse_1(server: SocketAddr, ask: &Ask, said: &[&[u8]]) -> Fetch
     fetched
 }
 
-/// Like [`crate::fetch::converse`], over HTTP/2.
+/// Like [`crate::fetch::converse`], over HTTP/2; also for a request that is not a tunnel.
 pub(crate) fn converse_2(server: SocketAddr, ask: &Ask, said: &[&[u8]]) -> Fetched {
     over_2(server, async |sender| {
         let mut sender = sender.ready().await.expect("ready");
         // The server's settings must have come.
-        while !sender.is_extended_connect_protocol_enabled() {
+        while ask.protocol.is_some() && !sender.is_extended_connect_protocol_enabled() {
             tokio::task::yield_now().await;
         }
         let (response, mut stream) = sender.send_request(head_2(ask), false).expect("sent");
