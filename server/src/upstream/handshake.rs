@@ -10,7 +10,7 @@ use hyper::header::{
 use ring::rand::{SecureRandom, SystemRandom};
 
 /// The protocol's name where a request asks for it.
-pub(crate) const WEBSOCKET: &str = "websocket";
+pub const WEBSOCKET: &str = "websocket";
 
 /// What a server appends to a key, so that it shows that it knows WebSocket (RFC 6455, 1.3).
 const KNOWS_WEBSOCKET: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -19,21 +19,26 @@ const KNOWS_WEBSOCKET: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const KEY_BYTES: usize = 16;
 
 /// The handshake with a backend, which must answer this key.
-pub(super) struct Handshake {
+pub struct Handshake {
     key: String,
 }
 
 impl Handshake {
+    /// One with this key.
+    pub fn with(key: [u8; KEY_BYTES]) -> Self {
+        Self { key: encode_block(&key) }
+    }
+
     /// One with a random key.
-    pub(super) fn new() -> Result<Self, Trouble> {
+    pub fn new() -> Result<Self, Trouble> {
         let mut key = [0; KEY_BYTES];
         let unsayable = |_| Trouble::Unsayable("the system has no randomness".to_owned());
         SystemRandom::new().fill(&mut key).map_err(unsayable)?;
-        Ok(Self { key: encode_block(&key) })
+        Ok(Self::with(key))
     }
 
     /// The fields by which a request asks to switch.
-    pub(super) fn ask(&self, fields: &mut HeaderMap) {
+    pub fn ask(&self, fields: &mut HeaderMap) {
         fields.insert(CONNECTION, HeaderValue::from_static("upgrade"));
         fields.insert(UPGRADE, HeaderValue::from_static(WEBSOCKET));
         if let Ok(key) = HeaderValue::from_str(&self.key) {
@@ -42,7 +47,7 @@ impl Handshake {
     }
 
     /// Checks the fields of the response that switches (RFC 6455, 4.1).
-    pub(super) fn check(&self, fields: &HeaderMap) -> Result<(), Trouble> {
+    pub fn check(&self, fields: &HeaderMap) -> Result<(), Trouble> {
         let answer = fields.get(SEC_WEBSOCKET_ACCEPT).map(HeaderValue::as_bytes);
         if !has_member(fields, &UPGRADE, WEBSOCKET) || !has_member(fields, &CONNECTION, "upgrade") {
             return Err(Trouble::Improper("it switches to another protocol".to_owned()));
@@ -55,12 +60,12 @@ impl Handshake {
 }
 
 /// What a server answers to a key.
-pub(crate) fn accept(key: &str) -> String {
+pub fn accept(key: &str) -> String {
     encode_block(&sha1(format!("{key}{KNOWS_WEBSOCKET}").as_bytes()))
 }
 
 /// Whether a field is a list with this member, in any case.
-pub(crate) fn has_member(fields: &HeaderMap, name: &HeaderName, member: &str) -> bool {
+pub fn has_member(fields: &HeaderMap, name: &HeaderName, member: &str) -> bool {
     let lists = fields.get_all(name).iter().filter_map(|it| it.to_str().ok());
     lists.flat_map(|it| it.split(',')).any(|it| it.trim().eq_ignore_ascii_case(member))
 }

@@ -32,3 +32,10 @@ pub use site::UpstreamSite;
 pub(crate) use trailers::{from_http3, to_http3};
 pub use trouble::Trouble;
 pub use troubles::Report;
+
+/// Readers of what clients and backends say, without I/O, for the fuzzers.
+#[doc(hidden)]
+pub mod readers {
+    pub use super::handshake::{Handshake, WEBSOCKET, accept, has_member};
+    pub use super::trailers::{from_http3, of_request, of_response, to_http3};
+}

@@ -39,12 +39,12 @@ const NEVER: [&str; 23] = [
 const FIELD_OVERHEAD_BYTES: usize = 32;
 
 /// The trailer fields of a request that the backend gets. `None`: they are too large.
-pub(super) fn of_request(fields: &HeaderMap) -> Option<HeaderMap> {
+pub fn of_request(fields: &HeaderMap) -> Option<HeaderMap> {
     kept(fields, passes)
 }
 
 /// The trailer fields of a response that the client gets. `None`: they are too large.
-pub(super) fn of_response(fields: &HeaderMap) -> Option<HeaderMap> {
+pub fn of_response(fields: &HeaderMap) -> Option<HeaderMap> {
     kept(fields, |_| true)
 }
 
@@ -68,7 +68,7 @@ fn kept(fields: &HeaderMap, passes: impl Fn(&str) -> bool) -> Option<HeaderMap> 
 }
 
 /// Trailer fields that `http3` has checked. What the libraries cannot say is left out.
-pub(crate) fn from_http3(headers: &[Header]) -> HeaderMap {
+pub fn from_http3(headers: &[Header]) -> HeaderMap {
     let mut fields = HeaderMap::new();
     for header in headers {
         let name = HeaderName::from_bytes(header.name());
@@ -80,7 +80,7 @@ pub(crate) fn from_http3(headers: &[Header]) -> HeaderMap {
 }
 
 /// The fields as HTTP/3 has them.
-pub(crate) fn to_http3(fields: &HeaderMap) -> Vec<Header> {
+pub fn to_http3(fields: &HeaderMap) -> Vec<Header> {
     let header = |(name, value): (&HeaderName, &HeaderValue)| {
         Header::new(name.as_str().as_bytes(), value.as_bytes())
     };

@@ -3,12 +3,13 @@
 
 pub mod connection;
 pub mod frame;
+pub mod gateway;
 pub mod migration;
 pub mod session;
 
 #[cfg(test)]
 mod tests {
-    use super::{connection, frame, migration, session};
+    use super::{connection, frame, gateway, migration, session};
     use rand::seq::IndexedRandom;
     use rand::{Rng, RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
@@ -85,6 +86,11 @@ mod tests {
     #[test]
     fn frames_mean_the_same_whole_and_in_pieces() {
         survives("frame", frame::play, 5_000_000);
+    }
+
+    #[test]
+    fn no_fields_open_a_tunnel_or_trail_that_must_not() {
+        survives("gateway", gateway::play, 2_000_000);
     }
 
     #[test]
