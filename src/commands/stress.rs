@@ -3,23 +3,27 @@
 use crate::{output, values};
 use ::serve::Failure;
 use ::stress::{
-    ATTACKS, Attack, File, Outcome, Round, Soak, Soaked, StressError, Target, Trend, files_of,
-    find, run as attack, soak,
+    ATTACKS, Attack, File, Outcome, Round, Served, Soak, Soaked, StressError, Target, Trend,
+    Visited, files_of, find, run as attack, soak,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const FORMAT: &str = "utmost-stress/1";
+const FORMAT: &str = "utmost-stress/2";
 const SOAK_FORMAT: &str = "utmost-soak/1";
 
 /// Attack a server on this machine, and show what its visitors notice
 ///
-/// Four visitors load a file over HTTP/3 fifty times a second each, and four over HTTP/1.1 beside attacks over TCP. An attack begins after some time of peace and lasts as long. The server
-/// holds if visitors keep 80 % of their responses, 99 of 100 take at most 3 times as long as before (or 20 ms), memory comes back
-/// to within 10 %, connections are closed only with the codes that fit, and unproven addresses get at most three times what
-/// came from them.
+/// Four visitors load a file over HTTP/3 fifty times a second each. Beside attacks over TCP, four others do so over HTTP/2, and
+/// four over HTTP/1.1. An attack begins after some time of peace and lasts as long; the visitors stay as long again. The server
+/// holds if the visitors of each version keep 80 % of their responses during the attack and after it, 99 of 100 loads take at
+/// most 3 times as long as before (or 20 ms), memory comes back to within 10 %, connections are closed only with the codes that
+/// fit, and unproven addresses get at most three times what came from them.
+///
+/// Attacks on WebSockets need a backend that takes part. With --backend, this program is the backend, which also gives visitors
+/// their file.
 ///
 /// With --soak, eight guests come and go for a long time beside the attacks, which take turns. They load files, give some up,
 /// upload, resume sessions, change their addresses, and lose packets. The server holds if every body has the right SHA-256,
@@ -51,6 +55,9 @@ pub(crate) struct Arguments {
     /// The host that visitors and attackers ask for, perhaps with a port
     #[arg(long, value_name = "HOST", default_value = "localhost")]
     host: String,
+    /// Be the backend behind the server, at a loopback address: `utmost serve --upstream http://ADDR:PORT --websockets`
+    #[arg(long, value_name = "ADDR:PORT", value_parser = values::server_address, conflicts_with = "root")]
+    backend: Option<SocketAddr>,
     /// The server's process, to watch its memory
     #[arg(long, value_name = "PID")]
     process: Option<u32>,
@@ -83,6 +90,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let attacks = chosen(&arguments.attacks)?;
     let target = Target::new(address, files(arguments)?, arguments.process).map_err(failure)?;
     let target = target.asked_for(&arguments.host);
+    let target = match arguments.backend {
+        Some(backend) => target.before_backend_at(backend).map_err(failure)?,
+        None => target,
+    };
     let attacks = if arguments.attacks.is_empty() { possible(&target, attacks)? } else { attacks };
     let length = Duration::from_secs(arguments.seconds.into());
     match arguments.soak {
@@ -103,16 +114,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The attacks, without those over TCP where the server is not there.
+/// The attacks, without those over TCP where the server is not there, and those on WebSockets without a backend.
 fn possible(
     target: &Target,
     attacks: Vec<&'static Attack>,
 ) -> Result<Vec<&'static Attack>, Failure> {
-    if target.answers_over_tcp().map_err(failure)? {
-        return Ok(attacks);
+    let (has_tcp, has_backend) =
+        (target.answers_over_tcp().map_err(failure)?, target.has_backend());
+    if !has_tcp {
+        eprintln!(
+            "note: the server does not listen at this port over TCP; attacks over TCP are left out"
+        );
+    } else if !has_backend {
+        eprintln!("note: attacks on WebSockets are left out; they need --backend");
     }
-    eprintln!("nobody listens at this port over TCP: attacks over TCP are left out");
-    Ok(attacks.into_iter().filter(|it| !it.is_over_tcp()).collect())
+    let is_possible =
+        |it: &&Attack| (has_tcp || !it.is_over_tcp()) && (has_backend || !it.needs_backend());
+    Ok(attacks.into_iter().filter(is_possible).collect())
 }
 
 /// How long a guest waits for an answer.
@@ -192,7 +210,10 @@ fn no_files(root: &Path) -> Failure {
 
 fn failure(error: StressError) -> Failure {
     match error {
-        StressError::Elsewhere(_) | StressError::NoProcess(_) => Failure::bad_input(error),
+        StressError::Elsewhere(_)
+        | StressError::NoProcess(_)
+        | StressError::NoBackend(_)
+        | StressError::Backend { .. } => Failure::bad_input(error),
         _ => Failure::elsewhere(error),
     }
 }
@@ -200,51 +221,51 @@ fn failure(error: StressError) -> Failure {
 fn show(outcomes: &[Outcome]) -> Result<(), Failure> {
     let header = [
         "attack",
-        "kept",
+        "visitors",
+        "answered, %",
+        "p50 ms",
         "p99 ms",
-        "then",
-        "kB before",
-        "most",
-        "after",
+        "memory, MB",
         "closed with",
         "verdict",
     ];
-    let rows = outcomes.iter().flat_map(|it| std::iter::once(row(it)).chain(row_over_tcp(it)));
-    output::line(&output::table(&header, &[7, 8], rows).to_string())
+    let rows = outcomes.iter().flat_map(rows);
+    output::line(&output::table(&header, &[1, 6, 7], rows).to_string())?;
+    output::line(
+        "answered, p50, p99: before, during and after the attack; memory: before, at most, after",
+    )
 }
 
-/// What visitors over TCP noticed.
-fn row_over_tcp(outcome: &Outcome) -> Option<Vec<String>> {
-    let [before, during] = outcome.over_tcp?;
-    let kept = 100.0 * during.share_of_wanted / before.share_of_wanted;
-    let mut row = vec![
-        "  visitors over TCP".to_owned(),
-        format!("{kept:.0} %"),
-        format!("{:.1}", before.p99_ms),
-        format!("{:.1}", during.p99_ms),
-    ];
-    row.resize(9, String::new());
-    Some(row)
+/// A row for the visitors of each version; the first has what concerns the attack.
+fn rows(outcome: &Outcome) -> Vec<Vec<String>> {
+    let mut of_attack = of_attack(outcome).into_iter();
+    let name = std::iter::once(outcome.attack.to_owned()).chain(std::iter::repeat(String::new()));
+    let row = |(name, visited): (String, &Visited)| {
+        let phases = visited.phases();
+        let each = |of: fn(&Served) -> f64, decimals| {
+            phases.map(|it| output::number(Some(of(&it)), decimals)).join(", ")
+        };
+        let mut row = vec![
+            name,
+            visited.protocol.to_owned(),
+            each(|it| 100.0 * it.share_of_wanted, 0),
+            each(|it| it.p50_ms, 1),
+            each(|it| it.p99_ms, 1),
+        ];
+        row.extend(of_attack.by_ref().take(3));
+        row.resize(8, String::new());
+        row
+    };
+    name.zip(&outcome.visitors).map(row).collect()
 }
 
-fn row(outcome: &Outcome) -> Vec<String> {
-    let kept = 100.0 * outcome.during.share_of_wanted / outcome.before.share_of_wanted;
-    let [before, most, after] = outcome
-        .memory_bytes
-        .map_or(["-"; 3].map(str::to_owned), |it| it.map(|bytes| (bytes >> 10).to_string()));
+/// Memory, codes, and the verdict.
+fn of_attack(outcome: &Outcome) -> [String; 3] {
+    let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
+    let memory = outcome.memory_bytes.map(|it| it.map(megabytes).join(", "));
     let codes = outcome.attacked.codes.iter().map(|(code, count)| format!("{count} x {code:#x}"));
     let verdict = if outcome.held() { "held".to_owned() } else { outcome.failures.join("; ") };
-    vec![
-        outcome.attack.to_owned(),
-        format!("{kept:.0} %"),
-        format!("{:.1}", outcome.before.p99_ms),
-        format!("{:.1}", outcome.during.p99_ms),
-        before,
-        most,
-        after,
-        codes.collect::<Vec<_>>().join(", "),
-        verdict,
-    ]
+    [memory.unwrap_or("-".to_owned()), codes.collect::<Vec<_>>().join(", "), verdict]
 }
 
 /// A row for each attack: its first and its last round.

@@ -3,6 +3,7 @@
 use crate::event_loop::MakeScript;
 use crate::files::File;
 use crate::scripts::over_tcp::{Garbage, Http2, Slow};
+use crate::scripts::tunnels::{Talk, Tunnels};
 use crate::scripts::{Script, floods, malformed, slow, wandering};
 
 /// One attack.
@@ -23,17 +24,27 @@ pub(crate) enum Way {
     Quic(fn(&[File]) -> Box<dyn Script>),
     /// Over TCP, with so many connections.
     Tcp(usize, MakeScript),
+    /// The same, with WebSockets with which the backend does this.
+    Tunnels(usize, MakeScript, Talk),
 }
 
 impl Attack {
     /// Whether it comes over TCP.
     pub fn is_over_tcp(&self) -> bool {
-        matches!(self.way, Way::Tcp(..))
+        matches!(self.way, Way::Tcp(..) | Way::Tunnels(..))
+    }
+
+    /// Whether the server's backend takes part in it.
+    pub fn needs_backend(&self) -> bool {
+        matches!(self.way, Way::Tunnels(..))
     }
 }
 
 /// `ENHANCE_YOUR_CALM` (RFC 9113, 7).
 const CALM: u64 = 0xb;
+
+/// `FLOW_CONTROL_ERROR` (RFC 9113, 6.9.1), of a client that heeds no window.
+const FLOW_CONTROL: u64 = 0x3;
 
 /// `H3_EXCESSIVE_LOAD` (RFC 9114, 8.1).
 const EXCESSIVE_LOAD: u64 = 0x107;
@@ -147,6 +158,46 @@ pub const ATTACKS: &[Attack] = &[
         text: "requests of HTTP/2 with 1001 further fields",
         codes: &[CALM],
         way: Way::Tcp(5, |asked| Box::new(Http2::many_fields(asked))),
+    },
+    Attack {
+        name: "tunnels-idle",
+        text: "60 WebSockets over HTTP/1.1 that stay silent",
+        codes: &[],
+        way: Way::Tunnels(60, |asked| Box::new(Tunnels::of_http_1(asked, false)), Talk::Idle),
+    },
+    Attack {
+        name: "tunnels-garbage",
+        text: "20 WebSockets over HTTP/1.1 whose both ends send bytes that are not frames",
+        codes: &[],
+        way: Way::Tunnels(20, |asked| Box::new(Tunnels::of_http_1(asked, true)), Talk::Garbage),
+    },
+    Attack {
+        name: "tunnels-unanswered",
+        text: "60 WebSockets over HTTP/1.1 whose backend does not answer",
+        codes: &[],
+        way: Way::Tunnels(60, |asked| Box::new(Tunnels::of_http_1(asked, false)), Talk::Silence),
+    },
+    Attack {
+        name: "h2-tunnels-idle",
+        text: "5 connections of HTTP/2 with 100 WebSockets each that stay silent",
+        codes: &[],
+        way: Way::Tunnels(5, |asked| Box::new(Tunnels::of_http_2(asked, 100, false)), Talk::Idle),
+    },
+    Attack {
+        name: "h2-tunnels-garbage",
+        text: "5 connections of HTTP/2 with 4 WebSockets each whose both ends send bytes that are not frames",
+        codes: &[FLOW_CONTROL],
+        way: Way::Tunnels(5, |asked| Box::new(Tunnels::of_http_2(asked, 4, true)), Talk::Garbage),
+    },
+    Attack {
+        name: "h2-tunnels-unanswered",
+        text: "5 connections of HTTP/2 with 100 WebSockets each whose backend does not answer",
+        codes: &[],
+        way: Way::Tunnels(
+            5,
+            |asked| Box::new(Tunnels::of_http_2(asked, 100, false)),
+            Talk::Silence,
+        ),
     },
 ];
 

@@ -1,21 +1,27 @@
 //! The sockets and the clock of attackers and visitors.
 
+mod backend;
 mod crowd;
 mod over_tcp;
 mod soaking;
+mod tcp_stream;
+mod visitors_over_tcp;
 
 use crate::attack::{Attack, Way};
 use crate::files::File;
 use crate::limits::{SETTLE, VISITORS};
 use crate::memory::resident_bytes;
-use crate::outcome::{Attacked, Outcome, Served};
+use crate::outcome::{Attacked, Outcome, PHASES, Served, Visited};
 use crate::party::config;
 use crate::scripts::Script;
+use crate::scripts::tunnels::Talk;
 use crate::visitors::{Visit, served};
+use backend::Backend;
 use connection::ConnectError;
 use crowd::Crowd;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
@@ -34,6 +40,8 @@ pub struct Target {
     files: Vec<File>,
     /// The server's process, whose memory is read.
     process: Option<u32>,
+    /// The server's backend, which takes part.
+    backend: Option<Arc<Backend>>,
 }
 
 /// An attack that cannot be tried.
@@ -52,6 +60,18 @@ pub enum StressError {
     NoFile { address: SocketAddr, path: String, authority: String },
     #[error("process {0}: not there")]
     NoProcess(u32),
+    #[error(
+        "{0}: needs a backend that takes part; give --backend ADDR:PORT, and start the server with --upstream http://ADDR:PORT --websockets"
+    )]
+    NoBackend(&'static str),
+    #[error(
+        "--backend {address}: {cause}; choose a port that is free, and give it to the server with --upstream"
+    )]
+    Backend {
+        address: SocketAddr,
+        #[source]
+        cause: io::Error,
+    },
     #[error(transparent)]
     Connect(#[from] ConnectError),
     #[error("socket: {0}")]
@@ -71,7 +91,20 @@ impl Target {
         if let Some(missing) = process.filter(|it| resident_bytes(*it).is_none()) {
             return Err(StressError::NoProcess(missing));
         }
-        Ok(Self { address, authority: "localhost".to_owned(), files, process })
+        Ok(Self { address, authority: "localhost".to_owned(), files, process, backend: None })
+    }
+
+    /// The same server, whose backend is this program at a loopback address, as long as somebody has the target.
+    pub fn before_backend_at(self, address: SocketAddr) -> Result<Self, StressError> {
+        if !address.ip().is_loopback() {
+            return Err(StressError::Elsewhere(address));
+        }
+        Ok(Self { backend: Some(Backend::start(address)?.into()), ..self })
+    }
+
+    /// Whether a backend takes part.
+    pub fn has_backend(&self) -> bool {
+        self.backend.is_some()
     }
 
     /// The same server, asked for another host, perhaps with a port.
@@ -82,7 +115,7 @@ impl Target {
 
     /// Whether attacks over TCP find somebody.
     pub fn answers_over_tcp(&self) -> Result<bool, StressError> {
-        over_tcp::answers(self)
+        tcp_stream::answers(self)
     }
 
     /// What visitors load.
@@ -96,29 +129,29 @@ impl Target {
 }
 
 /// Carries out an attack of this length, after as long a time of peace. Visitors have threads of their own, so that they
-/// do not wait for the attackers' work. Those over TCP come to attacks over TCP.
+/// do not wait for the attackers' work, and stay as long again after it. Those over TCP come to attacks over TCP.
 pub fn run(target: &Target, attack: &Attack, length: Duration) -> Result<Outcome, StressError> {
     let attackers = Attackers::new(target, attack, length)?;
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (begin, begun) = channel();
-        let guests =
-            attack.is_over_tcp().then(|| over_tcp::Visitors::come(scope, target, &is_over));
+        let guests = attack
+            .is_over_tcp()
+            .then(|| visitors_over_tcp::Visitors::come(scope, target, &is_over));
         let visitors = scope.spawn(move || visit(target, length, &begin));
         // The sender is gone if the visitors have failed: they say why.
         let began = begun.recv().ok();
         let attacked = began.map(|began| attackers.attack(began + length));
         let visited = visitors.join().unwrap_or(Err(StressError::Silent(target.address)));
         is_over.store(true, Ordering::Relaxed);
-        let Visited { before, during, refused, memory: memory_then } = visited?;
+        let Stay { served, refused, memory: memory_then } = visited?;
         let attacked = attacked.transpose()?.unwrap_or_default();
         let guests = guests.zip(began).map(|(guests, began)| guests.left(began, length));
+        let (over_tcp, failed) = guests.unwrap_or_default();
         let mut outcome = Outcome {
             attack: attack.name,
-            before,
-            during,
-            over_tcp: guests.map(|(served, _)| served),
-            refused: refused + guests.map_or(0, |(_, refused)| refused),
+            visitors: std::iter::once(Visited::new("HTTP/3", served)).chain(over_tcp).collect(),
+            refused: refused + failed,
             memory_bytes: memories(memory_then, attacked.memory_most, target.memory()),
             failures: Vec::new(),
             attacked,
@@ -138,6 +171,8 @@ struct Attackers<'a> {
 enum Means<'a> {
     Quic(Box<Crowd<'a>>, Box<dyn Script>, Vec<Vec<u8>>),
     Tcp(usize, MakeScript),
+    /// The same, with WebSockets to this backend, which does this with them.
+    Tunnels(usize, MakeScript, &'a Backend, Talk),
 }
 
 impl<'a> Attackers<'a> {
@@ -145,6 +180,11 @@ impl<'a> Attackers<'a> {
     fn new(target: &'a Target, attack: &Attack, length: Duration) -> Result<Self, StressError> {
         let means = match attack.way {
             Way::Tcp(connections, make) => Means::Tcp(connections, make),
+            Way::Tunnels(connections, make, talk) => {
+                let backend = target.backend.as_deref();
+                let backend = backend.ok_or(StressError::NoBackend(attack.name))?;
+                Means::Tunnels(connections, make, backend, talk)
+            }
             Way::Quic(script) => {
                 let script = script(&target.files);
                 let mut crowd = Crowd::new(target)?;
@@ -166,6 +206,13 @@ impl<'a> Attackers<'a> {
             Means::Tcp(count, make) => {
                 return Ok(over_tcp::attack(target, make, count, start, length));
             }
+            Means::Tunnels(count, make, backend, talk) => {
+                backend.talk(talk);
+                let asked_before = backend.asked();
+                let attacked = over_tcp::attack(target, make, count, start, length);
+                let complaint = (backend.asked() == asked_before).then(|| NO_TUNNEL.to_owned());
+                return Ok(Attacked { complaint, ..attacked });
+            }
             Means::Quic(crowd, script, first_packets) => (crowd, script, first_packets),
         };
         let memory_most = crowd.attack(script.as_mut(), first_packets, start, length)?;
@@ -178,24 +225,23 @@ impl<'a> Attackers<'a> {
     }
 }
 
+/// An attack on WebSockets that says nothing of the server.
+const NO_TUNNEL: &str =
+    "no WebSocket reached the backend; is the server started with --websockets?";
+
 fn memories(before: Option<u64>, most: Option<u64>, after: Option<u64>) -> Option<[u64; 3]> {
     Some([before?, most?, after?])
 }
 
-/// What visitors get before and during an attack, and the server's memory before it.
-struct Visited {
-    before: Served,
-    during: Served,
+/// What visitors over HTTP/3 get in each phase, and the server's memory before the attack.
+struct Stay {
+    served: [Served; PHASES],
     refused: u64,
     memory: Option<u64>,
 }
 
-/// Visits before and during an attack. `begin` hears when they begin.
-fn visit(
-    target: &Target,
-    length: Duration,
-    begin: &Sender<Instant>,
-) -> Result<Visited, StressError> {
+/// Visits before, during and after an attack. `begin` hears when they begin.
+fn visit(target: &Target, length: Duration, begin: &Sender<Instant>) -> Result<Stay, StressError> {
     let mut crowd = Crowd::new(target)?;
     let mut visits: Vec<Visit> = (0..VISITORS).map(|_| Visit::default()).collect();
     for _ in 0..VISITORS {
@@ -213,15 +259,17 @@ fn visit(
     let start = now();
     // Nobody hears it if the attackers have failed.
     begin.send(start).ok();
-    crowd.visit_until(&mut visits, start + length)?;
-    let (before, memory) = (served(&mut visits, length, now()), target.memory());
-    crowd.visit_until(&mut visits, start + 2 * length)?;
-    let during = served(&mut visits, length, now());
+    let mut phase = |number: u32| {
+        crowd.visit_until(&mut visits, start + number * length)?;
+        Ok::<_, StressError>(served(&mut visits, length, now()))
+    };
+    let (before, memory) = (phase(1)?, target.memory());
+    let served = [before, phase(2)?, phase(3)?];
     if target.process.is_some() {
         crowd.visit_until(&mut visits, start + 2 * length + SETTLE)?;
     }
     let refused = crowd.parties().iter().map(|it| it.refused).sum();
-    Ok(Visited { before, during, refused, memory })
+    Ok(Stay { served, refused, memory })
 }
 
 /// The longest pause between two turns.

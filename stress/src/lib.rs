@@ -25,6 +25,6 @@ pub use attack::{ATTACKS, Attack, find};
 pub use event_loop::{Soak, StressError, Target, run, soak};
 pub use files::{File, files_of};
 pub use guests::Seen;
-pub use outcome::{Attacked, Outcome, Served};
+pub use outcome::{Attacked, Outcome, Served, Visited};
 pub use soaked::{Round, Soaked};
 pub use trend::Trend;

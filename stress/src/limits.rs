@@ -20,3 +20,8 @@ pub(crate) const GUESTS: usize = 8;
 pub(crate) const SAMPLE_EACH: Duration = Duration::from_secs(1);
 /// The time between two bytes of an attacker over TCP that is slow.
 pub(crate) const SLOW_EACH: Duration = Duration::from_millis(200);
+/// Bytes of garbage that each end of a WebSocket sends at once, and the time until it sends them again.
+pub(crate) const GARBAGE_BYTES: usize = 1024;
+pub(crate) const GARBAGE_EACH: Duration = Duration::from_millis(20);
+/// Bytes of a request's head that the attackers' backend reads.
+pub(crate) const HEAD_BYTES: usize = 64 << 10;

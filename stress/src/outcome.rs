@@ -4,6 +4,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// The phases of a run, all equally long: before the attack, during it, and after it.
+pub(crate) const PHASES: usize = 3;
+
 /// What visitors got in one phase.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Served {
@@ -11,10 +14,24 @@ pub struct Served {
     pub responses: usize,
     /// The same, as a share of what they would have got from a server that answers at once.
     pub share_of_wanted: f64,
-    /// Half of the responses took no longer than this.
+    /// Half of the loads took no longer than this. One that was not answered counts with the time until it was given up, or
+    /// until the phase ended.
     pub p50_ms: f64,
-    /// 99 of 100 responses took no longer than this.
+    /// 99 of 100 loads took no longer than this.
     pub p99_ms: f64,
+}
+
+/// What the visitors of one version of HTTP got.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Visited {
+    /// The version, such as `HTTP/2`.
+    pub protocol: &'static str,
+    /// Before the attack.
+    pub before: Served,
+    /// During it.
+    pub during: Served,
+    /// As long after it.
+    pub after: Served,
 }
 
 /// What came of an attack.
@@ -22,13 +39,9 @@ pub struct Served {
 pub struct Outcome {
     /// The attack.
     pub attack: &'static str,
-    /// What visitors got before it.
-    pub before: Served,
-    /// What visitors got during it.
-    pub during: Served,
-    /// What visitors over TCP got before and during it; absent unless it comes over TCP.
-    pub over_tcp: Option<[Served; 2]>,
-    /// Responses to visitors with another status than success.
+    /// What visitors got: those over HTTP/3, and if it comes over TCP those over HTTP/2 and HTTP/1.1.
+    pub visitors: Vec<Visited>,
+    /// Loads of visitors without success: responses that say so, and over TCP those that did not come whole, too.
     pub refused: u64,
     /// Resident bytes of the server before it, at most, and after it; absent without a process to look at.
     pub memory_bytes: Option<[u64; 3]>,
@@ -73,10 +86,7 @@ impl Outcome {
 
     /// Judges what was measured; `allowed` are the codes with which the server may close the attacker's connections.
     pub(crate) fn judge(&mut self, allowed: &[u64]) {
-        self.failures.extend(lost(self.before, self.during, ""));
-        if let Some([before, during]) = self.over_tcp {
-            self.failures.extend(lost(before, during, "over TCP: "));
-        }
+        self.failures.extend(self.visitors.iter().flat_map(Visited::lost));
         if self.refused > 0 {
             self.failures.push(format!("{} responses without success", self.refused));
         }
@@ -89,19 +99,35 @@ impl Outcome {
     }
 }
 
-/// What visitors lost.
-fn lost(before: Served, during: Served, whose: &str) -> Vec<String> {
-    let mut lost = Vec::new();
-    let share = during.share_of_wanted / before.share_of_wanted;
-    if share.is_nan() || share < SHARE {
-        lost.push(format!("{whose}visitors got {:.0} % of their responses", 100.0 * share));
+impl Visited {
+    /// What visitors of this version got in each phase.
+    pub(crate) fn new(protocol: &'static str, [before, during, after]: [Served; PHASES]) -> Self {
+        Self { protocol, before, during, after }
     }
-    let late_ms = (P99_TIMES * before.p99_ms).max(NOT_LATE_MS);
-    if during.p99_ms.is_nan() || during.p99_ms > late_ms {
-        let (now, then) = (during.p99_ms, before.p99_ms);
-        lost.push(format!("{whose}p99 {now:.1} ms instead of {then:.1} ms"));
+
+    /// The phases in the order of time.
+    pub fn phases(&self) -> [Served; PHASES] {
+        [self.before, self.during, self.after]
     }
-    lost
+
+    /// What visitors lost.
+    fn lost(&self) -> Vec<String> {
+        let (protocol, before) = (self.protocol, self.before);
+        let mut lost = Vec::new();
+        for (phase, then) in [("", self.during), (" after it", self.after)] {
+            let share = then.share_of_wanted / before.share_of_wanted;
+            if share.is_nan() || share < SHARE {
+                let percent = 100.0 * share;
+                lost.push(format!("{protocol}: {percent:.0} % of their responses{phase}"));
+            }
+            let late_ms = (P99_TIMES * before.p99_ms).max(NOT_LATE_MS);
+            if then.p99_ms.is_nan() || then.p99_ms > late_ms {
+                let (now, was) = (then.p99_ms, before.p99_ms);
+                lost.push(format!("{protocol}: p99 {now:.1} ms{phase} instead of {was:.1} ms"));
+            }
+        }
+        lost
+    }
 }
 
 impl Attacked {
@@ -131,13 +157,15 @@ mod tests {
         Served { responses: 1, share_of_wanted, p50_ms: 1.0, p99_ms }
     }
 
-    fn failures(during: Served, memory_bytes: [u64; 3], code: u64) -> String {
+    fn visited(protocol: &'static str, during: Served, after: Served) -> Visited {
+        Visited::new(protocol, [served(1.0, 10.0), during, after])
+    }
+
+    fn failures(visitors: Vec<Visited>, memory_bytes: [u64; 3], refused: u64, code: u64) -> String {
         let mut outcome = Outcome {
             attack: "a",
-            before: served(1.0, 10.0),
-            during,
-            over_tcp: Some([served(1.0, 10.0), served(0.5, 10.0)]).filter(|_| code == 0x102),
-            refused: u64::from(during.share_of_wanted < 0.8),
+            visitors,
+            refused,
             memory_bytes: Some(memory_bytes),
             attacked: Attacked {
                 codes: BTreeMap::from([(code, 1)]),
@@ -152,13 +180,25 @@ mod tests {
 
     #[test]
     fn each_promise_is_judged() {
+        let (well, slow) = (served(0.9, 29.0), served(0.7, 31.0));
         assert_eq!(
-            failures(served(0.9, 29.0), [100 << 10, 900 << 10, 110 << 10], 0x107),
+            failures(
+                vec![visited("HTTP/3", well, well)],
+                [100 << 10, 900 << 10, 110 << 10],
+                0,
+                0x107
+            ),
             "3.5 times as many bytes to unproven addresses"
         );
         assert_eq!(
-            failures(served(0.7, 31.0), [100 << 10, 900 << 10, 111 << 10], 0x102),
-            "visitors got 70 % of their responses; p99 31.0 ms instead of 10.0 ms; over TCP: visitors got 50 % of their responses; \
+            failures(
+                vec![visited("HTTP/3", slow, well), visited("HTTP/2", well, slow)],
+                [100 << 10, 900 << 10, 111 << 10],
+                1,
+                0x102
+            ),
+            "HTTP/3: 70 % of their responses; HTTP/3: p99 31.0 ms instead of 10.0 ms; \
+             HTTP/2: 70 % of their responses after it; HTTP/2: p99 31.0 ms after it instead of 10.0 ms; \
              1 responses without success; memory stays at 111 kB, was 100; \
              closed with 0x102; 3.5 times as many bytes to unproven addresses"
         );

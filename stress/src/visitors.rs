@@ -42,24 +42,29 @@ impl Visit {
     }
 }
 
-/// What all visitors got since the last call, which was `length` ago. A request that still waits counts with the time so
-/// far.
+/// What all visitors got since the last call, which was `length` ago.
 pub(crate) fn served(visits: &mut [Visit], length: Duration, now: Instant) -> Served {
-    let mut times: Vec<Duration> = Vec::new();
+    let (mut answered, mut unanswered) = (Vec::new(), Vec::new());
     for visit in visits {
-        times.append(&mut visit.times);
-        times.extend(visit.asked.map(|it| now - it).filter(|it| *it > REQUEST_EACH));
+        answered.append(&mut visit.times);
+        unanswered.extend(visit.asked.map(|it| now - it).filter(|it| *it > REQUEST_EACH));
     }
-    served_in(times, length)
+    served_in(&answered, &unanswered, length)
 }
 
-/// Responses of all visitors in a time of this length, by how long they took.
-pub(crate) fn served_in(mut times: Vec<Duration>, length: Duration) -> Served {
+/// What all visitors got in a time of this length: how long loads took that were answered, and how long others waited.
+pub(crate) fn served_in(
+    answered: &[Duration],
+    unanswered: &[Duration],
+    length: Duration,
+) -> Served {
+    let responses = answered.len();
+    let mut times = [answered, unanswered].concat();
     times.sort();
     let wanted = VISITORS as f64 * length.as_secs_f64() / REQUEST_EACH.as_secs_f64();
     Served {
-        responses: times.len(),
-        share_of_wanted: times.len() as f64 / wanted,
+        responses,
+        share_of_wanted: responses as f64 / wanted,
         p50_ms: percentile_ms(&times, 50),
         p99_ms: percentile_ms(&times, 99),
     }

@@ -1,13 +1,14 @@
 //! Attacks on a real server, and a soak of one, over loopback.
 
 use server::event_loop::EventLoop;
-use server::site::{Body, Request, Response, Site};
-use server::{Identity, Limits, Listeners, Options, Server};
+use server::site::{Body, Request, Response, RuledSite, Site};
+use server::upstream::{Address, UpstreamSite};
+use server::{Identity, Limits, Listeners, Options, Server, UpstreamLimits};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use stress::{File, Soak, Soaked, StressError, Target, find, run, soak};
+use stress::{File, Outcome, Soak, Soaked, StressError, Target, find, run, soak};
 
 /// Bodies of as many bytes as their path says; every so many of them are wrong.
 #[derive(Default)]
@@ -31,7 +32,7 @@ impl Site for Bodies {
 }
 
 /// What `visit` finds at a server of this site.
-fn at_server<T>(site: Bodies, visit: impl FnOnce(SocketAddr) -> T) -> T {
+fn at_server<T>(site: impl Into<RuledSite>, visit: impl FnOnce(SocketAddr) -> T) -> T {
     let local = "127.0.0.1:0".parse().expect("an address");
     let (mut event_loop, secure) = std::iter::repeat_with(|| {
         let event_loop = EventLoop::bind(local).expect("a port");
@@ -45,8 +46,8 @@ fn at_server<T>(site: Bodies, visit: impl FnOnce(SocketAddr) -> T) -> T {
     let scheme = schedulers::find_scheme("rfc9218").expect("a scheme");
     let options = Options::new(scheme);
     let limits = Limits { addresses: 32, ..options.limits };
-    let mut server =
-        Server::new(address, &identity, site, Options { limits, ..options }).expect("a server");
+    let options = Options { limits, websockets: true, ..options };
+    let mut server = Server::new(address, &identity, site, options).expect("a server");
     let listeners = Listeners { secure: vec![secure], plain: Vec::new() };
     server.serve_tcp(listeners, &identity).expect("a thread");
     let stop = event_loop.stopper();
@@ -80,14 +81,60 @@ fn faults_of_http_2_end_their_connections_and_visitors_over_tcp_go_on() {
             ("tcp-garbage", &[]),
         ] {
             let attack = find(name).expect("in the list");
-            let outcome = run(&target, attack, Duration::from_secs(2)).expect("carried out");
+            let outcome = run(&target, attack, Duration::from_secs(1)).expect("carried out");
             let closed: Vec<u64> = outcome.attacked.codes.keys().copied().collect();
             assert_eq!(closed, codes, "{name}");
-            let [before, during] = outcome.over_tcp.expect("visitors");
-            assert!(before.responses > 0 && during.responses > 0, "{name}: {before:?} {during:?}");
-            assert_eq!(outcome.refused, 0, "{name}");
+            are_served(&outcome);
         }
     });
+}
+
+/// Visitors of all versions load before, during and after an attack over TCP.
+fn are_served(outcome: &Outcome) {
+    let protocols: Vec<&str> = outcome.visitors.iter().map(|it| it.protocol).collect();
+    assert_eq!(protocols, ["HTTP/3", "HTTP/2", "HTTP/1.1"]);
+    for visited in &outcome.visitors {
+        assert!(visited.phases().iter().all(|it| it.responses > 0), "{outcome:?}");
+    }
+    assert_eq!(outcome.refused, 0, "{outcome:?}");
+}
+
+/// A target whose backend is this program, before a server that takes WebSockets to it or not.
+fn before_backend<T>(websockets: bool, attack: impl FnOnce(&Target) -> T) -> T {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port");
+    let address: Address = format!("http://{free}").parse().expect("an address");
+    let address = address.taking_websockets(websockets);
+    let report = std::sync::Arc::new(|_: &str| {});
+    let site = UpstreamSite::start(&address, &UpstreamLimits::default(), report);
+    at_server(site.expect("a thread"), |server| {
+        let target = Target::new(server, vec![File::unknown("/")], None).expect("on this machine");
+        attack(&target.before_backend_at(free).expect("a free port"))
+    })
+}
+
+#[test]
+fn websockets_reach_the_backend_that_takes_part_and_visitors_go_on() {
+    before_backend(true, |target| {
+        for name in ["tunnels-garbage", "h2-tunnels-garbage", "h2-tunnels-unanswered"] {
+            let attack = find(name).expect("in the list");
+            let outcome = run(target, attack, Duration::from_secs(1)).expect("carried out");
+            are_served(&outcome);
+            let failures = outcome.failures.join("; ");
+            assert!(!failures.contains("WebSocket") && !failures.contains("closed"), "{failures}");
+        }
+    });
+}
+
+#[test]
+fn an_attack_on_websockets_says_when_none_reaches_the_backend_or_there_is_none() {
+    let attack = find("tunnels-idle").expect("in the list");
+    let outcome = before_backend(false, |target| run(target, attack, Duration::from_secs(1)));
+    let failures = outcome.expect("carried out").failures.join("; ");
+    assert!(failures.contains("no WebSocket reached the backend"), "{failures}");
+    let alone = Target::new("127.0.0.1:1".parse().expect("an address"), Vec::new(), None);
+    let refused = run(&alone.expect("on this machine"), attack, Duration::from_secs(1));
+    let message = refused.expect_err("no backend").to_string();
+    assert!(message.starts_with("tunnels-idle: needs a backend that takes part"), "{message}");
 }
 
 /// A soak of four seconds, in which the server's process is this one.
@@ -134,7 +181,7 @@ fn visitors_and_attackers_ask_for_the_host_that_is_named() {
         let run = |target: &Target| run(target, attack, Duration::from_secs(1));
         (run(&target.clone().asked_for("example.com:8443")), run(&target))
     });
-    assert!(named.expect("carried out").during.responses > 0);
+    assert!(named.expect("carried out").visitors[0].during.responses > 0);
     assert!(matches!(unnamed, Err(StressError::NoFile { .. })));
 }
 

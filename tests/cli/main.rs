@@ -27,6 +27,7 @@ mod qlog_tree;
 mod recipes;
 mod results;
 mod serving;
+mod stressing;
 mod studies;
 mod sweeps;
 mod traces;

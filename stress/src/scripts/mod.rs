@@ -4,6 +4,7 @@ pub(crate) mod floods;
 pub(crate) mod malformed;
 pub(crate) mod over_tcp;
 pub(crate) mod slow;
+pub(crate) mod tunnels;
 pub(crate) mod wandering;
 
 use crate::party::Party;

@@ -25,7 +25,7 @@ pub(crate) trait TcpScript: Send {
     fn next(&mut self, at: Duration) -> Vec<u8>;
 }
 
-const HTTP_1: Option<&[u8]> = Some(b"\x08http/1.1");
+pub(crate) const HTTP_1: &[u8] = b"\x08http/1.1";
 pub(crate) const HTTP_2: &[u8] = b"\x02h2";
 
 /// Bytes that are not TLS, or not a request within it.
@@ -33,7 +33,7 @@ pub(crate) struct Garbage;
 
 impl TcpScript for Garbage {
     fn protocol(&self) -> Option<&'static [u8]> {
-        HTTP_1
+        Some(HTTP_1)
     }
 
     fn next(&mut self, _at: Duration) -> Vec<u8> {
@@ -60,7 +60,7 @@ impl Slow {
     pub(crate) fn head(asked: Asked<'_>) -> Self {
         let first = format!("GET {} HTTP/1.1\r\nHost: {}\r\nX: ", asked.path, asked.authority);
         let (first, rest) = (first.into_bytes(), Some(b'x'));
-        Self { protocol: HTTP_1, first, rest, next: Duration::ZERO }
+        Self { protocol: Some(HTTP_1), first, rest, next: Duration::ZERO }
     }
 
     /// A body that stops.
@@ -69,7 +69,7 @@ impl Slow {
         let head =
             format!("POST {path} HTTP/1.1\r\nHost: {authority}\r\nContent-Length: 1000000\r\n\r\n");
         let first = [head.as_bytes(), &[b'x'; 1000]].concat();
-        Self { protocol: HTTP_1, first, rest: None, next: Duration::ZERO }
+        Self { protocol: Some(HTTP_1), first, rest: None, next: Duration::ZERO }
     }
 }
 
@@ -111,14 +111,14 @@ enum Repeated {
 }
 
 /// Frame types (RFC 9113, 6).
-const HEADERS: u8 = 1;
+pub(super) const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 /// Flags of HEADERS.
 const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
+pub(super) const END_HEADERS: u8 = 4;
 /// The largest window, and the setting that says it for streams.
 const WINDOW: [u8; 4] = [0x7f, 0xff, 0xff, 0xff];
 const INITIAL_WINDOW_SIZE: [u8; 2] = [0, 4];
@@ -149,13 +149,7 @@ impl Http2 {
     }
 
     fn new(repeated: Repeated, head: Vec<u8>) -> Self {
-        let settings = [&INITIAL_WINDOW_SIZE[..], &WINDOW].concat();
-        let first = [
-            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
-            frame(SETTINGS, 0, 0, &settings),
-            frame(WINDOW_UPDATE, 0, 0, &MORE_WINDOW),
-        ];
-        Self { first: first.concat(), repeated, head, stream: 1 }
+        Self { first: preface(), repeated, head, stream: 1 }
     }
 
     fn request(&mut self, flags: u8) -> Vec<u8> {
@@ -202,12 +196,27 @@ impl TcpScript for Http2 {
     }
 }
 
+/// How a connection begins that gives all the credit that there is.
+pub(super) fn preface() -> Vec<u8> {
+    let settings = [&INITIAL_WINDOW_SIZE[..], &WINDOW].concat();
+    let first = [
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
+        frame(SETTINGS, 0, 0, &settings),
+        frame(WINDOW_UPDATE, 0, 0, &MORE_WINDOW),
+    ];
+    first.concat()
+}
+
 /// A head in HPACK without a table (RFC 7541, 6): a GET with so many further fields.
 fn head(asked: Asked<'_>, more: usize) -> Vec<u8> {
     // Entries 2, 7, 1 and 4 of the static table: method, scheme, authority, path.
-    let text = |index: u8, text: &str| [&[index, short(text)][..], text.as_bytes()].concat();
-    let pseudo = [vec![0x82, 0x87], text(0x01, asked.authority), text(0x04, asked.path)];
+    let pseudo = [vec![0x82, 0x87], text(&[0x01], asked.authority), text(&[0x04], asked.path)];
     [pseudo.concat(), fields(more)].concat()
+}
+
+/// A field whose name is said by these bytes, with this value.
+pub(super) fn text(name: &[u8], value: &str) -> Vec<u8> {
+    [name, &[short(value)], value.as_bytes()].concat()
 }
 
 /// So many fields of 5 bytes.
@@ -222,7 +231,7 @@ fn short(text: &str) -> u8 {
 }
 
 /// A frame (RFC 9113, 4.1).
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap_or(0).to_be_bytes();
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }

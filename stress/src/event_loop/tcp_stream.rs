@@ -1,0 +1,80 @@
+//! Connections over TCP of attackers and visitors, with or without TLS.
+
+use super::{StressError, Target};
+use boring::error::ErrorStack;
+use boring::ssl::{SslConnector, SslMethod, SslStream, SslVerifyMode};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// How long a visitor waits for a response, and anybody for a connection.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection with or without TLS.
+pub(super) enum Stream {
+    Plain(TcpStream),
+    Secure(SslStream<TcpStream>),
+}
+
+impl Stream {
+    pub(super) fn tcp(&self) -> &TcpStream {
+        match self {
+            Self::Plain(tcp) => tcp,
+            Self::Secure(tls) => tls.get_ref(),
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(tcp) => tcp.read(buffer),
+            Self::Secure(tls) => tls.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(tcp) => tcp.write(bytes),
+            Self::Secure(tls) => tls.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.tcp().flush()
+    }
+}
+
+/// Connects by this protocol; `None`: without TLS.
+pub(super) fn connect(target: &Target, protocol: Option<&[u8]>) -> io::Result<Stream> {
+    let tcp = TcpStream::connect_timeout(&target.address, PATIENCE)?;
+    tcp.set_nodelay(true)?;
+    let Some(protocol) = protocol else { return Ok(Stream::Plain(tcp)) };
+    tcp.set_read_timeout(Some(PATIENCE))?;
+    let connector = connector(protocol).map_err(io::Error::other)?;
+    let host = http3::host(&target.authority);
+    connector
+        .connect(host, tcp)
+        .map(Stream::Secure)
+        .map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// A client that trusts any certificate.
+/// Connects by this protocol; `None`: without TLS.
+pub(super) fn connector(protocol: &[u8]) -> Result<SslConnector, ErrorStack> {
+    let mut tls = SslConnector::builder(SslMethod::tls())?;
+    tls.set_verify(SslVerifyMode::NONE);
+    tls.set_alpn_protos(protocol)?;
+    Ok(tls.build())
+}
+
+/// Whether the server answers over TCP.
+pub(super) fn answers(target: &Target) -> Result<bool, StressError> {
+    match TcpStream::connect_timeout(&target.address, PATIENCE) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,169 @@
+//! WebSockets that attackers open, and what the backend behind the server says to them, without sockets and clocks.
+
+use super::over_tcp::{
+    Asked, END_HEADERS, HEADERS, HTTP_1, HTTP_2, TcpScript, frame, preface, text,
+};
+use crate::limits::{GARBAGE_BYTES, GARBAGE_EACH};
+use boring::base64::encode_block;
+use boring::sha::sha1;
+use std::time::Duration;
+
+/// What a backend does with a WebSocket.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Talk {
+    /// It opens it, and stays silent.
+    #[default]
+    Idle,
+    /// It opens it, and sends garbage.
+    Garbage,
+    /// It never answers.
+    Silence,
+}
+
+/// What a backend does after it has said something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// It takes the next request.
+    Next,
+    /// It reads what comes, to the end.
+    Read,
+    /// It also sends garbage again and again.
+    Babble,
+}
+
+/// The file that a backend has.
+const FILE_BYTES: usize = 10_000;
+
+/// The answer of a backend to the request with this head, what it does then, and whether the request asked for a WebSocket.
+pub(crate) fn reply(head: &str, talk: Talk) -> (Vec<u8>, Then, bool) {
+    if let Some(key) = field(head, "sec-websocket-key") {
+        return match talk {
+            Talk::Silence => (Vec::new(), Then::Read, true),
+            Talk::Idle => (switching(key), Then::Read, true),
+            Talk::Garbage => (switching(key), Then::Babble, true),
+        };
+    }
+    // An upload is answered before it has ended, and is the last.
+    let then = if head.starts_with("GET ") { Then::Next } else { Then::Read };
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {FILE_BYTES}\r\n\r\n");
+    ([head.into_bytes(), vec![b'x'; FILE_BYTES]].concat(), then, false)
+}
+
+fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    let mut fields = head.lines().filter_map(|it| it.split_once(':'));
+    fields.find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+}
+
+/// The answer that opens a WebSocket (RFC 6455, 1.3). It is written here again, because a server must not be tested with its own
+/// handshake.
+fn switching(key: &str) -> Vec<u8> {
+    let known = format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
+    let accept = encode_block(&sha1(known.as_bytes()));
+    format!(
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Accept: {accept}\r\n\r\n"
+    )
+    .into_bytes()
+}
+
+/// Bytes that are not a frame: their reserved bits and type are unknown, and their length is not a number (RFC 6455, 5.2).
+pub(crate) fn garbage() -> Vec<u8> {
+    vec![0xff; GARBAGE_BYTES]
+}
+
+/// WebSockets of one connection.
+pub(crate) struct Tunnels {
+    protocol: &'static [u8],
+    first: Vec<u8>,
+    /// Bytes that all of them send again and again.
+    again: Vec<u8>,
+    next: Duration,
+}
+
+impl Tunnels {
+    /// The one that a connection of HTTP/1.1 can have.
+    pub(crate) fn of_http_1(asked: Asked<'_>, babbles: bool) -> Self {
+        let Asked { authority, path } = asked;
+        let first = format!(
+            "GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        );
+        let again = if babbles { garbage() } else { Vec::new() };
+        Self { protocol: HTTP_1, first: first.into_bytes(), again, next: GARBAGE_EACH }
+    }
+
+    /// So many on one connection of HTTP/2 (RFC 8441, 4).
+    pub(crate) fn of_http_2(asked: Asked<'_>, count: u32, babbles: bool) -> Self {
+        let connect = [
+            text(&[0x02], "CONNECT"),
+            text(&[&[0x00, 9][..], b":protocol"].concat(), "websocket"),
+            vec![0x87],
+            text(&[0x01], asked.authority),
+            text(&[0x04], asked.path),
+        ];
+        let connect = connect.concat();
+        let streams = (0..count).map(|it| 2 * it + 1);
+        let requests = streams.clone().map(|it| frame(HEADERS, END_HEADERS, it, &connect));
+        let first = [preface(), requests.collect::<Vec<_>>().concat()].concat();
+        let again = if babbles {
+            streams.map(|it| frame(DATA, 0, it, &garbage())).collect::<Vec<_>>().concat()
+        } else {
+            Vec::new()
+        };
+        Self { protocol: HTTP_2, first, again, next: GARBAGE_EACH }
+    }
+}
+
+/// A frame type (RFC 9113, 6.1).
+const DATA: u8 = 0;
+
+impl TcpScript for Tunnels {
+    fn protocol(&self) -> Option<&'static [u8]> {
+        Some(self.protocol)
+    }
+
+    fn next(&mut self, at: Duration) -> Vec<u8> {
+        if !self.first.is_empty() {
+            return std::mem::take(&mut self.first);
+        }
+        if at < self.next {
+            return Vec::new();
+        }
+        self.next = at + GARBAGE_EACH;
+        self.again.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASKED: Asked<'_> = Asked { authority: "a", path: "/" };
+
+    #[test]
+    fn a_backend_answers_the_key_of_rfc_6455_and_files_otherwise() {
+        let asked = "GET / HTTP/1.1\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+        let (said, then, is_tunnel) = reply(asked, Talk::Garbage);
+        let said = String::from_utf8(said).expect("text");
+        assert!(said.contains("\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
+        assert_eq!((then, is_tunnel), (Then::Babble, true));
+        assert_eq!(reply(asked, Talk::Silence), (Vec::new(), Then::Read, true));
+        let (said, then, is_tunnel) = reply("GET / HTTP/1.1\r\n\r\n", Talk::Silence);
+        assert!(said.starts_with(b"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\nxx"));
+        assert_eq!((then, is_tunnel), (Then::Next, false));
+    }
+
+    #[test]
+    fn tunnels_of_http_2_are_extended_connects_and_their_garbage_is_data() {
+        let mut script = Tunnels::of_http_2(ASKED, 2, true);
+        let first = script.next(Duration::ZERO);
+        let head = b"\x02\x07CONNECT\x00\x09:protocol\x09websocket\x87\x01\x01a\x04\x01/";
+        let asked = |stream: u8| [&[0, 0, 37, 1, 4, 0, 0, 0, stream][..], head].concat();
+        assert!(first.ends_with(&[asked(1), asked(3)].concat()), "{first:?}");
+        assert_eq!(script.next(GARBAGE_EACH / 2), b"");
+        let said = script.next(GARBAGE_EACH);
+        assert_eq!(said.len(), 2 * (9 + GARBAGE_BYTES));
+        assert_eq!(said[..9], [0, 4, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(script.next(GARBAGE_EACH), b"");
+    }
+}
