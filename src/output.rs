@@ -27,15 +27,28 @@ pub(crate) fn provenance() -> Value {
     of_program(&BUILD, jiff::Timestamp::now())
 }
 
-/// Prints one JSON document that says where it comes from, and nothing else.
-pub(crate) fn json_of_program(mut document: Value) -> Result<(), Failure> {
+/// Prints one JSON document of a format that says where it comes from, and nothing else.
+pub(crate) fn json_of_program(format: &str, mut document: Value) -> Result<(), Failure> {
     if let Value::Object(fields) = &mut document {
         fields.insert("provenance".to_owned(), provenance());
     }
-    json(&document)
+    json_of(format, &document)
 }
 
-/// Prints one JSON document and nothing else.
+/// Prints one JSON object of a format, `utmost-NAME/VERSION` as `schemas/NAME.json` has it, and nothing else.
+pub(crate) fn json_of(format: &str, document: &impl Serialize) -> Result<(), Failure> {
+    json(&Formatted { format, document })
+}
+
+/// A JSON object with its format.
+#[derive(Serialize)]
+struct Formatted<'a, T> {
+    format: &'a str,
+    #[serde(flatten)]
+    document: &'a T,
+}
+
+/// Prints one JSON document, which has its format already, and nothing else.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let mut stdout = BufWriter::new(std::io::stdout().lock());
     let written = serde_json::to_writer_pretty(&mut stdout, value).map_err(std::io::Error::from);

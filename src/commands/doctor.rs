@@ -71,14 +71,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let all = findings(&examine(&patient)?);
     let moves = will_move(&all);
     if arguments.json {
-        output::json_of_program(serde_json::json!({
-            "format": FORMAT,
+        let document = serde_json::json!({
             "host": host,
             "port": port,
             "address": address.to_string(),
             "will_move": moves,
             "findings": all,
-        }))?;
+        });
+        output::json_of_program(FORMAT, document)?;
     } else {
         show(&all)?;
     }

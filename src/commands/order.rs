@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             let traces = traces.into_iter().map(|(it, moments)| (it.name.clone(), json!(moments)));
             document["trace"] = traces.collect::<Map<String, Value>>().into();
         }
-        return output::json(&document);
+        return output::json_of("utmost-order/1", &document);
     }
     let rows = orders
         .map(|(name, runs)| vec![name, runs.iter().map(written).collect::<Vec<_>>().join(" ")]);

@@ -192,9 +192,7 @@ fn show(
     let reading = reading(target, effort);
     let rtt_ms = target.rtt.as_secs_f64() * 1000.0;
     if arguments.json {
-        return output::json(&json!({
-            "format": FORMAT,
-            "provenance": output::provenance(),
+        let document = json!({
             "url": arguments.url,
             "server": target.address.to_string(),
             "path": choice.path,
@@ -205,7 +203,8 @@ fn show(
             "others": effort.others,
             "runs": runs,
             "finding": finding,
-        }));
+        });
+        return output::json_of_program(FORMAT, document);
     }
     output::line(&format!(
         "{} at {}, {} of {} bytes, {} others under way, round trip {rtt_ms:.2} ms, window {} bytes",

@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let all = REGISTRY.iter().cloned().map(Contender::from).chain(Contender::BRACKETS);
     if arguments.json {
         let rows: Vec<Value> = all.map(|it| contender_json(&it)).collect();
-        return output::json(&json!({"schemes": rows, "guard": GUARD}));
+        return output::json_of("utmost-schemes/1", &json!({"schemes": rows, "guard": GUARD}));
     }
     let rows = all.map(|it| {
         let cells = match it.scheme() {

@@ -150,8 +150,7 @@ fn attack_all(
     }
     bar.finish_and_clear();
     if as_json {
-        let document = serde_json::json!({ "format": FORMAT, "attacks": outcomes });
-        output::json_of_program(document)?;
+        output::json_of_program(FORMAT, serde_json::json!({ "attacks": outcomes }))?;
     } else {
         show(&outcomes)?;
     }
@@ -167,7 +166,7 @@ fn soak_for(target: &Target, plan: &Soak, as_json: bool) -> Result<(), Failure> 
     let soaked = soak(target, plan, |_| bar.inc(1)).map_err(failure)?;
     bar.finish_and_clear();
     if as_json {
-        output::json_of_program(serde_json::json!({ "format": SOAK_FORMAT, "soak": soaked }))?;
+        output::json_of_program(SOAK_FORMAT, serde_json::json!({ "soak": soaked }))?;
     } else {
         show_soak(&soaked)?;
     }

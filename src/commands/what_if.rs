@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Elsewhere(cause.to_owned()));
     }
     if arguments.json {
-        return output::json_of_program(document(&derived, &replays));
+        return output::json_of_program(FORMAT, document(&derived, &replays));
     }
     show(&derived, &replays)
 }
@@ -134,7 +134,6 @@ fn document(derived: &Derived, replays: &[Replay]) -> serde_json::Value {
         })
     };
     json!({
-        "format": FORMAT,
         "log": {
             "byte_index_all": derived.recorded.byte_index_ms.all,
             "byte_index_atf": derived.recorded.byte_index_ms.atf,

@@ -2,12 +2,27 @@
 
 use crate::stdout_of;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
-pub(crate) fn assert_valid(schema: &str, document: &Value) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(schema);
-    let text = std::fs::read_to_string(path).expect(schema);
-    let schema: Value = serde_json::from_str(&text).expect(schema.as_ref());
+/// The schemas, by name without the ending.
+pub(crate) fn schemas() -> BTreeMap<String, Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+    let files = std::fs::read_dir(folder).expect("the schemas").map(|it| it.expect("an entry"));
+    let names = files.filter_map(|it| {
+        it.file_name().to_str().and_then(|it| Some(it.strip_suffix(".json")?.to_owned()))
+    });
+    names.map(|name| (name.clone(), schema(&format!("{name}.json")))).collect()
+}
+
+fn schema(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(name);
+    let text = std::fs::read_to_string(path).expect(name);
+    serde_json::from_str(&text).expect(name)
+}
+
+pub(crate) fn assert_valid(name: &str, document: &Value) {
+    let schema = schema(name);
     let validator = jsonschema::validator_for(&schema).expect("a schema");
     let errors: Vec<String> =
         validator.iter_errors(document).map(|it| format!("{}: {it}", it.instance_path())).collect();
@@ -16,6 +31,21 @@ pub(crate) fn assert_valid(schema: &str, document: &Value) {
 
 fn document(arguments: &[&str]) -> Value {
     serde_json::from_str(&stdout_of(arguments)).expect("one JSON document and nothing else")
+}
+
+/// Files that people write, which may leave it out.
+const FORMAT_MAY_LACK: [&str; 1] = ["scenario"];
+
+#[test]
+fn every_schema_has_a_format_with_its_name_and_a_version() {
+    for (name, schema) in schemas() {
+        let format = schema["properties"]["format"]["const"].as_str().unwrap_or_default();
+        let version = format.strip_prefix(&format!("utmost-{name}/")).unwrap_or_default();
+        assert!(version.parse::<u32>().is_ok_and(|it| it > 0), "{name}: format `{format}`");
+        let required = schema["required"].as_array().expect("what is required");
+        let is_required = required.iter().any(|it| it == "format");
+        assert!(is_required || FORMAT_MAY_LACK.contains(&&*name), "{name}: format is required");
+    }
 }
 
 #[test]
@@ -154,5 +184,11 @@ fn the_qlog_commands_print_what_their_schemas_say() {
     for command in ["check", "streams", "index", "ribbon", "hol", "compare"] {
         let document = document(&["qlog", command, &client, &server, "--json"]);
         assert_valid(&format!("qlog-{command}.json"), &document);
+    }
+    for logs in [&[&*server][..], &[&server, &server]] {
+        let document = document(&[&["qlog", "limits", "--json"], logs].concat());
+        assert_valid("qlog-limits.json", &document);
+        let several = document["traces"].as_array().map_or(1, Vec::len);
+        assert_eq!(several, logs.len());
     }
 }

@@ -31,6 +31,7 @@ mod stressing;
 mod studies;
 mod sweeps;
 mod traces;
+mod typescript;
 mod watching;
 mod what_if;
 

@@ -47,7 +47,9 @@ fn the_guides_example_prints_the_order_that_the_guide_shows() {
 fn a_check_names_every_rule_the_twin_and_the_costs() {
     let check = |file: &str, more: &[&str]| -> Value {
         let text = stdout_of(&[&["schemes", "--json", "--check", file], more].concat());
-        serde_json::from_str(&text).expect("JSON")
+        let document = serde_json::from_str(&text).expect("JSON");
+        crate::documents::assert_valid("scheme-check.json", &document);
+        document
     };
     let dfifo = check("examples/schemes/dfifo.toml", &[]);
     assert_eq!(dfifo["checks"].as_array().map(Vec::len), Some(9));

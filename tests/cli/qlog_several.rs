@@ -234,6 +234,7 @@ fn hol_pairs_what_is_in_a_directory() {
     assert_eq!(of_folder["exact"], of_pair["exact"]);
     write(&folder, "two.sqlog", TWO_CONNECTIONS);
     let document = json_of(&stdout_of(&["qlog", "hol", &text_of(folder.path()), "--json"]));
+    assert_valid("qlog-hol.json", &document);
     let connections: Vec<String> = document["connections"]
         .as_array()
         .expect("connections")

@@ -37,10 +37,20 @@ pub struct Request {
     pub screenshot: bool,
 }
 
+/// The format of [`Captures`].
+pub const CAPTURES_FORMAT: &str = "utmost-captures/1";
+
+fn captures_format() -> String {
+    CAPTURES_FORMAT.to_owned()
+}
+
 /// The captures of a page: those that its trace is derived from, and those that it is judged by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Captures {
+    /// [`CAPTURES_FORMAT`]. Captures of old do not name it.
+    #[serde(default = "captures_format")]
+    pub format: String,
     /// The source of the page.
     pub from: String,
     /// SHA-256 of the package.
@@ -86,6 +96,7 @@ pub fn capture(
     let (unseen, fitted) =
         recording.captures.into_iter().partition(|it| unseen.contains(&it.setting));
     let captures = Captures {
+        format: captures_format(),
         from: source.from,
         sha256: source.sha256,
         assumptions: source.assumptions,

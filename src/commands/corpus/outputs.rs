@@ -35,7 +35,12 @@ impl Kind {
             Self::Page => text.starts_with('{') && text.contains(corpus::check::FORMAT),
             Self::Graph => text.starts_with('{') && text.contains(push::GRAPH_FORMAT),
             #[cfg(feature = "record")]
-            Self::Captures => text.starts_with("{\"from\":"),
+            Self::Captures => {
+                let format = recorder::recording::CAPTURES_FORMAT;
+                // Captures of old do not name it.
+                text.starts_with(&format!("{{\"format\":\"{format}\""))
+                    || text.starts_with("{\"from\":")
+            }
             #[cfg(feature = "record")]
             Self::Picture => begin.starts_with(b"\x89PNG"),
         }

@@ -8,7 +8,7 @@ use ::corpus::page::Spread;
 use ::serve::Failure;
 use recorder::browser::Trust;
 use recorder::limits::{SETTINGS_MAX, SETTINGS_MIN};
-use recorder::recording::{self, Captures, Judged, Request};
+use recorder::recording::{self, CAPTURES_FORMAT, Captures, Judged, Request};
 use std::path::{Path, PathBuf};
 
 /// Record a page in Chromium, under several delays
@@ -171,5 +171,9 @@ fn read(file: &Path) -> Result<Captures, Failure> {
     let wrong =
         |error: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {error}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|it| wrong(&it))?;
-    serde_json::from_str(&text).map_err(|it| wrong(&it))
+    let captures: Captures = serde_json::from_str(&text).map_err(|it| wrong(&it))?;
+    match &*captures.format {
+        CAPTURES_FORMAT => Ok(captures),
+        other => Err(wrong(&format!("format `{other}` is not `{CAPTURES_FORMAT}`"))),
+    }
 }

@@ -29,7 +29,7 @@ pub(super) fn show(arguments: &[String], json: bool) -> Result<(), Failure> {
     let pages = named(arguments)?;
     let stats = stats::stats(&pages);
     if json {
-        return output::json(&stats);
+        return output::json_of("utmost-corpus-stats/1", &stats);
     }
     output::line(&rows(&stats))?;
     output::line(&format!(

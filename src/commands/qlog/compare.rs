@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let indices: Vec<Indices> = traces.iter().map(|it| Indices::of(it, set.as_ref())).collect();
     if arguments.json {
         let resources: Vec<Value> = alignment.resources.iter().map(document).collect();
-        output::json_of_program(refused.note_in(json!({
+        output::json_of_program("utmost-qlog-compare/1", refused.note_in(json!({
             "baseline": traces[0].timeline.name,
             "runs": run_documents(&traces, &alignment, &indices),
             "resources": resources,

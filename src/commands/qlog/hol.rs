@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 json!({"connections": several.iter().map(named_document).collect::<Vec<_>>()})
             }
         };
-        output::json_of_program(refused.note_in(document))?;
+        output::json_of_program("utmost-qlog-hol/1", refused.note_in(document))?;
     } else {
         for connection in &connections {
             print(connection.log, connection.server.is_some(), &blocking(connection))?;

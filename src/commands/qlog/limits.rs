@@ -84,7 +84,7 @@ fn print_json<'a>(
         [only] => only.clone(),
         many => json!({"traces": many}),
     };
-    output::json_of_program(refused.note_in(document))
+    output::json_of_program("utmost-qlog-limits/1", refused.note_in(document))
 }
 
 fn document(trace: &Trace, restraints: &Restraints) -> Value {

@@ -205,7 +205,7 @@ fn show(
             [only] => only.clone(),
             many => json!({"traces": many}),
         };
-        return output::json_of_program(refused.note_in(document));
+        return output::json_of_program("utmost-qlog-lint/1", refused.note_in(document));
     }
     judged
         .iter()

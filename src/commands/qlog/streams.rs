@@ -59,7 +59,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
     if arguments.json {
         let head = refused.note_in(json!({"provenance": output::provenance()}));
-        output::json(&Documents { head, traces: traces.iter().map(document).collect() })?;
+        let documents = Documents { head, traces: traces.iter().map(document).collect() };
+        output::json_of("utmost-qlog-streams/1", &documents)?;
     } else {
         for trace in traces.iter().filter(|trace| unusable(trace).is_none()) {
             print(trace)?;

@@ -193,7 +193,7 @@ fn print_json(
         json!({"at_ms": it.at_ms, "scheme": it.scheme.name, "nodes": nodes})
     };
     let trees: Vec<_> = trees.iter().map(tree).collect();
-    output::json_of_program(json!({"log": trace.file, "trees": trees}))
+    output::json_of_program("utmost-qlog-tree/1", json!({"log": trace.file, "trees": trees}))
 }
 
 fn stem(path: &std::path::Path) -> String {

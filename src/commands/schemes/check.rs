@@ -42,10 +42,11 @@ pub(super) fn run(file: &Path, beside: Option<&str>, is_json: bool) -> Result<()
     let text = scheme.text.as_deref().unwrap_or_default();
     let sha256 = corpus::sha256_hex(text.as_bytes());
     if is_json {
-        output::json(&json!({
+        let document = json!({
             "scheme": scheme.name, "about": scheme.about, "sha256": sha256, "signals": scheme.signals.to_string(),
             "script": has_script, "checks": checked, "costs": costs,
-        }))?;
+        });
+        output::json_of("utmost-scheme-check/1", &document)?;
     } else {
         output::line(&format!("{}: {}", scheme.name, scheme.about))?;
         let form = if has_script { "a script" } else { "places" };

@@ -1,0 +1,1696 @@
+// The types of the JSON that `utmost` prints, writes and reads. Generated from the schemas beside this file:
+// UTMOST_BLESS=1 cargo test --test cli types
+//
+// Each document has its `format`, so that a program can tell them apart. Ranges and patterns are in the schemas only.
+
+/** The output of `utmost browser --json`: page loads in a real browser, and what the playback predicts of them. Times are milliseconds from the first request. */
+export type Browser = {
+  /** One for each page in each setting. An index is the ByteIndex above the fold, or of all resources where a page has nothing there. */
+  agreements: Array<BrowserAgreement>;
+  /** The browser with its version, and the bodies of the pages. */
+  browser: string;
+  format: "utmost-browser/1";
+  /** The loads in the browser, as study.json has them. */
+  study: Record<string, unknown>;
+};
+
+export type BrowserAgreement = {
+  /** From the first byte of the document to the first request that follows it, in the browser, the median over all loads. It takes this time to commit to a document. */
+  commit_ms: BrowserMs;
+  /** Whether both are the same, or their difference is within the interval. */
+  is_winner_predicted: boolean;
+  network: string;
+  page: string;
+  /** The same in the playback. */
+  predicted_commit_ms: BrowserMs;
+  /** The best scheme of the playback. */
+  predicted_winner: string;
+  /** The rank correlation between the browser's loads with even seeds and those with odd ones: how well it predicts itself. */
+  repeatability: number | null;
+  /** Medians over loads. */
+  schemes: Array<{
+    /** The load event in the browser. */
+    load_ms: BrowserMs;
+    /** The index in the browser. */
+    measured: number;
+    /** The index of the playback on engine stack. */
+    predicted: number;
+    /** The load event of the playback. */
+    predicted_load_ms: BrowserMs;
+    scheme: string;
+  }>;
+  signals: "ignore" | "obey" | "override";
+  /** The rank correlation of the indices over schemes; null for fewer than three schemes, or where all are equal. */
+  spearman: number | null;
+  /** The best scheme in the browser. */
+  winner: string;
+  /** How many times as long the predicted winner takes as the winner in the browser. */
+  winner_ratio: number | null;
+  /** Its 95 % interval; null with fewer than six pairs of loads. */
+  winner_ratio_interval: Array<number> | null;
+};
+
+export type BrowserMs = number | null;
+
+/** Statistics of pages. */
+export type CorpusStats = {
+  by_source: Record<string, CorpusStatsCount>;
+  /** Of the page's bodies. */
+  bytes: CorpusStatsSpread;
+  /** The sites and templates that the pages come from. */
+  clusters: Array<{
+    pages: CorpusStatsCount;
+    site: string;
+    weight: CorpusStatsShare;
+  }>;
+  /** The distribution of the pages: all of them, all weighted as the web, and by source. */
+  distributions: Array<CorpusStatsDistribution>;
+  format: "utmost-corpus-stats/1";
+  pages: CorpusStatsCount;
+  /** Published values for comparison. */
+  published: Array<CorpusStatsDistribution>;
+  /** Of the page. */
+  resources: CorpusStatsSpread;
+  rows: Array<{
+    atf_resources: CorpusStatsCount;
+    bytes: CorpusStatsCount;
+    /** Longest chain of discoveries. */
+    depth: CorpusStatsCount;
+    name: string;
+    /** For a recorded page: errors of discovery times in a load that was not used for the derivation. */
+    recording_error_ms?: Record<string, number>;
+    resources: CorpusStatsCount;
+    site: string;
+    source: "recorded" | "imported" | "generated" | "hand";
+    /** The share of the web's pages that it stands for. */
+    weight: CorpusStatsShare;
+  }>;
+  /** How well the pages stand for the pages of the web: the share of these whose strata of requests have a page, and the number of sites of equal weight that would tell as much. */
+  web: {
+    covered: CorpusStatsShare;
+    effective_sites: number;
+  };
+};
+
+export type CorpusStatsCount = number;
+
+export type CorpusStatsDistribution = {
+  bytes: CorpusStatsPercentiles;
+  of: string;
+  pages: number | null;
+  resources: CorpusStatsPercentiles;
+};
+
+/** Nearest rank; null if it was not published. */
+export type CorpusStatsPercentiles = Record<string, number | null>;
+
+export type CorpusStatsShare = number;
+
+export type CorpusStatsSpread = {
+  max: number;
+  median: number;
+  min: number;
+};
+
+/** What `utmost doctor --json` prints */
+export type Doctor = {
+  address: string;
+  findings: Array<{
+    found: string;
+    means: string;
+    of: "TCP" | "TLS" | "certificate" | "root" | "Alt-Svc" | "QUIC" | "versions of QUIC" | "sizes of datagrams" | "transport parameters" | "settings of HTTP/3" | "answer by HTTP/3" | "HTTPS record";
+    remedy: string;
+    state: "good" | "note" | "bad";
+  }>;
+  format: "utmost-doctor/1";
+  host: string;
+  port: number;
+  provenance: Record<string, unknown>;
+  will_move: boolean;
+};
+
+/** What `utmost serve --explore-file` writes */
+export type Exploration = {
+  format: "utmost-exploration/1";
+  loads_of_other_pages: number;
+  /** The present order, and the candidates */
+  orders: Array<string>;
+  pages: Array<{
+    /** Of all loads that count */
+    body_bytes: number;
+    /** The order that visitors get who try nothing */
+    favourite: string;
+    /** The answer in words */
+    found: string;
+    left_out: {
+      cached: number;
+      incomplete: number;
+    };
+    orders: Array<{
+      /** The geometric mean of the ByteIndex as sent; null without visits */
+      byte_index_ms: number | null;
+      /** The 95 % interval of the speedup, valid at any time */
+      interval: Array<number> | null;
+      order: string;
+      /** How many times better than the present order; null where too few visits count */
+      speedup: number | null;
+      visits: number;
+    }>;
+    /** Host and path */
+    page: string;
+    /** Sums of the natural logarithms of the indices, by stratum and order: the memory of a server that starts again */
+    sums: Array<Array<{
+      squares: number;
+      sum: number;
+      visits: number;
+    }>>;
+  }>;
+  share: number;
+};
+
+/** What `utmost find --json` prints and `--out` writes as answer.json */
+export type Find = {
+  /** Hints, one for each page; null where they were not loaded. */
+  by_hints: null | Array<FindByHints>;
+  /** Priorities (RFC 9218) of single resources, one for each page with something above the fold; null where they were not searched. */
+  by_resource: null | Array<FindByResource>;
+  /** The answer beside the one that --baseline names: a row for each page and network; null without it. */
+  changes: null | Array<FindChange>;
+  /** One choice for each page, and one for the site where there are several pages. */
+  choices: Array<FindChoice>;
+  /** What real time says of each choice, over real UDP or in Chromium; null without --confirm. */
+  confirmations: null | Array<FindConfirmation>;
+  format: "utmost-find/1";
+  loads: {
+    ideal: number;
+    stack: number;
+    /** If every scheme had been loaded as many times on stack. */
+    stack_of_all_schemes: number;
+  };
+  /** What loads are judged by: a metric of docs/metrics.md, or several with weights, as in byte_index:2,first_render:1 */
+  metric: string;
+  /** The most loads of a page on a network in the present order and under the candidate. */
+  most_loads: number;
+  /** One for each page and network. */
+  pages: Array<FindPage>;
+  /** The scheme of the present order; its server obeys the clients' signals. */
+  present: string;
+  /** The program, and the manifest of a study that loads everything that might have been loaded on stack. */
+  provenance: Record<string, unknown>;
+  /** The order whose worst regret over all pages and networks is least; null where there is one page on one network. */
+  robust_choice: null | FindRobustChoice;
+  seconds: number;
+  /** The half-width of an interval, as a share of the ratio, at which loads end. */
+  width: number;
+};
+
+export type FindByHints = {
+  /** Values of Link fields of early hints. */
+  early_hints: Array<string>;
+  /** Null: there is nothing that a hint could name. */
+  hints: "preload" | "early-hints" | null;
+  /** Whether they are better than the present order without them on every network. */
+  is_better: boolean;
+  /** Values of Link fields of the document's response. */
+  links: Array<string>;
+  networks: Array<{
+    /** Adjusted for all pages and networks. */
+    holm_p: FindP;
+    interval: FindInterval;
+    network: string;
+    pairs: number;
+    /** The index without hints divided by that with them, over pairs of loads. */
+    ratio: FindRatio;
+    verdict: "better" | "nothing-better" | "unknown";
+    wilcoxon_p: FindP;
+  }>;
+  page: string;
+};
+
+export type FindByResource = {
+  /** Whether they are better than the present order on every network. */
+  is_better: boolean;
+  /** Priorities that the search found and that are left out, because they move no resource of theirs and gain nothing. */
+  left_out: number;
+  networks: Array<{
+    found_ms: FindMs;
+    /** Adjusted for all pages and networks. */
+    holm_p: FindP;
+    interval: FindInterval;
+    network: string;
+    /** In the order of packets that is best on ideal. */
+    oracle_ms: FindMs;
+    pairs: number;
+    /** What the priorities gain, in percent of what the oracle's order gains; null where that is less than 1 %. */
+    percent_of_oracle: number | null;
+    /** The median index. */
+    present_ms: FindMs;
+    /** The present order's index divided by that with the priorities, over pairs of loads. */
+    ratio: FindRatio;
+    verdict: "better" | "nothing-better" | "unknown";
+    wilcoxon_p: FindP;
+  }>;
+  page: string;
+  /** Those whose priority differs from what browsers signal, those that move most first. */
+  resources: Array<{
+    id: number;
+    incremental: boolean;
+    /** How much later it completes than in the present order, on the network where the page gains most, the median over seeds; negative: earlier. */
+    later_ms: number;
+    urgency: number;
+    url: string;
+  }>;
+};
+
+export type FindChange = {
+  holm_p: FindP;
+  interval: FindInterval;
+  /** The page is another one, and another order is the best for it. */
+  is_stale: boolean;
+  network: string;
+  page: string;
+  pairs: number;
+  /** The index of then divided by the one of now, over pairs of loads with the same seed; below 1 the page is slower. */
+  ratio: FindRatio;
+  /** The index in the present order divided by its lower bound. */
+  regret: FindRatio;
+  /** In the present order. */
+  verdict: "slower" | "faster" | "same" | "unknown";
+  wilcoxon_p: FindP;
+  words: string;
+};
+
+export type FindChoice = {
+  /** Keep the present order, send under a scheme, or give single resources priorities (RFC 9218). */
+  kind: "keep" | "scheme" | "priorities";
+  /** Null: all pages, as one site. */
+  page: string | null;
+  /** The scheme to change to, where that is the choice. */
+  scheme: string | null;
+  /** How many times as fast as now: the geometric mean over pages and networks. */
+  speedup: number;
+  words: string;
+};
+
+export type FindConfirmation = {
+  /** How it was loaded in real time. */
+  engine: "wire" | "browser";
+  /** Null: it is one test of one choice. */
+  holm_p: null;
+  interval: FindInterval;
+  /** Whether the interval lies above 1. */
+  is_confirmed: boolean;
+  network: string;
+  page: string;
+  pairs: number;
+  /** The index in the present order divided by that under the scheme, over pairs of loads. */
+  ratio: FindRatio;
+  /** The scheme that was chosen. */
+  scheme: string;
+  wilcoxon_p: FindP;
+  words: string;
+};
+
+/** A 95 % interval; null with fewer than six pairs of loads that differ. */
+export type FindInterval = null | Array<number>;
+
+export type FindMoved = {
+  above_fold: boolean;
+  id: number;
+  /** How much later it completes than in the present order, the median over seeds; negative: earlier. */
+  later_ms: number;
+  url: string;
+};
+
+export type FindMs = number | null;
+
+export type FindOrder = {
+  /** The same of all resources, only where the page has nothing above the fold. */
+  all_ms: FindMs;
+  /** The median of the loads after the first three, or of the first ones where it has no others; null where the page has nothing above the fold. */
+  atf_ms: FindMs;
+  /** Of speedup_present; null where it has only the first loads. */
+  interval: FindInterval;
+  is_present: boolean;
+  /** Loads under it. Only the present order and the candidate have more than the first three. */
+  loads: number;
+  /** The index divided by its lower bound. */
+  regret: FindRatio;
+  scheme: string;
+  /** Over pairs of the loads of which the index is the median. */
+  speedup_present: FindRatio;
+  /** Over pairs of the first three loads. */
+  speedup_rr: FindRatio;
+};
+
+export type FindP = number | null;
+
+export type FindPage = {
+  /** What was assumed of the page, because its source does not say it. */
+  assumptions: Array<string>;
+  /** The scheme that the first three seeds favoured and the later ones judged. */
+  candidate: string | null;
+  /** The scheme to change to; null: keep what you have. */
+  choice: string | null;
+  /** The first rendering in ms, in the present order and under the candidate; null where the client does not tell it. */
+  first_render_ms: null | Array<number>;
+  /** Adjusted for all tests of the answer. */
+  holm_p: FindP;
+  interval: FindInterval;
+  is_narrow: boolean;
+  /** Loads in the present order and under the candidate, the first three included. */
+  loads: number;
+  /** The seed of the pair whose ratio is in the middle, which figures show. */
+  middle_seed: number | null;
+  /** The resources whose completion the candidate moves most. */
+  moved: Array<FindMoved>;
+  network: string;
+  page: string;
+  /** Of the page, as a page file. */
+  page_sha256: string;
+  /** Pairs of loads that judge. */
+  pairs: number;
+  /** The index of each load in the present order, by seed; null where it did not finish. */
+  present_ms: Array<FindMs>;
+  /** Every order that was loaded on stack, the best first. */
+  ranking: Array<FindOrder>;
+  /** The present order's index divided by the candidate's, over pairs of loads; above 1 the candidate is better. */
+  ratio: FindRatio;
+  /** Every scheme on ideal, the best first. */
+  screened: Array<FindScreened>;
+  unfinished: number;
+  verdict: "better" | "nothing-better" | "unknown";
+  /** Null where every load is the same. */
+  wilcoxon_p: FindP;
+  words: string;
+};
+
+export type FindRatio = number | null;
+
+export type FindRobustChoice = {
+  interval: FindInterval;
+  is_present: boolean;
+  network: string;
+  /** The page where it is worst. */
+  page: string;
+  present_worst_regret: FindRatio;
+  scheme: string;
+  /** There. */
+  speedup_present: FindRatio;
+  words: string;
+  /** Without a lower bound, a regret is the index divided by the best one of the page and network. */
+  worst_regret: number;
+};
+
+export type FindScreened = {
+  all_ms: FindMs;
+  atf_ms: FindMs;
+  regret: FindRatio;
+  scheme: string;
+};
+
+/** The stream of each packet of a scenario, for each scheme. */
+export type Order = {
+  format: "utmost-order/1";
+  /** Runs of packets for each scheme, in the order of their slots. */
+  orders: Record<string, Array<OrderRun>>;
+  /** The scenario's name. */
+  scenario: string;
+  /** With --trace: for each scheme, the tree after each arrival, after each response that becomes ready or is completely sent, and after each packet that changed the order or the shares. */
+  trace?: Record<string, Array<OrderMoment>>;
+};
+
+export type OrderElement = string;
+
+export type OrderMoment = {
+  /** The tree afterwards: the root first, each node before its children, children in the order of their ranks. */
+  nodes: Array<OrderNode>;
+  /** The slot in which it happened. */
+  slot: number;
+  /** The event. */
+  what: string;
+};
+
+export type OrderNode = {
+  /** Whether the node or a node below it is ready. */
+  active: boolean;
+  /** Steps from the root. */
+  depth: number;
+  /** The scheme's name. */
+  element: OrderElement;
+  /** The level of the node's rank: a lower one goes first, strictly. */
+  level: number;
+  /** The order within the level: a lower one goes first, strictly. */
+  order: number;
+  /** The share of the connection that the node's own bytes get. */
+  own_share: number;
+  /** The parent node; null for the root. */
+  parent: OrderElement | null;
+  /** Whether the node has bytes that can be sent. */
+  ready: boolean;
+  /** The share of the connection that the node and everything below it get while nothing changes. */
+  share: number;
+  weight: number;
+};
+
+/** First slot, stream, number of packets in consecutive slots, bytes of the last packet. */
+export type OrderRun = [number, number, number, number];
+
+/** A web page as data: its resources and how each of them is discovered. What a schema cannot say, `utmost corpus check` checks too: IDs are indices, references are in range, nothing waits for itself, chunks are sorted and sum to `bytes`, URLs are unique, and kinds agree with MIME types. */
+export type Page = {
+  /** How long the browser takes from the first byte of the document until it reads it: it commits to the navigation, and gives the page a process. */
+  commit_ms?: number;
+  format: "utmost-page/1";
+  name: string;
+  origins: Array<{
+    host: string;
+    party: "first" | "third";
+  }>;
+  resources: Array<PageResource>;
+  source: {
+    /** Assumptions about facts that the source did not contain. */
+    assumptions?: Array<string>;
+    /** The source of the page. */
+    from: string;
+    kind: "recorded" | "imported" | "generated" | "hand";
+    licence: string;
+    /** For a recorded page: how it was recorded, and how well it predicts its recordings. */
+    recording?: {
+      browser: string;
+      /** Errors of discovery times under each setting, predicted from the others. */
+      left_out_ms: PageSpread;
+      loads: number;
+      /** The delays under which the page was loaded. */
+      settings: Array<string>;
+      /** Errors under settings that were not used for the derivation. */
+      unseen_ms?: PageSpread;
+      unseen_settings?: Array<string>;
+    };
+    /** Of the file that the page was made from. */
+    sha256?: string;
+    /** The site or template that it shares with other pages: intervals draw such pages together. By default it shares none. */
+    site?: string;
+  };
+  /** Width and height in CSS pixels. */
+  viewport: Array<number>;
+};
+
+export type PageResource = {
+  above_fold?: boolean;
+  after_first_image?: boolean;
+  /** What the recording browser signalled (RFC 9218). */
+  browser?: {
+    incremental?: boolean;
+    urgency: number;
+  };
+  /** Bytes of the body as transmitted. */
+  bytes: number;
+  /** The body becomes available in pieces. */
+  chunks?: Array<{
+    at_ms: number;
+    bytes: number;
+  }>;
+  critical?: boolean;
+  decoded_bytes?: number;
+  etag?: string;
+  /** For CSS and JS: the order of execution; a resource waits for all with a smaller number. */
+  eval_order?: number;
+  /** Main-thread time to apply or execute. */
+  exec_ms?: number;
+  fetchpriority?: "high" | "low" | "auto";
+  hero?: boolean;
+  /** The index in the list. 0 is the document. */
+  id: number;
+  in_head?: boolean;
+  kind: "html" | "css" | "js" | "font" | "image" | "media" | "xhr" | "other";
+  lazy?: boolean;
+  main?: boolean;
+  mime: string;
+  origin?: number;
+  prefetch?: boolean;
+  preload?: boolean;
+  script?: "sync" | "async" | "defer" | "module";
+  status?: number;
+  trigger: PageTrigger;
+  /** A path with its query, percent-encoded. */
+  url: string;
+  vary?: string;
+  /** Server think time. */
+  wait_ms?: number;
+};
+
+/** Milliseconds. */
+export type PageSpread = {
+  max: number;
+  p50: number;
+  p90: number;
+};
+
+export type PageTrigger = {
+  /** Triggers when this many decoded bytes of `of` have arrived in order. */
+  byte?: number;
+  /** Negative ones count as 0. */
+  delay_ms?: number;
+  needs?: Array<number>;
+  of?: number;
+  on: "nav" | "bytes" | "complete" | "css_import" | "css_applied" | "style_applied" | "exec" | "timer" | "dcl" | "load";
+};
+
+/** What `utmost probe --json` prints */
+export type Probe = {
+  body_bytes: number;
+  finding: {
+    committed_bytes: number | null;
+    control: ProbeInterval;
+    /** Measured: the share of the incremental others that had begun before the first was complete. */
+    incremental: ProbeHeed;
+    inverse: ProbeInterval;
+    /** Measured: what came after the PRIORITY_UPDATE and before the response, in multiples of its size. */
+    updates: ProbeHeed;
+    urgent: ProbeInterval;
+    verdict: "prioritizes" | "weakly" | "does-not" | "inconclusive" | "undecided";
+    why: string;
+  };
+  format: "utmost-probe/1";
+  others: number;
+  path: string;
+  provenance: Record<string, unknown>;
+  read_bytes_per_ms: number | null;
+  rtt_ms: number;
+  runs: Array<{
+    ahead_bytes: number;
+    /** The share of the others that had begun to come before the first of them was complete. */
+    begun_share: number;
+    kind: "control" | "urgent" | "inverse" | "incremental" | "updated";
+    late_bytes: number;
+    late_ms: number;
+    left_bytes: number;
+    others_bytes: number;
+  }>;
+  server: string;
+  url: string;
+  window_bytes: number;
+};
+
+export type ProbeHeed = {
+  measured: ProbeInterval;
+  verdict: "heeds" | "weakly" | "ignores" | "inconclusive" | "undecided";
+  why: string;
+};
+
+export type ProbeInterval = {
+  high: number | null;
+  low: number;
+  mean: number;
+};
+
+/** What each log contains, and which views it allows. */
+export type QlogCheck = {
+  format: "utmost-qlog-check/1";
+  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  incomplete?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  provenance: Record<string, unknown>;
+  /** Logs that gave no answer, if there are any. */
+  refused?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  traces: Array<{
+    bad_records: number;
+    /** Original destination connection ID, or else the group ID. */
+    connection: string | null;
+    container: "JSON-SEQ" | "NDJSON" | "contained JSON";
+    events: number;
+    file: string;
+    /** file_schema, or qlog_version. */
+    format: string | null;
+    missing: Array<string>;
+    packets_lost: number;
+    packets_received: number;
+    packets_sent: number;
+    records: number;
+    repairs: Array<{
+      count: number;
+      /** Counted from 1; 0 for the whole file. */
+      first_record?: number;
+      what: string;
+    }>;
+    /** The program that wrote the log, as recognised, or as the log gives it. */
+    stack: string | null;
+    stack_version: string | null;
+    start: string | null;
+    stream_frames: number;
+    title: string | null;
+    /** The number in its file, as `convert --trace` expects it. */
+    trace: number;
+    /** Distinct stream bytes in the direction of the responses, over all streams, HTTP framing included. */
+    unique_stream_bytes: number;
+    /** Events that no known schema names. */
+    unknown_events: number;
+    vantage: "client" | "server" | "network" | "unknown";
+    /** true, or the reason why not. */
+    views: Record<string, true | string>;
+  }>;
+};
+
+/** Resources of several runs side by side; the first run is the baseline. */
+export type QlogCompare = {
+  baseline: string;
+  format: "utmost-qlog-compare/1";
+  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  incomplete?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  provenance: Record<string, unknown>;
+  /** Logs that gave no answer, if there are any. */
+  refused?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  resources: Array<{
+    bytes: number | null;
+    runs: Array<null | {
+      complete_ms: number | null;
+      first_ms: number | null;
+      index_later_ms: number | null;
+      index_ms: number | null;
+      later_ms: number | null;
+      requested_ms: number | null;
+      stream: number;
+    }>;
+    url: string;
+  }>;
+  runs: Array<{
+    byte_index: {
+      all: number | null;
+      atf: number | null;
+    };
+    file: string;
+    /** Resources that are also in the first run. */
+    in_common: number;
+    name: string;
+    speedup: {
+      all: number | null;
+      atf: number | null;
+    };
+    /** The number in its file, as `convert --trace` expects it. */
+    trace: number;
+    vantage: "client" | "server" | "network" | "unknown";
+  }>;
+};
+
+/** Head-of-line blocking of one connection, or of each of several. */
+export type QlogHol = {
+  format: "utmost-qlog-hol/1";
+  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  incomplete?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  provenance: Record<string, unknown>;
+  /** Logs that gave no answer, if there are any. */
+  refused?: Array<{
+    file: string;
+    reason: string;
+  }>;
+} & (QlogHolConnection | QlogHolConnections);
+
+export type QlogHolConnection = {
+  bytes: number;
+  connection?: string | null;
+  /** Whether the order of sending comes from the server's log and is not estimated. */
+  exact: boolean;
+  /** The client's log. */
+  file?: string;
+  /** The waiting time that one order for all streams would add. */
+  inter: {
+    bytes_ms: number;
+    delayed_share: number;
+    mean_ms: number;
+    p95_ms: number;
+  };
+  /** Waiting within the stream. */
+  intra: {
+    bytes_ms: number;
+    delayed_share: number;
+    mean_ms: number;
+    p95_ms: number;
+  };
+  largest_stack: {
+    bytes: number;
+    frames: number;
+  };
+  largest_stack_in_one_order: {
+    bytes: number;
+    frames: number;
+  };
+  /** The server's log, if available. */
+  server_file?: string | null;
+  streams: Array<{
+    bytes: number;
+    completion_gain_ms: number;
+    id: number;
+    inter_ms: number;
+    intra_ms: number;
+  }>;
+  /** The number of the connection in the file. */
+  trace?: number;
+};
+
+export type QlogHolConnections = {
+  connections: Array<QlogHolConnection>;
+};
+
+/** Every metric under its name (docs/metrics.md lists them); atf is null without a page or set. */
+export type QlogIndex = {
+  format: "utmost-qlog-index/1";
+  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  incomplete?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  provenance: Record<string, unknown>;
+  /** Logs that gave no answer, if there are any. */
+  refused?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  traces: Array<{
+    file: string;
+    name: string;
+    /** Why a number is missing. */
+    note: string | null;
+    resources: Array<{
+      bytes: number | null;
+      complete_ms: number | null;
+      id: number;
+      requested_ms: number | null;
+      url: string;
+    }>;
+    /** The ByteIndex of the first log of the same side divided by this one's; null with one log. */
+    speedup: null | QlogIndexMetric;
+    /** The bytes that arrived of responses after the client cancelled them; null if it cancelled nothing. */
+    tail: null | {
+      cancelled: number;
+      tail_bytes: number;
+      /** From the first cancel to the last of these bytes. */
+      tail_ms: number;
+    };
+    /** The number in its file, as `convert --trace` expects it. */
+    trace: number;
+    vantage: "client" | "server" | "network" | "unknown";
+    /** Further names have the type QlogIndexMetric. */
+    [name: string]: unknown;
+  }>;
+};
+
+/** A value over all resources and one over those above the fold; null where the set did not complete. Render times have one value, which stands in both; null in logs of other clients. */
+export type QlogIndexMetric = {
+  all: number | null;
+  atf: number | null;
+};
+
+/** What held the sender of one log back, or of each of several. */
+export type QlogLimits = {
+  format: "utmost-qlog-limits/1";
+  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  incomplete?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  provenance: Record<string, unknown>;
+  /** Logs that gave no answer, if there are any. */
+  refused?: Array<{
+    file: string;
+    reason: string;
+  }>;
+} & (QlogLimitsTrace | QlogLimitsTraces);
+
+export type QlogLimitsTrace = {
+  /** What was assumed because the log lacks an event, in sentences. */
+  assumed: Array<string>;
+  /** logged: as the server's send loop logged it; scheduler_calls: computed, with the calls of our server's scheduler; computed: from events of any stack. */
+  basis: "logged" | "scheduler_calls" | "computed";
+  /** The ID of the connection, as the log names it. */
+  connection: string | null;
+  /** From the first packet to the last event. */
+  duration_ms: number;
+  file: string;
+  /** What held the sender back from when to when, on the log's clock, in order and without gaps. */
+  spans: Array<{
+    by: "handshake" | "application" | "congestion_window" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+    from_ms: number;
+    to_ms: number;
+  }>;
+  /** Each restraint once. Where several held at once, the first of this order counts. */
+  totals: Array<{
+    by: "handshake" | "application" | "congestion_window" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+    ms: number;
+    percent: number;
+  }>;
+  /** The number in its file, as `convert --trace` expects it. */
+  trace: number;
+};
+
+export type QlogLimitsTraces = {
+  traces: Array<QlogLimitsTrace>;
+};
+
+/** What broke the rules in one log, or in each of several. */
+export type QlogLint = {
+  format: "utmost-qlog-lint/1";
+  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  incomplete?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  provenance: Record<string, unknown>;
+  /** Logs that gave no answer, if there are any. */
+  refused?: Array<{
+    file: string;
+    reason: string;
+  }>;
+} & (QlogLintTrace | QlogLintTraces);
+
+export type QlogLintTrace = {
+  basis: string;
+  cannot_judge: string | null;
+  file: string;
+  inversion_bytes: number;
+  packets_checked: number;
+  /** The number in its file, as `convert --trace` expects it. */
+  trace: number;
+  violations: Array<{
+    expected_stream: number;
+    rule: string;
+    stream: number;
+    time_ms: number;
+  }>;
+};
+
+export type QlogLintTraces = {
+  traces: Array<QlogLintTrace>;
+};
+
+/** Frames of one stream in a row: [stream, frames, bytes, first_ms, last_ms], times since the first request. */
+export type QlogRibbon = {
+  format: "utmost-qlog-ribbon/1";
+  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  incomplete?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  provenance: Record<string, unknown>;
+  /** Logs that gave no answer, if there are any. */
+  refused?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  traces: Array<{
+    file: string;
+    name: string;
+    runs: Array<Array<number>>;
+  }>;
+};
+
+/** Each stream of each log. Times are milliseconds on the log's clock. */
+export type QlogStreams = {
+  format: "utmost-qlog-streams/1";
+  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  incomplete?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  provenance: Record<string, unknown>;
+  /** Logs that gave no answer, if there are any. */
+  refused?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  traces: Array<{
+    bad_records: number;
+    /** Whether the server's log says why bytes came late or twice. Otherwise packet numbers tell, which is a guess. */
+    causes_exact: boolean;
+    /** Original destination connection ID, or else the group ID. */
+    connection: string | null;
+    container: "JSON-SEQ" | "NDJSON" | "contained JSON";
+    events: number;
+    file: string;
+    /** file_schema, or qlog_version. */
+    format: string | null;
+    missing: Array<string>;
+    /** Control, QPACK and unknown streams. */
+    other_streams: Array<QlogStreamsStream>;
+    packets_lost: number;
+    packets_received: number;
+    packets_sent: number;
+    records: number;
+    repairs: Array<{
+      count: number;
+      /** Counted from 1; 0 for the whole file. */
+      first_record?: number;
+      what: string;
+    }>;
+    /** The program that wrote the log, as recognised, or as the log gives it. */
+    stack: string | null;
+    stack_version: string | null;
+    start: string | null;
+    stream_frames: number;
+    /** Requests and pushes. */
+    streams: Array<QlogStreamsStream>;
+    title: string | null;
+    /** The number in its file, as `convert --trace` expects it. */
+    trace: number;
+    /** Distinct stream bytes in the direction of the responses, over all streams, HTTP framing included. */
+    unique_stream_bytes: number;
+    /** Events that no known schema names. */
+    unknown_events: number;
+    vantage: "client" | "server" | "network" | "unknown";
+  }>;
+};
+
+export type QlogStreamsStream = {
+  body_bytes: number | null;
+  /** Distinct stream bytes. */
+  bytes: number;
+  complete_ms: number | null;
+  /** Bytes that had come already: sent again in vain. A server's log by itself does not tell. */
+  duplicate_bytes: number | null;
+  first_ms: number | null;
+  frames: number;
+  id: number;
+  last_ms: number | null;
+  /** The latest signal about it. */
+  priority: string | null;
+  /** Bytes that others had overtaken on the way. */
+  reordered_bytes: number;
+  requested_ms: number | null;
+  /** Bytes that were lost and came when they were sent again. In a server's log all bytes that were sent again. */
+  retransmitted_bytes: number;
+  role: "request" | "push" | "control" | "qpack" | "other";
+  status: number | null;
+  url: string | null;
+};
+
+/** The scheduler's tree at times of a server's log. */
+export type QlogTree = {
+  format: "utmost-qlog-tree/1";
+  log: string;
+  provenance: Record<string, unknown>;
+  trees: Array<{
+    /** On the log's clock. */
+    at_ms: number;
+    nodes: Array<QlogTreeNode>;
+    /** The scheme's full name, with parameters and variants. */
+    scheme: string;
+  }>;
+};
+
+export type QlogTreeNode = {
+  active: boolean;
+  depth: number;
+  element: string;
+  /** A node with a lower number goes first, strictly. */
+  level: number;
+  /** The last part of its path, or what the scheme calls the group. */
+  name: string;
+  /** Within the level, a lower number goes first, strictly. */
+  order: number;
+  own_share: QlogTreeShare;
+  /** Null for the root. */
+  parent: string | null;
+  ready: boolean;
+  /** The share of the connection for the node and everything below it. */
+  share: QlogTreeShare;
+  weight: number;
+};
+
+export type QlogTreeShare = number;
+
+/** A published table or figure, reproduced: our values next to the published ones. */
+export type Reproduction = {
+  /** Whether every condition holds; null if no row has one. */
+  all_hold: boolean | null;
+  format: "utmost-reproduction/2";
+  /** How our values were made. */
+  method: string;
+  /** The experiment. */
+  name: string;
+  provenance: Record<string, unknown>;
+  rows: Array<{
+    /** Names the row in its experiment. */
+    id: string;
+    /** The 95 % interval of our value, if it has one: a bootstrap over pages. */
+    interval?: Array<number>;
+    /** The measured quantity. */
+    metric: string;
+    /** The value of our own model, if there is one. */
+    model?: number;
+    /** The publication's statement, and the reason for our deviation. */
+    note: string;
+    /** Our value, to four decimals, or null. */
+    ours: number | null;
+    /** The published value; null if the publication gives it only in words. */
+    published: number | null;
+    /** The publication's table that the row belongs to, if there are several. */
+    table?: string;
+    /** The conditions on our value, by who sets them, and whether they hold; all null if the row is only shown for comparison. */
+    verdicts: {
+      /** Why the first two differ, as far as the three values tell; empty where they agree. */
+      difference: string;
+      /** By our own model of what was published. */
+      model: ReproductionVerdict;
+      /** By this project alone. */
+      requirement: ReproductionVerdict;
+      /** By the publication: its value or its words. */
+      source: ReproductionVerdict;
+    };
+  }>;
+  /** The publication, with the page number. */
+  source: string;
+  /** Results beyond what was published, if there are any. */
+  tables?: Array<{
+    /** Names of the columns of values. */
+    columns: Array<string>;
+    /** The quantity, with its unit. */
+    heading: string;
+    /** Names of the labels of a line. */
+    labels: Array<string>;
+    lines: Array<{
+      labels: Array<string>;
+      values: Array<ReproductionEstimate>;
+    }>;
+  }>;
+};
+
+export type ReproductionEstimate = {
+  /** The 95 % interval, if it has one. */
+  interval?: Array<number>;
+  /** To four decimals; null where there is none. */
+  value: number | null;
+};
+
+export type ReproductionVerdict = {
+  condition: string;
+  holds: boolean;
+  /** True if the 95 % interval of our value contains values that would turn the verdict. */
+  open?: true;
+} | null;
+
+/** utmost-scenario/1: requests whose responses become ready at known times */
+export type Scenario = {
+  description?: string;
+  format?: "utmost-scenario/1";
+  name: string;
+  /** Reference orders, by scheme. */
+  orders?: Record<string, Array<ScenarioRun>>;
+  packet_bytes?: number;
+  requests: Array<ScenarioRequest>;
+  /** The client's signals about the tree. Signals of a slot come after its requests. */
+  signals?: Array<ScenarioSignal>;
+};
+
+export type ScenarioCount = number;
+
+export type ScenarioElement = string;
+
+export type ScenarioRequest = {
+  arrival_slot?: ScenarioCount;
+  bytes: ScenarioCount;
+  /** The name in figures. */
+  name?: string;
+  resource: ScenarioResource;
+  stream: number;
+  wait_slots?: ScenarioCount;
+};
+
+export type ScenarioResource = {
+  above_fold?: boolean;
+  after_first_image?: boolean;
+  async?: boolean;
+  critical?: boolean;
+  defer?: boolean;
+  in_head?: boolean;
+  lazy?: boolean;
+  main?: boolean;
+  mime: string;
+  prefetch?: boolean;
+  preload?: boolean;
+};
+
+/** First slot, stream, number of packets in consecutive slots, bytes of the last packet. */
+export type ScenarioRun = [ScenarioCount, ScenarioCount, number, number];
+
+/** A PRIORITY frame of the dependency tree (HTTP/3 drafts 20 and 22). */
+export type ScenarioSignal = {
+  element: ScenarioElement;
+  exclusive?: boolean;
+  parent: ScenarioElement;
+  slot?: ScenarioCount;
+  weight?: number;
+};
+
+/** What `utmost schemes --check FILE --json` prints */
+export type SchemeCheck = {
+  about: string;
+  /** The rules that it was held to. */
+  checks: Array<{
+    /** How it is broken; null where it holds. */
+    broken: string | null;
+    /** What it was tried on. */
+    on: string;
+    rule: string;
+  }>;
+  /** What it costs, after the scheme that it is compared with. */
+  costs: Array<{
+    /** To pick a stream and charge a packet. */
+    decision_ns: number;
+    /** To open and close a response. */
+    response_ns: number;
+    scheme: string;
+  }>;
+  format: "utmost-scheme-check/1";
+  /** The scheme's name. */
+  scheme: string;
+  /** Whether a script decides rather than places. */
+  script: boolean;
+  /** Of the file. */
+  sha256: string;
+  /** What its clients signal. */
+  signals: string;
+};
+
+/** Every scheme of the server, and the reference orders of `compare`. */
+export type Schemes = {
+  format: "utmost-schemes/1";
+  /** The suffixes that any scheme's name may have. */
+  guard: string;
+  schemes: Array<{
+    /** What the scheme does. */
+    about: string;
+    /** The best or the worst order of a page; a reference for `compare`, not a scheme. */
+    bracket: boolean;
+    /** Whether `all` includes it. */
+    in_all: boolean;
+    /** As on the command line. */
+    name: string;
+    /** The parameters that may follow a colon after the name; empty if there are none. */
+    parameters: string;
+    /** Nodes of the scheme's tree that are not streams. */
+    placeholders: number;
+    /** Increases when the scheme's behaviour changes. */
+    revision: number;
+    /** The form in which a client signals the scheme; `no`: no client can. */
+    signals: "silence" | "tree frames" | "bucket byte" | "RFC 9218" | "no";
+    /** The paper, RFC or browser that the scheme comes from. */
+    source: string;
+  }>;
+};
+
+/** The session that `utmost play --session` keeps for the next visit. It is secret. */
+export type Session = {
+  format: "utmost-session/1";
+  /** The server's name. */
+  host: string;
+  /** The server's HTTP/3 settings, as the payload of a SETTINGS frame; base64. */
+  settings: string;
+  /** The TLS session and the transport parameters, as quiche writes them; base64. */
+  transport: string;
+  /** Whether the server's certificate was checked. */
+  verified: boolean;
+};
+
+/** The output of `utmost compare --json` and `utmost play --json`: page loads, and statistics of each scheme in each setting (network, send buffer, congestion control, queue, round trip, rate, loss, cross traffic, push policy, gate, hints, use of signals). Times are milliseconds from the first request. */
+export type Study = {
+  /** The scheme that speedups are relative to. Absent where nothing is compared. */
+  baseline?: string;
+  /** Each scheme against the baseline. */
+  comparisons: Array<StudyComparison>;
+  format: "utmost-study/1";
+  /** The metric that speedups compare. */
+  metric: string;
+  page_summary: Array<StudyPageRow>;
+  provenance: StudyProvenance;
+  rank_correlations: Array<StudyRankCorrelation>;
+  runs: Array<StudyRun>;
+  summary: Array<StudyRow>;
+  /** With --weights: how much pages count in `summary`. `covered`: the share of the population whose strata of requests have a page; `effective_sites`: the number of sites of equal weight that would tell as much. */
+  weights?: {
+    covered: number;
+    effective_sites: number;
+    pages: Record<string, number>;
+    population: "web";
+  };
+};
+
+export type StudyAboveFold = {
+  atf: number | null;
+};
+
+export type StudyCc = "bbr2" | "cubic" | "reno";
+
+/** One scheme against the baseline in one setting. A ratio above 1: the scheme is better. A pair is a site, whose pages count as the geometric mean of their ratios; in a study of one page, a pair is two loads with the same seed, and loads that are all the same count once. With fewer than six pairs there is no interval, no effect and no p. */
+export type StudyComparison = {
+  baseline: string;
+  /** Where the study varies it. */
+  cc?: StudyCc;
+  /** Where the study varies it. */
+  cross?: StudyCross;
+  /** Where the study varies it. */
+  gate?: StudyGate;
+  /** Of the pages' ratios. */
+  geometric_mean_ratio: StudyIndices;
+  /** 95 % interval by a studentised bootstrap of the mean logarithm: sites, each with all of its pages, are resampled; of a single page, its loads. */
+  geometric_mean_ratio_interval: StudyIntervals;
+  /** Where the study varies it. */
+  hints?: StudyHints;
+  /** Hodges and Lehmann's estimate over pairs. */
+  hodges_lehmann_ratio: StudyIndices;
+  /** The same, adjusted by Holm for the schemes of the setting. */
+  holm_p: StudyProbabilities;
+  /** Where the study varies it. */
+  loss?: StudyLoss;
+  /** Pairs in which the baseline is better. */
+  losses: StudyCounts;
+  network: string;
+  /** Pages with a load that completed under both schemes. */
+  pages: StudyCount;
+  pairs: StudyCounts;
+  pairs_of: "sites" | "loads";
+  /** Where the study varies it. */
+  push?: StudyPush;
+  /** Where the study varies it. */
+  queue?: StudyQueue;
+  /** Matched-pairs rank-biserial correlation (Kerby, 2014). */
+  rank_biserial: {
+    all: StudyCorrelation;
+    atf: StudyCorrelation;
+  };
+  /** Where the study varies it. */
+  rate?: StudyRate;
+  /** Where the study varies it. */
+  rtt_ms?: StudyRttMs;
+  scheme: string;
+  send_buffer_bytes: StudyCount;
+  /** Where the study varies it. */
+  signals?: StudySignals;
+  /** Sites and templates that the pages come from. */
+  sites: StudyCount;
+  /** Pairs in which both are equal. */
+  ties: StudyCounts;
+  /** Where the study varies it. */
+  warm_up_bytes?: StudyCount;
+  /** exact up to 50 pairs that differ, else normal. */
+  wilcoxon_method: {
+    all: "exact" | "normal" | null;
+    atf: "exact" | "normal" | null;
+  };
+  /** Two-sided, of Wilcoxon's signed-rank test; zeros by Pratt's rule. */
+  wilcoxon_p: StudyProbabilities;
+  /** The better of the two, if the adjusted p is below 0.05 and the interval does not contain 1. */
+  winner: {
+    all: string | null;
+    atf: string | null;
+  };
+  /** Pairs in which the scheme is better. */
+  wins: StudyCounts;
+};
+
+export type StudyCorrelation = number | null;
+
+export type StudyCount = number;
+
+/** For all resources and for those above the fold; null without such resources. */
+export type StudyCounts = {
+  all: number | null;
+  atf: number | null;
+};
+
+export type StudyCross = string;
+
+export type StudyGate = string;
+
+export type StudyHints = "none" | "preload" | "early-hints";
+
+/** Milliseconds, for all resources and for those above the fold; null without such resources. A render time has one value, which stands in both. */
+export type StudyIndices = {
+  all: number | null;
+  atf: number | null;
+};
+
+export type StudyInterval = Array<number> | null;
+
+/** Lower and upper end, for all resources and for those above the fold; null if there are too few loads. */
+export type StudyIntervals = {
+  all: StudyInterval;
+  atf: StudyInterval;
+};
+
+export type StudyLoss = number;
+
+/** One page under one scheme in one setting. The speedup is Hodges and Lehmann's estimate over pairs of loads. The median of every metric stands under `median_` and its name. */
+export type StudyPageRow = {
+  /** Where the study varies it. */
+  cc?: StudyCc;
+  /** Where the study varies it. */
+  cross?: StudyCross;
+  /** Where the study varies it. */
+  gate?: StudyGate;
+  /** Where the study varies it. */
+  hints?: StudyHints;
+  /** The number of loads that completed. */
+  loads: StudyCount;
+  /** Where the study varies it. */
+  loss?: StudyLoss;
+  /** If the study says what is pushed. */
+  median_pushes?: StudyPushes;
+  network: string;
+  page: string;
+  /** Whether the order of oracle (anti-oracle) is proven to be the best (worst). Absent for schemes. */
+  proven?: boolean;
+  /** Where the study varies it. */
+  push?: StudyPush;
+  /** Where the study varies it. */
+  queue?: StudyQueue;
+  /** Where the study varies it. */
+  rate?: StudyRate;
+  /** Where the study varies it. */
+  rtt_ms?: StudyRttMs;
+  scheme: string;
+  send_buffer_bytes: StudyCount;
+  /** Where the study varies it. */
+  signals?: StudySignals;
+  speedup: StudyIndices;
+  /** 95 % interval. Null with fewer than six loads. The ratio itself where nothing is random. */
+  speedup_interval: StudyIntervals;
+  unfinished: StudyCount;
+  /** Further names have the type StudyIndices. */
+  [name: string]: unknown;
+};
+
+/** For all resources and for those above the fold; null without a test. */
+export type StudyProbabilities = {
+  all: StudyProbability;
+  atf: StudyProbability;
+};
+
+export type StudyProbability = number | null;
+
+/** Everything that is needed to repeat the results. `compare` adds what was studied. */
+export type StudyProvenance = {
+  argv: Array<string>;
+  /** The scheme that speedups are relative to. Manifests of old mean rr. */
+  baseline?: string;
+  boring: string;
+  client_receive_bytes?: Record<string, unknown> | null;
+  /** Empty without a transport. Manifests of old have `congestion_control`: one or null. */
+  congestion_controls?: Array<StudyCc>;
+  cpu: string;
+  /** What others do on the links. Without it nothing. */
+  crosses?: Array<StudyCross>;
+  date: string;
+  delivery_order?: "stream" | "connection";
+  engine?: "ideal" | "stack" | "wire" | "browser";
+  /** Gates of the policies that push. Without it the server's default. */
+  gates?: Array<StudyGate>;
+  /** With -dirty if what the program is built from had changes that are not committed. */
+  git_commit: string;
+  /** What documents' responses name. Without it nothing. */
+  hints?: Array<StudyHints>;
+  /** One for each network, in order; empty without a transport. */
+  initial_window_packets?: Array<StudyCount>;
+  /** Shares lost on the way to the client. Without it as the networks lose. */
+  losses?: Array<StudyLoss>;
+  metadata?: "none" | "browser" | "full";
+  /** What speedups compare. */
+  metric?: string;
+  /** The resolved path. */
+  networks?: Array<Record<string, unknown>>;
+  pages?: Array<{
+    name: string;
+    sha256: string;
+    /** The site or template that it comes from: the unit of intervals and tests. */
+    site?: string;
+  }>;
+  /** Push policies. Without it nothing is pushed. */
+  pushes?: Array<StudyPush>;
+  /** Depths of the bottleneck's queue. Without it the networks' own. */
+  queues?: Array<StudyQueue>;
+  quiche: string;
+  /** Rates to the client in bits a second. Without it the networks' own. */
+  rates?: Array<StudyRate>;
+  /** Round trips without queues. Without it the networks' own. */
+  rtts_ms?: Array<StudyRttMs>;
+  rustc: string;
+  schemes?: Array<{
+    name: string;
+    revision: number;
+    /** The hash of its file, which is in `schemes`. Without it the scheme is built in. */
+    sha256?: string;
+  }>;
+  seeds?: Array<StudyCount>;
+  send_buffer_model?: "fifo" | "delay";
+  send_buffers_bytes?: Array<StudyCount>;
+  /** I/N; null for the whole study. */
+  shard?: string | null;
+  /** Uses of signals. Without it the server's default. */
+  signals?: Array<StudySignals>;
+  utmost: string;
+  /** Documents loaded before each page on the same connection. Without it none. */
+  warm_ups_bytes?: Array<StudyCount>;
+};
+
+export type StudyPush = "none" | "push" | "push-in-evaluation-order" | "preload" | "push-and-preload" | "push-static-with-html" | "push-static-with-html-one-bdp";
+
+/** What came of pushes: promises whose responses the page used, promises that the client refused, those of them that came after the client's own request, and bytes that were pushed and not used. */
+export type StudyPushes = {
+  late: number;
+  refused: number;
+  taken: number;
+  wasted_bytes: number;
+};
+
+export type StudyQueue = string;
+
+/** Spearman's rank correlation of the schemes' mean speedups over rr with a published column. */
+export type StudyRankCorrelation = {
+  /** Where the study varies it. */
+  cc?: StudyCc;
+  /** Where the study varies it. */
+  cross?: StudyCross;
+  /** Where the study varies it. */
+  gate?: StudyGate;
+  /** Where the study varies it. */
+  hints?: StudyHints;
+  /** Where the study varies it. */
+  loss?: StudyLoss;
+  network: string;
+  published: string;
+  /** Where the study varies it. */
+  push?: StudyPush;
+  /** Where the study varies it. */
+  queue?: StudyQueue;
+  /** Where the study varies it. */
+  rate?: StudyRate;
+  /** Where the study varies it. */
+  rtt_ms?: StudyRttMs;
+  /** The number of schemes in both. */
+  schemes: StudyCount;
+  send_buffer_bytes: StudyCount;
+  /** Where the study varies it. */
+  signals?: StudySignals;
+  spearman: number;
+};
+
+export type StudyRate = number;
+
+export type StudyResource = {
+  /** Of the body. */
+  bytes: StudyCount;
+  /** Null if it never completed. */
+  complete_ms: number | null;
+  /** Null if no byte arrived. */
+  first_byte_ms: number | null;
+  /** Index in the page. */
+  id: StudyCount;
+  pushed: boolean;
+  requested_ms: StudyTime;
+  url: string;
+};
+
+/** One scheme in one setting, over all pages that completed under it and under the baseline. A page's speedup is the mean of its loads', each against the load of the baseline with the same seed. The mean of every metric stands under `mean_` and its name. */
+export type StudyRow = {
+  best_page_speedup: StudyIndices;
+  /** Where the study varies it. */
+  cc?: StudyCc;
+  /** Where the study varies it. */
+  cross?: StudyCross;
+  /** Where the study varies it. */
+  gate?: StudyGate;
+  /** Of the pages' speedups. */
+  geometric_mean_speedup: StudyIndices;
+  /** 95 % interval by the same bootstrap. */
+  geometric_mean_speedup_interval: StudyIntervals;
+  /** Where the study varies it. */
+  hints?: StudyHints;
+  /** Where the study varies it. */
+  loss?: StudyLoss;
+  /** If the study says what is pushed. */
+  mean_pushes?: StudyPushes;
+  mean_regret: StudyAboveFold;
+  mean_speedup: StudyIndices;
+  /** 95 % interval by a studentised bootstrap of the mean's logarithm: sites, each with all of its pages, are resampled; of a single page, its loads. */
+  mean_speedup_interval: StudyIntervals;
+  median_speedup: StudyIndices;
+  network: string;
+  pages: StudyCount;
+  /** Pages on which the order of oracle (anti-oracle) is proven to be the best (worst). Absent for schemes. */
+  proven_pages?: StudyCount;
+  /** Where the study varies it. */
+  push?: StudyPush;
+  /** Where the study varies it. */
+  queue?: StudyQueue;
+  /** Where the study varies it. */
+  rate?: StudyRate;
+  /** Where the study varies it. */
+  rtt_ms?: StudyRttMs;
+  scheme: string;
+  send_buffer_bytes: StudyCount;
+  /** Where the study varies it. */
+  signals?: StudySignals;
+  /** Sites and templates that the pages come from. */
+  sites: StudyCount;
+  /** Loads that do not count in any mean. */
+  unfinished: StudyCount;
+  /** Where the study varies it. */
+  warm_up_bytes?: StudyCount;
+  worst_page_speedup: StudyIndices;
+  /** Further names have the type StudyIndices. */
+  [name: string]: unknown;
+};
+
+export type StudyRttMs = number;
+
+/** One page load. Each metric (docs/metrics.md) has a key of its own. */
+export type StudyRun = {
+  /** Congestion control; null without a transport. */
+  cc: StudyCc | null;
+  /** Whether every resource arrived. */
+  completed: boolean;
+  /** What others do on the links. Without it nothing. */
+  cross?: StudyCross;
+  duration_ms: StudyTime;
+  engine: "ideal" | "stack" | "wire" | "browser";
+  /** When pushed bytes may go. Without it the server's default, preempt. */
+  gate?: StudyGate;
+  /** What the document's response names. Without it nothing. */
+  hints?: StudyHints;
+  /** The share lost on the way to the client. Without it as the network loses. */
+  loss?: StudyLoss;
+  /** No order can have a lower ATF ByteIndex, in ms; null where no bound is known, and where others use the link (`cross`). */
+  lower_bound: StudyAboveFold;
+  network: string;
+  page: string;
+  /** Whether the order of oracle (anti-oracle) is proven to be the best (worst), or only the best (worst) found. Absent for schemes. */
+  proven?: boolean;
+  /** What the server pushes. Without it nothing. */
+  push?: StudyPush;
+  pushes?: StudyPushes;
+  /** Depth of the bottleneck's queue, as `64k` or `2bdp`. Without it the network's own. */
+  queue?: StudyQueue;
+  /** To the client, in bits a second. Without it the network's own. */
+  rate?: StudyRate;
+  resources: Array<StudyResource>;
+  /** Resources that were not requested, because the client had them from an earlier page or visit. */
+  reused?: Array<StudyCount>;
+  /** The round trip without queues. Without it the network's own. */
+  rtt_ms?: StudyRttMs;
+  /** Empty if the server's scheme is unknown. */
+  scheme: string;
+  seed: StudyCount;
+  send_buffer_bytes: StudyCount;
+  /** How the server uses signals. Without it as it does by default. */
+  signals?: StudySignals;
+  /** The bytes that arrived of responses after the client cancelled them; absent if it cancelled nothing. */
+  tail?: {
+    cancelled: StudyCount;
+    tail_bytes: StudyCount;
+    tail_ms: StudyTime;
+  };
+  /** For an unfinished load: the first error, and the place of its logs in the study's folder. */
+  unfinished: {
+    problem: string;
+    qlog: string | null;
+  } | null;
+  /** Bytes of a document loaded before on the same connection. Without it none. */
+  warm_up_bytes?: StudyCount;
+  /** Further names have the type StudyIndices. */
+  [name: string]: unknown;
+};
+
+export type StudySignals = "ignore" | "obey" | "override";
+
+export type StudyTime = number;
+
+/** What `utmost what-if --json` prints */
+export type WhatIf = {
+  /** What the log does not say, and how the link was chosen. */
+  assumptions: Array<string>;
+  format: "utmost-what-if/1";
+  /** The load of the first log. */
+  log: {
+    byte_index_all: WhatIfMs;
+    /** Null without --page or --set. */
+    byte_index_atf: WhatIfMs;
+    /** Whole responses. */
+    resources: number;
+  };
+  /** The link over which the derived page is most like the log. */
+  network: Record<string, unknown>;
+  /** The order that is most like the log first. */
+  orders: Array<WhatIfOrder>;
+  provenance: Record<string, unknown>;
+};
+
+export type WhatIfMs = number | null;
+
+export type WhatIfOrder = {
+  /** The median over seeds; null: no load finished. */
+  byte_index_all: WhatIfMs;
+  byte_index_atf: WhatIfMs;
+  /** By how much completion times differ from the log's, as a share of them: the median over resources, then over seeds. */
+  completions_differ: number | null;
+  /** The scheme, with `, obeys` where the server obeys the priorities of the log. */
+  order: string;
+};
+
+/** Any of the documents. */
+export type UtmostDocument =
+  | Browser
+  | CorpusStats
+  | Doctor
+  | Exploration
+  | Find
+  | Order
+  | Page
+  | Probe
+  | QlogCheck
+  | QlogCompare
+  | QlogHol
+  | QlogIndex
+  | QlogLimits
+  | QlogLint
+  | QlogRibbon
+  | QlogStreams
+  | QlogTree
+  | Reproduction
+  | Scenario
+  | SchemeCheck
+  | Schemes
+  | Session
+  | Study
+  | WhatIf;
