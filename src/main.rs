@@ -3,6 +3,7 @@
 //! One file a subcommand: it parses arguments and prints. The libraries do the work.
 
 mod commands;
+mod csv_table;
 mod limits;
 mod output;
 mod values;

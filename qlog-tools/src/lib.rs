@@ -26,6 +26,8 @@ pub mod reader;
 pub mod replay;
 pub mod report;
 pub mod restraints;
+pub mod series;
+pub mod stream_table;
 pub mod tail;
 mod templates;
 pub mod timeline;

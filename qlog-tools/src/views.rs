@@ -24,8 +24,8 @@ const UNFINISHED: &str = "no response finished";
 const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
 const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
 const NOT_SENT: &str = "a client's log does not say what held the server back: use the server's";
-const NO_SENT: &str = "no sent packets logged";
-const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
+pub(crate) const NO_SENT: &str = "no sent packets logged";
+pub(crate) const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
 
 /// What the log lacks, in words; empty when nothing does.
 pub fn missing(trace: &Trace) -> Vec<&'static str> {
@@ -82,6 +82,11 @@ pub fn views(trace: &Trace) -> Vec<View> {
     ]
     .map(|(name, reason)| View { name, reason })
     .into()
+}
+
+/// Why a log does not allow the view of this name; `None` if it does.
+pub fn why_not(trace: &Trace, view: &str) -> Option<&'static str> {
+    views(trace).into_iter().find(|it| it.name == view).and_then(|it| it.reason)
 }
 
 /// Why no stream can be shown; `None` when some can.

@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod convert;
+mod export;
 mod hol;
 mod index;
 mod input;
@@ -43,6 +44,7 @@ enum Command {
     Hol(hol::Arguments),
     Compare(compare::Arguments),
     Convert(convert::Arguments),
+    Export(export::Arguments),
     Report(report::Arguments),
     Lint(lint::Arguments),
     Limits(limits::Arguments),
@@ -58,6 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Hol(arguments) => hol::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Convert(arguments) => convert::run(arguments),
+        Command::Export(arguments) => export::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Lint(arguments) => lint::run(arguments),
         Command::Limits(arguments) => limits::run(arguments),

@@ -24,6 +24,7 @@ const COMMANDS: &[&str] = &[
     "qlog hol",
     "qlog compare",
     "qlog convert",
+    "qlog export",
     "corpus generate",
     "corpus record",
     "corpus bodies",

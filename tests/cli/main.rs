@@ -10,6 +10,7 @@ mod corpus_pages;
 mod definitions;
 mod doctor;
 mod documents;
+mod export;
 mod figures;
 mod find;
 #[cfg(feature = "record")]

@@ -104,7 +104,26 @@ fn joined(spans: Vec<Span>) -> Vec<Span> {
 }
 
 fn series(end: &End<'_>) -> Vec<Series> {
-    let trace = end.trace;
+    let of = |(name, points): (&'static str, Vec<(u64, u64)>)| {
+        let shown = points.into_iter().filter_map(|it| Some((end.clock.within(it.0)?, it.1)));
+        Series { name, unit: Unit::Bytes, points: stepped(shown) }
+    };
+    let all = CURVES.into_iter().zip(curves(end.trace));
+    all.map(of).filter(|it| !it.points.is_empty()).collect()
+}
+
+/// The names of [`curves`], in their order.
+pub(crate) const CURVES: [&str; 5] = [
+    "sent",
+    "acknowledged",
+    "lost",
+    "allowed by the congestion window",
+    "allowed by the connection's flow control",
+];
+
+/// Packets' bytes so far, and how far the windows allowed them to go, in the order of [`CURVES`]: time on the log's clock, and
+/// bytes. The log must have been read with [`crate::trace::Detail::Full`].
+pub(crate) fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
     let moved = Moved::of(trace);
     let fresh = fresh(trace);
     let mut window = Vec::new();
@@ -129,18 +148,7 @@ fn series(end: &End<'_>) -> Vec<Series> {
         moved.sent.iter().chain(limits.iter()).map(|point| point.0).collect();
     times_us.sort_unstable();
     let limit = times_us.into_iter().filter_map(limit_edge).collect();
-    let all = [
-        ("sent", moved.sent),
-        ("acknowledged", moved.acknowledged),
-        ("lost", moved.lost),
-        ("allowed by the congestion window", window),
-        ("allowed by the connection's flow control", limit),
-    ];
-    let of = |(name, points): (&'static str, Vec<(u64, u64)>)| {
-        let shown = points.into_iter().filter_map(|it| Some((end.clock.within(it.0)?, it.1)));
-        Series { name, unit: Unit::Bytes, points: stepped(shown) }
-    };
-    all.into_iter().map(of).filter(|it| !it.points.is_empty()).collect()
+    [moved.sent, moved.acknowledged, moved.lost, window, limit]
 }
 
 /// Sums of packets' bytes over time.

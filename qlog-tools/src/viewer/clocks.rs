@@ -49,7 +49,7 @@ impl Clock {
 /// What to add to times of the sender's log to have them on the receiver's clock. The least delay is taken to be the
 /// same in both directions, as NTP does; without packet numbers on both sides the first requests are taken to be
 /// one moment.
-pub(super) fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
+pub(crate) fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
     let signed = |time_us: u64| i64::try_from(time_us).unwrap_or(i64::MAX);
     let down_us = least_us(sender, receiver);
     let up_us = least_us(receiver, sender);

@@ -30,13 +30,16 @@ pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace
 
 /// When a sender sent bytes again that had not arrived, by its own log.
 pub(super) fn sent_again_us(trace: &Trace) -> Vec<u64> {
+    let marked = marks_of_sent(trace).into_iter().zip(&trace.timeline.frames);
+    let again = marked.filter(|(mark, _)| *mark == Some(Mark::Retransmitted));
+    again.map(|(_, sent)| sent.time_us).collect()
+}
+
+/// What is special about each frame that a sender's log has.
+pub(crate) fn marks_of_sent(trace: &Trace) -> Vec<Option<Mark>> {
     let mut frames = vec![Frame::default(); trace.timeline.frames.len()];
     mark_sent_again(&mut frames, trace);
-    let marked = frames.iter().zip(&trace.timeline.frames);
-    marked
-        .filter(|(frame, _)| frame.mark == Some(Mark::Retransmitted))
-        .map(|(_, sent)| sent.time_us)
-        .collect()
+    frames.into_iter().map(|it| it.mark).collect()
 }
 
 /// In the sender's log, bytes that are sent again are a duplicate if their earlier packet was acknowledged: they had

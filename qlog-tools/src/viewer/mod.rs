@@ -17,6 +17,9 @@ mod page;
 mod recording;
 
 pub use band::{Band, Total};
+pub(crate) use band::{CURVES, curves};
+pub(crate) use clocks::shift_us;
+pub(crate) use delivered::marks_of_sent;
 pub use event_columns::EventColumns;
 pub use findings::{Finding, Findings};
 pub use from_trace::recordings;

@@ -186,6 +186,17 @@ pub enum Mark {
     Reordered = 4,
 }
 
+impl Mark {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Retransmitted => "retransmitted",
+            Self::Duplicate => "duplicate",
+            Self::Reordered => "reordered",
+        }
+    }
+}
+
 /// A value over time; it holds until the next.
 #[derive(Debug, Clone, Serialize)]
 pub struct Series {

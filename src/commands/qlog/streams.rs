@@ -1,15 +1,15 @@
 //! `utmost qlog streams`: the waterfall as a table.
 
-use super::input::{Files, Logs, described, milliseconds};
+use super::input::{Files, Logs, described};
 use crate::output;
 use ::serve::Failure;
 use qlog_tools::causes::settle;
 use qlog_tools::naming::shown;
-use qlog_tools::trace::{Detail, StreamRole, Trace};
+use qlog_tools::stream_table::{StreamRow, stream_rows};
+use qlog_tools::trace::{Detail, Trace};
 use qlog_tools::views::unusable;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// Show each stream: what it carried and when, and what was retransmitted or reordered
 ///
@@ -28,27 +28,6 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-/// One stream's row.
-#[derive(Default, Serialize)]
-struct Row {
-    #[serde(rename = "id")]
-    stream: u64,
-    role: StreamRole,
-    url: Option<String>,
-    priority: Option<String>,
-    status: Option<u16>,
-    requested_ms: Option<f64>,
-    first_ms: Option<f64>,
-    last_ms: Option<f64>,
-    complete_ms: Option<f64>,
-    bytes: u64,
-    body_bytes: Option<u64>,
-    frames: u64,
-    retransmitted_bytes: u64,
-    duplicate_bytes: Option<u64>,
-    reordered_bytes: u64,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -74,8 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 struct Document {
     #[serde(flatten)]
     described: Value,
-    streams: Vec<Row>,
-    other_streams: Vec<Row>,
+    streams: Vec<StreamRow>,
+    other_streams: Vec<StreamRow>,
 }
 
 /// All of it.
@@ -87,15 +66,10 @@ struct Documents {
 }
 
 fn document(trace: &Trace) -> Document {
-    let (streams, other_streams) = rows(trace).into_iter().partition(is_of_page);
+    let (streams, other_streams) = stream_rows(trace).into_iter().partition(StreamRow::is_of_page);
     let mut described = described(trace);
     described["causes_exact"] = trace.has_exact_causes.into();
     Document { described, streams, other_streams }
-}
-
-/// Whether it carries a response, rather than HTTP/3's own needs.
-fn is_of_page(row: &Row) -> bool {
-    matches!(row.role, StreamRole::Request | StreamRole::Push)
 }
 
 fn print(trace: &Trace) -> Result<(), Failure> {
@@ -106,7 +80,7 @@ fn print(trace: &Trace) -> Result<(), Failure> {
         trace.vantage.name(),
         trace.unique_stream_bytes()
     ))?;
-    let rows = rows(trace).into_iter().map(|row| {
+    let rows = stream_rows(trace).into_iter().map(|row| {
         let ms = |value| output::number(value, 1);
         vec![
             row.stream.to_string(),
@@ -140,44 +114,4 @@ fn print(trace: &Trace) -> Result<(), Failure> {
         "reordered",
     ];
     output::line(&output::table(&header, &[1, 2, 3], rows).to_string())
-}
-
-/// Streams with frames, and requests without any.
-fn rows(trace: &Trace) -> Vec<Row> {
-    let mut rows: BTreeMap<u64, Row> = BTreeMap::new();
-    for stream in &trace.streams {
-        let row = Row {
-            role: stream.role,
-            first_ms: Some(milliseconds(stream.first_us)),
-            last_ms: Some(milliseconds(stream.last_us)),
-            complete_ms: stream.complete_us.map(milliseconds),
-            bytes: stream.bytes,
-            frames: stream.frames,
-            retransmitted_bytes: stream.retransmitted_bytes,
-            duplicate_bytes: stream.duplicate_bytes,
-            reordered_bytes: stream.reordered_bytes,
-            stream: stream.stream,
-            ..Row::default()
-        };
-        rows.insert(stream.stream, row);
-    }
-    for (transfer, details) in trace.timeline.transfers.iter().zip(&trace.details) {
-        let row = rows.entry(transfer.stream).or_insert_with(|| Row {
-            stream: transfer.stream,
-            role: StreamRole::Request,
-            ..Row::default()
-        });
-        row.requested_ms = Some(milliseconds(transfer.requested_us));
-        row.body_bytes = transfer.body_bytes;
-        row.status = details.status;
-        row.url = (!transfer.is_nameless()).then(|| transfer.url.clone());
-        row.priority.clone_from(&details.priority);
-    }
-    // The last thing said about a priority is what counts.
-    for signal in &trace.signals {
-        if let Some(row) = rows.get_mut(&signal.element) {
-            row.priority = Some(signal.value.clone());
-        }
-    }
-    rows.into_values().collect()
 }

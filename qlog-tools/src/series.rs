@@ -1,0 +1,134 @@
+//! What the figures draw, as rows of numbers: every series of a log, for programs that compute or draw themselves.
+//!
+//! A row is given away as soon as it is made, so a series takes no memory of its own. The log must have been read with the
+//! [`Series::detail`].
+
+mod cell;
+mod connection;
+mod streams;
+
+use std::io;
+
+use crate::causes::settle;
+use crate::pairing::is_same_connection;
+use crate::trace::{Detail, Trace, Vantage};
+use crate::viewer::shift_us;
+
+pub use cell::Cell;
+
+/// A series of a log.
+#[derive(Debug)]
+pub struct Series {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What a row is.
+    pub about: &'static str,
+    /// Its columns, after those of [`FIRST_COLUMNS`].
+    pub columns: &'static [Column],
+    /// How much of a log it needs.
+    pub detail: Detail,
+    /// What the log lacks, if there are no rows.
+    lacks: fn(&Trace) -> Option<&'static str>,
+    /// Gives the rows away, in order.
+    write: fn(&Source<'_>, &mut Rows<'_>) -> io::Result<()>,
+}
+
+/// A column. Its name ends with the unit: `_ms` are milliseconds on the log's own clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What is in it.
+    pub about: &'static str,
+}
+
+/// With which every row begins.
+pub const FIRST_COLUMNS: [Column; 3] = [
+    Column { name: "log", about: "the file, or the name that it was given" },
+    Column { name: "side", about: "who wrote the log: `client`, `server`, `network`, `unknown`" },
+    Column {
+        name: "shift_ms",
+        about: "what to add to the times of the row to have them on the client's clock; 0 without the log of the other end",
+    },
+];
+
+/// All series, in the order of the report.
+pub static SERIES: [Series; 11] = [
+    streams::STREAMS,
+    streams::FRAMES,
+    streams::BLOCKING,
+    streams::INDEX,
+    streams::PRIORITIES,
+    connection::PACKETS,
+    connection::EVENTS,
+    connection::CONGESTION,
+    connection::PROGRESS,
+    connection::FLOW_CONTROL,
+    connection::RESTRAINTS,
+];
+
+/// What takes a row.
+pub type Rows<'a> = dyn FnMut(&[Cell<'_>]) -> io::Result<()> + 'a;
+
+/// A log, and the log of the other end where it is there.
+struct Source<'a> {
+    trace: &'a Trace,
+    other: Option<&'a Trace>,
+}
+
+impl Series {
+    /// The series of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        SERIES.iter().find(|it| it.name == name)
+    }
+
+    /// The names of all columns.
+    pub fn header(&self) -> impl Iterator<Item = &'static str> {
+        FIRST_COLUMNS.iter().chain(self.columns).map(|it| it.name)
+    }
+
+    /// For each of the logs why it has no rows; `None` where it has, or where the other end's log has them instead.
+    pub fn lacking(&self, traces: &[Trace]) -> Vec<Option<&'static str>> {
+        let reasons: Vec<Option<&str>> = traces.iter().map(|it| (self.lacks)(it)).collect();
+        let is_told = |trace: &Trace| {
+            let mut told = traces.iter().zip(&reasons).filter(|(_, reason)| reason.is_none());
+            told.any(|(other, _)| is_same_connection(other, trace))
+        };
+        let told = traces.iter().map(is_told);
+        reasons.iter().zip(told).map(|(reason, is_told)| reason.filter(|_| !is_told)).collect()
+    }
+
+    /// Gives the rows of all logs away, one log after the other.
+    ///
+    /// # Errors
+    /// The first of `rows`, which ends it.
+    pub fn write(&self, traces: &mut [Trace], rows: &mut Rows<'_>) -> io::Result<()> {
+        settle(traces);
+        for trace in traces.iter().filter(|it| (self.lacks)(it).is_none()) {
+            let other = traces.iter().find(|it| is_other_end(it, trace));
+            let source = Source { trace, other };
+            let shift = match other {
+                Some(client) if trace.vantage == Vantage::Server => shift_us(client, trace),
+                _ => 0,
+            };
+            let first = [
+                Cell::text(&trace.timeline.name),
+                Cell::text(trace.vantage.name()),
+                Cell::Signed { us: shift },
+            ];
+            (self.write)(&source, &mut |cells: &[Cell<'_>]| {
+                rows(&first.iter().chain(cells).copied().collect::<Vec<Cell<'_>>>())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn is_other_end(one: &Trace, other: &Trace) -> bool {
+    let sides = [one.vantage, other.vantage];
+    is_same_connection(one, other)
+        && matches!(sides, [Vantage::Client, Vantage::Server] | [Vantage::Server, Vantage::Client])
+}
+
+#[cfg(test)]
+mod tests;

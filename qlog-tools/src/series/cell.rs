@@ -1,0 +1,80 @@
+//! A value in a row of a series.
+
+use std::fmt;
+
+/// A value. Its text is what a CSV file has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<'a> {
+    /// Not known, or there is none: an empty text.
+    None,
+    /// A count, bytes, an ID.
+    Whole(u64),
+    /// A time in milliseconds, with all digits.
+    Time {
+        /// In microseconds.
+        us: u64,
+    },
+    /// A difference of times in milliseconds.
+    Signed {
+        /// In microseconds.
+        us: i64,
+    },
+    /// A number that need not be whole.
+    Number(f64),
+    /// A text.
+    Text(&'a str),
+}
+
+impl<'a> Cell<'a> {
+    /// A text; an empty one is as none.
+    pub(super) fn text(text: &'a str) -> Self {
+        Self::Text(text)
+    }
+
+    pub(super) fn time(us: u64) -> Self {
+        Self::Time { us }
+    }
+
+    /// The value in `of`, if there is one.
+    pub(super) fn maybe<T>(value: Option<T>, of: impl FnOnce(T) -> Self) -> Self {
+        value.map_or(Self::None, of)
+    }
+}
+
+impl fmt::Display for Cell<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Whole(value) => write!(formatter, "{value}"),
+            Self::Time { us } => write!(formatter, "{}.{:03}", us / 1000, us % 1000),
+            Self::Signed { us } => {
+                let sign = if *us < 0 { "-" } else { "" };
+                let us = us.unsigned_abs();
+                write!(formatter, "{sign}{}.{:03}", us / 1000, us % 1000)
+            }
+            Self::Number(value) => write!(formatter, "{value}"),
+            Self::Text(text) => formatter.write_str(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_all_digits_of_a_microsecond() {
+        let cells = [
+            Cell::Time { us: 90_616 },
+            Cell::Time { us: 7 },
+            Cell::Signed { us: -1500 },
+            Cell::Signed { us: -5 },
+            Cell::Number(0.25),
+            Cell::None,
+        ];
+        assert_eq!(
+            cells.map(|it| it.to_string()),
+            ["90.616", "0.007", "-1.500", "-0.005", "0.25", ""]
+        );
+    }
+}

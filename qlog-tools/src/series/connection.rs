@@ -1,0 +1,277 @@
+//! What a connection did: rows about packets, events, windows and limits.
+
+use std::fmt::Write as _;
+use std::io;
+
+use super::{Cell, Column, Rows, Series, Source};
+use crate::event_list::{FrameContent, KeptFrame, RowAbout};
+use crate::restraints::{Evidence, Restraints};
+use crate::trace::{Detail, PacketEvent, Space, Trace};
+use crate::viewer::{CURVES, curves};
+use crate::views::{NO_SENT, why_not};
+
+const NO_PACKETS: &str = "no packets logged";
+const NO_EVENTS: &str = "no events in the log";
+const NO_CREDIT: &str =
+    "no limits of flow control logged (transport parameters, MAX_DATA, MAX_STREAM_DATA)";
+
+fn event_name(event: PacketEvent) -> &'static str {
+    match event {
+        PacketEvent::Sent => "sent",
+        PacketEvent::Received => "received",
+        PacketEvent::Lost => "lost",
+        PacketEvent::Acknowledged => "acknowledged",
+    }
+}
+
+fn space_name(space: Space) -> &'static str {
+    match space {
+        Space::Initial => "initial",
+        Space::Handshake => "handshake",
+        Space::Application => "application",
+    }
+}
+
+/// What is 0 when it is not logged.
+fn logged(bytes: u32) -> Cell<'static> {
+    if bytes == 0 { Cell::None } else { Cell::Whole(bytes.into()) }
+}
+
+pub(super) const PACKETS: Series = Series {
+    name: "packets",
+    about: "what happened to a packet; with the logs of both ends, first one end's, then the other's",
+    columns: &[
+        Column { name: "time_ms", about: "when" },
+        Column {
+            name: "event",
+            about: "`sent`, `received`, `lost` (declared lost), `acknowledged` (for the first time)",
+        },
+        Column {
+            name: "space",
+            about: "the space of its number: `initial`, `handshake`, `application`",
+        },
+        Column { name: "number", about: "its number" },
+        Column { name: "bytes", about: "its length" },
+    ],
+    detail: Detail::Full,
+    lacks: |trace: &Trace| trace.packets.is_empty().then_some(NO_PACKETS),
+    write: write_packets,
+};
+
+fn write_packets(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
+    for it in &source.trace.packets {
+        rows(&[
+            Cell::time(it.time_us),
+            Cell::text(event_name(it.event)),
+            Cell::text(space_name(it.space)),
+            Cell::maybe(it.number, Cell::Whole),
+            logged(it.bytes),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) const EVENTS: Series = Series {
+    name: "events",
+    about: "an event of the log, in the log's order",
+    columns: &[
+        Column { name: "time_ms", about: "when" },
+        Column { name: "name", about: "its name in the log" },
+        Column { name: "stream", about: "the stream that it is about" },
+        Column {
+            name: "packet_event",
+            about: "for a packet: `sent`, `received`, `lost`, `acknowledged`",
+        },
+        Column { name: "space", about: "the space of the packet's number" },
+        Column { name: "number", about: "the packet's number" },
+        Column { name: "bytes", about: "the packet's length" },
+        Column {
+            name: "frames",
+            about: "what the packet had inside: `stream 4 0+1200 fin`, `ack 5-9 0-3`, others with stream and value",
+        },
+    ],
+    detail: Detail::Events,
+    lacks: |trace: &Trace| trace.events.rows().is_empty().then_some(NO_EVENTS),
+    write: write_events,
+};
+
+fn write_events(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
+    let list = &source.trace.events;
+    let mut all_frames = list.frames();
+    let mut words = String::new();
+    for row in list.rows() {
+        words.clear();
+        let stream = match row.about {
+            RowAbout::Stream(stream) => Cell::Whole(stream),
+            _ => Cell::None,
+        };
+        let mut packet = [Cell::None; 4];
+        if let RowAbout::Packet { event, space, number, bytes, frames } = row.about {
+            for frame in all_frames.by_ref().take(frames as usize) {
+                add_frame(&mut words, &frame, list.kinds());
+            }
+            packet = [
+                Cell::text(event_name(event)),
+                Cell::text(space_name(space)),
+                Cell::maybe(number, Cell::Whole),
+                logged(bytes),
+            ];
+        }
+        let name = list.names().get(usize::from(row.name)).map_or("", |it| it);
+        let [event, space, number, bytes] = packet;
+        let time = Cell::time(row.time_us);
+        rows(&[time, Cell::text(name), stream, event, space, number, bytes, Cell::text(&words)])?;
+    }
+    Ok(())
+}
+
+/// Adds a frame in words; a text takes all that is written to it.
+fn add_frame(words: &mut String, frame: &KeptFrame, kinds: &[String]) {
+    if !words.is_empty() {
+        words.push_str("; ");
+    }
+    let _ = match frame {
+        FrameContent::Stream { id, offset, bytes, ends } => {
+            let end = if *ends { " fin" } else { "" };
+            write!(words, "stream {id} {offset}+{bytes}{end}")
+        }
+        FrameContent::Ack(ranges) => {
+            words.push_str("ack");
+            ranges.iter().try_for_each(|(first, last)| {
+                write!(words, " {first}")?;
+                if first == last { Ok(()) } else { write!(words, "-{last}") }
+            })
+        }
+        FrameContent::Other { kind, stream, value } => {
+            words.push_str(kinds.get(*kind).map_or("", |it| it));
+            let stream = stream.map_or_else(String::new, |it| format!(" stream={it}"));
+            let value = value.map_or_else(String::new, |it| format!(" value={it}"));
+            write!(words, "{stream}{value}")
+        }
+    };
+}
+
+pub(super) const CONGESTION: Series = Series {
+    name: "congestion",
+    about: "what the sender's recovery knew, as it was logged; empty where an event does not say it",
+    columns: &[
+        Column { name: "time_ms", about: "when" },
+        Column { name: "congestion_window_bytes", about: "the congestion window" },
+        Column { name: "in_flight_bytes", about: "sent, and neither acknowledged nor lost" },
+        Column { name: "slow_start_threshold_bytes", about: "empty while it is unlimited" },
+        Column { name: "smoothed_rtt_ms", about: "the smoothed round-trip time" },
+        Column { name: "latest_rtt_ms", about: "the latest round-trip time" },
+        Column { name: "least_rtt_ms", about: "the least round-trip time" },
+    ],
+    detail: Detail::Full,
+    lacks: |trace| why_not(trace, "congestion"),
+    write: write_congestion,
+};
+
+fn write_congestion(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
+    for it in &source.trace.recovery {
+        rows(&[
+            Cell::time(it.time_us),
+            Cell::maybe(it.congestion_window_bytes, Cell::Whole),
+            Cell::maybe(it.bytes_in_flight, Cell::Whole),
+            Cell::maybe(it.slow_start_threshold_bytes, Cell::Whole),
+            Cell::maybe(it.smoothed_rtt_ms, Cell::Number),
+            Cell::maybe(it.latest_rtt_ms, Cell::Number),
+            Cell::maybe(it.min_rtt_ms, Cell::Number),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) const PROGRESS: Series = Series {
+    name: "progress",
+    about: "a step of a curve of packet bytes, one curve after the other",
+    columns: &[
+        Column { name: "time_ms", about: "when" },
+        Column {
+            name: "curve",
+            about: "`sent`, `acknowledged`, `lost`, `allowed by the congestion window`, `allowed by the connection's flow control`",
+        },
+        Column { name: "bytes", about: "how many so far" },
+    ],
+    detail: Detail::Full,
+    lacks: |trace: &Trace| (trace.counts.packets_sent == 0).then_some(NO_SENT),
+    write: write_progress,
+};
+
+fn write_progress(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
+    for (name, points) in CURVES.into_iter().zip(curves(source.trace)) {
+        for (time_us, bytes) in points {
+            rows(&[Cell::time(time_us), Cell::text(name), Cell::Whole(bytes)])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) const FLOW_CONTROL: Series = Series {
+    name: "flow-control",
+    about: "a limit of flow control that the side learned from the other end",
+    columns: &[
+        Column {
+            name: "time_ms",
+            about: "from when on; empty for what streams begin with, by transport parameters",
+        },
+        Column {
+            name: "limits",
+            about: "`connection`, `stream`; `streams of the other end`, `own streams`, `one-way streams` begin with theirs",
+        },
+        Column { name: "stream", about: "the stream's ID" },
+        Column { name: "limit_bytes", about: "how many bytes may be sent in all" },
+    ],
+    detail: Detail::Full,
+    lacks: |trace: &Trace| trace.credit.is_empty().then_some(NO_CREDIT),
+    write: write_flow_control,
+};
+
+fn write_flow_control(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
+    let credit = &source.trace.credit;
+    let initial = [
+        ("streams of the other end", credit.initial.of_its_streams),
+        ("own streams", credit.initial.of_own_streams),
+        ("one-way streams", credit.initial.one_way),
+    ];
+    for (limits, bytes) in initial {
+        if let Some(bytes) = bytes {
+            rows(&[Cell::None, Cell::text(limits), Cell::None, Cell::Whole(bytes)])?;
+        }
+    }
+    let connection = credit.connection.iter().map(|it| (None, it));
+    let streams = credit.streams.iter();
+    let of_streams =
+        streams.flat_map(|(stream, all)| all.iter().map(move |it| (Some(*stream), it)));
+    for (stream, &(time_us, bytes)) in connection.chain(of_streams) {
+        let limits = if stream.is_some() { "stream" } else { "connection" };
+        let stream = Cell::maybe(stream, Cell::Whole);
+        rows(&[Cell::time(time_us), Cell::text(limits), stream, Cell::Whole(bytes)])?;
+    }
+    Ok(())
+}
+
+pub(super) const RESTRAINTS: Series = Series {
+    name: "restraints",
+    about: "a time in which one thing held the sender back, as `utmost qlog limits` says",
+    columns: &[
+        Column { name: "from_ms", about: "from when" },
+        Column { name: "to_ms", about: "until when" },
+        Column { name: "by", about: "what held it back, by the names of schemas/qlog-limits.json" },
+        Column { name: "basis", about: "`logged`, `scheduler_calls` or `computed`" },
+    ],
+    detail: Detail::Full,
+    lacks: |trace| why_not(trace, "limits"),
+    write: write_restraints,
+};
+
+fn write_restraints(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
+    let restraints = Restraints::of(source.trace, Evidence::All).map_err(io::Error::other)?;
+    for it in &restraints.spans {
+        let times = [it.from_us, it.to_us].map(Cell::time);
+        let [by, basis] = [it.by.name(), restraints.basis.name()].map(Cell::text);
+        rows(&[times[0], times[1], by, basis])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! What streams carried, and when: rows about streams, frames and responses.
+
+use std::io;
+
+use super::{Cell, Column, Rows, Series, Source};
+use crate::causes::marks;
+use crate::head_of_line::{Arrivals, HeadOfLine};
+use crate::metrics::completed_share;
+use crate::stream_table::stream_rows;
+use crate::trace::{Detail, SignalKind, Trace, Vantage};
+use crate::viewer::{Mark, marks_of_sent};
+use crate::views::{NO_SIGNALS, no_streams, why_not};
+use crate::whole::whole;
+
+pub(super) const STREAMS: Series = Series {
+    name: "streams",
+    about: "a stream: the waterfall",
+    columns: &[
+        Column { name: "stream", about: "the stream's ID" },
+        Column { name: "role", about: "`request`, `push`, `control`, `qpack`, `other`" },
+        Column { name: "url", about: "what was asked for on it" },
+        Column { name: "priority", about: "what was said of its priority last" },
+        Column { name: "status", about: "the response's status" },
+        Column { name: "requested_ms", about: "the request" },
+        Column { name: "first_ms", about: "the first frame" },
+        Column { name: "last_ms", about: "the last frame with new bytes" },
+        Column { name: "complete_ms", about: "when all bytes could be read" },
+        Column { name: "bytes", about: "distinct bytes" },
+        Column { name: "body_bytes", about: "bytes of the body" },
+        Column { name: "frames", about: "STREAM frames" },
+        Column { name: "retransmitted_bytes", about: "lost and sent again" },
+        Column { name: "duplicate_bytes", about: "sent again in vain" },
+        Column { name: "reordered_bytes", about: "overtaken on their way" },
+    ],
+    detail: Detail::Full,
+    lacks: no_streams,
+    write: write_streams,
+};
+
+fn write_streams(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
+    let ms = |it: Option<f64>| Cell::maybe(it, |ms| Cell::time(whole((ms * 1000.0).round())));
+    for it in stream_rows(source.trace) {
+        rows(&[
+            Cell::Whole(it.stream),
+            Cell::text(it.role.name()),
+            Cell::maybe(it.url.as_deref(), Cell::text),
+            Cell::maybe(it.priority.as_deref(), Cell::text),
+            Cell::maybe(it.status, |it| Cell::Whole(it.into())),
+            ms(it.requested_ms),
+            ms(it.first_ms),
+            ms(it.last_ms),
+            ms(it.complete_ms),
+            Cell::Whole(it.bytes),
+            Cell::maybe(it.body_bytes, Cell::Whole),
+            Cell::Whole(it.frames),
+            Cell::Whole(it.retransmitted_bytes),
+            Cell::maybe(it.duplicate_bytes, Cell::Whole),
+            Cell::Whole(it.reordered_bytes),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) const FRAMES: Series = Series {
+    name: "frames",
+    about: "a STREAM frame in the direction of the responses, as it came or, in a server's log, went: multiplexing, goodput",
+    columns: &[
+        Column { name: "time_ms", about: "when it came or went" },
+        Column { name: "packet", about: "the number of its packet" },
+        Column { name: "stream", about: "the stream's ID" },
+        Column { name: "offset", about: "of its first byte in the stream" },
+        Column { name: "bytes", about: "its bytes" },
+        Column { name: "new_bytes", about: "those that had not come, or gone, before" },
+        Column {
+            name: "cause",
+            about: "why it came late or twice: `retransmitted`, `duplicate`, `reordered`; or empty",
+        },
+    ],
+    detail: Detail::Full,
+    lacks: no_streams,
+    write: write_frames,
+};
+
+fn write_frames(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
+    let trace = source.trace;
+    let marks = if trace.vantage == Vantage::Server {
+        let new_bytes = |(mark, bytes): (Option<Mark>, u64)| (mark, mark.map_or(bytes, |_| 0));
+        let bytes = trace.arrivals.iter().map(|(frame, _)| frame.bytes);
+        marks_of_sent(trace).into_iter().zip(bytes).map(new_bytes).collect()
+    } else {
+        marks(trace, source.other)
+    };
+    for ((frame, packet), (mark, new_bytes)) in trace.arrivals.iter().zip(marks) {
+        rows(&[
+            Cell::time(frame.time_us),
+            Cell::maybe(packet, Cell::Whole),
+            Cell::Whole(frame.stream),
+            Cell::Whole(frame.offset),
+            Cell::Whole(frame.bytes),
+            Cell::Whole(new_bytes),
+            Cell::maybe(mark, |it| Cell::text(it.name())),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) const BLOCKING: Series = Series {
+    name: "blocking",
+    about: "a STREAM frame that came, and what it made readable: head-of-line blocking",
+    columns: &[
+        Column { name: "time_ms", about: "when it came" },
+        Column { name: "stream", about: "the stream's ID" },
+        Column { name: "bytes", about: "its bytes" },
+        Column { name: "readable_bytes", about: "what could be read with it, over QUIC" },
+        Column {
+            name: "readable_in_one_order_bytes",
+            about: "what could have been read with it if all streams were one, as over TCP",
+        },
+        Column {
+            name: "order",
+            about: "`exact` if the server's log tells the order of sending, else `estimated`",
+        },
+    ],
+    detail: Detail::Full,
+    lacks: |trace| why_not(trace, "hol"),
+    write: write_blocking,
+};
+
+fn write_blocking(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
+    let trace = source.trace;
+    let server = source.other.filter(|it| no_streams(it).is_none());
+    let hol = HeadOfLine::new(Arrivals::of(trace, server.map(|it| &it.arrivals)));
+    let mut readable = vec![(0_u64, 0_u64); trace.arrivals.len()];
+    for piece in hol.pieces() {
+        let (own, _) = &mut readable[piece.delivered];
+        *own = own.saturating_add(piece.bytes);
+        let (_, in_one_order) = &mut readable[piece.delivered_in_one_order];
+        *in_one_order = in_one_order.saturating_add(piece.bytes);
+    }
+    let order = if hol.is_exact { "exact" } else { "estimated" };
+    for ((frame, _), (own, in_one_order)) in trace.arrivals.iter().zip(readable) {
+        rows(&[
+            Cell::time(frame.time_us),
+            Cell::Whole(frame.stream),
+            Cell::Whole(frame.bytes),
+            Cell::Whole(own),
+            Cell::Whole(in_one_order),
+            Cell::text(order),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) const INDEX: Series = Series {
+    name: "index",
+    about: "a moment at which responses were complete: the curve above which the ByteIndex is",
+    columns: &[
+        Column { name: "time_ms", about: "the moment; the first row is the first request" },
+        Column {
+            name: "share",
+            about: "of the bodies' bytes, those of complete responses, from 0 to 1",
+        },
+    ],
+    detail: Detail::Full,
+    lacks: |trace| why_not(trace, "index"),
+    write: write_index,
+};
+
+fn write_index(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
+    let timeline = &source.trace.timeline;
+    let start_us = timeline.start_us().unwrap_or_default();
+    for point in completed_share(timeline, |_| true) {
+        let time_us = start_us.saturating_add(whole((point.time_ms * 1000.0).round()));
+        rows(&[Cell::time(time_us), Cell::Number(point.share)])?;
+    }
+    Ok(())
+}
+
+pub(super) const PRIORITIES: Series = Series {
+    name: "priorities",
+    about: "something said about a priority",
+    columns: &[
+        Column { name: "time_ms", about: "when" },
+        Column { name: "about", about: "`stream` or `push`" },
+        Column { name: "id", about: "the stream's ID, or the push ID" },
+        Column {
+            name: "how",
+            about: "`request` or `response` field, `update` frame, or `applied`: what the side then went by",
+        },
+        Column { name: "value", about: "as in the field: `u=2, i`" },
+    ],
+    detail: Detail::Full,
+    lacks: |trace: &Trace| trace.signals.is_empty().then_some(NO_SIGNALS),
+    write: write_priorities,
+};
+
+fn write_priorities(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
+    for signal in &source.trace.signals {
+        let (about, how) = match signal.how {
+            SignalKind::Request => ("stream", "request"),
+            SignalKind::Response => ("stream", "response"),
+            SignalKind::Update => ("stream", "update"),
+            SignalKind::PushUpdate => ("push", "update"),
+            SignalKind::Applied => ("stream", "applied"),
+        };
+        rows(&[
+            Cell::time(signal.time_us),
+            Cell::text(about),
+            Cell::Whole(signal.element),
+            Cell::text(how),
+            Cell::text(&signal.value),
+        ])?;
+    }
+    Ok(())
+}
