@@ -674,11 +674,22 @@ export type QlogCompare = {
   resources: Array<{
     bytes: number | null;
     runs: Array<null | {
+      /** Bytes of other streams before it was complete, repeated ones included. */
+      bytes_before: number | null;
       complete_ms: number | null;
+      /** How much later its first byte came than in the first run. */
+      first_later_ms: number | null;
       first_ms: number | null;
       index_later_ms: number | null;
       index_ms: number | null;
+      /** How much later it was complete than in the first run. */
       later_ms: number | null;
+      /** How many more bytes of others came before it was complete than in the first run. */
+      more_bytes_before: number | null;
+      /** In the order of completion, from 1. */
+      place: number | null;
+      /** By how many places it was complete later than in the first run. */
+      places_later: number | null;
       requested_ms: number | null;
       stream: number;
     }>;

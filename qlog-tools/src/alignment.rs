@@ -1,8 +1,10 @@
 //! Runs of the same page side by side: which resources' bytes moved, and what that did to the
 //! index.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
+use crate::timeline::Transfer;
 use crate::trace::Trace;
 
 /// Runs aligned by resource.
@@ -36,14 +38,35 @@ pub struct ResourceRun {
     pub complete_ms: Option<f64>,
     /// Its part of the run's `ByteIndex`: its share of the bytes times its completion.
     pub index_ms: Option<f64>,
+    /// Its place in the order of completion, from 1.
+    pub place: Option<u64>,
+    /// Bytes of other streams that came, or went, before it was complete, repeated ones included. `None` also without frames
+    /// ([`crate::trace::Detail::Arrivals`]).
+    pub bytes_before: Option<u64>,
+}
+
+/// How a resource moved from the first run to another one: how much more it is there. `None` where one of them does not know.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+pub struct Moved {
+    /// Its first byte.
+    pub first_later_ms: Option<f64>,
+    /// Its completion.
+    pub later_ms: Option<f64>,
+    /// Its part of the `ByteIndex`.
+    pub index_later_ms: Option<f64>,
+    /// Its place in the order of completion.
+    pub places_later: Option<i64>,
+    /// The bytes of others before its completion.
+    pub more_bytes_before: Option<i64>,
 }
 
 impl Alignment {
     /// By URL, hosts left aside; requests for the same URL by their order.
-    pub fn new(traces: &[Trace]) -> Self {
+    pub fn new<T: Borrow<Trace>>(traces: &[T]) -> Self {
         let mut places: BTreeMap<(String, usize), usize> = BTreeMap::new();
         let mut resources: Vec<AlignedResource> = Vec::new();
         for (run, trace) in traces.iter().enumerate() {
+            let trace: &Trace = trace.borrow();
             let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
             for (transfer, found) in trace.timeline.transfers.iter().zip(resource_runs(trace)) {
                 let path = path_of(&transfer.url);
@@ -65,6 +88,15 @@ impl Alignment {
         Self { resources }
     }
 
+    /// The resources by how much their part of the `ByteIndex` changed from the first run to this one, most first. Those that
+    /// are complete in only one of the two stand before them.
+    pub fn by_weight(&self, run: usize) -> Vec<&AlignedResource> {
+        let weight = |it: &AlignedResource| it.moved(run).index_later_ms.map_or(f64::MAX, f64::abs);
+        let mut resources: Vec<&AlignedResource> = self.resources.iter().collect();
+        resources.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
+        resources
+    }
+
     /// Resources that both the first run and this one have.
     pub fn in_common(&self, run: usize) -> usize {
         self.resources.iter().filter(|it| it.runs[0].is_some() && it.runs[run].is_some()).count()
@@ -76,12 +108,66 @@ impl Alignment {
     }
 }
 
+impl AlignedResource {
+    /// How it moved from the first run to this one.
+    pub fn moved(&self, run: usize) -> Moved {
+        let (Some(before), Some(after)) = (self.runs[0], self.runs[run]) else {
+            return Moved::default();
+        };
+        let ms = |one: Option<f64>, other: Option<f64>| Some(other? - one?);
+        let more = |one: Option<u64>, other: Option<u64>| {
+            Some(other?.cast_signed().saturating_sub(one?.cast_signed()))
+        };
+        Moved {
+            first_later_ms: ms(before.first_ms, after.first_ms),
+            later_ms: ms(before.complete_ms, after.complete_ms),
+            index_later_ms: ms(before.index_ms, after.index_ms),
+            places_later: more(before.place, after.place),
+            more_bytes_before: more(before.bytes_before, after.bytes_before),
+        }
+    }
+}
+
+/// When the response of each stream that was complete was, by time.
+fn completions(trace: &Trace) -> Vec<(u64, u64)> {
+    let complete = |it: &Transfer| Some((trace.stream(it.stream)?.complete_us?, it.stream));
+    let mut all: Vec<(u64, u64)> = trace.timeline.transfers.iter().filter_map(complete).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Up to each completion the bytes of other streams, by stream; empty without frames.
+fn bytes_before(trace: &Trace, completions: &[(u64, u64)]) -> BTreeMap<u64, u64> {
+    let mut before = BTreeMap::new();
+    if trace.arrivals.is_empty() {
+        return before;
+    }
+    let mut left = completions.iter().peekable();
+    let (mut all, mut own) = (0_u64, BTreeMap::<u64, u64>::new());
+    let others = |all: u64, own: &BTreeMap<u64, u64>, stream: u64| {
+        all - own.get(&stream).copied().unwrap_or_default()
+    };
+    for (frame, _) in trace.arrivals.iter() {
+        while let Some((_, stream)) = left.next_if(|it| it.0 <= frame.time_us) {
+            before.insert(*stream, others(all, &own, *stream));
+        }
+        all = all.saturating_add(frame.bytes);
+        let own = own.entry(frame.stream).or_default();
+        *own = own.saturating_add(frame.bytes);
+    }
+    before.extend(left.map(|(_, stream)| (*stream, others(all, &own, *stream))));
+    before
+}
+
 fn resource_runs(trace: &Trace) -> Vec<ResourceRun> {
     let start_us = trace.timeline.start_us().unwrap_or_default();
     let ms = |time_us: u64| time_us.saturating_sub(start_us) as f64 / 1000.0;
-    let bytes = |it: &crate::timeline::Transfer| it.body_bytes_or_stream().unwrap_or_default();
+    let bytes = |it: &Transfer| it.body_bytes_or_stream().unwrap_or_default();
+    let completions = completions(trace);
+    let places: BTreeMap<u64, u64> = completions.iter().map(|it| it.1).zip(1..).collect();
+    let before = bytes_before(trace, &completions);
     let all: u128 = trace.timeline.transfers.iter().map(|it| u128::from(bytes(it))).sum();
-    let run = |transfer: &crate::timeline::Transfer| {
+    let run = |transfer: &Transfer| {
         let stream = trace.stream(transfer.stream);
         let complete_ms = stream.and_then(|it| it.complete_us).map(ms);
         let share = bytes(transfer) as f64 / all.max(1) as f64;
@@ -91,6 +177,8 @@ fn resource_runs(trace: &Trace) -> Vec<ResourceRun> {
             first_ms: stream.map(|it| ms(it.first_us)),
             complete_ms,
             index_ms: complete_ms.map(|complete_ms| complete_ms * share),
+            place: places.get(&transfer.stream).copied(),
+            bytes_before: before.get(&transfer.stream).copied(),
         }
     };
     trace.timeline.transfers.iter().map(run).collect()
@@ -148,6 +236,33 @@ mod tests {
     }
 
     #[test]
+    fn what_moved_is_said_in_time_in_places_and_in_bytes_before() {
+        let runs = [
+            run(&[("/", 0, 20), ("/a.css", 4, 50), ("/b.jpg", 8, 60)]),
+            run(&[("/", 0, 20), ("/b.jpg", 4, 30), ("/a.css", 8, 90)]),
+        ];
+        let resources = Alignment::new(&runs).resources;
+        let of = |place: usize, run: usize| resources[place].runs[run].unwrap();
+        assert_eq!((of(1, 0).place, of(1, 0).bytes_before), (Some(2), Some(100)));
+        assert_eq!((of(1, 1).place, of(1, 1).bytes_before), (Some(3), Some(200)));
+        let moved = resources[1].moved(1);
+        assert_eq!((moved.first_later_ms, moved.later_ms), (Some(40.0), Some(40.0)));
+        assert_eq!((moved.places_later, moved.more_bytes_before), (Some(1), Some(100)));
+        let earlier = resources[2].moved(1);
+        assert_eq!((earlier.places_later, earlier.more_bytes_before), (Some(-1), Some(-100)));
+        assert_eq!(resources[0].moved(1).later_ms, Some(0.0));
+    }
+
+    #[test]
+    fn a_response_that_is_not_complete_has_no_place() {
+        let mut open = run(&[("/", 0, 20), ("/a.css", 4, 50)]);
+        open.streams[1].complete_us = None;
+        let resources = Alignment::new(&[run(&[("/a.css", 0, 20)]), open]).resources;
+        let of = resources[0].runs[1].unwrap();
+        assert_eq!((of.place, of.bytes_before, resources[0].moved(1).later_ms), (None, None, None));
+    }
+
+    #[test]
     fn a_resource_that_only_one_run_has_stands_alone() {
         let runs =
             [run(&[("/", 0, 20)]), run(&[("/", 0, 20), ("/", 4, 30), ("https://h/x", 8, 40)])];
@@ -155,5 +270,6 @@ mod tests {
         let urls: Vec<&str> = alignment.resources.iter().map(|it| &*it.url).collect();
         assert_eq!(urls, ["/", "/ #2", "https://h/x"]);
         assert_eq!(alignment.resources[1].runs[0], None);
+        assert_eq!(alignment.resources[1].moved(1), Moved::default());
     }
 }

@@ -10,7 +10,7 @@ use ::serve::Failure;
 use host::is_own_host;
 use library::Library;
 use qlog_tools::naming::set_headings;
-use qlog_tools::viewer::{Report, listing, recordings, report};
+use qlog_tools::viewer::{Report, differences, listing, recordings, report};
 use std::io::Cursor;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -97,6 +97,7 @@ fn open(library: &RwLock<Library>, query: &str) -> Answer {
             html(report(&Report {
                 title: names.join(", "),
                 recordings: recordings(&traces),
+                differences: differences(&traces),
                 side_by_side: true,
                 provenance: serde_json::Value::Null,
             }))

@@ -1,8 +1,9 @@
 // Opens the report and the local page in Chromium: `npm ci && npm test`, with UTMOST_REPORT (a report of a real log),
 // UTMOST_HOSTILE_REPORT (of one with markup in it: `run` has it), UTMOST_STREAMS_REPORT (of one with 60 streams:
 // the same), UTMOST_LINT_REPORT (of one that lint has something to say about: the same), UTMOST_LOSSY_REPORT and
-// UTMOST_LOSSY_LOGS (of one with losses, and the folder of its logs: the same), UTMOST_LARGE_REPORT (that of
-// `cargo run --example large_report 1000000 FILE`), and UTMOST_BIN. What is not there is skipped with a line.
+// UTMOST_LOSSY_LOGS (of one with losses, and the folder of its logs: the same), UTMOST_RUNS_REPORT (of two runs of a page, side by
+// side: the same), UTMOST_LARGE_REPORT (that of `cargo run --example large_report 1000000 FILE`), and UTMOST_BIN. What is not there is
+// skipped with a line.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -14,7 +15,7 @@ import { paperIsComplete } from "./paper.js";
 import { askQuestions } from "./questions.js";
 import { measure } from "./speed.js";
 
-const { UTMOST_REPORT, UTMOST_HOSTILE_REPORT, UTMOST_STREAMS_REPORT, UTMOST_LINT_REPORT, UTMOST_LOSSY_REPORT, UTMOST_LOSSY_LOGS, UTMOST_LARGE_REPORT, UTMOST_BIN, UTMOST_LOGS } = process.env;
+const { UTMOST_REPORT, UTMOST_HOSTILE_REPORT, UTMOST_STREAMS_REPORT, UTMOST_LINT_REPORT, UTMOST_LOSSY_REPORT, UTMOST_LOSSY_LOGS, UTMOST_RUNS_REPORT, UTMOST_LARGE_REPORT, UTMOST_BIN, UTMOST_LOGS } = process.env;
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const MINUTES_MOST = 5;
 let failures = 0;
@@ -202,6 +203,47 @@ async function findingsAreShown(browser, file) {
   await page.context().close();
 }
 
+// Two runs: the same figures on one row, one range, and what moved.
+async function runsAreCompared(browser, file) {
+  const { page, problems } = await open(browser, file);
+  await page.evaluate(() => report.whole);
+  const tops = () => page.evaluate(() => {
+    const sections = [...document.querySelectorAll(".side-by-side > section")];
+    const of = (section) => Object.fromEntries([...section.querySelectorAll("figure.panel")].map((it) => [it.querySelector("h3").textContent, it.querySelector(".drawing, .missing").getBoundingClientRect().top]));
+    const [one, other] = sections.map(of);
+    return Object.keys(one).map((name) => [name, Math.round(other[name] - one[name])]);
+  });
+  const apart = (await tops()).filter(([, by]) => by !== 0);
+  check("the same figure of both runs is on one row", !apart.length, apart.join("; ") || undefined);
+  await page.locator(".side-by-side details summary").first().click();
+  const still = (await tops()).filter(([, by]) => by !== 0);
+  check("and stays there when something above it opens", !still.length, still.join("; ") || undefined);
+  const moved = await page.evaluate(() => {
+    const { figure } = report.panels[0];
+    const { resources, in_common } = figure.difference;
+    const scale = new Scale(report.viewport, 1000, report.recordings[0]);
+    const [first] = resources;
+    const ends = first.runs.map((run, place) => figure.x(scale, place, run.complete_ms));
+    return { in_common, first: first.moved.later_ms, by: (ends[1] - ends[0]) / scale.perUnit / 1e3, lines: figure.at(500, 10, scale, 0).lines };
+  });
+  check("a line is as long as its resource moved", moved.in_common > 5 && Math.abs(moved.by - moved.first) < 0.01, JSON.stringify([moved.in_common, moved.first, moved.by]));
+  check("its words say what moved", /last byte: .* → .*place: \d+ → \d+.*bytes of others before: /.test(moved.lines.join(" ")), moved.lines.join("; "));
+  const rows = await page.locator("#differences tbody tr").count();
+  check("the table has every resource", rows >= moved.in_common, rows);
+  await page.evaluate(() => report.viewport.zoom(0.5, 0.5));
+  const svgs = await page.evaluate(() => report.panels.filter((it) => it.canvas && it.figure.name === "waterfall").map((it) => report.svgOf(it).match(/>[\d.]+ ms</g).join(" ")));
+  check("both show the same range", svgs.length === 2 && new Set(svgs).size === 1, svgs.join(" "));
+  await accessibility(page, "two runs");
+  for (const width of [1000, 400]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.waitForTimeout(200);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    check(`two runs keep within a window of ${width}`, overflow <= 0, overflow);
+  }
+  check("two runs: no errors", !problems.length, problems[0]);
+  await page.context().close();
+}
+
 async function exportsWork(page) {
   for (const [kind, start] of [["SVG", "<svg"], ["PNG", "\x89PNG"]]) {
     const [download] = await Promise.all([
@@ -297,6 +339,8 @@ else {
   else console.log("skipped: UTMOST_LINT_REPORT is not set");
   if (UTMOST_LOSSY_REPORT && UTMOST_LOSSY_LOGS) await askQuestions(browser, UTMOST_LOSSY_REPORT, UTMOST_LOSSY_LOGS, check);
   else console.log("skipped: UTMOST_LOSSY_REPORT and UTMOST_LOSSY_LOGS are not set");
+  if (UTMOST_RUNS_REPORT) await runsAreCompared(browser, UTMOST_RUNS_REPORT);
+  else console.log("skipped: UTMOST_RUNS_REPORT is not set");
   if (UTMOST_LARGE_REPORT) await largeReportIsSmooth(browser, UTMOST_LARGE_REPORT);
   else console.log("skipped: UTMOST_LARGE_REPORT is not set");
   if (UTMOST_BIN && UTMOST_LOGS) await localPageWorks(browser);

@@ -15,7 +15,7 @@ const context = vm.createContext({
 });
 const NAMES = [
   "decode", "events", "exchange", "recording", "words", "packet_words", "viewport", "waterfall", "packets", "strip", "legend",
-  "event_filter", "event_form", "permalink", "findings",
+  "event_filter", "event_form", "permalink", "findings", "difference", "rows",
 ];
 for (const name of NAMES) vm.runInContext(fs.readFileSync(new URL(`${name}.js`, scripts), "utf8"), context);
 
@@ -295,6 +295,45 @@ await test("a value holds until the next: no part of its line is a slope", () =>
 
 await test("times are those of the log's clock, with the digits that the view tells apart", () => {
   assert.deepStrictEqual([drawn.exact, drawn.far], ["90.600 ms", "91 ms"]);
+});
+
+await test("the keys of lists that lack some come in the order of each", async () => {
+  const found = await run(`return mergedKeys([
+    [["h2"], ["facts"], ["figure a"], ["figure b"]],
+    [["h2"], ["remarks"], ["facts"], ["lint"], ["figure a"], ["figure c"], ["figure b"]],
+  ]);`);
+  const expected = ["h2", "remarks", "facts", "lint", "figure a", "figure c", "figure b"];
+  assert.deepStrictEqual(found, expected);
+});
+
+await test("what moved is said in words, with the sign of each change", async () => {
+  const run_ = (complete_ms, place) => ({ stream: 0, requested_ms: 0, first_ms: 10, complete_ms, place, bytes_before: place * 1000 });
+  const resources = [
+    { url: "/a", bytes: 5, runs: [run_(20, 1), run_(32.5, 2)], moved: { first_later_ms: 0, later_ms: 12.5, index_later_ms: 3, places_later: 1, more_bytes_before: 1000 } },
+    { url: "/b", bytes: 5, runs: [run_(30, 2), null], moved: { first_later_ms: null, later_ms: null, index_later_ms: null, places_later: null, more_bytes_before: null } },
+  ];
+  const found = await run(`
+    const figure = new Difference({ with: 1, began_us: [1000, 2000], in_common: 1, resources, note: null }, [{ name: "one" }, { name: "other" }]);
+    return { text: differenceText(figure.difference), lines: figure.lines(resources[0]), words: resources.map((it) => figure.words(it)) };
+  `, { resources });
+  assert.strictEqual(found.text, "1 resource in common, 1 in one of them only: 1 later, 0 earlier; together they change the ByteIndex by +3.0 ms.");
+  assert.deepStrictEqual(found.words, ["+12.5 ms", "only in one"]);
+  assert.deepStrictEqual(found.lines, [
+    "first byte: 10.0 ms → 10.0 ms (±0.0 ms)",
+    "last byte: 20.0 ms → 32.5 ms (+12.5 ms)",
+    "place: 1 → 2 (+1)",
+    "bytes of others before: 1,000 → 2,000 (+1,000)",
+  ]);
+});
+
+await test("both runs begin where the first one does on the time axis, and where they do on others", async () => {
+  const found = await run(`
+    const positionOfTime = (axis, time) => time;
+    const figure = new Difference({ began_us: [1000, 5000], resources: [], in_common: 0 , with: 1}, [{ positionOfTime }, { positionOfTime }]);
+    const scale = (axis) => ({ axis, x: (position) => position });
+    return ["time", "bytes"].map((axis) => [0, 1].map((place) => figure.x(scale(axis), place, 2)));
+  `);
+  assert.deepStrictEqual(found, [[3000, 3000], [3000, 7000]]);
 });
 
 process.exitCode = failures ? 1 : 0;

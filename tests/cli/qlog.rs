@@ -121,6 +121,28 @@ fn compare_says_which_bytes_moved() {
     let rows = document["resources"].as_array().expect("resources");
     assert_eq!((rows.len(), &rows[1]["url"]), (3, &"https://example.test/style.css".into()));
     assert_eq!(rows[0]["runs"][0]["later_ms"], 0.0);
+    // At the client it was complete last, because a frame was lost; the server had sent its last byte before all others'.
+    let sheet = &rows[1]["runs"];
+    assert_eq!((&sheet[0]["place"], &sheet[1]["places_later"]), (&3.into(), &(-2).into()));
+    let also = json(&["diff", &client, &server]);
+    assert_eq!(also["resources"], document["resources"]);
+    let table = stdout_of(&["qlog", "diff", &client, &server, "--csv"]);
+    assert_eq!(table.lines().count(), 1 + 2 * 3, "{table}");
+    assert!(
+        table.starts_with("run,url,bytes,stream,requested_ms,first_ms,complete_ms,"),
+        "{table}"
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("moved.svg");
+    let out = out.to_str().expect("UTF-8");
+    let text = stdout_of(&["qlog", "diff", &client, &server, "-o", out]);
+    assert!(text.contains("bytes before, more by"), "{text}");
+    assert!(std::fs::read_to_string(out).expect("a figure").contains("What moved from at-client"));
+    let mut three = utmost(&["qlog", "diff", &client, &server, &client, "-o", out]);
+    let three = three.output().expect("runs");
+    let reason = String::from_utf8_lossy(&three.stderr).into_owned();
+    assert_eq!(three.status.code(), Some(2), "{reason}");
+    assert!(reason.contains("--out draws two logs, and there are 3"), "{reason}");
     let output = utmost(&["qlog", "compare", &client]).output().expect("runs");
     assert!(only_line(&output, 2).contains("two logs or more"));
 }

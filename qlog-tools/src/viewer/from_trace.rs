@@ -182,7 +182,7 @@ fn common_origin(streams: &[Stream]) -> Option<String> {
         .then(|| origin.to_owned())
 }
 
-fn start_us(trace: &Trace) -> u64 {
+pub(super) fn start_us(trace: &Trace) -> u64 {
     let firsts = [
         trace.timeline.start_us(),
         trace.timeline.frames.first().map(|frame| frame.time_us),

@@ -3,11 +3,11 @@
 use minijinja::{Value, context};
 use serde_json::json;
 
-use super::Recording;
+use super::{Difference, Recording};
 use crate::templates::render;
 
 /// In the order in which they are read; each is one thing.
-const SCRIPTS: [&str; 32] = [
+const SCRIPTS: [&str; 34] = [
     include_str!("../../templates/view/decode.js"),
     include_str!("../../templates/view/pyramid.js"),
     include_str!("../../templates/view/events.js"),
@@ -26,6 +26,7 @@ const SCRIPTS: [&str; 32] = [
     include_str!("../../templates/view/curve.js"),
     include_str!("../../templates/view/strip.js"),
     include_str!("../../templates/view/band.js"),
+    include_str!("../../templates/view/difference.js"),
     include_str!("../../templates/view/tip.js"),
     include_str!("../../templates/view/table.js"),
     include_str!("../../templates/view/annotations.js"),
@@ -39,6 +40,7 @@ const SCRIPTS: [&str; 32] = [
     include_str!("../../templates/view/event_form.js"),
     include_str!("../../templates/view/event_view.js"),
     include_str!("../../templates/view/permalink.js"),
+    include_str!("../../templates/view/rows.js"),
     include_str!("../../templates/view/print.js"),
 ];
 const MAIN: &str = include_str!("../../templates/view/main.js");
@@ -51,6 +53,8 @@ pub struct Report {
     pub title: String,
     /// One section each.
     pub recordings: Vec<Recording>,
+    /// What moved from the first recording to others.
+    pub differences: Vec<Difference>,
     /// Whether the sections stand side by side rather than one below the other.
     pub side_by_side: bool,
     /// Versions, arguments, machine: printed as it is.
@@ -76,6 +80,7 @@ fn view(report: &Report) -> Value {
         title => &report.title,
         side_by_side => report.side_by_side && report.recordings.len() > 1,
         logs => logs,
+        has_differences => !report.differences.is_empty(),
         provenance => provenance,
         style => Value::from_safe_string(STYLE.to_owned()),
         script => Value::from_safe_string(format!("{}{MAIN}", SCRIPTS.concat())),
@@ -85,7 +90,7 @@ fn view(report: &Report) -> Value {
 
 /// JSON that cannot end the element it stands in: no `<` is left, whatever a log says.
 fn data(report: &Report) -> String {
-    json!({"format": "utmost-report/1", "traces": report.recordings})
+    json!({"format": "utmost-report/1", "traces": report.recordings, "differences": report.differences})
         .to_string()
         .replace('<', "\\u003c")
 }

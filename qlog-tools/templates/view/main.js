@@ -13,7 +13,8 @@ async function open() {
   const viewport = new Viewport(recordings);
   viewport.isBeside = document.querySelector(".side-by-side") !== null;
   const sections = recordings.map((recording, place) => addSection(recording, viewport, place));
-  const panels = sections.flatMap((it) => it.panels);
+  if (viewport.isBeside) alignRows(document.querySelectorAll(".side-by-side > section"));
+  const panels = [...addDifferences(json.differences, recordings, viewport), ...sections.flatMap((it) => it.panels)];
   const views = sections.map((it) => it.view);
   const page = { recordings, viewport, panels, views };
   const showMeasured = addMeasured(viewport);

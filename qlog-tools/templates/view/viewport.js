@@ -164,7 +164,8 @@ function tickText(axis, tick, places) {
 }
 
 function drawAxis(surface, scale, top, bottom, theme) {
-  const places = ticks(scale.from + scale.origin, scale.to + scale.origin, scale.width / 110);
+  // On a phone, a tick less would be none.
+  const places = ticks(scale.from + scale.origin, scale.to + scale.origin, Math.max(3, scale.width / 110));
   for (const tick of places) {
     const x = Math.round(scale.x(tick - scale.origin)) + 0.5;
     surface.line([x, top, x, bottom], theme.grid, 1);

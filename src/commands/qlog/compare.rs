@@ -1,23 +1,31 @@
-//! `utmost qlog compare`: which bytes moved between runs of the same page.
+//! `utmost qlog compare`, also called `diff`: which bytes moved between runs of the same page.
 
 use super::index::Indices;
 use super::input::Files;
 use super::runs::{self, Runs};
 use super::set::SetArguments;
+use crate::csv_table::CsvTable;
 use crate::output::{self, number};
 use ::serve::Failure;
-use qlog_tools::alignment::{AlignedResource, Alignment};
+use qlog_tools::alignment::{AlignedResource, Alignment, ResourceRun};
+use qlog_tools::figures::MovedResources;
 use qlog_tools::naming::shown;
 use qlog_tools::trace::{Detail, Trace};
 use serde_json::{Value, json};
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 /// Show which resources came earlier or later than in the first log, and how that changed the ByteIndex
 ///
+/// Resources are aligned by path, or by stream if the logs have no URLs. For each: its first and its last byte, its place in
+/// the order of completion, and the bytes of others before it was complete; what changed the ByteIndex most comes first.
 /// Logs of the same side are compared: from directories the clients' logs if each has one, or else the servers'. Exit
 /// code 2: a log could not be read, or has no resource in common with the first.
 #[derive(Debug, clap::Args)]
+#[command(visible_alias = "diff")]
 #[command(after_help = "Examples:\n  utmost qlog compare rr=rr.sqlog fifo=fifo.sqlog\n  \
-utmost qlog compare rr=logs/rr fifo=logs/fifo\n  \
+utmost qlog diff rr=logs/rr fifo=logs/fifo -o moved.svg\n  \
+utmost qlog diff rr=logs/rr fifo=logs/fifo --csv > moved.csv\n  \
 utmost qlog compare rr.sqlog fifo.sqlog --page gentelella-index --json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -27,20 +35,34 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Draw what moved from the first of two logs to the other: FILE.svg or FILE.png
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print CSV: a row for each resource in each run
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let set = arguments.set.atf_set()?;
-    let Runs { traces, refused } = runs::choose(arguments.files.read(Detail::Summary)?)?;
+    let Runs { traces, refused } = runs::choose(arguments.files.read(Detail::Arrivals)?)?;
     let alignment = Alignment::new(&traces);
     let indices: Vec<Indices> = traces.iter().map(|it| Indices::of(it, set.as_ref())).collect();
+    if let Some(out) = &arguments.out {
+        draw(out, &traces, &alignment)?;
+    }
     if arguments.json {
         let resources: Vec<Value> = alignment.resources.iter().map(document).collect();
-        output::json_of_program("utmost-qlog-compare/1", refused.note_in(json!({
-            "baseline": traces[0].timeline.name,
-            "runs": run_documents(&traces, &alignment, &indices),
-            "resources": resources,
-        })))?;
+        output::json_of_program(
+            "utmost-qlog-compare/1",
+            refused.note_in(json!({
+                "baseline": traces[0].timeline.name,
+                "runs": run_documents(&traces, &alignment, &indices),
+                "resources": resources,
+            })),
+        )?;
+    } else if arguments.csv {
+        print_csv(&traces, &alignment)?;
     } else {
         print(&traces, &alignment, &indices)?;
         for (trace, note) in traces.iter().zip(indices.iter().map(Indices::note)) {
@@ -50,6 +72,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     refused.end()
+}
+
+fn draw(out: &Path, traces: &[Trace], alignment: &Alignment) -> Result<(), Failure> {
+    let [first, other] = traces else {
+        let count = traces.len();
+        let reason = format!("--out draws two logs, and there are {count}: name two");
+        return Err(Failure::of_file(out, reason));
+    };
+    let names = [first, other].map(|it| &*it.timeline.name);
+    output::figure_file(out, &MovedResources { names, alignment, run: 1 }.svg())
 }
 
 fn run_documents(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Vec<Value> {
@@ -70,25 +102,72 @@ fn run_documents(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -
 
 fn document(resource: &AlignedResource) -> Value {
     let runs = resource.runs.iter().enumerate().map(|(place, run)| {
-        run.map(|run| {
-            let mut written = json!(run);
-            let [later, index_later] = moved(resource, place);
-            (written["later_ms"], written["index_later_ms"]) = (later.into(), index_later.into());
-            written
-        })
+        let mut written = json!(run.as_ref()?);
+        let moved = json!(resource.moved(place));
+        written.as_object_mut()?.append(&mut moved.as_object()?.clone());
+        Some(written)
     });
     json!({"url": resource.url, "bytes": resource.bytes, "runs": runs.collect::<Vec<_>>()})
 }
 
-/// How much later than in the first run it was complete, and how much that added to the index.
-fn moved(resource: &AlignedResource, run: usize) -> [Option<f64>; 2] {
-    let (first, this) = (resource.runs[0], resource.runs[run]);
-    let difference = |one: Option<f64>, other: Option<f64>| Some(other? - one?);
-    let complete = |it: usize| resource.runs[it].and_then(|it| it.complete_ms);
+/// The columns of `--csv`.
+const COLUMNS: [&str; 15] = [
+    "run",
+    "url",
+    "bytes",
+    "stream",
+    "requested_ms",
+    "first_ms",
+    "complete_ms",
+    "index_ms",
+    "place",
+    "bytes_before",
+    "first_later_ms",
+    "later_ms",
+    "index_later_ms",
+    "places_later",
+    "more_bytes_before",
+];
+
+fn print_csv(traces: &[Trace], alignment: &Alignment) -> Result<(), Failure> {
+    let mut table = CsvTable::begin(None, COLUMNS)?;
+    let mut rows = traces.iter().enumerate().flat_map(|(place, trace)| {
+        let of_run = alignment.resources.iter().filter_map(move |it| Some((it, it.runs[place]?)));
+        of_run.map(move |(resource, run)| cells(&trace.timeline.name, resource, run, place))
+    });
+    let written = rows.try_for_each(|row| table.write(row));
+    table.end(written)
+}
+
+/// In the order of [`COLUMNS`].
+fn cells(
+    name: &str,
+    resource: &AlignedResource,
+    run: ResourceRun,
+    place: usize,
+) -> [String; COLUMNS.len()] {
+    let moved = resource.moved(place);
     [
-        difference(complete(0), complete(run)),
-        difference(first.and_then(|it| it.index_ms), this.and_then(|it| it.index_ms)),
+        name.to_owned(),
+        resource.url.clone(),
+        cell(resource.bytes),
+        run.stream.to_string(),
+        run.requested_ms.to_string(),
+        cell(run.first_ms),
+        cell(run.complete_ms),
+        cell(run.index_ms),
+        cell(run.place),
+        cell(run.bytes_before),
+        cell(moved.first_later_ms),
+        cell(moved.later_ms),
+        cell(moved.index_later_ms),
+        cell(moved.places_later),
+        cell(moved.more_bytes_before),
     ]
+}
+
+fn cell(value: Option<impl Display>) -> String {
+    value.map_or_else(String::new, |it| it.to_string())
 }
 
 fn print(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Result<(), Failure> {
@@ -113,26 +192,41 @@ fn print(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Result
             alignment.in_common(place),
             alignment.of_either(place)
         ))?;
-        let mut resources: Vec<&AlignedResource> = alignment.resources.iter().collect();
-        let weight = |it: &AlignedResource| moved(it, place)[1].map_or(f64::MAX, f64::abs);
-        resources.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
-        let rows = resources.iter().map(|it| {
-            let [later, index_later] = moved(it, place);
-            let complete = |run: usize| number(it.runs[run].and_then(|it| it.complete_ms), 1);
-            vec![
-                shown(&it.url, 60),
-                it.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()),
-                complete(0),
-                complete(place),
-                signed(later),
-                signed(index_later),
-            ]
-        });
-        let header =
-            ["resource", "bytes", "complete there", "here", "later by", "adds to ByteIndex"];
+        let rows = alignment.by_weight(place).into_iter().map(|it| row(it, place));
+        let header = [
+            "resource",
+            "bytes",
+            "first byte later by",
+            "complete there",
+            "here",
+            "later by",
+            "place there",
+            "here",
+            "bytes before, more by",
+            "adds to ByteIndex",
+        ];
         output::line(&output::table(&header, &[], rows).to_string())?;
     }
     Ok(())
+}
+
+/// A resource in a run and in the first one.
+fn row(resource: &AlignedResource, run: usize) -> Vec<String> {
+    let moved = resource.moved(run);
+    let of = |run: usize| resource.runs[run].unwrap_or_default();
+    let dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    vec![
+        shown(&resource.url, 60),
+        dash(resource.bytes.map(|it| it.to_string())),
+        signed(moved.first_later_ms),
+        number(of(0).complete_ms, 1),
+        number(of(run).complete_ms, 1),
+        signed(moved.later_ms),
+        dash(of(0).place.map(|it| it.to_string())),
+        dash(of(run).place.map(|it| it.to_string())),
+        dash(moved.more_bytes_before.map(|it| format!("{it:+}"))),
+        signed(moved.index_later_ms),
+    ]
 }
 
 /// Milliseconds with their sign.

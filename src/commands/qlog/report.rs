@@ -8,7 +8,7 @@ use qlog_tools::figures::still::stills;
 use qlog_tools::naming::set_headings;
 use qlog_tools::pairing::pairs;
 use qlog_tools::trace::{Detail, Trace};
-use qlog_tools::viewer::{Recording, Report, recordings, report};
+use qlog_tools::viewer::{Recording, Report, differences, recordings, report};
 use qlog_tools::views::unusable;
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// The page's heading
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Show the logs side by side
+    /// Show the logs side by side, the same figure of each on one row, and what moved from the first to the others
     #[arg(long)]
     side_by_side: bool,
     /// Also write each figure as SVG and PNG into this directory
@@ -52,6 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return refused.end();
     }
     let recordings = recordings(&traces);
+    let differences = if arguments.side_by_side { differences(&traces) } else { Vec::new() };
     if let Some(folder) = &arguments.figures {
         crate::values::directory(folder, "--figures")?;
         let named = |(place, it): (usize, &Recording)| {
@@ -63,6 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let page = report(&Report {
         title,
         recordings,
+        differences,
         side_by_side: arguments.side_by_side,
         provenance: output::provenance(),
     });
