@@ -36,7 +36,9 @@ const FILE_BYTES: usize = 10_000;
 
 /// The answer of a backend to the request with this head, what it does then, and whether the request asked for a WebSocket.
 pub(crate) fn reply(head: &str, talk: Talk) -> (Vec<u8>, Then, bool) {
-    if let Some(key) = field(head, "sec-websocket-key") {
+    // A server that takes no WebSockets to it may pass the key on, but not the wish to switch.
+    let switches = field(head, "upgrade").is_some_and(|it| it.eq_ignore_ascii_case("websocket"));
+    if let Some(key) = field(head, "sec-websocket-key").filter(|_| switches) {
         return match talk {
             Talk::Silence => (Vec::new(), Then::Read, true),
             Talk::Idle => (switching(key), Then::Read, true),
