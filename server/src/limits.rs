@@ -40,7 +40,7 @@ pub struct Limits {
     /// How long a draining server waits for responses under way.
     pub drain: Duration,
     /// Nuisances that a client may cause at once: responses that it takes back, errors of streams (16 for a request that
-    /// passes a limit of HTTP/3), priority signals, and each 16 bytes of its control and QPACK streams. A client that causes more is
+    /// passes a limit of HTTP/3, or has too many fields over HTTP/2), priority signals, and each 16 bytes of its control and QPACK streams. A client that causes more is
     /// disconnected with `H3_EXCESSIVE_LOAD`. A browser that leaves a page takes back a hundred or so.
     pub nuisances: u32,
     /// Nuisances that are forgiven each second.
@@ -340,7 +340,7 @@ pub(crate) const DEADLINE_CHECKS: Duration = Duration::from_secs(5);
 /// Events of one datagram that wait before the server acts on them. Each can hold a decoded head.
 pub(crate) const EVENTS: usize = 64;
 
-/// What a request counts that passes a limit of HTTP/3: a head that is too large to be decoded costs a tenth of a millisecond.
+/// What a request counts that passes a limit of HTTP/3, or has too many fields: a head that is too large to be decoded costs a tenth of a millisecond.
 pub(crate) const LOAD_NUISANCES: u64 = 16;
 
 /// Bytes of control and QPACK streams that count as one nuisance.

@@ -6,9 +6,10 @@
 use super::activity::now;
 use super::answer::{Answer, Guest, Upload, answer};
 use super::event_loop::{News, Phase};
+use super::request::has_too_many_fields;
 use super::source::{Broken, Source};
 use super::told::Told;
-use crate::limits::{Budget, HTTP2_STREAMS, RESPONSE_BUFFER_BYTES};
+use crate::limits::{Budget, HTTP2_STREAMS, LOAD_NUISANCES, RESPONSE_BUFFER_BYTES};
 use crate::{Event, Limits, Options};
 use bytes::Bytes;
 use h2::server::{Builder, SendResponse};
@@ -46,11 +47,14 @@ where
             next = connection.accept() => {
                 let Some(next) = next else { return Ok(()) };
                 let (request, respond) = next?;
+                if has_too_many_fields(request.headers()) {
+                    nuisances.add(LOAD_NUISANCES);
+                }
                 let (guest, nuisances) = (guest.clone(), Arc::clone(&nuisances));
                 let news = news.clone();
                 tokio::spawn(async move {
                     if answer_one(&guest, request, respond, news).await == End::TakenBack {
-                        nuisances.another();
+                        nuisances.add(1);
                     }
                 });
             }
@@ -235,7 +239,8 @@ fn poll_room(
     stream.poll_capacity(context).map(|it| it.unwrap_or_else(gone))
 }
 
-/// Requests that a client takes back after they were passed on: each costs the site an answer.
+/// Requests that a client takes back after they were passed on, which cost the site an answer, and those whose heads are refused
+/// after they were decoded.
 struct Nuisances {
     budget: Mutex<Budget>,
     too_many: Notify,
@@ -247,9 +252,9 @@ impl Nuisances {
         Self { budget: Mutex::new(budget), too_many: Notify::new() }
     }
 
-    fn another(&self) {
+    fn add(&self, count: u64) {
         let mut budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
-        if !budget.spend(1, now()) {
+        if !budget.spend(count, now()) {
             self.too_many.notify_one();
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn request(
         _ => Protocol::Http10,
     };
     let headers = headers(head, protocol);
-    let status = if head.headers.len() > HEAD_FIELDS {
+    let status = if has_too_many_fields(&head.headers) {
         Some(431)
     } else if has_unknown_coding(&head.headers) {
         Some(501)
@@ -46,6 +46,11 @@ pub(super) fn request(
         request.upgrade = Some(WEBSOCKET.to_owned());
     }
     (request.not_proven_fresh(false), status)
+}
+
+/// Whether a head is refused for the number of its fields.
+pub(super) fn has_too_many_fields(fields: &HeaderMap) -> bool {
+    fields.len() > HEAD_FIELDS
 }
 
 /// Whether the body comes in a transfer coding that the library does not take off, so that it would be passed on in it (RFC

@@ -113,6 +113,28 @@ fn a_client_has_so_many_connections_over_all_versions() {
 }
 
 #[test]
+fn heads_that_are_refused_again_and_again_end_a_connection_of_http_2() {
+    // A refused head counts as 16 nuisances.
+    let limits = Limits { nuisances: 50, nuisances_per_second: 0, ..Limits::default() };
+    let (_folder, server) = within(limits);
+    let fields = (0..1001).map(|_| ("x", "v".to_owned())).collect();
+    let ask = Ask { fields, ..Ask::get("/a") };
+    let refused = over_2(server.address, async |sender| {
+        for refused in 0..100 {
+            let Ok(mut sender) = sender.clone().ready().await else { return refused };
+            let sent = sender.send_request(super::clients::head_2(&ask), true);
+            let Ok((response, _)) = sent else { return refused };
+            let Ok(response) = response.await else { return refused };
+            assert_eq!(response.status(), 431);
+        }
+        100
+    });
+    // The fourth is one too many, whether its answer still goes or not.
+    assert!((3..=4).contains(&refused), "{refused}");
+    assert_eq!(fetch_1(server.address, &Ask::get("/a")).body, b"a");
+}
+
+#[test]
 fn rapid_resets_end_the_connection() {
     let (_folder, server) = within(Limits { nuisances: 50, ..Limits::default() });
     let ended = over_2(server.address, async |sender| {
