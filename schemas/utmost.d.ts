@@ -1235,6 +1235,47 @@ export type Session = {
   verified: boolean;
 };
 
+/** The output of `utmost stress --json`: attacks on a server, and what its visitors noticed. */
+export type Stress = {
+  attacks: Array<StressOutcome>;
+  format: "utmost-stress/2";
+};
+
+export type StressOutcome = {
+  /** Bytes that the server sent to unproven addresses for each byte from there; null unless the attack sends some. */
+  amplification: number | null;
+  /** Its name, as `utmost stress --list` shows it. */
+  attack: string;
+  /** The codes with which the server closed connections of the attacker, in decimal, and how often. */
+  codes: Record<string, number>;
+  /** What did not hold; empty: everything did. */
+  failures: Array<string>;
+  /** Resident bytes of the server before the attack, at most, and after it; null without --process. */
+  memory_bytes: Array<number> | null;
+  /** Loads without success in all phases. */
+  refused: number;
+  /** Those over HTTP/3; beside attacks over TCP also those over HTTP/2 and HTTP/1.1. */
+  visitors: Array<StressVisited>;
+};
+
+/** What visitors got in one phase. */
+export type StressServed = {
+  /** Half of the loads took no longer; null: there were none. One that was not answered counts with the time until it was given up. */
+  p50_ms: number | null;
+  /** 99 of 100 loads took no longer; null: there were none. */
+  p99_ms: number | null;
+  responses: number;
+  /** The same, as a share of what a server would have given that answers at once. */
+  share_of_wanted: number;
+};
+
+export type StressVisited = {
+  after: StressServed;
+  before: StressServed;
+  during: StressServed;
+  protocol: "HTTP/3" | "HTTP/2" | "HTTP/1.1";
+};
+
 /** The output of `utmost compare --json` and `utmost play --json`: page loads, and statistics of each scheme in each setting (network, send buffer, congestion control, queue, round trip, rate, loss, cross traffic, push policy, gate, hints, use of signals). Times are milliseconds from the first request. */
 export type Study = {
   /** The scheme that speedups are relative to. Absent where nothing is compared. */
@@ -1703,5 +1744,6 @@ export type UtmostDocument =
   | SchemeCheck
   | Schemes
   | Session
+  | Stress
   | Study
   | WhatIf;
