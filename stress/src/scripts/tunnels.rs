@@ -144,13 +144,15 @@ mod tests {
 
     #[test]
     fn a_backend_answers_the_key_of_rfc_6455_and_files_otherwise() {
-        let asked = "GET / HTTP/1.1\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+        let key = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+        let asked = &*format!("GET / HTTP/1.1\r\nUpgrade: websocket\r\n{key}\r\n");
         let (said, then, is_tunnel) = reply(asked, Talk::Garbage);
         let said = String::from_utf8(said).expect("text");
         assert!(said.contains("\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
         assert_eq!((then, is_tunnel), (Then::Babble, true));
         assert_eq!(reply(asked, Talk::Silence), (Vec::new(), Then::Read, true));
-        let (said, then, is_tunnel) = reply("GET / HTTP/1.1\r\n\r\n", Talk::Silence);
+        let without_switch = format!("GET / HTTP/1.1\r\n{key}\r\n");
+        let (said, then, is_tunnel) = reply(&without_switch, Talk::Silence);
         assert!(said.starts_with(b"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\nxx"));
         assert_eq!((then, is_tunnel), (Then::Next, false));
     }
