@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::assembly::Assembly;
 use crate::packed_frames::PackedFrames;
-use crate::pairing::is_same_connection;
+use crate::pairing::other_end;
 use crate::timeline::StreamFrame;
 use crate::trace::{Trace, Vantage};
 use crate::viewer::Mark;
@@ -44,10 +44,8 @@ pub fn settle(traces: &mut [Trace]) {
     let exact: Vec<Option<BTreeMap<u64, Causes>>> = traces
         .iter()
         .map(|client| {
-            let is_server =
-                |it: &&Trace| it.vantage == Vantage::Server && is_same_connection(it, client);
-            let server =
-                traces.iter().find(is_server).filter(|_| client.vantage == Vantage::Client);
+            let server = other_end(traces, client, Vantage::Server)
+                .filter(|_| client.vantage == Vantage::Client);
             server.map(|server| by_stream(client, server))
         })
         .collect();

@@ -2,6 +2,7 @@
 
 use crate::trace::{Trace, Vantage};
 use crate::views::no_streams;
+use std::path::Path;
 
 /// The logs of one connection.
 #[derive(Debug, Clone, Copy)]
@@ -40,15 +41,27 @@ pub(crate) fn is_same_connection(one: &Trace, other: &Trace) -> bool {
     one.connection.is_some() && one.connection == other.connection
 }
 
+/// The log of the connection that this side wrote. Two simulated runs can have the same connection ID: each has a folder of its own.
+pub(crate) fn other_end<'a>(
+    traces: &'a [Trace],
+    trace: &Trace,
+    side: Vantage,
+) -> Option<&'a Trace> {
+    let ends = || traces.iter().filter(|it| it.vantage == side && is_same_connection(it, trace));
+    ends().find(|it| folder(it) == folder(trace)).or_else(|| ends().next())
+}
+
+fn folder(trace: &Trace) -> Option<&Path> {
+    Path::new(&trace.file).parent()
+}
+
 /// Each connection once.
 pub fn pairs(traces: &[Trace]) -> Vec<Ends<'_>> {
-    let other_end = |trace: &Trace, vantage| {
-        traces.iter().find(|it| it.vantage == vantage && is_same_connection(it, trace))
+    let is_shown = |it: &&Trace| {
+        it.vantage != Vantage::Server || other_end(traces, it, Vantage::Client).is_none()
     };
-    let is_shown =
-        |it: &&Trace| it.vantage != Vantage::Server || other_end(it, Vantage::Client).is_none();
     let ends = |log| {
-        let server = other_end(log, Vantage::Server);
+        let server = other_end(traces, log, Vantage::Server);
         Ends { log, server: server.filter(|_| log.vantage == Vantage::Client) }
     };
     traces.iter().filter(is_shown).map(ends).collect()
@@ -128,6 +141,24 @@ mod tests {
             [(Vantage::Client, true), (Vantage::Server, false), (Vantage::Client, false)];
         assert_eq!(pairs.iter().map(of).collect::<Vec<_>>(), expected);
         assert_eq!(senders(&logs).len(), 3, "the client of aa is judged by its server's log");
+    }
+
+    #[test]
+    fn of_two_runs_with_the_same_id_each_has_the_server_of_its_folder() {
+        let ends = [Vantage::Client, Vantage::Server];
+        let run = |folder: &str| {
+            ends.map(|it| Trace {
+                file: format!("{folder}/{}.sqlog", it.name()),
+                ..log(it, Some("aa"))
+            })
+        };
+        let logs = [run("rr"), run("fifo")].concat();
+        let pairs = pairs(&logs);
+        let files: Vec<(&str, &str)> =
+            pairs.iter().map(|it| (&*it.log.file, &*it.server.unwrap().file)).collect();
+        let expected =
+            [("rr/client.sqlog", "rr/server.sqlog"), ("fifo/client.sqlog", "fifo/server.sqlog")];
+        assert_eq!(files, expected);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod streams;
 use std::io;
 
 use crate::causes::settle;
-use crate::pairing::is_same_connection;
+use crate::pairing::{is_same_connection, other_end};
 use crate::trace::{Detail, Trace, Vantage};
 use crate::viewer::shift_us;
 
@@ -105,7 +105,11 @@ impl Series {
     pub fn write(&self, traces: &mut [Trace], rows: &mut Rows<'_>) -> io::Result<()> {
         settle(traces);
         for trace in traces.iter().filter(|it| (self.lacks)(it).is_none()) {
-            let other = traces.iter().find(|it| is_other_end(it, trace));
+            let other = match trace.vantage {
+                Vantage::Client => other_end(traces, trace, Vantage::Server),
+                Vantage::Server => other_end(traces, trace, Vantage::Client),
+                _ => None,
+            };
             let source = Source { trace, other };
             let shift = match other {
                 Some(client) if trace.vantage == Vantage::Server => shift_us(client, trace),
@@ -122,12 +126,6 @@ impl Series {
         }
         Ok(())
     }
-}
-
-fn is_other_end(one: &Trace, other: &Trace) -> bool {
-    let sides = [one.vantage, other.vantage];
-    is_same_connection(one, other)
-        && matches!(sides, [Vantage::Client, Vantage::Server] | [Vantage::Server, Vantage::Client])
 }
 
 #[cfg(test)]
