@@ -2,7 +2,7 @@
 //! give. The client's log does not say in which order the server sent.
 //!
 //! ```sh
-//! cargo run --example measure_blocking -- CLIENT SERVER CLIENT SERVER...
+//! cargo run -p utmost-qlog-tools --example measure_blocking -- CLIENT SERVER CLIENT SERVER...
 //! ```
 
 use qlog_tools::head_of_line::{Arrivals, HeadOfLine};

@@ -2,7 +2,7 @@
 //! from memory; and over HTTP/3 from our server with TCP and without. The servers take turns, and are processes of their own,
 //! whose CPU time the system counts.
 //!
-//! `cargo run --release --workspace --example measure_versions [ROUNDS [MEGABYTES]]`
+//! `cargo run --release -p utmost-server --example measure_versions [ROUNDS [MEGABYTES]]`
 
 use boring::ssl::{
     AlpnError, SslAcceptor, SslConnector, SslMethod, SslVerifyMode, select_next_proto,

@@ -3,7 +3,7 @@
 //!
 //! ```sh
 //! cargo build --release --workspace --bin utmost-serve
-//! cargo run --release --workspace --example measure_waiting [CONNECTIONS [PROGRAM]]
+//! cargo run --release -p utmost-stress --example measure_waiting [CONNECTIONS [PROGRAM]]
 //! ```
 
 use boring::ssl::{SslConnector, SslMethod, SslStream, SslVerifyMode};
