@@ -171,13 +171,13 @@ impl Client {
         loop {
             let due = self.playback.due(now_us);
             self.log_milestones(now_us);
-            if due.is_empty() && self.requests.next(&self.page.resources).is_none() {
+            if due.is_empty() && self.next_request().is_none() {
                 return self.end_if_loaded(now);
             }
             for resource in due {
-                self.requests.discovered(&self.page.resources[resource]);
+                self.requests.add(resource);
             }
-            while let Some(resource) = self.requests.next(&self.page.resources) {
+            while let Some(resource) = self.next_request() {
                 if self.cache.has(&self.page.url(resource)) {
                     self.outcome.cached.push(resource);
                     self.complete_from_cache(resource, now_us);
@@ -187,6 +187,10 @@ impl Client {
                 self.requests.asked(resource);
             }
         }
+    }
+
+    fn next_request(&mut self) -> Option<usize> {
+        self.requests.next(&self.page.resources, self.playback.is_in_head())
     }
 
     fn complete_from_cache(&mut self, resource: usize, now_us: u64) {
@@ -372,7 +376,7 @@ impl Client {
             }
         }
         for resource in preload::resources(headers, &self.page, context) {
-            if self.requests.hinted(resource) {
+            if self.requests.add(resource) {
                 self.outcome.preloaded.push(resource);
             }
         }

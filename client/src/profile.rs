@@ -30,23 +30,16 @@ pub struct Profile {
     rules: Vec<Rule>,
 }
 
-/// Which requests wait although their resources are discovered.
+/// Which requests wait although their resources are discovered: as long as the parser has not come to the document's body
+/// ([`crate::playback::Playback::is_in_head`]), few of the less urgent ones are outstanding. Once it has, those that waited go in
+/// the order of their urgency. So does Blink (`ResourceLoadScheduler`, with its tight limit).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HoldBack {
     /// Requests of this urgency and less urgent ones.
     pub urgency_from: u8,
-    /// They wait as long as this lasts.
-    #[serde(rename = "while")]
-    pub reason: HoldBackReason,
-}
-
-/// The reason to hold requests back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HoldBackReason {
-    /// A synchronous script of the head is asked for and has not come.
-    HeadScript,
+    /// How many of them are outstanding.
+    pub at_most: usize,
 }
 
 /// The first rule whose conditions all hold decides.

@@ -1,9 +1,8 @@
-//! Resources that are discovered and not yet requested. They wait for a stream, and some of them for resources that
-//! their browser thinks more urgent.
+//! Resources that are discovered and not yet requested. They wait for a stream, and some of them until the parser comes
+//! to the body.
 
-use crate::profile::{HoldBack, HoldBackReason};
-use corpus::page::{PageResource, Script};
-use schedulers::Kind;
+use crate::profile::HoldBack;
+use corpus::page::PageResource;
 use std::collections::{BTreeSet, VecDeque};
 
 #[derive(Debug, Default)]
@@ -12,8 +11,10 @@ pub(crate) struct Requests {
     waiting: VecDeque<usize>,
     /// Requested, or brought by a push.
     asked: BTreeSet<usize>,
-    /// Synchronous scripts of the head that have been discovered and have not come.
-    head_scripts: BTreeSet<usize>,
+    /// Complete, whoever asked for it.
+    came: BTreeSet<usize>,
+    /// Something was held back: once nothing is, the most urgent go first.
+    holds: bool,
 }
 
 impl Requests {
@@ -21,16 +22,8 @@ impl Requests {
         Self { hold_back, ..Self::default() }
     }
 
-    pub(crate) fn discovered(&mut self, resource: &PageResource) {
-        let sync = matches!(resource.script, None | Some(Script::Sync));
-        if resource.kind == Kind::Js && resource.in_head && sync {
-            self.head_scripts.insert(resource.id);
-        }
-        self.hinted(resource.id);
-    }
-
     /// A resource is or will be needed: queues its request. False: it is queued or requested already.
-    pub(crate) fn hinted(&mut self, resource: usize) -> bool {
+    pub(crate) fn add(&mut self, resource: usize) -> bool {
         let is_new = !self.asked.contains(&resource) && !self.waiting.contains(&resource);
         if is_new {
             self.waiting.push_back(resource);
@@ -38,9 +31,24 @@ impl Requests {
         is_new
     }
 
-    /// The next resource to request: the first that nothing holds back.
-    pub(crate) fn next(&self, resources: &[PageResource]) -> Option<usize> {
-        self.waiting.iter().copied().find(|id| !self.is_held(&resources[*id]))
+    /// The next resource to request: the first that nothing holds back. `in_head`: the parser has not come to the body.
+    pub(crate) fn next(&mut self, resources: &[PageResource], in_head: bool) -> Option<usize> {
+        let Some(HoldBack { urgency_from, at_most }) = self.hold_back else {
+            return self.waiting.front().copied();
+        };
+        let urgency = |id: &usize| resources[*id].browser.map_or(3, |it| it.urgency);
+        if in_head {
+            self.holds = true;
+            let is_limited = |id: &usize| urgency(id) >= urgency_from;
+            let outstanding = self.asked.difference(&self.came).filter(|it| is_limited(it));
+            let is_full = outstanding.count() >= at_most;
+            let free = self.waiting.iter().filter(|it| !(is_full && is_limited(it)));
+            return free.min_by_key(|it| urgency(it).max(urgency_from.saturating_sub(1))).copied();
+        }
+        if std::mem::take(&mut self.holds) {
+            self.waiting.make_contiguous().sort_by_key(urgency);
+        }
+        self.waiting.front().copied()
     }
 
     pub(crate) fn asked(&mut self, resource: usize) {
@@ -55,24 +63,16 @@ impl Requests {
     /// The response will not come: the resource is requested again.
     pub(crate) fn again(&mut self, resource: usize) {
         self.asked.remove(&resource);
+        self.came.remove(&resource);
         self.waiting.push_back(resource);
     }
 
     pub(crate) fn came(&mut self, resource: usize) {
-        self.head_scripts.remove(&resource);
+        self.came.insert(resource);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
-    }
-
-    fn is_held(&self, resource: &PageResource) -> bool {
-        let Some(HoldBack { urgency_from, reason: HoldBackReason::HeadScript }) = self.hold_back
-        else {
-            return false;
-        };
-        let urgency = resource.browser.map_or(3, |it| it.urgency);
-        urgency >= urgency_from && !self.head_scripts.is_empty()
     }
 }
 
@@ -81,34 +81,48 @@ mod tests {
     use super::*;
     use crate::profile::Profile;
 
-    /// The order in which the requests of the Davies/Meenan page leave when all are discovered at once and
-    /// `top.js` comes after `before` requests.
-    fn order(profile: &str, before: usize) -> String {
+    /// The order in which the requests of a page leave whose references are all found at once, and whose head script comes
+    /// after `before` requests. `|`: the others wait for it.
+    fn order(profile: &str, page: corpus::Page, before: usize) -> String {
         let profile = Profile::find(profile).expect("bundled");
-        let page = profile.applied_to(corpus::bundled("davies-meenan").expect("bundled").clone());
+        let page = profile.applied_to(page);
         let mut requests = Requests::new(profile.hold_back);
-        page.resources.iter().for_each(|it| requests.discovered(it));
-        let mut order = Vec::new();
+        page.resources.iter().for_each(|it| assert!(requests.add(it.id)));
+        let (mut order, mut in_head) = (Vec::new(), true);
         while !requests.is_empty() {
-            if order.len() == before {
-                requests.came(1);
+            in_head = in_head && order.len() < before;
+            let next = requests.next(&page.resources, in_head);
+            if let Some(id) = next {
+                requests.asked(id);
             }
-            let Some(next) = requests.next(&page.resources) else {
-                order.push("wait".to_owned());
-                requests.came(1);
-                continue;
-            };
-            requests.asked(next);
-            order.push(next.to_string());
+            in_head = in_head && next.is_some();
+            order.push(next.map_or("|".to_owned(), |it| it.to_string()));
         }
         order.join(" ")
     }
 
     #[test]
-    fn chrome_holds_images_back_while_a_head_script_is_pending() {
+    fn chromium_asks_for_two_images_before_the_body_and_then_for_scripts_before_the_other_images() {
         // 0 index.html, 1 top.js, 2 to 5 images, 6 font, 7 hero image, 8 bottom.js.
-        assert_eq!(order("chrome-2023", 99), "0 1 6 8 wait 2 3 4 5 7");
-        assert_eq!(order("chrome-2023", 2), "0 1 2 3 4 5 6 7 8");
-        assert_eq!(order("firefox-132", 99), "0 1 2 3 4 5 6 7 8");
+        let page = || corpus::bundled("davies-meenan").expect("bundled").clone();
+        assert_eq!(order("chrome-2023", page(), 99), "0 1 6 8 2 | 3 4 5 7");
+        assert_eq!(order("chromium-156", page(), 99), "0 1 6 2 3 | 4 5 7 8");
+        assert_eq!(order("chrome-2023", page(), 2), "0 1 6 8 2 3 4 5 7");
+        assert_eq!(order("firefox-132", page(), 99), "0 1 2 3 4 5 6 7 8");
+    }
+
+    #[test]
+    fn an_image_that_came_makes_room_for_another_before_the_body() {
+        let profile = Profile::find("chromium-156").expect("bundled");
+        let page = profile.applied_to(corpus::bundled("davies-meenan").expect("bundled").clone());
+        let mut requests = Requests::new(profile.hold_back);
+        let next = |requests: &mut Requests| {
+            let next = requests.next(&page.resources, true);
+            next.inspect(|it| requests.asked(*it))
+        };
+        assert_eq!([2, 3, 4, 5].map(|it| requests.add(it)), [true; 4]);
+        assert_eq!([(); 3].map(|()| next(&mut requests)), [Some(2), Some(3), None]);
+        requests.came(3);
+        assert_eq!([(); 2].map(|()| next(&mut requests)), [Some(4), None]);
     }
 }

@@ -187,6 +187,11 @@ impl PageResource {
             && matches!(self.script, Some(Script::Sync | Script::Defer | Script::Module))
     }
 
+    /// A script that the parser waits for before it comes to the body.
+    pub fn is_head_script(&self) -> bool {
+        self.kind == Kind::Js && self.in_head && matches!(self.script, None | Some(Script::Sync))
+    }
+
     /// Whether it takes main-thread time when it has arrived: styles and scripts that are not errors.
     pub fn is_executed(&self) -> bool {
         matches!(self.kind, Kind::Css | Kind::Js) && (200..300).contains(&self.status)

@@ -269,6 +269,8 @@ fn show(agreements: &[Agreement]) -> Result<(), Failure> {
         "schemes",
         "rank correlation",
         "of the browser with itself",
+        "pairs told apart",
+        "in the same order",
         "best in the browser",
         "ms",
         "best in the playback",
@@ -281,6 +283,7 @@ fn show(agreements: &[Agreement]) -> Result<(), Failure> {
     let rows = agreements.iter().map(cells);
     output::line(&output::table(&header, &[], rows).to_string())?;
     let count = |of: fn(&Agreement) -> bool| agreements.iter().filter(|it| of(it)).count();
+    let sum = |of: fn(&Agreement) -> usize| agreements.iter().map(of).sum::<usize>();
     let correlations: Vec<f64> = agreements.iter().filter_map(|it| it.spearman).collect();
     let with_itself: Vec<f64> = agreements.iter().filter_map(|it| it.repeatability).collect();
     let commits = |of: fn(&Agreement) -> Option<f64>| {
@@ -295,13 +298,15 @@ fn show(agreements: &[Agreement]) -> Result<(), Failure> {
         agreements.iter().flat_map(Agreement::load_errors).map(f64::abs).collect();
     output::line(&format!(
         "the playback beside the browser: rank correlation {} (median), at least 0.9 for {} of {} (the browser with itself: {}, for {} of {}); \
-         the best scheme predicted, or within its interval, for {} of {}; load times off by {} % (median)",
+         the same order for {} of {} pairs of schemes that the browser's loads tell apart; the best scheme predicted, or within its interval, for {} of {}; load times off by {} % (median)",
         output::number(median(&correlations), 2),
         count(|it| it.spearman.is_some_and(|it| it >= 0.9)),
         correlations.len(),
         output::number(median(&with_itself), 2),
         count(|it| it.repeatability.is_some_and(|it| it >= 0.9)),
         with_itself.len(),
+        sum(|it| it.told_alike),
+        sum(|it| it.told_apart),
         count(|it| it.is_winner_predicted),
         agreements.len(),
         output::number(median(&errors).map(|it| it * 100.0), 1)
@@ -319,6 +324,8 @@ fn cells(it: &Agreement) -> Vec<String> {
         it.schemes.len().to_string(),
         output::number(it.spearman, 2),
         output::number(it.repeatability, 2),
+        it.told_apart.to_string(),
+        it.told_alike.to_string(),
         it.winner.clone(),
         measured(&it.winner),
         it.predicted_winner.clone(),

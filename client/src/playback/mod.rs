@@ -36,6 +36,7 @@ mod tests;
 pub use conditions::wire_bytes;
 use conditions::{Conditions, Happening};
 use corpus::Page;
+use corpus::page::Event;
 use main_thread::MainThread;
 use opening::{Held, Opening};
 use rendering::Rendering;
@@ -45,6 +46,9 @@ use std::sync::Arc;
 
 /// The ID of a page's document.
 const DOCUMENT: usize = 0;
+
+/// Chromium reads a document in parts of this many bytes, and looks through each for references before its parser goes on.
+const SCANNED_BYTES: u64 = 65536;
 
 /// One page load. The page must be checked ([`corpus::check`]); of an unchecked one, resources may
 /// stay undiscovered.
@@ -75,6 +79,7 @@ struct State {
     body_bytes: u64,
     /// Has anything been reported of the response?
     begun: bool,
+    applied: bool,
 }
 
 impl Playback {
@@ -182,6 +187,22 @@ impl Playback {
         }
     }
 
+    /// The parser has not come to the body of the document: it still looks for references in the document's first part, or waits for
+    /// a synchronous script of the head. (Inline scripts, which wait for stylesheets, are not in page files.)
+    pub fn is_in_head(&self) -> bool {
+        let is_scanned = |id: usize| {
+            let trigger = &self.page.resources[id].trigger;
+            trigger.on == Event::Bytes
+                && trigger.of == DOCUMENT
+                && trigger.byte.unwrap_or(0) < SCANNED_BYTES
+        };
+        let waits_for = |(id, state): (usize, &State)| {
+            self.page.resources[id].is_head_script() && state.discovered && !state.applied
+        };
+        self.scheduled.iter().any(|&(_, id)| is_scanned(id))
+            || self.states.iter().enumerate().any(waits_for)
+    }
+
     /// The resources that cannot be discovered, once nothing is outstanding. Empty before.
     pub fn unreachable(&self) -> Vec<usize> {
         let outstanding = self.states.iter().any(|it| it.discovered && it.completed_us.is_none());
@@ -275,6 +296,7 @@ impl Playback {
     }
 
     fn apply(&mut self, id: usize) {
+        self.states[id].applied = true;
         self.main_thread.applied(id);
         self.happen(Happening::Applied(id));
     }

@@ -244,6 +244,54 @@ fn load_waits_for_what_is_discovered_before_it_but_not_for_lazy_images() {
 }
 
 #[test]
+fn the_parser_is_in_the_head_until_the_first_part_is_looked_through_and_its_scripts_are_executed() {
+    let reference = |byte: u64| json!({"on": "bytes", "of": 0, "byte": byte, "delay_ms": 5.0});
+    let page = page(&[
+        ("js", reference(10), json!({"in_head": true, "exec_ms": 7.0})),
+        ("js", reference(20), json!({"in_head": true, "script": "defer", "exec_ms": 90.0})),
+    ]);
+    let mut playback = Playback::new(page);
+    playback.start(0);
+    let mut at = |ms: f64, event: Option<Net>| {
+        let at_us = super::micros(ms);
+        match event {
+            Some(Bytes(id, bytes)) => playback.arrived(id, bytes, at_us),
+            Some(Done(id)) => playback.completed(id, at_us),
+            None => {}
+        }
+        playback.due(at_us);
+        playback.is_in_head()
+    };
+    // The references are found at 10 ms and asked for at 15 ms; the script of the head runs from 30 to 37 ms.
+    let seen = [
+        at(9.0, None),
+        at(10.0, Some(Bytes(0, 50))),
+        at(15.0, None),
+        at(30.0, Some(Done(1))),
+        at(36.9, None),
+        at(37.0, None),
+    ];
+    assert_eq!(seen, [false, true, true, true, true, false]);
+}
+
+#[test]
+fn references_beyond_the_first_part_of_a_document_leave_the_parser_in_the_body() {
+    let reference = |byte: u64| json!({"on": "bytes", "of": 0, "byte": byte, "delay_ms": 5.0});
+    let mut page = Arc::unwrap_or_clone(page(&[("image", reference(500), none())]));
+    page.resources[0].decoded_bytes = Some(100_000);
+    let in_head = |byte: u64| {
+        let mut page = page.clone();
+        page.resources[1].trigger.byte = Some(byte);
+        let mut playback = Playback::new(Arc::new(page));
+        playback.start(0);
+        playback.completed(0, 1000);
+        playback.due(1000);
+        playback.is_in_head()
+    };
+    assert_eq!([65_535, 65_536].map(in_head), [true, false]);
+}
+
+#[test]
 fn load_does_not_come_before_dcl() {
     let page = page(&[
         (

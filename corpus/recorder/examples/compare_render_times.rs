@@ -122,7 +122,7 @@ fn predict(page: &Arc<Page>, network: &Network) -> Outcome<Times> {
         server::Options { signals: SignalUse::Obey, ..server::Options::new(scheme.clone()) };
     let client = Options {
         scheme: Some(scheme),
-        hold_back: Profile::find("chrome-2023")?.hold_back,
+        hold_back: Profile::find("chromium-156")?.hold_back,
         ..Options::default()
     };
     let ends = Ends { site: Arc::new(PageSite::new(Page::clone(page))).into(), client };

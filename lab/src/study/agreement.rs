@@ -5,6 +5,7 @@ use super::setting::Setting;
 use super::statistics::{Interval, hodges_lehmann, median, spearman};
 use qlog_tools::metrics::{Measured, Metric, find};
 use serde::Serialize;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// The schemes of a page in one setting: in the order that was measured, and in the predicted one.
@@ -22,6 +23,11 @@ pub struct Agreement {
     /// The same between the measured loads with even seeds and those with odd ones: how well the browser predicts itself. Where
     /// schemes are equal but for chance, no prediction can be expected to do better.
     pub repeatability: Option<f64>,
+    /// Pairs of schemes that the measured loads tell apart: the 95 % interval of the ratio of loads with the same seed is on one side
+    /// of 1 (needs six seeds).
+    pub told_apart: usize,
+    /// Of these, the pairs whose predicted medians are in the same order.
+    pub told_alike: usize,
     /// The scheme with the least measured median.
     pub winner: String,
     /// The scheme with the least predicted median.
@@ -128,11 +134,14 @@ impl Agreement {
         };
         let halves = |it: &SchemeMedians| half(it, 0).zip(half(it, 1));
         let halves: Vec<(f64, f64)> = schemes.iter().filter_map(halves).collect();
+        let told = told_apart(&schemes, measured, metric);
         Some(Self {
             page: String::new(),
             setting: Setting::default(),
             spearman: rank_correlation(&pairs),
             repeatability: rank_correlation(&halves),
+            told_apart: told.len(),
+            told_alike: told.iter().filter(|is_alike| **is_alike).count(),
             schemes,
             winner,
             predicted_winner,
@@ -149,6 +158,27 @@ impl Agreement {
         let error = |it: &SchemeMedians| Some(it.predicted_load_ms? / it.load_ms? - 1.0);
         self.schemes.iter().filter_map(error)
     }
+}
+
+/// Whether the prediction has the order of each pair of schemes that the measured loads tell apart.
+fn told_apart(
+    schemes: &[SchemeMedians],
+    measured: &BTreeMap<&str, Vec<&RunRecord>>,
+    metric: &Metric,
+) -> Vec<bool> {
+    let is_alike = |one: &SchemeMedians, other: &SchemeMedians| {
+        let loads = [one, other].map(|it| measured[&*it.scheme].as_slice());
+        let [low, high] = hodges_lehmann(&ratios(loads[0], loads[1], metric))?.1?;
+        let predicted = one.predicted.total_cmp(&other.predicted);
+        match (low > 1.0, high < 1.0) {
+            (true, _) => Some(predicted == Ordering::Greater),
+            (_, true) => Some(predicted == Ordering::Less),
+            _ => None,
+        }
+    };
+    let pairs = schemes.iter().enumerate();
+    let pairs = pairs.flat_map(|(place, it)| schemes[..place].iter().map(move |other| (it, other)));
+    pairs.filter_map(|(one, other)| is_alike(one, other)).collect()
 }
 
 fn median_commit_ms(loads: &BTreeMap<&str, Vec<&RunRecord>>) -> Option<f64> {
@@ -216,12 +246,17 @@ mod tests {
         assert_eq!((same.spearman, same.is_winner_predicted), (Some(1.0), true));
         // Medians of even seeds: 305, 205, 202; of odd ones: 305, 205, 208. Two schemes change places.
         assert_eq!(same.repeatability, Some(0.5));
+        // `rr` is slower than both others in all six pairs of loads; these two are not told apart.
+        assert_eq!((same.told_apart, same.told_alike), (2, 2));
         // Which of two equals comes first is chance.
         let close = judged(predicted(290.0, 195.0, 200.0));
         assert_eq!((&*close.predicted_winner, close.is_winner_predicted), ("fifo", true));
-        assert_eq!(close.spearman, Some(0.5));
+        assert_eq!((close.spearman, close.told_alike), (Some(0.5), 2));
         let wrong = judged(predicted(100.0, 195.0, 200.0));
         assert_eq!((&*wrong.predicted_winner, wrong.is_winner_predicted), ("rr", false));
+        assert_eq!((wrong.told_apart, wrong.told_alike), (2, 0));
+        // A prediction that two are equal does not tell them apart.
+        assert_eq!(judged(predicted(200.0, 200.0, 195.0)).told_alike, 1);
         let errors: Vec<f64> = wrong.load_errors().map(|it| (it * 100.0).round()).collect();
         assert_eq!(errors, [-2.0, -5.0, -67.0]);
     }

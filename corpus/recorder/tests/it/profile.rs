@@ -208,6 +208,43 @@ fn the_firefox_at_hand_signals_as_its_profile_says() {
     });
 }
 
+/// A document with a script in its head, eight images, and two scripts after them.
+struct Gallery;
+
+impl Site for Gallery {
+    fn respond(&self, request: &Request) -> Response {
+        let images: Vec<String> = (1..=8).map(|it| format!(r#"<img src="/{it}.png">"#)).collect();
+        let images = images.concat();
+        let text = match request.path.as_str() {
+            "/" => format!(
+                r#"<!doctype html><html><head><script src="/head.js"></script></head><body>{images}<script src="/a.js"></script><script src="/b.js"></script></body></html>"#
+            ),
+            _ => " ".to_owned(),
+        };
+        Response {
+            headers: vec![("content-type".into(), mime(&request.path).to_owned())],
+            body: Body::Bytes(Arc::from(text.into_bytes())),
+            ..Response::empty(200)
+        }
+    }
+}
+
+/// Two requests of images before the body, and those that waited by their urgency: as `client/src/requests.rs`.
+#[test]
+fn the_chromium_at_hand_asks_in_the_order_that_its_profile_says() {
+    if !has(Kind::Chromium) {
+        return;
+    }
+    let slow_scripts = Setting::unseen().remove(0);
+    let site = Arc::new(RecordedSite::new(Arc::new(Gallery), slow_scripts));
+    let server = LocalServer::start(Arc::clone(&site) as Arc<dyn Site>).unwrap();
+    let chromium = Chromium::start(HOST, server.port, &server.pin).unwrap();
+    chromium.visit(&format!("https://{HOST}/"), SILENCE).unwrap();
+    let asked: Vec<String> = site.requests().into_iter().map(|it| it.path).collect();
+    let order = "/ /head.js /1.png /2.png /3.png /4.png /5.png /a.js /b.js /6.png /7.png /8.png";
+    assert_eq!(asked.join(" ").trim_end_matches(" /favicon.ico"), order);
+}
+
 #[test]
 fn the_profile_says_what_recordings_with_this_version_say() {
     let profile = Profile::find(CHROMIUM).unwrap();
