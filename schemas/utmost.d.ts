@@ -42,6 +42,10 @@ export type BrowserAgreement = {
   signals: "ignore" | "obey" | "override";
   /** The rank correlation of the indices over schemes; null for fewer than three schemes, or where all are equal. */
   spearman: number | null;
+  /** Of these, the pairs that are in the same order in the playback. */
+  told_alike: number;
+  /** Pairs of schemes that the loads in the browser tell apart: the 95 % interval of the ratio of loads with the same seed is on one side of 1. Needs six seeds. */
+  told_apart: number;
   /** The best scheme in the browser. */
   winner: string;
   /** How many times as long the predicted winner takes as the winner in the browser. */

@@ -26,7 +26,7 @@ pub struct Agreement {
     /// Pairs of schemes that the measured loads tell apart: the 95 % interval of the ratio of loads with the same seed is on one side
     /// of 1 (needs six seeds).
     pub told_apart: usize,
-    /// Of these, the pairs whose predicted medians are in the same order.
+    /// Among these, the pairs whose predicted medians are in the same order.
     pub told_alike: usize,
     /// The scheme with the least measured median.
     pub winner: String,
