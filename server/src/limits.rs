@@ -17,6 +17,9 @@ pub struct Limits {
     pub connections_per_network: usize,
     /// How long a handshake may take.
     pub handshake: Duration,
+    /// Handshakes over TCP of one client that begin at once, and again each second. Further ones wait for their turn, or are refused if
+    /// that is later than a handshake may take.
+    pub tcp_handshakes_per_second: u32,
     /// Addresses that a client can have in the course of one connection. A client at one more is
     /// disconnected. More than the transport's default of 2 makes handshakes longer by 3 bytes.
     pub addresses: usize,
@@ -58,6 +61,7 @@ impl Default for Limits {
             handshakes: 256,
             connections_per_network: 1000,
             handshake: Duration::from_secs(10),
+            tcp_handshakes_per_second: 100,
             addresses: 2,
             streams: 256,
             unidirectional_streams: 16,
@@ -177,6 +181,9 @@ pub(crate) fn tcp_connections() -> usize {
     descriptors() / 4
 }
 
+/// Clients whose handshakes over TCP are counted, because they had some in the last second or wait for their turn; beyond it all are
+/// forgotten.
+pub(crate) const REMEMBERED_TURNS: usize = 10_000;
 /// Fields of a request's head over TCP; beyond it the answer is 431. Over QUIC only their bytes are limited.
 pub(crate) const HEAD_FIELDS: usize = 1000;
 /// Bytes of a response that go to a connection over TCP at once: what fits into a record of TLS. A client that does not take
@@ -363,14 +370,42 @@ impl Budget {
 
     /// Takes off `count`. False: less was left.
     pub(crate) fn spend(&mut self, count: u64, now: Instant) -> bool {
-        let past = self.refilled.map_or(Duration::ZERO, |it| now.saturating_duration_since(it));
-        self.refilled = Some(now);
-        self.left = (self.left + past.as_secs_f64() * self.per_second).min(self.most);
+        self.refill(now);
         let is_enough = self.left >= count as f64;
         if is_enough {
             self.left -= count as f64;
         }
         is_enough
+    }
+
+    /// Takes off `count`, although less may be left. How long it takes until that is made up for; `None`: longer than `within`, and
+    /// nothing is taken off.
+    pub(crate) fn borrow(
+        &mut self,
+        count: u64,
+        within: Duration,
+        now: Instant,
+    ) -> Option<Duration> {
+        self.refill(now);
+        let missing = (count as f64 - self.left).max(0.0);
+        let wait = Duration::try_from_secs_f64(missing / self.per_second).ok()?;
+        if wait > within {
+            return None;
+        }
+        self.left -= count as f64;
+        Some(wait)
+    }
+
+    /// Whether nothing is taken off.
+    pub(crate) fn is_whole(&mut self, now: Instant) -> bool {
+        self.refill(now);
+        self.left >= self.most
+    }
+
+    fn refill(&mut self, now: Instant) {
+        let past = self.refilled.map_or(Duration::ZERO, |it| now.saturating_duration_since(it));
+        self.refilled = Some(now);
+        self.left = (self.left + past.as_secs_f64() * self.per_second).min(self.most);
     }
 
     /// What was taken off was of use after all.

@@ -2,7 +2,7 @@
 
 use crate::event_loop::MakeScript;
 use crate::files::File;
-use crate::scripts::over_tcp::{Garbage, Http2, Slow};
+use crate::scripts::over_tcp::{Garbage, Handshake, Http2, Slow};
 use crate::scripts::tunnels::{Talk, Tunnels};
 use crate::scripts::{Script, floods, malformed, slow, wandering};
 
@@ -122,6 +122,12 @@ pub const ATTACKS: &[Attack] = &[
         text: "60 connections over TCP with the beginning of a handshake of TLS",
         codes: &[],
         way: Way::Tcp(60, |_| Box::new(Slow::handshake())),
+    },
+    Attack {
+        name: "tcp-comebacks",
+        text: "60 clients over TCP that leave after the handshake of TLS, and come back at once",
+        codes: &[],
+        way: Way::Tcp(60, |_| Box::new(Handshake)),
     },
     Attack {
         name: "tcp-heads",

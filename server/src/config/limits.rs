@@ -102,6 +102,7 @@ keys! {
         connections_per_network from ONE => connections_per_network;
         handshakes from ONE => handshakes;
         handshake_s from ONE => handshake;
+        tcp_handshakes_per_second from ONE => tcp_handshakes_per_second;
         streams from ONE => streams;
         receive_bytes from LEAST_WINDOW_BYTES => receive_bytes;
         stream_receive_bytes from LEAST_WINDOW_BYTES => stream_receive_bytes;

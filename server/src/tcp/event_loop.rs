@@ -1,5 +1,7 @@
 //! The thread of the connections over TCP, with its sockets.
 
+use super::activity::now;
+use super::turns::Turns;
 use super::waiting::Account;
 use super::{connection, redirect};
 use crate::admission::{Place, Population};
@@ -7,14 +9,15 @@ use crate::alarm::Alarm;
 use crate::limits::{ACCEPT_PAUSE, tcp_connections};
 use crate::site::RuledSite;
 use crate::tls::acceptor;
-use crate::{Event, Identity, Options, Refusal, TlsError};
+use crate::{Event, Identity, Limits, Options, Refusal, TlsError};
 use boring::ssl::SslAcceptor;
 use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{self, channel};
 use tokio::sync::watch;
@@ -103,8 +106,8 @@ impl TcpServer {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let open = Arc::<AtomicUsize>::default();
         let doors = doors(&runtime, listeners, port)?;
-        let (news, account) = (News(news), Arc::default());
-        let hall = Hall { renewed, news, population, open: Arc::clone(&open), account };
+        let (news, account, turns) = (News(news), Arc::default(), Arc::default());
+        let hall = Hall { renewed, news, population, open: Arc::clone(&open), account, turns };
         let is_over = Arc::<AtomicBool>::default();
         let over = Arc::clone(&is_over);
         let builder = std::thread::Builder::new().name("tcp".to_owned());
@@ -199,6 +202,7 @@ struct Hall {
     population: Arc<Mutex<Population>>,
     open: Arc<AtomicUsize>,
     account: Arc<Account>,
+    turns: Arc<Turns>,
 }
 
 impl Hall {
@@ -230,7 +234,7 @@ impl Hall {
         }
     }
 
-    /// Gives a client a place, if there is one.
+    /// Gives a client a place, if there is one, and serves it when it is its turn.
     fn let_in(
         &self,
         stream: tokio::net::TcpStream,
@@ -239,19 +243,19 @@ impl Hall {
         alive: &mpsc::Sender<Infallible>,
     ) {
         let current = Arc::clone(&self.renewed.borrow());
-        let limits = &current.options.limits;
-        let has_room = self.open.load(Ordering::SeqCst) < tcp_connections();
-        let place = Place::take(&self.population, client.ip(), limits);
-        let place = place.and_then(|it| if has_room { Ok(it) } else { Err(Refusal::Full) });
-        let place = match place {
+        let (place, wait) = match self.place(client.ip(), leads_to, &current.options.limits) {
             Ok(place) => place,
             Err(refusal) => return current.options.observers.notice(&Event::Refused(refusal)),
         };
-        let (news, account) = (self.news.clone(), Arc::clone(&self.account));
+        let (mut news, account) = (self.news.clone(), Arc::clone(&self.account));
         let (alive, open) = (alive.clone(), Open::new(&self.open));
         tokio::spawn(async move {
             match leads_to {
                 Leads::Site => {
+                    tokio::select! {
+                        () = sleep(wait) => {}
+                        () = news.reached(Phase::Draining) => return,
+                    }
                     connection::serve(stream, client, current, news, account, place).await;
                 }
                 Leads::Elsewhere(port) => {
@@ -260,6 +264,24 @@ impl Hall {
             }
             drop((alive, open));
         });
+    }
+
+    /// A place for a client, and how long it waits for its turn to shake hands.
+    fn place(
+        &self,
+        client: IpAddr,
+        leads_to: Leads,
+        limits: &Limits,
+    ) -> Result<(Place, Duration), Refusal> {
+        let place = Place::take(&self.population, client, limits)?;
+        if self.open.load(Ordering::SeqCst) >= tcp_connections() {
+            return Err(Refusal::Full);
+        }
+        let wait = match leads_to {
+            Leads::Site => self.turns.next(client, limits, now()).ok_or(Refusal::Network)?,
+            Leads::Elsewhere(_) => Duration::ZERO,
+        };
+        Ok((place, wait))
     }
 }
 

@@ -16,6 +16,7 @@ mod request;
 mod source;
 mod told;
 mod tunnel;
+mod turns;
 mod waiting;
 
 pub(crate) use event_loop::TcpServer;

@@ -88,30 +88,34 @@ mod tests {
     use crate::site::{Request, Response};
     use crate::upstream::fields::outbound;
     use std::future::poll_fn;
-    use tokio::time::timeout;
 
-    /// What comes of a client that sends nothing, although it may not stand still.
-    async fn next(happened: impl FnOnce(&Exchange)) -> Option<Trouble> {
+    /// The body of a client that sends nothing, although it may not stand still.
+    fn of_silent_client(happened: impl FnOnce(&Exchange)) -> Upload {
         let request = Request { method: "POST".to_owned(), ..Request::get("a", "/") };
         let exchange = Exchange::new(outbound(&request, false), u64::MAX);
         happened(&exchange);
-        let mut upload = Upload::new(&exchange, None, Duration::ZERO);
-        let next = poll_fn(|it| Pin::new(&mut upload).poll_frame(it));
-        timeout(Duration::from_millis(50), next).await.ok()??.err()
+        Upload::new(&exchange, None, Duration::ZERO)
+    }
+
+    async fn end(mut upload: Upload) -> Option<Trouble> {
+        poll_fn(|it| Pin::new(&mut upload).poll_frame(it)).await?.err()
     }
 
     #[tokio::test]
     async fn a_client_that_sends_nothing_is_too_slow_only_until_the_backend_answers() {
-        assert_eq!(next(|_| {}).await, Some(Trouble::ClientSlow));
-        assert_eq!(next(|it| it.answer(Response::empty(200))).await, None);
+        assert_eq!(end(of_silent_client(|_| {})).await, Some(Trouble::ClientSlow));
+        let mut answered = of_silent_client(|it| it.answer(Response::empty(200)));
+        let next = poll_fn(|it| Poll::Ready(Pin::new(&mut answered).poll_frame(it).is_ready()));
+        assert!(!next.await);
+        assert!(answered.waiting.is_none(), "its time runs");
     }
 
     #[tokio::test]
     async fn a_body_without_an_end_ends_with_its_response() {
-        let answered = |exchange: &Exchange| {
+        let answered = of_silent_client(|exchange| {
             exchange.answer(Response::empty(200));
             exchange.finish(Ok(hyper::HeaderMap::new()));
-        };
-        assert_eq!(next(answered).await, Some(Trouble::ClientGone));
+        });
+        assert_eq!(end(answered).await, Some(Trouble::ClientGone));
     }
 }

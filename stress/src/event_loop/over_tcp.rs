@@ -44,9 +44,13 @@ fn attack_once_and_again(target: &Target, make: MakeScript, end: Instant) -> Vec
     let mut codes = Vec::new();
     while now() < end {
         let mut script = make(Asked { authority: &target.authority, path: target.path() });
-        // A server that does not let it in is what it wants.
-        if let Ok(stream) = connect(target, script.protocol()) {
-            codes.extend(attack_on(stream, script.as_mut(), end));
+        match connect(target, script.protocol()) {
+            Ok(stream) if script.stays() => {
+                codes.extend(attack_on(stream, script.as_mut(), end));
+            }
+            Ok(_) => continue,
+            // A server that does not let it in is what it wants.
+            Err(_) => {}
         }
         std::thread::sleep(PAUSE);
     }

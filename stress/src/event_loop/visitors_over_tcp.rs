@@ -1,6 +1,6 @@
 //! Visitors over TCP: a thread for each, with one connection at a time.
 
-use super::tcp_stream::{PATIENCE, Stream, connect, connector};
+use super::tcp_stream::{PATIENCE, Stream, client, connect};
 use super::{Target, now};
 use crate::limits::{REQUEST_EACH, VISITORS};
 use crate::outcome::{PHASES, Served, Visited};
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
+use tokio_boring::SslStreamBuilder;
 
 /// A visitor's connection, made anew after trouble.
 trait Loader {
@@ -201,9 +202,8 @@ async fn load_2(
 async fn open_2(target: &Target) -> io::Result<SendRequest<Bytes>> {
     let stream = TcpStream::connect(target.address).await?;
     stream.set_nodelay(true)?;
-    let tls = connector(HTTP_2).and_then(|it| it.configure()).map_err(io::Error::other)?;
-    let host = http3::host(&target.authority);
-    let connecting = tokio_boring::connect(tls, host, stream).await;
+    let tls = client(target, HTTP_2).map_err(io::Error::other)?;
+    let connecting = SslStreamBuilder::new(tls, stream).connect().await;
     let stream = connecting.map_err(|error| io::Error::other(error.to_string()))?;
     let (sender, connection) = h2::client::handshake(stream).await.map_err(io::Error::other)?;
     // It ends with the last sender.

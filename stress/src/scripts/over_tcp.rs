@@ -16,6 +16,11 @@ pub(crate) trait TcpScript: Send {
     /// The protocol that TLS negotiates; `None`: there is no TLS.
     fn protocol(&self) -> Option<&'static [u8]>;
 
+    /// Whether it stays once the handshake is over; otherwise the next one comes at once.
+    fn stays(&self) -> bool {
+        true
+    }
+
     /// Whether it reads what comes.
     fn reads(&self) -> bool {
         true
@@ -38,6 +43,23 @@ impl TcpScript for Garbage {
 
     fn next(&mut self, _at: Duration) -> Vec<u8> {
         vec![0xff; 4096]
+    }
+}
+
+/// A handshake, and nothing more.
+pub(crate) struct Handshake;
+
+impl TcpScript for Handshake {
+    fn protocol(&self) -> Option<&'static [u8]> {
+        Some(HTTP_1)
+    }
+
+    fn stays(&self) -> bool {
+        false
+    }
+
+    fn next(&mut self, _at: Duration) -> Vec<u8> {
+        Vec::new()
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Serving, bytes, folder};
 use crate::fetch::Ask;
 use server::{Event, Limits, Refusal};
 use std::io::{BufReader, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -110,6 +110,33 @@ fn a_client_has_so_many_connections_over_all_versions() {
     let refused = |it: &Event| matches!(it, Event::Refused(Refusal::Network));
     assert_eq!(server.events.count(refused), 1);
     drop((one, other));
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the second client waits in real time")]
+fn a_client_that_comes_again_too_soon_waits_for_its_turn() {
+    let limits = Limits { tcp_handshakes_per_second: 1, ..Limits::default() };
+    let (_folder, server) = within(limits);
+    let start = Instant::now();
+    let statuses = [(); 2].map(|()| fetch_1(server.address, &Ask::get("/a")).status);
+    assert_eq!(statuses, [200, 200]);
+    assert!(start.elapsed() >= SECOND, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_client_that_would_wait_longer_than_a_handshake_may_take_is_refused() {
+    let limits = Limits { tcp_handshakes_per_second: 1, handshake: SECOND, ..Limits::default() };
+    let (_folder, server) = within(limits);
+    let streams = [(); 10].map(|()| plain(server.address));
+    assert_eq!(streams.map(|mut it| rest(&mut it)), [b""; 10]);
+    assert!(server.events.count(|it| matches!(it, Event::Refused(Refusal::Network))) > 0);
+}
+
+#[test]
+fn three_hundred_visitors_of_one_address_are_served() {
+    let (_folder, server) = within(Limits::default());
+    let statuses = (0..300).map(|_| fetch_1(server.address, &Ask::get("/a")).status);
+    assert_eq!(statuses.filter(|it| *it == 200).count(), 300);
 }
 
 #[test]
