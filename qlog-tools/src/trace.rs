@@ -99,7 +99,8 @@ pub struct SchedulerCall {
 /// How much of a log to keep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// Streams and requests: memory for streams and their holes, not for the file's length.
+    /// Streams and requests: memory for streams and their holes, not for the file's length. Metrics are not looked into, so that
+    /// damaged ones count as events.
     Summary,
     /// And each STREAM frame, packed: about ten bytes a frame.
     Arrivals,

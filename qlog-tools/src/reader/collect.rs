@@ -7,7 +7,7 @@ use schedulers::Milestone;
 use super::ReadOptions;
 use super::acknowledged::Acknowledged;
 use super::by_stream::ByStream;
-use super::event::Event;
+use super::event::{Event, body};
 use super::flow::Flow;
 use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
 use super::names::EventKind;
@@ -121,7 +121,7 @@ impl Collector {
         data: &[u8],
         direction: Direction,
     ) -> serde_json::Result<Taken> {
-        let packet: Packet<'_> = serde_json::from_slice(data)?;
+        let packet: Packet<'_> = body(data)?;
         let key = packet.number().map(|number| (time_us, packet.space(), number));
         let last = &mut self.last_packets[direction as usize];
         if key.is_some() && *last == key {
@@ -193,7 +193,7 @@ impl Collector {
             return;
         }
         let about = match (read, kind) {
-            (about @ About::Packet { .. }, _) => about,
+            (about @ (About::Packet { .. } | About::Stream(_)), _) => about,
             (_, EventKind::Recovery) => About::Metrics,
             _ => stream_of(event.data).map_or(About::Connection, About::Stream),
         };
@@ -201,7 +201,7 @@ impl Collector {
     }
 
     pub(super) fn packet_lost(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
-        let packet: Packet<'_> = serde_json::from_slice(data)?;
+        let packet: Packet<'_> = body(data)?;
         let lost = &mut self.trace.counts.packets_lost;
         *lost = lost.saturating_add(packet.lost());
         self.packet_record(time_us, &packet, PacketEvent::Lost);
@@ -273,7 +273,7 @@ impl Collector {
         data: &[u8],
         direction: Direction,
     ) -> serde_json::Result<()> {
-        let event: LoneStream = serde_json::from_slice(data)?;
+        let event: LoneStream = body(data)?;
         if let Some(stream) = event.stream() {
             if self.detail >= Detail::Events {
                 self.about = About::Packet {
@@ -293,7 +293,7 @@ impl Collector {
     }
 
     pub(super) fn milestone(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
-        let event: MilestoneEvent<'_> = serde_json::from_slice(data)?;
+        let event: MilestoneEvent<'_> = body(data)?;
         let time_us = time_us.saturating_add(event.after_us.map_or(0, |it| it.0));
         let [weight, of] = [event.weight, event.of].map(|it| it.map_or(0, |it| it.0));
         let milestone = Milestone::named(&event.milestone, weight, of);
@@ -317,7 +317,7 @@ impl Collector {
         if self.detail < Detail::Order && !counts_losses(data) {
             return Ok(());
         }
-        let metrics: Metrics = serde_json::from_slice(data)?;
+        let metrics: Metrics = body(data)?;
         if let Some(lost) = metrics.lost() {
             self.lost_by_metrics = self.lost_by_metrics.max(Some(lost.total.0));
             let records = if is_full { lost.delta.0.min(LOST_RECORDS) } else { 0 };
@@ -338,7 +338,8 @@ impl Collector {
     }
 
     pub(super) fn data_moved(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
-        let moved: DataMoved<'_> = serde_json::from_slice(data)?;
+        let moved: DataMoved<'_> = body(data)?;
+        self.about = moved.stream_id.map_or(About::Connection, |it| About::Stream(it.0));
         if let (Some(stream), Some("application")) = (moved.stream_id, moved.from.as_deref()) {
             self.exchange(stream.0).handed_over_us.get_or_insert(time_us);
             if let Some(end) = moved.end().filter(|_| self.keeps_writes()) {
@@ -366,8 +367,9 @@ impl Collector {
         data: &[u8],
         direction: Direction,
     ) -> serde_json::Result<()> {
-        let event: FrameEvent<'_> = serde_json::from_slice(data)?;
+        let event: FrameEvent<'_> = body(data)?;
         let stream = event.stream_id.0;
+        self.about = About::Stream(stream);
         match &*event.frame.kind.to_ascii_lowercase() {
             "data" => {
                 let bytes = event.bytes();
@@ -398,7 +400,7 @@ impl Collector {
     }
 
     pub(super) fn priority_updated(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
-        let event: PriorityUpdated<'_> = serde_json::from_slice(data)?;
+        let event: PriorityUpdated<'_> = body(data)?;
         if let (Some(stream), Some(value)) = (event.stream_id, event.new) {
             self.signal(time_us, stream.0, SignalKind::Applied, &value);
         }
@@ -406,7 +408,7 @@ impl Collector {
     }
 
     pub(super) fn stream_type(&mut self, data: &[u8]) -> serde_json::Result<()> {
-        let event: StreamType<'_> = serde_json::from_slice(data)?;
+        let event: StreamType<'_> = body(data)?;
         let exchange = self.exchange(event.stream_id.0);
         match event.kind.as_deref() {
             Some("push") => {

@@ -6,6 +6,7 @@ use schedulers::Restraint;
 use serde::Deserialize;
 
 use super::collect::Collector;
+use super::event::body;
 use super::http3::kept;
 use super::quic::{Direction, Frame, Packet};
 use super::tolerant::Whole;
@@ -35,7 +36,7 @@ struct RestraintEvent<'a> {
 
 impl Collector {
     pub(super) fn parameters(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
-        let parameters: Parameters<'_> = serde_json::from_slice(data)?;
+        let parameters: Parameters<'_> = body(data)?;
         if self.detail >= Detail::Full && parameters.owner.as_deref() == Some("remote") {
             self.initial_credit(time_us, &parameters);
         }
@@ -92,7 +93,7 @@ impl Collector {
     }
 
     pub(super) fn restraint(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
-        let event: RestraintEvent<'_> = serde_json::from_slice(data)?;
+        let event: RestraintEvent<'_> = body(data)?;
         if let Some(by) = Restraint::named(&event.by).filter(|_| self.detail >= Detail::Full) {
             self.trace.restraints.push((time_us, by));
             self.moments_kept += 1;

@@ -45,10 +45,11 @@ impl<'a> Event<'a> {
     /// again with [`Event::object`].
     pub(super) fn quick(record: &'a [u8]) -> Option<Self> {
         let rest = record.strip_prefix(b"{\"time\":")?;
-        let comma = rest.iter().take(32).position(|&byte| byte == b',')?;
+        let comma = rest[..rest.len().min(32)].iter().position(|&byte| byte == b',')?;
         let time = std::str::from_utf8(&rest[..comma]).ok()?.parse().ok()?;
         let rest = rest[comma..].strip_prefix(b",\"name\":\"")?;
-        let quote = rest.iter().take(128).position(|&byte| byte == b'"' || byte == b'\\')?;
+        let start = &rest[..rest.len().min(128)];
+        let quote = start.iter().position(|&byte| byte == b'"' || byte == b'\\')?;
         let name = std::str::from_utf8(&rest[..quote]).ok()?;
         let data = rest[quote..].strip_prefix(b"\",\"data\":")?.strip_suffix(b"}")?;
         // Something else than an object's end at the end: fields follow the body.
@@ -60,7 +61,7 @@ impl<'a> Event<'a> {
 
     /// Any object.
     pub(super) fn object(record: &'a [u8]) -> Option<Self> {
-        let object: Object<'a> = serde_json::from_slice(record).ok()?;
+        let object: Object<'a> = body(record).ok()?;
         let name = match (object.name, object.category, object.kind) {
             (Some(name), ..) => name,
             (None, Some(category), Some(kind)) => Cow::Owned(format!("{category}:{kind}")),
@@ -79,7 +80,7 @@ impl<'a> Event<'a> {
 
     /// An array, whose columns the trace's header names.
     pub(super) fn array(record: &'a [u8], fields: &[String]) -> Option<Self> {
-        let columns: Vec<&'a RawValue> = serde_json::from_slice(record).ok()?;
+        let columns: Vec<&'a RawValue> = body(record).ok()?;
         let (mut time, mut category, mut kind) = (None, None, None);
         let mut event =
             Self { time: 0.0, name: Cow::Borrowed(""), data: b"{}", group: None, trigger: None };
@@ -104,6 +105,15 @@ impl<'a> Event<'a> {
             None => kind?,
         };
         Some(event)
+    }
+}
+
+/// The body of an event, or any other JSON text. That it is UTF-8 is found out at once, not text by text; where it is not, what is
+/// not asked for may be anything.
+pub(super) fn body<'a, T: Deserialize<'a>>(data: &'a [u8]) -> serde_json::Result<T> {
+    match std::str::from_utf8(data) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_slice(data),
     }
 }
 
@@ -140,6 +150,13 @@ mod tests {
                 "{record}"
             );
         }
+    }
+
+    #[test]
+    fn a_text_that_nobody_asks_for_need_not_be_utf_8() {
+        let read = |record| Event::object(record).map(|event| event.time);
+        assert_eq!(read(&b"{\"time\":1,\"name\":\"a:b\",\"x\":\"\xff\"}"[..]), Some(1.0));
+        assert_eq!(read(&b"{\"time\":1,\"name\":\"a:\xff\"}"[..]), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::event::body;
 use super::tolerant::{Number, Whole};
 use crate::event_list::{About, FrameContent};
 use crate::limits::STREAM_OFFSET;
@@ -277,7 +278,7 @@ impl LoneStream {
 
 /// The stream that any event is about, if it says so.
 pub(super) fn stream_of(data: &[u8]) -> Option<u64> {
-    let found: OfStream = serde_json::from_slice(data).ok()?;
+    let found: OfStream = body(data).ok()?;
     found.stream_id.map(|it| it.0)
 }
 

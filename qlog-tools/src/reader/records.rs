@@ -1,7 +1,7 @@
 //! Cuts a file into records: JSON text sequences (RFC 7464) at the record separator, other files
 //! at the line end. Memory is bounded by the longest record, and that by a limit.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read as _};
 
 use serde::de::IgnoredAny;
 
@@ -74,6 +74,23 @@ impl<R: BufRead> Records<R> {
     /// Reads up to the next separator. `None` at the end of the file, `false` over the limit.
     fn fill(&mut self) -> io::Result<Option<bool>> {
         self.record.clear();
+        if self.is_at_start {
+            return self.fill_first();
+        }
+        let (limit, separator) = (self.limit as u64, self.separator);
+        let read =
+            self.input.by_ref().take(limit + 1).read_until(separator, &mut self.record)? as u64;
+        if self.record.last() == Some(&separator) {
+            self.record.pop();
+        } else if read > limit {
+            self.input.skip_until(separator)?;
+            return Ok(Some(false));
+        }
+        Ok((read > 0).then_some(true))
+    }
+
+    /// The same for the first record, in which a line end may be a separator.
+    fn fill_first(&mut self) -> io::Result<Option<bool>> {
         let (mut is_whole, mut has_bytes) = (true, false);
         loop {
             let buffer = self.input.fill_buf()?;
@@ -81,8 +98,7 @@ impl<R: BufRead> Records<R> {
                 return Ok(has_bytes.then_some(is_whole));
             }
             has_bytes = true;
-            let is_end =
-                |byte: &u8| *byte == self.separator || (self.is_at_start && *byte == b'\n');
+            let is_end = |byte: &u8| *byte == self.separator || *byte == b'\n';
             let end = buffer.iter().position(is_end);
             let is_line = end.is_some_and(|end| buffer[end] != self.separator);
             let piece = &buffer[..end.unwrap_or(buffer.len())];

@@ -1,0 +1,1 @@
+var log = {"qlog_version":"0.1","connections":[{"vantagepoint":"CLIENT","connectionid":"0x9c1c","starttime":1516000000,"fields":["time","category","type","trigger","data"],"events":[[0,"CONNECTIVITY","NEW_CONNECTION","LINE",{}],[3,"TRANSPORT","STREAM_NEW","PACKET_RX",{"stream_id":"0","offset":"0","length":"40","packet_nr":"4","final_frame":"1"}],]},]};
