@@ -3,6 +3,34 @@
 //
 // Each document has its `format`, so that a program can tell them apart. Ranges and patterns are in the schemas only.
 
+/** A line of `utmost serve --access-log FILE --access-log-format json`: a response that ended. */
+export type Access = {
+  /** Bytes of the body that were sent. */
+  bytes: number;
+  /** The client's address; null if it is not known. */
+  client: string | null;
+  /** Whether its last byte was sent. */
+  complete: boolean;
+  /** From the request to the end. */
+  duration_ms: number;
+  format: "utmost-access/1";
+  host: string;
+  method: string;
+  /** Path and query. */
+  path: string;
+  /** As in the field: `u=1, i`. */
+  priority: string;
+  protocol: "HTTP/1.0" | "HTTP/1.1" | "HTTP/2" | "HTTP/3";
+  referer: string | null;
+  /** The scheme that ordered it; null over TCP. */
+  scheme: string | null;
+  /** 0: it ended before there was one. */
+  status: number;
+  /** When it ended, in UTC. */
+  time: string;
+  user_agent: string | null;
+};
+
 /** The output of `utmost browser --json`: page loads in a real browser, and what the playback predicts of them. Times are milliseconds from the first request. */
 export type Browser = {
   /** One for each page in each setting. An index is the ByteIndex above the fold, or of all resources where a page has nothing there. */
@@ -411,6 +439,84 @@ export type FindScreened = {
   atf_ms: FindMs;
   regret: FindRatio;
   scheme: string;
+};
+
+/** The resources of a page and what each refers to: `utmost corpus graph` writes it, and `push_policy`, `links` and `early_hints` of a server read it. Indices lead to nodes that are there. */
+export type Graph = {
+  /** References. Those of a node are in the order in which they are evaluated. */
+  edges: Array<GraphEdge>;
+  format: "utmost-graph/1";
+  /** The document first. */
+  nodes: Array<GraphNode>;
+};
+
+export type GraphCount = number;
+
+export type GraphEdge = {
+  /** The index of the node that refers. */
+  from: GraphCount;
+  /** Where: in the document's head, in the document after it, in a stylesheet, or in a script. */
+  place: "head" | "tail" | "style" | "script";
+  /** The index of the node that it refers to. */
+  to: GraphCount;
+};
+
+export type GraphNode = {
+  /** Bytes of its body on the wire; 0 if unknown. */
+  bytes: GraphCount;
+  /** The part of the page above the fold cannot be shown without it. */
+  critical?: boolean;
+  /** The ETag field. */
+  etag?: string | null;
+  /** How long its evaluation takes. */
+  evaluation?: {
+    nanos: GraphCount;
+    secs: GraphCount;
+  };
+  /** Its host is the site's own. */
+  first_party?: boolean;
+  /** It cannot be learned from parsing the HTML. */
+  hidden?: boolean;
+  /** The host that serves it; empty if the page does not say it. */
+  host: string;
+  kind: "html" | "css" | "js" | "font" | "image" | "media" | "xhr" | "other";
+  /** Path and query. */
+  path: string;
+  /** The Vary field. */
+  vary?: string | null;
+};
+
+/** A line of `links.jsonl` beside kept qlogs, and of `utmost link --log FILE`: what became of a datagram. A duplicate has a line of its own with the same number. */
+export type LinkLog = {
+  /** Bytes of its UDP payload. */
+  bytes: number;
+  format: "utmost-link-log/1";
+  /** Its place in the order in which datagrams were offered, from 1. */
+  number: number;
+  /** When it was offered, in nanoseconds from the link's start. */
+  offered_ns: number;
+  /** `down`: to the client; `up`: to the server. */
+  way: "down" | "up";
+} & (LinkLogDelivered | LinkLogDropped);
+
+export type LinkLogDelivered = {
+  /** When it arrived, in nanoseconds from the link's start. */
+  at_ns: number;
+  /** Whether one byte of it was changed. */
+  corrupted: boolean;
+  /** Whether it is the second of two. */
+  duplicate: boolean;
+  /** Whether it was marked: congestion experienced. */
+  marked: boolean;
+  /** Whether jitter or reordering let others overtake it. */
+  overtaken: boolean;
+  verdict: "delivered";
+};
+
+export type LinkLogDropped = {
+  /** No room in the queue, chance, on the list of numbers, in a blackhole, or more than the link may hold. */
+  cause: "queue" | "loss" | "listed" | "blackhole" | "memory";
+  verdict: "dropped";
 };
 
 /** The stream of each packet of a scenario, for each scheme. */
@@ -1239,6 +1345,77 @@ export type Session = {
   verified: boolean;
 };
 
+/** The output of `utmost stress --soak --json`: what guests of a server saw for a long time, beside one attack after another. */
+export type Soak = {
+  format: "utmost-soak/1";
+  provenance: Record<string, unknown>;
+  soak: {
+    /** Open descriptors of the server in the second half; null as memory is. */
+    descriptors: SoakTrend | null;
+    /** What did not hold; empty: everything did. */
+    failures: Array<string>;
+    /** Resident bytes of the server in the second half; null without --process, or with few rounds. */
+    memory: SoakTrend | null;
+    /** In the order of time. */
+    rounds: Array<SoakRound>;
+    seen: SoakSeen;
+  };
+};
+
+export type SoakCount = number;
+
+/** An attack, and the time of peace before it. */
+export type SoakRound = {
+  /** Its name, as `utmost stress --list` shows it. */
+  attack: string;
+  /** Bodies that came whole and were right. */
+  bodies: SoakCount;
+  /** Open descriptors of the server, the median of the round; null without --process. */
+  descriptors: number | null;
+  /** When the round ended, in seconds from the start. */
+  ended_s: number;
+  /** Resident bytes of the server, the median of the round; null without --process. */
+  memory_bytes: number | null;
+  /** The most of them; null without --process. */
+  memory_most: number | null;
+  /** Half of them took no longer; null: there were none. */
+  p50_ms: number | null;
+  /** 99 of 100 took no longer; null: there were none. */
+  p99_ms: number | null;
+};
+
+/** What all guests did and saw. */
+export type SoakSeen = {
+  /** Bodies that came whole and were right. */
+  bodies: SoakCount;
+  /** Their bytes. */
+  body_bytes: SoakCount;
+  /** Requests that a guest took back. */
+  cancelled: SoakCount;
+  /** Connections whose handshakes were complete. */
+  connections: SoakCount;
+  /** Times that a guest's address changed. */
+  moves: SoakCount;
+  /** Those of them that resumed a session. */
+  resumed: SoakCount;
+  /** Uploads that were answered, whatever the answer was. */
+  uploads: SoakCount;
+  /** What was wrong, and how often. */
+  wrong: Record<string, number>;
+};
+
+/** A straight line through the figures of rounds (Theil and Sen). */
+export type SoakTrend = {
+  /** The 95 % interval of that. */
+  interval: [number, number];
+  /** How far a figure is from the line: 1.4826 times the median distance. */
+  noise: number;
+  /** How much they rise in an hour. */
+  per_hour: number;
+  /** How much they rise from the first round to the last. */
+  rise: number;
+};
+
 /** The output of `utmost stress --json`: attacks on a server, and what its visitors noticed. */
 export type Stress = {
   attacks: Array<StressOutcome>;
@@ -1726,11 +1903,14 @@ export type WhatIfOrder = {
 
 /** Any of the documents. */
 export type UtmostDocument =
+  | Access
   | Browser
   | CorpusStats
   | Doctor
   | Exploration
   | Find
+  | Graph
+  | LinkLog
   | Order
   | Page
   | Probe
@@ -1748,6 +1928,7 @@ export type UtmostDocument =
   | SchemeCheck
   | Schemes
   | Session
+  | Soak
   | Stress
   | Study
   | WhatIf;

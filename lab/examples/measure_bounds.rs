@@ -2,7 +2,7 @@
 //! `docs/bounds.md`.
 //!
 //! ```sh
-//! cargo run --example measure_bounds -- paper,cable,3g PAGE...
+//! cargo run -p utmost-lab --example measure_bounds -- paper,cable,3g PAGE...
 //! ```
 
 use corpus::Page;

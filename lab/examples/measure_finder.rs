@@ -2,7 +2,7 @@
 //! than the best single scheme: the table and figures of `docs/find.md`.
 //!
 //! ```sh
-//! cargo run --example measure_finder -- cable,lte,3g PAGE...
+//! cargo run -p utmost-lab --example measure_finder -- cable,lte,3g PAGE...
 //! ```
 
 use corpus::Page;

@@ -3,7 +3,7 @@
 //! each policy and scheme, how much later what is pushed is complete than when it is asked for.
 //!
 //! ```sh
-//! cargo run --example measure_pushes -- cable fifo,rfc9218 preempt,throttle:8900 [PAGE...]
+//! cargo run -p utmost-lab --example measure_pushes -- cable fifo,rfc9218 preempt,throttle:8900 [PAGE...]
 //! ```
 //!
 //! Without pages, those of the set `first-60` are loaded.

@@ -4,7 +4,7 @@
 //! responses that the page needs to be shown at all (`critical`).
 //!
 //! ```sh
-//! cargo run --example measure_repairs -- cable-lossy,3g-lossy SCHEME,SCHEME SEEDS PAGE...
+//! cargo run -p utmost-lab --example measure_repairs -- cable-lossy,3g-lossy SCHEME,SCHEME SEEDS PAGE...
 //! ```
 
 use corpus::Page;

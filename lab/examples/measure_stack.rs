@@ -1,10 +1,10 @@
 //! How fast the engine `stack` is, how far its loads lie apart, and how it agrees with the other engines.
 //!
 //! ```sh
-//! cargo run --example measure_stack -- speed
-//! cargo run --example measure_stack -- spread cable
-//! cargo run --example measure_stack -- agreement paper bbr2 PAGE...
-//! cargo run --example measure_stack -- fidelity cable cubic 9 1 PAGE...
+//! cargo run -p utmost-lab --example measure_stack -- speed
+//! cargo run -p utmost-lab --example measure_stack -- spread cable
+//! cargo run -p utmost-lab --example measure_stack -- agreement paper bbr2 PAGE...
+//! cargo run -p utmost-lab --example measure_stack -- fidelity cable cubic 9 1 PAGE...
 //! ```
 
 use corpus::Page;

@@ -88,5 +88,19 @@ def test_a_journal_of_another_version_is_rejected(folder: Path) -> None:
         utmost.read_journal(folder)
 
 
+def test_a_journal_of_old_names_no_format_and_one_of_another_is_rejected(folder: Path) -> None:
+    journal, manifest = folder / "runs.jsonl", folder / "manifest.json"
+    assert "format" not in utmost.read_journal(folder).conditions
+    of_old = journal.read_text().replace('"format":"utmost-run/1",', "")
+    assert of_old != journal.read_text()
+    journal.write_text(of_old)
+    kept = manifest.read_text()
+    manifest.write_text(kept.replace('"format": "utmost-manifest/1",', ""))
+    assert len(utmost.read_journal(folder).loads) > 0
+    manifest.write_text(kept.replace("utmost-manifest/1", "utmost-manifest/2"))
+    with pytest.raises(utmost.UnknownVersion, match="has the format 'utmost-manifest/2', but this package reads"):
+        utmost.read_journal(folder)
+
+
 def test_a_folder_without_a_journal_is_named(tmp_path: Path) -> None:
     assert fault(tmp_path).startswith("runs.jsonl: is missing; name the folder that `utmost compare --out` wrote")

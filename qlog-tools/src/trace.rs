@@ -296,7 +296,7 @@ pub struct Counts {
     pub packets_received: u64,
     /// Packets declared lost; an event may be about several.
     pub packets_lost: u64,
-    /// Whether the log counts them, so that 0 means none.
+    /// Whether the log's metrics count them, so that 0 means none. They do not say which packets they were.
     pub knows_losses: bool,
     /// Frames in packets, of any kind.
     pub packet_frames: u64,

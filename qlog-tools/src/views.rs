@@ -118,7 +118,11 @@ pub fn losses(trace: &Trace, words: &str) -> String {
     if lost == 0 && is_silent && !trace.counts.knows_losses {
         return "losses not logged".to_owned();
     }
-    format!("{lost} {words}")
+    let counted = match trace.counts.knows_losses && lost > 0 {
+        true => " (its metrics count them, and do not say which)",
+        false => "",
+    };
+    format!("{lost} {words}{counted}")
 }
 
 fn has_sent_again(trace: &Trace) -> bool {
@@ -197,5 +201,15 @@ mod tests {
         assert_eq!(of("quic-go", Vantage::Client, 0, 500), "0 lost");
         assert_eq!(of("quiche", Vantage::Client, 0, 0), "losses not logged");
         assert_eq!(of("quiche", Vantage::Server, 8, 500), "8 lost");
+    }
+
+    #[test]
+    fn a_count_of_lost_packets_without_their_numbers_is_called_one() {
+        let mut trace = Trace { vantage: Vantage::Server, ..Trace::default() };
+        trace.counts.knows_losses = true;
+        assert_eq!(losses(&trace, "lost"), "0 lost");
+        trace.counts.packets_lost = 8;
+        let expected = "8 lost (its metrics count them, and do not say which)";
+        assert_eq!(losses(&trace, "lost"), expected);
     }
 }

@@ -3,6 +3,7 @@
 use super::{Findings, Kind, Reproduction, Row, Table};
 use lab::{FileError, write_file};
 use serde::Serialize;
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -13,12 +14,29 @@ pub fn write(reproduction: &Reproduction, folder: &Path) -> Result<(), FileError
         ("json", json(reproduction)),
         ("md", reproduction.markdown()),
         ("svg", reproduction.found.svg.clone()),
-        ("manifest.json", json(&reproduction.provenance)),
+        ("manifest.json", json(&Manifest::of(reproduction))),
     ];
     for (extension, text) in files {
         write_file(&folder.join(format!("{}.{extension}", reproduction.name)), text)?;
     }
     Ok(())
+}
+
+/// The format of `NAME.manifest.json`. Those that were kept before it had one do not name it.
+const MANIFEST_FORMAT: &str = "utmost-reproduction-manifest/1";
+
+/// How a reproduction was made, as a file.
+#[derive(Serialize)]
+struct Manifest<'a> {
+    format: &'static str,
+    #[serde(flatten)]
+    provenance: &'a Value,
+}
+
+impl<'a> Manifest<'a> {
+    fn of(reproduction: &'a Reproduction) -> Self {
+        Self { format: MANIFEST_FORMAT, provenance: &reproduction.provenance }
+    }
 }
 
 fn json(document: &impl Serialize) -> String {
@@ -108,6 +126,15 @@ fn decimals(value: f64) -> usize {
 mod tests {
     use super::super::verdict::kinds;
     use super::*;
+
+    #[test]
+    fn a_manifest_names_its_format_before_what_it_says() {
+        let provenance = serde_json::json!({"utmost": "0.1.0"});
+        let manifest = Manifest { format: MANIFEST_FORMAT, provenance: &provenance };
+        let expected =
+            "{\n  \"format\": \"utmost-reproduction-manifest/1\",\n  \"utmost\": \"0.1.0\"\n}\n";
+        assert_eq!(json(&manifest), expected);
+    }
 
     #[test]
     fn a_row_that_fails_a_condition_stands_out() {

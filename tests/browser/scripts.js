@@ -188,6 +188,23 @@ await test("the table of packets lists those that the reader chose", async () =>
   ]);
 });
 
+await test("a lost packet says that no event tells when it was declared lost, as in logs of quiche", async () => {
+  const found = await run(
+    `${RECORDING}
+    const fate = exchange.fate.bind(exchange);
+    exchange.fate = (log, packet) => ({ ...fate(log, packet), lost: -1 });
+    const packets = new Packets(recording);
+    packets.wanted = "lost packets";
+    const { caption, headings, rows } = packets.table(new Viewport([recording]));
+    return [caption, ...rows.map((it) => it[headings.indexOf("declared lost")])];`,
+    LOGS,
+  );
+  assert.deepStrictEqual(found, [
+    "Lost packets in view: 1; the server sent 2. “not logged”: it was lost, and no event says when its sender declared it so",
+    "not logged",
+  ]);
+});
+
 await test("the events of both ends are found by stream, byte, packet, name and time", async () => {
   const find = (filter) => `[...filtered(exchange, order, ${filter}, null)].map((id) => [id & 1, id >>> 1])`;
   const found = await run(

@@ -1,7 +1,9 @@
 //! `utmost corpus` with files that are there, are not, or are something else.
 
+use crate::documents::assert_valid;
 use crate::{only_line, utmost};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
@@ -205,6 +207,19 @@ fn the_graph_of_a_page_is_learned_from_an_access_log() {
     let edges: Vec<_> = graph.edges.iter().map(|it| (it.from, it.to)).collect();
     assert_eq!(edges, [(0, 1), (0, 2), (1, 3), (0, 4)]);
     assert!(graph.nodes.iter().all(|it| it.host == "www.example"));
+    assert_valid("graph.json", &serde_json::from_str(&text).expect("JSON"));
+}
+
+#[test]
+fn the_graph_of_a_page_is_as_its_schema_says() {
+    let folder = folder();
+    let output = corpus(folder.path(), &["graph", "davies-meenan", "-o", "graph.json"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = std::fs::read_to_string(folder.path().join("graph.json")).expect("written");
+    let graph: Value = serde_json::from_str(&text).expect("JSON");
+    assert_valid("graph.json", &graph);
+    let places = graph["edges"].as_array().expect("edges").iter().map(|it| it["place"].to_string());
+    assert!(places.collect::<BTreeSet<_>>().len() > 1, "{text}");
 }
 
 #[test]

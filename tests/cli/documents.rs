@@ -1,9 +1,9 @@
 //! What `--json` prints is what `schemas/` says, and `ideal` prints the same twice.
 
 use crate::stdout_of;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The schemas, by name without the ending.
 pub(crate) fn schemas() -> BTreeMap<String, Value> {
@@ -22,8 +22,18 @@ fn schema(name: &str) -> Value {
 }
 
 pub(crate) fn assert_valid(name: &str, document: &Value) {
-    let schema = schema(name);
-    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    assert_valid_by(&schema(name), document);
+}
+
+/// The same by a definition of a schema.
+fn assert_valid_as(name: &str, definition: &str, document: &Value) {
+    let definitions = schema(name)["$defs"].take();
+    let reference = format!("#/$defs/{definition}");
+    assert_valid_by(&json!({"$ref": reference, "$defs": definitions}), document);
+}
+
+fn assert_valid_by(schema: &Value, document: &Value) {
+    let validator = jsonschema::validator_for(schema).expect("a schema");
     let errors: Vec<String> =
         validator.iter_errors(document).map(|it| format!("{}: {it}", it.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}");
@@ -113,6 +123,63 @@ fn compare_is_as_its_schema_says() {
         cells.join(", ").replace('"', ""),
         "rr 0, fifo 0, dfifo 0, rr 280000, fifo 280000, dfifo 280000"
     );
+}
+
+/// The files below a folder with one of these endings.
+fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|it| it.expect("an entry"));
+    let mut found = Vec::new();
+    for path in entries.map(|it| it.path()) {
+        let is_wanted = path.extension().is_some_and(|it| endings.iter().any(|end| it == *end));
+        match path.is_dir() {
+            true => found.extend(self::files(&path, endings)),
+            false if is_wanted => found.push(path),
+            false => {}
+        }
+    }
+    found
+}
+
+/// The JSON documents of a file, one a line in `.jsonl`.
+fn documents_in(file: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(file).expect("a text");
+    let parsed = |it: &str| serde_json::from_str(it).expect("JSON");
+    match file.extension().is_some_and(|it| it == "jsonl") {
+        true => text.lines().map(parsed).collect(),
+        false => vec![parsed(&text)],
+    }
+}
+
+#[test]
+fn every_json_in_the_folder_of_a_study_has_a_format_and_is_as_it_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().to_str().expect("UTF-8");
+    let flags = "compare examples/page-minimal.json --schemes fifo --engine stack --network cable-lossy --keep-qlogs";
+    stdout_of(&[&flags.split(' ').collect::<Vec<_>>()[..], &["--out", out]].concat());
+    let mut formats = BTreeMap::new();
+    for mut document in
+        files(folder.path(), &["json", "jsonl"]).iter().flat_map(|it| documents_in(it))
+    {
+        let fields = document.as_object_mut().expect("an object");
+        let format = fields["format"].as_str().expect("a text").to_owned();
+        match &*format {
+            "utmost-manifest/1" => assert_valid_as("study.json", "provenance", &document),
+            "utmost-run/1" => assert_valid_as("study.json", "run", &document["run"]),
+            "utmost-study/1" => assert_valid("study.json", &document),
+            "utmost-page/1" => assert_valid("page.json", &document),
+            "utmost-link-log/1" => assert_valid("link-log.json", &document),
+            other => panic!("{other}: {document}"),
+        }
+        *formats.entry(format).or_insert(0) += 1;
+    }
+    assert!(formats.remove("utmost-link-log/1").is_some_and(|it| it > 50), "{formats:?}");
+    let expected = [
+        ("utmost-manifest/1", 1),
+        ("utmost-page/1", 1),
+        ("utmost-run/1", 2),
+        ("utmost-study/1", 1),
+    ];
+    assert_eq!(formats, BTreeMap::from(expected.map(|(it, count)| (it.to_owned(), count))));
 }
 
 #[test]

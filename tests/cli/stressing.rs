@@ -3,8 +3,10 @@
 use crate::documents::assert_valid;
 use crate::serving::Serving;
 use crate::{only_line, utmost};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::net::TcpListener;
+use std::time::Duration;
+use stress::{File, Soak, Target, find, soak};
 
 #[test]
 fn visitors_of_each_version_are_shown_beside_an_attack_on_websockets() {
@@ -27,6 +29,28 @@ fn visitors_of_each_version_are_shown_beside_an_attack_on_websockets() {
         let is_served = |it: &Value| it[phase]["responses"].as_u64() > Some(0);
         assert!(visitors.iter().all(is_served), "{phase}: {attack}");
     }
+}
+
+/// Four seconds, where the program takes minutes.
+#[test]
+fn a_soak_is_as_its_schema_says() {
+    let server = Serving::start(&["--root", "examples"]);
+    let address = server.address.parse().expect("an address");
+    let files = vec![File::unknown("/late-stylesheet.json")];
+    let target = Target::new(address, files, Some(std::process::id())).expect("on this machine");
+    let plan = Soak {
+        length: Duration::from_secs(4),
+        attacks: vec![find("rapid-reset").expect("in the list")],
+        attack_length: Duration::from_secs(1),
+        loss_percent: 2,
+        patience: Duration::from_secs(30),
+        moves: true,
+        seed: 7,
+    };
+    let soaked = soak(&target, &plan, |_| {}).expect("carried out");
+    let document = json!({"format": "utmost-soak/1", "provenance": {}, "soak": soaked});
+    assert_valid("soak.json", &document);
+    assert_eq!(document["soak"]["rounds"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]

@@ -85,6 +85,7 @@ fn the_access_log_as_json_has_an_object_a_line_on_stdout() {
         .map(|_| {
             let line = server.stdout_line();
             let it: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+            crate::documents::assert_valid("access.json", &it);
             assert_eq!((&it["client"], &it["method"]), (&"127.0.0.1".into(), &"GET".into()));
             assert_eq!((&it["scheme"], &it["complete"]), (&"rfc9218".into(), &true.into()));
             assert!(it["duration_ms"].as_f64().is_some_and(|it| it >= 0.0), "{line}");

@@ -34,7 +34,7 @@ pub fn write(
     std::fs::create_dir_all(&in_figures)
         .and_then(|()| figures::remove_old(&in_figures))
         .map_err(FileError::at(&in_figures))?;
-    write_json(&folder.join(super::manifest::FILE), &study.provenance)?;
+    super::manifest::write(&study.provenance, folder)?;
     write_json(&folder.join("study.json"), study)?;
     write_tables(study, folder)?;
     let loader = Loader::new(plan)?;

@@ -12,10 +12,20 @@ use std::path::Path;
 /// The name of the journal in a study's folder.
 pub(super) const FILE: &str = "runs.jsonl";
 
+/// The format that a line names. Lines of old do not name it.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) enum Format {
+    #[default]
+    #[serde(rename = "utmost-run/1")]
+    Run,
+}
+
 /// One load that is done.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
+    #[serde(default)]
+    pub(super) format: Format,
     /// Its place in the whole plan.
     pub(super) place: usize,
     pub(super) run: RunRecord,
@@ -27,6 +37,7 @@ pub(super) struct Entry {
 /// An [`Entry`] as it is written.
 #[derive(Serialize)]
 struct Line<'a> {
+    format: Format,
     place: usize,
     run: &'a RunRecord,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +77,12 @@ impl Journal {
 
     pub(super) fn add(&mut self, entry: &Entry) -> io::Result<()> {
         let load = entry.load.as_ref().filter(|_| self.engine != Engine::Ideal);
-        let mut line = serde_json::to_vec(&Line { place: entry.place, run: &entry.run, load })?;
+        let mut line = serde_json::to_vec(&Line {
+            format: entry.format,
+            place: entry.place,
+            run: &entry.run,
+            load,
+        })?;
         line.push(b'\n');
         let before = self.file.metadata()?.len();
         if let Err(error) = self.file.write_all(&line) {
@@ -138,7 +154,8 @@ mod tests {
     use qlog_tools::timeline::{RenderTimes, StreamFrame, Timeline, Transfer};
 
     fn entry(place: usize) -> Entry {
-        Entry { place, run: RunRecord { seed: 7, ..RunRecord::default() }, load: None }
+        let run = RunRecord { seed: 7, ..RunRecord::default() };
+        Entry { format: Format::Run, place, run, load: None }
     }
 
     #[test]
@@ -161,6 +178,21 @@ mod tests {
                 read(folder.path()).expect("read").iter().map(|it| it.place).collect();
             assert_eq!(places, [0, 5]);
         }
+    }
+
+    #[test]
+    fn a_line_names_its_format_those_of_old_name_none_and_another_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut journal, _) = Journal::open(folder.path(), Engine::Stack, 1).expect("made");
+        journal.add(&entry(0)).expect("written");
+        let path = folder.path().join(FILE);
+        let text = std::fs::read_to_string(&path).expect("a journal");
+        assert!(text.starts_with("{\"format\":\"utmost-run/1\",\"place\":0,"), "{text}");
+        let of_old = text.replace("\"format\":\"utmost-run/1\",", "");
+        assert_eq!(entries(of_old.as_bytes()).expect("read").0.len(), 1);
+        let error = entries(text.replace("run/1", "run/2").as_bytes()).expect_err("another");
+        let expected = "line 1: unknown variant `utmost-run/2`, expected `utmost-run/1`";
+        assert!(error.to_string().starts_with(expected), "{error}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Carries out the loads of a plan, and makes a row of results of each.
 
 use super::dimension::SEND_BUFFER;
-use super::journal::Entry;
+use super::journal::{Entry, Format};
 use super::plan::{Cell, Engine, Plan};
 use super::pushes::Pushes;
 use super::report::DRAWN_MAX;
@@ -144,7 +144,8 @@ impl<'a> Loader<'a> {
             let qlog = logs.map(|it| it.keep(self.plan, cell)).transpose()?.flatten();
             run.unfinished = Some(Unfinished { problem, qlog });
         }
-        Ok(Entry { place: cell.place, run, load: Some(load).filter(|_| self.keeps(cell)) })
+        let load = Some(load).filter(|_| self.keeps(cell));
+        Ok(Entry { format: Format::default(), place: cell.place, run, load })
     }
 
     fn load(&self, cell: &Cell<'_>, logs: Option<&Path>) -> Result<Loaded, StudyError> {

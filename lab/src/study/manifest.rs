@@ -1,5 +1,6 @@
 //! A study's `manifest.json`: everything that it takes to repeat the study.
 
+use super::folder::write_json;
 use super::plan::{Engine, Plan, Shard};
 use super::run::page_sha256;
 use super::setting::{Setting, Settings};
@@ -7,7 +8,7 @@ use super::weights::Weights;
 use super::{BASELINE, StudyError};
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
-use crate::{Contender, DeliveryOrder, Metadata};
+use crate::{Contender, DeliveryOrder, FileError, Metadata};
 use client::profile::Profile;
 use corpus::Page;
 use qlog_tools::metrics;
@@ -20,6 +21,9 @@ use std::sync::Arc;
 
 /// The name of the manifest in a study's folder.
 pub const FILE: &str = "manifest.json";
+
+/// The format that the file names first. Manifests of old do not name it.
+const FORMAT: &str = "utmost-manifest/1";
 
 /// The folder beside it with the pages that are not bundled.
 const PAGES: &str = "pages";
@@ -180,6 +184,19 @@ pub(super) fn set_by(key: &str) -> String {
     flag.to_owned()
 }
 
+/// Writes what [`provenance`] says, after the format.
+pub(super) fn write(provenance: &Value, folder: &Path) -> Result<(), FileError> {
+    write_json(&folder.join(FILE), &Formatted { format: FORMAT, provenance })
+}
+
+#[derive(Serialize)]
+struct Formatted<'a> {
+    format: &'static str,
+    #[serde(flatten)]
+    provenance: &'a Value,
+}
+
+/// What a manifest says, without its format.
 pub(super) fn read(path: &Path) -> Result<Value, StudyError> {
     let text = std::fs::read_to_string(path).map_err(|error| unusable(path, error))?;
     let malformed = |error: serde_json::Error| {
@@ -187,7 +204,13 @@ pub(super) fn read(path: &Path) -> Result<Value, StudyError> {
         let (line, column) = (error.line(), error.column());
         unusable(path, format!("{what}, in line {line}, column {column}: {EXPECTED}"))
     };
-    serde_json::from_str(&text).map_err(malformed)
+    let mut manifest: Value = serde_json::from_str(&text).map_err(malformed)?;
+    match manifest.as_object_mut().and_then(|it| it.remove("format")) {
+        Some(other) if other != FORMAT => {
+            Err(unusable(path, format!("has the format {other}, not \"{FORMAT}\": {EXPECTED}")))
+        }
+        _ => Ok(manifest),
+    }
 }
 
 /// What a file is for that is not a manifest.
@@ -387,12 +410,28 @@ mod tests {
         let back = super::plan(&path).expect("a plan");
         assert_eq!(provenance(&back, json!({"utmost": "0"})), said);
         assert_eq!(back.initial_window_packets, Some(32));
+        write(&said, folder.path()).expect("written");
+        assert_eq!(provenance(&super::plan(&path).expect("a plan"), json!({"utmost": "0"})), said);
 
         let kept = folder.path().join("pages/mine.json");
         let text = std::fs::read_to_string(&kept).expect("a page");
         std::fs::write(&kept, text.replace("1366", "1367")).expect("written");
         let message = super::plan(&path).expect_err("changed").to_string();
         assert!(message.contains("page `mine` is not what it was"), "{message}");
+    }
+
+    #[test]
+    fn a_manifest_names_its_format_and_one_of_another_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(FILE);
+        write(&json!({"seeds": [0]}), folder.path()).expect("written");
+        let text = std::fs::read_to_string(&path).expect("a manifest");
+        assert!(text.starts_with("{\n  \"format\": \"utmost-manifest/1\",\n"), "{text}");
+        assert_eq!(read(&path).expect("a manifest"), json!({"seeds": [0]}));
+        std::fs::write(&path, text.replace("/1", "/2")).expect("written");
+        let message = read(&path).expect_err("another").to_string();
+        let expected = "manifest.json: has the format \"utmost-manifest/2\", not \"utmost-manifest/1\": a study's";
+        assert!(message.contains(expected), "{message}");
     }
 
     #[test]

@@ -82,9 +82,9 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError
 
 /// Writes the manifest, and the pages and scheme files that it names.
 pub(super) fn begin(plan: &Plan, provenance: &Value, folder: &Path) -> Result<(), StudyError> {
-    let text = serde_json::to_string_pretty(provenance).unwrap_or_default();
     std::fs::create_dir_all(folder)
         .and_then(|()| manifest::keep_inputs(plan, folder))
-        .and_then(|()| std::fs::write(folder.join(manifest::FILE), text))
-        .map_err(|error| StudyError::Record(FileError::at(folder)(error)))
+        .map_err(FileError::at(folder))
+        .and_then(|()| manifest::write(provenance, folder))
+        .map_err(StudyError::Record)
 }

@@ -10,9 +10,11 @@ from typing import Any
 from utmost.errors import MalformedFile
 from utmost.study import Loads, read_json, run_rows
 from utmost.tables import frame
-from utmost.version import check_version
+from utmost.version import check_format, check_version
 
 NAME = "runs.jsonl"
+LINE_FORMAT = "utmost-run/1"
+MANIFEST_FORMAT = "utmost-manifest/1"
 
 
 class Journal(Loads):
@@ -51,6 +53,8 @@ def _conditions(path: Path) -> dict[str, Any]:
     conditions = read_json(path)
     if not isinstance(conditions, dict) or "utmost" not in conditions:
         raise MalformedFile(f"{path}: is not the manifest of a study: `utmost` is missing")
+    # Manifests of old do not name their format.
+    check_format(conditions.pop("format", MANIFEST_FORMAT), MANIFEST_FORMAT, str(path))
     check_version(conditions["utmost"], str(path))
     return conditions
 
@@ -70,6 +74,9 @@ def _entry(line: bytes, place: str) -> tuple[dict[str, Any], list[dict[str, Any]
         entry = json.loads(line)
     except ValueError as error:
         raise MalformedFile(f"{place}: is not JSON: {error}; restore the file, or remove the line") from error
+    if isinstance(entry, Mapping):
+        # Lines of old do not name it.
+        check_format(entry.get("format", LINE_FORMAT), LINE_FORMAT, place)
     run = entry.get("run") if isinstance(entry, Mapping) else None
     if not isinstance(run, Mapping) or type(entry.get("place")) is not int:
         raise MalformedFile(f"{place}: is not a load: it needs a `place` and a `run`")

@@ -102,6 +102,7 @@ fn named(target: Target, category: &str, event: &str) -> String {
             format!("quic:{event}")
         }
         (Target::V03, _, "metrics_updated") => "recovery:metrics_updated".to_owned(),
+        (Target::V03, _, "recovery_parameters_set") => "recovery:parameters_set".to_owned(),
         (Target::V03, _, "stream_data_moved") => "transport:data_moved".to_owned(),
         (Target::V03, _, _) if is_http => format!("http:{event}"),
         (Target::V03, "quic", _) => format!("{}:{event}", old_category(event)),
@@ -158,9 +159,10 @@ fn normalise(data: &mut Value, event: &str) {
         for frame in body.get_mut("frames").and_then(Value::as_array_mut).into_iter().flatten() {
             normalise_frame(frame);
         }
-        if event == "stream_type_set" {
-            rename(body, "new", "stream_type");
-            rename(body, "owner", "initiator");
+        // quinn has the size of a packet there.
+        let length = body.get("header").and_then(|header| header.get("length")).cloned();
+        if let Some(length) = length.filter(|_| body.get("raw").is_none()) {
+            put(body, "raw", "length", length);
         }
     }
 }
@@ -195,6 +197,10 @@ fn normalise_frame(frame: &mut Value) {
     }
 }
 
+/// Events that say whose doing they are: `owner` in the older schema, `initiator` in today's.
+const WITH_A_SIDE: [&str; 4] =
+    ["parameters_set", "parameters_restored", "stream_type_set", "connection_closed"];
+
 /// Where the two schemas differ.
 fn fields(target: Target, event: &str, mut data: Value) -> Value {
     if let Some(frames) = data.get_mut("frames").and_then(Value::as_array_mut) {
@@ -206,7 +212,15 @@ fn fields(target: Target, event: &str, mut data: Value) -> Value {
         }
     }
     let Value::Object(body) = &mut data else { return data };
+    if WITH_A_SIDE.contains(&event) {
+        match target {
+            Target::Current => rename(body, "owner", "initiator"),
+            Target::V03 => rename(body, "initiator", "owner"),
+        }
+    }
     match (target, event) {
+        (Target::Current, "stream_type_set") => rename(body, "new", "stream_type"),
+        (Target::V03, "stream_type_set") => rename(body, "stream_type", "new"),
         (Target::Current, "stream_data_moved" | "datagram_data_moved") => {
             if let Some(length) = body.remove("length") {
                 body.entry("raw").or_insert_with(|| json!({"length": length}));

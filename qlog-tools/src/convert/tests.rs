@@ -70,6 +70,47 @@ fn the_older_schema_has_what_qvis_asks_for() {
     assert!(text.contains(r#""length":1000"#), "{text}");
 }
 
+/// Each event of a log of today's names as one of the older schema, and back.
+#[test]
+fn each_schema_has_its_own_names_for_whose_doing_an_event_is_and_for_parameters() {
+    let events = [
+        r#"{"time":0.5,"name":"quic:recovery_parameters_set","data":{"reordering_threshold":3}}"#,
+        r#"{"time":1.0,"name":"quic:parameters_set","data":{"initiator":"remote","initial_max_data":9}}"#,
+        r#"{"time":2.0,"name":"http3:stream_type_set","data":{"initiator":"local","stream_id":2,"stream_type":"control"}}"#,
+        r#"{"time":3.0,"name":"quic:connection_closed","data":{"initiator":"remote"}}"#,
+    ];
+    let header = r#"{"file_schema":"x","trace":{"vantage_point":{"type":"client"}}}"#;
+    let log = format!("{header}\n{}\n", events.join("\n"));
+    let v03 = Conversion { target: Target::V03, ..Conversion::default() };
+    let (_, older) = converted_log(&log, v03);
+    let parsed = |it: &String| serde_json::from_str::<Value>(it).unwrap();
+    let named = |it: &Value| (it["name"].as_str().unwrap().to_owned(), it["data"].clone());
+    let expected = [
+        ("recovery:parameters_set", json!({"reordering_threshold": 3})),
+        ("transport:parameters_set", json!({"owner": "remote", "initial_max_data": 9})),
+        ("http:stream_type_set", json!({"owner": "local", "stream_id": 2, "new": "control"})),
+        ("connectivity:connection_closed", json!({"owner": "remote"})),
+    ];
+    let expected = expected.map(|(name, data)| (name.to_owned(), data));
+    assert_eq!(older.iter().map(|it| named(&parsed(it))).collect::<Vec<_>>(), expected);
+    let log = format!("{header}\n{}\n", older.join("\n"));
+    let (_, again) = converted_log(&log, Conversion::default());
+    let before: Vec<Value> = events.iter().map(|it| serde_json::from_str(it).unwrap()).collect();
+    assert_eq!(again.iter().map(parsed).collect::<Vec<_>>(), before);
+}
+
+#[test]
+fn a_packet_keeps_its_size_wherever_the_log_has_it() {
+    let header = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"server"}}}"#;
+    let quinn = r#"{"time":1.0,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":0,"length":138}}}"#;
+    for target in [Target::Current, Target::V03] {
+        let conversion = Conversion { target, ..Conversion::default() };
+        let (_, events) = converted_log(&format!("{header}\n{quinn}\n"), conversion);
+        let event: Value = serde_json::from_str(&events[0]).unwrap();
+        assert_eq!(event["data"]["raw"]["length"], 138, "{event}");
+    }
+}
+
 fn part(log: &str, cut: Cut) -> String {
     let part = Part::survey("old", log.as_bytes(), 0, cut).unwrap();
     let mut output = Vec::new();

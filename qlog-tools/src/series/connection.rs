@@ -44,7 +44,8 @@ pub(super) const PACKETS: Series = Series {
         Column { name: "time_ms", about: "when" },
         Column {
             name: "event",
-            about: "`sent`, `received`, `lost` (declared lost), `acknowledged` (for the first time)",
+            about: "`sent`, `received`, `lost` (declared lost; quiche's metrics count such packets and do not number them), \
+                    `acknowledged` (for the first time)",
         },
         Column {
             name: "space",

@@ -21,6 +21,8 @@ const SOME_PACKETS = {
 };
 // As many times the shortest time on the way.
 const SLOW = 2;
+// Lost, but the log does not say when that was noticed: quiche counts such packets only.
+const UNSAID = "not logged";
 // The table has so many rows of each end, found among so many packets.
 const ROWS_MOST = 250;
 const PACKETS_SEARCHED = 500000;
@@ -272,10 +274,12 @@ class Packets {
       }
     });
     rows.sort((one, other) => one.time - other.time);
-    const caption =
+    const chosen =
       this.wanted === ALL_PACKETS
         ? `Packets in view: ${rows.length < count ? `${rows.length} of ` : ""}${countText(count)}`
         : `${this.wanted[0].toUpperCase()}${this.wanted.slice(1)} in view: ${[`${isAll ? "" : "the first "}${countText(rows.length)}`, ...numbers].join("; ")}`;
+    const isUnsaid = rows.some((it) => it.cells.includes(UNSAID));
+    const caption = isUnsaid ? `${chosen}. “${UNSAID}”: it was lost, and no event says when its sender declared it so` : chosen;
     return { caption, headings, rows: rows.map((it) => it.cells) };
   }
 
@@ -299,7 +303,7 @@ class Packets {
     const cells = [
       clock(fate.sender, fate.sent), clock(fate.receiver, fate.received), Number.isNaN(delay) ? "–" : timeText(delay), fate.sender < 0 ? "the other end" : exchange.logs[fate.sender].whose,
       packetName(events, packet), countText(events.bytes[packet]), framesText(events, packet, 4).join("; "),
-      clock(fate.sender, fate.lost), clock(fate.sender, fate.acknowledgedBy),
+      fate.lost < 0 && fate.sent >= 0 && exchange.wasLost(fate) ? UNSAID : clock(fate.sender, fate.lost), clock(fate.sender, fate.acknowledgedBy),
     ];
     return { time: events.timeOf(packet), cells };
   }

@@ -5,6 +5,9 @@ use jiff::Timestamp;
 use std::fmt::Write;
 use std::time::SystemTime;
 
+/// The format that each line of JSON names: `schemas/access.json`.
+const JSON_FORMAT: &str = "utmost-access/1";
+
 /// How lines are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
@@ -59,6 +62,7 @@ fn json(answered: &Answered, time: Timestamp) -> String {
     let priority = answered.priority;
     let incremental = if priority.incremental_or_default() { ", i" } else { "" };
     let object = serde_json::json!({
+        "format": JSON_FORMAT,
         "time": format!("{time:.3}"),
         "client": answered.client.map(|it| it.to_canonical()),
         "method": answered.method,
@@ -126,6 +130,7 @@ pub(super) mod tests {
         assert_eq!(line.matches('\n').count(), 1);
         let object: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         let expected = serde_json::json!({
+            "format": "utmost-access/1",
             "time": "2026-11-23T08:06:51.250Z",
             "client": "192.0.2.1",
             "method": "GET",

@@ -59,9 +59,20 @@ pub enum Cause {
     Memory,
 }
 
+/// The format that each line names.
+const FORMAT: &str = "utmost-link-log/1";
+
+#[derive(Serialize)]
+struct Line<'a> {
+    format: &'static str,
+    #[serde(flatten)]
+    entry: &'a LinkLogEntry,
+}
+
 impl LinkLogEntry {
-    /// The entry as a line of JSON.
+    /// The entry as a line of JSON, as `schemas/link-log.json` says.
     pub fn json_line(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default() + "\n"
+        let line = Line { format: FORMAT, entry: self };
+        serde_json::to_string(&line).unwrap_or_default() + "\n"
     }
 }
