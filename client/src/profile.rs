@@ -39,7 +39,7 @@ pub struct HoldBack {
     /// Requests of this urgency and less urgent ones.
     pub urgency_from: u8,
     /// How many of them are outstanding.
-    pub at_most: usize,
+    pub at_most: u8,
 }
 
 /// The first rule whose conditions all hold decides.

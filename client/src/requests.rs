@@ -41,7 +41,7 @@ impl Requests {
             self.holds = true;
             let is_limited = |id: &usize| urgency(id) >= urgency_from;
             let outstanding = self.asked.difference(&self.came).filter(|it| is_limited(it));
-            let is_full = outstanding.count() >= at_most;
+            let is_full = outstanding.count() >= usize::from(at_most);
             let free = self.waiting.iter().filter(|it| !(is_full && is_limited(it)));
             return free.min_by_key(|it| urgency(it).max(urgency_from.saturating_sub(1))).copied();
         }

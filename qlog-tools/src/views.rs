@@ -118,9 +118,10 @@ pub fn losses(trace: &Trace, words: &str) -> String {
     if lost == 0 && is_silent && !trace.counts.knows_losses {
         return "losses not logged".to_owned();
     }
-    let counted = match trace.counts.knows_losses && lost > 0 {
-        true => " (its metrics count them, and do not say which)",
-        false => "",
+    let counted = if trace.counts.knows_losses && lost > 0 {
+        " (its metrics count them, and do not say which)"
+    } else {
+        ""
     };
     format!("{lost} {words}{counted}")
 }

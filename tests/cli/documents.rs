@@ -144,9 +144,10 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
 fn documents_in(file: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(file).expect("a text");
     let parsed = |it: &str| serde_json::from_str(it).expect("JSON");
-    match file.extension().is_some_and(|it| it == "jsonl") {
-        true => text.lines().map(parsed).collect(),
-        false => vec![parsed(&text)],
+    if file.extension().is_some_and(|it| it == "jsonl") {
+        text.lines().map(parsed).collect()
+    } else {
+        vec![parsed(&text)]
     }
 }
 
