@@ -108,8 +108,8 @@ impl<'a> Event<'a> {
     }
 }
 
-/// The body of an event, or any other JSON text. That it is UTF-8 is found out at once, not text by text; where it is not, what is
-/// not asked for may be anything.
+/// The body of an event, or any other JSON text. Whether it is UTF-8 is found out at once, not text by text. In a body that is not
+/// UTF-8, only the texts that somebody asks for must be.
 pub(super) fn body<'a, T: Deserialize<'a>>(data: &'a [u8]) -> serde_json::Result<T> {
     match std::str::from_utf8(data) {
         Ok(text) => serde_json::from_str(text),
