@@ -205,7 +205,8 @@ pub(super) fn read(path: &Path) -> Result<Value, StudyError> {
         unusable(path, format!("{what}, in line {line}, column {column}: {EXPECTED}"))
     };
     let mut manifest: Value = serde_json::from_str(&text).map_err(malformed)?;
-    match manifest.as_object_mut().and_then(|it| it.remove("format")) {
+    // The other keys keep their order.
+    match manifest.as_object_mut().and_then(|it| it.shift_remove("format")) {
         Some(other) if other != FORMAT => {
             Err(unusable(path, format!("has the format {other}, not \"{FORMAT}\": {EXPECTED}")))
         }
@@ -424,10 +425,11 @@ mod tests {
     fn a_manifest_names_its_format_and_one_of_another_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(FILE);
-        write(&json!({"seeds": [0]}), folder.path()).expect("written");
+        let said = json!({"seeds": [0], "jobs": 1, "engine": "ideal"});
+        write(&said, folder.path()).expect("written");
         let text = std::fs::read_to_string(&path).expect("a manifest");
         assert!(text.starts_with("{\n  \"format\": \"utmost-manifest/1\",\n"), "{text}");
-        assert_eq!(read(&path).expect("a manifest"), json!({"seeds": [0]}));
+        assert_eq!(read(&path).expect("a manifest").to_string(), said.to_string());
         std::fs::write(&path, text.replace("/1", "/2")).expect("written");
         let message = read(&path).expect_err("another").to_string();
         let expected = "manifest.json: has the format \"utmost-manifest/2\", not \"utmost-manifest/1\": a study's";
