@@ -57,6 +57,7 @@ def test_the_schema_describes_every_column(study: utmost.Study) -> None:
 
 def test_every_table_carries_the_conditions(study: utmost.Study, stack_folder: Path) -> None:
     manifest = json.loads((stack_folder / "manifest.json").read_text())
+    assert manifest.pop("format") == "utmost-manifest/1"
     for table in study.tables.values():
         assert table.attrs["conditions"] == manifest
     named = {key: study.conditions[key] for key in ("utmost", "engine", "congestion_controls", "metadata", "seeds")}

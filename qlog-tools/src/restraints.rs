@@ -12,6 +12,7 @@ mod streams;
 use schedulers::Restraint;
 
 use crate::trace::{Trace, Vantage};
+use crate::views::WHOSE;
 use moments::moments;
 use sender::Sender;
 
@@ -108,8 +109,10 @@ impl Restraints {
     /// What held the sender back that wrote this log, which must have been read with [`crate::trace::Detail::Full`]; an error
     /// says what the log lacks.
     pub fn of(trace: &Trace, evidence: Evidence) -> Result<Self, &'static str> {
-        if trace.vantage != Vantage::Server {
-            return Err(CLIENTS);
+        match trace.vantage {
+            Vantage::Server => {}
+            Vantage::Unknown => return Err(WHOSE),
+            _ => return Err(CLIENTS),
         }
         if trace.counts.packets_sent == 0 {
             return Err(NO_PACKETS);

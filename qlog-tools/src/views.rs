@@ -24,6 +24,7 @@ const UNFINISHED: &str = "no response finished";
 const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
 const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
 const NOT_SENT: &str = "a client's log does not say what held the server back: use the server's";
+pub(crate) const WHOSE: &str = "the log does not say which side wrote it: say it with --vantage";
 pub(crate) const NO_SENT: &str = "no sent packets logged";
 pub(crate) const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
 
@@ -69,7 +70,11 @@ pub fn views(trace: &Trace) -> Vec<View> {
     let signals = trace.signals.is_empty().then_some(NO_SIGNALS);
     let lint = transfers.or(signals);
     let unsent = (trace.counts.packets_sent == 0).then_some(NO_SENT);
-    let limits = (!is_server).then_some(NOT_SENT).or(unsent);
+    let limits = match trace.vantage {
+        Vantage::Server => unsent,
+        Vantage::Unknown => Some(WHOSE),
+        _ => Some(NOT_SENT),
+    };
     [
         ("streams", frames),
         ("index", is_whole),

@@ -100,6 +100,7 @@ pub(crate) struct Arguments {
 const PUSHES: u64 = 100;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    check_server(arguments)?;
     let profile =
         arguments.profile.as_deref().map(Profile::find).transpose().map_err(Failure::bad_input)?;
     let pages = arguments.pages.read(profile.as_ref())?;
@@ -149,6 +150,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let problems: Vec<String> = visits.iter().flat_map(|it| it.problems.clone()).collect();
     show_all(arguments, visits, runs)?;
     told(&problems)
+}
+
+/// Refuses what only another server takes. What `requires` says does not hold where an argument conflicts with `--server`.
+fn check_server(arguments: &Arguments) -> Result<(), Failure> {
+    let given = [
+        ("--metadata", arguments.metadata),
+        ("--bodies", arguments.bodies.is_some()),
+        ("--push-log", arguments.push_log),
+        ("--visits", arguments.visits > 1),
+        ("--cache-digest", arguments.cache_digest),
+        ("--session", arguments.session.is_some()),
+        ("--migrate", arguments.migrate.is_some()),
+    ];
+    let wrong = given.iter().find(|(_, is_given)| *is_given && arguments.server.is_none());
+    wrong.map_or(Ok(()), |(flag, _)| {
+        Err(Failure::bad_input(format!("{flag} needs --server; without it, use `utmost compare`")))
+    })
 }
 
 /// A scheme that this client can signal.

@@ -452,3 +452,55 @@ fn a_configuration_whose_page_is_not_bundled_names_file_key_and_remedy() {
         "{line}"
     );
 }
+
+/// A log whose side nothing in it tells.
+const NOBODYS: &str = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{}}
+{"time":1,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1},"frames":[{"frame_type":"ping"}]}}
+"#;
+
+#[test]
+fn no_command_writes_over_the_log_that_it_reads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (log, path) = ("log.qlog", folder.path().join("log.qlog"));
+    for arguments in [
+        &["export", "--series", "packets"][..],
+        &["report"],
+        &["hol"],
+        &["ribbon"],
+        &["compare", "other=log.qlog"],
+        &["tree"],
+        &["convert", "--to", "0.3"],
+    ] {
+        fs::write(&path, NOBODYS).expect("a log");
+        let mut program = utmost(&["qlog"]);
+        program.args(arguments).args([log, "-o", log]).current_dir(folder.path());
+        let line = only_line(&program.output().expect("the program runs"), 2);
+        assert_eq!(line, "utmost: log.qlog: -o names the log itself; name another file");
+        assert_eq!(fs::read_to_string(&path).expect("a log"), NOBODYS, "{arguments:?}");
+    }
+    // A folder stands for the log in it.
+    let mut program = utmost(&["qlog", "export", "--series", "packets", ".", "-o", log]);
+    let line = only_line(&program.current_dir(folder.path()).output().expect("it runs"), 2);
+    assert!(line.ends_with("-o names the log itself; name another file"), "{line}");
+}
+
+#[test]
+fn a_log_of_nobody_is_not_called_a_clients_and_its_name_takes_one_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("new\nline.sqlog");
+    fs::write(&path, NOBODYS).expect("a log");
+    let mut program = utmost(&["qlog", "limits"]);
+    let line = only_line(&program.arg(&path).output().expect("it runs"), 2);
+    let expected =
+        "new\u{fffd}line.sqlog: the log does not say which side wrote it: say it with --vantage";
+    assert!(line.ends_with(expected), "{line}");
+}
+
+#[test]
+fn what_only_another_server_takes_is_refused_whatever_else_is_said() {
+    for flag in ["--visits=2", "--push-log", "--cache-digest", "--metadata", "--session=x"] {
+        let arguments = ["play", "davies-meenan", "--engine", "stack", flag];
+        let name = flag.split('=').next().expect("a name");
+        assert_refused(&arguments, 2, &format!("{name} needs --server; without it,"));
+    }
+}

@@ -44,6 +44,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.files.spare(arguments.out.as_deref())?;
     let set = arguments.set.atf_set()?;
     let Runs { traces, refused } = runs::choose(arguments.files.read(Detail::Arrivals)?)?;
     let alignment = Alignment::new(&traces);

@@ -1,6 +1,6 @@
 //! `utmost qlog convert`: another schema, a part, or without names.
 
-use super::input::{SIDES, logs_of, no_such_file, refusal};
+use super::input::{SIDES, logs_of, no_such_file, refusal, spare};
 use super::refused::Refused;
 use crate::output;
 use crate::values::{Choices, choice};
@@ -220,12 +220,7 @@ fn to_file(
     out: &Path,
     conversion: &Conversion,
 ) -> Result<Converted, Failure> {
-    let is_same =
-        out.canonicalize().ok().is_some_and(|it| Path::new(file).canonicalize().ok() == Some(it));
-    if is_same {
-        let reason = "-o names the log itself; name another file";
-        return Err(Failure::of_file(Path::new(file), reason));
-    }
+    spare(Path::new(file), out)?;
     let mut output = OnceNeeded { path: out, file: None };
     let converted = convert(file, input, &mut output, conversion);
     match converted {

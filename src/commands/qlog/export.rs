@@ -35,6 +35,7 @@ fn named() -> impl TypedValueParser<Value = &'static Series> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.files.spare(arguments.out.as_deref())?;
     let series = arguments.series;
     let Logs { mut traces, mut refused, .. } = arguments.files.read(series.detail)?;
     let lacking = series.lacking(&traces);

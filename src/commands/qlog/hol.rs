@@ -37,6 +37,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::BadInput(reason.to_owned()));
     }
     // The figure is drawn from the frames by themselves, the numbers are not: a log may have millions.
+    arguments.files.spare(arguments.out.as_deref())?;
     let detail = if arguments.out.is_some() { Detail::Frames } else { Detail::Arrivals };
     let Logs { mut traces, mut refused, .. } = arguments.files.read(detail)?;
     traces.iter_mut().for_each(name_requests_apart);

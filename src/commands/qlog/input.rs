@@ -50,6 +50,12 @@ impl Files {
         read_each(self.named(), |path| read(path, detail, self.vantage))
     }
 
+    /// An error if `out` is one of the logs: writing it would destroy the log.
+    pub(crate) fn spare(&self, out: Option<&Path>) -> Result<(), Failure> {
+        let Some(out) = out else { return Ok(()) };
+        self.named().try_for_each(|(_, path)| spare(&path, out))
+    }
+
     /// How many were named; a directory is one.
     pub(crate) fn count(&self) -> usize {
         self.files.len()
@@ -148,6 +154,21 @@ pub(crate) fn read(
     read_file_traces(path, ReadOptions { detail, vantage }).map_err(refusal)
 }
 
+/// An error if `out` is this log, or one of the logs in this directory.
+pub(crate) fn spare(log: &Path, out: &Path) -> Result<(), Failure> {
+    let (Ok(log), Ok(written)) = (log.canonicalize(), out.canonicalize()) else { return Ok(()) };
+    if log == written || (written.parent() == Some(&log) && is_log(&written)) {
+        return Err(Failure::of_file(out, "-o names the log itself; name another file"));
+    }
+    Ok(())
+}
+
+/// Whether a directory stands for it, too.
+fn is_log(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    LOG_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
 /// Why a log cannot be read, with what to do about it.
 pub(crate) fn refusal(error: ReadError) -> Failure {
     match &error.why {
@@ -174,8 +195,7 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut others = 0_usize;
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        match LOG_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        match is_log(&path) {
             _ if path.is_dir() => {}
             true => logs.push(path),
             false => others += 1,

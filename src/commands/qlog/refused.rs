@@ -24,7 +24,11 @@ impl Refused {
     }
 
     /// Refuses a file. The reason is a line that names it; among several logs it is printed at once.
-    pub(crate) fn add(&mut self, file: &str, reason: String) {
+    pub(crate) fn add(&mut self, file: &str, mut reason: String) {
+        // A name with a line end cannot feign another line.
+        if reason.contains('\n') {
+            reason = reason.replace('\n', "\u{fffd}");
+        }
         if self.logs > 1 {
             output::note(&format!("utmost: {reason}"));
         }

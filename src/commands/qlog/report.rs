@@ -39,6 +39,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.files.spare(Some(&arguments.out))?;
     let Logs { mut traces, mut refused, arguments: places } =
         arguments.files.read(Detail::Events)?;
     let names: Vec<Option<String>> = arguments.files.named().map(|(name, _)| name).collect();

@@ -47,6 +47,7 @@ const AXES: Choices<Axis> = &[
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.files.spare(arguments.out.as_deref())?;
     let set = arguments.set.atf_set()?;
     let Logs { mut traces, mut refused, .. } = arguments.files.read(Detail::Frames)?;
     refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));

@@ -1,6 +1,6 @@
 //! `utmost qlog tree`: the scheduler's tree at a time, from the log of our server.
 
-use super::input::refusal;
+use super::input::{refusal, spare};
 use crate::limits::TREES_MAX;
 use crate::{output, values};
 use ::serve::Failure;
@@ -65,6 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let remedy = "a directory; name the log of one server's connection in it";
         return Err(Failure::of_file(&arguments.log, remedy));
     }
+    arguments.out.iter().try_for_each(|out| spare(&arguments.log, out))?;
     let trace = read_file(&arguments.log).map_err(refusal)?;
     show(arguments, &trace)?;
     trace.incomplete().map_or(Ok(()), |line| Err(Failure::BadInput(line)))
