@@ -190,7 +190,9 @@ impl Client {
     }
 
     fn next_request(&mut self) -> Option<usize> {
-        self.requests.next(&self.page.resources, self.playback.is_in_head())
+        // Few clients hold requests back, and the answer takes a look at all resources.
+        let in_head = self.options.hold_back.is_some() && self.playback.is_in_head();
+        self.requests.next(&self.page.resources, in_head)
     }
 
     fn complete_from_cache(&mut self, resource: usize, now_us: u64) {

@@ -36,8 +36,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let reason = "--vantage is for a single log; of several, each must say whose it is";
         return Err(Failure::BadInput(reason.to_owned()));
     }
-    // The figure is drawn from the frames by themselves, the numbers are not: a log may have millions.
     arguments.files.spare(arguments.out.as_deref())?;
+    // The figure is drawn from the frames by themselves, the numbers are not: a log may have millions.
     let detail = if arguments.out.is_some() { Detail::Frames } else { Detail::Arrivals };
     let Logs { mut traces, mut refused, .. } = arguments.files.read(detail)?;
     traces.iter_mut().for_each(name_requests_apart);
