@@ -11,6 +11,7 @@ pub mod page;
 pub mod query;
 pub mod read;
 pub mod sets;
+pub mod site;
 pub mod size;
 pub mod stats;
 pub mod weights;

@@ -1,0 +1,34 @@
+//! The site of a host: the unit that studies count as independent.
+
+/// The registrable domain of a host by the [public suffix list](https://publicsuffix.org), such as `example.co.uk` of
+/// `www.example.co.uk`. `None` for an IP address, and for a host whose suffix is not on the list, such as `localhost`.
+pub fn registrable_domain(host: &str) -> Option<&str> {
+    let host = host.trim_end_matches('.');
+    psl::domain_str(host)
+        .filter(|_| psl::suffix(host.as_bytes()).is_some_and(|suffix| suffix.is_known()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_one_owner_have_one_site() {
+        assert_eq!(registrable_domain("de.wikipedia.org"), Some("wikipedia.org"));
+        assert_eq!(registrable_domain("www.example.co.uk"), Some("example.co.uk"));
+        assert_eq!(registrable_domain("example.org."), Some("example.org"));
+    }
+
+    #[test]
+    fn hosts_of_one_provider_have_sites_of_their_own() {
+        assert_eq!(registrable_domain("one.github.io"), Some("one.github.io"));
+        assert_eq!(registrable_domain("docs.two.github.io"), Some("two.github.io"));
+    }
+
+    #[test]
+    fn addresses_and_hosts_without_a_known_suffix_have_none() {
+        for host in ["127.0.0.1", "::1", "localhost", "www.page.test", "co.uk", ""] {
+            assert_eq!(registrable_domain(host), None, "{host}");
+        }
+    }
+}
