@@ -5,7 +5,6 @@
 //! made for whoever asks must not go to somebody who might have been answered otherwise, least of all with a cookie: a
 //! session begun by a push would take the place of the client's own.
 
-use crate::digest::is_own_cookie;
 use crate::link::without_query;
 use cookie::Cookie;
 use std::time::Duration;
@@ -110,7 +109,7 @@ pub struct Said<'a> {
     pub vary: &'a str,
     /// The `Cache-Control` field, its lines joined.
     pub cache_control: &'a str,
-    /// Whether it sets a cookie that is the site's ([`is_of_site`]).
+    /// Whether it sets a cookie.
     pub sets_cookie: bool,
 }
 
@@ -148,11 +147,6 @@ impl Said<'_> {
         let is_personal = self.sets_cookie || self.has("private") || self.has("no-store");
         !is_personal && vary.all(|it| it.is_empty() || it.eq_ignore_ascii_case("accept-encoding"))
     }
-}
-
-/// Whether the cookie of a `Set-Cookie` field is the site's, and not one by which this server knows what the client has.
-pub fn is_of_site(set_cookie: &str) -> bool {
-    !is_own_cookie(set_cookie.split(['=', ';']).next().unwrap_or_default().trim())
 }
 
 /// The `Cookie` field of the promised request (none: it has none), or why it must not be promised.
@@ -221,8 +215,7 @@ fn keep_applicable(
     scopes: &[Scope],
 ) -> Result<(), UnknownCookies> {
     let scope_of = |name: &str| scopes.iter().find(|it| it.name == name);
-    let is_undeclared = |name: &str| !is_own_cookie(name) && scope_of(name).is_none();
-    if let Some((name, _)) = jar.iter().find(|(name, _)| is_undeclared(name)) {
+    if let Some((name, _)) = jar.iter().find(|(name, _)| scope_of(name).is_none()) {
         return Err(UnknownCookies::Undeclared(name.clone()));
     }
     let unseen = |it: &&Scope| path_matches(path, &it.path) && !path_matches(parent_path, &it.path);
@@ -407,13 +400,6 @@ mod tests {
     }
 
     #[test]
-    fn cookies_of_what_a_client_has_are_not_the_sites() {
-        let fields =
-            ["session=1; Path=/", "h2o_casper=AA; Path=/", "has-abcdefgh=abcd", "=;;;", ""];
-        assert_eq!(fields.map(is_of_site), [true, false, false, true, true]);
-    }
-
-    #[test]
     fn another_host_is_not_ours_to_promise() {
         let parent =
             Parent { authority: "a", path: "/", cookies: None, set_cookies: &[], fields: &[] };
@@ -427,7 +413,7 @@ mod tests {
         let declared = CookiePolicy::DeclaredScope(vec![scope("all", "/"), scope("shop", "/shop")]);
         let hidden = CookiePolicy::DeclaredScope(vec![scope("all", "/"), scope("api", "/api")]);
         let vary = Some("Cookie");
-        let rows: [(&str, &[&str], &str, &CookiePolicy, &str); 9] = [
+        let rows: [(&str, &[&str], &str, &CookiePolicy, &str); 8] = [
             // Which of the page's cookies apply?
             ("all=1; shop=2", &[], "/shop/a.css", &declared, "push [all=1; shop=2]"),
             ("all=1; shop=2", &[], "/a.css", &declared, "push [all=1]"),
@@ -461,14 +447,6 @@ mod tests {
                 "/shop/a.css",
                 &declared,
                 "push []",
-            ),
-            // What says what the client has is the server's own, and for every path.
-            (
-                "all=1; h2o_casper=AA; has-abcdefgh=abcd",
-                &[],
-                "/a.css",
-                &declared,
-                "push [all=1; h2o_casper=AA; has-abcdefgh=abcd]",
             ),
             ("all=1", &["folder=3"], "/shop/a.css", &declared, "push [all=1; folder=3]"),
         ];

@@ -10,7 +10,6 @@
 
 mod access_log;
 pub mod digest;
-pub mod experiments;
 pub mod freshness;
 mod gate;
 mod graph;

@@ -4,10 +4,6 @@
 pub(crate) const DIGEST_FIELD_BYTES_MAX: usize = 8192;
 /// Digests that are read from one field.
 pub(crate) const DIGESTS_MAX: usize = 4;
-/// Bytes of a CASPER cookie. The fullest set that we write is shorter.
-pub(crate) const CASPER_COOKIE_BYTES_MAX: usize = 4096;
-/// Bytes of a `Cache-Digest` field with a cuckoo filter.
-pub(crate) const CUCKOO_FIELD_BYTES_MAX: usize = 16_384;
 /// Resources that are remembered of a load: an attacker's requests must not fill the memory.
 pub(crate) const LEARNED_RESOURCES_MAX: usize = 500;
 /// Bytes of a graph node's path.

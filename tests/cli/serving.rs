@@ -315,7 +315,7 @@ fn two_visits(keys: &str, cache_control: &str) -> Vec<String> {
     std::fs::write(&file, text).expect("written");
     let server = Serving::start(&["--config", file.to_str().expect("UTF-8")]);
     let play = ["play", "examples/page-minimal.json", "--server", &server.address, "--insecure"];
-    let text = stdout_of(&[&play[..], &["--push-log", "--visits", "2"]].concat());
+    let text = stdout_of(&[&play[..], &["--push-log", "--visits", "2", "--cache-digest"]].concat());
     assert_eq!(server.stop().0, Some(0));
     let is_said =
         |it: &&str| ["visit", "* pushed", "validated"].iter().any(|word| it.starts_with(word));
@@ -324,7 +324,7 @@ fn two_visits(keys: &str, cache_control: &str) -> Vec<String> {
 
 #[test]
 fn a_second_visit_is_pushed_nothing_that_is_cached() {
-    let said = two_visits("client_has = [\"resource-cookies\"]", "max-age=600");
+    let said = two_visits("client_has = [\"cache-digest\"]", "max-age=600");
     assert!(said[1].starts_with("* pushed: 2 resources, 2 of them used; "), "{said:?}");
     assert_eq!(
         said[2..],
@@ -339,7 +339,7 @@ fn a_second_visit_is_pushed_nothing_that_is_cached() {
 
 #[test]
 fn stale_copies_are_validated_by_a_push() {
-    let said = two_visits("client_has = [\"casper-etag\"]\npush_not_modified = true", "no-cache");
+    let said = two_visits("client_has = [\"cache-digest\"]\npush_not_modified = true", "no-cache");
     assert!(said[1].starts_with("* pushed: 2 resources, 2 of them used; "), "{said:?}");
     assert!(said[3].starts_with("* pushed: 2 resources, 2 of them used; "), "{said:?}");
     assert_eq!(said[4], "validated: 3 copies of earlier visits", "the document's, too");

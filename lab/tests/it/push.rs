@@ -161,21 +161,18 @@ fn what_the_client_has_cached_is_refused_and_needs_no_request() {
 
 #[test]
 fn a_repeat_visit_is_pushed_nothing_that_is_cached() {
-    use server::site::Knows;
-    for identity in [push::digest::Identity::Path, push::digest::Identity::PathAndEtag] {
-        let mut case = Case::new(page(8, 0.0));
-        case.pushing.knows = Knows { casper: Some(identity), ..Knows::default() };
-        let first = case.load(1);
-        assert_eq!((first.problems, first.outcome.pushed.len()), (Vec::new(), 8));
-        case.client.cookies = first.outcome.cookies;
-        case.client.cache = HttpCache::fresh((1..=8).map(|it| case.page.url(it)));
-        let second = case.load(2);
-        assert_eq!((second.problems, second.outcome.pushed), (Vec::new(), Vec::new()));
-        assert_eq!(second.outcome.refused_pushes, 0, "nothing was even promised");
-        // Without what the first visit left, all would be: refused, for they are cached.
-        case.client.cookies = client::CookieJar::default();
-        assert_eq!(case.load(3).outcome.refused_pushes, 8);
-    }
+    let mut case = Case::new(page(8, 0.0));
+    case.pushing.knows.cache_digest = true;
+    case.client.cache_digest = true;
+    let first = case.load(1);
+    assert_eq!((first.problems, first.outcome.pushed.len()), (Vec::new(), 8));
+    case.client.cache = HttpCache::fresh((1..=8).map(|it| case.page.url(it)));
+    let second = case.load(2);
+    assert_eq!((second.problems, second.outcome.pushed), (Vec::new(), Vec::new()));
+    assert_eq!(second.outcome.refused_pushes, 0, "nothing was even promised");
+    // Without the digest all would be: refused, for they are cached.
+    case.client.cache_digest = false;
+    assert_eq!(case.load(3).outcome.refused_pushes, 8);
 }
 
 #[test]

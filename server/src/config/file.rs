@@ -7,7 +7,6 @@ use super::paths;
 use crate::SignalUse;
 use crate::site::{ConditionalPushes, Directive, Knows, Pushing};
 use crate::upstream::Address;
-use push::digest::Identity;
 use push::freshness::fresh_s;
 use push::guard::{CookiePolicy, Scope};
 use push::link::{self, Link};
@@ -289,11 +288,7 @@ fn push_when<'de, D: Deserializer<'de>>(value: D) -> Result<PushWhen, D::Error> 
 #[derive(PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum FileHas {
-    Casper,
-    CasperEtag,
-    ResourceCookies,
     CacheDigest,
-    CuckooDigest,
     Conditional,
 }
 
@@ -301,16 +296,13 @@ fn client_has<'de, D: Deserializer<'de>>(value: D) -> Result<Knows, D::Error> {
     checked(value, |said: Vec<FileHas>| {
         if said.is_empty() {
             return Err(
-                "client_has is empty: remove it, or add a way to know, such as \"casper\"".into()
+                "client_has is empty: remove it, or add a way to know, such as \"cache-digest\""
+                    .into(),
             );
         }
         let has = |it| said.contains(&it);
-        let by_path = has(FileHas::Casper).then_some(Identity::Path);
         Ok(Knows {
-            casper: has(FileHas::CasperEtag).then_some(Identity::PathAndEtag).or(by_path),
-            resource_cookies: has(FileHas::ResourceCookies),
             cache_digest: has(FileHas::CacheDigest),
-            cuckoo_digest: has(FileHas::CuckooDigest),
             conditional: has(FileHas::Conditional),
         })
     })

@@ -7,7 +7,6 @@ use crate::SignalUse;
 use crate::limits::MAX_CONCURRENT;
 use crate::site::{Directive, Knows, Pushing};
 use push::Policy;
-use push::digest::Identity;
 use push::guard::CookiePolicy;
 use push::visits::PushWhen;
 use schedulers::{Metadata, Priority};
@@ -110,8 +109,8 @@ fn idle(
     let at_once = "does nothing for files, which are ready at once: add early_hints_for_files = true to send them all the same";
     let hinted = "does nothing here: a backend takes time, and early hints go out meanwhile";
     let no_hint = "does nothing: the route has no hints";
-    let tells = route.knows.casper == Some(Identity::PathAndEtag) || route.knows.cache_digest;
-    let not_stale = "does nothing, because nothing reports stale copies: add casper-etag or cache-digest to client_has";
+    let not_stale =
+        "does nothing, because nothing reports stale copies: add cache-digest to client_has";
     let limits = route.max_concurrent_pushes.is_some();
     let stale = route.conditional.not_modified;
     let hints_files = !route.early_hints.is_empty() && by == Answering::Directory;
@@ -133,7 +132,7 @@ fn idle(
         ("early_hints", hints_files && !route.hints_for_files, at_once),
         ("early_hints_for_files", route.hints_for_files && !hints, no_hint),
         ("early_hints_for_files", route.hints_for_files && by == Answering::Backend, hinted),
-        ("push_not_modified", stale && pushes && !tells, not_stale),
+        ("push_not_modified", stale && pushes && !route.knows.cache_digest, not_stale),
     ];
     let idle = rows.into_iter().filter(|(_, is_idle, _)| *is_idle);
     let mut found: Vec<_> = idle.map(|(key, _, why)| (key, why.to_owned())).collect();

@@ -98,7 +98,6 @@ mod tests {
     use super::*;
     use crate::site::{ConditionalPushes, Knows};
     use push::Gate;
-    use push::digest::Identity;
     use push::guard::{CookiePolicy, Scope};
     use push::visits::PushWhen;
 
@@ -114,7 +113,7 @@ mod tests {
             "push = [\"/style.css\"]\npush_preload = true\nx_push = true\nearly_hints = [\"</a>; rel=preload\"]\n\
              links = [\"</b>; rel=preload\"]\n\
              push_when = { cookie_absent = \"session\" }\npush_gate = \"throttle:8900\"\n\
-             max_concurrent_pushes = 3\nclient_has = [\"casper\", \"conditional\", \"resource-cookies\"]\n\
+             max_concurrent_pushes = 3\nclient_has = [\"cache-digest\", \"conditional\"]\n\
              cookies = { id = \"/\" }\npush_not_modified = true\npush_if_match = true\n\
              cache_control = \"max-age=60\"",
         )
@@ -130,13 +129,7 @@ mod tests {
         assert_eq!((route.policy, route.gate), (None, Some(Gate::Throttle(8900))));
         assert_eq!(route.push_when, PushWhen::CookieAbsent("session".into()));
         assert_eq!(route.max_concurrent_pushes, Some(3));
-        let knows = Knows {
-            casper: Some(Identity::Path),
-            conditional: true,
-            resource_cookies: true,
-            ..Knows::default()
-        };
-        assert_eq!(route.knows, knows);
+        assert_eq!(route.knows, Knows { cache_digest: true, conditional: true });
         assert_eq!(route.conditional, ConditionalPushes { not_modified: true, if_match: true });
         assert_eq!(route.cache_control.as_deref(), Some("max-age=60"));
         let scopes = vec![Scope { name: "id".into(), path: "/".into() }];

@@ -154,7 +154,6 @@ mod tests {
             (with(&[]), 1),
             (with(&[("cache-control", "private, no-store")]), 0),
             (with(&[("set-cookie", "u=alice")]), 0),
-            (with(&[("set-cookie", "h2o_casper=AA")]), 1),
             (with(&[("vary", "Cookie")]), 0),
             (Response { status: 500, ..with(&[]) }, 0),
             (not_modified(response(&[])), 1),

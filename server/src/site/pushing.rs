@@ -1,13 +1,11 @@
 //! Pushes and hints: the rules of the operator, the `Link` fields of responses, and what the client is known to have.
 
-mod has;
+mod cached;
 
 use super::{Ahead, Foreseen, Promise, Request, Response, RuledSite};
 use crate::experiments::ConditionalPushes;
 use crate::limits::{ADDED_LINKS, ADDED_LINKS_BYTES};
-pub(super) use has::tracked;
-use has::{Has, Held};
-use push::digest::{Identity, ResourceCookies};
+use cached::{Cached, Held};
 use push::guard::{self, CookiePolicy, Parent, Said};
 use push::link;
 use push::visits::{PushWhen, revisits};
@@ -57,24 +55,15 @@ impl Pushing {
     /// Whether anything goes with a response of this status. A 304 answers a client that was here before, so something
     /// goes with it only if the server knows what that client has.
     fn goes_with(&self, status: u16) -> bool {
-        let knows = Knows { conditional: false, ..self.knows } != Knows::default();
-        status == 200 || (status == 304 && knows)
+        status == 200 || (status == 304 && self.knows.cache_digest)
     }
 }
 
 /// How the server knows what the client has cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "independent ways to know")]
 pub struct Knows {
-    /// By h2o's cookie, which responses set.
-    pub casper: Option<Identity>,
-    /// By a cookie for each resource, which the response that brings it sets for as long as that is fresh. Resources
-    /// beyond [`ResourceCookies::MAX`] share h2o's cookie.
-    pub resource_cookies: bool,
     /// By the `Cache-Digest` request field, as a Golomb-coded set.
     pub cache_digest: bool,
-    /// By the `Cache-Digest` request field, as a cuckoo filter.
-    pub cuckoo_digest: bool,
     /// By a conditional request for the page: it says that the page's resources are cached.
     pub conditional: bool,
 }
@@ -98,21 +87,19 @@ impl RuledSite {
             let links = self.recall(request).map(|it| it.links).unwrap_or_default();
             wishes.hint_at(links.iter().map(String::as_str));
         }
-        occasion.ahead(wishes, &mut Has::of(occasion.pushing, request))
+        occasion.ahead(wishes, &Cached::of(occasion.pushing, request))
     }
 
     /// The response with what is pushed and hinted, and the fields that belong to it.
     pub(super) fn with_pushes(&self, request: &Request, mut response: Response) -> Response {
         let Some(occasion) = self.occasion(request, &response) else { return response };
         let pushing = occasion.pushing;
-        let mut has = Has::of(pushing, request);
         let wishes = occasion.wishes();
         let links = wishes.links.clone();
-        let ahead = occasion.ahead(wishes, &mut has);
+        let ahead = occasion.ahead(wishes, &Cached::of(pushing, request));
         let visit = pushing.push_when.set_cookie().filter(|_| !ahead.pushes.is_empty());
-        let cookies = visit.into_iter().chain(has.set_cookie());
         response.headers.extend(links.into_iter().map(|it| ("link".into(), it)));
-        response.headers.extend(cookies.map(|it| ("set-cookie".into(), it)));
+        response.headers.extend(visit.map(|it| ("set-cookie".into(), it)));
         Response { ahead, ..response }
     }
 
@@ -124,11 +111,10 @@ impl RuledSite {
         let Some(pushing) = pushing else { return Ahead::default() };
         let wishes = Wishes { paths: preloads(&interim).collect(), ..Wishes::default() };
         let occasion = Occasion { site: self, pushing, request, response: &interim };
-        occasion.ahead(wishes, &mut Has::of(pushing, request))
+        occasion.ahead(wishes, &Cached::of(pushing, request))
     }
 
-    /// Adds freshness to a response: the operator's `Cache-Control` field if it has none, and the cookie that later
-    /// reports the copy.
+    /// Adds the operator's `Cache-Control` field to a response that has none.
     pub(super) fn with_freshness(&self, request: &Request, mut response: Response) -> Response {
         if request.method != "GET" || !matches!(response.status, 200 | 304) {
             return response;
@@ -136,12 +122,6 @@ impl RuledSite {
         let own = self.pushing(request).and_then(|it| it.cache_control.clone());
         if let Some(cache_control) = own.filter(|_| response.cache_control().is_none()) {
             response.headers.push(("cache-control".into(), cache_control));
-        }
-        let is_tracked = self.tracked.contains(&request.path);
-        if let Some(fresh_s) = response.fresh_s().filter(|it| *it > 0 && is_tracked) {
-            let etag = response.fields("etag").next();
-            let cookie = ResourceCookies::set_cookie(&request.path, etag, fresh_s);
-            response.headers.push(("set-cookie".into(), cookie));
         }
         response
     }
@@ -212,12 +192,12 @@ impl Occasion<'_> {
 
     /// What goes ahead of the response. Early hints are of use only while the response takes time; a backend's response
     /// has them then.
-    fn ahead(&self, wishes: Wishes, has: &mut Has) -> Ahead {
+    fn ahead(&self, wishes: Wishes, cached: &Cached) -> Ahead {
         let is_late = self.response.ready.first().is_some_and(|(after, _)| !after.is_zero());
         let at_once = self.pushing.hints_for_files && !self.site.is_remote(self.request);
         let hints = (is_late || at_once || self.response.is_awaited()) && self.is_navigation();
         Ahead {
-            pushes: self.promises(&wishes.paths, has),
+            pushes: self.promises(&wishes.paths, cached),
             hints: if hints { wishes.hints } else { Vec::new() },
             gate: self.pushing.gate,
             max_concurrent_pushes: self.pushing.max_concurrent_pushes,
@@ -229,7 +209,7 @@ impl Occasion<'_> {
         self.request.is_navigation(resource.main || resource.kind == Kind::Html)
     }
 
-    fn promises(&self, paths: &[String], has: &mut Has) -> Vec<Promise> {
+    fn promises(&self, paths: &[String], cached: &Cached) -> Vec<Promise> {
         let Self { request, pushing, .. } = self;
         let revisits = pushing.knows.conditional
             && revisits(request.field("if-none-match"), request.field("if-modified-since"));
@@ -242,14 +222,14 @@ impl Occasion<'_> {
         }
         for path in paths.iter().filter(|it| **it != request.path) {
             if !promises.iter().any(|it| it.path == *path) {
-                promises.extend(self.promise(path, has));
+                promises.extend(self.promise(path, cached));
             }
         }
         promises
     }
 
     /// The promise of a path, if the guard allows it and the client does not have the resource.
-    fn promise(&self, path: &str, has: &mut Has) -> Option<Promise> {
+    fn promise(&self, path: &str, cached: &Cached) -> Option<Promise> {
         let Self { site, pushing, request, response } = self;
         let authority = request.authority.as_str();
         let promise = Promise::new(authority, path);
@@ -274,7 +254,7 @@ impl Occasion<'_> {
         let cookies = check(known.as_ref().map(Foreseen::said).unwrap_or_default()).ok()?;
         let cookies_known = check(Said { vary: "cookie", ..Said::default() }).is_ok();
         let etag = known.as_ref().and_then(|it| it.etag.as_deref());
-        let condition = match has.note(&promise, known.as_ref(), &site.tracked) {
+        let condition = match cached.held(&promise, known.as_ref()) {
             Held::Copy => return None,
             Held::Stale => Some(pushing.conditional.if_none_match(etag)?),
             Held::Nothing => pushing.conditional.if_match(etag),

@@ -1,8 +1,7 @@
 //! A response, and what is known of it in advance.
 
 use super::{Ahead, Body};
-use push::freshness::fresh_s;
-use push::guard::{Said, is_of_site};
+use push::guard::Said;
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
@@ -82,11 +81,6 @@ impl Response {
         (!lines.is_empty()).then(|| lines.join(","))
     }
 
-    /// How many seconds its copies are still fresh, if it says so.
-    pub fn fresh_s(&self) -> Option<u64> {
-        fresh_s(&self.cache_control()?, self.fields("age").next())
-    }
-
     /// The response with these fields in place of its own of the same names. Where each line has a meaning of its own
     /// ([`ADDED`]), it keeps its own lines, too.
     #[must_use]
@@ -143,7 +137,7 @@ pub(crate) struct Foreseen {
     pub(crate) links: Vec<String>,
     /// The `Cache-Control` field, its lines joined.
     pub(crate) cache_control: Option<String>,
-    /// It sets a cookie of the site, as opposed to one of this server.
+    /// It sets a cookie.
     pub(crate) sets_cookie: bool,
 }
 
@@ -155,7 +149,7 @@ impl Foreseen {
             etag: response.fields("etag").next().map(str::to_owned),
             links: response.fields("link").map(str::to_owned).collect(),
             cache_control: response.cache_control(),
-            sets_cookie: response.fields("set-cookie").any(is_of_site),
+            sets_cookie: response.fields("set-cookie").next().is_some(),
         }
     }
 
@@ -163,10 +157,5 @@ impl Foreseen {
     pub(crate) fn said(&self) -> Said<'_> {
         let cache_control = self.cache_control.as_deref().unwrap_or_default();
         Said { vary: &self.vary, cache_control, sets_cookie: self.sets_cookie }
-    }
-
-    /// How many seconds its copies are fresh, if it says so.
-    pub(super) fn fresh_s(&self) -> Option<u64> {
-        fresh_s(self.cache_control.as_deref()?, None)
     }
 }

@@ -2,14 +2,14 @@
 
 use super::conditions::conditional;
 use super::memory::Memory;
-use super::pushing::{Pushing, tracked};
+use super::pushing::Pushing;
 use super::ranges::ranged;
 use super::{Ahead, Field, Foreseen, Names, Promise, Request, Response, Site};
 use crate::SignalUse;
 use percent_encoding::percent_decode_str;
 use schedulers::{Kind, Metadata, Priority, Resource, Scheme};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A row of the table: what holds for some paths. The first row that fits a request and says something decides.
@@ -88,8 +88,6 @@ pub struct RuledSite {
     directives: BTreeMap<String, Directive>,
     /// What remote sources answered last.
     memory: Arc<Mutex<Memory>>,
-    /// Paths of resources that have a cookie of their own.
-    pub(super) tracked: BTreeSet<String>,
 }
 
 impl<S: Site + 'static> From<S> for RuledSite {
@@ -101,10 +99,9 @@ impl<S: Site + 'static> From<S> for RuledSite {
 impl RuledSite {
     /// A source under `rules`.
     pub fn new(source: impl Site + 'static, rules: Vec<Rule>) -> Self {
-        let tracked = tracked(rules.iter().filter_map(|it| it.pushing.as_ref()));
         let directives = BTreeMap::new();
         let (source, names) = (Arc::new(source), None);
-        Self { source, rules, names, directives, memory: Arc::default(), tracked }
+        Self { source, rules, names, directives, memory: Arc::default() }
     }
 
     /// The same for these hosts only, and those of the rules.

@@ -1,22 +1,12 @@
 //! Repeat visits: what the client has is not pushed, or validated by a push, or refused.
 
 use super::{Case, done_ms, page};
-use client::{CookieJar, HttpCache};
+use client::HttpCache;
 use corpus::Page;
 use lab::stack::StackLoad;
-use page_site::PageSite;
 use push::guard::CookiePolicy;
-use server::site::{Knows, Promise, Pushing, Request, Response, Rule, RuledSite, Site};
+use server::site::{Pushing, Rule};
 use std::sync::Arc;
-
-/// What cookies say of each resource.
-const COOKIES: Knows = Knows {
-    casper: None,
-    resource_cookies: true,
-    cache_digest: false,
-    cuckoo_digest: false,
-    conditional: false,
-};
 
 /// A page with entity tags, whose scripts have this `Cache-Control` field.
 fn case(resources: usize, cache_control: &str) -> Case {
@@ -62,42 +52,14 @@ fn push_bytes(load: &StackLoad) -> Vec<u64> {
     streams.map(bytes).collect()
 }
 
-fn names(cookies: &CookieJar, prefix: &str) -> usize {
-    let field = cookies.field("https://site.example/").unwrap_or_default();
-    field.split("; ").filter(|it| it.starts_with(prefix)).count()
-}
-
 #[test]
-fn a_resource_with_its_cookie_is_not_pushed_until_it_changes() {
-    let mut first = case(8, "max-age=3600");
-    first.pushing.knows = COOKIES;
+fn a_resource_in_the_digest_is_not_pushed() {
+    let mut first = case(60, "max-age=3600");
+    with_digest(&mut first);
     let visit = first.load(1);
-    assert_eq!(streams(&visit), [1, 8]);
-    assert_eq!(names(&visit.outcome.cookies, "has-"), 8);
-    let second = after(first, &visit);
-    let revisit = second.load(2);
+    assert_eq!(streams(&visit), [1, 60]);
+    let revisit = after(first, &visit).load(2);
     assert_eq!((streams(&revisit), revisit.outcome.refused_pushes), ([1, 0], 0));
-    // Two scripts have other contents now.
-    let mut changed = second;
-    let mut page = Page::clone(&changed.page);
-    for id in [3, 5] {
-        page.resources[id].etag = Some("\"b\"".into());
-    }
-    changed.page = Arc::new(page);
-    changed.client.cache = HttpCache::default();
-    let pushed = changed.load(3).outcome.pushed;
-    assert_eq!(pushed, [(3, true), (5, true)]);
-}
-
-#[test]
-fn what_has_no_freshness_has_no_cookie_and_is_pushed_again() {
-    for cache_control in ["no-cache", "max-age=0"] {
-        let mut first = case(3, cache_control);
-        first.pushing.knows = COOKIES;
-        let visit = first.load(1);
-        assert!(visit.outcome.cookies.is_empty(), "{cache_control}");
-        assert_eq!(streams(&after(first, &visit).load(2)), [1, 3], "{cache_control}");
-    }
 }
 
 #[test]
@@ -113,99 +75,51 @@ fn what_must_not_be_stored_and_what_is_private_is_not_pushed_to_unknown_cookies(
     }
 }
 
-#[test]
-fn beyond_fifty_resources_one_cookie_tells_of_the_others() {
-    let mut first = case(60, "max-age=3600");
-    first.pushing.knows = COOKIES;
-    let visit = first.load(1);
-    assert_eq!(streams(&visit), [1, 60]);
-    let cookies = &visit.outcome.cookies;
-    assert_eq!((names(cookies, "has-"), names(cookies, "h2o_casper=")), (50, 1));
-    let revisit = after(first, &visit).load(2);
-    assert_eq!((streams(&revisit), revisit.outcome.refused_pushes), ([1, 0], 0));
+/// The server learns from a digest which copies the client has, and which of them it must validate.
+fn with_digest(case: &mut Case) {
+    case.pushing.knows.cache_digest = true;
+    case.client.cache_digest = true;
 }
-
-/// A site whose every response is a cached one of this age.
-struct Aged(PageSite);
-
-impl Site for Aged {
-    fn respond(&self, request: &Request) -> Response {
-        let mut response = self.0.respond(request);
-        response.headers.push(("age".into(), "100".to_owned()));
-        response
-    }
-}
-
-#[test]
-fn a_cookie_lives_as_long_as_its_resource_is_fresh() {
-    let mut case = case(2, "public, max-age=700");
-    case.pushing.knows = COOKIES;
-    case.pushing.push.truncate(1);
-    let inner = Aged(PageSite::new(Page::clone(&case.page)));
-    let site = RuledSite::new(inner, case.rules());
-    let cookie = |request: &Request| {
-        let response = site.respond(request);
-        response.fields("set-cookie").next().map(str::to_owned)
-    };
-    let promise = |path: &str| Promise::new("site.example", path);
-    let asked = cookie(&Request::get("site.example", "/1.js")).expect("a cookie");
-    assert!(asked.contains("; Max-Age=600;"), "{asked}");
-    assert_eq!(cookie(&promise("/1.js").request()), Some(asked), "asked for or pushed");
-    assert_eq!(cookie(&Request::get("site.example", "/2.js")), None, "no route pushes it");
-}
-
-/// How the server learns that the client has copies that it must validate.
-const TELLING: [fn(&mut Case); 2] = [
-    |case| case.pushing.knows.casper = Some(push::digest::Identity::PathAndEtag),
-    |case| {
-        case.pushing.knows.cache_digest = true;
-        case.client.cache_digest = true;
-    },
-];
 
 #[test]
 fn a_stale_copy_that_is_still_right_is_validated_by_a_push_of_few_bytes() {
-    for tells in TELLING {
-        let mut first = case(3, "no-cache");
-        tells(&mut first);
-        let visit = first.load(1);
-        assert_eq!((streams(&visit), visit.outcome.validated.len()), ([1, 3], 0));
-        let mut second = after(first, &visit);
-        let asked = second.load(2);
-        assert_eq!((streams(&asked), asked.outcome.validated.len()), ([4, 0], 3));
-        second.pushing.conditional.not_modified = true;
-        let pushed = second.load(2);
-        assert_eq!((streams(&pushed), pushed.outcome.refused_pushes), ([1, 3], 0));
-        assert_eq!(pushed.outcome.validated, [1, 2, 3]);
-        assert!((1..=3).all(|it| pushed.outcome.statuses[&it] == 304));
-        let bytes = push_bytes(&pushed);
-        assert!(bytes.iter().all(|it| (1..=200).contains(it)), "{bytes:?}");
-        let saved_ms = done_ms(&asked)[1] - done_ms(&pushed)[1];
-        assert!((180.0..260.0).contains(&saved_ms), "a round trip: {saved_ms}");
-    }
+    let mut first = case(3, "no-cache");
+    with_digest(&mut first);
+    let visit = first.load(1);
+    assert_eq!((streams(&visit), visit.outcome.validated.len()), ([1, 3], 0));
+    let mut second = after(first, &visit);
+    let asked = second.load(2);
+    assert_eq!((streams(&asked), asked.outcome.validated.len()), ([4, 0], 3));
+    second.pushing.conditional.not_modified = true;
+    let pushed = second.load(2);
+    assert_eq!((streams(&pushed), pushed.outcome.refused_pushes), ([1, 3], 0));
+    assert_eq!(pushed.outcome.validated, [1, 2, 3]);
+    assert!((1..=3).all(|it| pushed.outcome.statuses[&it] == 304));
+    let bytes = push_bytes(&pushed);
+    assert!(bytes.iter().all(|it| (1..=200).contains(it)), "{bytes:?}");
+    let saved_ms = done_ms(&asked)[1] - done_ms(&pushed)[1];
+    assert!((180.0..260.0).contains(&saved_ms), "a round trip: {saved_ms}");
 }
 
 #[test]
 fn a_stale_copy_that_is_no_longer_right_is_pushed_whole() {
-    for tells in TELLING {
-        let mut first = case(3, "no-cache");
-        tells(&mut first);
-        first.pushing.conditional.not_modified = true;
-        let visit = first.load(1);
-        let mut second = after(first, &visit);
-        let mut page = Page::clone(&second.page);
-        page.resources[2].etag = Some("\"b\"".into());
-        second.page = Arc::new(page);
-        let load = second.load(2);
-        assert_eq!((streams(&load), load.outcome.validated), ([1, 3], vec![1, 3]));
-        assert_eq!(load.outcome.statuses[&2], 200);
-    }
+    let mut first = case(3, "no-cache");
+    with_digest(&mut first);
+    first.pushing.conditional.not_modified = true;
+    let visit = first.load(1);
+    let mut second = after(first, &visit);
+    let mut page = Page::clone(&second.page);
+    page.resources[2].etag = Some("\"b\"".into());
+    second.page = Arc::new(page);
+    let load = second.load(2);
+    assert_eq!((streams(&load), load.outcome.validated), ([1, 3], vec![1, 3]));
+    assert_eq!(load.outcome.statuses[&2], 200);
 }
 
 #[test]
 fn not_modified_is_refused_by_a_client_that_has_lost_its_copy() {
     let mut first = case(3, "no-cache");
-    TELLING[0](&mut first);
+    with_digest(&mut first);
     first.pushing.conditional.not_modified = true;
     let visit = first.load(1);
     let mut second = after(first, &visit);
