@@ -1,11 +1,15 @@
 //! Chrome `DevTools` logs: events of the Network and Page domains with their parameters, as a list or one
 //! on each line.
 
-use crate::json::{each_entry, text, whole, within_limit};
-use crate::limits::STACK_MAX;
-use crate::{Capture, Fetch, Initiator, Load, Priority, Size};
+use crate::json::{each_entry, field, text, whole, within_limit};
+use crate::limits::{STACK_MAX, UNREAD_MAX};
+use crate::size::{Stated, body_sizes};
+use crate::{Capture, Fetch, Initiator, Load, Priority, first_byte, without_fragment};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// The head of the frames that hold a response's head.
+const FRAMES_BYTES: u64 = 64;
 
 #[derive(Debug, Default)]
 struct Log {
@@ -19,6 +23,9 @@ struct Log {
     begun_ms: Vec<f64>,
     loads_ms: Vec<f64>,
     from_service_worker: usize,
+    /// The address of the last largest contentful paint of each load; empty for a text.
+    largest_paints: BTreeMap<usize, String>,
+    unread: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -26,9 +33,21 @@ struct Logged {
     place: usize,
     load: usize,
     fetch: Fetch,
-    /// Bytes of the response's head, and of the parts of its body, on the wire.
-    head_bytes: u64,
-    received_bytes: u64,
+    counts: Counts,
+    /// What the head says.
+    stated: Stated,
+}
+
+/// Bytes that a log counted of one response.
+#[derive(Debug, Default)]
+struct Counts {
+    /// On the wire when the head was there, which is often the head alone.
+    at_head: u64,
+    /// On the wire of the body, after that.
+    parts: u64,
+    /// On the wire at the end.
+    whole: u64,
+    decoded: u64,
 }
 
 /// Reads a log; an error says why it is not one.
@@ -38,27 +57,50 @@ pub fn read_devtools(json: &[u8]) -> Result<Capture, String> {
         each_entry(json, |event| log.take(event))?;
         return Ok(log.finish());
     }
-    for (index, line) in json.split(|&it| it == b'\n').enumerate() {
-        let line = line.trim_ascii();
-        let line = line.strip_suffix(b",").unwrap_or(line);
-        if !line.is_empty() {
-            let event = serde_json::from_slice(line)
-                .map_err(|error| format!("line {}: is not JSON: {error}", index + 1))?;
-            log.take(&event)?;
-        }
-    }
+    log.take_each(json)?;
     Ok(log.finish())
 }
 
 impl Log {
-    /// Takes in one event: `{method, params}`, or that under the key `message`.
+    /// Takes in events that stand one behind another, on a line each or on several. What is not JSON is left out up to the next
+    /// line, unless nothing is.
+    fn take_each(&mut self, json: &[u8]) -> Result<(), String> {
+        let mut at = 0;
+        loop {
+            let is_between = |it: &u8| it.is_ascii_whitespace() || *it == b',';
+            at += json[at..].iter().take_while(|it| is_between(it)).count();
+            let mut events = serde_json::Deserializer::from_slice(&json[at..]).into_iter();
+            match events.next() {
+                None => return Ok(()),
+                Some(Ok(event)) => {
+                    self.take(&event)?;
+                    at += events.byte_offset();
+                }
+                Some(Err(error)) => {
+                    let line = json[..at].split(|&it| it == b'\n').count();
+                    let cause = format!("line {line}: is not JSON: {error}");
+                    if self.events == 0 || self.unread.len() >= UNREAD_MAX {
+                        return Err(cause);
+                    }
+                    self.unread.push(cause);
+                    at += json[at..].iter().take_while(|it| **it != b'\n').count();
+                }
+            }
+        }
+    }
+
+    /// Takes in one event: `{method, params}`, or that under the key `message`, where `ChromeDriver` writes it as a text.
     fn take(&mut self, event: &Value) -> Result<(), String> {
         self.events += 1;
+        let written = event["message"].as_str().and_then(|it| serde_json::from_str(it).ok());
+        let event = written.as_ref().unwrap_or(event);
         let event = event.get("message").unwrap_or(event);
         let parameters = &event["params"];
         let method = event["method"].as_str().unwrap_or_default();
-        if method == "Page.loadEventFired" {
-            self.loads_ms.extend(milliseconds(&parameters["timestamp"]));
+        match method {
+            "Page.loadEventFired" => self.loads_ms.extend(milliseconds(&parameters["timestamp"])),
+            "PerformanceTimeline.timelineEventAdded" => self.note_paint(&parameters["event"]),
+            _ => {}
         }
         let Some(id) = parameters["requestId"].as_str() else { return Ok(()) };
         if method == "Network.requestWillBeSent" {
@@ -72,6 +114,15 @@ impl Log {
             logged.follow(method, parameters);
         }
         Ok(())
+    }
+
+    /// Each paint that is larger than those before has an event.
+    fn note_paint(&mut self, event: &Value) {
+        let main_frame = self.document.as_ref().and_then(|it| it.1.as_deref());
+        let is_elsewhere = main_frame.is_some() && event["frameId"].as_str() != main_frame;
+        if event["type"] == "largest-contentful-paint" && !is_elsewhere {
+            self.largest_paints.insert(self.load, text(&event["lcpDetails"]["url"]));
+        }
     }
 
     fn begin(&mut self, id: &str, parameters: &Value) {
@@ -95,7 +146,8 @@ impl Log {
                 fetch.initiator_urls.clone_from(&before.fetch.initiator_urls);
             }
         }
-        let logged = Logged { place, load, fetch, head_bytes: 0, received_bytes: 0 };
+        let (counts, stated) = (Counts::default(), Stated::default());
+        let logged = Logged { place, load, fetch, counts, stated };
         self.requests.insert(id.to_owned(), logged);
     }
 
@@ -113,10 +165,15 @@ impl Log {
     fn finish(self) -> Capture {
         let mut requests: Vec<Logged> = self.requests.into_values().collect();
         requests.sort_by_key(|it| it.place);
+        let stated: Vec<Stated> = requests.iter().map(Logged::stated).collect();
         let mut loads: Vec<Load> = Vec::new();
-        for logged in requests {
+        for (mut logged, (stated, (bytes, size))) in
+            requests.into_iter().zip(stated.iter().zip(body_sizes(&stated, false)))
+        {
+            logged.fetch.settle(bytes, size, stated);
+            logged.fetch.from_cache |= logged.counts.whole == 0 && logged.counts.parts == 0;
             loads.resize_with(loads.len().max(logged.load + 1), Load::default);
-            loads[logged.load].fetches.push(logged.settled());
+            loads[logged.load].fetches.push(logged.fetch);
         }
         for (number, load) in loads.iter_mut().enumerate() {
             let document = |it: &&Fetch| it.used_as == "Document" && it.status == 200;
@@ -125,9 +182,12 @@ impl Log {
             let end_ms = self.begun_ms.get(number).copied().unwrap_or(f64::INFINITY);
             let mut events = self.loads_ms.iter().copied();
             load.load_ms = events.find(|it| (start_ms..end_ms).contains(it));
+            if let Some(url) = self.largest_paints.get(&number) {
+                load.note_largest_paint(self.redirects.get(url).unwrap_or(url));
+            }
         }
-        let Self { redirects, from_service_worker, .. } = self;
-        Capture { loads, redirects, from_service_worker }
+        let Self { redirects, from_service_worker, unread, .. } = self;
+        Capture { loads, redirects, from_service_worker, unread }
     }
 }
 
@@ -138,19 +198,34 @@ impl Logged {
         match method {
             "Network.responseReceived" => {
                 let response = &parameters["response"];
-                fetch.mime = text(&response["mimeType"]);
+                fetch.mime = text(&response["mimeType"]).to_ascii_lowercase();
                 fetch.status = u16::try_from(whole(&response["status"])).unwrap_or(0);
-                self.head_bytes = whole(&response["encodedDataLength"]);
+                fetch.range = first_byte(&response["headers"], fetch.status);
+                let caches = ["fromDiskCache", "fromPrefetchCache", "fromServiceWorker"];
+                fetch.from_cache |=
+                    fetch.status == 304 || caches.iter().any(|it| response[it] == true);
+                self.counts.at_head = whole(&response["encodedDataLength"]);
+                self.stated.note_head(&response["headers"], &fetch.method, fetch.status);
+                self.stated.head = response["headersText"].as_str().map(|it| it.len() as u64);
                 if fetch.used_as.is_empty() || fetch.used_as == "Other" {
                     fetch.used_as = text(&parameters["type"]);
                 }
                 note_connection(fetch, response);
             }
+            // The head as it came: the browser hides some fields from the other event.
+            "Network.responseReceivedExtraInfo" => {
+                let status = u16::try_from(whole(&parameters["statusCode"])).unwrap_or(0);
+                fetch.from_cache |= status == 304;
+                if status != 304 && !(300..400).contains(&status) {
+                    self.stated.note_head(&parameters["headers"], &fetch.method, status);
+                }
+            }
+            "Network.requestServedFromCache" => fetch.from_cache = true,
             "Network.dataReceived" => {
                 let decoded = whole(&parameters["dataLength"]);
-                fetch.decoded_bytes = fetch.decoded_bytes.saturating_add(decoded);
+                self.counts.decoded = self.counts.decoded.saturating_add(decoded);
                 let received = whole(&parameters["encodedDataLength"]);
-                self.received_bytes = self.received_bytes.saturating_add(received);
+                self.counts.parts = self.counts.parts.saturating_add(received);
                 let bytes = if received > 0 { received } else { decoded };
                 fetch.arrivals.extend(time_ms.filter(|_| bytes > 0).map(|it| (it, bytes)));
             }
@@ -161,27 +236,28 @@ impl Logged {
             }
             "Network.loadingFinished" => {
                 fetch.finished_ms = time_ms;
-                let response = whole(&parameters["encodedDataLength"]);
-                fetch.bytes = body_bytes(response, self.head_bytes, self.received_bytes);
+                self.counts.whole = whole(&parameters["encodedDataLength"]);
             }
             "Network.loadingFailed" => fetch.status = 0,
             _ => {}
         }
     }
 
-    /// The fetch, with the decoded size where a cache left none on the wire.
-    fn settled(self) -> Fetch {
-        let mut fetch = self.fetch;
-        if fetch.bytes == 0 && fetch.decoded_bytes > 0 {
-            fetch.bytes = fetch.decoded_bytes;
-            fetch.size = Size::Decoded;
-        } else if fetch.bytes == 0 && !matches!(fetch.status, 204 | 205) {
-            fetch.size = Size::Unknown;
+    /// What the log says of the size. What came until the head was there is the head, unless the body began to come with it: then it
+    /// is longer than the head's text, or all that came. In logs from before 2017 the parts add to more than the whole.
+    fn stated(&self) -> Stated {
+        let Counts { at_head, parts, whole, decoded } = self.counts;
+        let whole = if whole == 0 && parts > 0 { at_head + parts } else { whole };
+        let text = self.stated.head_text;
+        let is_head = at_head < whole && (text == 0 || at_head <= text + FRAMES_BYTES);
+        Stated {
+            head: self.stated.head.or(Some(at_head).filter(|&it| is_head && it > 0)),
+            body: Some(parts).filter(|&it| it > 0 && at_head.saturating_add(it) > whole),
+            whole: Some(whole).filter(|&it| it > 0 && self.fetch.status != 304),
+            decoded: Some(decoded).filter(|&it| it > 0),
+            is_empty: self.stated.is_empty || matches!(self.fetch.status, 204 | 205),
+            ..self.stated.clone()
         }
-        if fetch.decoded_bytes == 0 {
-            fetch.decoded_bytes = fetch.bytes;
-        }
-        fetch
     }
 }
 
@@ -191,21 +267,20 @@ fn begun(parameters: &Value) -> Fetch {
     let requested_ms = milliseconds(&parameters["timestamp"]).unwrap_or(f64::NAN);
     let priority = request["initialPriority"].as_str().and_then(Priority::of_name);
     Fetch {
-        url: text(&request["url"]).split('#').next().unwrap_or_default().to_owned(),
+        url: without_fragment(&text(&request["url"])),
         method: text(&request["method"]),
         requested_ms,
         sent_ms: requested_ms.is_finite().then_some(requested_ms),
         used_as: text(&parameters["type"]),
         initiator: Initiator::of_type(initiator["type"].as_str()).unwrap_or(Initiator::Browser),
         initiator_urls: initiator_urls(initiator),
-        place: place(initiator).or_else(|| place(&initiator["stack"]["callFrames"][0])),
-        referer: text(&request["headers"]["Referer"]),
+        place: initiator_place(initiator),
+        referer: field(&request["headers"], "referer"),
         priority,
+        priority_field: field(&request["headers"], "priority"),
         priorities: priority.map(|it| (requested_ms, it)).into_iter().collect(),
         preload: request["isLinkPreload"] == true,
-        blocking: parameters["renderBlockingBehavior"]
-            .as_str()
-            .map(|it| matches!(it, "Blocking" | "InBodyParserBlocking")),
+        blocking: parameters["renderBlockingBehavior"].as_str().map(is_blocking),
         ..Fetch::default()
     }
 }
@@ -223,16 +298,21 @@ fn note_connection(fetch: &mut Fetch, response: &Value) {
     }
 }
 
-/// The body's share of a response. The head is counted separately since 2017. In older logs the size in the
-/// head's event may be the size of the whole response.
-fn body_bytes(response: u64, head: u64, received: u64) -> u64 {
-    if head < response {
-        response - head
-    } else if received > 0 {
-        received
-    } else {
-        response
+/// Whether a word of Chrome or of the tools that use it says that rendering or parsing waits: `InBodyParserBlocking`,
+/// `in_body_parser_blocking`.
+pub(crate) fn is_blocking(word: &str) -> bool {
+    let word = word.replace('_', "").to_ascii_lowercase();
+    matches!(word.as_str(), "blocking" | "inbodyparserblocking")
+}
+
+/// `DevTools`' word for a use, from that of HAR files: `document`, `xhr`.
+pub(crate) fn used_as(word: &str) -> String {
+    if word.eq_ignore_ascii_case("xhr") {
+        return "XHR".to_owned();
     }
+    let mut letters = word.chars();
+    let first = letters.next().map(|it| it.to_ascii_uppercase());
+    first.into_iter().chain(letters.flat_map(char::to_lowercase)).collect()
 }
 
 /// The URL that the initiator names, and those of its call stack, also behind asynchronous calls.
@@ -257,6 +337,11 @@ pub(crate) fn initiator_urls(initiator: &Value) -> Vec<String> {
     urls
 }
 
+/// Where the initiator stands: in a document's text, or the call.
+pub(crate) fn initiator_place(initiator: &Value) -> Option<(u64, u64)> {
+    place(initiator).or_else(|| place(&initiator["stack"]["callFrames"][0]))
+}
+
 /// Line and column, in a document's text or of a call.
 fn place(of: &Value) -> Option<(u64, u64)> {
     of["lineNumber"].as_f64()?;
@@ -274,11 +359,17 @@ mod tests {
 
     #[test]
     fn the_head_is_not_the_body() {
-        assert_eq!(body_bytes(1500, 300, 1200), 1200);
-        assert_eq!(body_bytes(1500, 300, 0), 1200);
+        let body = |whole, at_head, parts| {
+            let counts = Counts { whole, at_head, parts, decoded: 0 };
+            let (fetch, stated) = (Fetch::default(), Stated::default());
+            let logged = Logged { place: 0, load: 0, fetch, counts, stated };
+            body_sizes(&[logged.stated()], false)[0].0
+        };
+        assert_eq!(body(1500, 300, 1200), 1200);
+        assert_eq!(body(1500, 300, 0), 1200);
         // An old log states the whole response with the head.
-        assert_eq!(body_bytes(1500, 1500, 0), 1500);
-        assert_eq!(body_bytes(1500, 1500, 1200), 1200);
+        assert_eq!(body(1500, 1500, 0), 1500);
+        assert_eq!(body(1500, 1500, 1200), 1200);
     }
 
     /// Requests of documents as (URL, frame), and the URLs of each load.

@@ -1,11 +1,22 @@
 //! HTTP Archive 1.2 files: of browsers, of sitespeed.io's tools and of `WebPageTest`.
 
-use crate::devtools::initiator_urls;
-use crate::json::{each_element, text, whole, within_limit};
-use crate::{Capture, Fetch, Initiator, Load, Priority, Size};
+use crate::devtools::{initiator_place, initiator_urls, is_blocking, used_as};
+use crate::json::{each_element, field, number, size, text, whole, within_limit};
+use crate::size::{Stated, body_sizes};
+use crate::{Capture, Fetch, Initiator, Load, Priority, first_byte, without_fragment};
+use jiff::Timestamp;
 use jiff::civil::{DateTime, datetime};
+use jiff::tz::Offset;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use url::Url;
+
+/// A page began with its first request if its own start is further away than this: its clock has another zone, or is wrong.
+const CLOCKS_DIFFER_MS_MAX: f64 = 600_000.0;
+/// 1999-12-31 in milliseconds since 1970.
+const EPOCH_MS: f64 = 946_598_400_000.0;
+/// Versions of Firefox whose `bodySize` holds the head.
+const FIREFOX_COUNTS_HEADS: std::ops::RangeInclusive<u32> = 43..=146;
 
 #[derive(Deserialize)]
 struct File {
@@ -15,7 +26,9 @@ struct File {
 #[derive(Deserialize)]
 struct Log {
     #[serde(default)]
-    pages: Vec<Value>,
+    creator: Value,
+    #[serde(default)]
+    pages: Value,
     #[serde(deserialize_with = "read_entries")]
     entries: Vec<Entry>,
 }
@@ -23,6 +36,7 @@ struct Log {
 struct Entry {
     page: String,
     fetch: Fetch,
+    stated: Stated,
     redirect: Option<String>,
 }
 
@@ -37,104 +51,196 @@ fn read_entries<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Entry>, D::Err
 
 /// Reads a HAR file; an error says why it is not one.
 pub fn read_har(json: &[u8]) -> Result<Capture, String> {
-    let File { log } = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+    let File { log: Log { creator, pages, mut entries } } =
+        serde_json::from_slice(json).map_err(|error| error.to_string())?;
+    settle_sizes(&mut entries, counts_heads(&creator));
+    let pages = pages.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut capture = Capture::default();
-    let mut pages: Vec<String> = Vec::new();
-    for Entry { page, fetch, redirect } in log.entries {
+    let mut names: Vec<String> = Vec::new();
+    for Entry { page, fetch, redirect, .. } in entries {
         if let Some(to) = redirect {
             capture.redirects.insert(fetch.url.clone(), to);
         }
-        let known = pages.iter().position(|it| *it == page);
+        // The only page has all entries, also those that do not name it.
+        let page = if page.is_empty() && pages.len() == 1 { text(&pages[0]["id"]) } else { page };
+        let known = names.iter().position(|it| *it == page);
         let load = known.unwrap_or_else(|| {
-            let load_ms = load_ms(&log.pages, &page);
-            capture.loads.push(Load { fetches: Vec::new(), load_ms });
-            pages.push(page);
-            pages.len() - 1
+            capture.loads.push(Load::default());
+            names.push(page);
+            names.len() - 1
         });
         capture.loads[load].fetches.push(fetch);
+    }
+    for (load, name) in capture.loads.iter_mut().zip(names) {
+        if let Some(page) = pages.iter().find(|it| text(&it["id"]) == name) {
+            note_page(load, page);
+        }
     }
     Ok(capture)
 }
 
-fn load_ms(pages: &[Value], id: &str) -> Option<f64> {
-    let page = pages.iter().find(|it| it["id"] == *id)?;
-    let start_ms = milliseconds(page["startedDateTime"].as_str()?)?;
-    let load_ms = page["pageTimings"]["onLoad"].as_f64().filter(|&it| it > 0.0)?;
-    Some(start_ms + load_ms)
+fn counts_heads(creator: &Value) -> bool {
+    let version = text(&creator["version"]);
+    let major = version.split('.').next().and_then(|it| it.parse().ok());
+    creator["name"] == "Firefox" && major.is_some_and(|it| FIREFOX_COUNTS_HEADS.contains(&it))
 }
 
-fn entry(entry: &Value, number: usize) -> Entry {
+fn settle_sizes(entries: &mut [Entry], counts_heads: bool) {
+    let stated: Vec<Stated> = entries.iter().map(|it| it.stated.clone()).collect();
+    for (entry, (bytes, size)) in entries.iter_mut().zip(body_sizes(&stated, counts_heads)) {
+        entry.fetch.settle(bytes, size, &entry.stated);
+    }
+}
+
+/// Takes in what a page says of its load.
+fn note_page(load: &mut Load, page: &Value) {
+    let first_ms = load.fetches.iter().map(|it| it.requested_ms).fold(f64::NAN, f64::min);
+    let start_ms = milliseconds(&page["startedDateTime"])
+        .filter(|it| (it - first_ms).abs() <= CLOCKS_DIFFER_MS_MAX)
+        .unwrap_or(first_ms);
+    let load_ms = number(&page["pageTimings"]["onLoad"]).filter(|&it| it > 0.0);
+    load.load_ms = load_ms.map(|it| start_ms + it).filter(|it| it.is_finite());
+    let addresses = ["_final_url", "_url", "_URL", "title"].map(|key| text(&page[key]));
+    let url =
+        |it: String| Url::parse(&it).ok().filter(|it| matches!(it.scheme(), "http" | "https"));
+    load.address = addresses.into_iter().find_map(url).map(|it| without_fragment(it.as_str()));
+    let largest = text(&page["_LargestContentfulPaintImageURL"]);
+    if page["_LargestContentfulPaintType"] != "text" {
+        load.note_largest_paint(&largest);
+    }
+}
+
+fn entry(entry: &Value, number_in_file: usize) -> Entry {
     let (request, response) = (&entry["request"], &entry["response"]);
     let content = &response["content"];
-    let requested_ms = milliseconds(&text(&entry["startedDateTime"])).unwrap_or(f64::NAN);
-    let (bytes, size) = body_bytes(entry, response);
-    let decoded_bytes = whole(&content["size"]);
-    let of_name = |key: &str| entry[key].as_str().and_then(Priority::of_name);
-    let (last, first) = (of_name("_priority"), of_name("_initialPriority"));
-    let first = first.or(last);
-    let (initiator, initiator_urls) = initiator(entry);
-    let to = text(&response["redirectURL"]);
-    let timing = |key: &str| entry["timings"][key].as_f64().filter(|&ms| ms > 0.0);
+    let url = without_fragment(&text(&request["url"]));
+    let method = text(&request["method"]);
+    let mime = text(&content["mimeType"]).to_ascii_lowercase();
+    let status = u16::try_from(whole(&response["status"])).unwrap_or(0);
+    let requested_ms = milliseconds(&entry["startedDateTime"]).unwrap_or(f64::NAN);
+    let [last, first] = ["_priority", "_initialPriority"].map(|key| {
+        let name = [&entry[key], &request[key]].into_iter().find_map(Value::as_str);
+        name.and_then(Priority::of_name)
+    });
+    let timing = |key: &str| number(&entry["timings"][key]).filter(|&ms| ms > 0.0);
     let before = ["blocked", "dns", "connect", "send"].into_iter().filter_map(timing);
     let sent_ms = requested_ms + before.sum::<f64>();
-    Entry {
-        page: text(&entry["pageref"]),
-        redirect: to.starts_with("http").then_some(to),
-        fetch: Fetch {
-            number,
-            url: text(&request["url"]).split('#').next().unwrap_or_default().to_owned(),
-            method: text(&request["method"]),
-            requested_ms,
-            sent_ms: sent_ms.is_finite().then_some(sent_ms),
-            wait_ms: timing("wait"),
-            receive_ms: timing("receive"),
-            finished_ms: entry["time"].as_f64().map(|it| requested_ms + it),
-            connection: Some(text(&entry["connection"])).filter(|it| it != "0").unwrap_or_default(),
-            protocol: text(&response["httpVersion"]),
-            mime: text(&content["mimeType"]),
-            status: u16::try_from(whole(&response["status"])).unwrap_or(0),
-            bytes,
-            size,
-            decoded_bytes: if decoded_bytes == 0 { bytes } else { decoded_bytes },
-            initiator,
-            initiator_urls,
-            place: place(entry),
-            referer: field(request, "referer"),
-            priority: first,
-            priorities: last.or(first).map(|it| (sent_ms, it)).into_iter().collect(),
-            raised: first != last && last == Some(Priority::High),
-            ..Fetch::default()
-        },
+    let object = initiator_object(entry);
+    let (initiator, initiator_urls) = initiator(entry, &object);
+    let kind = ["_resourceType", "_request_type"].into_iter().find_map(|it| entry[it].as_str());
+    let fetch = Fetch {
+        number: number_in_file,
+        requested_ms,
+        sent_ms: sent_ms.is_finite().then_some(sent_ms),
+        wait_ms: timing("wait"),
+        receive_ms: timing("receive"),
+        finished_ms: number(&entry["time"]).map(|it| requested_ms + it),
+        connection: connection(entry, &url),
+        protocol: text(&response["httpVersion"]),
+        used_as: used_as(kind.unwrap_or_default()),
+        status,
+        range: first_byte(&response["headers"], status),
+        from_cache: is_from_cache(entry, status),
+        initiator,
+        initiator_urls,
+        place: initiator_place(&object).or_else(|| place(entry)),
+        referer: field(&request["headers"], "referer"),
+        priority: first.or(last),
+        priorities: last.or(first).map(|it| (sent_ms, it)).into_iter().collect(),
+        priority_field: field(&request["headers"], "priority"),
+        // Images begin low or medium.
+        raised: last == Some(Priority::High)
+            && first.map_or(mime.starts_with("image/"), |it| it != Priority::High),
+        preload: [entry, request].iter().any(|it| it["_isLinkPreload"] == true),
+        blocking: entry["_renderBlocking"].as_str().map(is_blocking),
+        url,
+        method,
+        mime,
+        ..Fetch::default()
+    };
+    let stated = stated(entry, &fetch);
+    Entry { page: text(&entry["pageref"]), redirect: redirect(response, &fetch), fetch, stated }
+}
+
+/// What an entry says of its size. Browsers write 0 for what a cache answered, so a 0 alone says nothing. A body is empty where
+/// the size on the wire and the decoded size are both 0, or where its status says so.
+fn stated(entry: &Value, fetch: &Fetch) -> Stated {
+    let response = &entry["response"];
+    let content = &response["content"];
+    let bodies = [&response["bodySize"], &entry["_objectSize"]];
+    let is_zero = |it: &Value| number(it) == Some(0.0);
+    let saved =
+        size(&content["compression"]).and_then(|it| whole(&content["size"]).checked_sub(it));
+    let mut stated = Stated {
+        head: size(&response["headersSize"]),
+        body: bodies.into_iter().find_map(size).or(saved).filter(|&it| it > 0),
+        whole: [&response["_transferSize"], &entry["_bytesIn"]].into_iter().find_map(size),
+        decoded: number(&content["size"]).filter(|&it| it >= 0.0).map(|_| whole(&content["size"])),
+        is_empty: bodies.into_iter().any(is_zero) && is_zero(&content["size"])
+            || matches!(fetch.status, 204 | 205),
+        ..Stated::default()
+    };
+    if stated.head.is_none() && stated.body == stated.whole {
+        // chrome-har: over HTTP/2 it knows no head, and its body is the whole response.
+        stated.body = None;
+    }
+    if fetch.status == 304 {
+        // What is stated of the wire is this answer's, or the cached response's.
+        (stated.body, stated.whole) = (None, None);
+    }
+    stated.note_head(&response["headers"], &fetch.method, fetch.status);
+    if let Some(unpacked) = size(&entry["_objectSizeUncompressed"]) {
+        stated.decoded = Some(unpacked);
+    }
+    stated
+}
+
+fn is_from_cache(entry: &Value, status: u16) -> bool {
+    let response = &entry["response"];
+    let said =
+        [&entry["_fromCache"], &entry["_fromDiskCache"], &response["_fetchedViaServiceWorker"]];
+    let is_said = |it: &Value| *it == true || it.as_str().is_some_and(|it| !it.is_empty());
+    let transfer = number(&response["_transferSize"]);
+    // Safari's word.
+    let is_elsewhere = entry["_fetchType"].as_str().is_some_and(|it| it != "Network Load");
+    status == 304
+        || transfer == Some(0.0)
+        || transfer.is_none() && (is_elsewhere || said.into_iter().any(is_said))
+}
+
+/// Where a redirect leads. Some writers leave it to the Location field.
+fn redirect(response: &Value, fetch: &Fetch) -> Option<String> {
+    let stated = text(&response["redirectURL"]);
+    let is_redirect = (300..400).contains(&fetch.status) && fetch.status != 304;
+    let located = || field(&response["headers"], "location");
+    let to = if stated.is_empty() && is_redirect { located() } else { stated };
+    let to = Some(to).filter(|it| !it.is_empty())?;
+    let to = Url::parse(&fetch.url).and_then(|from| from.join(&to)).map_or(to, Into::into);
+    Some(without_fragment(&to))
+}
+
+/// Firefox and newer versions of Chrome write the port where others name the connection.
+fn connection(entry: &Value, url: &str) -> String {
+    let [own, standard] = ["_connectionId", "connection"].map(|key| text(&entry[key]));
+    let id = if own.is_empty() { standard } else { own };
+    let url = Url::parse(url).ok();
+    let port = url.as_ref().and_then(Url::port_or_known_default);
+    match url.as_ref().and_then(Url::host_str) {
+        _ if id == "0" => String::new(),
+        Some(host) if port.is_some_and(|it| id == it.to_string()) => format!("{host}:{id}"),
+        _ => id,
     }
 }
 
-/// The standard's field, `WebPageTest`'s, the whole response's without its head, or the decoded size. A 0 alone states nothing:
-/// browsers write it for what a cache answered. A body is empty where a response consists of its head, where the size on the wire
-/// and the decoded size are both 0, or where its status says so.
-fn body_bytes(entry: &Value, response: &Value) -> (u64, Size) {
-    let stated = [&response["bodySize"], &entry["_objectSize"]];
-    let with_head = [&response["_transferSize"], &entry["_bytesIn"]].map(whole);
-    let head = whole(&response["headersSize"]);
-    let bodies = with_head.into_iter().map(|it| it.saturating_sub(head));
-    if let Some(bytes) = stated.into_iter().map(whole).chain(bodies).find(|&it| it > 0) {
-        return (bytes, Size::Recorded);
-    }
-    let decoded = &response["content"]["size"];
-    let is_zero = |it: &Value| it.as_f64() == Some(0.0);
-    let is_empty = stated.into_iter().any(is_zero) && is_zero(decoded)
-        || matches!(whole(&response["status"]), 204 | 205);
-    match whole(decoded) {
-        0 if is_empty || with_head.iter().any(|&it| it > 0) => (0, Size::Recorded),
-        0 => (0, Size::Unknown),
-        bytes => (bytes, Size::Decoded),
-    }
-}
-
-/// Chrome's object, in the entry or (as text) in `_initiator_detail`, or the URL alone.
-fn initiator(entry: &Value) -> (Initiator, Vec<String>) {
+/// Chrome's object, in the entry or (as text) in `_initiator_detail`.
+fn initiator_object(entry: &Value) -> Value {
     let detail = entry["_initiator_detail"].as_str();
     let detail: Value = detail.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
-    let object = if detail.is_object() { &detail } else { &entry["_initiator"] };
+    if detail.is_object() { detail } else { entry["_initiator"].clone() }
+}
+
+/// From Chrome's object, or from the URL alone.
+fn initiator(entry: &Value, object: &Value) -> (Initiator, Vec<String>) {
     let mut urls = initiator_urls(object);
     let named = entry["_initiator"].as_str().filter(|it| !it.is_empty());
     if let Some(url) = named
@@ -146,30 +252,32 @@ fn initiator(entry: &Value) -> (Initiator, Vec<String>) {
     (Initiator::of_type(name).unwrap_or_default(), urls)
 }
 
-/// Lines and columns of HAR files are counted from 1.
+/// Lines that sitespeed.io and `WebPageTest` write are counted from 1.
 fn place(entry: &Value) -> Option<(u64, u64)> {
-    let number = |key: &str| {
-        let value = &entry[key];
-        value.as_u64().or_else(|| value.as_str()?.parse().ok())
+    number(&entry["_initiator_line"])?;
+    let line = whole(&entry["_initiator_line"]).checked_sub(1)?;
+    Some((line, whole(&entry["_initiator_column"])))
+}
+
+/// `2016-07-08T09:10:11.123+02:00`, or milliseconds since 1970, as milliseconds since the last day of 1999. A date without a zone
+/// is taken to be in UTC.
+fn milliseconds(date: &Value) -> Option<f64> {
+    if let Some(since_1970_ms) = date.as_f64() {
+        return Some(since_1970_ms - EPOCH_MS);
+    }
+    let date = date.as_str()?.trim();
+    let at = match date.parse::<Timestamp>() {
+        Ok(at) => Offset::UTC.to_datetime(at),
+        Err(_) => without_zone(date)?,
     };
-    let line = number("_initiator_line")?.checked_sub(1)?;
-    Some((line, number("_initiator_column").unwrap_or(0)))
+    Some(at.duration_since(datetime(1999, 12, 31, 0, 0, 0, 0)).as_secs_f64() * 1000.0)
 }
 
-fn field(request: &Value, name: &str) -> String {
-    let fields = request["headers"].as_array().into_iter().flatten();
-    let named = |it: &&Value| it["name"].as_str().is_some_and(|it| it.eq_ignore_ascii_case(name));
-    fields.filter(named).map(|it| text(&it["value"])).next().unwrap_or_default()
-}
-
-/// `2016-07-08T09:10:11.123Z` as milliseconds since the last day of 1999. All dates of a file are taken to be in one zone.
-fn milliseconds(date: &str) -> Option<f64> {
-    let time = date.find('T')? + 1;
+fn without_zone(date: &str) -> Option<DateTime> {
+    let time = date.find(['T', ' '])? + 1;
     let is_clock = |it: char| it.is_ascii_digit() || matches!(it, ':' | '.');
     let end = date[time..].find(|it| !is_clock(it)).map_or(date.len(), |end| time + end);
-    let at: DateTime = date[..end].parse().ok()?;
-    let since = at.duration_since(datetime(1999, 12, 31, 0, 0, 0, 0));
-    Some(since.as_secs_f64() * 1000.0)
+    date[..end].parse().ok()
 }
 
 #[cfg(test)]
@@ -211,7 +319,8 @@ mod tests {
         };
         let entries = [entry("a", 10), entry("b", 200), entry("a", 5)].join(",");
         let capture = read_har(format!(r#"{{"log":{{"entries":[{entries}]}}}}"#).as_bytes());
-        let bytes: Vec<u64> = capture.unwrap().loads.iter().map(Load::bytes).collect();
+        let bytes = |it: &Load| it.fetches.iter().map(|it| it.bytes).sum();
+        let bytes: Vec<u64> = capture.unwrap().loads.iter().map(bytes).collect();
         assert_eq!(bytes, [15, 200]);
     }
 }

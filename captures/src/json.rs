@@ -4,6 +4,7 @@
 use crate::limits::{NUMBER_MAX, REQUESTS_MAX};
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Gives each entry of a JSON list to `each`; an error of `each` ends the reading.
@@ -16,7 +17,7 @@ pub fn each_entry(
     read.map_err(|error| error.to_string())
 }
 
-/// The same for a list within a document.
+/// The same for a list within a document; `null` is an empty one.
 pub(crate) fn each_element<'de, D: Deserializer<'de>>(
     list: D,
     each: impl FnMut(&Value) -> Result<(), String>,
@@ -30,6 +31,10 @@ pub(crate) fn each_element<'de, D: Deserializer<'de>>(
             out.write_str("a list of entries")
         }
 
+        fn visit_unit<E>(self) -> Result<(), E> {
+            Ok(())
+        }
+
         fn visit_seq<A: SeqAccess<'de>>(mut self, mut entries: A) -> Result<(), A::Error> {
             while let Some(entry) = entries.next_element::<Value>()? {
                 (self.0)(&entry).map_err(Error::custom)?;
@@ -38,7 +43,7 @@ pub(crate) fn each_element<'de, D: Deserializer<'de>>(
         }
     }
 
-    list.deserialize_seq(Entries(each))
+    list.deserialize_any(Entries(each))
 }
 
 /// An error if a capture holds more than [`REQUESTS_MAX`] requests.
@@ -49,13 +54,44 @@ pub fn within_limit(requests: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// A text; empty if the value is not one.
+/// A text, or a number as one; empty if the value is neither.
 pub fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => String::new(),
+    }
 }
 
-/// A size, which may be written as a float, or be negative if it is not known.
+/// A number, also one that is written as a text.
+pub(crate) fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|it| it.is_finite())
+}
+
+/// A size, which may be written as a float or a text, or be negative if it is not known.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
 pub fn whole(value: &Value) -> u64 {
-    value.as_f64().unwrap_or(0.0).clamp(0.0, NUMBER_MAX) as u64
+    number(value).unwrap_or(0.0).clamp(0.0, NUMBER_MAX) as u64
+}
+
+/// The same, `None` if it is 0 or not known.
+pub(crate) fn size(value: &Value) -> Option<u64> {
+    Some(whole(value)).filter(|&it| it > 0)
+}
+
+/// The fields of a head: a list of `{name, value}` in HAR files, an object in `DevTools` logs.
+pub(crate) fn fields(headers: &Value) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+    let listed = headers.as_array().into_iter().flatten();
+    let listed = listed.filter_map(|it| Some((it["name"].as_str()?, &it["value"])));
+    let keyed =
+        headers.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value));
+    listed.chain(keyed).map(|(name, value)| {
+        (name, value.as_str().map_or_else(|| text(value).into(), Cow::Borrowed))
+    })
+}
+
+/// The value of a field; empty if there is none.
+pub(crate) fn field(headers: &Value, name: &str) -> String {
+    let mut named = fields(headers).filter(|it| it.0.eq_ignore_ascii_case(name));
+    named.next().map_or_else(String::new, |it| it.1.into_owned())
 }

@@ -6,12 +6,17 @@ mod devtools;
 mod har;
 mod json;
 mod limits;
+mod repair;
+mod size;
 
 pub use devtools::read_devtools;
 pub use har::read_har;
 pub use json::{each_entry, text, whole, within_limit};
 pub use limits::{FILE_BYTES_MAX, REQUESTS_MAX};
+pub use repair::json_text;
 
+use serde_json::Value;
+use size::Stated;
 use std::collections::BTreeMap;
 
 /// One recording of a browser.
@@ -23,6 +28,8 @@ pub struct Capture {
     pub redirects: BTreeMap<String, String>,
     /// Responses that came from a service worker.
     pub from_service_worker: usize,
+    /// Lines that are not JSON, which were left out, each with the reason.
+    pub unread: Vec<String>,
 }
 
 /// One page load.
@@ -32,12 +39,17 @@ pub struct Load {
     pub fetches: Vec<Fetch>,
     /// The load event, in milliseconds on the recording's clock.
     pub load_ms: Option<f64>,
+    /// The address of its document, perhaps before redirects, where the recording says it.
+    pub address: Option<String>,
 }
 
 impl Load {
-    /// Body bytes on the wire.
-    pub fn bytes(&self) -> u64 {
-        self.fetches.iter().fold(0, |sum, it| it.bytes.saturating_add(sum))
+    /// Marks the image of the largest contentful paint.
+    pub(crate) fn note_largest_paint(&mut self, url: &str) {
+        let url = without_fragment(url);
+        for fetch in &mut self.fetches {
+            fetch.largest_paint = !url.is_empty() && fetch.url == url;
+        }
     }
 }
 
@@ -69,10 +81,14 @@ pub struct Fetch {
     pub protocol: String,
     /// `DevTools`' word: Document, Stylesheet, Script, Font, Image, Media, XHR, Fetch, Other.
     pub used_as: String,
-    /// MIME type.
+    /// MIME type, in small letters.
     pub mime: String,
     /// HTTP status; 0 for a failure.
     pub status: u16,
+    /// Of a partial response, the place of its first byte in the file.
+    pub range: Option<u64>,
+    /// A cache or a service worker answered, perhaps after asking the server: nothing of the body was on the wire.
+    pub from_cache: bool,
     /// Body bytes on the wire.
     pub bytes: u64,
     /// How `bytes` is known.
@@ -93,8 +109,12 @@ pub struct Fetch {
     pub priority: Option<Priority>,
     /// Priorities, each with the time from which it applied.
     pub priorities: Vec<(f64, Priority)>,
+    /// The request's `priority` field (RFC 9218, section 5); empty if there is none.
+    pub priority_field: String,
     /// Raised while under way: Chrome does so with images that turn out to be visible.
     pub raised: bool,
+    /// The image of the largest contentful paint.
+    pub largest_paint: bool,
     /// Render- or parser-blocking, when that is recorded.
     pub blocking: Option<bool>,
     /// Asked for by a preload hint.
@@ -103,6 +123,27 @@ pub struct Fetch {
     pub in_subframe: bool,
     /// Main-thread time, when it is recorded.
     pub exec_ms: Option<f64>,
+}
+
+impl Fetch {
+    /// Takes in the size of the body. A body that was not compressed is as large decoded.
+    pub(crate) fn settle(&mut self, bytes: u64, size: Size, stated: &Stated) {
+        (self.bytes, self.size) = (bytes, size);
+        self.decoded_bytes = match stated.decoded {
+            Some(decoded) if decoded > 0 && stated.encoded => decoded,
+            decoded => decoded.unwrap_or(0).max(bytes),
+        };
+    }
+}
+
+/// The place of a partial response's first byte (RFC 9110, section 14.4): `bytes 200-1000/5000`.
+pub(crate) fn first_byte(headers: &Value, status: u16) -> Option<u64> {
+    let range = Some(json::field(headers, "content-range")).filter(|_| status == 206)?;
+    range.trim().strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
+}
+
+pub(crate) fn without_fragment(url: &str) -> String {
+    url.split('#').next().unwrap_or_default().to_owned()
 }
 
 /// How the size of a body on the wire is known.

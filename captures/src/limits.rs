@@ -8,3 +8,5 @@ pub const REQUESTS_MAX: usize = 200_000;
 pub(crate) const STACK_MAX: usize = 32;
 /// Largest number that counts bytes.
 pub(crate) const NUMBER_MAX: f64 = 1e12;
+/// Most lines of a log that may be something else than JSON.
+pub(crate) const UNREAD_MAX: usize = 100;

@@ -105,6 +105,7 @@ fn labels() -> Vec<(&'static str, Label)> {
         addresses: Addresses::default(),
         // The bundled pages are the first loads of their recordings.
         load: Some(1),
+        site: None,
     };
     let recorded =
         RECORDED.iter().map(|&(name, file, from, licence)| (file, label(name, from, licence)));

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod situations;
+
 use captures::REQUESTS_MAX;
 use corpus::import::{Addresses, Imported, Label, import, import_text};
 use corpus::page::{Event, Script};
@@ -20,6 +22,7 @@ fn label() -> Label {
         sha256: None,
         addresses: Addresses::default(),
         load: None,
+        site: None,
     }
 }
 
@@ -284,7 +287,7 @@ fn a_request_without_a_readable_date_is_left_out_and_counted() {
     ]);
     let imported = import_text(&text, label()).unwrap();
     assert_eq!(imported.page.resources.len(), 1);
-    let note = "requests left out because their startedDateTime is not a date: 1";
+    let note = "requests left out because their startedDateTime is not a date: 1: request 2";
     assert!(imported.notes.iter().any(|it| it == note), "{:?}", imported.notes);
 }
 

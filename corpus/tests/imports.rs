@@ -17,6 +17,7 @@ fn label() -> Label {
         sha256: None,
         addresses: Addresses::default(),
         load: None,
+        site: None,
     }
 }
 

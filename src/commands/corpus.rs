@@ -96,6 +96,10 @@ enum Command {
         /// the most bytes]
         #[arg(long, value_name = "N")]
         load: Option<usize>,
+        /// The site that the page shares with others: studies count it once [default: the registrable domain of the
+        /// document's host; without --keep-addresses, a stand-in for the domain]
+        #[arg(long, value_name = "NAME")]
+        site: Option<String>,
     },
     /// Make a synthetic page
     #[command(
@@ -128,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         #[cfg(feature = "record")]
         Command::Bodies { page, out } => visit::bodies(page, out),
         Command::Generate(arguments) => generate::run(arguments),
-        Command::Import { file, output, name, from, keep_addresses, load } => {
+        Command::Import { file, output, name, from, keep_addresses, load, site } => {
             let label = Label {
                 name: name.clone().unwrap_or_else(|| import::name_of(output)),
                 from: from.clone().unwrap_or_else(|| "a recording".to_owned()),
@@ -136,6 +140,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 sha256: None,
                 addresses: if *keep_addresses { Addresses::Kept } else { Addresses::Renamed },
                 load: *load,
+                site: site.clone(),
             };
             import_page(file, output, label)
         }

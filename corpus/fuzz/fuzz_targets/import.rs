@@ -13,6 +13,7 @@ fuzz_target!(|data: &[u8]| {
         sha256: None,
         addresses: Addresses::default(),
         load: None,
+        site: None,
     };
     match import_text(text, label) {
         Ok(imported) => {

@@ -189,6 +189,7 @@ pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, Re
         sha256: captures.sha256.clone(),
         addresses: Addresses::default(),
         load: None,
+        site: None,
     };
     let Derived { mut page, notes } = derive::derive(&captures.fitted, &label)?;
     page.source.assumptions.splice(0..0, captures.assumptions.iter().cloned());

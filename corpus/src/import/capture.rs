@@ -1,8 +1,9 @@
 //! HAR files and `DevTools` logs.
 
-use super::network_log::{PageLoad, page_of};
+use super::network_log::{PageLoad, kept_bytes, page_of};
 use super::{ImportError, Imported, Recording};
-use captures::{Load, read_devtools, read_har};
+use captures::{Capture, Load, read_devtools, read_har};
+use std::collections::BTreeMap;
 
 pub(super) fn har(Recording { text, label, .. }: Recording<'_>) -> Result<Imported, ImportError> {
     let capture = read_har(text.as_bytes())
@@ -11,21 +12,16 @@ pub(super) fn har(Recording { text, label, .. }: Recording<'_>) -> Result<Import
         return Err(ImportError::Format("log.entries: is empty".to_owned()));
     }
     let mut notes = Vec::new();
-    let Load { fetches, load_ms } = choose(capture.loads, label.load, &mut notes)?;
-    if fetches.iter().all(|it| it.initiator_urls.is_empty()) {
+    let Capture { loads, redirects, .. } = capture;
+    let load = choose(loads, &redirects, label.load, &mut notes)?;
+    if load.fetches.iter().all(|it| it.initiator_urls.is_empty()) {
         notes.push(
             "the file names no initiators: everything is taken to be in the document, unless a \
              Referer field, the kind or the load event says otherwise"
                 .to_owned(),
         );
     }
-    let undated = fetches.iter().filter(|it| !it.requested_ms.is_finite()).count();
-    if undated > 0 {
-        notes.push(format!(
-            "requests left out because their startedDateTime is not a date: {undated}"
-        ));
-    }
-    page_of(PageLoad { fetches, redirects: capture.redirects, load_ms, notes }, label)
+    page_of(PageLoad { load, redirects, notes }, label)
 }
 
 pub(super) fn devtools(recording: Recording<'_>) -> Result<Imported, ImportError> {
@@ -37,28 +33,33 @@ pub(super) fn devtools(recording: Recording<'_>) -> Result<Imported, ImportError
         return Err(ImportError::Format(cause.to_owned()));
     }
     let mut notes = Vec::new();
-    let Load { fetches, load_ms } = choose(capture.loads, label.load, &mut notes)?;
+    let load = choose(capture.loads, &capture.redirects, label.load, &mut notes)?;
+    if !capture.unread.is_empty() {
+        notes.push(format!("lines left out: {}", capture.unread.join("; ")));
+    }
     if capture.from_service_worker > 0 {
         notes.push(format!(
             "{} responses came from a service worker: the page is taken as without one",
             capture.from_service_worker
         ));
     }
-    if load_ms.is_none() {
+    if load.load_ms.is_none() {
         notes.push("the log has no load event: nothing is taken to wait for it".to_owned());
     }
-    page_of(PageLoad { fetches, redirects: capture.redirects, load_ms, notes }, label)
+    page_of(PageLoad { load, redirects: capture.redirects, notes }, label)
 }
 
-/// The load that the caller wants, or the one with the most bytes: a script that redirects at once makes a
-/// load of its own, which is not the page.
+/// The load that the caller wants, or the one with the most bytes on the wire: a script that redirects at once makes a load of its
+/// own, which is not the page, and a repeated load is answered by the cache.
 fn choose(
     mut loads: Vec<Load>,
+    redirects: &BTreeMap<String, String>,
     wanted: Option<usize>,
     notes: &mut Vec<String>,
 ) -> Result<Load, ImportError> {
     let count = loads.len();
-    let largest = || (1..=count).rev().max_by_key(|&number| loads[number - 1].bytes());
+    let bytes = |&number: &usize| kept_bytes(&loads[number - 1], redirects);
+    let largest = || (1..=count).rev().filter(|_| count > 1).max_by_key(bytes);
     let number = wanted.or_else(largest).unwrap_or(1);
     if !(1..=count).contains(&number) {
         let cause = format!("holds {count} loads; there is no load {number}");
@@ -82,15 +83,24 @@ mod tests {
     use captures::Fetch;
 
     fn load(bytes: u64) -> Load {
-        Load { fetches: vec![Fetch { bytes, ..Fetch::default() }], load_ms: None }
+        let document = Fetch {
+            url: "https://a.test/".into(),
+            method: "GET".into(),
+            mime: "text/html".into(),
+            status: 200,
+            bytes,
+            ..Fetch::default()
+        };
+        Load { fetches: vec![document], ..Load::default() }
     }
 
     #[test]
     fn the_largest_load_is_kept_unless_another_is_wanted() {
         let chosen = |wanted| {
             let mut notes = Vec::new();
-            let load = choose(vec![load(5), load(90), load(90)], wanted, &mut notes);
-            load.map(|it| (it.bytes(), notes.join(""))).map_err(|it| it.to_string())
+            let load =
+                choose(vec![load(5), load(90), load(90)], &BTreeMap::new(), wanted, &mut notes);
+            load.map(|it| (it.fetches[0].bytes, notes.join(""))).map_err(|it| it.to_string())
         };
         let note = "the recording holds 3 loads: load 2 is kept, which has the most bytes (1 of 3 requests)";
         assert_eq!(chosen(None), Ok((90, note.to_owned())));

@@ -15,8 +15,8 @@ pub use importers::{IMPORTERS, Importer};
 
 use crate::check::Problem;
 use crate::page::{Page, Source, SourceKind};
-use captures::FILE_BYTES_MAX;
-use flate2::read::GzDecoder;
+use captures::{FILE_BYTES_MAX, json_text};
+use flate2::read::MultiGzDecoder;
 use ring::digest::{SHA256, digest};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -48,6 +48,8 @@ pub struct Label {
     pub addresses: Addresses,
     /// Which page load of a HAR file or `DevTools` log, from 1; the one with the most bytes if it is `None`.
     pub load: Option<usize>,
+    /// The site that the page shares with others. `None`: by the host of its document, where the recording names hosts.
+    pub site: Option<String>,
 }
 
 /// Whether the hosts and paths of a browser's recording (HAR, `DevTools`) are renamed.
@@ -90,7 +92,7 @@ pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError
     let file = path.display().to_string();
     let bytes = bytes_of(path, &file)?;
     let sha256 = Some(sha256_hex(&bytes));
-    let text = text_of(bytes, &file)?;
+    let text = json_text(unpacked(bytes, &file)?);
     let label = match label {
         Some(label) => Label { sha256: label.sha256.or(sha256), ..label },
         None => Label {
@@ -100,6 +102,7 @@ pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError
             sha256,
             addresses: Addresses::default(),
             load: None,
+            site: None,
         },
     };
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -114,6 +117,7 @@ pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError
 
 /// Imports the recording in `text`. Its contents tell the format.
 pub fn import_text(text: &str, label: Label) -> Result<Imported, ImportError> {
+    let text = &json_text(text.as_bytes().to_vec());
     importers::import_any(Recording { text, label, file_size: &|_| None })
 }
 
@@ -130,12 +134,11 @@ fn bytes_of(path: &Path, file: &str) -> Result<Vec<u8>, ImportError> {
     within_limit(opened, file)
 }
 
-fn text_of(bytes: Vec<u8>, file: &str) -> Result<String, ImportError> {
-    let plain = match bytes.as_slice() {
-        packed @ [0x1f, 0x8b, ..] => within_limit(GzDecoder::new(packed), file)?,
-        _ => bytes,
-    };
-    String::from_utf8(plain).map_err(|_| ImportError::Format(format!("{file}: is not UTF-8")))
+fn unpacked(bytes: Vec<u8>, file: &str) -> Result<Vec<u8>, ImportError> {
+    match bytes.as_slice() {
+        packed @ [0x1f, 0x8b, ..] => within_limit(MultiGzDecoder::new(packed), file),
+        _ => Ok(bytes),
+    }
 }
 
 fn within_limit(reader: impl Read, file: &str) -> Result<Vec<u8>, ImportError> {
@@ -182,7 +185,7 @@ pub fn name_of(path: &Path) -> String {
 impl Label {
     fn into_source(self, kind: SourceKind) -> (String, Source) {
         let source = Source {
-            site: None,
+            site: self.site,
             kind,
             from: self.from,
             licence: self.licence,

@@ -3,7 +3,7 @@
 use super::derive::{extension, mime_for, typical_bytes};
 use super::network_log::{PageLoad, page_of};
 use super::{ImportError, Imported, Recording};
-use captures::{Fetch, each_entry, text, whole, within_limit};
+use captures::{Fetch, Load, each_entry, text, whole, within_limit};
 use schedulers::Kind;
 use serde_json::Value;
 
@@ -27,7 +27,8 @@ pub(super) fn resource_timing(recording: Recording<'_>) -> Result<Imported, Impo
              get the typical size of their kind"
         ));
     }
-    page_of(PageLoad { fetches, load_ms, notes, ..PageLoad::default() }, recording.label)
+    let load = Load { fetches, load_ms, address: None };
+    page_of(PageLoad { load, notes, ..PageLoad::default() }, recording.label)
 }
 
 #[derive(Default)]

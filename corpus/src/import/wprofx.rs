@@ -8,7 +8,7 @@
 
 use super::network_log::{PageLoad, page_of};
 use super::{ImportError, Imported, Label, Recording};
-use captures::{Fetch, Initiator, Size, each_entry, text, whole, within_limit};
+use captures::{Fetch, Initiator, Load, Size, each_entry, text, whole, within_limit};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -124,8 +124,8 @@ impl WprofxLog {
             request.outside_text = image && !parsed;
             request
         });
-        let fetches = requests.collect();
-        page_of(PageLoad { fetches, notes, ..PageLoad::default() }, label)
+        let load = Load { fetches: requests.collect(), ..Load::default() };
+        page_of(PageLoad { load, notes, ..PageLoad::default() }, label)
     }
 
     /// Shares the bytes that the sockets received beyond all stated sizes. Returns a note about it.

@@ -183,6 +183,7 @@ fn recording(file: &Path, not_a_page: &PageError) -> Result<Page, Failure> {
         sha256: None,
         addresses: Addresses::Kept,
         load: None,
+        site: None,
     };
     import(file, Some(label)).map(|it| it.page).map_err(|error| match error {
         ImportError::Format(cause) if matches!(not_a_page, PageError::Json { .. }) => {

@@ -171,6 +171,7 @@ fn captures_without_a_document_or_of_two_pages_are_refused() {
         sha256: None,
         addresses: corpus::import::Addresses::default(),
         load: None,
+        site: None,
     };
     let error =
         |captures: &[recorder::Capture]| derive::derive(captures, &label).unwrap_err().to_string();

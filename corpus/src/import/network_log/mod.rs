@@ -3,16 +3,21 @@
 //! sizes and relations only.
 
 mod causes;
+mod faults;
+mod parts;
 mod places;
 mod roles;
 mod select;
 mod sizes;
 
+pub(super) use select::kept_bytes;
+
 use super::derive::{Seen, finish, mime_for, set_delays, typical_exec_ms};
-use super::{Addresses, ImportError, Imported, Label};
+use super::{Addresses, ImportError, Imported, Label, sha256_hex};
 use crate::check::FORMAT;
 use crate::page::{BrowserPriority, Origin, Page, PageResource, Party, SourceKind};
-use captures::{Fetch, Size};
+use crate::site::registrable_domain;
+use captures::{Fetch, Load, Size};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,20 +26,21 @@ const VIEWPORT: [u32; 2] = [1366, 768];
 /// Bytes on the wire of a decoded byte of text, where a page has no texts of known size: 4 to 1.
 const TEXT_RATIO: f64 = 0.25;
 
+/// Hexadecimal letters of a site's stand-in: 20 bits tell the sites of a study apart, and fit hundreds of all registered domains.
+const STAND_IN_LETTERS: usize = 5;
+
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PageLoad {
-    /// In any order.
-    pub(super) fetches: Vec<Fetch>,
+    pub(super) load: Load,
     pub(super) redirects: BTreeMap<String, String>,
-    /// The load event, on the recording's clock.
-    pub(super) load_ms: Option<f64>,
     pub(super) notes: Vec<String>,
 }
 
 pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportError> {
     let mut notes = Vec::new();
-    let PageLoad { fetches, redirects, load_ms, notes: of_format } = load;
-    let requests = select::keep_fetches(fetches, &mut notes)?;
+    let PageLoad { load, redirects, notes: of_format } = load;
+    let load_ms = load.load_ms;
+    let requests = select::keep_fetches(load, &redirects, label.addresses, &mut notes)?;
     let mut requests = sizes::keep_sized(requests, label.addresses, &mut notes)?;
     compress_assumed_sizes(&mut requests);
     let mut resources: Vec<PageResource> =
@@ -57,7 +63,9 @@ pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportEr
     if label.addresses == Addresses::Renamed {
         notes.push("hosts and resources are renamed".to_owned());
     }
-    let (name, source) = label.into_source(SourceKind::Imported);
+    let domain = own_domain(&requests[0]).map(|it| site_name(&it, label.addresses));
+    let site = label.site.clone().or(domain);
+    let (name, source) = Label { site, ..label }.into_source(SourceKind::Imported);
     let format = FORMAT.to_owned();
     finish(
         Page { format, name, source, viewport: VIEWPORT, origins, commit_ms: 0.0, resources },
@@ -134,15 +142,15 @@ fn extension(it: &PageResource) -> &'static str {
 }
 
 fn set_origins(resources: &mut [PageResource], requests: &[Fetch]) -> Vec<Origin> {
-    let own = site_of(host_of(&requests[0].url));
+    let own = site_of(&host_of(&requests[0].url));
     let mut origins = Vec::new();
     let mut hosts = BTreeMap::new();
     for (it, request) in resources.iter_mut().zip(requests) {
         let host = host_of(&request.url);
         let next = hosts.len();
+        let party = if site_of(&host) == own { Party::First } else { Party::Third };
         it.origin = *hosts.entry(host).or_insert(next);
         if it.origin == next {
-            let party = if site_of(host) == own { Party::First } else { Party::Third };
             origins.push(Origin { host: format!("host-{next}.test"), party });
         }
     }
@@ -153,11 +161,10 @@ fn set_origins(resources: &mut [PageResource], requests: &[Fetch]) -> Vec<Origin
 fn keep_addresses(resources: &mut [PageResource], origins: &mut [Origin], requests: &[Fetch]) {
     let mut seen = BTreeSet::new();
     for (it, request) in resources.iter_mut().zip(requests) {
-        let url = request.url.split('#').next().unwrap_or_default();
-        let (host, path) = (host_of(url), url.splitn(4, '/').nth(3).unwrap_or_default());
-        host.clone_into(&mut origins[it.origin].host);
-        if seen.insert((host, path)) {
-            it.url = format!("/{path}");
+        let path = path_of(&request.url);
+        origins[it.origin].host = host_of(&request.url);
+        if seen.insert((it.origin, path.clone())) {
+            it.url = path;
         }
     }
 }
@@ -173,12 +180,51 @@ fn set_executions(resources: &mut [PageResource], requests: &[Fetch]) {
     }
 }
 
-fn host_of(url: &str) -> &str {
-    url.split('/').nth(2).unwrap_or_default()
+/// Host and port as a page names them: without a user, in small letters.
+fn host_of(url: &str) -> String {
+    let authority = url.split(['/', '?']).nth(2).unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |it| it.1);
+    printable(&host.to_lowercase())
 }
 
-/// The last two labels of a host name: good enough to tell its owner.
-fn site_of(host: &str) -> &str {
-    let host = host.split(':').next().unwrap_or_default();
-    host.rmatch_indices('.').nth(1).map_or(host, |(dot, _)| &host[dot + 1..])
+/// The path as a page names it, with the query.
+fn path_of(url: &str) -> String {
+    let authority = url.split_once("://").map_or(url, |it| it.1);
+    let path = authority.find(['/', '?']).map_or("", |it| &authority[it..]);
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    format!("{slash}{}", printable(path))
+}
+
+/// Browsers percent-encode what is not printable; some recordings do not.
+fn printable(text: &str) -> String {
+    let letter = |byte: u8| match byte {
+        b'!'..=b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(letter).collect()
+}
+
+/// The registrable domain of a host, which tells its owner, or the host.
+fn site_of(host: &str) -> String {
+    let name = without_port(host);
+    registrable_domain(name).unwrap_or(name).to_owned()
+}
+
+fn without_port(host: &str) -> &str {
+    host.rsplit_once(':').map_or(host, |it| it.0)
+}
+
+fn own_domain(document: &Fetch) -> Option<String> {
+    let host = host_of(&document.url);
+    registrable_domain(without_port(&host)).map(str::to_owned)
+}
+
+/// Where addresses are renamed, a stand-in that all pages of one domain share. It has so few letters that it fits many domains.
+fn site_name(domain: &str, addresses: Addresses) -> String {
+    match addresses {
+        Addresses::Kept => domain.to_owned(),
+        Addresses::Renamed => {
+            format!("site-{}", &sha256_hex(domain.as_bytes())[..STAND_IN_LETTERS])
+        }
+    }
 }

@@ -19,9 +19,10 @@ pub(super) fn notes(requests: &[Fetch]) -> Vec<String> {
          first image are in the head and block; later stylesheets do not block, later scripts are async"
     };
     let heroes = if has_priorities(requests) {
-        "heroes: images of at least 20 kB that the document or a script asks for before the load event \
-         and that are preloaded or whose priority says that they are visible (high, or medium as \
-         Chrome gives to the first large ones)"
+        "heroes: the image of the largest contentful paint, if the recording names it; images of at least \
+         20 kB before the load event that are preloaded or whose priority says that they are visible \
+         (high, or medium as Chrome gives to the first large ones, if it raised none); a background only \
+         if its priority was raised"
     } else {
         "heroes: without priorities, the first image of at least 20 kB that the document asks for"
     };
@@ -75,19 +76,25 @@ fn scripted(request: &Fetch) -> bool {
 
 fn choose_heroes(resources: &mut [PageResource], requests: &[Fetch]) {
     let known = has_priorities(requests);
+    // Where the browser says of a large image that it is visible, it leaves the others at medium.
+    let is_large = |it: &&Fetch| it.bytes >= HERO_BYTES_MIN;
+    let says = requests.iter().filter(is_large).any(|it| it.raised || it.largest_paint);
+    let least = if says { Priority::High } else { Priority::Medium };
     let mut found = false;
     for it in resources.iter_mut() {
         let request = &requests[it.id];
         let in_document = it.trigger.on == Event::Bytes && it.trigger.of == 0;
-        // Backgrounds, and images that come after the page.
-        let late = matches!(it.trigger.on, Event::CssApplied | Event::StyleApplied | Event::Load);
+        let background = matches!(it.trigger.on, Event::CssApplied | Event::StyleApplied);
         let visible = if known {
-            let urgent = request.raised || request.priority >= Some(Priority::Medium);
-            (urgent || request.preload) && !late && !request.in_subframe
+            let urgent = request.raised || !background && request.priority >= Some(least);
+            let preloaded = request.preload && !background;
+            let late = it.trigger.on == Event::Load || request.in_subframe;
+            (urgent || preloaded) && !late
         } else {
             in_document && !found
         };
-        if it.kind == Kind::Image && it.bytes >= HERO_BYTES_MIN && visible {
+        let is_hero = request.largest_paint || visible && it.bytes >= HERO_BYTES_MIN;
+        if it.kind == Kind::Image && is_hero {
             it.hero = true;
             it.above_fold = true;
             found = true;

@@ -1,31 +1,36 @@
 //! Which requests of a recording are the page.
 
 use super::ImportError;
-use crate::import::derive::merge_fetches;
+use super::faults::{leave_out, name};
+use super::parts::join;
+use crate::import::Addresses;
+use crate::import::derive::extension;
 use crate::limits::RESOURCES_MAX;
-use captures::Fetch;
+use captures::{Fetch, Load, Size};
+use std::collections::BTreeMap;
 
 /// The document and the later GET requests of its load, each URL once, in order of request.
 pub(super) fn keep_fetches(
-    mut requests: Vec<Fetch>,
+    load: Load,
+    redirects: &BTreeMap<String, String>,
+    addresses: Addresses,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Fetch>, ImportError> {
-    requests.sort_by(|a, b| a.requested_ms.total_cmp(&b.requested_ms));
+    let Load { mut fetches, address, .. } = load;
+    fetches.sort_by(|a, b| a.requested_ms.total_cmp(&b.requested_ms));
+    let address = address.map(|it| behind_redirects(it, redirects));
+    let document = document(&fetches, address.as_deref())?;
+    let (url, begun_ms) = (document.url.clone(), document.requested_ms);
+    let mut requests = leave_out(fetches, (&url, begun_ms), addresses, notes)?;
     let all = requests.len();
     requests.retain(is_fetch);
-    let Some(first) = requests.iter().position(is_document) else {
-        return Err(ImportError::Format("holds no document that was delivered".to_owned()));
-    };
+    let first = requests.iter().position(|it| it.url == url && is_delivered(it)).unwrap_or(0);
     requests.drain(..first);
-    let (targets, repeated) = merge_fetches(requests.iter().map(|it| it.url.as_str()));
-    let mut kept = 0;
-    let mut position = 0;
-    requests.retain(|_| {
-        let new = targets[position] == kept;
-        position += 1;
-        kept += usize::from(new);
-        new
-    });
+    for it in &mut requests {
+        // The cache's copy came with a status that a server gives when it has no copy.
+        it.status = if it.status == 304 { 200 } else { it.status };
+    }
+    let (requests, repeated) = join(requests, notes);
     if requests.len() > RESOURCES_MAX {
         let count = requests.len();
         return Err(ImportError::Format(format!(
@@ -43,18 +48,135 @@ pub(super) fn keep_fetches(
     Ok(requests)
 }
 
-fn is_document(it: &Fetch) -> bool {
-    let used_as_document =
-        it.used_as == "Document" || it.used_as.is_empty() && it.mime.contains("html");
-    it.status == 200 && used_as_document && !it.in_subframe
+/// The body bytes of a load that were on the wire and would be kept.
+pub(crate) fn kept_bytes(load: &Load, redirects: &BTreeMap<String, String>) -> u64 {
+    let kept = keep_fetches(load.clone(), redirects, Addresses::Renamed, &mut Vec::new());
+    let on_the_wire = |it: &&Fetch| it.size == Size::Recorded && !it.from_cache;
+    let kept = kept.unwrap_or_default();
+    kept.iter().filter(on_the_wire).fold(0, |sum, it| it.bytes.saturating_add(sum))
+}
+
+fn behind_redirects(address: String, redirects: &BTreeMap<String, String>) -> String {
+    let mut address = address;
+    for _ in 0..20 {
+        match redirects.get(&address) {
+            Some(to) => address.clone_from(to),
+            None => break,
+        }
+    }
+    address
+}
+
+/// The first document: at the page's own address, or what the browser says it used as one, or the first HTML, if possible without a
+/// Referer: frames have one. If it failed, another request for the same address may not have. An error names it.
+fn document<'a>(fetches: &'a [Fetch], address: Option<&str>) -> Result<&'a Fetch, ImportError> {
+    let answers = || fetches.iter().filter(|it| is_request(it) && is_answer(it.status));
+    let addressed = address.and_then(|url| answers().find(|it| it.url == url && is_html(it)));
+    let own = || answers().filter(|it| !it.in_subframe);
+    let used = || own().find(|it| it.used_as == "Document");
+    let html = || own().filter(|it| it.used_as.is_empty() && it.mime.contains("html"));
+    let outer = || html().find(|it| it.referer.is_empty());
+    let guessed = || outer().or_else(|| html().next());
+    let Some(first) = addressed.or_else(used).or_else(guessed) else {
+        return Err(ImportError::Format("holds no document that was delivered".to_owned()));
+    };
+    let delivered = answers().find(|it| it.url == first.url && is_delivered(it));
+    delivered.ok_or_else(|| {
+        ImportError::Format(format!(
+            "{}: the document came with status {}; record the page again when it loads",
+            name(first, Addresses::Kept),
+            first.status
+        ))
+    })
+}
+
+/// Whether it may be a page: what fails often does not say its type.
+fn is_html(it: &Fetch) -> bool {
+    it.used_as == "Document" || it.mime.contains("html") || it.mime.is_empty()
+}
+
+fn is_request(it: &Fetch) -> bool {
+    it.url.starts_with("http")
+        && (it.method.is_empty() || it.method.eq_ignore_ascii_case("GET"))
+        && !is_icon(it)
+        && it.requested_ms.is_finite()
+}
+
+/// Neither a failure nor a redirect, and not without content by its status.
+fn is_answer(status: u16) -> bool {
+    matches!(status, 200..=299 | 304 | 400..=599) && !matches!(status, 204 | 205)
+}
+
+fn is_delivered(it: &Fetch) -> bool {
+    it.status < 400 && is_answer(it.status)
 }
 
 fn is_fetch(it: &Fetch) -> bool {
-    let icon = it.mime.contains("icon") || it.url.contains("favicon");
-    let delivered = (200..600).contains(&it.status) && !(300..400).contains(&it.status);
-    it.url.starts_with("http")
-        && it.method == "GET"
-        && delivered
-        && !icon
-        && it.requested_ms.is_finite()
+    is_request(it) && matches!(it.status, 200..=299 | 304 | 400..=599)
+}
+
+/// By its type, or by its path, unless that is the path of something else. A host may be named after icons.
+fn is_icon(it: &Fetch) -> bool {
+    const IMAGES: [&str; 7] = ["ico", "png", "svg", "gif", "jpg", "jpeg", "webp"];
+    let path = it.url.splitn(4, '/').nth(3).unwrap_or_default();
+    let is_image = || it.mime.starts_with("image/") || IMAGES.contains(&extension(path));
+    it.mime.contains("icon") || path.contains("favicon") && is_image()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fetch(url: &str, status: u16, mime: &str) -> Fetch {
+        let (url, mime, method) = (url.to_owned(), mime.to_owned(), "GET".to_owned());
+        Fetch { url, status, mime, method, bytes: 9, ..Fetch::default() }
+    }
+
+    fn page(fetches: Vec<Fetch>, address: Option<&str>) -> String {
+        let load = Load { fetches, address: address.map(str::to_owned), ..Load::default() };
+        match keep_fetches(load, &BTreeMap::new(), Addresses::Kept, &mut Vec::new()) {
+            Ok(kept) => kept.iter().map(|it| it.url.as_str()).collect::<Vec<_>>().join(" "),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn an_icon_is_one_by_its_path_and_not_by_its_host() {
+        let of = |url: &str, mime: &str| is_icon(&fetch(url, 200, mime));
+        assert!(of("http://a.test/favicon.ico", "text/html"));
+        assert!(of("http://a.test/favicons/32.png?v=1", "application/octet-stream"));
+        assert!(of("http://a.test/x", "image/vnd.microsoft.icon"));
+        assert!(!of("http://favicons.test/a.png", "image/png"));
+        assert!(!of("http://a.test/favicon/", "text/html"));
+        assert!(!of("http://a.test/favicon.js", "text/javascript"));
+    }
+
+    #[test]
+    fn the_page_is_at_the_address_that_the_recording_names() {
+        let frame = fetch("http://ads.test/f", 200, "text/html");
+        let own = fetch("http://a.test/", 200, "text/html");
+        let both = vec![frame, own];
+        assert_eq!(page(both.clone(), Some("http://a.test/")), "http://a.test/");
+        assert_eq!(page(both.clone(), None), "http://ads.test/f http://a.test/");
+        assert_eq!(page(both, Some("http://elsewhere.test/")), "http://ads.test/f http://a.test/");
+    }
+
+    #[test]
+    fn a_frame_has_a_referer() {
+        let referer = "http://a.test/".to_owned();
+        let frame = Fetch { referer, ..fetch("http://ads.test/f", 200, "text/html") };
+        let own = fetch("http://a.test/", 200, "text/html");
+        assert_eq!(page(vec![frame.clone(), own], None), "http://a.test/");
+        assert_eq!(page(vec![frame], None), "http://ads.test/f");
+    }
+
+    #[test]
+    fn a_document_that_failed_is_named_unless_a_second_try_did_not() {
+        let failed = fetch("http://a.test/", 503, "text/html");
+        let frame = fetch("http://ads.test/f", 200, "text/html");
+        let cause = page(vec![failed.clone(), frame.clone()], None);
+        assert!(cause.contains("(http://a.test/): the document came with status 503"), "{cause}");
+        let again = fetch("http://a.test/", 200, "text/html");
+        assert_eq!(page(vec![failed, again, frame], None), "http://a.test/ http://ads.test/f");
+    }
 }

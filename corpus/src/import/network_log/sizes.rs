@@ -2,11 +2,9 @@
 //! would be wrong without a sign of it.
 
 use super::ImportError;
+use super::faults::{name, named};
 use crate::import::Addresses;
 use captures::{Fetch, Size};
-
-/// Responses that a note names.
-const NAMED: usize = 10;
 
 /// `requests`, the document first, without those whose size is not known. `notes` say which they are, and which responses are
 /// stated to be empty. An error: the document has no body, or nothing else has a size.
@@ -39,22 +37,8 @@ pub(super) fn keep_sized(
 
 fn refusal(what: &str, fetch: &Fetch) -> ImportError {
     ImportError::Format(format!(
-        "request {} ({}): {what} has no size, neither on the wire nor decoded; record the page again with an empty cache, and \
+        "{}: {what} has no size, neither on the wire nor decoded; record the page again with an empty cache, and \
          keep the sizes of responses (in a HAR file: bodySize, _transferSize or content.size)",
-        fetch.number,
-        fetch.url.escape_default()
+        name(fetch, Addresses::Kept)
     ))
-}
-
-/// `3: request 4 (https://…), request 7 (https://…), ...`. A page whose hosts and paths are renamed does not tell them here.
-fn named(of: &[&Fetch], addresses: Addresses) -> String {
-    let name = |it: &&Fetch| match addresses {
-        Addresses::Kept => format!("request {} ({})", it.number, it.url.escape_default()),
-        Addresses::Renamed => format!("request {}", it.number),
-    };
-    let mut names: Vec<String> = of.iter().take(NAMED).map(name).collect();
-    if of.len() > NAMED {
-        names.push("...".to_owned());
-    }
-    format!("{}: {}", of.len(), names.join(", "))
 }

@@ -1,0 +1,86 @@
+//! Entries that no page can hold: each is left out and named, and the others stay.
+
+use super::{ImportError, path_of};
+use crate::import::Addresses;
+use crate::limits::{BODY_BYTES_MAX, TIME_MS_MAX, URL_BYTES_MAX};
+use captures::Fetch;
+use std::collections::BTreeMap;
+
+/// Entries that a note names.
+const NAMED: usize = 10;
+/// Letters of an address that a note shows.
+const SHOWN: usize = 200;
+
+/// `fetches` without those that no page can hold, whose document is at `url` and was asked for at `begun_ms`. `notes` say which they
+/// are. An error: the document is among them.
+pub(super) fn leave_out(
+    fetches: Vec<Fetch>,
+    (url, begun_ms): (&str, f64),
+    addresses: Addresses,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Fetch>, ImportError> {
+    let mut faulty: BTreeMap<String, Vec<Fetch>> = BTreeMap::new();
+    let mut sound = Vec::new();
+    for fetch in fetches {
+        match fault(&fetch, begun_ms, addresses) {
+            Some(cause) => faulty.entry(cause).or_default().push(fetch),
+            None => sound.push(fetch),
+        }
+    }
+    for (cause, fetches) in &faulty {
+        let names = named(&fetches.iter().collect::<Vec<_>>(), addresses);
+        notes.push(format!("requests left out because {cause}: {names}"));
+    }
+    let is_document = |it: &Fetch| it.url == url;
+    let document = |(cause, them): (_, &Vec<Fetch>)| {
+        Some((cause, them.iter().find(|it| is_document(it)).cloned()?))
+    };
+    match faulty.iter().find_map(document) {
+        Some((cause, document)) if !sound.iter().any(is_document) => {
+            Err(ImportError::Format(format!(
+                "{}: the document cannot be in a page, because {cause}",
+                name(&document, Addresses::Kept)
+            )))
+        }
+        _ => Ok(sound),
+    }
+}
+
+fn fault(it: &Fetch, begun_ms: f64, addresses: Addresses) -> Option<String> {
+    if it.url.is_empty() {
+        return Some("they have no address".to_owned());
+    }
+    if !it.requested_ms.is_finite() {
+        return Some("their startedDateTime is not a date".to_owned());
+    }
+    let path_bytes = || path_of(&it.url).len();
+    if addresses == Addresses::Kept && it.url.starts_with("http") && path_bytes() > URL_BYTES_MAX {
+        return Some(format!("their paths have more than {URL_BYTES_MAX} bytes"));
+    }
+    if it.bytes > BODY_BYTES_MAX {
+        return Some(format!("their bodies have more than {BODY_BYTES_MAX} bytes"));
+    }
+    if it.requested_ms - begun_ms > TIME_MS_MAX {
+        return Some("they came more than a day after the document".to_owned());
+    }
+    None
+}
+
+/// `3: request 4 (https://…), request 7 (https://…), ...`. A page whose hosts and paths are renamed does not tell them here.
+pub(super) fn named(of: &[&Fetch], addresses: Addresses) -> String {
+    let mut names: Vec<String> = of.iter().take(NAMED).map(|it| name(it, addresses)).collect();
+    if of.len() > NAMED {
+        names.push("...".to_owned());
+    }
+    format!("{}: {}", of.len(), names.join(", "))
+}
+
+/// `request 4 (https://…)`.
+pub(super) fn name(it: &Fetch, addresses: Addresses) -> String {
+    let url: String = it.url.escape_default().take(SHOWN).collect();
+    let end = if url.len() < SHOWN { "" } else { "..." };
+    match addresses {
+        Addresses::Kept => format!("request {} ({url}{end})", it.number),
+        Addresses::Renamed => format!("request {}", it.number),
+    }
+}
