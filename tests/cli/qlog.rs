@@ -232,6 +232,23 @@ fn a_har_is_named_where_it_cannot_be_read() {
 }
 
 #[test]
+fn lint_reads_a_har_behind_a_byte_order_mark_and_says_why_it_cannot_read_another() {
+    let lint = |har: &[u8]| {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(har).expect("written");
+        let path = file.path().to_str().expect("UTF-8");
+        only_line(&utmost(&["qlog", "lint", path]).output().expect("runs"), 2)
+    };
+    let marked = "\u{feff}{\"log\":{\"entries\":[{\"request\":{\"url\":\"https://a.test/\"}}]}}";
+    let utf16: Vec<u8> = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for har in [marked.as_bytes(), &utf16] {
+        assert!(lint(har).contains("cannot judge: no entry has a response over HTTP/2 or HTTP/3"));
+    }
+    let other = lint(b"{\"log\":{\"entries\":7}}");
+    assert!(other.contains("is not a HAR file: invalid type: integer `7`"), "{other}");
+}
+
+#[test]
 fn the_index_of_connections_without_frames_is_one_reason() {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     let log = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"client"}}}"#;

@@ -1,8 +1,8 @@
 //! A browser's recording as a client's log: HAR files and DevTools logs.
 //!
 //! Browsers record no packets. A DevTools log says when bytes of a response came. A HAR file only says from
-//! when to when, so its bytes are spread evenly over that time. Priorities are Chromium's five, which it sends
-//! as urgencies 0 to 4. Incremental is not recorded, so only urgencies are judged.
+//! when to when, so its bytes are spread evenly over that time. Priorities are the `priority` fields of requests, or
+//! Chromium's five, which it sends as urgencies 0 to 4 and without `i`, so only urgencies are judged.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::whole::whole;
 /// [`Trace::format`] of such traces.
 pub(super) const FORMATS: [&str; 2] = ["HAR", "DevTools"];
 /// Larger files are not read.
-pub use captures::FILE_BYTES_MAX as BYTES_MAX;
+pub use captures::{FILE_BYTES_MAX as BYTES_MAX, json_text};
 
 /// Most requests that are judged.
 pub const REQUESTS_MAX: usize = 10_000;
@@ -108,14 +108,7 @@ fn trace(file: &str, format: &str, connection: &str, mut exchanges: Vec<Exchange
             stream_bytes: Some(offset),
             ..Transfer::default()
         });
-        for &(at_ms, priority) in &exchange.fetch.priorities {
-            trace.signals.push(PrioritySignal {
-                time_us: us(at_ms),
-                element: stream,
-                how: SignalKind::Applied,
-                value: format!("u={}", priority.urgency()),
-            });
-        }
+        trace.signals.extend(signals(exchange, stream));
     }
     timeline.frames.sort_by_key(|frame| frame.time_us);
     // Arrivals in order of time stand for packets in order of sending.
@@ -127,6 +120,23 @@ fn trace(file: &str, format: &str, connection: &str, mut exchanges: Vec<Exchange
     trace.longest_rtt.latest_ms = waits_ms.min_by(f64::total_cmp);
     trace.timeline = timeline;
     trace
+}
+
+/// Why JSON that begins like a HAR file is not one.
+pub fn har_error(json: &[u8]) -> Option<String> {
+    read_har(json).err()
+}
+
+/// The `priority` field of a request and the browser's own later priorities; without a field, its first one too.
+fn signals(exchange: &Exchange<'_>, element: u64) -> Vec<PrioritySignal> {
+    let signal = |time_us, how, value| PrioritySignal { time_us, element, how, value };
+    let Fetch { priority_field, priorities, .. } = exchange.fetch;
+    let own = priorities.iter().map(|&(at_ms, it)| (us(at_ms), format!("u={}", it.urgency())));
+    let is_new = |it: &(u64, String)| priority_field.is_empty() || it.0 > exchange.sent_us;
+    let own = own.filter(is_new).map(|(at_us, value)| signal(at_us, SignalKind::Applied, value));
+    let field = Some(priority_field).filter(|it| !it.is_empty());
+    let field = field.map(|it| signal(exchange.sent_us, SignalKind::Request, it.clone()));
+    field.into_iter().chain(own).collect()
 }
 
 /// Whether responses of this protocol share a connection.
@@ -219,6 +229,28 @@ mod tests {
         ];
         let har = format!(r#"{{"log":{{"entries":[{}]}}}}"#, entries.join(","));
         assert!(violations(&har) > 50, "the stylesheet waits for the image");
+    }
+
+    #[test]
+    fn a_port_is_not_a_connection_and_the_field_of_a_request_is_a_priority() {
+        // Firefox.
+        let entry = |url: &str, start: &str, wait: u64, receive: u64, field: &str| {
+            format!(
+                r#"{{"startedDateTime":"2026-01-01T00:00:0{start}Z","connection":"443","request":{{"url":"https://{url}","headers":[{{"name":"Priority","value":"{field}"}}]}},"response":{{"httpVersion":"HTTP/2","headersSize":500,"bodySize":300000}},"timings":{{"wait":{wait},"receive":{receive}}}}}"#
+            )
+        };
+        let entries = [
+            entry("a.test/i.png", "0.000", 20, 2000, "u=5, i"),
+            entry("a.test/a.css", "0.200", 1810, 10, "u=2"),
+            entry("b.test/b.css", "0.200", 20, 10, "u=2"),
+        ];
+        let har = format!(r#"{{"log":{{"entries":[{}]}}}}"#, entries.join(","));
+        let traces = read("log", har.as_bytes()).unwrap().unwrap();
+        let names: Vec<&str> = traces.iter().map(|it| it.file.as_str()).collect();
+        assert_eq!(names, ["log, connection a.test:443", "log, connection b.test:443"]);
+        let lint = lint(&traces[0], None, &Rules::Rfc9218, Allowance::default());
+        assert_eq!(lint.cannot_judge, None);
+        assert!(lint.violations.len() > 50, "the stylesheet waits for the image");
     }
 
     #[test]

@@ -144,14 +144,15 @@ fn traces_of_input(options: ReadOptions) -> Result<Vec<Trace>, Failure> {
     let mut plain = qlog_tools::reader::plain(std::io::stdin().lock()).map_err(unreadable)?;
     let mut head = Vec::new();
     plain.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(unreadable)?;
-    let is_browsers = is_har(&head) || head.trim_ascii_start().starts_with(b"[");
+    let text = browser::json_text(head.clone());
+    let is_browsers = is_har(text.as_bytes()) || text.trim_start().starts_with('[');
     let input = head.chain(plain);
     if !is_browsers {
         return read_traces(file, input, options).map_err(refusal);
     }
     let mut json = Vec::new();
     input.take(browser::BYTES_MAX + 1).read_to_end(&mut json).map_err(unreadable)?;
-    match browser_traces(file, &json)? {
+    match browser_traces(file, json.clone())? {
         Some(traces) => Ok(traces),
         None => read_traces(file, &*json, options).map_err(refusal),
     }
@@ -162,11 +163,11 @@ fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
     let plain = File::open(path).and_then(qlog_tools::reader::plain);
     let mut json = Vec::new();
     let read = plain.and_then(|plain| plain.take(browser::BYTES_MAX + 1).read_to_end(&mut json));
-    read.map_or(Ok(None), |_| browser_traces(&path.display().to_string(), &json))
+    read.map_or(Ok(None), |_| browser_traces(&path.display().to_string(), json))
 }
 
 /// The connections in a browser's log; `None` if the JSON is something else.
-fn browser_traces(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, Failure> {
+fn browser_traces(file: &str, json: Vec<u8>) -> Result<Option<Vec<Trace>>, Failure> {
     let bad = |cause: String| Err(Failure::of_file(Path::new(file), cause));
     if json.len() as u64 > browser::BYTES_MAX {
         let mebibytes = browser::BYTES_MAX >> 20;
@@ -174,10 +175,17 @@ fn browser_traces(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, Failure
             "not a qlog, and more than {mebibytes} MiB: save a HAR without bodies"
         ));
     }
+    let text = browser::json_text(json);
+    let json = text.as_bytes();
     let end = serde_json::from_slice::<IgnoredAny>(json).err().filter(serde_json::Error::is_eof);
-    match end.filter(|_| is_har(json)) {
-        Some(_) => bad("the HAR's JSON ends early".to_owned()),
-        None => browser::read(file, json).or_else(|error| bad(error.to_string())),
+    if end.is_some() && is_har(json) {
+        return bad("the HAR's JSON ends early".to_owned());
+    }
+    match browser::read(file, json).or_else(|error| bad(error.to_string()))? {
+        None if is_har(json) => {
+            bad(format!("is not a HAR file: {}", browser::har_error(json).unwrap_or_default()))
+        }
+        read => Ok(read),
     }
 }
 
