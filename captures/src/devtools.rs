@@ -62,7 +62,7 @@ pub fn read_devtools(json: &[u8]) -> Result<Capture, String> {
 }
 
 impl Log {
-    /// Takes in events that stand one behind another, on a line each or on several. What is not JSON is left out up to the next
+    /// Takes in events that stand one behind another, on a line each or on several. A part that is not JSON is left out up to the next
     /// line, unless nothing is.
     fn take_each(&mut self, json: &[u8]) -> Result<(), String> {
         let mut at = 0;

@@ -1,7 +1,7 @@
 //! Bytes of a recording as JSON that a strict reader takes: its makers write byte order marks, UTF-16, halves of characters and
 //! numbers that JSON does not have, often in one entry of thousands.
 
-/// The text in `bytes`. One byte takes the place of another, so that positions in messages stay; what is not UTF-8 becomes U+FFFD.
+/// The text in `bytes`. One byte takes the place of another, so that positions in messages stay; bytes other than UTF-8 become U+FFFD.
 ///
 /// * A byte order mark goes; UTF-16 is told by it, or by the zero byte beside the first letter.
 /// * An escaped half of a character (`\ud83d` alone) becomes U+FFFD, a control character in a text a space.

@@ -238,6 +238,7 @@ fn a_file_that_is_not_a_recording_is_rejected_in_one_line() {
     assert!(error(" \n").starts_with("is empty"));
     assert!(error("[{\"objs\":[]}]").starts_with("holds no object Networking_*"));
     assert!(error("{\"resources\":[]}").starts_with("is not a resource list"));
+    assert!(error("[{\"log\":{}}]").starts_with("is a list with a HAR file in it"));
     assert!(error("{\"traceEvents\":[]}").starts_with("is a Chrome trace"));
     assert!(error("{\"format\":\"utmost-page/1\"}").starts_with("has the key `format`"));
     assert!(error("{\"res\":7}").starts_with("is not a package page"));

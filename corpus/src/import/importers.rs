@@ -71,6 +71,11 @@ pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportErr
     {
         return refuse(format!("is not JSON: {error}"));
     }
+    if outline.is_list && outline.has("log") {
+        let cause =
+            "is a list with a HAR file in it, as `jq -s` writes; take it out with `jq '.[0]'`";
+        return refuse(cause.to_owned());
+    }
     if let Some(importer) = IMPORTERS.iter().find(|it| (it.recognizes)(&outline)) {
         return (importer.read)(recording);
     }

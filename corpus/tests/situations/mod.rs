@@ -74,7 +74,7 @@ fn a_body_that_counts_the_head_is_corrected_by_the_content_length() {
         set_fields(it, &length[usize::from(at == 2)..]);
     });
     assert_eq!(sizes(&firefox), SIZES);
-    // chrome-har over HTTP/2: the body is the whole response, and there is no size of a head.
+    // chrome-har over HTTP/2: the body is the whole response, and no size of a head is stated.
     let chrome_har = changed(|at, it| {
         it["response"]["bodySize"] = json!(SIZES[at] + 300);
         it["response"]["_transferSize"] = json!(SIZES[at] + 300);
@@ -306,7 +306,7 @@ fn an_entry_that_no_page_can_hold_is_left_out_and_named() {
         let note = format!("requests left out because {cause}");
         assert!(notes.iter().any(|it| it.starts_with(&note)), "{note}: {notes:?}");
     }
-    // What is not printable is encoded, as browsers do.
+    // Letters that are not printable are encoded, as browsers do.
     let mut entries = plain();
     entries.push(beacon("00.200", "https://anna@Shop.test/ü b.gif"));
     assert_eq!(page_of(&entries).url(4), "https://shop.test/%C3%BC%20b.gif");

@@ -195,7 +195,7 @@ fn path_of(url: &str) -> String {
     format!("{slash}{}", printable(path))
 }
 
-/// Browsers percent-encode what is not printable; some recordings do not.
+/// Browsers percent-encode bytes that are not printable; some recordings do not.
 fn printable(text: &str) -> String {
     let letter = |byte: u8| match byte {
         b'!'..=b'~' => char::from(byte).to_string(),

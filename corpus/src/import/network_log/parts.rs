@@ -4,7 +4,7 @@ use crate::import::derive::merge_fetches;
 use captures::{Fetch, Size};
 use std::collections::BTreeMap;
 
-/// The first fetch of each URL, and how many others there were. Its size is that of the fetch whose size is known best: a service
+/// The first fetch of each URL, and how many others there were. The fetch whose size is known best tells the size: a service
 /// worker answers with what it fetches itself, and a cache with what came before. Partial responses are as large as all their
 /// ranges together.
 pub(super) fn join(requests: Vec<Fetch>, notes: &mut Vec<String>) -> (Vec<Fetch>, usize) {

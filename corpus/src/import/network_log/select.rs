@@ -78,16 +78,28 @@ fn document<'a>(fetches: &'a [Fetch], address: Option<&str>) -> Result<&'a Fetch
     let outer = || html().find(|it| it.referer.is_empty());
     let guessed = || outer().or_else(|| html().next());
     let Some(first) = addressed.or_else(used).or_else(guessed) else {
-        return Err(ImportError::Format("holds no document that was delivered".to_owned()));
+        let is_asked_for = |it: &&Fetch| it.used_as == "Document" || it.mime.contains("html");
+        return Err(refusal(fetches.iter().filter(|it| is_request(it)).find(is_asked_for)));
     };
     let delivered = answers().find(|it| it.url == first.url && is_delivered(it));
-    delivered.ok_or_else(|| {
-        ImportError::Format(format!(
-            "{}: the document came with status {}; record the page again when it loads",
-            name(first, Addresses::Kept),
-            first.status
-        ))
-    })
+    delivered.ok_or_else(|| refusal(Some(first)))
+}
+
+/// Says why the request for a document brought none.
+fn refusal(of: Option<&Fetch>) -> ImportError {
+    let cause = match of {
+        None => "holds no document that was delivered".to_owned(),
+        Some(it) if it.status == 0 => {
+            format!("{}: the document did not come", name(it, Addresses::Kept))
+        }
+        Some(it) => {
+            let (name, status) = (name(it, Addresses::Kept), it.status);
+            format!(
+                "{name}: the document came with status {status}; record the page again when it loads"
+            )
+        }
+    };
+    ImportError::Format(cause)
 }
 
 /// Whether it may be a page: what fails often does not say its type.
@@ -176,6 +188,8 @@ mod tests {
         let frame = fetch("http://ads.test/f", 200, "text/html");
         let cause = page(vec![failed.clone(), frame.clone()], None);
         assert!(cause.contains("(http://a.test/): the document came with status 503"), "{cause}");
+        let cause = page(vec![fetch("http://a.test/", 0, "text/html")], None);
+        assert_eq!(cause, "request 0 (http://a.test/): the document did not come");
         let again = fetch("http://a.test/", 200, "text/html");
         assert_eq!(page(vec![failed, again, frame], None), "http://a.test/ http://ads.test/f");
     }
