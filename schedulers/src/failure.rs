@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, Clone, Default)]
 pub struct SchemeFailure {
     first: Arc<OnceLock<String>>,
-    /// That of the scheme that this one was made [from](crate::Scheme::watched): it is noted there, too.
+    /// Where the scheme notes it that this one was made [from](crate::Scheme::watched).
     whole: Option<Arc<SchemeFailure>>,
 }
 

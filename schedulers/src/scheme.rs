@@ -222,7 +222,7 @@ impl Scheme {
         Ok(halves)
     }
 
-    /// The same scheme for one load: its `failure` is that of the load.
+    /// The same scheme for one load: its `failure` says what happened in this load.
     #[must_use]
     pub fn watched(self) -> Self {
         Self { failure: self.failure.within(), ..self }

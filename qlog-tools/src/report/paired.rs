@@ -58,7 +58,7 @@ impl PairedNumbers {
     }
 }
 
-/// Of ratios, as the program prints them.
+/// The decimals of a ratio, as the program prints it.
 const DECIMALS: usize = 3;
 
 fn ratio(value: f64) -> String {

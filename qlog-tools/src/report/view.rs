@@ -201,7 +201,7 @@ fn wasted(row: &SummaryRow) -> Option<Number> {
     Some(Number { text: format!("{bytes:.0}"), cost: Some(bytes) })
 }
 
-/// Of speedups, as the program prints them.
+/// The decimals of a speedup, as the program prints it.
 const SPEEDUP_DECIMALS: usize = 2;
 
 /// An interval of ratios with these decimals. On which side of 1 an end lies can be seen.
