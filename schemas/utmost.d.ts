@@ -1486,7 +1486,7 @@ export type StudyAboveFold = {
 
 export type StudyCc = "bbr2" | "cubic" | "reno";
 
-/** One scheme against the baseline in one setting. A ratio above 1: the scheme is better. A pair is a site, whose pages count as the geometric mean of their ratios; in a study of one page, a pair is two loads with the same seed, and loads that are all the same count once. With fewer than six pairs there is no interval, no effect and no p. */
+/** One scheme against the baseline in one setting. A ratio above 1: the scheme is better. A pair is a site, whose pages count as the geometric mean of their ratios; in a study of one page, a pair is two loads with the same seed; over links without chance, and where all loads are the same, they count as one. With fewer than six pairs there is no interval, no effect and no p. */
 export type StudyComparison = {
   baseline: string;
   /** Where the study varies it. */
@@ -1510,7 +1510,7 @@ export type StudyComparison = {
   /** Pairs in which the baseline is better. */
   losses: StudyCounts;
   network: string;
-  /** Pages with a load that completed under both schemes. */
+  /** Pages with a ratio. */
   pages: StudyCount;
   pairs: StudyCounts;
   pairs_of: "sites" | "loads";
@@ -1525,6 +1525,8 @@ export type StudyComparison = {
   };
   /** Where the study varies it. */
   rate?: StudyRate;
+  /** Pages with a ratio of each set. */
+  ratio_pages: StudyCounts;
   /** Where the study varies it. */
   rtt_ms?: StudyRttMs;
   scheme: string;
@@ -1648,6 +1650,8 @@ export type StudyProvenance = {
   date: string;
   delivery_order?: "stream" | "connection";
   engine?: "ideal" | "stack" | "wire" | "browser";
+  /** The schemes that failed, each with the first failure: they are compared with nothing. Absent if none did. */
+  failed_schemes?: Record<string, string>;
   /** Gates of the policies that push. Without it the server's default. */
   gates?: Array<StudyGate>;
   /** With -dirty if what the program is built from had changes that are not committed. */
@@ -1656,6 +1660,8 @@ export type StudyProvenance = {
   hints?: Array<StudyHints>;
   /** One for each network, in order; empty without a transport. */
   initial_window_packets?: Array<StudyCount>;
+  /** Schemes that `all` stands for and that place as another one of the study does, each with that one. Absent without any. */
+  left_out?: Record<string, string>;
   /** Shares lost on the way to the client. Without it as the networks lose. */
   losses?: Array<StudyLoss>;
   metadata?: "none" | "browser" | "full";
@@ -1764,7 +1770,7 @@ export type StudyRow = {
   cross?: StudyCross;
   /** Where the study varies it. */
   gate?: StudyGate;
-  /** Of the pages' speedups. */
+  /** Over pages, of their loads' geometric means: the same number as `geometric_mean_ratio` in `comparisons`. */
   geometric_mean_speedup: StudyIndices;
   /** 95 % interval by the same bootstrap. */
   geometric_mean_speedup_interval: StudyIntervals;
@@ -1780,6 +1786,7 @@ export type StudyRow = {
   mean_speedup_interval: StudyIntervals;
   median_speedup: StudyIndices;
   network: string;
+  /** Pages with a speedup. */
   pages: StudyCount;
   /** Pages on which the order of oracle (anti-oracle) is proven to be the best (worst). Absent for schemes. */
   proven_pages?: StudyCount;
@@ -1797,6 +1804,10 @@ export type StudyRow = {
   signals?: StudySignals;
   /** Sites and templates that the pages come from. */
   sites: StudyCount;
+  /** Pages with a speedup of each set. */
+  speedup_pages: StudyCounts;
+  /** The sites that these come from. */
+  speedup_sites: StudyCounts;
   /** Loads that do not count in any mean. */
   unfinished: StudyCount;
   /** Where the study varies it. */
@@ -1854,8 +1865,9 @@ export type StudyRun = {
     tail_bytes: StudyCount;
     tail_ms: StudyTime;
   };
-  /** For an unfinished load: the first error, and the place of its logs in the study's folder. */
+  /** For an unfinished load: the first error, and the place of its logs in the study's folder; `of_scheme` where the scheme failed, in this load or in another one of the study. */
   unfinished: {
+    of_scheme?: true;
     problem: string;
     qlog: string | null;
   } | null;

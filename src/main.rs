@@ -69,10 +69,12 @@ fn parse() -> Result<Arguments, Failure> {
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         _ => {
             let text = error.to_string();
-            let first: Vec<&str> =
-                text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
-            let cause = plainly(first.join(" "));
-            Failure::BadInput(format!("{} (see --help)", cause.trim_start_matches("error: ")))
+            let first = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+            let cause = plainly(first.collect::<Vec<_>>().join(" "));
+            let cause = cause.trim_start_matches("error: ");
+            let hint = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+            let hint = hint.map(|it| format!("; {it}")).unwrap_or_default();
+            Failure::BadInput(format!("{cause}{hint} (see --help)"))
         }
     })
 }

@@ -1,5 +1,6 @@
 //! Values that several flags take, beside those of [`serve::values`].
 
+use crate::output;
 use ::client::Verify;
 use ::corpus::Page;
 use ::serve::Failure;
@@ -91,6 +92,35 @@ pub(crate) fn contenders(
 /// The names of a catalogue's own schemes, separated by commas.
 pub(crate) fn own_names(catalogue: &Catalogue) -> String {
     catalogue.own().iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(",")
+}
+
+/// Refuses an answer if one of these schemes failed while the answer was computed: some of its orders are not the scheme's.
+pub(crate) fn none_failed<'a>(
+    schemes: impl IntoIterator<Item = &'a Scheme>,
+) -> Result<(), Failure> {
+    let mut failed =
+        schemes.into_iter().filter_map(|it| Some((it.base_name(), it.failure.cause()?)));
+    failed.next().map_or(Ok(()), |(name, cause)| {
+        let remedy = "correct its script, or leave it out";
+        Err(Failure::Elsewhere(format!(
+            "scheme {name} failed, so its order is not known: {cause}; {remedy}"
+        )))
+    })
+}
+
+/// Says which schemes of `--scheme-file` are not among those that run.
+pub(crate) fn note_unused<'a>(
+    catalogue: &Catalogue,
+    flag: &str,
+    running: impl Iterator<Item = &'a str> + Clone,
+) {
+    let base = |name: &'a str| name.split([':', '@']).next().unwrap_or_default();
+    let runs = |it: &&Scheme| running.clone().any(|name| base(name) == it.name);
+    for Scheme { name, .. } in catalogue.own().iter().filter(|it| !runs(it)) {
+        output::note(&format!(
+            "note: --scheme-file: scheme {name} does not run, because {flag} does not name it"
+        ));
+    }
 }
 
 fn listed<T: From<Scheme>>(

@@ -14,7 +14,7 @@ pub use queue::QueueDepth;
 use crate::FileError;
 use serde::Serialize;
 use server::Pace;
-use simulator::link::{Profile, Queue, Rate};
+use simulator::link::{Loss, Profile, Queue, Rate};
 use std::path::Path;
 use std::time::Duration;
 
@@ -99,6 +99,19 @@ impl Network {
     /// Whether chance decides when a datagram arrives.
     pub(crate) fn is_jittered(&self) -> bool {
         self.down.jitter.is_some() || self.up.jitter.is_some()
+    }
+
+    /// Whether chance decides about any datagram.
+    pub(crate) fn has_chance(&self) -> bool {
+        let of = |it: &Profile| {
+            let loses = it.loss.as_ref().is_some_and(|it| *it != Loss::Independent(0.0));
+            loses
+                || it.jitter.is_some()
+                || it.reorder.is_some()
+                || it.duplicate > 0.0
+                || it.corrupt > 0.0
+        };
+        of(&self.down) || of(&self.up)
     }
 
     /// Microseconds that one packet of [`PACKET_BYTES`] stream bytes takes on the way down.

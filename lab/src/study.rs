@@ -5,15 +5,18 @@
 //! makes one study of its shards. [`folder::write`] then writes tables, figures and the report.
 
 pub mod agreement;
+mod alike;
 pub mod bootstrap;
 mod comparisons;
 mod dimension;
+mod failed;
 mod film;
 pub mod folder;
 mod journal;
 mod loading;
 pub mod manifest;
 pub mod merge;
+mod missing;
 mod page_summary;
 pub mod paired_tests;
 mod plan;
@@ -33,6 +36,7 @@ pub use comparisons::{ComparisonRow, Unit, compare};
 pub(crate) use comparisons::{LEVEL, are_of_one_load};
 pub use dimension::{Axis, Dimension, varied};
 pub use film::film;
+pub use missing::missing;
 pub(crate) use page_summary::Ratio;
 pub use page_summary::{PageRow, summarise_pages};
 pub use plan::{Engine, Plan, Shard};
@@ -153,6 +157,11 @@ pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<
 }
 
 impl Study {
+    /// The schemes that failed, and are compared with nothing: a sentence for each.
+    pub fn failures(&self) -> Vec<String> {
+        failed::sentences(&self.provenance)
+    }
+
     /// Its summaries computed from its runs.
     fn new(plan: &Plan, provenance: Value, runs: Vec<RunRecord>, loads: Vec<Option<Load>>) -> Self {
         let metric = plan.metric;
@@ -161,10 +170,11 @@ impl Study {
             let of_page = |it: &PageWeights| it.pages.get(page).copied().unwrap_or_default();
             weights.as_ref().map_or(1.0, of_page)
         };
-        let pages = Pages { site_of: |page| plan.site_of(page), weight_of };
+        let certain = plan.certain_settings();
+        let pages = Pages { site_of: |page| plan.site_of(page), weight_of, certain };
         let baseline = &*plan.baseline;
         let summary = summarise_weighted(&runs, metric, baseline, &pages);
-        let page_summary = summarise_pages(&runs, metric, baseline, plan.has_chance());
+        let page_summary = summarise_pages(&runs, metric, baseline, !plan.is_exact());
         let comparisons = compare(&runs, metric, baseline, &pages);
         let published = metric.name == byte_index().name && baseline == BASELINE;
         let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };

@@ -92,6 +92,21 @@ pub fn ratio_text(ratio: Option<f64>) -> String {
     }
 }
 
+/// An end of an interval, as [`ratio_text`]. One beside 1 has the digits that show on which side it lies.
+pub(crate) fn end_text(end: f64) -> String {
+    let (mark, ratio) = if end > 0.0 && end < 1.0 { ('/', 1.0 / end) } else { ('\u{d7}', end) };
+    let text = beside_one(ratio, 2);
+    if text == "1.00" { format!("\u{d7}{text}") } else { format!("{mark}{text}") }
+}
+
+/// A number with at least `decimals`, and with as many more as tell it from 1.
+pub fn beside_one(number: f64, decimals: usize) -> String {
+    const DECIMALS_MAX: usize = 6;
+    let is_told = |it: &usize| format!("{number:.it$}") != format!("{:.it$}", 1.0);
+    let decimals = (decimals..=DECIMALS_MAX).find(is_told).unwrap_or(decimals);
+    format!("{number:.decimals$}")
+}
+
 /// A text, or the dash that stands for what is missing.
 pub(crate) fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "\u{2013}".to_owned())

@@ -1,5 +1,7 @@
 //! A page as far as a scheme may look ahead: sizes, and which resource discovers which.
 
+use crate::SplitMix64;
+
 /// The dependency graph of one page. A resource is known by its place in `resources`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PageGraph {
@@ -24,6 +26,17 @@ pub struct GraphResource {
 const PAPER_RATE: (u64, u64) = (10_000, 1400);
 
 impl PageGraph {
+    /// A number that tells pages apart, the same on every machine.
+    pub(crate) fn digest(&self) -> u64 {
+        let mix = |digest: u64, it: u64| SplitMix64::mixed(digest ^ it).wrapping_add(1);
+        let of_resource = |digest: u64, it: &GraphResource| {
+            let numbers = [it.bytes, it.exec_us, u64::from(it.above_fold), it.parents.len() as u64];
+            let parents = it.parents.iter().map(|it| *it as u64);
+            numbers.into_iter().chain(parents).fold(digest, mix)
+        };
+        self.resources.iter().fold(self.resources.len() as u64, of_resource)
+    }
+
     /// For each resource the longest path from its request to the end of the page, in microseconds on the
     /// paper's connection with nothing else on it. Of a cycle each member counts alone.
     pub fn critical_paths_us(&self) -> Vec<u64> {

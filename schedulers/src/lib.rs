@@ -24,6 +24,7 @@
 mod call;
 pub mod conformance;
 mod dictionary;
+mod failure;
 mod graph;
 mod guard;
 mod kind;
@@ -41,6 +42,7 @@ mod signal;
 mod tree;
 
 pub use call::{Call, CallReader, Value};
+pub use failure::SchemeFailure;
 pub use graph::{GraphResource, PageGraph};
 pub use kind::Kind;
 pub use limits::PLACEHOLDERS_MAX;
@@ -52,8 +54,9 @@ pub use resource::{FACTS, Fact, Resource};
 pub use restraint::Restraint;
 pub use scheduler::Scheduler;
 pub use scheme::{
-    Args, Build, Catalogue, ClientHalf, GroupName, Halves, Language, Needs, REGISTRY, SCHEMES,
-    Scheme, SchemeError, ServerHalf, find_page_scheme, find_scheme, near_names, paper_schemes,
+    Args, Build, Catalogue, ClientHalf, Given, GroupName, Halves, Language, Needs, REGISTRY,
+    SCHEMES, Scheme, SchemeError, ServerHalf, find_page_scheme, find_scheme, near_names,
+    paper_schemes,
 };
 pub use schemes::{Condition, Declared, Group, Order, Rule, Said, usual_priority, usual_urgency};
 pub use signal::{Element, Signal, StreamId, UnknownElement};

@@ -2,7 +2,7 @@
 
 use crate::limits::PLACEHOLDERS_MAX;
 use crate::schemes;
-use crate::{Element, PageGraph, Place, Resource, Signal, StreamId, Tree};
+use crate::{Element, PageGraph, Place, Resource, SchemeFailure, Signal, StreamId, Tree};
 use std::borrow::Cow;
 use std::fmt;
 use std::num::NonZeroU32;
@@ -20,6 +20,8 @@ pub trait ClientHalf: Send {
     fn closed(&mut self, _stream: StreamId) -> Vec<Signal> {
         Vec::new()
     }
+    /// Where it notes that it failed, if it can.
+    fn note_failures_in(&mut self, _failure: &SchemeFailure) {}
 }
 
 /// Where a server puts its streams. One value lives as long as its connection.
@@ -39,6 +41,8 @@ pub trait ServerHalf: Send {
     fn sent(&mut self, _tree: &mut Tree, _stream: StreamId, _bytes: u64) {}
     /// `stream` is about to leave the tree.
     fn closed(&mut self, _tree: &mut Tree, _stream: StreamId) {}
+    /// Where it notes that it failed, if it can.
+    fn note_failures_in(&mut self, _failure: &SchemeFailure) {}
 }
 
 /// The two halves of a scheme, for one connection.
@@ -98,6 +102,19 @@ pub enum Language {
     None,
 }
 
+/// When a scheme places as another one does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    /// Whatever happens.
+    Always,
+    /// The server ignores signals.
+    Ignored,
+    /// The client signals, and the server takes it up.
+    Heard,
+    /// The server knows no priority of a browser ([`Resource::browser`]).
+    NoBrowserPriorities,
+}
+
 impl fmt::Display for Language {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -150,6 +167,10 @@ pub struct Scheme {
     pub guard: Option<NonZeroU32>,
     /// The text of the file that it was read from; `None`: it is compiled in.
     pub text: Option<Arc<str>>,
+    /// The schemes of the registry whose places it has, and when.
+    pub same_as: &'static [(Given, &'static str)],
+    /// Whether it failed on any connection.
+    pub failure: SchemeFailure,
 }
 
 impl fmt::Debug for Scheme {
@@ -181,6 +202,8 @@ impl Scheme {
             page: None,
             guard: None,
             text: None,
+            same_as: &[],
+            failure: SchemeFailure::default(),
         }
     }
 
@@ -191,7 +214,18 @@ impl Scheme {
 
     /// Both halves, for one connection.
     pub fn try_halves(&self) -> Result<Halves, SchemeError> {
-        (self.build)(&self.args, self.page.as_deref())
+        let mut halves = (self.build)(&self.args, self.page.as_deref())?;
+        halves.server.note_failures_in(&self.failure);
+        if let Ok(client) = &mut halves.client {
+            client.note_failures_in(&self.failure);
+        }
+        Ok(halves)
+    }
+
+    /// The same scheme for one load: its `failure` says what happened in this load.
+    #[must_use]
+    pub fn watched(self) -> Self {
+        Self { failure: self.failure.within(), ..self }
     }
 
     /// Both halves, for one connection.

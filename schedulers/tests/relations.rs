@@ -6,8 +6,12 @@ mod resources;
 mod slots;
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use schedulers::conformance::{self, Slot};
-use schedulers::{Kind, Resource, Scheduler, Signal, StreamId, find_scheme};
+use schedulers::{
+    Given, Kind, Resource, SCHEMES, Scheduler, Scheme, Signal, StreamId, find_scheme,
+};
 use slots::slots;
 use std::collections::BTreeSet;
 
@@ -88,4 +92,62 @@ proptest! {
     fn quiche_is_the_default_of_rfc9218(slots in slots()) {
         prop_assert_eq!(order("rfc9218@quiche", &slots), order("rfc9218", &slots));
     }
+}
+
+/// The pairs of schemes that `all` stands for whose orders are the same on each course, or on all but one of ten where a clock of
+/// one node more decides between equals.
+fn alike(orders: impl Fn(&Scheme) -> Option<Vec<Vec<Option<u64>>>>) -> Vec<String> {
+    let all: Vec<_> = SCHEMES.iter().filter_map(|it| Some((&it.name, orders(it)?))).collect();
+    let mut pairs = Vec::new();
+    for (place, (one, own)) in all.iter().enumerate() {
+        for (other, others) in &all[..place] {
+            let same = own.iter().zip(others).filter(|(own, other)| own == other).count();
+            if same * 10 >= own.len() * 8 {
+                pairs.push(format!("{one} = {other}"));
+            }
+        }
+    }
+    pairs
+}
+
+#[test]
+fn schemes_that_place_alike_are_declared_and_no_others_do() {
+    let mut runner = TestRunner::deterministic();
+    let courses: Vec<Vec<Slot>> =
+        (0..60).map(|_| slots().new_tree(&mut runner).unwrap().current()).collect();
+    let with = |browser: bool| {
+        let mut courses = courses.clone();
+        let requests = courses.iter_mut().flatten().filter_map(|it| it.request.as_mut());
+        for (place, (resource, packets)) in requests.enumerate() {
+            let urgency = u8::try_from(place % 8).unwrap();
+            resource.browser = browser.then_some((urgency, place % 3 == 0));
+            resource.body_bytes = Some(1400 * *packets);
+        }
+        courses
+    };
+    let known = |courses: &[Vec<Slot>]| {
+        alike(|scheme| {
+            Some(courses.iter().map(|it| conformance::order(scheme, None, it)).collect())
+        })
+    };
+    let heard = |courses: &[Vec<Slot>]| {
+        alike(|scheme| {
+            let order = |slots: &Vec<Slot>| {
+                Some(conformance::order(scheme, Some(scheme.client_half().ok()?), slots))
+            };
+            courses.iter().map(order).collect()
+        })
+    };
+    let declared = |givens: &[Given]| -> Vec<String> {
+        let of = |scheme: &Scheme| {
+            let same = scheme.same_as.iter().filter(|it| givens.contains(&it.0));
+            same.map(|it| format!("{} = {}", scheme.name, it.1)).collect::<Vec<_>>()
+        };
+        SCHEMES.iter().flat_map(of).collect()
+    };
+    use Given::{Always, Heard, Ignored, NoBrowserPriorities};
+    assert_eq!(known(&with(true)), declared(&[Always, Ignored]));
+    assert_eq!(known(&with(false)), declared(&[Always, Ignored, NoBrowserPriorities]));
+    assert_eq!(heard(&with(true)), declared(&[Always, Heard]));
+    assert_eq!(heard(&with(false)), declared(&[Always, Heard, NoBrowserPriorities]));
 }

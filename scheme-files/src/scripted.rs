@@ -1,13 +1,14 @@
 //! The halves of a scheme whose script places responses.
 
 use crate::Report;
+use crate::limits::SENT_BYTES_MAX;
 use crate::script::{Failure, Script};
 use crate::signals::Form;
 use crate::values::{self, number, stream_number};
 use rhai::{Dynamic, Map};
 use schedulers::{
-    ClientHalf, Declared, Element, Halves, Place, Rank, Resource, Said, ServerHalf, Signal,
-    StreamId, Tree,
+    ClientHalf, Declared, Element, Halves, Place, Rank, Resource, Said, SchemeFailure, ServerHalf,
+    Signal, StreamId, Tree,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,15 +46,21 @@ impl Scripted {
             this: Dynamic::from(Map::new()),
             open: BTreeSet::new(),
             failed: None,
+            noted_in: SchemeFailure::default(),
         };
         match self.form {
             Form::None => Halves::of_server("its file says that clients do not", server),
-            _ => Halves::new(ScriptedClient(Arc::clone(self)), server),
+            _ => {
+                let (scheme, noted_in) = (Arc::clone(self), SchemeFailure::default());
+                Halves::new(ScriptedClient { scheme, noted_in }, server)
+            }
         }
     }
 
-    /// Warns of the first failure.
-    fn tell(&self, function: &str, Failure { line, cause }: &Failure) {
+    /// Notes a failure, and warns of the first.
+    fn tell(&self, noted_in: &SchemeFailure, function: &str, Failure { line, cause }: &Failure) {
+        let at = line.map_or(String::new(), |line| format!(" in line {line}"));
+        noted_in.note(&format!("`{function}`{at}: {cause}"));
         if self.has_reported.swap(true, Relaxed) {
             return;
         }
@@ -75,6 +82,7 @@ struct ScriptedServer {
     open: BTreeSet<StreamId>,
     /// After a failure: how many responses have opened since.
     failed: Option<u64>,
+    noted_in: SchemeFailure,
 }
 
 impl ScriptedServer {
@@ -106,7 +114,7 @@ impl ScriptedServer {
     }
 
     fn fail(&mut self, function: &str, failure: &Failure) {
-        self.scheme.tell(function, failure);
+        self.scheme.tell(&self.noted_in, function, failure);
         self.failed.get_or_insert(0);
     }
 
@@ -159,7 +167,7 @@ impl ServerHalf for ScriptedServer {
 
     fn sent(&mut self, tree: &mut Tree, stream: StreamId, bytes: u64) {
         if self.failed.is_none() && self.scheme.script.has("sent") {
-            let arguments = (stream_number(stream), number(bytes));
+            let arguments = (stream_number(stream), number(bytes.min(SENT_BYTES_MAX)));
             let result = self.scheme.script.call("sent", &mut self.this, arguments);
             self.act(tree, "sent", Some(stream), result);
         }
@@ -173,25 +181,36 @@ impl ServerHalf for ScriptedServer {
             self.act(tree, "closed", None, result);
         }
     }
+
+    fn note_failures_in(&mut self, failure: &SchemeFailure) {
+        self.noted_in = failure.clone();
+    }
 }
 
 /// The client half: what `says` returns.
-struct ScriptedClient(Arc<Scripted>);
+struct ScriptedClient {
+    scheme: Arc<Scripted>,
+    noted_in: SchemeFailure,
+}
 
 impl ClientHalf for ScriptedClient {
     fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
-        if !matches!(self.0.form, Form::Bucket | Form::Rfc9218) {
+        if !matches!(self.scheme.form, Form::Bucket | Form::Rfc9218) {
             return Vec::new();
         }
-        let result = self.0.script.call("says", &mut Dynamic::from(Map::new()), (*resource,));
+        let result = self.scheme.script.call("says", &mut Dynamic::from(Map::new()), (*resource,));
         let said =
             result.and_then(|it| values::said(&it).map_err(|cause| Failure { line: None, cause }));
         match said {
             Ok(said) => vec![said.signal_about(stream)],
             Err(failure) => {
-                self.0.tell("says", &failure);
+                self.scheme.tell(&self.noted_in, "says", &failure);
                 Vec::new()
             }
         }
+    }
+
+    fn note_failures_in(&mut self, failure: &SchemeFailure) {
+        self.noted_in = failure.clone();
     }
 }

@@ -4,6 +4,7 @@ use super::compare;
 use crate::{output, values};
 use ::client::profile::Profile;
 use ::serve::Failure;
+use lab::Contender;
 use lab::browsing::Browser;
 use lab::study::agreement::{Agreement, agreements};
 use lab::study::record::run_into;
@@ -42,7 +43,13 @@ pub(crate) struct Arguments {
     #[arg(id = "PAGE", required = true, value_name = "PAGE")]
     page_names: Vec<String>,
     /// Networks, separated by commas: names, or TOML files
-    #[arg(long, value_name = "LIST", default_value = "cable,3g", value_delimiter = ',')]
+    #[arg(
+        long = "network",
+        visible_alias = "networks",
+        value_name = "LIST",
+        default_value = "cable,3g",
+        value_delimiter = ','
+    )]
     networks: Vec<String>,
     /// Schemes, separated by commas; `paper` and `all` stand for several. The first is what the others are compared with
     #[arg(long, value_name = "LIST", default_value = "rr,wrr,fifo,dfifo,bucket-html,rfc9218")]
@@ -54,7 +61,7 @@ pub(crate) struct Arguments {
         value_parser = values::choice(values::SIGNALS))]
     signals: Vec<SignalUse>,
     /// Load each page N times under each scheme. Intervals need six
-    #[arg(long, value_name = "N", default_value = "6", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, visible_alias = "loads", value_name = "N", default_value = "6", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
     #[command(flatten)]
     which: Which,
@@ -178,9 +185,10 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     }
     let networks = values::networks(&arguments.networks)?;
     let first = networks.first().cloned();
-    let first = first.ok_or_else(|| Failure::BadInput("--networks: name at least one".into()))?;
+    let first = first.ok_or_else(|| Failure::BadInput("--network: name at least one".into()))?;
     let catalogue = arguments.own.catalogue(&[])?;
     let schemes = values::contenders("--schemes", &arguments.schemes, &catalogue)?;
+    values::note_unused(&catalogue, "--schemes", schemes.iter().map(Contender::name));
     let pages = values::each_page(&arguments.page_names, values::pages)?;
     let baseline = schemes.first().map(|it| it.name().to_owned());
     let plan = Plan::new(pages, schemes, Engine::Browser, first.clone());

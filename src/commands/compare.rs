@@ -69,7 +69,13 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     which: super::browser::Which,
     /// Networks, separated by commas: paper, 2g, 3g, lte, cable, satellite, ..., or TOML files
-    #[arg(long, value_name = "LIST", default_value = "paper", value_delimiter = ',')]
+    #[arg(
+        long,
+        visible_alias = "networks",
+        value_name = "LIST",
+        default_value = "paper",
+        value_delimiter = ','
+    )]
     network: Vec<String>,
     /// Send buffers, separated by commas
     #[arg(long, value_name = "LIST", default_value = "0", value_delimiter = ',', value_parser = corpus::size::parse)]
@@ -123,7 +129,7 @@ pub(crate) struct Arguments {
     initial_window: Option<u32>,
     /// Load each page N times under each scheme, with N seeds one after another. All schemes meet the same link under
     /// the same seed
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(long, visible_alias = "loads", value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: u64,
     /// The first seed. A study with other seeds repeats one with other chance
     #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u64).range(..1 << 48))]
@@ -247,6 +253,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         values::directory(folder, "--out")?;
     }
     let study = carry_out(arguments, &plan)?;
+    plan::note_what_changes_nothing(arguments, &plan);
     let tests = arguments.baseline.is_some() || plan.baseline != BASELINE;
     let style = arguments.figures.style();
     present(&plan, &study, arguments.out.as_deref(), style, arguments.json, tests)?;
@@ -304,13 +311,14 @@ pub(crate) fn finished(plan: &Plan, study: &Study) -> Result<(), Failure> {
         0 => String::new(),
         more => format!(" (and {more} more)"),
     };
+    let what = if why.of_scheme { "failed" } else { "did not finish" };
     let folder = plan.unfinished_dir.as_deref().or(plan.qlog_dir.as_deref()).and_then(Path::parent);
     let logs = match (&why.qlog, folder) {
         (Some(qlog), Some(folder)) => format!("; its qlog is in {}", folder.join(qlog).display()),
         _ => String::new(),
     };
     Err(Failure::Elsewhere(format!(
-        "page {} under {} on {} with seed {} did not finish: {}{logs}{more}",
+        "page {} under {} on {} with seed {} {what}: {}{logs}{more}",
         run.page, run.scheme, run.setting.network, run.seed, why.problem
     )))
 }

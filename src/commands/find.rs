@@ -12,6 +12,7 @@ use ::corpus::Page;
 use ::serve::Failure;
 use compared::{Compare, Compared};
 use inputs::{Browser, Inputs};
+use lab::Contender;
 use lab::export::{Server, of_policy};
 use lab::finder::{
     Answer, ByHints, ByResource, Change, Choice, Confirmation, Goal, PolicySite, Question, Step,
@@ -55,7 +56,12 @@ pub(crate) struct Arguments {
     inputs: Vec<String>,
     /// The networks of the site's visitors, separated by commas: names, or TOML files [default: cable,lte,3g; where all pages come
     /// from qlogs, the links of these]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(
+        long = "network",
+        visible_alias = "networks",
+        value_name = "LIST",
+        value_delimiter = ','
+    )]
     networks: Vec<String>,
     #[command(flatten)]
     browser: Browser,
@@ -161,6 +167,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let by_hints = by_hints(arguments, &question, &progress)?;
     let confirmations = arguments.confirm.map(|_| confirm(&question, &answer, &progress));
     let confirmations = confirmations.transpose().map_err(super::compare::failure)?;
+    values::none_failed(question.schemes.iter().filter_map(Contender::scheme))?;
     let choices = choices(&answer, by_resource.as_deref().unwrap_or_default());
     let seconds = bar.elapsed().as_secs_f64();
     let compared = before.map(|it| arguments.compare.compared(&it, &answer));

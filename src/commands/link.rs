@@ -21,7 +21,7 @@ utmost play davies-meenan --server 127.0.0.1:4434 --insecure"
 )]
 pub(crate) struct Arguments {
     /// The network: paper, 2g, 3g, lte, cable, satellite, ..., or a TOML file
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, visible_alias = "networks", value_name = "NAME|FILE")]
     network: String,
     /// The address that clients send to; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4434")]

@@ -52,8 +52,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let catalogue = arguments.own.catalogue(&[])?;
     let names = arguments.scheme.clone().unwrap_or_else(|| values::own_names(&catalogue));
     let schemes = values::schemes("--scheme", &names, &catalogue)?;
+    values::note_unused(&catalogue, "--scheme", schemes.iter().map(|it| &*it.name));
     let scenario = Scenario::read(&arguments.scenario).map_err(Failure::bad_input)?;
-    let orders = schemes.iter().map(|scheme| (scheme.name.clone(), schedule(&scenario, scheme)));
+    let orders: Vec<(String, Vec<Run>)> =
+        schemes.iter().map(|it| (it.name.clone(), schedule(&scenario, it))).collect();
+    values::none_failed(&schemes)?;
     let traces = arguments.trace.then(|| traces(&scenario, &schemes)).transpose()?;
     if let (Some(folder), Some(traces)) = (&arguments.figures, &traces) {
         draw(&scenario, traces, folder, arguments.panels.get())?;
@@ -63,7 +66,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => Vec::new(),
     };
     if arguments.json {
-        let orders: Map<String, Value> = orders.map(|(name, runs)| (name, json!(runs))).collect();
+        let orders: Map<String, Value> =
+            orders.into_iter().map(|(name, runs)| (name, json!(runs))).collect();
         let mut document = json!({"scenario": scenario.name, "orders": orders});
         if let Some(traces) = traces {
             let traces = traces.into_iter().map(|(it, moments)| (it.name.clone(), json!(moments)));
@@ -72,6 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::json_of("utmost-order/1", &document);
     }
     let rows = orders
+        .into_iter()
         .map(|(name, runs)| vec![name, runs.iter().map(written).collect::<Vec<_>>().join(" ")]);
     output::line("the order of packets: stream, or stream x packets in a row")?;
     output::line(&output::table(&["scheme", "order"], &[1], rows).to_string())?;

@@ -19,5 +19,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let program = own.with_file_name(PROGRAM);
     let error = Command::new(&program).args(std::env::args_os().skip(2)).exec();
     let place = program.display();
-    Err(Failure::Elsewhere(format!("{place}: {error}; install {PROGRAM} beside utmost")))
+    let remedy = "put it beside utmost: `cargo build --bin utmost --bin utmost-serve` and `make build` make both";
+    Err(Failure::Elsewhere(format!("{place}: {error}; {remedy}")))
 }

@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     own: values::OwnSchemes,
     /// Loads in each order: with losses, each seed loses other packets
-    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, visible_alias = "loads", value_name = "N", default_value = "3", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
     /// Loads at a time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
@@ -80,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let replays = replay(&derived, &orders, arguments.seeds, jobs, &|| progress(Step::Loaded));
     let replays = replays.map_err(super::compare::failure)?;
     bar.finish_and_clear();
+    values::none_failed(orders.iter().map(|it| &it.scheme))?;
     if replays.iter().all(|it| it.differs.is_none()) {
         let cause = "the page of this log does not load over the link that was derived from it: nothing can be said";
         return Err(Failure::Elsewhere(cause.to_owned()));
@@ -115,6 +116,7 @@ fn orders(arguments: &Arguments, derived: &Derived) -> Result<Vec<Order>, Failur
         Some(list) => values::schemes("--schemes", list, &catalogue)?,
         None => candidates(&catalogue).iter().filter_map(|it| it.scheme().cloned()).collect(),
     };
+    values::note_unused(&catalogue, "--schemes", schemes.iter().map(|it| &*it.name));
     let mut orders: Vec<Order> =
         schemes.into_iter().map(|scheme| Order { scheme, obeys: false }).collect();
     if derived.page.resources.iter().any(|it| it.browser.is_some()) {

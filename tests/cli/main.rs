@@ -30,6 +30,7 @@ mod results;
 mod serving;
 mod stressing;
 mod studies;
+mod study_claims;
 mod sweeps;
 mod traces;
 mod typescript;

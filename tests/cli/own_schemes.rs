@@ -89,13 +89,163 @@ script = 'fn opened(stream, resource) { loop {} }'
     assert_eq!(output.status.code(), Some(1));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(printed.contains("Too many operations"), "{printed}");
-    // Elsewhere it is a warning, and the page arrives.
-    let output = utmost(&["order", SCENARIO, "--scheme-file", text(&file)]).output();
-    let output = output.expect("it runs");
-    assert_eq!(output.status.code(), Some(0));
+}
+
+/// A scheme whose function of this name fails.
+fn failing(folder: &Path, function: &str) -> PathBuf {
+    let file = folder.join(format!("{function}.toml"));
+    let body = |name: &str| if name == function { "this.n += 1;" } else { "" };
+    let script = format!(
+        "[scheme]
+name = \"{function}\"
+about = \"x\"
+signals = \"rfc9218\"
+script = '''
+fn setup() {{ {} }}
+fn opened(stream, resource) {{ {} #{{ }} }}
+fn signalled(stream, said) {{ {} }}
+fn sent(stream, bytes) {{ {} }}
+fn closed(stream) {{ {} }}
+fn says(resource) {{ {} #{{ urgency: 1 }} }}
+'''
+",
+        body("setup"),
+        body("opened"),
+        body("signalled"),
+        body("sent"),
+        body("closed"),
+        body("says"),
+    );
+    fs::write(&file, script).expect("written");
+    file
+}
+
+/// What a program printed that ended with 3, and its last line on stderr.
+fn failed(arguments: &[&str]) -> (String, String) {
+    let output = utmost(arguments).output().expect("it runs");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(stderr.contains("go last, in the order of their requests"), "{stderr}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("0x4 4x4 8x3 12x3"));
+    assert_eq!(output.status.code(), Some(3), "{arguments:?}: {stderr}");
+    let last = stderr.trim_end().lines().last().expect("a line").to_owned();
+    (String::from_utf8_lossy(&output.stdout).into_owned(), last)
+}
+
+#[test]
+fn a_study_compares_nothing_with_a_scheme_that_failed() {
+    let folder = TempDir::new().expect("a folder");
+    let functions = ["setup", "opened", "sent", "closed"];
+    let all = functions.map(|it| (it, &["ideal", "stack"][..]));
+    for (function, engines) in all.into_iter().chain([("sent", &["wire"][..])]) {
+        let file = failing(folder.path(), function);
+        for engine in engines {
+            let schemes = format!("{function},rfc9218");
+            let arguments =
+                ["compare", "davies-meenan", "--engine", engine, "--scheme-file", text(&file)];
+            let more = ["--schemes", &schemes, "--baseline", "fifo"];
+            let (stdout, last) = failed(&[&arguments[..], &more].concat());
+            let cause = format!("with seed 0 failed: `{function}`");
+            assert!(
+                last.contains(&cause) && last.contains("Function not found: + ((), i64)"),
+                "{last}"
+            );
+            let said = format!("Scheme {function} failed, so it is compared with nothing (page");
+            assert!(stdout.contains(&said), "{engine}, {function}: {stdout}");
+            let rows: Vec<&str> = stdout.lines().filter(|it| it.starts_with(' ')).collect();
+            let own: Vec<&&str> =
+                rows.iter().filter(|it| it.trim_start().starts_with(function)).collect();
+            // In the first table, without a number; in that of the tests it has no row.
+            assert_eq!(own.len(), 1, "{stdout}");
+            let cells: Vec<&str> = own[0].split_whitespace().collect();
+            assert!(cells[1] == "0" && cells[2..].iter().all(|it| *it == "-"), "{cells:?}");
+            assert!(rows.iter().filter(|it| it.contains("rfc9218")).count() == 2, "{stdout}");
+        }
+    }
+}
+
+#[test]
+fn a_scheme_whose_client_fails_to_signal_is_not_compared_either() {
+    let folder = TempDir::new().expect("a folder");
+    for function in ["says", "signalled"] {
+        let file = failing(folder.path(), function);
+        let arguments =
+            ["compare", "davies-meenan", "--engine", "stack", "--scheme-file", text(&file)];
+        let more = ["--network", "cable", "--schemes", function, "--signals", "obey"];
+        let (stdout, last) = failed(&[&arguments[..], &more].concat());
+        assert!(last.contains(&format!("failed: `{function}`")), "{last}");
+        assert!(stdout.contains(&format!("Scheme {function} failed")), "{stdout}");
+    }
+}
+
+/// It fails on the page that has a font only.
+#[test]
+fn a_scheme_that_failed_on_one_page_is_compared_on_none_and_every_file_says_so() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("half.toml");
+    let script = "[scheme]
+name = \"half\"
+about = \"x\"
+signals = \"none\"
+script = '''
+fn opened(stream, resource) { if resource.kind == \"font\" { this.n += 1; } #{ order: stream } }
+'''
+";
+    fs::write(&file, script).expect("written");
+    let (shard, out) = (folder.path().join("shard"), folder.path().join("out"));
+    let study = ["compare", "davies-meenan", "agency-index", "--scheme-file", text(&file)];
+    let more = ["--schemes", "half,fifo", "--out", text(&shard)];
+    let of_first = |stdout: String, last: String| {
+        assert!(stdout.contains("Scheme half failed, so it is compared with nothing"), "{stdout}");
+        assert!(last.contains("under half on paper with seed 0 failed: "), "{last}");
+    };
+    let (stdout, last) = failed(&[&study[..], &more].concat());
+    of_first(stdout, last);
+    // Nothing is loaded again, and nothing is forgotten.
+    let (stdout, last) = failed(&[&study[..], &more].concat());
+    of_first(stdout, last);
+    let (stdout, last) = failed(&["merge", text(&shard), "--out", text(&out)]);
+    of_first(stdout, last);
+    let read = |name: &str| fs::read_to_string(out.join(name)).expect("a file");
+    let json: Value = serde_json::from_str(&read("study.json")).expect("JSON");
+    let runs = json["runs"].as_array().expect("runs").iter().filter(|it| it["scheme"] == "half");
+    let runs: Vec<&Value> = runs.collect();
+    assert_eq!(runs.len(), 2);
+    assert!(
+        runs.iter().all(|it| it["completed"] == false && it["unfinished"]["of_scheme"] == true)
+    );
+    let compared: Vec<&Value> =
+        json["comparisons"].as_array().expect("rows").iter().map(|it| &it["scheme"]).collect();
+    assert_eq!(compared, ["fifo"]);
+    let manifest: Value = serde_json::from_str(&read("manifest.json")).expect("JSON");
+    let cause = manifest["failed_schemes"]["half"].as_str().expect("a cause");
+    assert!(cause.contains(", seed 0: `opened` in line 6: "), "{cause}");
+    assert!(read("report.html").contains("Scheme half failed, so it is compared with nothing"));
+    assert!(read("comparisons.csv").lines().all(|it| !it.starts_with("half")));
+    assert!(read("runs.jsonl").contains("\"of_scheme\":true"));
+}
+
+#[test]
+fn no_command_answers_with_an_order_that_is_not_the_schemes() {
+    let folder = TempDir::new().expect("a folder");
+    let file = failing(folder.path(), "opened");
+    let log = folder.path().join("log");
+    let with_file = ["--scheme-file", text(&file)];
+    stdout_of(&["order", SCENARIO, "--scheme", "rr", "--qlog", text(&log)]);
+    let server = fs::read_dir(&log).expect("logs").next().expect("a log").expect("a file").path();
+    let play = folder.path().join("play");
+    stdout_of(&["play", "davies-meenan", "--qlog", text(&play)]);
+    let client = play.join("client.sqlog");
+    let commands: [&[&str]; 5] = [
+        &["order", SCENARIO],
+        &["find", "davies-meenan", "--networks", "cable"],
+        &["what-if", text(&client), "--schemes", "opened,rr"],
+        &["qlog", "lint", text(&server), "--scheme", "opened"],
+        &["order", SCENARIO, "--json"],
+    ];
+    for command in commands {
+        let (stdout, last) = failed(&[command, &with_file].concat());
+        assert_eq!(stdout, "", "{command:?}");
+        let expected = "utmost: scheme opened failed, so its order is not known: `opened` in line ";
+        assert!(last.starts_with(expected), "{command:?}: {last}");
+    }
 }
 
 /// The folder can move, and the file that the user wrote can be gone.

@@ -145,7 +145,11 @@ impl Network {
             }
             Property::Rate => down.rate = Rate::Constant(value),
             Property::Loss if amount.millionths >= MILLIONTHS => {
-                let cause = format!("loss = {amount}: nothing would arrive; use a share below 1");
+                let share = amount.value() / 100.0;
+                let hint = format!(", such as {share} for {amount} %");
+                let hint = if share < 1.0 { &*hint } else { "" };
+                let cause =
+                    format!("loss = {amount}: nothing would arrive; use a share below 1{hint}");
                 return Err(wrong(cause));
             }
             Property::Loss => down.loss = (value > 0.0).then_some(Loss::Independent(value)),
@@ -266,11 +270,11 @@ mod tests {
         );
         assert_eq!(
             refusal(Property::Loss, "1.5"),
-            "network `cable`: loss = 1.5: nothing would arrive; use a share below 1"
+            "network `cable`: loss = 1.5: nothing would arrive; use a share below 1, such as 0.015 for 1.5 %"
         );
         assert_eq!(
             refusal(Property::Loss, "1"),
-            "network `cable`: loss = 1: nothing would arrive; use a share below 1"
+            "network `cable`: loss = 1: nothing would arrive; use a share below 1, such as 0.01 for 1 %"
         );
     }
 

@@ -351,7 +351,7 @@ mod tests {
         let network = Network::find("paper").expect("built in");
         let plan = Plan::new(pages, schemes, Engine::Ideal, network);
         let study = run(&plan, serde_json::Value::Null, &|| ()).expect("a study");
-        let of = Pages { site_of: |page| plan.site_of(page), weight_of: |_: &str| 1.0 };
+        let of = Pages::new(|page| plan.site_of(page), |_: &str| 1.0);
         let runs: Vec<&RunRecord> = study.runs.iter().filter(|it| it.scheme == "s+").collect();
         let speedups = Paired::of(&study.runs, "fifo", byte_index()).speedups_by_page(&runs, &of);
         log_ratios(&speedups, Set::Atf, Unit::Sites, &of)

@@ -25,10 +25,12 @@ pub struct ComparisonRow {
     /// The network, the send buffer, and what else the study varies.
     #[serde(flatten)]
     pub setting: Setting,
-    /// Pages with a load that completed under both schemes.
+    /// Pages with a ratio: those that have the metric in a load that completed under both schemes.
     pub pages: usize,
     /// The sites that they come from.
     pub sites: usize,
+    /// Pages with a ratio of this set.
+    pub ratio_pages: BySet<usize>,
     /// What makes a pair.
     pub pairs_of: Unit,
     /// The number of pairs.
@@ -68,6 +70,16 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Sites, unless all loads that count are of one page.
+    pub(super) fn of<'a>(
+        runs: &'a [RunRecord],
+        pages: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
+    ) -> Self {
+        let counts = |it: &&'a RunRecord| (pages.weight_of)(&it.page) > 0.0;
+        let names: BTreeSet<&str> = runs.iter().filter(counts).map(|it| &*it.page).collect();
+        if names.len() == 1 { Self::Loads } else { Self::Sites }
+    }
+
     /// As in results.
     pub fn name(self) -> &'static str {
         match self {
@@ -80,7 +92,7 @@ impl Unit {
 /// The highest probability with which any winner of a setting may be named by chance.
 pub(crate) const LEVEL: f64 = 0.05;
 
-/// One row for each scheme but the baseline and each setting, in the order of first appearance.
+/// One row for each scheme but the baseline and those that failed, and each setting, in the order of first appearance.
 pub fn compare<'a>(
     runs: &'a [RunRecord],
     metric: &'static Metric,
@@ -90,10 +102,12 @@ pub fn compare<'a>(
     let baselines = Paired::of(runs, baseline, metric);
     let varied = varied(runs.iter().map(|it| &it.setting));
     let groups = grouped(runs, |it| (&it.scheme, &it.setting));
-    let others = groups.iter().filter(|it| it[0].scheme != baseline);
-    let counts = |it: &&'a RunRecord| (pages.weight_of)(&it.page) > 0.0;
-    let names: BTreeSet<&str> = runs.iter().filter(counts).map(|it| &*it.page).collect();
-    let unit = if names.len() == 1 { Unit::Loads } else { Unit::Sites };
+    let is_baseline = |it: &RunRecord| it.scheme == baseline;
+    if runs.iter().any(|it| is_baseline(it) && it.has_failed_scheme()) {
+        return Vec::new();
+    }
+    let others = groups.iter().filter(|it| !is_baseline(it[0]) && !it[0].has_failed_scheme());
+    let unit = Unit::of(runs, pages);
     let row = |it: &Vec<&'a RunRecord>| ComparisonRow {
         setting: it[0].setting.told(&varied),
         ..row(it, unit, &baselines, pages)
@@ -114,13 +128,16 @@ fn row<'a>(
     of: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
 ) -> ComparisonRow {
     let speedups = baselines.speedups_by_page(runs, of);
-    let outcomes = BySet::each(|set| Outcome::of(&log_ratios(&speedups, set, pairs_of, of)));
+    let has_chance = of.has_chance(&runs[0].setting);
+    let ratios = |set| log_ratios(&speedups, set, pairs_of, has_chance, of);
+    let outcomes = BySet::each(|set| Outcome::of(&ratios(set)));
     ComparisonRow {
         scheme: runs[0].scheme.clone(),
         baseline: baselines.scheme.to_owned(),
         setting: runs[0].setting.clone(),
         pages: speedups.len(),
-        sites: of.sites(&speedups),
+        sites: of.sites(speedups.keys().copied()),
+        ratio_pages: BySet::each(|set| of.counts(&speedups, set).map(|it| it.0)),
         pairs_of,
         pairs: outcomes.map(|it| Some(it.wins + it.ties + it.losses)),
         wins: outcomes.map(|it| Some(it.wins)),
@@ -137,16 +154,21 @@ fn row<'a>(
     }
 }
 
-/// The logarithms of ratios as a bootstrap draws them: those of a pair together.
+/// The logarithms of ratios as a bootstrap draws them: those of a pair together. Without chance, all loads of the only page are
+/// one pair.
 pub(super) fn log_ratios<'a>(
     speedups: &LoadSpeedups<'a>,
     set: Set,
     pairs_of: Unit,
+    has_chance: bool,
     of: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
 ) -> Vec<Vec<Weighted>> {
     match pairs_of {
         Unit::Sites => sites(speedups, set, of),
-        Unit::Loads => loads(speedups, set),
+        Unit::Loads => {
+            let all: Vec<f64> = speedups.values().flat_map(|it| logarithms(it, set)).collect();
+            load_clusters(all, has_chance)
+        }
     }
 }
 
@@ -172,25 +194,17 @@ pub(crate) fn are_of_one_load(logarithms: &[f64]) -> bool {
     logarithms.iter().all(|it| it - low < SAME_LOAD)
 }
 
-/// The logarithms of the ratios of the only page's loads, each alone.
-fn loads(speedups: &LoadSpeedups<'_>, set: Set) -> Vec<Vec<Weighted>> {
-    let loads: Vec<f64> = speedups.values().flat_map(|it| logarithms(it, set)).collect();
-    independent(loads).into_iter().map(|it| vec![(it, 1.0)]).collect()
-}
-
-/// The ratios of the only page's loads as a bootstrap draws them: each load alone.
-pub(super) fn load_clusters(ratios: &[f64]) -> Vec<Vec<Weighted>> {
-    let logarithms: Vec<f64> = ratios.iter().map(|it| it.ln()).collect();
-    independent(logarithms).into_iter().map(|it| vec![(it.exp(), 1.0)]).collect()
-}
-
-/// All loads; one, if the seeds have changed nothing: repetitions would count as evidence. Loads of which only some are alike
-/// are all kept, because a rare one must stay rare.
-fn independent(mut logarithms: Vec<f64>) -> Vec<f64> {
-    if are_of_one_load(&logarithms) {
-        logarithms.truncate(1);
+/// The logarithms of the only page's loads as a bootstrap draws them: each load alone. All are one where seeds decide nothing, or
+/// have changed nothing: repetitions would count as evidence. Loads of which only some are alike are all kept, because a rare one
+/// must stay rare.
+fn load_clusters(logarithms: Vec<f64>, has_chance: bool) -> Vec<Vec<Weighted>> {
+    let is_one = !has_chance || are_of_one_load(&logarithms);
+    let loads: Vec<Weighted> = logarithms.into_iter().map(|it| (it, 1.0)).collect();
+    match loads.is_empty() {
+        true => Vec::new(),
+        false if is_one => vec![loads],
+        false => loads.into_iter().map(|it| vec![it]).collect(),
     }
-    logarithms
 }
 
 fn logarithms(loads: &[BySet], set: Set) -> Vec<f64> {
@@ -312,198 +326,4 @@ pub(super) fn are_behind(log_ratios: &[Vec<Vec<Weighted>>]) -> Vec<Option<bool>>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use qlog_tools::metrics::byte_index;
-
-    fn run(page: &str, scheme: &str, seed: u64, atf: f64) -> RunRecord {
-        RunRecord {
-            page: page.into(),
-            scheme: scheme.into(),
-            seed,
-            completed: true,
-            metrics: [("byte_index", BySet { all: None, atf: Some(atf) })].into_iter().collect(),
-            ..RunRecord::default()
-        }
-    }
-
-    /// Pages named by a digit, whose site is `s` from "6" on.
-    fn site_of(page: &str) -> &str {
-        if page < "6" { page } else { "s" }
-    }
-
-    type AllAlike = Pages<fn(&str) -> &str, fn(&str) -> f64>;
-
-    fn pages() -> AllAlike {
-        Pages { site_of, weight_of: |_| 1.0 }
-    }
-
-    /// A load of each page under each scheme, by the scheme's index on each.
-    fn runs(schemes: &[(&str, [f64; 8])]) -> Vec<RunRecord> {
-        let of = |(scheme, indices): &(&str, [f64; 8])| {
-            let pages = indices.iter().enumerate();
-            pages.map(|(page, atf)| run(&page.to_string(), scheme, 0, *atf)).collect::<Vec<_>>()
-        };
-        schemes.iter().flat_map(of).collect()
-    }
-
-    fn near(one: Option<f64>, other: f64) {
-        assert!(one.is_some_and(|it| (it - other).abs() < 1e-9), "{one:?}, not {other}");
-    }
-
-    #[test]
-    fn a_pair_is_a_site_whose_pages_count_as_their_geometric_mean() {
-        // Six sites of one page are twice as fast; of the seventh, one page is 8 times as fast and one half as fast.
-        let runs = runs(&[
-            ("rr", [200.0, 200.0, 200.0, 200.0, 200.0, 200.0, 800.0, 100.0]),
-            ("fifo", [100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 200.0]),
-        ]);
-        let rows = compare(&runs, byte_index(), "rr", &pages());
-        assert_eq!(rows.len(), 1, "the baseline is not compared with itself");
-        let row = &rows[0];
-        assert_eq!((&*row.scheme, &*row.baseline, row.pages, row.sites), ("fifo", "rr", 8, 7));
-        assert_eq!((row.pairs_of, row.pairs.atf), (Unit::Sites, Some(7)));
-        assert_eq!((row.wins.atf, row.ties.atf, row.losses.atf), (Some(7), Some(0), Some(0)));
-        near(row.geometric_mean_ratio.atf, 2.0);
-        near(row.hodges_lehmann_ratio.atf, 2.0);
-        // One of the 2 ^ 7 ways to give signs, in either direction.
-        assert_eq!(row.wilcoxon_p.atf, Some(2.0 / 128.0));
-        assert_eq!(
-            (row.wilcoxon_method.atf, row.holm_p.atf),
-            (Some(Method::Exact), Some(2.0 / 128.0))
-        );
-        assert_eq!((row.rank_biserial.atf, row.winner.atf.as_deref()), (Some(1.0), Some("fifo")));
-        assert_eq!((row.pairs.all, row.geometric_mean_ratio.all), (None, None));
-    }
-
-    #[test]
-    fn two_schemes_that_are_exchanged_give_the_reciprocal_and_the_same_p() {
-        let runs = runs(&[
-            ("fifo", [100.0, 90.0, 80.0, 70.0, 110.0, 100.0, 100.0, 95.0]),
-            ("dfifo", [95.0, 70.0, 85.0, 60.0, 100.0, 100.0, 70.0, 90.0]),
-        ]);
-        let of = |baseline| compare(&runs, byte_index(), baseline, &pages()).remove(0);
-        let (one, other) = (of("fifo"), of("dfifo"));
-        assert_eq!((&*one.scheme, &*other.scheme), ("dfifo", "fifo"));
-        let reciprocal = |of: fn(&ComparisonRow) -> Option<f64>| {
-            near(of(&one), 1.0 / of(&other).expect("known"));
-        };
-        reciprocal(|it| it.geometric_mean_ratio.atf);
-        reciprocal(|it| it.hodges_lehmann_ratio.atf);
-        let ends = |it: &ComparisonRow| it.geometric_mean_ratio_interval.atf.expect("seven sites");
-        near(Some(ends(&one)[0]), 1.0 / ends(&other)[1]);
-        near(Some(ends(&one)[1]), 1.0 / ends(&other)[0]);
-        assert_eq!(one.wilcoxon_p, other.wilcoxon_p);
-        assert_eq!(one.rank_biserial.atf, other.rank_biserial.atf.map(|it| -it));
-        let counts = |it: &ComparisonRow| (it.wins.atf, it.ties.atf, it.losses.atf);
-        assert_eq!(counts(&one), (Some(5), Some(1), Some(1)));
-        assert_eq!(counts(&other), (Some(1), Some(1), Some(5)));
-    }
-
-    #[test]
-    fn p_is_adjusted_for_the_schemes_of_its_setting_and_a_winner_needs_it() {
-        let half = [50.0; 8];
-        let schemes =
-            [("rr", [100.0; 8]), ("a", half), ("b", half), ("c", half), ("rr2", [100.0; 8])];
-        let of = |count: usize| compare(&runs(&schemes[..count]), byte_index(), "rr", &pages());
-        let three = of(4);
-        assert!(three.iter().all(|it| it.holm_p.atf == Some(3.0 * 2.0 / 128.0)));
-        assert!(three.iter().all(|it| it.winner.atf.as_deref() == Some(&*it.scheme)));
-        // With a fourth, 4 / 64 is not below 5 %. Ties alone have a p of 1.
-        let four = of(5);
-        assert_eq!(four[0].holm_p.atf, Some(4.0 * 2.0 / 128.0));
-        assert!(four.iter().all(|it| it.winner.atf.is_none()));
-        assert_eq!((four[3].ties.atf, four[3].wilcoxon_p.atf), (Some(7), Some(1.0)));
-        assert_eq!(four[3].geometric_mean_ratio_interval.atf, Some([1.0, 1.0]));
-    }
-
-    #[test]
-    fn other_settings_are_another_family() {
-        let on = |network: &str, runs: Vec<RunRecord>| {
-            let setting = Setting { network: network.into(), ..Setting::default() };
-            runs.into_iter().map(move |it| RunRecord { setting: setting.clone(), ..it })
-        };
-        let two = [("rr", [100.0; 8]), ("a", [50.0; 8]), ("b", [50.0; 8])];
-        let runs: Vec<RunRecord> = on("3g", runs(&two)).chain(on("lte", runs(&two[..2]))).collect();
-        let rows = compare(&runs, byte_index(), "rr", &pages());
-        let holm: Vec<_> = rows.iter().map(|it| (&*it.setting.network, it.holm_p.atf)).collect();
-        let p = 2.0 / 128.0;
-        assert_eq!(holm, [("3g", Some(2.0 * p)), ("3g", Some(2.0 * p)), ("lte", Some(p))]);
-    }
-
-    #[test]
-    fn fewer_than_six_sites_have_no_test_no_interval_and_no_winner() {
-        let mut few = runs(&[("rr", [100.0; 8]), ("fifo", [50.0; 8])]);
-        few.retain(|it| !["0", "1"].contains(&&*it.page));
-        let row = compare(&few, byte_index(), "rr", &pages()).remove(0);
-        assert_eq!((row.pages, row.sites, row.wins.atf), (6, 5, Some(5)));
-        near(row.geometric_mean_ratio.atf, 2.0);
-        assert_eq!((row.wilcoxon_p.atf, row.holm_p.atf, row.rank_biserial.atf), (None, None, None));
-        assert_eq!((row.geometric_mean_ratio_interval.atf, row.winner.atf), (None, None));
-    }
-
-    #[test]
-    fn the_pairs_of_one_page_are_its_loads_and_those_without_chance_count_once() {
-        let loads = |of: fn(u64) -> f64| -> Vec<RunRecord> {
-            (0..9)
-                .flat_map(|seed| {
-                    [run("0", "rr", seed, 100.0 + of(seed)), run("0", "fifo", seed, 80.0)]
-                })
-                .collect()
-        };
-        let random = compare(&loads(|seed| seed as f64), byte_index(), "rr", &pages()).remove(0);
-        assert_eq!((random.pairs_of, random.pairs.atf), (Unit::Loads, Some(9)));
-        assert_eq!(
-            (random.wilcoxon_p.atf, random.winner.atf.as_deref()),
-            (Some(2.0 / 512.0), Some("fifo"))
-        );
-        let microseconds = compare(&loads(|seed| 1e-4 * seed as f64), byte_index(), "rr", &pages());
-        assert_eq!((microseconds[0].pairs.atf, microseconds[0].wilcoxon_p.atf), (Some(1), None));
-        let certain = compare(&loads(|_| 0.0), byte_index(), "rr", &pages()).remove(0);
-        assert_eq!((certain.pairs.atf, certain.wins.atf), (Some(1), Some(1)));
-        near(certain.geometric_mean_ratio.atf, 1.25);
-        assert_eq!(
-            (certain.wilcoxon_p.atf, certain.geometric_mean_ratio_interval.atf),
-            (None, None)
-        );
-    }
-
-    #[test]
-    fn a_rare_load_stays_rare() {
-        // Of forty loads, two lost a packet that mattered.
-        let rare = |seed: u64| if seed % 20 == 7 { 160.0 } else { 80.0 };
-        let runs: Vec<RunRecord> = (0..40)
-            .flat_map(|seed| [run("0", "rr", seed, 100.0), run("0", "fifo", seed, rare(seed))])
-            .collect();
-        let row = compare(&runs, byte_index(), "rr", &pages()).remove(0);
-        assert_eq!((row.pairs.atf, row.wins.atf, row.losses.atf), (Some(40), Some(38), Some(2)));
-        near(
-            row.geometric_mean_ratio.atf,
-            (1.25_f64.powi(38) * 0.625_f64.powi(2)).powf(1.0 / 40.0),
-        );
-        assert_eq!(row.winner.atf.as_deref(), Some("fifo"));
-    }
-
-    #[test]
-    fn a_winner_by_ranks_whose_interval_contains_1_is_not_named() {
-        // Nineteen sites gain 1 %, and one is 10,000 times slower.
-        let pages = Pages { site_of: |it| it, weight_of: |_: &str| 1.0 };
-        let many = |scheme: &str, of: fn(u32) -> f64| -> Vec<RunRecord> {
-            (0..20).map(|it| run(&format!("{it:02}"), scheme, 0, of(it))).collect()
-        };
-        let runs = [many("rr", |_| 101.0), many("fifo", |it| if it == 0 { 1e6 } else { 100.0 })];
-        let row = compare(&runs.concat(), byte_index(), "rr", &pages).remove(0);
-        assert!(row.holm_p.atf.is_some_and(|it| it < 0.05) && row.rank_biserial.atf > Some(0.0));
-        let [low, high] = row.geometric_mean_ratio_interval.atf.expect("twenty sites");
-        assert!(low < 1.0 && 1.0 < high, "{low} to {high}");
-        assert_eq!(row.winner.atf, None);
-    }
-
-    #[test]
-    fn a_page_without_weight_counts_in_no_pair() {
-        let runs = runs(&[("rr", [100.0; 8]), ("fifo", [50.0; 8])]);
-        let weight_of = |page: &str| if page == "0" { 0.0 } else { 0.5 };
-        let row = compare(&runs, byte_index(), "rr", &Pages { site_of, weight_of }).remove(0);
-        assert_eq!((row.pages, row.sites, row.pairs.atf), (7, 6, Some(6)));
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! Carries out the loads of a plan, and makes a row of results of each.
 
 use super::dimension::SEND_BUFFER;
+use super::failed;
 use super::journal::{Entry, Format};
 use super::plan::{Cell, Engine, Plan};
 use super::pushes::Pushes;
@@ -88,9 +89,11 @@ impl<'a> Loader<'a> {
     }
 
     /// The study that has these loads.
-    pub(super) fn study(&self, provenance: Value, mut entries: Vec<Entry>) -> Study {
+    pub(super) fn study(&self, mut provenance: Value, mut entries: Vec<Entry>) -> Study {
         entries.sort_by_key(|it| it.place);
-        let (runs, loads) = entries.into_iter().map(|it| (it.run, it.load)).unzip();
+        let (mut runs, loads): (Vec<RunRecord>, Vec<Option<Load>>) =
+            entries.into_iter().map(|it| (it.run, it.load)).unzip();
+        failed::name_in(&mut provenance, &failed::leave_out(&mut runs));
         Study::new(self.plan, provenance, runs, loads)
     }
 
@@ -142,7 +145,12 @@ impl<'a> Loader<'a> {
             let problem = loaded.problems.into_iter().next();
             let problem = problem.unwrap_or_else(|| "nothing more came".to_owned());
             let qlog = logs.map(|it| it.keep(self.plan, cell)).transpose()?.flatten();
-            run.unfinished = Some(Unfinished { problem, qlog });
+            run.unfinished = Some(Unfinished { problem, qlog, of_scheme: false });
+        }
+        if let Some(problem) = loaded.scheme_failure {
+            let qlog = run.unfinished.and_then(|it| it.qlog);
+            run.completed = false;
+            run.unfinished = Some(Unfinished { problem, qlog, of_scheme: true });
         }
         let load = Some(load).filter(|_| self.keeps(cell));
         Ok(Entry { format: Format::default(), place: cell.place, run, load })
@@ -155,13 +163,15 @@ impl<'a> Loader<'a> {
         let Some(scheme) = cell.scheme.scheme() else {
             return load_bracket(cell, network);
         };
-        let scheme = &scheme.clone().for_page(&cell.page.graph());
-        match self.plan.engine {
-            Engine::Ideal => Ok(self.load_on_ideal(cell, scheme, network).into()),
-            Engine::Stack => self.load_on_stack(cell, scheme, network, logs),
-            Engine::Wire => self.load_on_wire(cell, scheme, network, logs),
-            Engine::Browser => self.load_in_browser(cell, scheme, network, logs),
-        }
+        let scheme = &scheme.clone().for_page(&cell.page.graph()).watched();
+        let loaded = match self.plan.engine {
+            Engine::Ideal => self.load_on_ideal(cell, scheme, network).into(),
+            Engine::Stack => self.load_on_stack(cell, scheme, network, logs)?,
+            Engine::Wire => self.load_on_wire(cell, scheme, network, logs)?,
+            Engine::Browser => self.load_in_browser(cell, scheme, network, logs)?,
+        };
+        let scheme_failure = scheme.failure.cause().map(str::to_owned);
+        Ok(Loaded { scheme_failure, ..loaded })
     }
 
     fn load_on_ideal(&self, cell: &Cell<'_>, scheme: &Scheme, network: &Network) -> Load {
@@ -333,12 +343,15 @@ struct Loaded {
     outcome: client::Outcome,
     /// Whether no order is better (worse); for a bracket only.
     proven: Option<bool>,
+    /// Why its scheme failed, if it did.
+    scheme_failure: Option<String>,
 }
 
 /// A load without a transport.
 impl From<Load> for Loaded {
     fn from(load: Load) -> Self {
-        Self { load, problems: Vec::new(), outcome: client::Outcome::default(), proven: None }
+        let (problems, outcome) = (Vec::new(), client::Outcome::default());
+        Self { load, problems, outcome, proven: None, scheme_failure: None }
     }
 }
 
@@ -349,7 +362,7 @@ impl Loaded {
         let mut pages = Navigation::all(first, then, &self.load.timeline, outcome);
         match pages.pop() {
             Some(Navigation { load, problems, outcome, .. }) if pages.len() == then.len() => {
-                Self { load, problems, outcome, proven: None }
+                Self { problems, outcome, ..Self::from(load) }
             }
             _ => self,
         }

@@ -1,5 +1,6 @@
 //! A study's `manifest.json`: everything that it takes to repeat the study.
 
+use super::failed;
 use super::folder::write_json;
 use super::plan::{Engine, Plan, Shard};
 use super::run::page_sha256;
@@ -15,6 +16,7 @@ use qlog_tools::metrics;
 use schedulers::{Catalogue, Scheme};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +46,9 @@ struct Recorded {
     networks: Vec<Value>,
     pages: Vec<RecordedPage>,
     schemes: Vec<RecordedScheme>,
+    /// Schemes that place as others do, and were left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    left_out: BTreeMap<String, String>,
     #[serde(flatten)]
     settings: Settings,
     send_buffer_model: SendBufferModel,
@@ -128,6 +133,7 @@ fn recorded(plan: &Plan) -> Recorded {
                 sha256: text_of(it).map(|text| corpus::sha256_hex(text.as_bytes())),
             })
             .collect(),
+        left_out: plan.left_out.clone(),
         settings: plan.settings.clone(),
         send_buffer_model: plan.send_buffer_model,
         metadata: plan.metadata,
@@ -143,7 +149,8 @@ fn recorded(plan: &Plan) -> Recorded {
 }
 
 /// Keys that change summaries, but no load.
-pub(super) const OF_SUMMARIES: [&str; 3] = ["metric", "baseline", "weights"];
+pub(super) const OF_SUMMARIES: [&str; 5] =
+    ["metric", "baseline", "weights", "left_out", failed::KEY];
 
 /// The first key that shows that two manifests are of different studies or programs.
 pub(super) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str> {
@@ -299,6 +306,7 @@ pub fn plan(path: &Path) -> Result<Plan, StudyError> {
         shard,
         metric,
         baseline: recorded.baseline.clone(),
+        left_out: recorded.left_out.clone(),
         weights: recorded.weights,
         profile,
         ..Plan::new(pages, schemes, recorded.engine, first)

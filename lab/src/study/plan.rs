@@ -13,6 +13,7 @@ use push::Policy;
 use qlog_tools::metrics::{self, Metric};
 use serde::{Deserialize, Serialize};
 use server::SignalUse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -87,6 +88,8 @@ pub struct Plan {
     pub pages: Vec<Arc<Page>>,
     /// The schemes and brackets; the baseline is among them.
     pub schemes: Vec<Contender>,
+    /// The schemes that were asked for and left out, each with the one that places alike.
+    pub left_out: BTreeMap<String, String>,
     /// The name of the scheme or bracket that all others are compared with.
     pub baseline: String,
     /// How pages are loaded.
@@ -148,6 +151,7 @@ impl Plan {
             pages,
             baseline: baseline.map_or(BASELINE, Contender::name).to_owned(),
             schemes,
+            left_out: BTreeMap::new(),
             engine,
             browser: None,
             profile: None,
@@ -188,11 +192,29 @@ impl Plan {
         self.pages.iter().find(|it| it.name == page).map_or(page, |it| it.site())
     }
 
-    /// Whether two loads with different seeds can differ.
+    /// Whether seeds decide anything that matters in any setting.
     pub fn has_chance(&self) -> bool {
+        self.settings.each().into_iter().any(|(network, it)| self.chance_decides(network, &it))
+    }
+
+    /// Whether a load has one outcome, to the last digit: without chance and without a transport, whose packet numbers seeds decide.
+    pub(super) fn is_exact(&self) -> bool {
+        self.engine == Engine::Ideal && !self.has_chance()
+    }
+
+    /// The settings in which seeds decide nothing that matters.
+    pub(super) fn certain_settings(&self) -> BTreeSet<Setting> {
+        let settings = self.settings.each().into_iter();
+        settings.filter(|(network, it)| !self.chance_decides(network, it)).map(|it| it.1).collect()
+    }
+
+    /// Whether seeds decide anything that matters in a setting. Over links without chance, they only decide which packet numbers
+    /// a server skips.
+    fn chance_decides(&self, network: &Network, setting: &Setting) -> bool {
         let varies = self.profile.as_ref().is_some_and(|it| it.commit_ms[0] < it.commit_ms[1]);
-        let is_ideal = self.engine == Engine::Ideal;
-        !is_ideal || varies || self.settings.networks.iter().any(Network::is_jittered)
+        let is_shared = setting.cross.is_some_and(|it| it != CrossTraffic::None);
+        let links = || setting.network_of(network).map_or(true, |it| it.has_chance());
+        self.engine.is_in_real_time() || varies || is_shared || links()
     }
 
     /// The loads of its shard: by page, setting, seed and scheme.

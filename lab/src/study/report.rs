@@ -10,13 +10,13 @@ use super::dimension::Dimension;
 use super::setting::Setting;
 use super::statistics::{mean, median};
 use super::summary::{Group, Paired, group, measured};
-use super::{Plan, RunRecord, Study, StudyError, SummaryRow};
+use super::{Plan, RunRecord, Study, StudyError, SummaryRow, missing};
 use crate::{Contender, Load, figure_resources};
 use corpus::Page;
 use qlog_tools::figures::{FigureStyle, Sheet};
 use qlog_tools::metrics::{self, BySet};
 use qlog_tools::report::{self, Comparison, PageComparison, PushMeans, Row, Run, Speedups};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages (on each network, with each buffer) that are drawn; of more, those that gain most from a scheme.
 pub(crate) const DRAWN_MAX: usize = 24;
@@ -76,8 +76,8 @@ pub(super) fn comparison(
     let pages = pages.collect();
     Ok(Comparison {
         title: title(plan),
-        answers: Vec::new(),
-        what: conditions(plan),
+        answers: study.failures(),
+        what: [&[conditions(plan)], &*missing(plan, &study.runs)].concat().join(". "),
         baseline: view.baseline.to_owned(),
         metric: plan.metric,
         provenance: study.provenance.clone(),
@@ -113,6 +113,8 @@ struct View<'a> {
     bounds: Vec<RunRecord>,
     /// What speedups are relative to.
     baseline: &'a str,
+    /// The settings in which seeds decide nothing.
+    certain: BTreeSet<Setting>,
     style: FigureStyle,
 }
 
@@ -128,7 +130,8 @@ impl<'a> View<'a> {
         let bounds = study.runs.iter().filter(|it| bounded && it.scheme == baseline).map(bound);
         let (settings, varied) = (settings(plan), plan.settings.varied());
         let bounds = bounds.collect();
-        Self { plan, study, settings, varied, runs, bounds, baseline, style }
+        let certain = plan.certain_settings();
+        Self { plan, study, settings, varied, runs, bounds, baseline, certain, style }
     }
 
     /// What the figures of a page are drawn on; `places` are those of the loads that they show.
@@ -167,7 +170,8 @@ impl<'a> View<'a> {
             let of_seed = || places.iter().find(|it| Some(self.study.runs[**it].seed) == seed);
             if self.plan.repeats() { of_seed().copied() } else { first().copied() }
         };
-        self.plan.schemes.iter().filter_map(shown).collect()
+        let shown = self.plan.schemes.iter().filter_map(shown);
+        shown.filter(|it| !self.study.runs[*it].has_failed_scheme()).collect()
     }
 
     /// The numbers of the load at a place of the study; those of a load that did not finish are left out.
@@ -199,8 +203,8 @@ impl<'a> View<'a> {
     }
 
     fn summary(&self, row: &SummaryRow) -> report::SummaryRow {
-        let of = |pick: fn(&BySet) -> Option<f64>| Speedups {
-            pages: if pick(&row.mean_speedup).is_some() { row.pages } else { 0 },
+        let of = |pages: Option<usize>, pick: fn(&BySet) -> Option<f64>| Speedups {
+            pages: pages.unwrap_or(0),
             mean: pick(&row.mean_speedup),
             median: pick(&row.median_speedup),
             best: pick(&row.best_page_speedup),
@@ -209,8 +213,8 @@ impl<'a> View<'a> {
         report::SummaryRow {
             setting: self.words(&row.setting),
             scheme: row.scheme.clone(),
-            all: of(|it| it.all),
-            atf: of(|it| it.atf),
+            all: of(row.speedup_pages.all, |it| it.all),
+            atf: of(row.speedup_pages.atf, |it| it.atf),
             atf_interval: row.mean_speedup_interval.atf.filter(|_| row.scheme != self.baseline),
             regret: row.mean_regret.atf,
             proven: row.proven_pages.map(|it| (it, row.pages)),

@@ -26,7 +26,7 @@ pub struct RunRecord {
     pub setting: Setting,
     /// The seed of chance.
     pub seed: u64,
-    /// Every resource came.
+    /// Every resource came, in the order of the scheme.
     pub completed: bool,
     /// Why it did not complete. Such a run is left out of means.
     pub unfinished: Option<Unfinished>,
@@ -63,6 +63,9 @@ pub struct Unfinished {
     pub problem: String,
     /// Its logs, in the study's folder, if it has one.
     pub qlog: Option<String>,
+    /// Whether the scheme failed, in this load or in another one of the study: its order is then not the scheme's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_scheme: bool,
 }
 
 /// A number that only the resources above the fold have.
@@ -125,6 +128,11 @@ impl RunRecord {
     /// The `ByteIndex`.
     pub fn byte_index(&self) -> BySet {
         self.metrics.byte_index()
+    }
+
+    /// Whether the load does not count because its scheme failed.
+    pub fn has_failed_scheme(&self) -> bool {
+        self.unfinished.as_ref().is_some_and(|it| it.of_scheme)
     }
 
     /// Index divided by its lower bound, above the fold; 1 is as good as can be.

@@ -25,11 +25,6 @@ pub fn weighted_mean(values: &[Weighted]) -> Option<f64> {
     (weight > 0.0).then(|| values.iter().map(|it| it.0 * it.1).sum::<f64>() / weight)
 }
 
-/// The geometric mean of values that count differently; `None` if none counts.
-pub fn weighted_geometric_mean(values: &[Weighted]) -> Option<f64> {
-    Some(weighted_mean(&values.iter().map(|it| (it.0.ln(), it.1)).collect::<Vec<_>>())?.exp())
-}
-
 /// The value below and above which at most half of the weight lies, or the mean of two such values; `None` if none counts.
 pub fn weighted_median(values: &[Weighted]) -> Option<f64> {
     let mut values: Vec<Weighted> = values.iter().filter(|it| it.1 > 0.0).copied().collect();
@@ -203,8 +198,6 @@ mod tests {
         let (twice, two) = ([(1.0, 1.0), (4.0, 2.0)], [1.0, 4.0, 4.0]);
         assert_eq!((weighted_mean(&twice), mean(&two)), (Some(3.0), Some(3.0)));
         assert_eq!((weighted_median(&twice), median(&two)), (Some(4.0), Some(4.0)));
-        let geometric = weighted_geometric_mean(&twice).zip(geometric_mean(&two));
-        assert!(geometric.is_some_and(|(one, other)| (one - other).abs() < 1e-12));
         for even in [[3.0, 1.0, 2.0, 4.0], [1.5, 1.5, 1.5, 9.0]] {
             assert_eq!(weighted_median(&equal(&even)), median(&even));
         }

@@ -3,15 +3,13 @@
 
 use super::BASELINE;
 use super::bootstrap::{bootstrap_geometric_mean, bootstrap_weighted_mean};
-use super::comparisons::load_clusters;
+use super::comparisons::{Unit, log_ratios};
 use super::dimension::varied;
 use super::pushes::Pushes;
 use super::run::{OnlyAtf, RunRecord};
 use super::setting::Setting;
-use super::statistics::{
-    Interval, Weighted, mean, weighted_geometric_mean, weighted_mean, weighted_median,
-};
-use qlog_tools::metrics::{BySet, Measured, Metric};
+use super::statistics::{Interval, Weighted, mean, weighted_mean, weighted_median};
+use qlog_tools::metrics::{BySet, Measured, Metric, Set};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,14 +21,18 @@ pub struct SummaryRow {
     /// The network, the send buffer, and what else the study varies.
     #[serde(flatten)]
     pub setting: Setting,
-    /// Pages that count: those with a load that completed under this scheme and, with the same seed, under the
-    /// baseline.
+    /// Pages that count: those with a speedup, so with a load that completed and has the metric under this scheme and, with the
+    /// same seed, under the baseline.
     pub pages: usize,
     /// The sites that they come from.
     pub sites: usize,
+    /// Pages with a speedup of this set.
+    pub speedup_pages: BySet<usize>,
+    /// The sites that they come from.
+    pub speedup_sites: BySet<usize>,
     /// Loads that did not finish. They count in nothing else.
     pub unfinished: usize,
-    /// The mean of each metric over all loads of pages that count.
+    /// The mean of each metric over all loads that have it.
     #[serde(flatten, serialize_with = "means")]
     pub mean: Measured,
     /// Mean of the pages' speedups. A page's is the mean of its loads', each against the load of the baseline
@@ -39,7 +41,7 @@ pub struct SummaryRow {
     /// Its 95 % interval: sites, each with all of its pages, drawn again and again; of a single page its loads,
     /// which count once if the seeds changed nothing.
     pub mean_speedup_interval: BySet<Interval>,
-    /// The geometric mean of the pages' speedups: no scheme gains by exchanging the two that are compared.
+    /// The geometric mean over pages of their loads' geometric means: no scheme gains by exchanging the two that are compared.
     pub geometric_mean_speedup: BySet,
     /// Its 95 % interval, from the same draws.
     pub geometric_mean_speedup_interval: BySet<Interval>,
@@ -95,7 +97,7 @@ impl<'a> Paired<'a> {
     ) -> LoadSpeedups<'b> {
         let mut pages = LoadSpeedups::new();
         for run in runs.iter().filter(|it| (of.weight_of)(&it.page) > 0.0) {
-            if let Some(speedup) = self.speedup(run) {
+            if let Some(speedup) = self.speedup(run).filter(|it| it.all.or(it.atf).is_some()) {
                 pages.entry(&run.page).or_default().push(speedup);
             }
         }
@@ -139,7 +141,7 @@ pub fn summarise<'a>(
     metric: &'static Metric,
     site_of: impl Fn(&'a str) -> &'a str,
 ) -> Vec<SummaryRow> {
-    summarise_weighted(runs, metric, BASELINE, &Pages { site_of, weight_of: |_| 1.0 })
+    summarise_weighted(runs, metric, BASELINE, &Pages::new(site_of, |_| 1.0))
 }
 
 /// What a summary must know of pages.
@@ -148,12 +150,31 @@ pub struct Pages<S, W> {
     pub site_of: S,
     /// How much a page counts. One with 0 counts in nothing but `unfinished`.
     pub weight_of: W,
+    /// The settings in which seeds decide nothing that matters.
+    pub certain: BTreeSet<Setting>,
 }
 
 impl<'a, S: Fn(&'a str) -> &'a str, W> Pages<S, W> {
+    /// Pages that chance decides about in every setting.
+    pub fn new(site_of: S, weight_of: W) -> Self {
+        Self { site_of, weight_of, certain: BTreeSet::new() }
+    }
+
+    /// Whether seeds decide about loads in a setting.
+    pub(super) fn has_chance(&self, setting: &Setting) -> bool {
+        !self.certain.contains(setting)
+    }
+
     /// How many sites these pages come from.
-    pub(super) fn sites(&self, speedups: &LoadSpeedups<'a>) -> usize {
-        speedups.keys().map(|it| (self.site_of)(it)).collect::<BTreeSet<_>>().len()
+    pub(super) fn sites(&self, pages: impl Iterator<Item = &'a str>) -> usize {
+        pages.map(|it| (self.site_of)(it)).collect::<BTreeSet<_>>().len()
+    }
+
+    /// How many pages have a speedup of a set, and how many sites they come from; `None` without any.
+    pub(super) fn counts(&self, speedups: &LoadSpeedups<'a>, set: Set) -> Option<(usize, usize)> {
+        let has_one = |loads: &[BySet]| loads.iter().any(|it| it.get(set).is_some());
+        let pages = || speedups.iter().filter(|it| has_one(it.1)).map(|it| *it.0);
+        Some((pages().count(), self.sites(pages()))).filter(|it| it.0 > 0)
     }
 }
 
@@ -168,12 +189,18 @@ pub fn summarise_weighted<'a>(
     let baselines = Paired::of(runs, baseline, metric);
     let varied = varied(runs.iter().map(|it| &it.setting));
     let groups = grouped(runs, |it| (&it.scheme, &it.setting));
-    groups.iter().map(|it| row(it, it[0].setting.told(&varied), &baselines, pages)).collect()
+    let unit = Unit::of(runs, pages);
+    let row = |it: &Vec<&'a RunRecord>| SummaryRow {
+        setting: it[0].setting.told(&varied),
+        ..row(it, unit, &baselines, pages)
+    };
+    groups.iter().map(row).collect()
 }
 
+/// The row, with all that its setting says.
 fn row<'a>(
     runs: &[&'a RunRecord],
-    setting: Setting,
+    unit: Unit,
     baselines: &Paired<'_>,
     of: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
 ) -> SummaryRow {
@@ -191,13 +218,13 @@ fn row<'a>(
     let of_pages = |of: fn(&[Weighted]) -> Option<f64>| {
         BySet::each(|set| of(&weighted(set).iter().map(|it| it.1).collect::<Vec<_>>()))
     };
-    let drawn = |set| -> Vec<Vec<Weighted>> {
-        let mut only = pages.values();
-        match (only.next(), only.next()) {
-            (Some(page), None) => load_clusters(&loads(page, set)),
-            _ => by_site(&weighted(set), &of.site_of),
-        }
+    let setting = &runs[0].setting;
+    let log_ratios = |set| log_ratios(&pages, set, unit, of.has_chance(setting), of);
+    let drawn = |set| match unit {
+        Unit::Sites => by_site(&weighted(set), &of.site_of),
+        Unit::Loads => exponentials(log_ratios(set)),
     };
+    let counts_of = |set| of.counts(&pages, set);
     let unfinished = runs.iter().filter(|it| !it.completed).count();
     let completed: Vec<&RunRecord> =
         runs.iter().filter(|it| it.completed).filter(counts).copied().collect();
@@ -212,16 +239,20 @@ fn row<'a>(
     };
     SummaryRow {
         scheme: runs[0].scheme.clone(),
-        setting,
+        setting: setting.clone(),
         pages: pages.len(),
-        sites: of.sites(&pages),
+        sites: of.sites(pages.keys().copied()),
+        speedup_pages: BySet::each(|set| Some(counts_of(set)?.0)),
+        speedup_sites: BySet::each(|set| Some(counts_of(set)?.1)),
         unfinished,
         mean: Measured::each(|metric| BySet::each(|set| of_runs(metric, set))),
         mean_speedup: of_pages(weighted_mean),
         mean_speedup_interval: BySet::each(|set| bootstrap_weighted_mean(&drawn(set))),
-        geometric_mean_speedup: of_pages(weighted_geometric_mean),
+        geometric_mean_speedup: BySet::each(|set| {
+            weighted_mean(&log_ratios(set).concat()).map(f64::exp)
+        }),
         geometric_mean_speedup_interval: BySet::each(|set| {
-            bootstrap_geometric_mean(&logarithms(drawn(set)))
+            bootstrap_geometric_mean(&log_ratios(set))
         }),
         median_speedup: of_pages(weighted_median),
         best_page_speedup: of_pages(|it| it.iter().map(|it| it.0).max_by(f64::total_cmp)),
@@ -232,8 +263,8 @@ fn row<'a>(
     }
 }
 
-fn logarithms(mut clusters: Vec<Vec<Weighted>>) -> Vec<Vec<Weighted>> {
-    clusters.iter_mut().flatten().for_each(|(value, _)| *value = value.ln());
+fn exponentials(mut clusters: Vec<Vec<Weighted>>) -> Vec<Vec<Weighted>> {
+    clusters.iter_mut().flatten().for_each(|(value, _)| *value = value.exp());
     clusters
 }
 
@@ -377,7 +408,7 @@ mod tests {
             "b" => 0.25,
             _ => 0.0,
         };
-        let pages = Pages { site_of: |it| it, weight_of };
+        let pages = Pages::new(|it| it, weight_of);
         let fifo = summarise_weighted(&runs, byte_index(), "rr", &pages).remove(1);
         assert_eq!((fifo.pages, fifo.sites, fifo.unfinished), (2, 2, 0));
         // Speedups 4 and 1.

@@ -6,7 +6,7 @@ use super::standing::{Standing, caption};
 use super::svg::{
     Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, number, shorten, star, whole,
 };
-use super::{Table, or_dash, ratio_text};
+use super::{Table, end_text, or_dash, ratio_text};
 
 /// The figure.
 #[derive(Debug, Clone, Default)]
@@ -51,12 +51,12 @@ pub struct IntervalRow {
 
 const TOP: f64 = 66.0;
 /// The height of a row on a screen, and in print.
-const ROWS: [f64; 2] = [20.0, 18.0];
+const ROWS: [f64; 2] = [20.0, 14.0];
 /// From the last row of a panel to the first of the one below: the axis, and the title.
 const BETWEEN: f64 = 52.0;
 const GAP: f64 = 24.0;
-/// The least width of a plot.
-const PLOT_MIN: f64 = 180.0;
+/// The least width of a plot on a screen, and in print.
+const PLOT_MIN: [f64; 2] = [180.0, 90.0];
 /// The widest plot.
 const PLOT_MAX: f64 = 560.0;
 /// The least width of the figure on a screen: the legend's.
@@ -116,9 +116,8 @@ impl Drawing for Intervals {
         let columns = if self.has_geometric_means() { 8 } else { 5 };
         let rows = self.panels.iter().flat_map(|panel| {
             panel.rows.iter().map(|row| {
-                let end = |of: Option<[f64; 2]>, end: usize| {
-                    or_dash(of.map(|it| ratio_text(Some(it[end]))))
-                };
+                let end =
+                    |of: Option<[f64; 2]>, end: usize| or_dash(of.map(|it| end_text(it[end])));
                 let mut cells = vec![
                     panel.title.clone(),
                     row.label.clone(),
@@ -231,7 +230,8 @@ impl Layout {
         let longest = figure.rows().map(|it| it.label.chars().count().min(LABEL_MAX)).max();
         let label = longest.unwrap_or_default() as f64 * LETTER + 24.0;
         let room = sheet.width() - 2.0 * MARGIN + GAP;
-        let most = whole(room / (label + PLOT_MIN + GAP)).max(1);
+        let least = sheet.either(PLOT_MIN[0], PLOT_MIN[1]);
+        let most = whole(room / (label + least + GAP)).max(1);
         let columns = most.min(figure.panels.len()).max(1);
         let plot_width = (room / columns as f64 - GAP - label).min(PLOT_MAX);
         let rows = figure.panels.iter().map(|it| it.rows.len()).max().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! A level axis of numbers that are at least 0: even, or logarithmic where few large numbers would squeeze the others.
+//! A level axis of numbers that are at least 0: even, or logarithmic where few large numbers would squeeze the others, and where
+//! numbers that span a decade are nearer to even distances on it.
 
 use super::svg::{Area, GRID, SMALL, Svg, number};
 
@@ -14,11 +15,19 @@ pub(super) struct NumberAxis {
 
 /// The axis is logarithmic if the largest number is more than this many times the middle one.
 const SQUEEZED: f64 = 4.0;
+/// Numbers that span so much can be meant as steps of a factor.
+const DECADE: f64 = 10.0;
 /// The width of a digit, and the least distance between labels.
 const DIGIT: f64 = 6.6;
 const CLEAR: f64 = 5.0;
 /// From one line of labels to the next.
 const LINE: f64 = 12.0;
+
+/// The widest distance between neighbours, in the narrowest one.
+fn unevenness(sorted: &[f64]) -> f64 {
+    let distances = || sorted.windows(2).map(|it| it[1] - it[0]);
+    distances().fold(0.0, f64::max) / distances().fold(f64::INFINITY, f64::min)
+}
 
 impl NumberAxis {
     /// An axis that shows `values`.
@@ -29,7 +38,10 @@ impl NumberAxis {
         let positive: Vec<f64> = values.iter().copied().filter(|it| *it > 0.0).collect();
         let middle = positive.get(positive.len() / 2).copied().unwrap_or(1.0);
         let most = positive.last().copied().unwrap_or(1.0);
-        Self { left, right, is_logarithmic: most > SQUEEZED * middle, values }
+        let least = positive.first().copied().unwrap_or(1.0);
+        let logarithms: Vec<f64> = positive.iter().map(|it| it.ln()).collect();
+        let spans = most >= DECADE * least && unevenness(&logarithms) < unevenness(&positive);
+        Self { left, right, is_logarithmic: most > SQUEEZED * middle || spans, values }
     }
 
     /// `logarithmic axis`, if it is one, to go with the title.

@@ -5,7 +5,7 @@ use super::number_axis::NumberAxis;
 use super::ratio_axis::{RatioAxis, in_reach};
 use super::sheet::{Drawing, Sheet};
 use super::svg::{Area, Svg, circle, number};
-use super::{Table, ratio_text};
+use super::{Table, end_text, ratio_text};
 
 /// The figure.
 #[derive(Debug, Clone, Default)]
@@ -138,7 +138,7 @@ fn cell(point: Option<&SweepPoint>) -> String {
     let mean = ratio_text(Some(point.ratio));
     match point.interval {
         Some([low, high]) => {
-            format!("{mean} ({} to {})", ratio_text(Some(low)), ratio_text(Some(high)))
+            format!("{mean} ({} to {})", end_text(low), end_text(high))
         }
         None => mean,
     }
@@ -204,8 +204,13 @@ mod tests {
     #[test]
     fn the_caption_says_which_axes_are_logarithmic() {
         assert!(figure([0.0, 14.0, 28.0]).caption().contains("The axis of speedups is log"));
-        let caption = figure([1.0, 14.0, 2800.0]).caption();
-        assert!(caption.contains("Both axes are logarithmic"), "{caption}");
+        // Few large numbers, and numbers that are even on a logarithmic axis.
+        for values in [[1.0, 14.0, 2800.0], [10.0, 50.0, 200.0], [2.0, 10.0, 40.0]] {
+            let caption = figure(values).caption();
+            assert!(caption.contains("Both axes are logarithmic"), "{values:?}: {caption}");
+        }
+        let even = figure([10.0, 60.0, 110.0]).caption();
+        assert!(even.contains("The axis of speedups is log"), "{even}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Each scheme against the baseline: ratios, effects and tests of a study as tables of the report.
 
 use super::Comparison;
-use super::view::{ALL, ATF, Column, PAGE, column, range, ratio, table, words};
+use super::view::{ALL, ATF, Column, PAGE, column, interval, table, words};
 use minijinja::{Value, context};
 
 /// A scheme against the baseline.
@@ -58,50 +58,64 @@ impl PairedNumbers {
     }
 }
 
+/// The decimals of a ratio, as the program prints it.
+const DECIMALS: usize = 3;
+
+fn ratio(value: f64) -> String {
+    format!("{value:.DECIMALS$}")
+}
+
 /// A p-value with as many digits as say something.
 pub fn p_text(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
-/// One table a setting; none where each scheme has a single pair, whose ratio is its speedup.
+/// A table for each set of resources and setting; none where each scheme has a single pair, whose ratio is its speedup.
 pub(super) fn tables(comparison: &Comparison) -> Vec<Value> {
     let settings = comparison.comparisons.chunk_by(|one, other| one.setting == other.setting);
     let several = |rows: &&[PairedRow]| rows.iter().any(|it| it.pairs() > 1);
-    settings.filter(several).map(|rows| of_setting(rows, comparison)).collect()
+    settings.filter(several).flat_map(|rows| of_setting(rows, comparison)).collect()
 }
 
-fn of_setting(rows: &[PairedRow], comparison: &Comparison) -> Value {
-    let names = rows.iter().map(|row| (row.scheme.clone(), None)).collect();
-    let pairs = rows.iter().map(PairedRow::pairs).max().unwrap_or(0);
+fn of_setting(rows: &[PairedRow], comparison: &Comparison) -> Vec<Value> {
+    if comparison.metric.is_of_page() {
+        return vec![of_set(rows, comparison, PAGE, |it| it.atf.as_ref())];
+    }
+    let sets: [(_, NumbersOf); 2] = [(ATF, |it| it.atf.as_ref()), (ALL, |it| it.all.as_ref())];
+    let has_any = |of: NumbersOf| rows.iter().any(|it| of(it).is_some());
+    let sets = sets.into_iter().filter(|it| has_any(it.1));
+    sets.map(|(name, of)| of_set(rows, comparison, name, of)).collect()
+}
+
+type NumbersOf = fn(&PairedRow) -> Option<&PairedNumbers>;
+
+fn of_set(rows: &[PairedRow], comparison: &Comparison, name: &'static str, of: NumbersOf) -> Value {
+    let pairs = |row| of(row).map_or(0, PairedNumbers::pairs);
+    let most = rows.iter().map(pairs).max().unwrap_or(0);
+    let unit = rows[0].pairs_of;
+    let remark = |it| (pairs(it) < most).then(|| format!("only {} of {most} {unit}", pairs(it)));
+    let names = rows.iter().map(|it| (it.scheme.clone(), remark(it))).collect();
     let place =
         if rows[0].setting.is_empty() { String::new() } else { format!(", {}", rows[0].setting) };
-    let columns = if comparison.metric.is_of_page() {
-        columns(PAGE, |it| it.atf.as_ref())
-    } else {
-        let mut columns = columns(ATF, |it| it.atf.as_ref());
-        columns.extend(self::columns(ALL, |it| it.all.as_ref()));
-        columns
-    };
     context! {
         caption => format!(
-            "{} of {} divided by that of each scheme, over {pairs} {}{place}",
-            comparison.metric.heading, comparison.baseline, rows[0].pairs_of
+            "{} of {} divided by that of each scheme, {name}, over {most} {unit}{place}",
+            comparison.metric.heading, comparison.baseline
         ),
-        table => table(rows, names, &columns),
+        table => table(rows, names, &columns(name, of)),
     }
 }
 
 /// The columns of one set of resources.
-fn columns(
-    group: &'static str,
-    of: fn(&PairedRow) -> Option<&PairedNumbers>,
-) -> Vec<Column<PairedRow>> {
+fn columns(group: &'static str, of: NumbersOf) -> Vec<Column<PairedRow>> {
     let text = move |heading, text: fn(&PairedNumbers) -> Option<String>| {
         column(group, heading, move |row: &PairedRow| words(text(of(row)?)))
     };
     vec![
         text("ratio", |it| Some(ratio(it.geometric_mean))),
-        column(group, "95 % interval", move |row: &PairedRow| range(of(row)?.interval, ratio)),
+        column(group, "95 % interval", move |row: &PairedRow| {
+            interval(of(row)?.interval, DECIMALS)
+        }),
         text("Hodges-Lehmann", |it| Some(ratio(it.hodges_lehmann))),
         text("better / equal / worse", |it| Some(it.counts())),
         text("effect", |it| it.rank_biserial.map(|it| format!("{it:+.2}"))),

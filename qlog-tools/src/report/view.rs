@@ -5,7 +5,7 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use super::{Comparison, PageComparison, PushMeans, Row, SummaryRow, paired};
-use crate::figures::{milliseconds_text, or_dash, ratio_text};
+use crate::figures::{beside_one, milliseconds_text, or_dash};
 use crate::metrics::{Better, METRICS, Metric};
 
 /// A cell of a table of numbers.
@@ -83,13 +83,24 @@ fn summary(rows: &[SummaryRow], baseline: &str) -> Value {
     let names = rows.iter().map(|row| (row.scheme.clone(), incomplete(row, rows))).collect();
     let setting = &rows[0].setting;
     let place = if setting.is_empty() { String::new() } else { format!(", {setting}") };
-    let pages = rows.iter().map(|row| row.all.pages.max(row.atf.pages)).max().unwrap_or(0);
-    let plural = if pages == 1 { "" } else { "s" };
+    let most = |of: fn(&SummaryRow) -> usize| rows.iter().map(of).max().unwrap_or(0);
+    let (atf, all) = (most(|it| it.atf.pages), most(|it| it.all.pages));
+    let pages = atf.max(all);
+    let over = over(atf, all, if pages == 1 { "page" } else { "pages" });
     context! {
         caption => format!(
-            "Speedup over {baseline} by scheme, over {pages} page{plural}{place}. Bold: the best number of a column. The interval belongs to the mean; it draws sites, or the loads of a single page. The captions of figures say what a star means. Regret is the ByteIndex divided by its lower bound: 1 is as good as can be."
+            "Speedup over {baseline} by scheme, {over}{place}. Bold: the best number of a column. The interval belongs to the mean; it draws sites, or the loads of a single page. The captions of figures say what a star means. Regret is the ByteIndex divided by its lower bound: 1 is as good as can be."
         ),
         table => table(rows, names, &summary_columns(pages)),
+    }
+}
+
+/// Over how many pages or pairs the numbers of a table are.
+fn over(atf: usize, all: usize, unit: &str) -> String {
+    match (atf, all) {
+        (same, other) if same == other => format!("over {same} {unit}"),
+        (0, all) => format!("over {all} {unit} ({ALL})"),
+        (atf, all) => format!("over {atf} {unit} {ATF} and {all} of {ALL}"),
     }
 }
 
@@ -105,7 +116,7 @@ const PUSHES: &str = "pushes, mean of a load";
 fn summary_columns(pages: usize) -> Vec<Column<SummaryRow>> {
     let columns = [
         column(ATF, "mean", |it: &SummaryRow| times(it.atf.mean)),
-        column(ATF, "95 % interval", |it: &SummaryRow| range(it.atf_interval, ratio)),
+        column(ATF, "95 % interval", |it: &SummaryRow| interval(it.atf_interval, SPEEDUP_DECIMALS)),
         column(ATF, "median", |it: &SummaryRow| times(it.atf.median)),
         column(ATF, "best page", |it: &SummaryRow| times(it.atf.best)),
         column(ATF, "worst page", |it: &SummaryRow| times(it.atf.worst)),
@@ -164,8 +175,8 @@ fn value(value: Option<f64>, better: Better) -> Option<Number> {
 }
 
 /// A speedup: high is good.
-pub(super) fn times(value: Option<f64>) -> Option<Number> {
-    value.map(|it| Number { text: ratio(it), cost: Some(-it) })
+fn times(value: Option<f64>) -> Option<Number> {
+    value.map(|it| Number { text: format!("{it:.SPEEDUP_DECIMALS$}"), cost: Some(-it) })
 }
 
 /// Index divided by lower bound: low is good.
@@ -190,11 +201,15 @@ fn wasted(row: &SummaryRow) -> Option<Number> {
     Some(Number { text: format!("{bytes:.0}"), cost: Some(bytes) })
 }
 
-pub(super) fn ratio(value: f64) -> String {
-    ratio_text(Some(value))
+/// The decimals of a speedup, as the program prints it.
+const SPEEDUP_DECIMALS: usize = 2;
+
+/// An interval of ratios with these decimals. On which side of 1 an end lies can be seen.
+pub(super) fn interval(ends: Option<[f64; 2]>, decimals: usize) -> Option<Number> {
+    range(ends, |it| beside_one(it, decimals))
 }
 
-pub(super) fn range(ends: Option<[f64; 2]>, text: impl Fn(f64) -> String) -> Option<Number> {
+fn range(ends: Option<[f64; 2]>, text: impl Fn(f64) -> String) -> Option<Number> {
     let words = |[low, high]: [f64; 2]| format!("{} to {}", text(low), text(high));
     ends.map(|ends| Number { text: words(ends), cost: None })
 }
@@ -232,7 +247,7 @@ fn page_line(page: &PageComparison) -> Value {
     let worst =
         known.iter().copied().reduce(|one, other| if other.1 < one.1 { other } else { one });
     let cells = |it: Option<(&Row, f64)>| match it {
-        Some((row, speedup)) => vec![row.scheme.clone(), ratio_text(Some(speedup))],
+        Some((row, speedup)) => vec![row.scheme.clone(), format!("{speedup:.SPEEDUP_DECIMALS$}")],
         None => vec!["\u{2013}".to_owned(); 2],
     };
     let regret = best.and_then(|(row, _)| row.regret);
@@ -314,15 +329,25 @@ mod tests {
         assert_eq!(marked(&[ms(20.0), ms(1506.0), None]), ["20*", "1506", "–"]);
         assert_eq!(
             marked(&[1.0, 2.5, 2.5, 0.5].map(|it| times(Some(it)))),
-            ["×1.00", "×2.50*", "×2.50*", "/2.00"]
+            ["1.00", "2.50*", "2.50*", "0.50"]
         );
         assert_eq!(marked(&[regret(Some(1.0)), regret(Some(1.2))]), ["1.00*", "1.20"]);
     }
 
     #[test]
     fn equals_and_ranges_are_not_marked() {
-        assert_eq!(marked(&[times(Some(1.0)), times(Some(1.0))]), ["×1.00", "×1.00"]);
+        assert_eq!(marked(&[times(Some(1.0)), times(Some(1.0))]), ["1.00", "1.00"]);
         assert_eq!(marked(&[None]), ["–"]);
-        assert_eq!(marked(&[range(Some([1.0, 2.0]), ratio)]), ["×1.00 to ×2.00"]);
+        assert_eq!(marked(&[interval(Some([1.0, 2.0]), 2)]), ["1.00 to 2.00"]);
+    }
+
+    #[test]
+    fn an_interval_that_contains_1_does_not_read_as_if_it_did_not() {
+        let text = |ends: [f64; 2]| interval(Some(ends), 2).map(|it| it.text).unwrap_or_default();
+        assert_eq!(text([0.9984, 1.086]), "0.998 to 1.09");
+        assert_eq!(text([0.8, 1.000_04]), "0.80 to 1.00004");
+        assert_eq!(text([1.0, 1.0]), "1.00 to 1.00");
+        assert_eq!(crate::figures::end_text(0.9984), "/1.002");
+        assert_eq!(crate::figures::end_text(1.0), "×1.00");
     }
 }

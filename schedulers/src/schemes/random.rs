@@ -1,29 +1,31 @@
 //! `random:SEED`: whole responses in an order that a seed decides: the yardstick for schemes that know something.
 //!
 //! Source: none; each request draws a number from `SplitMix64` (Steele et al., OOPSLA 2014), the lowest goes
-//! first, and of equal ones the lower stream ID. A client draws the same numbers and inserts each request exclusively
+//! first, and of equal ones the lower stream ID. Where the page is known, it is mixed into the seed: otherwise the first
+//! request of each page would draw the same number, and one seed would be one order of all pages. A client draws the same numbers and inserts each request exclusively
 //! after the one with the next lower number. Order with seed 1: `ssIIIhhhiiiffcc`.
 
 use super::halves::in_line;
 use crate::random::SplitMix64;
-use crate::{Language, Needs, Place, Rank, Scheme, StreamId};
+use crate::{Language, Needs, PageGraph, Place, Rank, Scheme, StreamId};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         parameters: "SEED, a whole number, as in random:1",
         needs: Needs::Parameter,
+        revision: 2,
         signals: Language::Tree,
         ..Scheme::new(
             "random",
             "Whole responses in a random order, the same for the same seed",
             "A yardstick; numbers from SplitMix64 (Steele et al., OOPSLA 2014)",
-            |args, _| {
+            |args, page| {
                 let takes = "takes a seed, a whole number, as in random:1";
                 args.at_most(1, takes)?;
-                let Some(Ok(seed)) = args.parameters.first().map(|seed| seed.parse()) else {
+                let Some(Ok(seed)) = args.parameters.first().map(|seed| seed.parse::<u64>()) else {
                     return args.refuse(takes);
                 };
-                let mut numbers = SplitMix64::new(seed);
+                let mut numbers = SplitMix64::new(seed ^ page.map_or(0, PageGraph::digest));
                 let place = move |_, stream: StreamId, _: &_| {
                     Place::DEFAULT.rank(Rank::sequence(numbers.draw()).then(stream.0))
                 };
@@ -36,12 +38,24 @@ pub(super) fn scheme() -> Scheme {
 #[cfg(test)]
 mod tests {
     use super::super::sample;
-    use crate::find_scheme;
+    use crate::{GraphResource, PageGraph, find_scheme};
 
     #[test]
     fn a_seed_gives_an_order() {
         assert_eq!(sample::order("random:1"), "ssIIIhhhiiiffcc");
         assert_ne!(sample::order("random:1"), sample::order("random:2"));
+    }
+
+    #[test]
+    fn a_page_has_an_order_of_its_own_that_repeats() {
+        let page = |bytes: u64| PageGraph {
+            resources: vec![GraphResource { bytes, ..GraphResource::default() }],
+        };
+        let scheme = || find_scheme("random:1").unwrap();
+        let order = |bytes| sample::order_of(&scheme().for_page(&page(bytes)));
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+        assert_ne!(order(1), sample::order("random:1"));
     }
 
     #[test]

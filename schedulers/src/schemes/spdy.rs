@@ -7,11 +7,12 @@
 
 use super::halves::{Arrivals, ByWord, Says};
 use super::{PAPER, dfifo};
-use crate::{Element, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Given, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         signals: Language::Priority,
+        same_as: &[(Given::NoBrowserPriorities, "dfifo")],
         ..Scheme::new(
             "spdy",
             "Eight strict levels, in order of request within each (SPDY)",

@@ -7,11 +7,12 @@
 
 use super::halves::{Arrivals, ByWord, Says};
 use super::{PAPER, bucket};
-use crate::{Element, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Given, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
         signals: Language::Bucket,
+        same_as: &[(Given::Always, "bucket")],
         ..Scheme::new(
             "strict",
             "Strict priorities in a tree of placeholders, the classes of bucket (Swett)",

@@ -11,7 +11,8 @@ use super::firefox::{self, Firefox};
 use crate::limits::PLACEHOLDERS_MAX;
 use crate::scheme::obey;
 use crate::{
-    Element, Halves, Language, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId, Tree,
+    Element, Given, Halves, Language, Place, Rank, Resource, Scheme, ServerHalf, Signal, StreamId,
+    Tree,
 };
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ pub(super) fn scheme() -> Scheme {
     Scheme {
         placeholders: 6,
         signals: Language::Tree,
+        same_as: &[(Given::Ignored, "rr"), (Given::Heard, "firefox")],
         parameters: "@draft20: an unknown parent is the root, without orphans",
         group_name: Arc::new(group_name),
         ..Scheme::new(

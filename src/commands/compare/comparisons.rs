@@ -4,6 +4,7 @@ use crate::output;
 use crate::output::number;
 use ::serve::Failure;
 use lab::study::{ComparisonRow, Plan, Study, Unit, varied};
+use qlog_tools::figures::beside_one;
 use qlog_tools::metrics::{self, Set};
 use qlog_tools::report::p_text;
 
@@ -60,7 +61,7 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
             name(row),
             count(row.pairs.get(set)),
             number(row.geometric_mean_ratio.get(set), 3),
-            interval.map_or("-".to_owned(), |[low, high]| format!("{low:.3} to {high:.3}")),
+            interval.map_or("-".to_owned(), |it| it.map(|it| beside_one(it, 3)).join(" to ")),
             number(row.hodges_lehmann_ratio.get(set), 3),
             count(row.wins.get(set)),
             count(row.ties.get(set)),

@@ -8,6 +8,7 @@ use ::serve::Failure;
 use lab::study::{BASELINE, Engine, Plan, Settings, manifest};
 use lab::{Contender, Metadata};
 use server::SignalUse;
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,8 +44,36 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         )));
     }
     super::policy::prepare(arguments, &mut plan)?;
+    if arguments.from.is_none() {
+        let own = [&*plan.baseline, &*arguments.policy_default].map(str::to_owned);
+        let listed = arguments.schemes.as_deref().unwrap_or_default().split(',').map(str::trim);
+        let named: BTreeSet<String> = listed.map(str::to_owned).chain(own).collect();
+        if named.contains("all") {
+            plan.leave_out_twins(|it| named.contains(it));
+        }
+    }
     plan.check().map_err(Failure::bad_input)?;
     Ok(plan)
+}
+
+/// Says which flags have no effect on engine `ideal`.
+pub(super) fn note_what_changes_nothing(arguments: &Arguments, plan: &Plan) {
+    if plan.engine != Engine::Ideal {
+        return;
+    }
+    let needless = [
+        (
+            arguments.keep_qlogs,
+            "--keep-qlogs: engine ideal has no transport, so it writes no qlogs",
+        ),
+        (
+            plan.seeds.len() > 1 && !plan.has_chance(),
+            "--seeds: engine ideal gives the same load with each seed on a network without jitter",
+        ),
+    ];
+    for (_, why) in needless.iter().filter(|it| it.0) {
+        output::note(&format!("note: {why}"));
+    }
 }
 
 fn of_manifest(file: &Path) -> Result<Plan, Failure> {
@@ -180,5 +209,6 @@ fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
         }
     }
     all.extend(asked);
+    values::note_unused(&catalogue, "--schemes", all.iter().map(Contender::name));
     Ok(all)
 }

@@ -4,7 +4,8 @@ use crate::output;
 use crate::output::number;
 use ::serve::Failure;
 use lab::study::statistics::Interval;
-use lab::study::{Plan, Pushes, Study, SummaryRow, conditions, varied};
+use lab::study::{Plan, Pushes, Study, SummaryRow, conditions, missing, varied};
+use qlog_tools::figures::beside_one;
 use qlog_tools::metrics::{self, Metric};
 
 pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
@@ -26,7 +27,9 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
     });
     output::line(&format!("speedups over {}", plan.baseline))?;
     output::line(&output::table(&header, &[], cells).to_string())?;
+    study.failures().iter().try_for_each(|it| output::line(it))?;
     output::line(&conditions(plan))?;
+    missing(plan, &study.runs).iter().try_for_each(|it| output::line(it))?;
     study.weights.as_ref().map_or(Ok(()), |it| output::line(&it.sentence()))?;
     if varied.is_empty() {
         conclusion(rows, metric, plan.has_chance()).map_or(Ok(()), |it| output::line(&it))?;
@@ -82,8 +85,22 @@ struct Column {
     cell: fn(&SummaryRow, &Metric) -> String,
 }
 
-const COLUMNS: [Column; 16] = [
-    column("pages", |row, _| row.pages.to_string()),
+const COLUMNS: [Column; 18] = [
+    Column {
+        heading: "pages",
+        is_for: |rows, _| has_one_count(rows),
+        cell: |row, _| row.pages.to_string(),
+    },
+    Column {
+        heading: "pages all",
+        is_for: |rows, _| !has_one_count(rows),
+        cell: |row, _| row.speedup_pages.all.unwrap_or(0).to_string(),
+    },
+    Column {
+        heading: "pages ATF",
+        is_for: |rows, _| !has_one_count(rows),
+        cell: |row, _| row.speedup_pages.atf.unwrap_or(0).to_string(),
+    },
     of_all("METRIC all UNIT", |row, metric| number(row.mean.get(metric).all, 0)),
     column("METRIC ATF UNIT", |row, metric| number(row.mean.get(metric).atf, 0)),
     of_all("speedup all", |row, _| number(row.mean_speedup.all, 2)),
@@ -110,7 +127,12 @@ const COLUMNS: [Column; 16] = [
 ];
 
 fn interval(of: Option<Interval>) -> String {
-    of.map_or("-".to_owned(), |[low, high]| format!("{low:.2} to {high:.2}"))
+    of.map_or("-".to_owned(), |it| it.map(|it| beside_one(it, 2)).join(" to "))
+}
+
+/// Whether speedups of all resources and of those above the fold are of as many pages.
+fn has_one_count(rows: &[SummaryRow]) -> bool {
+    rows.iter().all(|it| it.speedup_pages.all == it.speedup_pages.atf)
 }
 
 fn has_sets(_: &[SummaryRow], metric: &Metric) -> bool {

@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
           value_parser = clap::value_parser!(u8).range(SETTINGS_MIN as i64..=SETTINGS_MAX as i64))]
     settings: u8,
     /// Loads under each setting
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
+    #[arg(long, visible_alias = "seeds", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
     loads: u8,
     /// Keep the page even if it does not predict its own recordings
     #[arg(long)]

@@ -21,7 +21,7 @@ const NETWORKS: [&str; 3] = ["cable", "lte", "3g"];
 #[derive(Debug, clap::Args)]
 pub(crate) struct Browser {
     /// Loads of a URL or folder in Chromium, under each of several delays
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=20))]
+    #[arg(long, visible_alias = "seeds", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=20))]
     loads: u8,
     /// Load a URL from a server with this self-signed certificate
     #[arg(long, value_name = "FILE")]

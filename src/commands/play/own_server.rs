@@ -23,7 +23,7 @@ pub(super) struct OwnServer {
     engine: Engine,
     /// The network to the server in this process: paper, 2g, 3g, lte, cable, satellite, ..., or a TOML file [default: none on
     /// engine wire, loopback on engine stack]
-    #[arg(long, value_name = "NAME|FILE", conflicts_with = "server")]
+    #[arg(long, visible_alias = "networks", value_name = "NAME|FILE", conflicts_with = "server")]
     network: Option<String>,
     /// The send buffer of the server in this process
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = corpus::size::parse, conflicts_with = "server")]

@@ -72,6 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let client = client_of(trace, &clients, &traces).map_err(Failure::bad_input)?;
         judged.push((trace, lint(trace, client, &rules, allowance)));
     }
+    values::none_failed(&scheme)?;
     refused.add_files(judged.iter().map(|(trace, lint)| (*trace, lacks(trace, lint))));
     show(arguments, &judged, &refused)?;
     refused.end_with(match judged.iter().map(|(_, lint)| lint.violations.len()).sum() {

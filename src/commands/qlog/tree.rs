@@ -103,6 +103,7 @@ fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
     let scheme = arguments.scheme.as_deref().map(|name| catalogue.find_for_page(name)).transpose();
     let scheme = scheme.map_err(values::no_scheme)?;
     let replay = Replay::new(trace, scheme, page.as_ref()).map_err(Failure::bad_input)?;
+    let own = catalogue.clone();
     let mut replay = replay.knowing(catalogue);
     let busiest_ms = busiest_us(trace).map(|it| it as f64 / 1000.0);
     let mut times_ms = arguments.at.clone();
@@ -122,7 +123,9 @@ fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
             })?;
         Ok(Seen { at_ms, scheme: scheme.clone(), tree })
     };
-    times_ms.into_iter().map(seen).collect()
+    let trees = times_ms.into_iter().map(seen).collect::<Result<_, Failure>>()?;
+    values::none_failed(own.own())?;
+    Ok(trees)
 }
 
 /// The last time that the log has of its scheduler or its frames.

@@ -147,7 +147,7 @@ impl<'a> Trial<'a> {
                 self.plan.metric.speedup(of(to_beat), of(&candidate.values))
             };
             let ratios: Vec<f64> = seeds.iter().filter_map(speedup).collect();
-            let Ratio { middle: ratio, interval } = Ratio::of(&ratios, self.plan.has_chance())?;
+            let Ratio { middle: ratio, interval } = Ratio::of(&ratios, true)?;
             Some(Found { network: setting.network.clone(), ratio, interval, loads: ratios.len() })
         };
         candidate.setting.iter().enumerate().map(on).collect()

@@ -4,6 +4,7 @@ use super::conditions::{self, Over};
 use super::{Compared, LOWER_BOUND, PageSpeedups, View, after_comma};
 use crate::Contender;
 use crate::study::dimension::{Axis, Dimension, NETWORK, SEND_BUFFER};
+use crate::study::missing;
 use crate::study::setting::Setting;
 use corpus::Page;
 use qlog_tools::figures::{
@@ -53,7 +54,11 @@ impl View<'_> {
         over: Over,
     ) -> NamedFigure {
         let settings: Vec<&Setting> = settings.iter().map(|it| &it.setting).collect();
-        let conditions = conditions::of_study(self.plan, &settings, over);
+        let conditions = [
+            &[conditions::of_study(self.plan, &settings, over)],
+            &*missing(self.plan, &self.study.runs),
+        ];
+        let conditions = conditions.concat().join("; ");
         let sheet = Sheet { style: self.style, conditions };
         NamedFigure { name: name.to_owned(), figure: Figure::of(drawing, &sheet) }
     }
@@ -157,7 +162,7 @@ impl View<'_> {
             return None;
         }
         let mean = |scheme: &str, setting| self.summary_of(scheme, setting)?.mean_speedup.atf;
-        let mut schemes: Vec<&str> = self.others().collect();
+        let mut schemes: Vec<&str> = self.plan.schemes.iter().map(Contender::name).collect();
         let first = &self.settings[0];
         schemes.sort_by(|one, other| {
             let [one, other] = [one, other].map(|it| mean(it, first).unwrap_or_default());
@@ -179,21 +184,22 @@ impl View<'_> {
     fn interval_panel(&self, setting: &Compared, schemes: &[&str]) -> IntervalPanel {
         let rows = schemes.iter().map(|scheme| {
             let row = self.summary_of(scheme, setting);
+            // The baseline is 1 by definition: that is not an estimate.
+            let estimate = row.filter(|_| *scheme != self.baseline);
             IntervalRow {
                 label: (*scheme).to_owned(),
                 mean: row.and_then(|it| it.mean_speedup.atf),
-                interval: row.and_then(|it| it.mean_speedup_interval.atf),
-                geometric_mean: row.and_then(|it| it.geometric_mean_speedup.atf),
-                geometric_mean_interval: row.and_then(|it| it.geometric_mean_speedup_interval.atf),
+                interval: estimate.and_then(|it| it.mean_speedup_interval.atf),
+                geometric_mean: estimate.and_then(|it| it.geometric_mean_speedup.atf),
+                geometric_mean_interval: estimate
+                    .and_then(|it| it.geometric_mean_speedup_interval.atf),
                 standing: Standing::Unknown,
             }
         });
         let mut rows: Vec<IntervalRow> = rows.collect();
-        let mut means: Vec<Option<f64>> =
+        let means: Vec<Option<f64>> =
             rows.iter().map(|it| it.mean.filter(|_| self.is_scheme(&it.label))).collect();
-        // The baseline has no row, but it can be the best.
-        means.push(Some(1.0));
-        let standings = self.standings(setting, &[schemes, &[self.baseline]].concat(), &means);
+        let standings = self.standings(setting, schemes, &means);
         rows.iter_mut().zip(standings).for_each(|(row, it)| row.standing = it);
         let title =
             if self.settings.len() > 1 { self.setting_name(setting) } else { String::new() };

@@ -31,7 +31,7 @@ impl View<'_> {
 
     /// Whether speedups are exact: of a single page, where nothing is left to chance.
     pub(super) fn is_exact(&self) -> bool {
-        self.plan.pages.len() == 1 && !self.plan.has_chance()
+        self.plan.pages.len() == 1 && self.plan.is_exact()
     }
 
     fn weight_of(&self, page: &str) -> f64 {
@@ -83,12 +83,10 @@ impl View<'_> {
         let pages = self.plan.pages.iter();
         let places = pages.flat_map(|it| self.places(&it.name, scheme, setting));
         let runs: Vec<&RunRecord> = places.map(|it| &self.study.runs[*it]).collect();
-        let of = Pages {
-            site_of: |page| self.plan.site_of(page),
-            weight_of: |page| self.weight_of(page),
-        };
+        let of = Pages::new(|page| self.plan.site_of(page), |page| self.weight_of(page));
         let pairs_of = if self.plan.pages.len() == 1 { Unit::Loads } else { Unit::Sites };
-        log_ratios(&over.speedups_by_page(&runs, &of), Set::Atf, pairs_of, &of)
+        let has_chance = !self.certain.contains(&setting.setting);
+        log_ratios(&over.speedups_by_page(&runs, &of), Set::Atf, pairs_of, has_chance, &of)
     }
 }
 
