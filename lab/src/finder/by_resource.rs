@@ -103,6 +103,10 @@ pub fn by_resource(
     for page in &mut all {
         for gain in &mut page.networks {
             (gain.judgement, gain.verdict) = gain.judgement.judged(adjusted.next().flatten());
+            // The search saw a gain, and another recording may have it.
+            if gain.verdict == Verdict::NothingBetter && !page.resources.is_empty() {
+                gain.verdict = Verdict::Unsure;
+            }
         }
         let is_better = page.networks.iter().all(|it| it.verdict == Verdict::Better);
         page.is_better = is_better && page.late.is_empty();
@@ -344,6 +348,9 @@ impl ByResource {
             };
             let evidence = super::words::evidence(&it.judgement);
             let doubt = match it.verdict {
+                Verdict::Unsure if ratio <= 1.0 => {
+                    " Unsure: the search promises a gain that these loads do not show.".to_owned()
+                }
                 Verdict::Unsure => {
                     format!(" Unsure:{}", super::words::doubt(&it.judgement, self.networks.len()))
                 }
@@ -364,10 +371,14 @@ impl ByResource {
     }
     /// What is unsure, in words.
     fn doubts(&self) -> Vec<String> {
+        let path = |url: &String| {
+            let read = url::Url::parse(url);
+            read.map_or_else(|_| url.clone(), |it| it.path().to_owned())
+        };
         let listed = |urls: &[String]| match urls {
             [] => None,
-            [one] => Some(one.clone()),
-            [one, others @ ..] => Some(format!("{one} and {} more", others.len())),
+            [one] => Some(path(one)),
+            [one, others @ ..] => Some(format!("{} and {} more", path(one), others.len())),
         };
         let page = &self.page;
         let unsure = listed(&self.unsure).map(|it| {
