@@ -149,16 +149,10 @@ struct Document<'a> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Arguments { host, policy, export, .. } = arguments;
-    if host.is_some() && policy.is_none() && export.is_none() {
-        let cause = "--host says for which host a policy or an export is: add --policy or --export";
-        return Err(Failure::BadInput(cause.to_owned()));
-    }
+    let host = host(arguments)?;
     if let (Some(file), Some(server)) = (&arguments.from, arguments.export) {
         let config = Config::load(file).map_err(Failure::bad_input)?;
-        return output::line(
-            server.export(&of_policy(&config).at_host(host.as_deref())).trim_end(),
-        );
+        return output::line(server.export(&of_policy(&config).at_host(host)).trim_end());
     }
     let before = arguments.compare.read(&arguments.metric)?;
     let question = question(arguments)?;
@@ -198,8 +192,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if let Some(server) = arguments.export {
         let found = by_resource.unwrap_or_default();
-        let (found, hints) =
-            at_host(&found, by_hints.as_deref().unwrap_or_default(), host.as_deref());
+        let (found, hints) = at_host(&found, by_hints.as_deref().unwrap_or_default(), host);
         let advice = advice(&found, by_hints.is_some().then_some(&hints[..]));
         return output::line(server.export(&advice).trim_end());
     }
@@ -210,6 +203,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     compared.as_ref().map_or(Ok(()), Compared::show)?;
     ended()
+}
+
+/// The host that policies and exports are for, if one is named.
+fn host(arguments: &Arguments) -> Result<Option<&str>, Failure> {
+    let Arguments { host, policy, export, .. } = arguments;
+    if host.is_some() && policy.is_none() && export.is_none() {
+        let cause = "--host says for which host a policy or an export is: add --policy or --export";
+        return Err(Failure::BadInput(cause.to_owned()));
+    }
+    Ok(host.as_deref())
 }
 
 /// What is asked, once all that it takes can be read and written.

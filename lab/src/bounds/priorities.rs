@@ -1,7 +1,7 @@
 //! Priorities of RFC 9218, resource by resource, that come near the best order on the engine `ideal`.
 //!
-//! A greedy search moves one resource at a time: what is above the fold, or leads there, goes up, as little as it takes; then what
-//! is not goes last. Each line must gain [`LINE_GAIN`] over all networks and recordings, and something in each recording. So the
+//! A greedy search moves one resource at a time: what is above the fold, or leads there, goes up to [`RAISED`]; then what is not goes
+//! last. There is one place to go to, so that recordings do not differ by urgencies that come to the same. Each line must gain [`LINE_GAIN`] over all networks and recordings, and something in each recording. So the
 //! lines are few, and another recording of the page has the same. A line that would be one in some recordings only is doubtful.
 //! No line makes a visible image later than [`LATER_MAX`] times its time in the usual order: all bytes above the fold count alike
 //! in the index, and a logo that waits for a hero is not what a visitor calls better.
@@ -20,6 +20,9 @@ const LINE_GAIN: f64 = 0.01;
 
 /// A line that gains this share of it is one in another recording.
 const DOUBTFUL_SHARE: f64 = 0.5;
+
+/// The urgency of what goes up: after what renders the page. What has it already goes before that.
+const RAISED: u8 = 1;
 
 /// A visible image may come this many times as late as it does in the usual order.
 pub(crate) const LATER_MAX: f64 = 1.1;
@@ -62,7 +65,7 @@ pub fn priorities(recordings: &[Arc<Page>], networks: &[Network], effort: Effort
         networks.iter().map(|it| Played::new(page, it, &usual)).collect::<Option<Vec<Played>>>()
     };
     let played = recordings.iter().map(played).collect::<Option<Vec<_>>>()?;
-    let mut search = Search { recordings: played, doubtful: Vec::new() };
+    let mut search = Search { usual: usual.clone(), recordings: played, doubtful: Vec::new() };
     let priorities = search.lines(usual.clone(), Search::raised);
     let priorities = search.lines(priorities, Search::lowered);
     search.doubtful.retain(|it| priorities[*it] == usual[*it]);
@@ -110,6 +113,7 @@ impl Outcome {
 }
 
 struct Search {
+    usual: Priorities,
     /// By recording, then by network.
     recordings: Vec<Vec<Played>>,
     doubtful: Vec<usize>,
@@ -127,17 +131,19 @@ impl Search {
     fn lines(
         &mut self,
         mut priorities: Priorities,
-        moves: fn(&Self, &Priorities, &Outcome, usize) -> Option<Move>,
+        moves: fn(&Self, &Priorities, usize) -> Option<Move>,
     ) -> Priorities {
         while let Some(now) = self.outcome(&priorities) {
-            let moves = (1..priorities.len()).filter_map(|it| moves(self, &priorities, &now, it));
+            let moves = (1..priorities.len()).filter_map(|it| moves(self, &priorities, it));
             let mut gains: Vec<(f64, Move)> =
                 moves.map(|it| (now.cost() - it.outcome.cost(), it)).collect();
             gains.retain(|it| it.0 >= LINE_GAIN * DOUBTFUL_SHARE);
             // The first of equals.
             gains.sort_by(|one, other| other.0.total_cmp(&one.0));
             let is_line = |(gain, it): &(f64, Move)| {
-                *gain >= LINE_GAIN && it.outcome.is_better_everywhere(&now)
+                *gain >= LINE_GAIN
+                    && it.outcome.late.is_empty()
+                    && it.outcome.is_better_everywhere(&now)
             };
             let Some(place) = gains.iter().position(is_line) else {
                 self.doubtful.extend(gains.iter().map(|it| it.1.id));
@@ -148,24 +154,16 @@ impl Search {
         priorities
     }
 
-    /// A resource that is above the fold or leads there goes up by as little as it takes: further only where that is worth a line.
-    fn raised(&self, priorities: &Priorities, now: &Outcome, id: usize) -> Option<Move> {
-        if !self.is_useful(id) {
-            return None;
-        }
-        let mut best: Option<Move> = None;
-        for urgency in (0..priorities[id].urgency).rev() {
-            let Some(tried) = self.tried(priorities, id, urgency) else { continue };
-            let least = best.as_ref().map_or(now, |it| &it.outcome);
-            if least.cost() - tried.outcome.cost() >= LINE_GAIN * DOUBTFUL_SHARE {
-                best = Some(tried);
-            }
-        }
-        best
+    /// A resource that is above the fold or leads there goes up.
+    fn raised(&self, priorities: &Priorities, id: usize) -> Option<Move> {
+        let usual = self.usual[id].urgency;
+        let can_rise = self.is_useful(id) && priorities[id] == self.usual[id] && usual > 0;
+        let urgency = if usual > RAISED { RAISED } else { 0 };
+        can_rise.then(|| self.tried(priorities, id, urgency)).flatten()
     }
 
     /// A resource that is not above the fold and does not lead there goes last.
-    fn lowered(&self, priorities: &Priorities, _: &Outcome, id: usize) -> Option<Move> {
+    fn lowered(&self, priorities: &Priorities, id: usize) -> Option<Move> {
         let can_wait = !self.is_useful(id) && priorities[id].urgency < URGENCY_MAX;
         can_wait.then(|| self.tried(priorities, id, URGENCY_MAX)).flatten()
     }
@@ -174,22 +172,20 @@ impl Search {
         self.recordings.iter().flatten().any(|it| it.task.useful_bytes[id] > 0)
     }
 
-    /// What comes of an urgency. Visible images that would be late go up with it; `None`: they are late all the same.
+    /// What comes of an urgency. Visible images that would be late go up with it.
     fn tried(&self, priorities: &Priorities, id: usize, urgency: u8) -> Option<Move> {
         let mut priorities = priorities.clone();
-        priorities[id] = BrowserPriority { urgency, incremental: false };
+        let raised = BrowserPriority { urgency, incremental: false };
+        priorities[id] = raised;
         loop {
             let outcome = self.outcome(&priorities)?;
-            if outcome.late.is_empty() {
+            let can_rise =
+                |it: &&usize| priorities[**it].urgency > urgency || priorities[**it].incremental;
+            let Some(late) = outcome.late.iter().find(can_rise).copied() else {
                 return Some(Move { id, priorities, outcome });
-            }
-            for late in outcome.late {
-                let now = priorities[late];
-                let is_up = now.urgency <= urgency && !now.incremental;
-                let least =
-                    if is_up { now.urgency.checked_sub(1)? } else { now.urgency.min(urgency) };
-                priorities[late] = BrowserPriority { urgency: least, incremental: false };
-            }
+            };
+            priorities[late] =
+                BrowserPriority { urgency: urgency.min(priorities[late].urgency), ..raised };
         }
     }
 
