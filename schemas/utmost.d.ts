@@ -253,7 +253,7 @@ export type FindByHints = {
     pairs: number;
     /** The index without hints divided by that with them, over pairs of loads. */
     ratio: FindRatio;
-    verdict: "better" | "nothing-better" | "unknown";
+    verdict: "better" | "nothing-better" | "unsure" | "unknown";
     wilcoxon_p: FindP;
   }>;
   page: string;
@@ -262,8 +262,8 @@ export type FindByHints = {
 export type FindByResource = {
   /** Whether they are better than the present order on every network. */
   is_better: boolean;
-  /** Priorities that the search found and that are left out, because they move no resource of theirs and gain nothing. */
-  left_out: number;
+  /** URLs of visible images that come later than now with these priorities, which then are not better. */
+  late: Array<string>;
   networks: Array<{
     found_ms: FindMs;
     /** Adjusted for all pages and networks. */
@@ -279,7 +279,7 @@ export type FindByResource = {
     present_ms: FindMs;
     /** The present order's index divided by that with the priorities, over pairs of loads. */
     ratio: FindRatio;
-    verdict: "better" | "nothing-better" | "unknown";
+    verdict: "better" | "nothing-better" | "unsure" | "unknown";
     wilcoxon_p: FindP;
   }>;
   page: string;
@@ -292,6 +292,8 @@ export type FindByResource = {
     urgency: number;
     url: string;
   }>;
+  /** URLs of resources without a line, because another recording of the page would turn it. */
+  unsure: Array<string>;
 };
 
 export type FindChange = {
@@ -411,7 +413,7 @@ export type FindPage = {
   /** Every scheme on ideal, the best first. */
   screened: Array<FindScreened>;
   unfinished: number;
-  verdict: "better" | "nothing-better" | "unknown";
+  verdict: "better" | "nothing-better" | "unsure" | "unknown";
   /** Null where every load is the same. */
   wilcoxon_p: FindP;
   words: string;

@@ -8,6 +8,14 @@ pub fn registrable_domain(host: &str) -> Option<&str> {
         .filter(|_| psl::suffix(host.as_bytes()).is_some_and(|suffix| suffix.is_known()))
 }
 
+/// Whether this is the host of no site: one that stands for a host that a recording or a renamed page does not have.
+pub fn is_stand_in(host: &str) -> bool {
+    let Some(name) = host.strip_suffix(".test") else { return false };
+    let number = name.strip_prefix("host-");
+    let is_renamed = number.is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()));
+    is_renamed || name == "generated" || name == "page" || name.ends_with(".page")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -23,6 +31,18 @@ mod tests {
     fn hosts_of_one_provider_have_sites_of_their_own() {
         assert_eq!(registrable_domain("one.github.io"), Some("one.github.io"));
         assert_eq!(registrable_domain("docs.two.github.io"), Some("two.github.io"));
+    }
+
+    #[test]
+    fn hosts_of_renamed_and_recorded_pages_stand_for_others_and_those_of_sites_do_not() {
+        for host in ["www.page.test", "agency-local.page.test", "host-0.test", "generated.test"] {
+            assert!(is_stand_in(host), "{host}");
+        }
+        for host in
+            ["shop.test", "page.example", "host-a.test", "www.page.test.example", "localhost"]
+        {
+            assert!(!is_stand_in(host), "{host}");
+        }
     }
 
     #[test]

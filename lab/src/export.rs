@@ -63,7 +63,7 @@ impl Server {
         let mut parts = vec![commented(&head), found.collect()];
         let (lines, left_out) = advice.sendable();
         if lines.is_empty() {
-            parts.push(commented("No difference: nothing is better than what you have, so there is nothing to paste."));
+            parts.push(commented("No difference: nothing is better on all networks asked about, so there is nothing to paste."));
             return parts.concat();
         }
         if !lines.lines.is_empty() {

@@ -2,8 +2,8 @@
 //!
 //! Stage 1 loads each page under every scheme on the engine `ideal`, in milliseconds. Stage 2 loads it under the best of them
 //! and in the present order on the engine `stack`, paired by seed, until the difference is known as exactly as was asked
-//! ([`trial`]). The answer names one order for each page and network, or says that none is better than the present one, and one
-//! order for all of them whose worst case is the least bad.
+//! ([`trial`]). The loads that judge play other recordings of the page. The answer names one order for each page and network, or
+//! says that none is better than the present one, and one order for all of them whose worst case is the least bad.
 
 mod advice;
 mod answer;
@@ -14,8 +14,10 @@ mod configuration;
 mod confirmation;
 mod goal;
 mod hints;
+mod hosts;
 mod moved;
 mod paired_loads;
+mod recordings;
 mod report;
 mod robust;
 mod screening;
@@ -31,6 +33,7 @@ pub use configuration::{PolicySite, policy};
 pub use confirmation::{Confirmation, confirm};
 pub use goal::{Goal, GoalError};
 pub use hints::{ByHints, HintsGain, by_hints};
+pub use hosts::at_host;
 pub use moved::Moved;
 pub use report::report;
 pub use screening::Screened;
@@ -54,7 +57,8 @@ pub const PRESENT: &str = "rfc9218";
 /// What is searched for.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// The pages; each name once.
+    /// The pages. Of several with one name, the first is the page. The others are further recordings of it, which count where they
+    /// have the same resources.
     pub pages: Vec<Arc<Page>>,
     /// The networks of the site's visitors; each name once.
     pub networks: Vec<Network>,
@@ -106,7 +110,7 @@ pub fn find(
         )));
     }
     let mut cases: Vec<Case> = Vec::new();
-    for page in &question.pages {
+    for page in &question.pages() {
         let names = screening::finalists(&screened, &page.name);
         cases.extend(paired_loads::load(question, page, &names, progress)?);
     }
@@ -129,16 +133,24 @@ impl Question {
         }
     }
 
+    /// The pages without further recordings of them.
+    pub fn pages(&self) -> Vec<Arc<Page>> {
+        let is_first = |(place, it): &(usize, &Arc<Page>)| {
+            self.pages[..*place].iter().all(|before| before.name != it.name)
+        };
+        self.pages.iter().enumerate().filter(is_first).map(|it| Arc::clone(it.1)).collect()
+    }
+
     /// When a page has enough loads on a network.
     fn rule(&self) -> Rule {
-        let tests = self.pages.len() * self.networks.len();
+        let tests = self.pages().len() * self.networks.len();
         Rule { width: self.width, most_loads: self.most_loads, tests }
     }
 
     /// The manifest of a study that loads everything that stage 2 might.
     fn provenance(&self, program: Value) -> Value {
         let networks = self.networks.clone();
-        let plan = self.plan(Engine::Stack, networks, self.pages.clone(), self.schemes.clone());
+        let plan = self.plan(Engine::Stack, networks, self.pages(), self.schemes.clone());
         let seeds = (0..self.most_loads as u64).collect();
         plan.map_or(program.clone(), |plan| manifest::provenance(&Plan { seeds, ..plan }, program))
     }

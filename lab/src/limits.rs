@@ -47,3 +47,6 @@ pub(crate) const PASSES_MAX: usize = 100;
 
 /// Downloads of others at a time, on the links of one page load.
 pub(crate) const CROSS_FLOWS_MAX: usize = 256;
+
+/// Largest document that is searched for what it names, in bytes.
+pub(crate) const DOCUMENT_BYTES_MAX: u64 = 16 << 20;

@@ -7,7 +7,7 @@ use crate::{Failure, certificates, values};
 use ::corpus::Page;
 use ::server::access_log::Reopen;
 use ::server::event_loop::{EventLoop, Reload, Renewal};
-use ::server::site::{DirectorySite, Rule, RuledSite, Site};
+use ::server::site::{DirectorySite, Names, Rule, RuledSite, Site};
 use ::server::upstream::{Address, StartError, UpstreamSite};
 use ::server::{
     Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, CongestionControl, Downloads,
@@ -167,6 +167,22 @@ impl Served {
     }
 }
 
+impl Served {
+    /// What to say of routes for hosts that no certificate names.
+    fn unnamed_hosts(&self, identity: &Identity) -> Vec<String> {
+        let Some(names) = identity.names().filter(|_| !self.is_page) else { return Vec::new() };
+        let known = Names::new(names.iter().map(String::as_str));
+        let hosts: BTreeSet<&str> = self.site.hosts().filter(|it| !known.include(it)).collect();
+        let warning = |host| {
+            format!(
+                "[[route]] host \"{host}\": no certificate names it, only {}, so browsers refuse it; name a certificate for it with --cert",
+                names.join(", ")
+            )
+        };
+        hosts.into_iter().map(warning).collect()
+    }
+}
+
 /// Serves until a signal ends it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     raise_descriptors();
@@ -249,7 +265,8 @@ fn load(
         }
     };
     let secrets = arguments.key.iter().chain(&arguments.ticket_key);
-    for warning in secrets.filter_map(|it| open_to_others(it)) {
+    let unnamed = what.unnamed_hosts(&identity);
+    for warning in secrets.filter_map(|it| open_to_others(it)).chain(unnamed) {
         eprintln!("warning: {warning}");
     }
     Ok((Renewal { site: what.site_of(&identity), identity, options }, what.load_balancer))

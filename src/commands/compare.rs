@@ -159,6 +159,9 @@ pub(crate) struct Arguments {
     /// The scheme that others must beat to be in a policy. It is loaded where the server obeys its clients' signals
     #[arg(long, value_name = "NAME", default_value = policy::OF_SITE, requires = "policy")]
     policy_default: String,
+    /// The host of your site, which the policy is for [default: the hosts of the pages, which it serves itself]
+    #[arg(long, value_name = "NAME", value_parser = values::host, requires = "policy")]
+    host: Option<String>,
     /// Write tables, figures and the report into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,

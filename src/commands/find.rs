@@ -16,7 +16,7 @@ use lab::Contender;
 use lab::export::{Server, of_policy};
 use lab::finder::{
     Answer, ByHints, ByResource, Change, Choice, Confirmation, Goal, PolicySite, Question, Step,
-    advice, candidates, choices, confirm, find, report,
+    advice, at_host, candidates, choices, confirm, find, report,
 };
 use lab::study::Engine;
 use lab::study::folder::REPORT;
@@ -44,6 +44,7 @@ utmost find client.sqlog\n  \
 utmost find https://shop.example/ --networks lte,3g\n  \
 utmost find home.har --policy policy.toml --site http://127.0.0.1:8080\n  \
 utmost find home.har --export nginx > priorities.conf\n  \
+utmost find public --policy policy.toml --host www.shop.example\n  \
 utmost find home.har --metric byte_index:2,first_render:1\n  \
 utmost find home.har --networks 3g --with-hints --policy policy.toml\n  \
 utmost find agency-home --networks 3g --profile chromium-156 --confirm=browser\n  \
@@ -98,8 +99,8 @@ pub(crate) struct Arguments {
     /// Write the priorities of single resources, and the hints of `--with-hints`, as a configuration of `utmost serve`; searches them
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// What the policy serves: the folder of your site, or the URL of the server that makes it [default: the pages themselves; for
-    /// recordings, a line to fill in]
+    /// What the policy serves: the folder of your site, or the URL of the server that makes it [default: the pages themselves, or the
+    /// folder or server that was loaded; for recordings, a line to fill in]
     #[arg(long, value_name = "DIR|URL", requires = "policy", value_parser = policy::site)]
     site: Option<PolicySite>,
     /// Print the priorities of single resources for another server in place of the answer: nginx, caddy, h2o, apache, cloudflare or
@@ -109,6 +110,10 @@ pub(crate) struct Arguments {
     /// Load nothing, and export what this policy says
     #[arg(long, value_name = "POLICY", requires = "export", conflicts_with_all = ["INPUT", "out", "policy", "by_resource", "with_hints", "confirm"])]
     from: Option<PathBuf>,
+    /// The host of your site, which the policy and the export are for [default: the host of the recording or URL; where it says
+    /// none, as a folder does, any host]
+    #[arg(long, value_name = "NAME", value_parser = values::host)]
+    host: Option<String>,
     #[command(flatten)]
     compare: Compare,
     /// Write the answer into this directory: `answer.json`, and `report.html` with figures
@@ -150,9 +155,10 @@ struct Document<'a> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let host = host(arguments)?;
     if let (Some(file), Some(server)) = (&arguments.from, arguments.export) {
         let config = Config::load(file).map_err(Failure::bad_input)?;
-        return output::line(server.export(&of_policy(&config)).trim_end());
+        return output::line(server.export(&of_policy(&config).at_host(host)).trim_end());
     }
     let before = arguments.compare.read(&arguments.metric)?;
     let question = question(arguments)?;
@@ -192,16 +198,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::json(&document).and_then(|()| ended());
     }
     if let Some(server) = arguments.export {
-        let advice = advice(by_resource.as_deref().unwrap_or_default(), by_hints.as_deref());
+        let found = by_resource.unwrap_or_default();
+        let (found, hints) = at_host(&found, by_hints.as_deref().unwrap_or_default(), host);
+        let advice = advice(&found, by_hints.is_some().then_some(&hints[..]));
         return output::line(server.export(&advice).trim_end());
     }
     let foreign = |it: &&Arc<Page>| ::corpus::bundled(&it.name) != Some(it.as_ref());
-    show::show(&document, arguments.metric.metric(), question.pages.iter().filter(foreign))?;
+    show::show(&document, arguments.metric.metric(), question.pages().iter().filter(foreign))?;
     if let Some(folder) = &arguments.out {
         output::line(&format!("report: {}", folder.join(REPORT).display()))?;
     }
     compared.as_ref().map_or(Ok(()), Compared::show)?;
     ended()
+}
+
+/// The host that policies and exports are for, if one is named.
+fn host(arguments: &Arguments) -> Result<Option<&str>, Failure> {
+    let Arguments { host, policy, export, .. } = arguments;
+    if host.is_some() && policy.is_none() && export.is_none() {
+        let cause = "--host says for which host a policy or an export is: add --policy or --export";
+        return Err(Failure::BadInput(cause.to_owned()));
+    }
+    Ok(host.as_deref())
 }
 
 /// What is asked, once all that it takes can be read and written.

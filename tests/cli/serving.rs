@@ -346,6 +346,27 @@ fn stale_copies_are_validated_by_a_push() {
 }
 
 #[test]
+fn a_route_for_a_host_that_no_certificate_names_is_warned_of() {
+    let (folder, key) = private_key();
+    let file = folder.path().join("site.toml");
+    let route = |host: &str| {
+        format!("[[route]]\nhost = \"{host}\"\npath = \"/\"\nlinks = [\"</a.css>; rel=preload\"]\n")
+    };
+    let text =
+        ["[site]\nroot = \".\"\n".to_owned(), route("localhost"), route("shop.example")].concat();
+    std::fs::write(&file, text).expect("written");
+    let certificate = data("server.pem");
+    let [file, certificate, key] =
+        [&file, &certificate, &key].map(|it| it.to_str().expect("UTF-8"));
+    let server = Serving::start(&["--config", file, "--cert", certificate, "--key", key]);
+    let (code, stderr) = server.stop();
+    let warnings: Vec<&str> = stderr.lines().filter(|it| it.starts_with("warning: ")).collect();
+    let expected = "warning: [[route]] host \"shop.example\": no certificate names it, only localhost, so browsers refuse it; name a \
+                    certificate for it with --cert";
+    assert_eq!((code, &warnings[..]), (Some(0), &[expected][..]));
+}
+
+#[test]
 fn what_a_configuration_says_in_vain_is_warned_of() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("style.css"), "x").expect("written");

@@ -13,6 +13,7 @@ use corpus::import::Addresses;
 use corpus::page::Spread;
 use serde::{Deserialize, Serialize};
 use server::site::{DirectorySite, Site};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -178,6 +179,17 @@ fn mirrored(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, Record
 
 fn rooted(entry: &str) -> String {
     format!("/{}", entry.trim_start_matches('/'))
+}
+
+impl Captures {
+    /// Each load by itself, under all settings: a recording of its own.
+    pub fn by_load(&self) -> Vec<Self> {
+        let settings: BTreeSet<&str> = self.fitted.iter().map(|it| &*it.setting).collect();
+        let loads = self.fitted.chunks_exact(settings.len().max(1));
+        let one =
+            |load: &[Capture]| Self { fitted: load.to_vec(), unseen: Vec::new(), ..self.clone() };
+        loads.map(one).collect()
+    }
 }
 
 /// Derives the page and judges it by the captures that it was not derived from.

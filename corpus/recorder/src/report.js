@@ -15,15 +15,15 @@ new Promise((done) => {
       ? element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) : true;
     for (const element of document.querySelectorAll('*')) {
       const share = visible(element) ? area(element.getBoundingClientRect()) : 0;
-      if (element.tagName === 'IMG' && element.currentSrc) {
-        boxes.push({ url: element.currentSrc, share, background: false });
-      }
-      if (element.tagName === 'VIDEO' && element.poster) {
-        boxes.push({ url: element.poster, share, background: false });
-      }
+      const shown = element.tagName === 'IMG' ? element.currentSrc
+        : element.tagName === 'VIDEO' ? element.poster
+        : element.tagName === 'INPUT' && element.type === 'image' ? element.src
+        : element.tagName === 'image' ? new URL(element.href.baseVal, document.baseURI).href : '';
+      if (shown) boxes.push({ url: shown, share, background: false });
       for (const pseudo of [null, '::before', '::after']) {
-        const image = getComputedStyle(element, pseudo).backgroundImage;
-        for (const match of image.matchAll(/url\("([^"]+)"\)/g)) {
+        const style = getComputedStyle(element, pseudo);
+        const images = [style.backgroundImage, style.borderImageSource, style.listStyleImage, style.maskImage, style.content];
+        for (const match of images.join().matchAll(/url\("([^"]+)"\)/g)) {
           if (!match[1].startsWith('data:')) {
             boxes.push({ url: match[1], share, background: true });
           }

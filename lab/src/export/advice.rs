@@ -1,5 +1,6 @@
 //! What an export says, for any server.
 
+use corpus::Page;
 use corpus::page::Script;
 use schedulers::{Kind, Priority, Resource, usual_urgency};
 use server::is_one_path;
@@ -11,7 +12,7 @@ const NAMED: usize = 5;
 const NAMED_SHARE: f64 = 0.1;
 
 /// The file that servers take for a folder.
-const INDEX: &str = "index.html";
+pub(super) const INDEX: &str = "index.html";
 
 /// What a site should send differently.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -53,6 +54,8 @@ pub enum NamedBy {
     Stylesheet(String),
     /// The script with this path.
     Script(String),
+    /// A style sheet or a script that is not known.
+    Other,
 }
 
 /// A page whose responses should name resources early.
@@ -183,12 +186,24 @@ impl Document {
 }
 
 impl NamedBy {
+    /// What names a resource of a page.
+    pub fn of(page: &Page, id: usize) -> Self {
+        let it = &page.resources[id];
+        let by = page.resources.get(it.trigger.of).filter(|_| !it.preload);
+        match by.map(|by| (by.kind, by.url.clone())) {
+            Some((Kind::Css, path)) => Self::Stylesheet(path),
+            Some((Kind::Js, path)) => Self::Script(path),
+            _ => Self::Document,
+        }
+    }
+
     /// `the style sheet /a.css`; `None` for a document.
     pub fn words(&self) -> Option<String> {
         match self {
             Self::Document => None,
             Self::Stylesheet(path) => Some(format!("the style sheet {}", printable(path))),
             Self::Script(path) => Some(format!("the script {}", printable(path))),
+            Self::Other => Some("a style sheet or a script".to_owned()),
         }
     }
 }

@@ -1,9 +1,12 @@
 //! What a policy says, as advice for other servers.
 
-use super::advice::{Advice, Document, Line, NamedBy};
+use super::advice::{Advice, Document, INDEX, Line, NamedBy};
+use crate::limits::DOCUMENT_BYTES_MAX;
+use corpus::Page;
 use corpus::page::Script;
 use schedulers::{Priority, Resource};
-use server::{Config, ConfigRoute, SignalUse};
+use server::{Config, ConfigRoute, ConfigSite, SignalUse};
+use std::path::Path;
 
 /// The priorities, links and early hints of a configuration of `utmost serve`, such as `compare --policy` and `find --policy` write
 /// it. What no other server can do, a scheme, is said.
@@ -11,9 +14,14 @@ pub fn of_policy(config: &Config) -> Advice {
     let hosts: Vec<&str> = config.routes.iter().filter_map(|it| it.host.as_deref()).collect();
     // A directive is for a path on all hosts of the file.
     let host = match hosts.split_first() {
-        Some((first, rest)) if rest.iter().all(|it| it == first) => (*first).to_owned(),
+        Some((first, rest))
+            if rest.iter().all(|it| it == first) && !is_of_bundled(config, first) =>
+        {
+            (*first).to_owned()
+        }
         _ => String::new(),
     };
+    let namers = Namers::of(config);
     let said = config.directives.iter().filter(|(_, it)| it.priority != Priority::default());
     let mut lines: Vec<Line> = said
         .map(|(path, it)| {
@@ -23,7 +31,7 @@ pub fn of_policy(config: &Config) -> Advice {
                 path: path.clone(),
                 script: script(&resource),
                 resource,
-                named_by: NamedBy::Document,
+                named_by: namers.of_path(path),
                 priority: it.priority,
                 later_ms: None,
             }
@@ -36,6 +44,64 @@ pub fn of_policy(config: &Config) -> Advice {
         lines,
         documents: config.routes.iter().filter_map(|it| document(it, &host)).collect(),
     }
+}
+
+/// Whether the host is that of a bundled page, which is no site's.
+fn is_of_bundled(config: &Config, host: &str) -> bool {
+    let ConfigSite::Pages(pages) = &config.site else { return false };
+    pages.iter().filter_map(|it| corpus::bundled(it)).any(|it| http3::host(it.host(0)) == host)
+}
+
+/// Where it can be looked up what names a resource.
+enum Namers {
+    Pages(Vec<Page>),
+    /// The texts of the documents that the policy has routes for, as far as they can be read.
+    Documents(Vec<String>),
+    /// A backend makes the documents.
+    Unknown,
+}
+
+impl Namers {
+    fn of(config: &Config) -> Self {
+        match &config.site {
+            ConfigSite::Pages(pages) => {
+                Self::Pages(pages.iter().filter_map(|it| corpus::page(it).ok()).collect())
+            }
+            ConfigSite::Root(root) => {
+                let text = |it: &ConfigRoute| document_text(root, &it.path);
+                Self::Documents(config.routes.iter().filter_map(text).collect())
+            }
+            ConfigSite::Upstream(_) => Self::Unknown,
+        }
+    }
+
+    fn of_path(&self, path: &str) -> NamedBy {
+        match self {
+            Self::Pages(pages) => {
+                let of_page = |page: &Page| {
+                    let id = page.resources.iter().position(|it| it.url == path)?;
+                    Some(NamedBy::of(page, id))
+                };
+                pages.iter().find_map(of_page).unwrap_or_default()
+            }
+            Self::Documents(texts) => {
+                let name = path.split('?').next().and_then(|it| it.rsplit('/').next());
+                let is_there = texts.is_empty()
+                    || texts.iter().any(|it| it.contains(name.unwrap_or_default()));
+                if is_there { NamedBy::Document } else { NamedBy::Other }
+            }
+            Self::Unknown => NamedBy::Other,
+        }
+    }
+}
+
+/// The text of a document below a folder.
+fn document_text(root: &Path, path: &str) -> Option<String> {
+    let path = path.trim_start_matches('/');
+    let index = if path.is_empty() || path.ends_with('/') { INDEX } else { "" };
+    let file = root.join(format!("{path}{index}"));
+    let is_short = file.metadata().is_ok_and(|it| it.len() <= DOCUMENT_BYTES_MAX);
+    is_short.then(|| std::fs::read_to_string(file).ok()).flatten()
 }
 
 /// A policy says of a module that it is deferred, and no more.

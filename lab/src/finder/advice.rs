@@ -5,7 +5,7 @@ use super::{ByHints, ByResource};
 use crate::export::{Advice, Document, Line, NamedBy};
 use corpus::Page;
 use push::Graph;
-use schedulers::{Kind, Priority};
+use schedulers::Priority;
 
 /// Links whose origin is told.
 const NAMED: usize = 5;
@@ -15,7 +15,7 @@ const NAMED: usize = 5;
 pub fn advice(found: &[ByResource], hints: Option<&[ByHints]>) -> Advice {
     let mut advice = Advice::default();
     for by_resource in found {
-        advice.found.extend(by_resource.words());
+        advice.found.extend(by_resource.words().into_iter().chain(by_resource.why_not()));
         let Some(page) = by_resource.page().filter(|_| by_resource.is_better) else {
             continue;
         };
@@ -24,7 +24,7 @@ pub fn advice(found: &[ByResource], hints: Option<&[ByHints]>) -> Advice {
             path: page.resources[it.id].url.clone(),
             resource: page.resources[it.id].for_scheduler(),
             script: page.resources[it.id].script,
-            named_by: named_by(page, it.id),
+            named_by: NamedBy::of(page, it.id),
             priority: Priority::new(it.urgency, it.incremental),
             later_ms: Some(it.later_ms),
         };
@@ -46,16 +46,6 @@ pub fn advice(found: &[ByResource], hints: Option<&[ByHints]>) -> Advice {
     advice
 }
 
-fn named_by(page: &Page, id: usize) -> NamedBy {
-    let it = &page.resources[id];
-    let by = page.resources.get(it.trigger.of).filter(|_| !it.preload);
-    match by.map(|by| (by.kind, by.url.clone())) {
-        Some((Kind::Css, path)) => NamedBy::Stylesheet(path),
-        Some((Kind::Js, path)) => NamedBy::Script(path),
-        _ => NamedBy::Document,
-    }
-}
-
 /// What is critical on a page, and hidden from a browser that reads its document.
 struct Hidden {
     document: Document,
@@ -74,7 +64,7 @@ impl Hidden {
         let named = hidden.iter().take(NAMED).map(|it| {
             let path = &graph.nodes[*it].path;
             let id = page.resources.iter().position(|it| it.url == *path);
-            let by = id.and_then(|it| named_by(page, it).words());
+            let by = id.and_then(|it| NamedBy::of(page, it).words());
             by.map_or_else(|| path.clone(), |by| format!("{path} (named by {by})"))
         });
         let mut named: Vec<String> = named.collect();

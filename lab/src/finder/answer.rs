@@ -1,14 +1,16 @@
 //! The answer: what to choose for each page and network, how certain that is, and one order for all.
 
+use super::choice::{is_loaded, least_bad};
 use super::moved::Moved;
 use super::paired_loads::Case;
-use super::robust::{LeastWorst, Regrets, least_worst};
+use super::robust::LeastWorst;
 use super::screening::{Ranked, Screened};
 use super::trial::{Indices, Judgement, adjusted};
-use super::words::{WHAT_YOU_HAVE, of_page, of_robust};
+use super::words::{WHAT_YOU_HAVE, of_page, of_robust, too_few};
 use super::{PRESENT, Question};
 use crate::above_fold;
 use crate::study::page_sha256;
+use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::Interval;
 use corpus::Page;
 use serde::Serialize;
@@ -84,8 +86,10 @@ pub struct PageAnswer {
 pub enum Verdict {
     /// The candidate is better than the present order.
     Better,
-    /// Nothing that was loaded is better, as far as the loads can tell.
+    /// Nothing that was loaded is better.
     NothingBetter,
+    /// The candidate gains, but another recording or chance would turn that.
+    Unsure,
     /// No pair of loads finished.
     #[default]
     Unknown,
@@ -172,17 +176,25 @@ pub struct Loads {
     pub stack_of_all_schemes: usize,
 }
 
+impl Verdict {
+    /// Unsure is what may be worth a change, and may be none: its estimate is above 1, and its interval reaches what is worth one.
+    fn of(judged: Option<Judgement>, holm_p: Option<f64>) -> Self {
+        let Some(judged) = judged else { return Self::Unknown };
+        let reaches = judged.interval.is_none_or(|[_, high]| high >= WORTHWHILE);
+        match () {
+            () if judged.is_better(holm_p) => Self::Better,
+            () if judged.ratio > 1.0 && reaches => Self::Unsure,
+            () => Self::NothingBetter,
+        }
+    }
+}
+
 impl JudgedCandidate {
     /// The same with its adjusted p, and what it says.
     pub(super) fn judged(&self, holm_p: Option<f64>) -> (Self, Verdict) {
         let Self { ratio, interval, wilcoxon_p, pairs, .. } = *self;
         let judged = ratio.map(|ratio| Judgement { ratio, interval, p: wilcoxon_p, pairs });
-        let verdict = match judged {
-            None => Verdict::Unknown,
-            Some(it) if it.is_better(holm_p) => Verdict::Better,
-            Some(_) => Verdict::NothingBetter,
-        };
-        (Self { holm_p, ..self.clone() }, verdict)
+        (Self { holm_p, ..self.clone() }, Verdict::of(judged, holm_p))
     }
 
     /// Without an adjusted p.
@@ -233,7 +245,7 @@ impl Answer {
             metric: question.goal.text(),
             width: question.width,
             most_loads: question.most_loads,
-            robust_choice: robust_choice(cases, &pages).filter(|_| cases.len() > 1),
+            robust_choice: robust_choice(&pages).filter(|_| cases.len() > 1),
             loads: Loads {
                 ideal: screened.iter().map(|it| it.schemes.len()).sum(),
                 stack: cases.iter().map(Case::loads).sum(),
@@ -255,17 +267,13 @@ impl Case {
     /// The answer without its words and without stage 1.
     fn answer(&self, judged: Option<Judgement>, holm_p: Option<f64>) -> PageAnswer {
         let candidate = self.trial.leader().map(|it| self.names[it].clone());
-        let is_better = judged.is_some_and(|it| it.is_better(holm_p));
+        let verdict = Verdict::of(judged, holm_p);
         let judgement = judged.map(|it| JudgedCandidate { holm_p, ..JudgedCandidate::of(it) });
         PageAnswer {
             page: self.page.name.clone(),
             network: self.network.clone(),
-            verdict: match judged {
-                None => Verdict::Unknown,
-                Some(_) if is_better => Verdict::Better,
-                Some(_) => Verdict::NothingBetter,
-            },
-            choice: candidate.clone().filter(|_| is_better),
+            verdict,
+            choice: candidate.clone().filter(|_| verdict == Verdict::Better),
             words: String::new(),
             candidate,
             judgement: judgement.unwrap_or_default(),
@@ -322,17 +330,6 @@ impl Case {
         let bound_ms = self.bound_ms.filter(|it| *it > 0.0)?;
         Some(index_ms? / bound_ms)
     }
-
-    /// The regret of each order by its label.
-    fn regrets(&self) -> Regrets {
-        let orders = self.orders();
-        let regret = |order: &Option<usize>| {
-            let label = order.map_or(WHAT_YOU_HAVE, |it| &self.names[it]);
-            let index_ms = self.trial.index(*order)?;
-            Some((label, index_ms, self.regret(Some(index_ms))))
-        };
-        Regrets::of(orders.iter().filter_map(regret))
-    }
 }
 
 impl Index {
@@ -351,20 +348,24 @@ impl Index {
     }
 }
 
-fn robust_choice(cases: &[Case], pages: &[PageAnswer]) -> Option<RobustChoice> {
-    let mut regrets: Vec<Regrets> = cases.iter().map(Case::regrets).collect();
+fn robust_choice(pages: &[PageAnswer]) -> Option<RobustChoice> {
+    let cases: Vec<&PageAnswer> = pages.iter().collect();
+    let LeastWorst { scheme, worst_regret, case } = least_bad(&cases)?;
+    let of_present = pages.iter().map(|it| it.regrets().get(WHAT_YOU_HAVE));
+    let of_present = of_present.collect::<Option<Vec<f64>>>();
     let is_beaten = pages.iter().any(|it| it.verdict == Verdict::Better);
-    let of_present = regrets.iter().map(|it| it.get(WHAT_YOU_HAVE)).collect::<Option<Vec<f64>>>();
-    if !is_beaten && of_present.is_some() {
-        for it in &mut regrets {
-            it.keep_only(WHAT_YOU_HAVE);
-        }
-    }
-    let LeastWorst { scheme, worst_regret, case } = least_worst(&regrets)?;
     let is_present = scheme == WHAT_YOU_HAVE;
     let worst = &pages[case];
     let is_bounded = worst.ranking.iter().any(|it| it.regret.is_some());
     let row = worst.ranking.iter().find(|it| it.scheme == scheme && !it.is_present);
+    let mut once: Vec<&str> = pages
+        .iter()
+        .flat_map(|it| &it.ranking)
+        .filter(|it| !is_loaded(it))
+        .map(|it| &*it.scheme)
+        .collect();
+    once.sort_unstable();
+    once.dedup();
     let choice = RobustChoice {
         scheme: if is_present { PRESENT.to_owned() } else { scheme },
         is_present,
@@ -376,5 +377,6 @@ fn robust_choice(cases: &[Case], pages: &[PageAnswer]) -> Option<RobustChoice> {
         interval: row.and_then(|it| it.interval),
         present_worst_regret: of_present.map(|it| it.into_iter().fold(0.0, f64::max)),
     };
-    Some(RobustChoice { words: of_robust(&choice, is_bounded, is_beaten), ..choice })
+    let words = of_robust(&choice, is_bounded, is_beaten) + too_few(&once).as_str();
+    Some(RobustChoice { words, ..choice })
 }

@@ -1,16 +1,16 @@
 //! Priorities for single resources: how near a server that only knows RFC 9218 comes to the best order.
 //!
-//! They are searched on the engine `ideal` ([`crate::bounds::priorities`]) for all networks at once, because a server cannot know a
-//! visitor's. On `stack`, a page whose browser signals them is loaded beside the present order: a server that obeys then sends as one
-//! that overrides what browsers signal. The first seeds choose among what was found, and later ones judge ([`super::trial`]).
+//! They are searched on the engine `ideal` ([`crate::bounds::priorities`]) for all networks and several recordings at once, because a
+//! server cannot know a visitor's. On `stack`, a page whose browser signals them is loaded beside the present order: a server that
+//! obeys then sends as one that overrides what browsers signal. Loads of other recordings judge ([`super::trial`]).
 
 use super::answer::{JudgedCandidate, Verdict};
 use super::goal::Goal;
-use super::moved::{Moved, all_moved};
+use super::moved::{Moved, all_moved, later};
 use super::paired_loads::Batch;
 use super::trial::{BATCH, Trial, adjusted};
 use super::{Question, Step};
-use crate::bounds::{self, Effort, Priorities, schedule_scheme};
+use crate::bounds::{self, Effort, LATER_MAX, Priorities, is_visible_image, schedule_scheme};
 use crate::network::Network;
 use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::{geometric_mean, median};
@@ -19,15 +19,6 @@ use corpus::Page;
 use schedulers::Scheme;
 use serde::Serialize;
 use std::sync::Arc;
-
-/// Loads of each network that the search on `ideal` looks at.
-const STEPS: u64 = 2000;
-
-/// Priorities with fewer lines are taken instead of others that are better by no more than this share.
-const NEARLY: f64 = 0.005;
-
-/// A resource that completes within this time of when it did is not moved, in milliseconds.
-const UNMOVED_MS: f64 = 1.0;
 
 /// Priorities for the resources of a page.
 #[derive(Debug, Clone, Serialize)]
@@ -38,13 +29,15 @@ pub struct ByResource {
     pub is_better: bool,
     /// The resources whose priority differs from what browsers signal, those that move most first.
     pub resources: Vec<ResourcePriority>,
-    /// Priorities that the search found and that are left out, because they move no resource of theirs and gain nothing.
-    pub left_out: usize,
+    /// URLs of the resources that have no line because another recording of the page would turn it.
+    pub unsure: Vec<String>,
+    /// URLs of visible images that come later than now with these priorities, which then are not better.
+    pub late: Vec<String>,
     /// What they gain on each network.
     pub networks: Vec<Gain>,
     /// The resources' URLs, hosts and kinds.
     #[serde(skip)]
-    of: Option<Arc<Page>>,
+    pub(super) of: Option<Arc<Page>>,
 }
 
 /// The priority of a resource.
@@ -73,7 +66,7 @@ pub struct Gain {
     /// How the priorities compare with the present order.
     #[serde(flatten)]
     pub judgement: JudgedCandidate,
-    /// The median index of the present order, in ms.
+    /// The median index of the present order in ms, of loads of the page as it was recorded.
     pub present_ms: Option<f64>,
     /// The same with the priorities.
     pub found_ms: Option<f64>,
@@ -101,7 +94,7 @@ pub fn by_resource(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Vec<ByResource>, StudyError> {
     let mut all = Vec::new();
-    for page in &question.pages {
+    for page in &question.pages() {
         all.extend(of_page(question, page, progress)?);
     }
     let p_values: Vec<Option<f64>> =
@@ -110,8 +103,13 @@ pub fn by_resource(
     for page in &mut all {
         for gain in &mut page.networks {
             (gain.judgement, gain.verdict) = gain.judgement.judged(adjusted.next().flatten());
+            // The search saw a gain, and another recording may have it.
+            if gain.verdict == Verdict::NothingBetter && !page.resources.is_empty() {
+                gain.verdict = Verdict::Unsure;
+            }
         }
-        page.is_better = page.networks.iter().all(|it| it.verdict == Verdict::Better);
+        let is_better = page.networks.iter().all(|it| it.verdict == Verdict::Better);
+        page.is_better = is_better && page.late.is_empty();
     }
     Ok(all)
 }
@@ -122,8 +120,9 @@ fn of_page(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Option<ByResource>, StudyError> {
     let ideal: Vec<Network> = question.networks.iter().map(Network::for_ideal).collect();
-    let found = bounds::priorities(page, &ideal, Effort::default(), STEPS);
-    let Some(bounds::Found { sparing, cut, oracles }) = found else { return Ok(None) };
+    let recordings = question.searched_recordings(page);
+    let found = bounds::priorities(&recordings, &ideal, Effort::default());
+    let Some(bounds::Found { priorities, doubtful, oracles }) = found else { return Ok(None) };
     let mut cases: Vec<OnNetwork> = question
         .networks
         .iter()
@@ -139,7 +138,6 @@ fn of_page(
         })
         .collect();
     let loads = Loads { question, page, progress };
-    let Chosen { priorities, left_out, .. } = loads.chosen(&mut cases, [sparing, cut])?;
     let signalled = signalling(page, &priorities);
     while let Some(from) = cases.iter().find_map(|it| it.trial.next_seeds()).map(|it| it.start) {
         // A batch as a whole, although a trial takes its first seed alone.
@@ -147,7 +145,8 @@ fn of_page(
             cases.iter_mut().filter(|it| it.trial.next_seeds().is_some()).collect();
         loads.add(open, &signalled, from)?;
     }
-    Ok(Some(ByResource { left_out, ..answer(page, &priorities, &cases) }))
+    let unsure = doubtful.into_iter().map(|it| page.url(it)).collect();
+    Ok(Some(ByResource { unsure, ..answer(page, &priorities, &cases) }))
 }
 
 /// The page whose browser signals these priorities.
@@ -157,14 +156,6 @@ fn signalling(page: &Page, priorities: &Priorities) -> Arc<Page> {
         resource.browser = Some(*priority);
     }
     Arc::new(page)
-}
-
-/// Priorities with the loads of the first batch, and the mean logarithm of their index.
-struct Chosen {
-    index: f64,
-    runs: Vec<RunRecord>,
-    priorities: Priorities,
-    left_out: usize,
 }
 
 /// How a page is loaded.
@@ -181,66 +172,6 @@ impl Loads<'_> {
         Batch { question, page, engine: Engine::Stack, networks, seeds, progress }
     }
 
-    /// Loads the first batch, and chooses the priorities with which the page is best over all networks. Of nearly equal ones the first
-    /// are chosen.
-    fn chosen(
-        &self,
-        cases: &mut [OnNetwork],
-        candidates: [Priorities; 2],
-    ) -> Result<Chosen, StudyError> {
-        let networks: Vec<Network> = cases.iter().map(|it| it.network.clone()).collect();
-        let mut best: Option<Chosen> = None;
-        for candidate in candidates {
-            let tried = self.tried(&networks, candidate)?;
-            if best.as_ref().is_none_or(|it| tried.index < it.index - NEARLY) {
-                best = Some(tried);
-            }
-        }
-        let none = || StudyError::Impossible("name a network".to_owned());
-        let present = self.batch(self.page, networks.clone(), 0).present()?.runs;
-        let chosen = self.without_idle(&networks, &present, best.ok_or_else(none)?)?;
-        for case in cases {
-            case.add(0, &present, &chosen.runs);
-            case.of_oracle = self.under_oracle(case, 0)?;
-        }
-        Ok(chosen)
-    }
-
-    fn tried(&self, networks: &[Network], priorities: Priorities) -> Result<Chosen, StudyError> {
-        let page = signalling(self.page, &priorities);
-        let runs = self.batch(&page, networks.to_vec(), 0).present()?.runs;
-        Ok(Chosen {
-            index: self.question.goal.mean_logarithm(&runs, networks),
-            runs,
-            priorities,
-            left_out: 0,
-        })
-    }
-
-    /// Gives those resources back what browsers signal that complete when they did, where the page is as good without: one that
-    /// stays in its place can make way for others. First all of them, then half as many.
-    fn without_idle(
-        &self,
-        networks: &[Network],
-        present: &[RunRecord],
-        chosen: Chosen,
-    ) -> Result<Chosen, StudyError> {
-        let usual = bounds::usual(self.page);
-        let mut idle = idle(self.page, networks, present, &chosen, &usual);
-        while !idle.is_empty() {
-            let mut priorities = chosen.priorities.clone();
-            for id in &idle {
-                priorities[*id] = usual[*id];
-            }
-            let tried = self.tried(networks, priorities)?;
-            if tried.index <= chosen.index + NEARLY {
-                return Ok(Chosen { left_out: idle.len(), ..tried });
-            }
-            idle.truncate(idle.len() / 2);
-        }
-        Ok(chosen)
-    }
-
     fn add(
         &self,
         cases: Vec<&mut OnNetwork>,
@@ -252,41 +183,18 @@ impl Loads<'_> {
         let found = self.batch(signalled, networks, from).present()?.runs;
         for case in cases {
             case.add(from, &present, &found);
-            let of_oracle = self.under_oracle(case, from)?;
-            case.of_oracle.extend(of_oracle);
+            if from == 0 {
+                // Its packets are those of the page as it was recorded.
+                case.of_oracle = self.under_oracle(case)?;
+            }
         }
         Ok(())
     }
 
-    fn under_oracle(&self, case: &OnNetwork, from: u64) -> Result<Vec<RunRecord>, StudyError> {
-        let batch = self.batch(self.page, vec![case.network.clone()], from);
+    fn under_oracle(&self, case: &OnNetwork) -> Result<Vec<RunRecord>, StudyError> {
+        let batch = self.batch(self.page, vec![case.network.clone()], 0);
         Ok(batch.knowing(case.oracle.clone())?.runs)
     }
-}
-
-/// The resources with a priority of their own that no network moves, those that move least first.
-fn idle(
-    page: &Page,
-    networks: &[Network],
-    present: &[RunRecord],
-    chosen: &Chosen,
-    usual: &Priorities,
-) -> Vec<usize> {
-    let on = |runs: &[RunRecord], network: &Network| -> Vec<RunRecord> {
-        runs.iter().filter(|it| it.setting.network == network.name).cloned().collect()
-    };
-    let mut most_ms = vec![0.0_f64; page.resources.len()];
-    for network in networks {
-        let (before, after) = (on(present, network), on(&chosen.runs, network));
-        let (before, after): (Vec<_>, Vec<_>) = (before.iter().collect(), after.iter().collect());
-        for moved in all_moved(page, &before, &after) {
-            most_ms[moved.id] = most_ms[moved.id].max(moved.later_ms.abs());
-        }
-    }
-    let is_idle = |id: &usize| chosen.priorities[*id] != usual[*id] && most_ms[*id] < UNMOVED_MS;
-    let mut idle: Vec<usize> = (0..most_ms.len()).filter(is_idle).collect();
-    idle.sort_by(|one, other| most_ms[*one].total_cmp(&most_ms[*other]));
-    idle
 }
 
 impl OnNetwork {
@@ -310,11 +218,12 @@ impl OnNetwork {
     }
 
     fn gain(&self) -> Gain {
-        let of_oracle = self.judges(&self.of_oracle);
-        let of_oracle: Vec<f64> =
-            of_oracle.into_iter().filter_map(|it| self.goal.index(it).ms()).collect();
-        let (present_ms, found_ms) = (self.trial.index(None), self.trial.index(Some(0)));
-        let oracle_ms = median(&of_oracle);
+        let as_recorded = |runs: &[RunRecord]| {
+            let first = runs.iter().filter(|it| it.seed < BATCH as u64);
+            median(&first.filter_map(|it| self.goal.index(it).ms()).collect::<Vec<_>>())
+        };
+        let [present_ms, found_ms, oracle_ms] =
+            [&self.present, &self.found, &self.of_oracle].map(|it| as_recorded(it));
         let judged = self.trial.judgement(0);
         Gain {
             network: self.network.name.clone(),
@@ -358,10 +267,22 @@ fn answer(page: &Arc<Page>, priorities: &Priorities, cases: &[OnNetwork]) -> ByR
         page: page_name,
         is_better: false,
         resources,
-        left_out: 0,
+        unsure: Vec::new(),
+        late: late(page, cases),
         networks,
         of: Some(Arc::clone(page)),
     }
+}
+
+/// The visible images that the priorities make late on a network.
+fn late(page: &Page, cases: &[OnNetwork]) -> Vec<String> {
+    let is_late = |case: &OnNetwork, id: usize| {
+        later(id, &case.judges(&case.present), &case.judges(&case.found))
+            .is_some_and(|it| it > LATER_MAX)
+    };
+    let images = (0..page.resources.len()).filter(|it| is_visible_image(page, *it));
+    let late = images.filter(|id| cases.iter().any(|it| is_late(it, *id)));
+    late.map(|it| page.url(it)).collect()
 }
 
 #[cfg(test)]
@@ -389,7 +310,8 @@ impl ByResource {
             page,
             is_better: true,
             resources: Vec::new(),
-            left_out: 0,
+            unsure: Vec::new(),
+            late: Vec::new(),
             networks: vec![gain],
             of: None,
         }
@@ -425,6 +347,15 @@ impl ByResource {
                 return format!("{page} on {network}: unknown, because too few loads finished.");
             };
             let evidence = super::words::evidence(&it.judgement);
+            let doubt = match it.verdict {
+                Verdict::Unsure if ratio <= 1.0 => {
+                    " Unsure: the search promises a gain that these loads do not show.".to_owned()
+                }
+                Verdict::Unsure => {
+                    format!(" Unsure:{}", super::words::doubt(&it.judgement, self.networks.len()))
+                }
+                _ => String::new(),
+            };
             let share = match it.percent_of_oracle {
                 Some(percent) => {
                     format!("That is {percent:.0} % of what the oracle's order gains.")
@@ -432,17 +363,53 @@ impl ByResource {
                 None => "The oracle's order gains less than 1 % here.".to_owned(),
             };
             format!(
-                "{page} on {network}: with priorities for {lines}, RFC 9218 is {ratio:.3} times as fast as {} ({evidence}). {share}",
+                "{page} on {network}: with priorities for {lines}, RFC 9218 is {ratio:.3} times as fast as {} ({evidence}).{doubt} {share}",
                 super::WHAT_YOU_HAVE
             )
         };
-        let left_out = match self.left_out {
-            0 => None,
-            1 => Some(format!("{}: 1 priority that gains nothing is left out.", self.page)),
-            several => {
-                Some(format!("{}: {several} priorities that gain nothing are left out.", self.page))
-            }
+        self.networks.iter().map(sentence).chain(self.doubts()).collect()
+    }
+    /// What is unsure, in words.
+    fn doubts(&self) -> Vec<String> {
+        let path = |url: &String| {
+            let read = url::Url::parse(url);
+            read.map_or_else(|_| url.clone(), |it| it.path().to_owned())
         };
-        self.networks.iter().map(sentence).chain(left_out).collect()
+        let listed = |urls: &[String]| match urls {
+            [] => None,
+            [one] => Some(path(one)),
+            [one, others @ ..] => Some(format!("{} and {} more", path(one), others.len())),
+        };
+        let page = &self.page;
+        let unsure = listed(&self.unsure).map(|it| {
+            format!(
+                "{page}: unsure of a priority for {it}: it gains in some recordings of the page and not in others, and is left out."
+            )
+        });
+        let late = listed(&self.late).map(|it| {
+            format!(
+                "{page}: the priorities are left out, because with them a visible image comes later than with {}: {it}.",
+                super::WHAT_YOU_HAVE
+            )
+        });
+        unsure.into_iter().chain(late).collect()
+    }
+
+    /// Why they are not worth a change, though they may gain somewhere; none: they are.
+    pub fn why_not(&self) -> Option<String> {
+        let on = |is_wanted: fn(Verdict) -> bool| {
+            let networks = self.networks.iter().filter(|it| is_wanted(it.verdict));
+            networks.map(|it| it.network.clone()).collect::<Vec<_>>().join(", ")
+        };
+        if self.is_better || self.resources.is_empty() || !self.late.is_empty() {
+            return None;
+        }
+        let [worse, better] = [on(|it| it != Verdict::Better), on(|it| it == Verdict::Better)];
+        let better = if better.is_empty() { String::new() } else { format!(", only on {better}") };
+        Some(format!(
+            "{}: nothing is surely better than {} on {worse}{better}. A server does not know a visitor's network.",
+            self.page,
+            super::WHAT_YOU_HAVE
+        ))
     }
 }

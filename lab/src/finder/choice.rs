@@ -1,16 +1,20 @@
 //! One choice for each page, and one for the site: a visitor's network is not known to a server, so what is best on one network is
 //! not yet what to do.
 //!
-//! An order for several networks is the one whose worst regret is least, as the robust choice. Priorities of single resources are
+//! An order for several networks is the one whose worst regret is least, as the robust choice, and that is on no network slower than
+//! the present one. Priorities of single resources are
 //! chosen where they are as fast, because any server that sends by RFC 9218 can be told them.
 
+use super::answer::RankedOrder;
 use super::answer::{Answer, PageAnswer, Verdict};
 use super::by_resource::ByResource;
-use super::robust::{Regrets, least_worst};
+use super::robust::{LeastWorst, Regrets, least_worst};
+use super::trial::BATCH;
 use super::words::WHAT_YOU_HAVE;
 use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::geometric_mean;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What to do for a page, or for the site.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -85,11 +89,34 @@ fn scheme(cases: &[&PageAnswer]) -> Option<String> {
     if let [case] = cases {
         return case.choice.clone();
     }
-    if cases.iter().all(|it| it.verdict != Verdict::Better) {
-        return None;
+    least_bad(cases).map(|it| it.scheme).filter(|it| it != WHAT_YOU_HAVE)
+}
+
+/// The order whose worst regret is least, among those that are slower than the present one on no network. The present one, where
+/// nothing is better than it anywhere.
+pub(super) fn least_bad(cases: &[&PageAnswer]) -> Option<LeastWorst> {
+    let is_beaten = cases.iter().any(|it| it.verdict == Verdict::Better);
+    let mut regrets: Vec<Regrets> = cases.iter().map(|it| it.regrets()).collect();
+    for it in &mut regrets {
+        it.retain(|order| order == WHAT_YOU_HAVE || is_beaten && is_harmless(cases, order));
     }
-    let regrets: Vec<Regrets> = cases.iter().map(|it| it.regrets()).collect();
-    least_worst(&regrets).map(|it| it.scheme).filter(|it| it != WHAT_YOU_HAVE)
+    least_worst(&regrets)
+}
+
+/// Whether a scheme has enough loads everywhere, and is as fast as the present order on each network, the geometric mean over pages.
+fn is_harmless(cases: &[&PageAnswer], scheme: &str) -> bool {
+    let mut networks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for case in cases {
+        let row = case.row(scheme).filter(|it| is_loaded(it));
+        let Some(speedup) = row.and_then(|it| it.speedup_present) else { return false };
+        networks.entry(&case.network).or_default().push(speedup);
+    }
+    networks.values().all(|it| geometric_mean(it).is_some_and(|mean| mean >= 1.0))
+}
+
+/// Whether an order has a whole batch of loads. One load that came out well is chance.
+pub(super) fn is_loaded(order: &RankedOrder) -> bool {
+    order.loads >= BATCH
 }
 
 /// How many times as fast a page is on a network with priorities.
@@ -101,12 +128,15 @@ fn speedup(case: &PageAnswer, gains: &[&ByResource]) -> f64 {
 
 impl PageAnswer {
     fn speedup(&self, scheme: &str) -> f64 {
-        let row = self.ranking.iter().find(|it| it.scheme == scheme && !it.is_present);
-        row.and_then(|it| it.speedup_present).unwrap_or(1.0)
+        self.row(scheme).and_then(|it| it.speedup_present).unwrap_or(1.0)
+    }
+
+    fn row(&self, scheme: &str) -> Option<&RankedOrder> {
+        self.ranking.iter().find(|it| it.scheme == scheme && !it.is_present)
     }
 
     /// The regret of each order by its label, the present one first: it stays among equals.
-    fn regrets(&self) -> Regrets {
+    pub(super) fn regrets(&self) -> Regrets {
         let mut orders: Vec<_> = self.ranking.iter().collect();
         orders.sort_by_key(|it| !it.is_present);
         Regrets::of(orders.into_iter().filter_map(|it| {
@@ -222,6 +252,28 @@ mod tests {
             chosen(pages(), &[priorities("home", "3g", 1.2)]),
             ["Choice for home: srpt. It is 1.250 times as fast as what you have."]
         );
+    }
+
+    #[test]
+    fn an_order_that_is_slower_on_a_network_or_has_one_load_is_never_chosen() {
+        let cases = || {
+            vec![
+                case("home", "cable", None, &[("spdy", 101.0), ("fifo", 99.0), ("dfifo", 97.0)]),
+                case(
+                    "home",
+                    "3g",
+                    Some("spdy"),
+                    &[("spdy", 70.0), ("fifo", 98.0), ("dfifo", 90.0)],
+                ),
+            ]
+        };
+        // `spdy` has the least worst regret.
+        let words = "Choice for home: dfifo. It is 1.070 times as fast as what you have, the geometric mean over networks.";
+        assert_eq!(chosen(cases(), &[]), [words]);
+        let mut once = cases();
+        once[0].ranking[3].loads = 1;
+        let words = "Choice for home: fifo. It is 1.015 times as fast as what you have, the geometric mean over networks.";
+        assert_eq!(chosen(once, &[]), [words]);
     }
 
     #[test]

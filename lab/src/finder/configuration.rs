@@ -48,12 +48,11 @@ impl PolicySite {
 }
 
 impl PolicySite {
-    /// The host of a page's route. A folder gives the same files under every name, also under one that the recording did not
-    /// know.
+    /// The host of a page's route; `None`: any. A folder gives the same files under every name.
     fn host_of<'a>(&self, page: &'a Page) -> Option<&'a str> {
         match self {
             Self::Folder(_) => None,
-            _ => Some(http3::host(page.host(0))),
+            _ => Some(http3::host(page.host(0))).filter(|it| !it.is_empty()),
         }
     }
 }
@@ -91,7 +90,14 @@ pub fn policy(
                 text.push(format!("# page {}: priorities are left out: {why}\n", page.page));
             }
             Some(of) => text.push(route(page, site.host_of(of), of, &mut told)),
-            None => text.push(format!("# page {}: no difference\n", page.page)),
+            None => {
+                let why = page.why_not().map(|it| format!("# {it}\n"));
+                text.push(format!(
+                    "{}# page {}: no difference\n",
+                    why.unwrap_or_default(),
+                    page.page
+                ));
+            }
         }
     }
     for page in hints {

@@ -34,7 +34,7 @@ pub struct ByHints {
     pub networks: Vec<HintsGain>,
     /// The page itself.
     #[serde(skip)]
-    of: Arc<Page>,
+    pub(super) of: Arc<Page>,
 }
 
 /// What hints gain on a network.
@@ -55,7 +55,7 @@ pub fn by_hints(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Vec<ByHints>, StudyError> {
     let mut all = Vec::new();
-    for page in &question.pages {
+    for page in &question.pages() {
         all.push(of_page(question, page, progress)?);
     }
     let tests = all.iter().flat_map(|it: &ByHints| &it.networks);
@@ -184,10 +184,12 @@ impl ByHints {
                 );
             };
             let evidence = super::words::evidence(&it.judgement);
-            let but = if it.verdict == Verdict::Better {
-                ""
-            } else {
-                " That is not better beyond chance, or less than 1 %."
+            let but = match it.verdict {
+                Verdict::Better => String::new(),
+                Verdict::Unsure => {
+                    format!(" Unsure:{}", super::words::doubt(&it.judgement, self.networks.len()))
+                }
+                _ => " That is not better beyond chance, or less than 1 %.".to_owned(),
             };
             format!(
                 "{page} on {network}: with {what}, it is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence}).{but}"

@@ -51,6 +51,16 @@ pub(super) fn all_moved(page: &Page, present: &[&RunRecord], under: &[&RunRecord
     rows
 }
 
+/// How many times as late a resource completes as under the present order, the median over seeds.
+pub(super) fn later(id: usize, present: &[&RunRecord], under: &[&RunRecord]) -> Option<f64> {
+    let complete = |run: &RunRecord| completions(run).find(|it| it.0 == id).map(|it| it.1);
+    let times = under.iter().filter_map(|run| {
+        let before = present.iter().find(|it| it.seed == run.seed)?;
+        Some(complete(run)? / complete(before)?)
+    });
+    median(&times.collect::<Vec<_>>())
+}
+
 fn completions(run: &RunRecord) -> impl Iterator<Item = (usize, f64)> {
     run.resources.iter().filter_map(|it| Some((it.id, it.complete_ms?)))
 }

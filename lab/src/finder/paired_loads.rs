@@ -130,17 +130,44 @@ impl Batch<'_> {
         metadata: Metadata,
         hints: Option<Hints>,
     ) -> Result<Study, StudyError> {
-        let (networks, pages) = (self.networks.clone(), vec![Arc::clone(self.page)]);
-        let plan = self.question.plan(self.engine, networks, pages, schemes.to_vec());
-        let plan = plan.ok_or_else(|| StudyError::Impossible("name a network".to_owned()))?;
-        let hints = hints.into_iter().collect();
-        let settings = Settings { signals: signals.to_vec(), hints, ..plan.settings };
-        let seeds = self.seeds.clone().collect();
-        // A client, a relay and a server run at the same time.
-        let jobs = if self.engine.is_in_real_time() { (plan.jobs / 2).max(1) } else { plan.jobs };
-        let plan = Plan { settings, metadata, seeds, jobs, ..plan };
-        (self.progress)(Step::Planned(plan.loads()));
-        run(&plan, Value::Null, &|| (self.progress)(Step::Loaded))
+        let mut all: Option<Study> = None;
+        for (page, seeds) in self.recordings() {
+            let networks = self.networks.clone();
+            let plan = self.question.plan(self.engine, networks, vec![page], schemes.to_vec());
+            let plan = plan.ok_or_else(|| StudyError::Impossible("name a network".to_owned()))?;
+            let hints = hints.into_iter().collect();
+            let settings = Settings { signals: signals.to_vec(), hints, ..plan.settings };
+            // A client, a relay and a server run at the same time.
+            let is_real = self.engine.is_in_real_time();
+            let jobs = if is_real { (plan.jobs / 2).max(1) } else { plan.jobs };
+            let plan = Plan { settings, metadata, seeds, jobs, ..plan };
+            (self.progress)(Step::Planned(plan.loads()));
+            let study = run(&plan, Value::Null, &|| (self.progress)(Step::Loaded))?;
+            match &mut all {
+                Some(all) => {
+                    all.runs.extend(study.runs);
+                    all.loads.extend(study.loads);
+                }
+                None => all = Some(study),
+            }
+        }
+        all.ok_or_else(|| StudyError::Impossible("no load is asked for".to_owned()))
+    }
+
+    /// The recordings that the loads play, each with its seeds. In real time, chance is as large as it is.
+    fn recordings(&self) -> Vec<(Arc<Page>, Vec<u64>)> {
+        let mut recordings: Vec<(Arc<Page>, Vec<u64>)> = Vec::new();
+        for seed in self.seeds.clone() {
+            let page = match self.engine {
+                Engine::Stack => self.question.recording(self.page, seed),
+                _ => Arc::clone(self.page),
+            };
+            match recordings.last_mut().filter(|it| Arc::ptr_eq(&it.0, &page)) {
+                Some((_, seeds)) => seeds.push(seed),
+                None => recordings.push((page, vec![seed])),
+            }
+        }
+        recordings
     }
 }
 

@@ -58,7 +58,7 @@ pub fn report(
         baseline: WHAT_YOU_HAVE.to_owned(),
         provenance: answer.provenance.clone(),
         figures: question
-            .pages
+            .pages()
             .iter()
             .filter_map(|it| intervals(&it.name, answer, heading))
             .collect(),

@@ -32,14 +32,9 @@ impl Regrets {
         self.0.iter().find(|it| it.0 == scheme).map(|it| it.1)
     }
 
-    /// Takes all orders but one away.
-    pub(super) fn keep_only(&mut self, scheme: &str) {
-        self.0.retain(|it| it.0 == scheme);
-    }
-
-    /// Takes an order away.
-    pub(super) fn remove(&mut self, scheme: &str) {
-        self.0.retain(|it| it.0 != scheme);
+    /// Takes orders away.
+    pub(super) fn retain(&mut self, stays: impl Fn(&str) -> bool) {
+        self.0.retain(|it| stays(&it.0));
     }
 }
 

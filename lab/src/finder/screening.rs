@@ -48,7 +48,7 @@ pub(super) fn screen(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Vec<Ranked>, StudyError> {
     let networks: Vec<Network> = question.networks.iter().map(Network::for_ideal).collect();
-    let (pages, schemes) = (question.pages.clone(), question.schemes.clone());
+    let (pages, schemes) = (question.pages(), question.schemes.clone());
     let Some(plan) = question.plan(Engine::Ideal, networks, pages, schemes) else {
         return Ok(Vec::new());
     };
@@ -106,7 +106,7 @@ fn robust(all: &[Ranked]) -> Vec<String> {
     while names.len() < ROBUST {
         let Some(found) = least_worst(&cases) else { break };
         for case in &mut cases {
-            case.remove(&found.scheme);
+            case.retain(|it| it != found.scheme);
         }
         names.push(found.scheme);
     }

@@ -26,6 +26,11 @@ pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String 
         format!(
             "{page} on {network}: {candidate} is better. {place}, it is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence})."
         )
+    } else if answer.verdict == Verdict::Unsure {
+        format!(
+            "{page} on {network}: unsure. {place}, {candidate} is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence}).{}",
+            doubt(&answer.judgement, tests)
+        )
     } else {
         let but = but(&answer.judgement, tests);
         format!(
@@ -71,6 +76,28 @@ pub(super) fn evidence(judged: &JudgedCandidate) -> String {
         None => format!("{pairs} pairs of loads, too few for an interval"),
         Some(_) if judged.wilcoxon_p.is_none() => format!("the same in all {pairs} pairs of loads"),
         Some([low, high]) => format!("95 % interval {low:.3} to {high:.3}, {pairs} pairs of loads"),
+    }
+}
+
+/// Why it is not sure that a candidate that gains is better.
+pub(super) fn doubt(judged: &JudgedCandidate, tests: usize) -> String {
+    match judged.interval {
+        None => " That is too few loads to tell.".to_owned(),
+        Some([low, _]) if low <= 1.0 => {
+            " Another recording of the page, or chance, would turn that.".to_owned()
+        }
+        Some(_) => but(judged, tests),
+    }
+}
+
+/// What is said of orders that cannot be chosen for want of loads.
+pub(super) fn too_few(orders: &[&str]) -> String {
+    match orders {
+        [] => String::new(),
+        orders => format!(
+            " Not asked further, because a first load was far behind: {}.",
+            orders.join(", ")
+        ),
     }
 }
 
@@ -157,6 +184,20 @@ mod tests {
         assert!(
             of_page(&certain, &Goal::default(), 1).ends_with("(the same in all 9 pairs of loads).")
         );
+    }
+
+    #[test]
+    fn what_another_recording_would_turn_is_unsure() {
+        let words = |ratio, interval, p| {
+            of_page(&answer(Verdict::Unsure, ratio, Some(interval), p), &Goal::default(), 60)
+        };
+        assert_eq!(
+            words(1.02, [0.99, 1.05], Some(0.2)),
+            "home on 3g: unsure. Over all resources, srpt is 1.020 times as fast as what you have (95 % interval 0.990 to 1.050, 9 \
+             pairs of loads). Another recording of the page, or chance, would turn that."
+        );
+        let why = words(1.1, [1.02, 1.2], Some(0.3));
+        assert!(why.ends_with("chance can explain that (Holm's p 0.3000)."), "{why}");
     }
 
     #[test]

@@ -112,6 +112,11 @@ impl RuledSite {
         Self { names: Some(names), ..self }
     }
 
+    /// The hosts that rules name.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.rules.iter().filter_map(|it| it.host.as_deref())
+    }
+
     /// The same with directives by path. A directive for a path without a query holds with any query. A response to which a
     /// priority applies says so in its `priority` field (RFC 9218, 5 and 8).
     #[must_use]

@@ -9,6 +9,7 @@ use lab::study::{Plan, Study};
 use server::SignalUse;
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::Arc;
 
 pub(super) use policy::OF_SITE;
 
@@ -34,6 +35,18 @@ fn argument_of(arguments: &Arguments, page: &Page) -> String {
     named.map_or_else(|| page.name.clone(), |it| policy::page_argument(it))
 }
 
+/// The plan with pages of this host.
+fn plan_at(plan: &Plan, host: &str) -> Plan {
+    let at_host = |page: &Arc<Page>| {
+        let mut page = Page::clone(page);
+        if let Some(own) = page.origins.first_mut() {
+            host.clone_into(&mut own.host);
+        }
+        Arc::new(page)
+    };
+    Plan { pages: plan.pages.iter().map(at_host).collect(), ..plan.clone() }
+}
+
 /// Writes the requested policy, and prints it as a table.
 pub(super) fn write(arguments: &Arguments, plan: &Plan, study: &Study) -> Result<(), Failure> {
     let Some(file) = &arguments.policy else { return Ok(()) };
@@ -42,6 +55,8 @@ pub(super) fn write(arguments: &Arguments, plan: &Plan, study: &Study) -> Result
     let pages: Vec<String> = plan.pages.iter().map(|it| argument_of(arguments, it)).collect();
     let stem = file.file_stem().and_then(OsStr::to_str).unwrap_or("policy");
     let to_beat = terms.to_beat;
+    let at_host = arguments.host.as_ref().map(|it| plan_at(plan, it));
+    let plan = at_host.as_ref().unwrap_or(plan);
     let configuration = Configuration { plan, study, to_beat, pages: &pages, stem };
     let written = |file: &Path, text: String| {
         std::fs::write(file, text)

@@ -11,6 +11,7 @@ use lab::network::Network;
 use lab::what_if::{Order, derive, fitted_to_links};
 use qlog_tools::reader::{ReadOptions, read_file_within};
 use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,15 +21,15 @@ const NETWORKS: [&str; 3] = ["cable", "lte", "3g"];
 /// How Chromium loads a URL or a folder.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Browser {
-    /// Loads of a URL or folder in Chromium, under each of several delays
-    #[arg(long, visible_alias = "seeds", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=20))]
+    /// Loads of a URL or folder in Chromium, under each of several delays. An answer must hold in each of them
+    #[arg(long, visible_alias = "seeds", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
     loads: u8,
     /// Load a URL from a server with this self-signed certificate
     #[arg(long, value_name = "FILE")]
-    ca: Option<PathBuf>,
+    pub(super) ca: Option<PathBuf>,
     /// Load a URL over HTTP/3 only, from a server without TCP such as `utmost serve`
     #[arg(long)]
-    http3: bool,
+    pub(super) http3: bool,
 }
 
 /// How the arguments are read.
@@ -41,7 +42,7 @@ pub(super) struct Inputs<'a> {
 }
 
 impl Inputs<'_> {
-    /// The pages of all arguments, and the networks: those that are named, else the links of the logs where all pages come from
+    /// The pages of all arguments with further recordings of them, and the networks: those that are named, else the links of the logs where all pages come from
     /// logs, else the usual ones.
     pub(super) fn read(
         &self,
@@ -53,39 +54,42 @@ impl Inputs<'_> {
             let cause = "--ca and --http3 say how a URL is loaded, and no URL is named";
             return Err(Failure::BadInput(cause.to_owned()));
         }
-        let links = RefCell::new(Vec::new());
-        let pages = values::each_page(arguments, |argument| {
-            let (pages, link) = self.pages(argument)?;
+        let (links, recordings) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
+        let mut pages = values::each_page(arguments, |argument| {
+            let Asked { pages, recordings: others, link } = self.pages(argument)?;
             links.borrow_mut().extend(link);
+            recordings.borrow_mut().extend(others.into_iter().map(Arc::new));
             Ok(pages)
         })?;
         let links = links.into_inner();
-        if !named.is_empty() {
-            return Ok((pages, named));
-        }
-        if !links.is_empty() && links.len() == pages.len() {
-            return Ok((pages, links));
-        }
-        Ok((pages, values::networks(&NETWORKS.map(str::to_owned))?))
+        let networks = if !named.is_empty() {
+            named
+        } else if !links.is_empty() && links.len() == pages.len() {
+            links
+        } else {
+            values::networks(&NETWORKS.map(str::to_owned))?
+        };
+        pages.extend(recordings.into_inner());
+        Ok((pages, networks))
     }
 
-    /// The pages of an argument, and the link of a log.
-    fn pages(&self, argument: &str) -> Result<(Vec<Page>, Option<Network>), Failure> {
+    /// What an argument stands for.
+    fn pages(&self, argument: &str) -> Result<Asked, Failure> {
         let file = Path::new(argument);
-        if argument.contains("://") || file.is_dir() {
-            return Ok((vec![loaded_in_browser(argument, self.browser)?], None));
+        if argument.contains("://") || file.is_dir() || is_document(file) {
+            return loaded_in_browser(argument, self.browser);
         }
         if !file.is_file() {
-            return without_link(not_a_file(argument, file));
+            return not_a_file(argument, file).map(Asked::from);
         }
         if is_log_by_name(argument) {
             return self.log(file);
         }
         match ::corpus::page(argument) {
-            Ok(page) => Ok((vec![page], None)),
+            Ok(page) => Ok(vec![page].into()),
             Err(error @ PageError::Wrong { .. }) => Err(Failure::bad_input(error)),
             Err(error) => match recording(file, &error) {
-                Ok(page) => Ok((vec![page], None)),
+                Ok(page) => Ok(vec![page].into()),
                 Err(_) if is_log(file) => self.log(file),
                 Err(refusal) => Err(refusal),
             },
@@ -93,7 +97,7 @@ impl Inputs<'_> {
     }
 
     /// The page and the link of a client's log.
-    fn log(&self, file: &Path) -> Result<(Vec<Page>, Option<Network>), Failure> {
+    fn log(&self, file: &Path) -> Result<Asked, Failure> {
         let traces = what_if::traces([(None, file.to_owned())].into_iter(), None)?;
         // A file with both sides, or with several connections: the first client's.
         let first = traces.into_iter().take(1).collect::<Vec<_>>();
@@ -136,14 +140,29 @@ impl Inputs<'_> {
                     .to_owned(),
             );
         }
-        Ok((vec![page], Some(network)))
+        Ok(Asked { link: Some(network), ..vec![page].into() })
     }
 }
 
-fn without_link(
-    pages: Result<Vec<Page>, Failure>,
-) -> Result<(Vec<Page>, Option<Network>), Failure> {
-    Ok((pages?, None))
+/// What an argument stands for.
+struct Asked {
+    pages: Vec<Page>,
+    /// Further recordings of its page.
+    recordings: Vec<Page>,
+    /// The link of a log.
+    link: Option<Network>,
+}
+
+impl From<Vec<Page>> for Asked {
+    fn from(pages: Vec<Page>) -> Self {
+        Self { pages, recordings: Vec::new(), link: None }
+    }
+}
+
+/// Whether it is a document in the folder of a site.
+pub(super) fn is_document(file: &Path) -> bool {
+    let ending = file.extension().and_then(OsStr::to_str).unwrap_or_default().to_lowercase();
+    file.is_file() && ["html", "htm", "xhtml"].contains(&&*ending)
 }
 
 /// The pages of a name.
@@ -196,26 +215,76 @@ fn recording(file: &Path, not_a_page: &PageError) -> Result<Page, Failure> {
 
 /// Without the recorder nothing is loaded.
 #[cfg(not(feature = "record"))]
-fn loaded_in_browser(source: &str, _: &Browser) -> Result<Page, Failure> {
+fn loaded_in_browser(source: &str, _: &Browser) -> Result<Asked, Failure> {
     Err(Failure::BadInput(format!(
         "{source}: this program was built without its recorder (feature `record`); name a HAR file of the page"
     )))
 }
 
-/// The page of a URL or folder, as Chromium loads it.
+/// The page of a URL, a folder or a document in one, as Chromium loads it.
 #[cfg(feature = "record")]
-fn loaded_in_browser(source: &str, browser: &Browser) -> Result<Page, Failure> {
+fn loaded_in_browser(source: &str, browser: &Browser) -> Result<Asked, Failure> {
     use super::super::corpus::failure;
+    use recorder::recording::{capture, page as derived};
+
+    let (captures, _) =
+        capture(&request(source, browser)?, &|it| eprintln!("{it}")).map_err(failure)?;
+    let name = name_of(Path::new(&loaded_name(source)));
+    let judged = derived(&captures, &name, "unknown").map_err(failure)?;
+    let mut page = judged.page;
+    let notes = judged.notes.into_iter().filter(|it| !page.source.assumptions.contains(it));
+    page.source.assumptions.extend(notes.collect::<Vec<_>>());
+    if let Some(it) = &page.source.recording {
+        page.source.assumptions.push(format!(
+            "why the browser asked for what was derived from {} loads under each of {} delays: times of requests are off by {} ms (median), {} \
+             ms (90th percentile)",
+            it.loads / it.settings.len().max(1),
+            it.settings.len(),
+            it.left_out_ms.p50,
+            it.left_out_ms.p90
+        ));
+    }
+    // A single load of which no page can be derived is no recording.
+    let loads = captures.by_load().into_iter();
+    let mut recordings: Vec<Page> =
+        loads.filter_map(|it| Some(derived(&it, &name, "unknown").ok()?.page)).collect();
+    if let Some(url) = url::Url::parse(source).ok().filter(url::Url::has_host) {
+        // The recording has another host name where the site is on this machine.
+        let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
+        for it in [&mut page].into_iter().chain(&mut recordings) {
+            authority.clone_into(&mut it.origins[0].host);
+        }
+    }
+    Ok(Asked { pages: vec![page], recordings, link: None })
+}
+
+/// The name of a page that Chromium loads.
+#[cfg(feature = "record")]
+fn loaded_name(source: &str) -> String {
+    let file = Path::new(source);
+    let name = match url::Url::parse(source).ok().filter(url::Url::has_host) {
+        Some(url) => format!("{}{}", url.host_str().unwrap_or_default(), url.path()),
+        None if is_document(file) => {
+            file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+        }
+        // The folder's own name, also where it is `.`.
+        None => file.canonicalize().map_or(source.to_owned(), |it| name_of(&it)),
+    };
+    name.trim_matches(['/', '.']).replace('/', "-")
+}
+
+/// How Chromium loads a URL, a folder or a document.
+#[cfg(feature = "record")]
+fn request(source: &str, browser: &Browser) -> Result<recorder::recording::Request, Failure> {
     use recorder::browser::Trust;
     use recorder::installed::Kind;
     use recorder::limits::SETTINGS_MIN;
-    use recorder::recording::{Request, capture, page};
 
-    let folder = Path::new(source);
-    if folder.is_dir() && !folder.join("index.html").is_file() {
+    let path = Path::new(source);
+    if path.is_dir() && !path.join("index.html").is_file() {
         let cause =
             "holds no index.html; name the folder of a site, one of its recordings, or a URL";
-        return Err(Failure::of_file(folder, cause));
+        return Err(Failure::of_file(path, cause));
     }
     if Kind::Chromium.program().is_none() {
         return Err(Failure::Elsewhere(format!(
@@ -224,41 +293,24 @@ fn loaded_in_browser(source: &str, browser: &Browser) -> Result<Page, Failure> {
         )));
     }
     let pin = browser.ca.as_ref().map(|it| ::server::certificate_pin(it)).transpose();
-    let request = Request {
-        source: source.to_owned(),
-        entry: None,
+    let (folder, entry) =
+        if is_document(path) { in_folder(path) } else { (source.to_owned(), None) };
+    Ok(recorder::recording::Request {
+        source: folder,
+        entry,
         trust: Trust { pin: pin.map_err(Failure::bad_input)?, http3: browser.http3 },
         settings: SETTINGS_MIN,
         loads: browser.loads.into(),
         screenshot: false,
-    };
-    let (captures, _) = capture(&request, &|it| eprintln!("{it}")).map_err(failure)?;
-    let url = url::Url::parse(source).ok().filter(url::Url::has_host);
-    let name = match &url {
-        Some(url) => format!("{}{}", url.host_str().unwrap_or_default(), url.path()),
-        // The folder's own name, also where it is `.`.
-        None => folder.canonicalize().map_or(source.to_owned(), |it| name_of(&it)),
-    };
-    let name = name.trim_matches(['/', '.']).replace('/', "-");
-    let judged = page(&captures, &name_of(Path::new(&name)), "unknown");
-    let judged = judged.map_err(failure)?;
-    let mut page = judged.page;
-    if let Some(url) = url {
-        // The recording has another host name where the site is on this machine.
-        let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
-        authority.clone_into(&mut page.origins[0].host);
-    }
-    let notes = judged.notes.into_iter().filter(|it| !page.source.assumptions.contains(it));
-    page.source.assumptions.extend(notes.collect::<Vec<_>>());
-    if let Some(it) = &page.source.recording {
-        page.source.assumptions.push(format!(
-            "why the browser asked for what was derived from {} loads under {} delays: times of requests are off by {} ms (median), {} \
-             ms (90th percentile)",
-            it.loads,
-            it.settings.len(),
-            it.left_out_ms.p50,
-            it.left_out_ms.p90
-        ));
-    }
-    Ok(page)
+    })
+}
+
+/// The folder of a document, and its name there.
+#[cfg(feature = "record")]
+fn in_folder(document: &Path) -> (String, Option<String>) {
+    let folder =
+        document.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = document.file_name().unwrap_or_default().to_string_lossy();
+    let address = url::Url::parse("https://localhost/").and_then(|it| it.join(&name));
+    (folder.display().to_string(), address.ok().map(|it| it.path().to_owned()))
 }

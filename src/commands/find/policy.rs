@@ -1,13 +1,14 @@
 //! The policy that `--policy` writes, and what it serves.
 
+use super::inputs::is_document;
 use super::{Arguments, Document};
 use crate::output;
 use ::corpus::Page;
 use ::serve::Failure;
-use lab::finder::{PolicySite, Question, policy};
+use lab::finder::{PolicySite, Question, at_host, policy};
 use lab::study::policy::page_argument;
 use server::upstream::Address;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Writes the policy where `--policy` says.
@@ -17,25 +18,29 @@ pub(super) fn write(
     document: &Document<'_>,
 ) -> Result<(), Failure> {
     let Some(file) = &arguments.policy else { return Ok(()) };
-    let (found, hints) = (document.by_resource, document.by_hints);
-    let text = policy(
-        found.unwrap_or_default(),
-        hints.unwrap_or_default(),
-        &policy_site(arguments, question),
-        &output::provenance(),
+    let (mut found, mut hints) = (
+        document.by_resource.unwrap_or_default().to_vec(),
+        document.by_hints.unwrap_or_default().to_vec(),
     );
+    let site = relative(policy_site(arguments, question), file);
+    // What serves the pages themselves has their hosts.
+    if arguments.host.is_some() || !matches!(site, PolicySite::Pages(_)) {
+        (found, hints) = at_host(&found, &hints, arguments.host.as_deref());
+    }
+    let text = policy(&found, &hints, &site, &output::provenance());
     lab::write_file(file, text).map_err(Failure::elsewhere)
 }
 
-/// What the policy serves: what `--site` names, the folder that was loaded, or the pages themselves. The page of a recording has no bodies to serve.
+/// What the policy serves: what `--site` names, the folder or server that was loaded, or the pages themselves. The page of a recording
+/// has no bodies to serve.
 fn policy_site(arguments: &Arguments, question: &Question) -> PolicySite {
     if let Some(site) = &arguments.site {
         return site.clone();
     }
-    if let [folder] = &arguments.inputs[..]
-        && let Ok(PolicySite::Folder(path)) = site(folder)
+    if let [loaded] = &arguments.inputs[..]
+        && let Some(site) = loaded_site(loaded, arguments)
     {
-        return PolicySite::Folder(path);
+        return site;
     }
     let argument = |page: &Arc<Page>| {
         let is_page = |it: &&String| ::corpus::page(it).is_ok_and(|read| read.name == page.name);
@@ -43,8 +48,37 @@ fn policy_site(arguments: &Arguments, question: &Question) -> PolicySite {
         let bundled = || ::corpus::bundled(&page.name).filter(|it| *it == page.as_ref());
         named.or_else(|| bundled().map(|it| it.name.clone()))
     };
-    let pages: Option<Vec<String>> = question.pages.iter().map(argument).collect();
+    let pages: Option<Vec<String>> = question.pages().iter().map(argument).collect();
     pages.map_or(PolicySite::ToFillIn, PolicySite::Pages)
+}
+
+/// The folder or the server that a browser loaded. One with a certificate of its own, or without TCP, is no backend as it is.
+fn loaded_site(loaded: &str, arguments: &Arguments) -> Option<PolicySite> {
+    let url = url::Url::parse(loaded).ok().filter(url::Url::has_host);
+    if let Some(url) = url {
+        let is_plain = arguments.browser.ca.is_none() && !arguments.browser.http3;
+        return site(&url[..url::Position::AfterPort]).ok().filter(|_| is_plain);
+    }
+    let file = Path::new(loaded);
+    let folder = if is_document(file) { file.parent()? } else { file };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    site(folder.to_str()?).ok()
+}
+
+/// A folder counts from the policy's own directory, so that both can move together.
+fn relative(site: PolicySite, policy: &Path) -> PolicySite {
+    let PolicySite::Folder(folder) = &site else { return site };
+    let beside = policy.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(beside) = beside.canonicalize() else { return site };
+    let (mut to, mut from) =
+        (Path::new(folder).components().peekable(), beside.components().peekable());
+    while to.peek().is_some() && to.peek() == from.peek() {
+        to.next();
+        from.next();
+    }
+    let path: PathBuf = from.map(|_| Component::ParentDir).chain(to).collect();
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { &path };
+    PolicySite::Folder(path.display().to_string())
 }
 
 /// The value of `--site`: a backend's URL, or a folder, from the root on.

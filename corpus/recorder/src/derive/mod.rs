@@ -13,6 +13,7 @@ pub use corpus::import::Label;
 use corpus::page::{Event, Origin, Page, Party, Recording, Source, SourceKind, Spread};
 use corpus::{PageResource, check};
 use replay::{Moments, replay};
+use schedulers::Kind;
 use std::sync::Arc;
 use table::Table;
 pub(crate) use table::without_numbers;
@@ -182,9 +183,10 @@ fn break_circles(page: &mut Page) {
     }
 }
 
-/// What leads to a hero image is above the fold: the stylesheets and scripts that it waits for.
+/// What leads to a visible image is above the fold: the stylesheets and scripts that it waits for.
 fn mark_critical_path(resources: &mut [PageResource]) {
-    let mut open: Vec<usize> = resources.iter().filter(|it| it.hero).map(|it| it.id).collect();
+    let visible = |it: &&PageResource| it.kind == Kind::Image && it.above_fold;
+    let mut open: Vec<usize> = resources.iter().filter(visible).map(|it| it.id).collect();
     let mut seen = vec![false; resources.len()];
     while let Some(id) = open.pop() {
         if std::mem::replace(&mut seen[id], true) {

@@ -50,11 +50,14 @@ impl Reader<'_> {
         let code = matches!(kind, Kind::Css | Kind::Js);
         let script = (kind == Kind::Js).then(|| script(element, by_parser, blocking));
         let critical = code && blocking && !matches!(script, Some(Script::Async));
-        let hero = kind == Kind::Image && self.is_hero(&fetch.path);
+        let status = fetch.status.unwrap_or(404);
+        let is_image = kind == Kind::Image;
+        let hero = is_image && self.is_hero(&fetch.path);
+        let visible = is_image && status < 400 && self.is_visible(&fetch.path);
         let priority = Priority::parse(fetch.priority.as_deref().unwrap_or_default().as_bytes());
         let of = |tag: &str| element.filter(|it| it.tag == tag);
         PageResource {
-            status: fetch.status.unwrap_or(404),
+            status,
             decoded_bytes: (fetch.decoded_bytes != fetch.bytes).then_some(fetch.decoded_bytes),
             script,
             in_head: element.is_some_and(|it| it.in_head) && by_parser,
@@ -65,7 +68,7 @@ impl Reader<'_> {
                 .and_then(|it| serde_json::from_value(json!(it.fetchpriority)).ok()),
             after_first_image: self.is_after_first_image(fetch),
             critical,
-            above_fold: id == 0 || critical || kind == Kind::Font || hero,
+            above_fold: id == 0 || critical || kind == Kind::Font || hero || visible,
             hero,
             exec_ms: if code { self.work_ms(&fetch.path) } else { 0.0 },
             browser: Some(priority.unwrap_or_default().into()),
@@ -86,6 +89,12 @@ impl Reader<'_> {
             }
         };
         self.captures.iter().filter(hero).count() * 2 > self.captures.len()
+    }
+
+    /// Whether a visitor sees the image without scrolling, also as a background.
+    fn is_visible(&self, path: &str) -> bool {
+        let visible = |it: &&Capture| it.boxes.iter().any(|it| it.path == path && it.share > 0.0);
+        self.captures.iter().filter(visible).count() * 2 > self.captures.len()
     }
 
     fn is_after_first_image(&self, fetch: &Fetch) -> bool {

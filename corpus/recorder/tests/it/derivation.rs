@@ -80,7 +80,9 @@ fn roles_are_those_of_the_document() {
     let page = &*PAGE;
     assert_eq!(resource("/missing.png").status, 404);
     assert!(resource("/photo.png").hero && resource("/photo.png").above_fold);
-    assert!(!resource("/painted.png").above_fold, "a background");
+    let painted = resource("/painted.png");
+    assert!(painted.above_fold && !painted.hero, "a visible background");
+    assert!(!resource("/missing.png").above_fold, "nobody sees what is not there");
     assert!(resource("/drawn.woff2").above_fold, "a font");
     assert!(resource("/a.css").critical && resource("/head.js").critical);
     assert!(resource("/tail.js").exec_ms >= 60.0);

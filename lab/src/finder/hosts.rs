@@ -1,0 +1,56 @@
+//! The host that a policy or an export is for: the site's own, never one that a recording made up.
+
+use super::{ByHints, ByResource};
+use crate::export::Advice;
+use corpus::Page;
+use corpus::site::is_stand_in;
+use std::sync::Arc;
+
+/// What was found, for the site at `host`. `None`: at the host that its pages name, and under any host where theirs stands for
+/// another. Resources of further hosts that nobody knows have no line.
+pub fn at_host(
+    found: &[ByResource],
+    hints: &[ByHints],
+    host: Option<&str>,
+) -> (Vec<ByResource>, Vec<ByHints>) {
+    let of_page = |it: &ByResource| {
+        let mut found = it.clone();
+        if let Some(page) = found.of.take() {
+            let is_known = |id: usize| page.resources[id].origin == 0 || !is_made_up(&page, id);
+            found.resources.retain(|it| is_known(it.id));
+            found.of = Some(page_at(&page, host));
+        }
+        found
+    };
+    let hinted = |it: &ByHints| ByHints { of: page_at(&it.of, host), ..it.clone() };
+    (found.iter().map(of_page).collect(), hints.iter().map(hinted).collect())
+}
+
+fn page_at(page: &Arc<Page>, host: Option<&str>) -> Arc<Page> {
+    let mut page = Page::clone(page);
+    let any = is_made_up(&page, 0).then_some("");
+    if let (Some(host), Some(own)) = (host.or(any), page.origins.first_mut()) {
+        host.clone_into(&mut own.host);
+    }
+    Arc::new(page)
+}
+
+/// Whether the host of a resource is none of a site: bundled pages have no other.
+fn is_made_up(page: &Page, id: usize) -> bool {
+    is_stand_in(http3::host(page.host(id))) || corpus::bundled(&page.name) == Some(page)
+}
+
+impl Advice {
+    /// The same for the site at `host`. `None`: at the host that it names, unless that stands for another.
+    #[must_use]
+    pub fn at_host(mut self, host: Option<&str>) -> Self {
+        let lines = self.lines.iter_mut().map(|it| &mut it.host);
+        for of in lines.chain(self.documents.iter_mut().map(|it| &mut it.host)) {
+            let any = is_stand_in(of).then_some("");
+            if let Some(host) = host.or(any) {
+                host.clone_into(of);
+            }
+        }
+        self
+    }
+}

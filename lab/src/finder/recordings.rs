@@ -1,0 +1,114 @@
+//! Other recordings of a page. What a browser loads depends on how long scripts ran and servers took that day, so an answer must hold
+//! in other recordings, too: real ones where there are several, each with delays of its own.
+//!
+//! The loads that choose a candidate play the page as it was recorded, and those that judge it play one recording each. So an
+//! interval has what recordings differ by.
+
+use super::Question;
+use super::trial::BATCH;
+use corpus::page::Event;
+use corpus::{Page, PageResource};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
+
+/// Recordings that the search for priorities of single resources looks at.
+const SEARCHED: u64 = 4;
+
+/// A delay is as long as recorded times a factor between the inverse of this and this.
+const FACTOR_MAX: f64 = 1.5;
+
+/// What is not found in the document's text at once comes up to this much later.
+const LATER_MAX_MS: f64 = 10.0;
+
+impl Question {
+    /// The page as the load with this seed plays it.
+    pub(super) fn recording(&self, page: &Arc<Page>, seed: u64) -> Arc<Page> {
+        let Some(number) = seed.checked_sub(BATCH as u64) else { return Arc::clone(page) };
+        let others = self.pages.iter().filter(|it| is_like(it, page)).skip(1);
+        let real: Vec<&Arc<Page>> = [page].into_iter().chain(others).collect();
+        let real = real[usize::try_from(number).unwrap_or_default() % real.len()];
+        let mut played = imitated(real, number);
+        for (resource, said) in played.resources.iter_mut().zip(&page.resources) {
+            resource.browser = said.browser;
+        }
+        Arc::new(played)
+    }
+
+    /// The recordings of a page that priorities of single resources must suit. Loads that judge play others.
+    pub(super) fn searched_recordings(&self, page: &Arc<Page>) -> Vec<Arc<Page>> {
+        let imitated = |number| self.recording(page, u64::MAX - number);
+        [Arc::clone(page)].into_iter().chain((1..SEARCHED).map(imitated)).collect()
+    }
+}
+
+/// Whether they are recordings of the same page with the same resources in the same places.
+fn is_like(one: &Page, other: &Page) -> bool {
+    let urls = |it: &Page| it.resources.iter().map(|it| it.url.clone()).collect::<Vec<_>>();
+    one.name == other.name && urls(one) == urls(other)
+}
+
+/// The page with delays of another day.
+fn imitated(page: &Page, number: u64) -> Page {
+    let resources = page.resources.iter().map(|it| {
+        // Of a resource that comes or goes, the others know nothing.
+        let seed = it.url.bytes().fold(number, |seed, byte| {
+            (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
+        });
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut factor = || FACTOR_MAX.powf(random.random_range(-1.0..=1.0));
+        let [delay, execution] = [factor(), factor()];
+        let mut resource = PageResource { exec_ms: it.exec_ms * execution, ..it.clone() };
+        let trigger = &mut resource.trigger;
+        // A parser finds references in the order of its text, whatever the day.
+        if trigger.on != Event::Nav && (trigger.on != Event::Bytes || trigger.delay_ms > 0.0) {
+            let later_ms = LATER_MAX_MS * random.random_range(0.0..=1.0);
+            trigger.delay_ms = trigger.delay_ms * delay + later_ms;
+        }
+        resource
+    });
+    Page { resources: resources.collect(), ..page.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delays(page: &Page) -> Vec<f64> {
+        page.resources.iter().map(|it| it.trigger.delay_ms).collect()
+    }
+
+    #[test]
+    fn the_loads_that_judge_play_recordings_with_other_delays_and_the_same_order_of_references() {
+        let page = Arc::new(corpus::bundled("agency-index").expect("bundled").clone());
+        let question = Question::new(vec![Arc::clone(&page)], Vec::new());
+        let recording = |seed| question.recording(&page, seed);
+        assert_eq!(recording(BATCH as u64 - 1), page, "the loads that choose play the page itself");
+        let (one, other) = (recording(BATCH as u64), recording(BATCH as u64 + 1));
+        assert_ne!(delays(&one), delays(&other));
+        assert_eq!(one, recording(BATCH as u64), "a seed stands for one recording");
+        for (it, before) in one.resources.iter().zip(&page.resources) {
+            let is_reference = it.trigger.on == Event::Bytes && before.trigger.delay_ms == 0.0;
+            assert!(!is_reference || it.trigger == before.trigger, "{}", it.url);
+            let least_ms = before.trigger.delay_ms / FACTOR_MAX;
+            let most_ms = before.trigger.delay_ms * FACTOR_MAX + LATER_MAX_MS;
+            assert!((least_ms..=most_ms).contains(&it.trigger.delay_ms), "{}", it.url);
+        }
+        assert!(corpus::check(&one).is_empty());
+    }
+
+    #[test]
+    fn real_recordings_of_the_page_take_turns_and_those_of_another_page_have_none() {
+        let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
+        let mut real = Page::clone(&page);
+        real.resources[8].exec_ms = 500.0;
+        let mut shorter = Page::clone(&page);
+        shorter.resources.pop();
+        let pages = vec![Arc::clone(&page), Arc::new(real), Arc::new(shorter)];
+        let question = Question::new(pages, Vec::new());
+        assert_eq!(question.pages(), [Arc::clone(&page)]);
+        let is_real = |seed| question.recording(&page, seed).resources[8].exec_ms > 300.0;
+        let seeds = (0..8).map(is_real).collect::<Vec<_>>();
+        assert_eq!(seeds, [false, false, false, false, true, false, true, false]);
+    }
+}
