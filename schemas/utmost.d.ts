@@ -965,13 +965,13 @@ export type QlogLimitsTrace = {
   file: string;
   /** What held the sender back from when to when, on the log's clock, in order and without gaps. */
   spans: Array<{
-    by: "handshake" | "application" | "congestion_window" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+    by: "handshake" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
     from_ms: number;
     to_ms: number;
   }>;
   /** Each restraint once. Where several held at once, the first of this order counts. */
   totals: Array<{
-    by: "handshake" | "application" | "congestion_window" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+    by: "handshake" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
     ms: number;
     percent: number;
   }>;
@@ -1004,6 +1004,8 @@ export type QlogLintTrace = {
   cannot_judge: string | null;
   file: string;
   inversion_bytes: number;
+  /** How many violations there are; the list has the first 65536. */
+  packets_broken: number;
   packets_checked: number;
   /** The number in its file, as `convert --trace` expects it. */
   trace: number;
@@ -1101,7 +1103,7 @@ export type QlogStreamsStream = {
   /** Distinct stream bytes. */
   bytes: number;
   complete_ms: number | null;
-  /** Bytes that had come already: sent again in vain. A server's log by itself does not tell. */
+  /** Bytes that had come already: sent again in vain. A server's log without acknowledgements does not tell. */
   duplicate_bytes: number | null;
   first_ms: number | null;
   frames: number;

@@ -102,6 +102,11 @@ impl Alignment {
         self.resources.iter().filter(|it| it.runs[0].is_some() && it.runs[run].is_some()).count()
     }
 
+    /// Whether the first run and this one are of the same page, so that one can be faster: most resources are in both.
+    pub fn is_of_same_page(&self, run: usize) -> bool {
+        2 * self.in_common(run) > self.of_either(run)
+    }
+
     /// Resources that the first run or this one has.
     pub fn of_either(&self, run: usize) -> usize {
         self.resources.iter().filter(|it| it.runs[0].is_some() || it.runs[run].is_some()).count()
@@ -251,6 +256,15 @@ mod tests {
         let earlier = resources[2].moved(1);
         assert_eq!((earlier.places_later, earlier.more_bytes_before), (Some(-1), Some(-100)));
         assert_eq!(resources[0].moved(1).later_ms, Some(0.0));
+    }
+
+    #[test]
+    fn runs_of_different_pages_are_not_compared_in_speed() {
+        let first = run(&[("/", 0, 20), ("/a.css", 4, 50), ("/b.jpg", 8, 60)]);
+        let other = run(&[("/", 0, 20), ("/c.css", 4, 30), ("/d.jpg", 8, 90)]);
+        let alike = run(&[("/", 0, 20), ("/a.css", 4, 30)]);
+        let alignment = Alignment::new(&[first, other, alike]);
+        assert_eq!([1, 2].map(|it| alignment.is_of_same_page(it)), [false, true]);
     }
 
     #[test]

@@ -38,9 +38,11 @@ impl Causes {
     }
 }
 
-/// Replaces the guesses in each client's log whose server's log is among `traces` by what the server's log says. Both must
-/// have been read with [`crate::trace::Detail::Arrivals`] or more.
+/// Replaces the guesses in each client's log whose server's log is among `traces` by what the server's log says, and tells
+/// in servers' logs lost bytes from those that were sent again in vain. All must have been read with
+/// [`crate::trace::Detail::Arrivals`] or more.
 pub fn settle(traces: &mut [Trace]) {
+    traces.iter_mut().filter(|it| it.vantage == Vantage::Server).for_each(settle_sender);
     let exact: Vec<Option<BTreeMap<u64, Causes>>> = traces
         .iter()
         .map(|client| {
@@ -59,6 +61,70 @@ pub fn settle(traces: &mut [Trace]) {
             stream.reordered_bytes = causes.reordered_bytes;
         }
     }
+}
+
+/// Without acknowledgements nothing tells whether bytes had arrived.
+fn settle_sender(server: &mut Trace) {
+    if server.acknowledged.is_empty() {
+        return;
+    }
+    let sums = sent_again_by_stream(server);
+    for stream in &mut server.streams {
+        let sum = sums.get(&stream.stream).copied().unwrap_or_default();
+        stream.retransmitted_bytes = sum.lost_bytes;
+        stream.duplicate_bytes = Some(sum.arrived_bytes);
+    }
+}
+
+/// Bytes of a frame that a sender had sent before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Again {
+    /// In packets of which none was acknowledged: they were lost.
+    pub(crate) lost_bytes: u64,
+    /// In a packet that was acknowledged after all: they had arrived, and went again in vain.
+    pub(crate) arrived_bytes: u64,
+}
+
+impl Again {
+    /// What is special about the frame: what it repaired, or else what it repeated.
+    pub(crate) fn mark(self) -> Option<Mark> {
+        match self {
+            Self { lost_bytes: 1.., .. } => Some(Mark::Retransmitted),
+            Self { arrived_bytes: 1.., .. } => Some(Mark::Duplicate),
+            _ => None,
+        }
+    }
+}
+
+/// What a sender's log says of each of its frames, byte by byte: a retransmission may be cut otherwise than what it repeats.
+pub(crate) fn sent_again(sender: &Trace) -> impl Iterator<Item = Again> + '_ {
+    let mut streams: BTreeMap<u64, [Assembly; 2]> = BTreeMap::new();
+    sender.arrivals.iter().map(move |(frame, packet)| {
+        let [sent, arrived] = streams.entry(frame.stream).or_default();
+        let end = frame.offset.saturating_add(frame.bytes);
+        let had = |assembly: &Assembly| {
+            let fresh = assembly.fresh_parts(frame.offset, end);
+            frame.bytes - fresh.iter().map(|(low, high)| high - low).sum::<u64>()
+        };
+        let arrived_bytes = had(arrived);
+        let lost_bytes = had(sent) - arrived_bytes;
+        sent.receive(&frame);
+        if packet.is_some_and(|it| sender.acknowledged.has(it)) {
+            arrived.receive(&frame);
+        }
+        Again { lost_bytes, arrived_bytes }
+    })
+}
+
+/// The sums of [`sent_again`].
+pub(crate) fn sent_again_by_stream(sender: &Trace) -> BTreeMap<u64, Again> {
+    let mut sums: BTreeMap<u64, Again> = BTreeMap::new();
+    for ((frame, _), again) in sender.arrivals.iter().zip(sent_again(sender)) {
+        let sum = sums.entry(frame.stream).or_default();
+        sum.lost_bytes = sum.lost_bytes.saturating_add(again.lost_bytes);
+        sum.arrived_bytes = sum.arrived_bytes.saturating_add(again.arrived_bytes);
+    }
+    sums
 }
 
 fn by_stream(client: &Trace, server: &Trace) -> BTreeMap<u64, Causes> {

@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use serde_json::{Map, Value, json};
 
 use crate::reader::raw::{Facts, Raw, RawEvent, facts_at_end, pieces};
-use crate::reader::{ReadError, Unread};
+use crate::reader::{ENDS_EARLY, ReadError, Unread};
 use crate::trace::Vantage;
 use anonymise::Anonymiser;
 use part::Place;
@@ -70,6 +70,13 @@ pub struct Converted {
     pub traces: usize,
     /// Why reading stopped in the middle, if it did: what came before was written.
     pub broken_off: Option<&'static str>,
+}
+
+impl Converted {
+    /// Whether nothing of the log is missing. A program that was stopped has written all that there is.
+    pub fn is_whole(&self) -> bool {
+        self.bad_records == 0 && self.broken_off.is_none_or(|why| why == ENDS_EARLY)
+    }
 }
 
 /// Why nothing, or not all, was written.

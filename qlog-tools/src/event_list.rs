@@ -17,6 +17,8 @@ pub struct EventList {
     /// The frames of all packets, one after another, as numbers.
     frames: Vec<u8>,
     texts: Vec<u8>,
+    /// Whether the log's ranges of acknowledged numbers end with the number after their last.
+    ends_are_beyond: bool,
     /// What the events in [`About::Packet`] and of metrics have of `texts`.
     frequent_bytes: usize,
 }
@@ -147,7 +149,13 @@ impl EventList {
     /// The frames of all packets, one after another.
     pub(crate) fn frames(&self) -> impl Iterator<Item = KeptFrame> + '_ {
         let mut left = &self.frames[..];
-        std::iter::from_fn(move || kept_frame(&mut left))
+        let beyond = u64::from(self.ends_are_beyond);
+        std::iter::from_fn(move || kept_frame(&mut left, beyond))
+    }
+
+    /// From now on the ranges of ACK frames end one number earlier than they were added.
+    pub(crate) fn end_ranges_before_their_ends(&mut self) {
+        self.ends_are_beyond = true;
     }
 
     /// What it takes in memory, in units of some 40 bytes.
@@ -198,7 +206,8 @@ impl EventList {
     }
 }
 
-fn kept_frame(left: &mut &[u8]) -> Option<KeptFrame> {
+/// `beyond` is what the ranges of ACK frames have too much at their ends.
+fn kept_frame(left: &mut &[u8], beyond: u64) -> Option<KeptFrame> {
     match take(left)? {
         kind @ (STREAM | STREAM_WITH_FIN) => Some(KeptFrame::Stream {
             id: take(left)?,
@@ -209,7 +218,8 @@ fn kept_frame(left: &mut &[u8]) -> Option<KeptFrame> {
         ACK => {
             let count = take(left)?;
             let range = |_| Some((take(left)?, take(left)?));
-            let ranges = (0..count).map_while(range).map(|(first, more)| (first, first + more));
+            let ranges = (0..count).map_while(range);
+            let ranges = ranges.map(|(first, more)| (first, first + more.saturating_sub(beyond)));
             Some(KeptFrame::Ack(ranges.collect()))
         }
         other => {

@@ -11,6 +11,10 @@ pub(crate) const KEPT: usize = 32 << 20;
 pub(crate) const STREAMS: usize = 3 * 2_000_100;
 /// Traces of a file.
 pub(crate) const TRACES: usize = 4096;
+/// Names of a connection kept of a trace: it has one, and one more for each Retry.
+pub(crate) const CONNECTION_NAMES: usize = 8;
+/// Characters of each: a connection ID has at most 20 bytes.
+pub(crate) const CONNECTION_NAME_CHARACTERS: usize = 40;
 /// Distinct event names counted.
 pub(crate) const EVENT_NAMES: usize = 1000;
 /// Times kept of the events of one name; a name with more events keeps none.
@@ -19,6 +23,8 @@ pub(crate) const MOMENTS: usize = 10_000;
 pub(crate) const NUMBER_RANGES: usize = 1 << 18;
 /// Regions of a page whose rendering is kept; of more, no mean is known.
 pub(crate) const REGIONS: usize = 1 << 16;
+/// Violations that lint keeps of a log, some 200 bytes each; more are counted.
+pub(crate) const VIOLATIONS: usize = 1 << 16;
 /// Priority signals kept of a trace.
 pub(crate) const SIGNALS: usize = 1 << 16;
 /// Characters of a text kept from a log: a URL, a field's value. A longer one is cut.

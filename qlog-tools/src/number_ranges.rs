@@ -30,6 +30,16 @@ impl NumberRanges {
         self.0.range(..=number).next_back().map(|(&start, &end)| (start, end))
     }
 
+    /// Whether `number` is one of them.
+    pub(crate) fn has(&self, number: u64) -> bool {
+        self.at_or_before(number).is_some_and(|(_, last)| number <= last)
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The first range that begins at `number` or later.
     pub(crate) fn from(&self, number: u64) -> Option<(u64, u64)> {
         self.0.range(number..).next().map(|(&start, &end)| (start, end))

@@ -36,9 +36,10 @@ pub enum PairingError {
     },
 }
 
-/// Whether both logs name the same connection.
+/// Whether both logs name the same connection, by whichever of its names.
 pub(crate) fn is_same_connection(one: &Trace, other: &Trace) -> bool {
-    one.connection.is_some() && one.connection == other.connection
+    let is_others = |name| other.connection.as_ref() == Some(name) || other.names.contains(name);
+    one.connection.iter().chain(&one.names).any(is_others)
 }
 
 /// The log of the connection that this side wrote. Two simulated runs can have the same connection ID: each has a folder of its own.
@@ -74,7 +75,7 @@ pub fn with_arrivals(traces: &[Trace]) -> Vec<Ends<'_>> {
         traces.iter().filter(has_streams).partition(|it| it.vantage != Vantage::Server);
     // If neither log names its connection, trust the caller's pairing.
     if let ([client], [server]) = (&clients[..], &servers[..])
-        && client.connection == server.connection
+        && (client.connection == server.connection || is_same_connection(client, server))
     {
         return vec![Ends { log: client, server: Some(server) }];
     }

@@ -34,6 +34,7 @@ mod unpack;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 pub use crate::trace::{
@@ -43,6 +44,7 @@ pub use bounded::read_file_within;
 use contained::{Contained, Piece};
 use header::Header;
 use netlog::Netlog;
+pub(crate) use reading::BAD_BODY;
 use reading::Reading;
 use records::{Record, Records};
 use sniff::Sniffed;
@@ -51,8 +53,10 @@ pub use sniff::is_har;
 const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); what could be unpacked was read";
 const ONE_SEPARATOR: &str =
     "a record separator stands before the first record only; the others were read as lines";
+/// An archive that was not copied whole lacks a part of the log.
+const CUT: &str = "the compressed data ends early; what could be unpacked was read";
 /// Nothing of the file is missing: whoever wrote it came to no end.
-const ENDS_EARLY: &str = "the file ends early; what came before was read";
+pub(crate) const ENDS_EARLY: &str = "the file ends early; what came before was read";
 
 /// How to read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -130,10 +134,24 @@ pub fn read_file_traces(path: &Path, options: ReadOptions) -> Result<Vec<Trace>,
     if file == "-" {
         return read_traces("(standard input)", io::stdin().lock(), options);
     }
-    match File::open(path) {
+    match open(path) {
         Ok(input) => read_traces(&file, input, options),
         Err(cause) => Err(ReadError { file, why: Unread::Unreadable(cause) }),
     }
+}
+
+/// Opens a log that is a file. A named pipe would make it wait for a writer, and a device has no end.
+pub fn open(path: &Path) -> io::Result<File> {
+    // What the shell has opened already, as in `<(zcat a.qlog.gz)`, has a writer.
+    let is_open = ["/dev/fd", "/dev/stdin", "/proc/self/fd"].iter().any(|it| path.starts_with(it));
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_file() || kind.is_dir() || (is_open && kind.is_fifo()) {
+        return File::open(path);
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "not a file but a pipe, a socket or a device; give its bytes to the standard input (`-`)",
+    ))
 }
 
 /// The bytes of `input` without their compression (gzip, zstd), if they have one.
@@ -273,7 +291,12 @@ fn end_netlog(netlog: &mut Netlog, sink: &mut impl Sink) {
 
 /// Why reading stopped in the middle.
 fn broken_off(error: &io::Error) -> &'static str {
-    if error.kind() == io::ErrorKind::UnexpectedEof { ENDS_EARLY } else { DAMAGED }
+    // Only those of a decoder say more than their kind.
+    match (error.kind(), error.get_ref()) {
+        (io::ErrorKind::UnexpectedEof, None) => ENDS_EARLY,
+        (io::ErrorKind::UnexpectedEof, Some(_)) => CUT,
+        _ => DAMAGED,
+    }
 }
 
 /// The trace with the most stream bytes; the first of several.

@@ -7,6 +7,7 @@
 
 mod moments;
 mod sender;
+mod silences;
 mod streams;
 
 use schedulers::Restraint;
@@ -15,6 +16,7 @@ use crate::trace::{Trace, Vantage};
 use crate::views::WHOSE;
 use moments::moments;
 use sender::Sender;
+use silences::with_silences;
 
 /// A pause of at most this is the sender's own work: it was sending. Timers are not finer.
 const SENDING_US: u64 = 1000;
@@ -122,7 +124,7 @@ impl Restraints {
         }
         let has_calls = evidence != Evidence::Plain && !trace.scheduler_calls.is_empty();
         Ok(Self {
-            spans: computed(trace, has_calls),
+            spans: with_silences(computed(trace, has_calls), trace),
             basis: if has_calls { Basis::Calls } else { Basis::Computed },
             assumed: assumed(trace, has_calls),
         })
@@ -137,6 +139,7 @@ impl Restraints {
             now = (time_us.max(start_us), by);
         }
         push(&mut spans, Span { from_us: now.0, to_us: end_us, by: now.1 });
+        let spans = with_silences(spans, trace);
         Self { spans, basis: Basis::Logged, assumed: Vec::new() }
     }
 
@@ -193,6 +196,7 @@ pub fn in_words(restraint: Restraint) -> &'static str {
         Restraint::Handshake => "handshake",
         Restraint::Application => "application (nothing to send)",
         Restraint::CongestionWindow => "congestion window",
+        Restraint::Acknowledgements => "waiting for acknowledgements",
         Restraint::ConnectionFlowControl => "flow control of the connection",
         Restraint::StreamFlowControl => "flow control of streams",
         Restraint::Pacing => "pacing",

@@ -36,7 +36,7 @@ pub struct StreamRow {
     pub frames: u64,
     /// Bytes that were lost and sent again.
     pub retransmitted_bytes: u64,
-    /// Bytes that came again in vain; `None` in a sender's log.
+    /// Bytes that came again in vain; `None` in a sender's log without acknowledgements.
     pub duplicate_bytes: Option<u64>,
     /// Bytes that others had overtaken.
     pub reordered_bytes: u64,

@@ -1,5 +1,6 @@
 //! One log's account of one connection.
 
+mod names;
 mod recovery;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use crate::event_list::EventList;
 use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
 use crate::progress::Progress;
+use crate::reader::BAD_BODY;
 use crate::timeline::{Timeline, Transfer};
 use schedulers::{Call, Restraint};
 use serde::Serialize;
@@ -39,8 +41,13 @@ pub struct Trace {
     /// The original destination connection ID, or else the log's group ID: the same in both
     /// ends' logs of a connection. Lower-case hexadecimal where it is an ID.
     pub connection: Option<String>,
+    /// All by which the other end's log may know the connection: also the destinations of the client's Initial packets, of
+    /// which there are several after a Retry. Lower-case.
+    pub(crate) names: Vec<String>,
     /// The wall clock at time 0, as text, when the header has it.
     pub start: Option<String>,
+    /// The wall clock at time 0, in ms since 1970.
+    pub(crate) started_ms: Option<f64>,
     /// The responses. From a client's log, frames as they arrived; from a server's log, frames
     /// as they were sent, and requests as they were read.
     pub timeline: Timeline,
@@ -53,6 +60,8 @@ pub struct Trace {
     pub arrivals: PackedFrames,
     /// The numbers of the packets that came in the space of 1-RTT packets ([`Detail::Arrivals`] and above).
     pub(crate) received: NumberRanges,
+    /// The 1-RTT packets of ours that were acknowledged ([`Detail::Arrivals`] and above in a server's log, else [`Detail::Full`]).
+    pub(crate) acknowledged: NumberRanges,
     /// For each of `timeline.frames` the place of its packet in `packets` ([`Detail::Full`]).
     pub(crate) frame_packets: Vec<u32>,
     /// Packets in the order of the log ([`Detail::Full`]).
@@ -75,6 +84,8 @@ pub struct Trace {
     pub(crate) handshake_us: Option<u64>,
     /// What held our server back, each from a time on ([`Detail::Full`]).
     pub(crate) restraints: Vec<(u64, Restraint)>,
+    /// Stream bytes in the direction of the requests, each once: uploads, and control streams.
+    pub request_bytes: u64,
     /// The priority signals, in order.
     pub signals: Vec<PrioritySignal>,
     /// The scheduler's calls in order, when the log has them ([`Detail::Order`] and above).
@@ -205,8 +216,8 @@ pub struct StreamSummary {
     pub retransmitted_bytes: u64,
     /// Bytes that filled a hole, in an earlier packet: overtaken on the way.
     pub reordered_bytes: u64,
-    /// Bytes that were already there when they came again: sent again in vain. `None` in a sender's log, where only
-    /// acknowledgements tell.
+    /// Bytes that were already there when they came again: sent again in vain. `None` in a sender's log before its
+    /// acknowledgements have told ([`crate::causes::settle`]).
     pub duplicate_bytes: Option<u64>,
     /// How the readable prefix grew.
     pub(crate) progress: Progress,
@@ -361,6 +372,13 @@ impl Trace {
         self.streams.iter().fold(0, |sum, stream| sum.saturating_add(stream.bytes))
     }
 
+    /// Distinct stream bytes of both directions, in words.
+    pub fn stream_bytes_in_words(&self) -> String {
+        let (responses, requests) = (self.unique_stream_bytes(), self.request_bytes);
+        let all = responses.saturating_add(requests);
+        format!("{all} distinct stream bytes ({responses} of responses, {requests} of requests)")
+    }
+
     /// What the texts of its header take in memory.
     pub(crate) fn text_bytes(&self) -> usize {
         let stack = &self.stack;
@@ -390,6 +408,11 @@ impl Trace {
         let left_out: Vec<String> = left_out.map(Repair::in_words).collect();
         let what = left_out.join("; ");
         (!left_out.is_empty()).then(|| format!("{}: not all of it was read: {what}", self.label()))
+    }
+
+    /// Events whose body could not be read.
+    pub(crate) fn unread_bodies(&self) -> u64 {
+        self.repairs.iter().filter(|it| it.what == BAD_BODY).map(|it| it.count).sum()
     }
 
     /// Counts one more of this kind of repair.
@@ -444,53 +467,6 @@ impl Repair {
         match &details[..] {
             [] => self.what.to_owned(),
             details => format!("{} ({})", self.what, details.join(", ")),
-        }
-    }
-}
-
-impl Vantage {
-    /// As qlog writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Server => "server",
-            Self::Network => "network",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-impl Container {
-    /// For readers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sequence => "JSON-SEQ",
-            Self::Lines => "NDJSON",
-            Self::Contained => "contained JSON",
-        }
-    }
-}
-
-impl StreamRole {
-    /// For readers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Request => "request",
-            Self::Push => "push",
-            Self::Control => "control",
-            Self::Qpack => "qpack",
-            Self::Other => "other",
-        }
-    }
-}
-
-impl std::fmt::Display for Stack {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.name.as_deref().unwrap_or("an unnamed program"))?;
-        match (&self.version, &self.name) {
-            (Some(version), Some(_)) => write!(formatter, " {version}"),
-            (Some(version), None) => write!(formatter, " of version {version}"),
-            (None, _) => Ok(()),
         }
     }
 }

@@ -19,6 +19,8 @@ const NO_STREAM_DATA: &str = "no STREAM frames logged: its packets carried other
 const NO_LENGTHS: &str =
     "no lengths of STREAM frames logged: which bytes they carried cannot be told";
 const NO_PACKETS: &str = "no STREAM frames logged: there is no packet event with frames in it";
+const NO_BODIES: &str =
+    "no STREAM frames logged that can be read: the bodies of its events could not be read";
 const NO_TRANSFERS: &str = "no request streams in the log";
 const UNFINISHED: &str = "no response finished";
 const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
@@ -100,6 +102,7 @@ pub fn no_streams(trace: &Trace) -> Option<&'static str> {
     let packets = counts.packets_sent + counts.packets_received;
     match (counts.stream_frames, packets, counts.packet_frames) {
         (1.., ..) => has_no_lengths(trace).then_some(NO_LENGTHS),
+        (_, 0, _) if trace.unread_bodies() > 0 => Some(NO_BODIES),
         (_, 0, _) => Some(NO_PACKETS),
         (.., 0) => Some(NO_FRAMES_AT_ALL),
         _ => Some(NO_STREAM_DATA),
@@ -108,21 +111,28 @@ pub fn no_streams(trace: &Trace) -> Option<&'static str> {
 
 /// The same in a line that names the file.
 pub fn unusable(trace: &Trace) -> Option<String> {
-    no_streams(trace).map(|reason| format!("{}: {reason}", trace.label()))
+    let count = |reason| match (reason, trace.unread_bodies()) {
+        (NO_BODIES, 1) => "1 body of an event could not be read".to_owned(),
+        (NO_BODIES, count) => format!("{count} bodies could not be read"),
+        (reason, _) => reason.to_owned(),
+    };
+    no_streams(trace).map(|reason| format!("{}: {}", trace.label(), count(reason)))
 }
 
 /// Stacks that have no event for what they declare lost; quiche's newer metrics count it all the same.
 const WITHOUT_LOSSES: [&str; 2] = ["quiche", "utmost"];
 
-/// How many packets were declared lost, before `words` (`3 lost`); no number where the stack does not log that, which
-/// a sender's retransmissions tell too.
-pub fn losses(trace: &Trace, words: &str) -> String {
+/// How many packets were declared lost; `None` where the stack does not log that, which a sender's retransmissions tell too.
+pub fn packets_lost(trace: &Trace) -> Option<u64> {
     let lost = trace.counts.packets_lost;
     let is_silent = trace.stack.name.as_deref().is_some_and(|name| WITHOUT_LOSSES.contains(&name))
         || trace.vantage == Vantage::Server && has_sent_again(trace);
-    if lost == 0 && is_silent && !trace.counts.knows_losses {
-        return "losses not logged".to_owned();
-    }
+    (lost > 0 || !is_silent || trace.counts.knows_losses).then_some(lost)
+}
+
+/// The same before `words` (`3 lost`).
+pub fn losses(trace: &Trace, words: &str) -> String {
+    let Some(lost) = packets_lost(trace) else { return "losses not logged".to_owned() };
     let counted = if trace.counts.knows_losses && lost > 0 {
         " (its metrics count them, and do not say which)"
     } else {
@@ -160,6 +170,12 @@ mod tests {
         assert_eq!(reason(&packet(r#""frames":[{"frame_type":"ping"}]"#)), Some(NO_STREAM_DATA));
         let stream = r#""frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":1}]"#;
         assert_eq!(reason(&packet(stream)), None);
+        let unread = packet(r#""frames":7"#);
+        assert_eq!(reason(&unread), Some(NO_BODIES));
+        let header = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"client"}}}"#;
+        let log = format!("{header}\n{unread}\n{unread}");
+        let said = unusable(&read("log", log.as_bytes()).unwrap());
+        assert_eq!(said.as_deref(), Some("log: 2 bodies could not be read"));
     }
 
     /// A log of mvfst's newer kind: three frames at 0, 1000 and 2000.

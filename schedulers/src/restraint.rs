@@ -9,6 +9,8 @@ pub enum Restraint {
     Application,
     /// The congestion window was full.
     CongestionWindow,
+    /// The other end had been silent for longer than a probe timeout (RFC 9002, section 6.2): nothing could free the window.
+    Acknowledgements,
     /// The connection's flow-control limit was reached (RFC 9000, section 4.1).
     ConnectionFlowControl,
     /// Each stream that had bytes was at its flow-control limit.
@@ -26,10 +28,11 @@ impl Restraint {
     pub const EVENT: &'static str = "utmost:restraint";
 
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Handshake,
         Self::Application,
         Self::CongestionWindow,
+        Self::Acknowledgements,
         Self::ConnectionFlowControl,
         Self::StreamFlowControl,
         Self::Pacing,
@@ -43,6 +46,7 @@ impl Restraint {
             Self::Handshake => "handshake",
             Self::Application => "application",
             Self::CongestionWindow => "congestion_window",
+            Self::Acknowledgements => "acknowledgements",
             Self::ConnectionFlowControl => "connection_flow_control",
             Self::StreamFlowControl => "stream_flow_control",
             Self::Pacing => "pacing",

@@ -14,6 +14,7 @@ use qlog_tools::viewer::{Report, differences, listing, recordings, report};
 use std::io::Cursor;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tiny_http::{Header, Method, Request, Response, Server, StatusCode};
 use url::form_urlencoded;
@@ -40,14 +41,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map_err(|error| Failure::Elsewhere(format!("{wanted}: {error}; choose another --port")))?;
     let address = server.server_addr().to_ip().unwrap_or(wanted);
     output::line(&format!("listening on http://{address}/"))?;
-    // Each takes one request at a time: a long report or a slow upload leaves the others to answer.
+    let uploads = AtomicUsize::new(0);
+    let respond = |mut request: Request| {
+        let answer = answer(&mut request, (&library, &uploads), address.port());
+        // The server goes on when a browser went away.
+        request.respond(answer).ok();
+    };
+    // Each takes one request at a time: a long report leaves the others to answer. A body that never comes holds up its own
+    // thread only.
     std::thread::scope(|scope| {
+        let (server, respond) = (&server, &respond);
         for _ in 0..VIEW_THREADS {
-            scope.spawn(|| {
-                while let Ok(mut request) = server.recv() {
-                    let answer = answer(&mut request, &library, address.port());
-                    // The server goes on when a browser went away.
-                    request.respond(answer).ok();
+            scope.spawn(move || {
+                while let Ok(request) = server.recv() {
+                    if has_body(&request) {
+                        scope.spawn(move || respond(request));
+                    } else {
+                        respond(request);
+                    }
                 }
             });
         }
@@ -55,9 +66,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether bytes follow its head, or may.
+fn has_body(request: &Request) -> bool {
+    let is_chunked = header(request, "transfer-encoding").is_some();
+    is_chunked || request.body_length().is_some_and(|bytes| bytes > 0)
+}
+
 type Answer = Response<Cursor<Vec<u8>>>;
 
-fn answer(request: &mut Request, library: &RwLock<Library>, port: u16) -> Answer {
+fn answer(
+    request: &mut Request,
+    (library, uploads): (&RwLock<Library>, &AtomicUsize),
+    port: u16,
+) -> Answer {
     let host = header(request, "host");
     // A page elsewhere whose name is made to point here (DNS rebinding) sends its own name.
     if !host.is_some_and(|host| is_own_host(&host, port)) {
@@ -73,7 +94,13 @@ fn answer(request: &mut Request, library: &RwLock<Library>, port: u16) -> Answer
             if header(request, "content-type").as_deref() != Some(upload::MIME) {
                 return refuse(415, "logs are sent by the page itself");
             }
-            upload(request, library, query)
+            // Each may hold as much memory as a dropped file may have.
+            let answer = match uploads.fetch_add(1, Ordering::Relaxed) < VIEW_THREADS {
+                true => upload(request, library, query),
+                false => refuse(503, "other files are being dropped; try again"),
+            };
+            uploads.fetch_sub(1, Ordering::Relaxed);
+            answer
         }
         _ => refuse(404, "nothing here"),
     }

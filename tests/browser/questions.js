@@ -23,8 +23,8 @@ const QUESTIONS = {
     await reader.scrollTo("Events");
     await reader.type("Stream", String(STREAM));
     await reader.type("with byte", String(BYTE));
-    const [, number, offset, end] = await reader.read(rows(reader), new RegExp(`server.*packet_sent\\s*([\\d,]+)\\s*STREAM ${STREAM}: bytes ([\\d,]+) to ([\\d,]+)`, "s"));
-    const isThere = numberOf(offset) <= BYTE && BYTE < numberOf(end);
+    const [, number, offset, last] = await reader.read(rows(reader), new RegExp(`server.*packet_sent\\s*([\\d,]+)\\s*STREAM ${STREAM}: bytes ([\\d,]+) to ([\\d,]+)`, "s"));
+    const isThere = numberOf(offset) <= BYTE && BYTE <= numberOf(last);
     return [isThere && `1-RTT packet ${number}` === packetName(logs.carriers(STREAM, BYTE)[0]), `packet ${number}`];
   },
 
@@ -102,7 +102,7 @@ const QUESTIONS = {
     const [, stream] = await reader.read(tip, /^stream (\d+)/);
     const [, from, to] = await reader.read(tip, /^bytes ([\d,]+) to ([\d,]+)/);
     const [name] = await reader.read(tip, /^1-RTT packet [\d,]+/);
-    const frame = { stream: Number(stream), offset: numberOf(from), bytes: numberOf(to) - numberOf(from) };
+    const frame = { stream: Number(stream), offset: numberOf(from), bytes: numberOf(to) - numberOf(from) + 1 };
     const brought = logs.received("client").filter((it) => streamFrames(it).some((one) => isSame(one, frame)));
     return [brought.some((it) => packetName(it) === name), `stream ${stream}, bytes ${from} to ${to}: ${name}`];
   },

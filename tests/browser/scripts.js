@@ -15,7 +15,7 @@ const context = vm.createContext({
 });
 const NAMES = [
   "decode", "events", "exchange", "recording", "words", "packet_words", "viewport", "waterfall", "packets", "strip", "legend",
-  "event_filter", "event_form", "permalink", "findings", "difference", "rows",
+  "event_filter", "event_form", "permalink", "findings", "difference", "rows", "stacks",
 ];
 for (const name of NAMES) vm.runInContext(fs.readFileSync(new URL(`${name}.js`, scripts), "utf8"), context);
 
@@ -105,6 +105,17 @@ const RECORDING = `
   const exchange = await recording.loadEvents();
 `;
 const LOGS = { client: CLIENT, server: SERVER };
+
+await test("bars of head-of-line blocking stand at their times and are equally wide", async () => {
+  const bars = await run(`
+    const positions = [10, 11, 30, 300];
+    const recording = { count: 4, firstAt: (_, position) => positions.filter((it) => it < position).length, position: (_, frame) => positions[frame] };
+    const scale = { axis: "time", from: 0, to: 400, left: 0, width: 400, perUnit: 1, x: (it) => it, position: (x) => x };
+    const bars = [];
+    new Stacks(recording).eachColumn(scale, (left, width) => bars.push([left + width / 2, width]));
+    return bars;`);
+  assert.deepStrictEqual(bars, [[10, 2], [11, 2], [30, 2], [300, 2]]);
+});
 
 await test("packets, frames and ranges come out of their columns", async () => {
   const found = await run(
@@ -233,7 +244,7 @@ await test("a text is found in what events said, and in the words for packets wh
   const find = (log, text) => `[...(await rowsWith(exchange.logs[${log}], ${JSON.stringify(text)}, () => false))].flatMap((hit, row) => (hit ? [row] : []))`;
   const found = await run(
     `${RECORDING}
-    return [${find(1, '"ONE":1')}, ${find(0, "fRAME\":\"Ünd")}, ${find(1, "bytes 100 to 200")}, ${find(0, "nowhere")}, await exchange.logs[0].text(2)];`,
+    return [${find(1, '"ONE":1')}, ${find(0, "fRAME\":\"Ünd")}, ${find(1, "bytes 100 to 199")}, ${find(0, "nowhere")}, await exchange.logs[0].text(2)];`,
     LOGS,
   );
   assert.deepStrictEqual(found, [[0], [2], [1, 6], [], '{"frame":"Ünder"}']);

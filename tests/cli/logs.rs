@@ -246,16 +246,21 @@ fn probe_names_what_is_wrong_with_its_target() {
 }
 
 #[test]
-fn a_slow_upload_does_not_keep_view_from_answering_others() {
+fn slow_uploads_do_not_keep_view_from_answering_others() {
     let folder = tempfile::tempdir().expect("a directory");
     let view = Running::start(&["view", folder.path().to_str().expect("UTF-8")]);
     let host = view.address.clone();
-    let mut slow = TcpStream::connect(&host).expect("it listens");
-    write!(
-        slow,
-        "POST /upload?name=x HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/x-qlog\r\nContent-Length: 10\r\n\r\nx"
-    )
-    .expect("sent");
+    // More than it has threads.
+    let slow = ["POST /upload?name=x", "GET /"].iter().cycle().take(12).map(|what| {
+        let mut slow = TcpStream::connect(&host).expect("it listens");
+        write!(
+            slow,
+            "{what} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/x-qlog\r\nContent-Length: 10\r\n\r\nx"
+        )
+        .expect("sent");
+        slow
+    });
+    let _slow: Vec<TcpStream> = slow.collect();
     let mut other = TcpStream::connect(&host).expect("it listens");
     let patience = std::time::Duration::from_secs(20);
     other.set_read_timeout(Some(patience)).expect("set");

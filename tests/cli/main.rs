@@ -23,6 +23,7 @@ mod own_schemes;
 mod plain_english;
 mod pushes;
 mod qlog;
+mod qlog_files;
 mod qlog_several;
 mod qlog_tree;
 mod recipes;

@@ -19,7 +19,7 @@ const TWO_CONNECTIONS: &str = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ",
 "#;
 
 /// A directory with both ends' logs of the sample connection.
-fn pair() -> TempDir {
+pub(crate) fn pair() -> TempDir {
     let folder = tempfile::tempdir().expect("a directory");
     for name in ["client.sqlog", "server.sqlog"] {
         std::fs::copy(data("qlog").join(name), folder.path().join(name)).expect("copied");
@@ -35,25 +35,25 @@ fn with_bad_ones() -> TempDir {
     folder
 }
 
-fn write(folder: &TempDir, name: &str, text: &str) -> String {
+pub(crate) fn write(folder: &TempDir, name: &str, text: &str) -> String {
     let path = folder.path().join(name);
     std::fs::write(&path, text).expect("written");
     text_of(&path)
 }
 
-fn text_of(path: &Path) -> String {
+pub(crate) fn text_of(path: &Path) -> String {
     path.to_str().expect("UTF-8").to_owned()
 }
 
 /// What a command gave: exit code, stdout, stderr.
-fn ran(arguments: &[&str]) -> (Option<i32>, String, String) {
+pub(crate) fn ran(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = utmost(&[&["qlog"], arguments].concat()).output().expect("runs");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 #[track_caller]
-fn json_of(text: &str) -> Value {
+pub(crate) fn json_of(text: &str) -> Value {
     serde_json::from_str(text).expect("one JSON document")
 }
 

@@ -81,3 +81,60 @@ fn a_log_that_cannot_be_replayed_is_refused_with_its_remedy() {
         assert!(line.contains(expected), "{line}");
     }
 }
+
+/// A document of three DATA frames, and a stylesheet that was asked for when all of it had come.
+#[test]
+fn the_heads_of_further_data_frames_are_no_bytes_of_the_body() {
+    let mut log =
+        r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"client"}}}"#.to_owned();
+    let mut event = |time: u64, name: &str, data: String| {
+        log.push_str(&format!("\n{{\"time\":{time},\"name\":\"{name}\",\"data\":{data}}}"));
+    };
+    let fields = |stream: u64, fields: &str, length: u64| {
+        format!(
+            r#"{{"stream_id":{stream},"length":{length},"frame":{{"frame_type":"headers","headers":[{fields}]}}}}"#
+        )
+    };
+    let mut load = |stream: u64, path: &str, mime: &str, asked_ms: u64| {
+        let request = format!(
+            r#"{{"name":":method","value":"GET"}},{{"name":":scheme","value":"https"}},{{"name":":authority","value":"shop.test"}},{{"name":":path","value":"{path}"}}"#
+        );
+        event(asked_ms, "http3:frame_created", fields(stream, &request, 30));
+        let head = format!(
+            r#"{{"name":":status","value":"200"}},{{"name":"content-type","value":"{mime}"}}"#
+        );
+        event(asked_ms + 40, "http3:frame_parsed", fields(stream, &head, 30));
+        let (mut offset, end) = (0, 30 + 3 * 3003);
+        while offset < end {
+            let length = 1200.min(end - offset);
+            let fin = offset + length == end;
+            let number = offset / 1200 + 100 * stream;
+            event(
+                asked_ms + 40 + offset / 1200,
+                "quic:packet_received",
+                format!(
+                    r#"{{"header":{{"packet_type":"1RTT","packet_number":{number}}},"frames":[{{"frame_type":"stream","stream_id":{stream},"offset":{offset},"length":{length},"fin":{fin}}}]}}"#
+                ),
+            );
+            offset += length;
+        }
+        for _ in 0..3 {
+            event(
+                asked_ms + 48,
+                "http3:frame_parsed",
+                format!(
+                    r#"{{"stream_id":{stream},"length":3000,"frame":{{"frame_type":"data"}}}}"#
+                ),
+            );
+        }
+    };
+    load(0, "/", "text/html", 0);
+    load(4, "/a.css", "text/css", 53);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("log.sqlog");
+    fs::write(&path, log).expect("written");
+    let path = path.to_str().expect("UTF-8");
+    let text = stdout_of(&["what-if", path, "--schemes", "rr,fifo", "--json"]);
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    assert_valid("what-if.json", &document);
+}

@@ -2,6 +2,7 @@
 
 use super::verdict::{IN_FLIGHT, Interval, LEFT_MIN, SHARE_MIN};
 use super::{Kind, Run};
+use crate::study::statistics::median;
 use serde::Serialize;
 
 /// Responses that come one after another: no more of the others had begun when the first was complete.
@@ -64,9 +65,9 @@ pub(super) fn updates(runs: &[Run]) -> Heed {
     let measured = Interval::of(&of(runs, Kind::Updated, Run::others_first));
     let share = |kind| Interval::of(&of(runs, kind, Run::others_share));
     let (kept_waiting, updated) = (share(Kind::Inverse), share(Kind::Updated));
-    let least_left = of(runs, Kind::Updated, Run::left).into_iter().fold(f64::INFINITY, f64::min);
+    let left = median(&of(runs, Kind::Updated, Run::left));
     let times = format!("{:.2} times its size", measured.mean);
-    let (verdict, why) = if least_left < LEFT_MIN || kept_waiting.high < SHARE_MIN {
+    let (verdict, why) = if left.is_some_and(|it| it < LEFT_MIN) || kept_waiting.high < SHARE_MIN {
         let why = "a response that can wait did not wait long enough to become urgent";
         (Heeds::Inconclusive, why.to_owned())
     } else if measured.high <= IN_FLIGHT && kept_waiting.low >= SHARE_MIN {

@@ -2,6 +2,7 @@
 
 use super::heed::{Heed, Heeds, incremental, updates};
 use super::{Kind, Run};
+use crate::study::statistics::median;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -28,7 +29,7 @@ pub struct Finding {
     /// What came before a late response that could wait.
     pub inverse: Interval,
     /// If it prioritizes, bytes that it had committed to their order when the urgent request came, in its send buffer and
-    /// in buffers below: the least of the urgent runs, because what was on its way only adds to them.
+    /// in buffers below: the median of the urgent runs.
     pub committed_bytes: Option<u64>,
     /// Whether incremental responses share, and others do not. The verdict does not depend on it.
     pub incremental: Heed,
@@ -97,19 +98,24 @@ pub fn judge(runs: &[Run]) -> Finding {
     let (control, urgent, inverse) =
         (interval(Kind::Control), interval(Kind::Urgent), interval(Kind::Inverse));
     // What is left when a response becomes urgent is judged with the updates.
-    let left = runs.iter().filter(|it| it.kind != Kind::Updated).map(Run::left);
-    let least_left = left.fold(f64::INFINITY, f64::min);
+    let left: Vec<f64> = runs.iter().filter(|it| it.kind != Kind::Updated).map(Run::left).collect();
     let inverse_share = Interval::of(&of(Kind::Inverse, Run::others_share));
-    let (verdict, why) = if runs.is_empty() || least_left < LEFT_MIN {
+    let (verdict, why) = if median(&left).is_none_or(|it| it < LEFT_MIN) {
         (Verdict::Inconclusive, "nearly everything had been sent when the late request came; name a larger resource with --path".to_owned())
     } else {
         decide(control, urgent, inverse_share)
     };
     let prioritizes = matches!(verdict, Verdict::Prioritizes | Verdict::Weakly);
-    let urgent_runs = runs.iter().filter(|run| prioritizes && run.kind == Kind::Urgent);
-    let committed_bytes = urgent_runs.map(|run| run.ahead_bytes).min();
+    // One run in which nothing was ahead says little: a request may come between two bursts.
+    let ahead = median(&of(Kind::Urgent, |run| run.ahead_bytes as f64));
+    let committed_bytes = ahead.filter(|_| prioritizes).map(whole_bytes);
     let (incremental, updates) = (incremental(runs), updates(runs));
     Finding { verdict, why, control, urgent, inverse, committed_bytes, incremental, updates }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a median of bytes")]
+fn whole_bytes(bytes: f64) -> u64 {
+    bytes as u64
 }
 
 fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verdict, String) {
@@ -197,6 +203,26 @@ mod tests {
     fn committed_bytes_are_those_of_a_server_that_prioritizes() {
         let committed = |urgent| judge(&runs(7.4, urgent, 7.4)).committed_bytes;
         assert_eq!([committed(0.1), committed(1.0), committed(7.4)], [Some(30), Some(30), None]);
+    }
+
+    #[test]
+    fn one_run_with_nothing_ahead_does_not_hide_what_is_committed() {
+        let mut some = runs(7.4, 0.1, 7.4);
+        let mut some_more = some.clone();
+        some_more.truncate(6);
+        some.extend(some_more);
+        let mut ahead = [75_749, 74_981, 0, 65_518, 26_425, 80_000].into_iter();
+        for run in some.iter_mut().filter(|it| it.kind == Kind::Urgent) {
+            run.ahead_bytes = ahead.next().unwrap_or_default();
+        }
+        assert_eq!(judge(&some).committed_bytes, Some((65_518 + 74_981) / 2));
+    }
+
+    #[test]
+    fn one_run_that_came_late_does_not_make_the_others_inconclusive() {
+        let mut some = runs(7.4, 0.1, 7.4);
+        some[0].left_bytes = 0;
+        assert_eq!(judge(&some).verdict, Verdict::Prioritizes);
     }
 
     #[test]

@@ -296,7 +296,9 @@ fn happened_in<'a>(
     let response = |(transfer, details): &Transferred<'_>| {
         let delivery = deliveries.get(&transfer.stream)?;
         let ms = |us: u64| us.saturating_sub(start_us) as f64 / 1000.0;
-        let body = |it: u64| it.saturating_sub(transfer.body_offset);
+        // The heads of further DATA frames, and trailers, are no bytes of the body.
+        let body_bytes = transfer.body_bytes.unwrap_or(u64::MAX);
+        let body = |it: u64| it.saturating_sub(transfer.body_offset).min(body_bytes);
         Some(Response {
             kind: kind(transfer, details),
             requested_ms: ms(transfer.requested_us),

@@ -176,6 +176,10 @@ fn normalise_frame(frame: &mut Value) {
     ) {
         rename(frame, "id", "stream_id");
     }
+    // OpenSSL's `length` is that of the frame's head.
+    if let Some(length) = frame.remove("payload_length") {
+        frame.insert("length".to_owned(), length);
+    }
     numbers(
         frame,
         &[

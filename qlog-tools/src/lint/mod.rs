@@ -16,6 +16,7 @@ mod written;
 
 use schedulers::Scheme;
 
+use crate::limits::VIOLATIONS;
 use crate::trace::Trace;
 use story::Story;
 
@@ -50,8 +51,10 @@ impl Default for Allowance {
 /// The result of a judgement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Lint {
-    /// In order; each is one packet.
+    /// In order; each is one packet. Of very many the first.
     pub violations: Vec<Violation>,
+    /// How many there are in all.
+    pub packets_broken: u64,
     /// Bytes that went while a stream that the rules put before waited: of each packet, those of its first stream.
     pub inversion_bytes: u64,
     /// Packets that were judged: those with bytes of responses that had not been sent before.
@@ -60,6 +63,17 @@ pub struct Lint {
     pub cannot_judge: Option<String>,
     /// The basis of the judgement.
     pub basis: String,
+}
+
+impl Lint {
+    /// Counts a packet that broke the rules.
+    fn add(&mut self, violation: impl FnOnce() -> Violation, bytes: u64) {
+        self.packets_broken += 1;
+        self.inversion_bytes = self.inversion_bytes.saturating_add(bytes);
+        if self.violations.len() < VIOLATIONS {
+            self.violations.push(violation());
+        }
+    }
 }
 
 /// One packet that should not have gone then.

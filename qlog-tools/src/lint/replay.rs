@@ -95,14 +95,14 @@ impl Judge {
         let expected = scheduler.pick().filter(|it| !self.doubtful.contains(it));
         let packets = self.overdue.packets(expected, stream);
         if let Some(expected) = expected.filter(|it| *it != stream && packets > self.grace) {
-            self.lint.inversion_bytes = self.lint.inversion_bytes.saturating_add(bytes);
-            self.lint.violations.push(Violation {
+            let violation = || Violation {
                 time_us,
                 stream: stream.0,
                 expected_stream: expected.0,
                 bytes,
                 rule: format!("{scheme}: stream {} is next", expected.0),
-            });
+            };
+            self.lint.add(violation, bytes);
         }
         scheduler.sent(stream, bytes);
     }

@@ -109,9 +109,9 @@ impl Judge {
         self.row = Some((stream, row));
         self.state(stream).is_doubtful = false;
         if let Some((expected, rule)) = self.broken(stream, row) {
-            self.lint.inversion_bytes = self.lint.inversion_bytes.saturating_add(bytes);
             let (stream, expected_stream) = (stream.0, expected.0);
-            self.lint.violations.push(Violation { time_us, stream, expected_stream, bytes, rule });
+            let violation = || Violation { time_us, stream, expected_stream, bytes, rule };
+            self.lint.add(violation, bytes);
         }
         self.streams.values_mut().for_each(|state| state.packets_since += 1);
     }

@@ -401,3 +401,13 @@ fn nobody_is_blamed_for_bytes_that_the_application_had_not_written() {
     let early = with_writes(&log, &[(0, 0, 0, 60_000), (20, 4, 0, 10_000)]);
     assert!(violations(&early) > 20, "{}", violations(&early));
 }
+
+#[test]
+fn of_very_many_violations_the_first_are_kept_and_all_are_counted() {
+    let mut lint = Lint::default();
+    let violation =
+        || Violation { time_us: 0, stream: 0, expected_stream: 4, bytes: 1, rule: String::new() };
+    (0..70_000).for_each(|_| lint.add(violation, 1));
+    assert_eq!((lint.violations.len(), lint.packets_broken), (65_536, 70_000));
+    assert_eq!(lint.inversion_bytes, 70_000);
+}

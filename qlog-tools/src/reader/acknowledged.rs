@@ -1,9 +1,12 @@
-//! Which of our packets have been acknowledged, so that each counts once.
+//! Which of our packets have been acknowledged, so that each counts once; and whether a log writes ranges of numbers with their
+//! ends, as qlog's schema says, or without, as noq does.
 
 use std::collections::BTreeMap;
 
+use super::collect::Collector;
+use super::quic::Direction;
 use crate::number_ranges::NumberRanges;
-use crate::trace::Space;
+use crate::trace::{Detail, Packet, PacketEvent, Space};
 
 /// About as many as one frame is believed to acknowledge anew.
 const FRESH: u64 = 1 << 16;
@@ -11,39 +14,164 @@ const FRESH: u64 = 1 << 16;
 /// Acknowledged numbers of each space, as first to last.
 #[derive(Default)]
 pub(super) struct Acknowledged {
-    spaces: BTreeMap<Space, NumberRanges>,
+    /// If ranges end with their last number.
+    with_ends: BTreeMap<Space, NumberRanges>,
+    /// If their end is the number after, while that is not known to be wrong.
+    without_ends: BTreeMap<Space, NumberRanges>,
+    sent: BTreeMap<Space, Sent>,
+    ends: Ends,
+}
+
+/// What the second number of a range is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Ends {
+    /// Nothing has told yet: taken as the last number.
+    #[default]
+    Unknown,
+    Last,
+    NumberAfter,
+}
+
+/// The numbers that went, while none is missing between them.
+#[derive(Default)]
+struct Sent {
+    next: Option<u64>,
+    has_gaps: bool,
 }
 
 impl Acknowledged {
+    /// A packet went.
+    pub(super) fn sent(&mut self, space: Space, number: u64) {
+        let sent = self.sent.entry(space).or_default();
+        sent.has_gaps |= sent.next.is_some_and(|next| next != number);
+        sent.next = number.checked_add(1);
+    }
+
     /// The numbers in `ranges` that were not acknowledged before.
     pub(super) fn fresh(&mut self, space: Space, ranges: &[(u64, u64)]) -> Vec<u64> {
-        let known = self.spaces.entry(space).or_default();
-        let mut numbers = Vec::new();
-        for &(first, last) in ranges {
-            let mut next = first;
-            if let Some((_, end)) = known.at_or_before(first) {
-                if end >= last {
-                    continue;
-                }
-                next = next.max(end.saturating_add(1));
+        let shorter = ranges.iter().filter(|it| it.0 < it.1).map(|&(first, end)| (first, end - 1));
+        let shorter: Vec<(u64, u64)> = shorter.collect();
+        match self.ends {
+            Ends::Last => fresh(self.with_ends.entry(space).or_default(), ranges),
+            Ends::NumberAfter => fresh(self.without_ends.entry(space).or_default(), &shorter),
+            Ends::Unknown => {
+                fresh(self.without_ends.entry(space).or_default(), &shorter);
+                fresh(self.with_ends.entry(space).or_default(), ranges)
             }
-            if numbers.len() as u64 > FRESH {
+        }
+    }
+
+    /// Learns from the ranges of a frame what their second numbers are. Whether what [`Self::fresh`] said before must be taken
+    /// back where [`Self::has`] does not say it.
+    pub(super) fn learns_that_ends_are_beyond(
+        &mut self,
+        space: Space,
+        ranges: &[(u64, u64)],
+    ) -> bool {
+        if self.ends != Ends::Unknown {
+            return false;
+        }
+        let sent = self.sent.get(&space).filter(|it| !it.has_gaps).and_then(|it| it.next);
+        // No range is empty, between two of one frame a number is missing (RFC 9000, section 19.3.1), and no packet is
+        // acknowledged before it went.
+        let is_after = |end: u64| {
+            Some(end) == sent || ranges.iter().any(|it| end.checked_add(1) == Some(it.0))
+        };
+        if ranges.iter().any(|it| it.0 == it.1) {
+            self.ends = Ends::Last;
+            self.without_ends.clear();
+        } else if ranges.iter().any(|it| is_after(it.1)) {
+            self.ends = Ends::NumberAfter;
+            self.with_ends.clear();
+        }
+        self.are_beyond()
+    }
+
+    /// Whether the second number of a range is the one after its last.
+    pub(super) fn are_beyond(&self) -> bool {
+        self.ends == Ends::NumberAfter
+    }
+
+    /// Whether a packet was acknowledged.
+    pub(super) fn has(&self, space: Space, number: u64) -> bool {
+        let numbers = if self.are_beyond() { &self.without_ends } else { &self.with_ends };
+        numbers.get(&space).is_some_and(|it| it.has(number))
+    }
+
+    /// All acknowledged numbers of a space.
+    pub(super) fn take(&mut self, space: Space) -> NumberRanges {
+        let all = if self.are_beyond() { &mut self.without_ends } else { &mut self.with_ends };
+        all.remove(&space).unwrap_or_default()
+    }
+}
+
+impl Collector {
+    /// They tell of a server's retransmissions which were in vain.
+    pub(super) fn keeps_acknowledgements(&self) -> bool {
+        self.detail >= Detail::Full
+            || (self.detail >= Detail::Arrivals && self.is_of_requests(Direction::Received))
+    }
+
+    pub(super) fn acknowledge(&mut self, time_us: u64, space: Space, ranges: &[(u64, u64)]) {
+        if self.acknowledged.learns_that_ends_are_beyond(space, ranges) {
+            self.take_back_acknowledgements();
+        }
+        let fresh = self.acknowledged.fresh(space, ranges);
+        if self.detail >= Detail::Full {
+            let event = PacketEvent::Acknowledged;
+            let record = |number| Packet { time_us, event, space, number: Some(number), bytes: 0 };
+            self.trace.packets.extend(fresh.into_iter().map(record));
+        }
+    }
+
+    /// Removes the records of packets that were not acknowledged after all.
+    fn take_back_acknowledgements(&mut self) {
+        let is_true = |packet: &Packet| {
+            packet.event != PacketEvent::Acknowledged
+                || packet.number.is_some_and(|it| self.acknowledged.has(packet.space, it))
+        };
+        let mut removed = 0_u32;
+        let mut removed_before = Vec::with_capacity(self.trace.packets.len());
+        self.trace.packets.retain(|packet| {
+            removed_before.push(removed);
+            let is_kept = is_true(packet);
+            removed += u32::from(!is_kept);
+            is_kept
+        });
+        let places = self.received.frame_packets.iter_mut().chain(&mut self.sent.frame_packets);
+        for place in places {
+            *place -= removed_before.get(*place as usize).copied().unwrap_or_default();
+        }
+    }
+}
+
+/// Adds `ranges` to what is `known`; the numbers that are new.
+fn fresh(known: &mut NumberRanges, ranges: &[(u64, u64)]) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    for &(first, last) in ranges {
+        let mut next = first;
+        if let Some((_, end)) = known.at_or_before(first) {
+            if end >= last {
+                continue;
+            }
+            next = next.max(end.saturating_add(1));
+        }
+        if numbers.len() as u64 > FRESH {
+            break;
+        }
+        let last = last.min(next.saturating_add(FRESH));
+        while next <= last {
+            if let Some((start, end)) = known.from(next).filter(|range| range.0 <= last) {
+                numbers.extend(next..start);
+                next = end.saturating_add(1);
+            } else {
+                numbers.extend(next..=last);
                 break;
             }
-            let last = last.min(next.saturating_add(FRESH));
-            while next <= last {
-                if let Some((start, end)) = known.from(next).filter(|range| range.0 <= last) {
-                    numbers.extend(next..start);
-                    next = end.saturating_add(1);
-                } else {
-                    numbers.extend(next..=last);
-                    break;
-                }
-            }
-            known.add(first, last);
         }
-        numbers
+        known.add(first, last);
     }
+    numbers
 }
 
 #[cfg(test)]
@@ -58,6 +186,39 @@ mod tests {
         assert_eq!(acknowledged.fresh(Space::Application, &[(0, 9)]), [0, 3, 4, 8, 9]);
         assert_eq!(acknowledged.fresh(Space::Initial, &[(0, 0)]), [0]);
         assert_eq!(acknowledged.fresh(Space::Application, &[(3, 8)]), Vec::<u64>::new());
+    }
+
+    /// What a frame with these ranges acknowledges after packets 0 to `last_sent`, each with what it takes back.
+    fn learned(last_sent: u64, frames: &[&[(u64, u64)]]) -> Vec<(bool, Vec<u64>)> {
+        let mut acknowledged = Acknowledged::default();
+        (0..=last_sent).for_each(|it| acknowledged.sent(Space::Application, it));
+        let read = |ranges: &&[(u64, u64)]| {
+            let learns = acknowledged.learns_that_ends_are_beyond(Space::Application, ranges);
+            (learns, acknowledged.fresh(Space::Application, ranges))
+        };
+        frames.iter().map(read).collect()
+    }
+
+    #[test]
+    fn ranges_that_touch_have_ends_beyond_them() {
+        let read = learned(20, &[&[(4, 9), (0, 2)], &[(6, 10), (3, 5), (0, 2)]]);
+        assert_eq!(read[0], (false, vec![4, 5, 6, 7, 8, 9, 0, 1, 2]));
+        assert_eq!(read[1], (true, vec![9, 3]), "4 to 8 and 0 to 1 were acknowledged before");
+    }
+
+    #[test]
+    fn an_acknowledgement_of_what_never_went_has_its_end_beyond() {
+        assert_eq!(learned(0, &[&[(0, 1)]]), [(true, vec![0])]);
+        assert_eq!(
+            learned(5, &[&[(0, 6)], &[(0, 7)]]),
+            [(true, vec![0, 1, 2, 3, 4, 5]), (false, vec![6])]
+        );
+    }
+
+    #[test]
+    fn a_range_of_one_number_shows_that_ends_are_within() {
+        let read = learned(9, &[&[(0, 0)], &[(0, 10)]]);
+        assert_eq!(read[1], (false, (1..=10).collect::<Vec<u64>>()));
     }
 
     proptest::proptest! {

@@ -8,10 +8,15 @@ use super::http3::Message;
 use super::quic::Direction;
 use crate::limits;
 use crate::timeline::{Timeline, Transfer};
-use crate::trace::{StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
+use crate::trace::{Space, StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
 
 const IMPOSSIBLE_FRAMES: &str =
     "STREAM frames without stream ID, or beyond the largest offset that QUIC has, were left out";
+const NO_SIDE: &str = "the vantage point is not given, and nothing tells it";
+const GUESSED_SIDE: &str =
+    "the vantage point is not given; it was guessed from who sent requests or more data";
+const SIDE_OF_INITIAL: &str = "the vantage point is not given; the side that sent the first Initial packet was taken as the client";
+const OTHER_SIDE: &str = "the log names the wrong side as its writer; the side that sent the first Initial packet was taken as the client";
 const CUT_TEXTS: &str =
     "texts (URLs, fields) of more than 2000 characters were cut to their first 2000";
 
@@ -19,20 +24,11 @@ impl Collector {
     /// The trace: its vantage if that is unknown, its timeline and what goes with it.
     /// `flows_as_server` is what a log from the network says of itself.
     pub(super) fn assemble(mut self, flows_as_server: bool) -> Trace {
+        self.settle_side();
         let mut trace = std::mem::take(&mut self.trace);
         if let Some(lost) = self.lost_by_metrics.filter(|_| trace.counts.packets_lost == 0) {
             trace.counts.packets_lost = lost;
             trace.counts.knows_losses = true;
-        }
-        if trace.vantage == Vantage::Unknown {
-            trace.vantage = self.guess_vantage();
-            trace.repair(
-                match trace.vantage {
-                    Vantage::Unknown => "the vantage point is not given, and nothing tells it",
-                    _ => "the vantage point is not given; it was guessed from who sent requests or more data",
-                },
-                0,
-            );
         }
         let is_sent = match trace.vantage {
             Vantage::Server => true,
@@ -42,6 +38,7 @@ impl Collector {
         let responses = std::mem::take(if is_sent { &mut self.sent } else { &mut self.received });
         let requests = std::mem::take(if is_sent { &mut self.received } else { &mut self.sent });
         let (transfers, details) = self.transfers(&responses, &requests, &mut trace);
+        trace.request_bytes = requests.distinct_bytes();
         trace.streams = self.summaries(&responses, &transfers, is_sent);
         trace.timeline = Timeline {
             name: trace.file.clone(),
@@ -53,6 +50,10 @@ impl Collector {
         trace.details = details;
         trace.arrivals = responses.arrivals;
         trace.frame_packets = responses.frame_packets;
+        if self.acknowledged.are_beyond() {
+            trace.events.end_ranges_before_their_ends();
+        }
+        trace.acknowledged = self.acknowledged.take(Space::Application);
         // Names with too many were emptied.
         trace.moments.retain(|_, times_us| !times_us.is_empty());
         trace.leave_out_all(IMPOSSIBLE_FRAMES, self.impossible_frames);
@@ -61,6 +62,20 @@ impl Collector {
             trace.connection = self.connection;
         }
         trace
+    }
+
+    /// Whose log it is. What its first packet tells counts before what it says of itself.
+    fn settle_side(&mut self) {
+        let (logged, side) = (self.trace.vantage, self.vantage());
+        self.trace.vantage = if side == Vantage::Unknown { self.guess_vantage() } else { side };
+        let repair = match (logged, side, self.trace.vantage) {
+            (Vantage::Unknown, Vantage::Unknown, Vantage::Unknown) => NO_SIDE,
+            (Vantage::Unknown, Vantage::Unknown, _) => GUESSED_SIDE,
+            (Vantage::Unknown, ..) => SIDE_OF_INITIAL,
+            _ if side == logged => return,
+            _ => OTHER_SIDE,
+        };
+        self.trace.repair(repair, 0);
     }
 
     /// In the order of requests.

@@ -1,9 +1,8 @@
 //! Logs of a limited size, for readers that keep everything.
 
-use super::{ReadError, ReadOptions, Unread, plain, read_traces};
+use super::{ReadError, ReadOptions, Unread, open, plain, read_traces};
 use crate::trace::Trace;
 use std::cell::Cell;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -21,7 +20,7 @@ pub fn read_file_within(
         let input = plain(io::stdin().lock()).map_err(unreadable)?;
         return within("(standard input)", input, options, bytes_max, progress);
     }
-    let input = File::open(path).and_then(plain).map_err(unreadable)?;
+    let input = open(path).and_then(plain).map_err(unreadable)?;
     within(&file, input, options, bytes_max, progress)
 }
 

@@ -59,12 +59,17 @@ impl Clock {
     /// The event's time in microseconds and what was odd about it; `None` when it cannot be one.
     pub(super) fn normalize(&mut self, time: f64) -> Option<(u64, Option<ClockRepair>)> {
         let is_first = std::mem::take(&mut self.is_fresh);
-        if is_first && (EPOCH_FROM..1e17).contains(&time) && !self.counts_from_previous {
+        let is_epoch = is_first && (EPOCH_FROM..1e17).contains(&time);
+        if is_epoch {
             self.origin = Some(time);
             self.unit_us = epoch_unit_us(time);
         }
-        // A little before the first event is the first event.
-        let since = self.origin.map_or(time, |origin| (time - origin).max(0.0));
+        let since = match self.origin {
+            Some(_) if self.counts_from_previous && !is_epoch => time,
+            // A little before the first event is the first event.
+            Some(origin) => (time - origin).max(0.0),
+            None => time,
+        };
         let mut time_us = (since * self.unit_us).round();
         if time.is_nan() || !(0.0..=LATEST_US).contains(&time_us) {
             return None;
@@ -128,6 +133,15 @@ mod tests {
         let mut clock = Clock::new(Some("relative_to_previous_event"), None);
         assert_eq!(clock.normalize(1.5), Some((1_500, None)));
         assert_eq!(clock.normalize(2.0), Some((3_500, None)));
+    }
+
+    #[test]
+    fn a_first_time_since_1970_is_where_times_between_events_begin() {
+        let mut clock = Clock::new(Some("delta"), None);
+        assert_eq!(clock.normalize(1_790_000_000_000.0), Some((0, Some(ClockRepair::Epoch))));
+        assert_eq!(clock.normalize(12.0), Some((12_000, None)));
+        assert_eq!(clock.normalize(8.0), Some((20_000, None)));
+        assert_eq!(clock.origin_ms(), Some(1_790_000_000_000.0));
     }
 
     #[test]

@@ -45,6 +45,10 @@ pub(super) struct Collector {
     pub(super) navigations_us: Vec<u64>,
     /// The original destination connection ID, from whichever event has it.
     pub(super) connection: Option<String>,
+    /// The direction of the first Initial packet, which is the client's.
+    pub(super) first_initial: Option<Direction>,
+    /// The side that wrote the log, by its first packet.
+    pub(super) side: Option<Vantage>,
     /// The last packet of each direction, to notice a packet that was logged twice.
     pub(super) last_packets: [Option<(u64, Space, u64)>; 2],
     /// What texts take: URLs, priorities, names of events.
@@ -128,9 +132,8 @@ impl Collector {
             return Ok(Taken::Twice);
         }
         *last = key;
-        let is_first = self.connection.is_none() && packet.space() == Space::Initial;
-        if let Some(id) = packet.destination().filter(|_| is_first) {
-            self.connection = Some(kept(id).to_ascii_lowercase());
+        if packet.space() == Space::Initial {
+            self.initial(&packet, direction);
         }
         self.packet_record(time_us, &packet, direction.event());
         if direction == Direction::Received
@@ -139,6 +142,12 @@ impl Collector {
             && let Some(number) = packet.number()
         {
             self.trace.received.add(number, number);
+        }
+        let keeps_acknowledgements = self.keeps_acknowledgements();
+        if let (Direction::Sent, true, Some(number)) =
+            (direction, keeps_acknowledgements, packet.number())
+        {
+            self.acknowledged.sent(packet.space(), number);
         }
         self.handshake(time_us, &packet, direction);
         // Not later: acknowledgements in the same packet become records of their own.
@@ -154,9 +163,13 @@ impl Collector {
                 if !self.is_of_requests(direction.other()) {
                     self.flow(direction.other()).stop(time_us, stream);
                 }
-            } else if direction == Direction::Received && self.detail >= Detail::Full {
-                self.acknowledge(time_us, packet.space(), &frame.acknowledged());
-                self.credit(time_us, frame);
+            } else if direction == Direction::Received {
+                if keeps_acknowledgements {
+                    self.acknowledge(time_us, packet.space(), &frame.acknowledged());
+                }
+                if self.detail >= Detail::Full {
+                    self.credit(time_us, frame);
+                }
             }
         }
         Ok(Taken::Fresh)
@@ -218,19 +231,6 @@ impl Collector {
         }
     }
 
-    fn acknowledge(&mut self, time_us: u64, space: Space, ranges: &[(u64, u64)]) {
-        for number in self.acknowledged.fresh(space, ranges) {
-            let event = PacketEvent::Acknowledged;
-            self.trace.packets.push(PacketRecord {
-                time_us,
-                event,
-                space,
-                number: Some(number),
-                bytes: 0,
-            });
-        }
-    }
-
     /// The place of the record that was added last.
     fn last_record(&self) -> u32 {
         u32::try_from(self.trace.packets.len().saturating_sub(1)).unwrap_or(u32::MAX)
@@ -249,7 +249,7 @@ impl Collector {
         let is_of_requests = self.is_of_requests(direction);
         let flow = self.flow(direction);
         if is_of_requests {
-            flow.begin(time_us, frame.id);
+            flow.begin(time_us, frame);
             return;
         }
         flow.frame(time_us, frame, packet, direction == Direction::Sent);
@@ -453,12 +453,19 @@ impl Collector {
     }
 
     /// Whether only requests go that way, of which little counts; not before the log says whose it is.
-    fn is_of_requests(&self, direction: Direction) -> bool {
-        match self.vantage.unwrap_or(self.trace.vantage) {
+    pub(super) fn is_of_requests(&self, direction: Direction) -> bool {
+        match self.vantage() {
             Vantage::Client => direction == Direction::Sent,
             Vantage::Server => direction == Direction::Received,
             Vantage::Network | Vantage::Unknown => false,
         }
+    }
+
+    /// The side that wrote the log, as far as that is known: what the log says of itself may be wrong.
+    pub(super) fn vantage(&self) -> Vantage {
+        let logged = self.trace.vantage;
+        let side = self.side.filter(|_| logged != Vantage::Network);
+        self.vantage.or(side).unwrap_or(logged)
     }
 
     fn framing(

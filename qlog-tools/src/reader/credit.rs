@@ -1,4 +1,5 @@
-//! What a log says of flow control, of the end of the handshake, and of what held our server back.
+//! What a log says of its connection: whose log it is, by which names it is known, how its flow is controlled, when its handshake
+//! was complete, and what held our server back.
 
 use std::borrow::Cow;
 
@@ -11,6 +12,7 @@ use super::http3::kept;
 use super::quic::{Direction, Frame, Packet};
 use super::tolerant::Whole;
 use crate::credit::InitialCredit;
+use crate::limits;
 use crate::trace::Detail;
 
 /// `parameters_set`.
@@ -44,6 +46,7 @@ impl Collector {
         let is_id = |id: &str| !id.is_empty() && id.bytes().all(|it| it.is_ascii_hexdigit());
         if let Some(id) = parameters.original_destination_connection_id.filter(|id| is_id(id)) {
             self.connection = Some(kept(&id).to_ascii_lowercase());
+            self.connection_name(&id);
         }
         Ok(())
     }
@@ -89,6 +92,34 @@ impl Collector {
         };
         if is_first && ends() {
             self.trace.handshake_us = Some(time_us);
+        }
+    }
+
+    /// An Initial packet, which may tell the side and names of the connection.
+    pub(super) fn initial(&mut self, packet: &Packet<'_>, direction: Direction) {
+        let is_first = self.trace.counts.packets_sent + self.trace.counts.packets_received == 0;
+        // The client's first packet acknowledges nothing; without its frames it may be a server's.
+        let frames = packet.frames();
+        let is_clients = !frames.is_empty() && !frames.iter().any(Frame::is_ack);
+        if is_first && is_clients && self.first_initial.is_none() {
+            self.side = Some(direction.of_client());
+        }
+        if *self.first_initial.get_or_insert(direction) == direction
+            && let Some(id) = packet.destination().filter(|it| !it.is_empty())
+        {
+            self.connection.get_or_insert_with(|| kept(id).to_ascii_lowercase());
+            self.connection_name(id);
+        }
+    }
+
+    /// Something by which the other end's log may know the connection.
+    pub(super) fn connection_name(&mut self, id: &str) {
+        let names = &mut self.trace.names;
+        let has_room = names.len() < limits::CONNECTION_NAMES
+            && id.len() <= limits::CONNECTION_NAME_CHARACTERS;
+        let id = id.to_ascii_lowercase();
+        if has_room && !names.contains(&id) {
+            names.push(id);
         }
     }
 

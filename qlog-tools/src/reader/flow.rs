@@ -22,12 +22,19 @@ pub(super) struct Flow {
     /// For each frame its packet's place, if packets are kept.
     pub(super) frame_packets: Vec<u32>,
     pub(super) streams: ByStream<FlowStream>,
-    /// When streams began of which nothing else counts.
-    begun_us: BTreeMap<u64, u64>,
+    /// Streams of which nothing else counts.
+    begun: BTreeMap<u64, Begun>,
     /// All bytes of all frames.
     pub(super) frame_bytes: u128,
     /// Islands beyond holes, over all streams.
     pub(super) holes: usize,
+}
+
+/// A stream of which only counts when it began, and how far it goes.
+struct Begun {
+    first_us: u64,
+    from: u64,
+    to: u64,
 }
 
 /// One stream of one direction.
@@ -66,20 +73,31 @@ impl Flow {
         self.frame_bytes += u128::from(frame.bytes);
     }
 
-    /// A frame of which only counts that it came.
-    pub(super) fn begin(&mut self, time_us: u64, id: u64) {
-        self.begun_us.entry(id).or_insert(time_us);
+    /// A frame of which only counts that it came, and how far it goes.
+    pub(super) fn begin(&mut self, time_us: u64, frame: Stream) {
+        let Stream { id, offset, bytes, .. } = frame;
+        let first = Begun { first_us: time_us, from: offset, to: offset };
+        let begun = self.begun.entry(id).or_insert(first);
+        begun.from = begun.from.min(offset);
+        begun.to = begun.to.max(offset + bytes);
+    }
+
+    /// Its bytes, each once.
+    pub(super) fn distinct_bytes(&self) -> u64 {
+        let whole = self.streams.iter().map(|(_, it)| it.assembly.unique_bytes);
+        let begun = self.begun.values().map(|it| it.to - it.from);
+        whole.chain(begun).fold(0, u64::saturating_add)
     }
 
     /// When the first frame of a stream came.
     pub(super) fn begun_us(&self, id: u64) -> Option<u64> {
-        let begun_us = self.begun_us.get(&id).copied();
+        let begun_us = self.begun.get(&id).map(|it| it.first_us);
         begun_us.or_else(|| Some(self.streams.get(id)?.first_us))
     }
 
     /// Streams in memory.
     pub(super) fn streams(&self) -> usize {
-        self.streams.len() + self.begun_us.len()
+        self.streams.len() + self.begun.len()
     }
 
     /// The other side wants no more of a stream. The first time counts.

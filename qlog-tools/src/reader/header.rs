@@ -17,7 +17,7 @@ pub(super) struct Header {
 /// Programs that write qlogs, by what their logs call them. The first match counts.
 const STACKS: &str = "\
     utmost quic-go tquic quiche aioquic ngtcp2 mvfst neqo quinn noq picoquic quicly h2o xquic lsquic \
-    haproxy s2n-quic msquic golang.org/x/net/quic pcap2qlog";
+    haproxy s2n-quic msquic golang.org/x/net/quic pcap2qlog kwik openssl";
 
 impl Header {
     /// Reads a record or a file's outer object; `None` if it is not a header.

@@ -2,15 +2,20 @@
 //!
 //! A netlog is one JSON document of all that the browser's network did. Its events have numbers that its `constants` name. A
 //! packet's frames are events of their own: those of a received packet follow its header, those of a sent packet come before it.
-//! Times are whole milliseconds.
+//! Times are whole milliseconds. What a session says that has no event in qlog becomes an event with the netlog's own name.
+
+mod frames;
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::header::Header;
+use super::tolerant::{Number, Whole};
 use crate::limits;
+use frames::{frame, parameters, without_repeated};
 
 /// More frames than a packet has room for.
 const PACKET_FRAMES: usize = 2000;
@@ -19,12 +24,14 @@ const PACKET_FRAMES: usize = 2000;
 pub(super) struct Netlog {
     /// The names of events, of those that matter.
     names: BTreeMap<u64, String>,
+    /// The type of sources that are QUIC sessions, if the document says it.
+    session_type: Option<u64>,
     version: String,
     /// The wall clock at tick 0, in ms since 1970.
     offset_ms: f64,
     /// The tick of the first event, in ms: time 0 of the records.
     first_ms: Option<f64>,
-    sessions: BTreeMap<u64, Session>,
+    sessions: BTreeMap<i64, Session>,
 }
 
 /// A connection.
@@ -32,27 +39,44 @@ pub(super) struct Netlog {
 struct Session {
     /// The connection ID that the client chose.
     id: String,
+    /// The bytes of the last datagram, until its first packet takes them.
+    datagram_bytes: Option<Value>,
     /// A received packet whose frames are still coming: when, and its body.
     received: Option<(f64, Value)>,
+    /// The records that came after it.
+    after: Vec<Vec<u8>>,
     /// Frames whose packet has not been sent yet.
     frames: Vec<Value>,
+    /// Those of the last Initial packet: Chromium logs them again when it pads the datagram.
+    initial_frames: Vec<Value>,
+    /// The types of sent packets that are not 1-RTT packets; Chromium numbers those of all types in a row.
+    early: BTreeMap<u64, &'static str>,
     /// As HTTP/3 streams have their compressed headers.
     header_bytes: BTreeMap<u64, u64>,
 }
 
+/// An event, of which nothing is looked into before its type says that it matters.
 #[derive(Deserialize)]
-struct Event {
-    #[serde(rename = "type")]
-    kind: u64,
-    source: Source,
-    time: String,
-    #[serde(default)]
-    params: Map<String, Value>,
+struct Event<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: &'a RawValue,
+    #[serde(borrow)]
+    source: Option<&'a RawValue>,
+    #[serde(borrow)]
+    time: Option<&'a RawValue>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Source {
-    id: u64,
+    id: i64,
+    #[serde(rename = "type")]
+    kind: Option<u64>,
+}
+
+fn read<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Option<T> {
+    serde_json::from_str(json?.get()).ok()
 }
 
 impl Netlog {
@@ -61,14 +85,15 @@ impl Netlog {
         let outer: Value = serde_json::from_slice(outer).ok()?;
         let constants = outer.get("constants")?;
         let names = constants.get("logEventTypes")?.as_object()?.iter();
-        let matters = |name: &str| name.starts_with("QUIC_SESSION") || name.starts_with("HTTP3_");
         let names = names.filter(|(name, _)| matters(name));
         let names = names.filter_map(|(name, number)| Some((number.as_u64()?, name.clone())));
         let offset = constants.get("timeTickOffset");
         let offset_ms = offset.and_then(|it| it.as_f64().or_else(|| it.as_str()?.parse().ok()));
         let version = constants.get("clientInfo").and_then(|it| it.get("version")?.as_str());
+        let types = constants.get("logSourceType");
         Some(Self {
             names: names.collect(),
+            session_type: types.and_then(|it| it.get("QUIC_SESSION")?.as_u64()),
             version: version.unwrap_or_default().to_owned(),
             offset_ms: offset_ms.unwrap_or_default(),
             first_ms: None,
@@ -90,78 +115,152 @@ impl Netlog {
 
     /// The records of qlog that an event completes; `None` if it cannot be read.
     pub(super) fn event(&mut self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
-        let event: Event = serde_json::from_slice(bytes).ok()?;
-        let tick_ms: f64 = event.time.parse().ok()?;
-        let time_ms = (tick_ms - *self.first_ms.get_or_insert(tick_ms)).max(0.0);
-        let Some(name) = self.names.get(&event.kind) else { return Some(Vec::new()) };
+        let event: Event<'_> = serde_json::from_slice(bytes).ok()?;
+        let tick_ms = read::<Number>(event.time).map(|it| it.0);
+        if let Some(tick_ms) = tick_ms {
+            self.first_ms.get_or_insert(tick_ms);
+        }
+        let name = read(Some(event.kind)).and_then(|it: Whole| self.names.get(&it.0));
+        let Some(name) = name else { return Some(Vec::new()) };
+        let source: Source = read(event.source)?;
+        if self.session_type.is_some_and(|it| source.kind != Some(it)) {
+            return Some(Vec::new());
+        }
+        let time_ms = (tick_ms? - self.first_ms?).max(0.0);
+        let params = event.params.map_or(Some(Map::new()), |it| read(Some(it)))?;
         let has_room = self.sessions.len() < limits::TRACES;
-        if !has_room && !self.sessions.contains_key(&event.source.id) {
+        if !has_room && !self.sessions.contains_key(&source.id) {
             return None;
         }
-        let session = self.sessions.entry(event.source.id).or_default();
-        Some(session.event(time_ms, name, &event.params))
+        let session = self.sessions.entry(source.id).or_default();
+        Some(session.event(time_ms, name, params))
     }
 
     /// The records that are left at the end.
     pub(super) fn rest(&mut self) -> Vec<Vec<u8>> {
-        self.sessions.values_mut().filter_map(Session::flush).collect()
+        self.sessions.values_mut().flat_map(Session::flush).collect()
     }
 }
 
+/// Whether events of this name may be about a connection.
+fn matters(name: &str) -> bool {
+    let is_of_session = name.starts_with("QUIC_SESSION") || name.starts_with("HTTP3_");
+    is_of_session && !name.starts_with("QUIC_SESSION_POOL_") && name != "QUIC_SESSION_CREATED"
+}
+
 impl Session {
-    fn event(&mut self, time_ms: f64, name: &str, params: &Map<String, Value>) -> Vec<Vec<u8>> {
+    /// The records that are complete now.
+    fn event(&mut self, time_ms: f64, name: &str, params: Map<String, Value>) -> Vec<Vec<u8>> {
         let mut records = Vec::new();
-        let number = |key: &str| params.get(key).cloned().unwrap_or(Value::Null);
-        if let Some(frame) = received_frame(name, params) {
-            if let Some((_, packet)) = &mut self.received {
-                add(&mut packet["frames"], frame);
-            }
-            return records;
+        if name == "QUIC_SESSION_UNAUTHENTICATED_PACKET_HEADER_RECEIVED" {
+            records = self.flush();
+            self.received = Some((time_ms, self.received_packet(&params)));
+        } else if let Some(record) = self.record_of(time_ms, name, params) {
+            self.after.push(record);
         }
-        if name == "QUIC_SESSION_STREAM_FRAME_SENT" {
-            if self.frames.len() < PACKET_FRAMES {
-                self.frames.push(stream_frame(params));
-            }
-            return records;
-        }
-        match name {
-            "QUIC_SESSION" => {
-                if let Some(id) = params.get("connection_id").and_then(Value::as_str) {
-                    id.clone_into(&mut self.id);
-                }
-            }
-            "QUIC_SESSION_UNAUTHENTICATED_PACKET_HEADER_RECEIVED" => {
-                records.extend(self.flush());
-                let kind = params.get("long_header_type").and_then(Value::as_str);
-                let header = json!({"packet_type": packet_type(kind), "packet_number": number("packet_number")});
-                self.received = Some((time_ms, json!({"header": header, "frames": []})));
-            }
-            "QUIC_SESSION_PACKET_SENT" => {
-                records.extend(self.flush());
-                let kind = params.get("encryption_level").and_then(Value::as_str);
-                let header = json!({"packet_type": packet_type(kind), "packet_number": number("packet_number")});
-                let frames = std::mem::take(&mut self.frames);
-                let body =
-                    json!({"header": header, "raw": {"length": number("size")}, "frames": frames});
-                records.push(self.record(time_ms, "quic:packet_sent", &body));
-            }
-            "QUIC_SESSION_PACKET_LOST" => {
-                let header =
-                    json!({"packet_type": "1RTT", "packet_number": number("packet_number")});
-                records.push(self.record(time_ms, "quic:packet_lost", &json!({"header": header})));
-            }
-            _ => records.extend(self.http3(time_ms, name, params)),
+        // Frames of a received packet may come after other events.
+        if self.received.is_none() || self.after.len() > PACKET_FRAMES {
+            records.extend(self.flush());
         }
         records
     }
 
-    /// The received packet, once all its frames have come.
-    fn flush(&mut self) -> Option<Vec<u8>> {
-        let (time_ms, packet) = self.received.take()?;
-        Some(self.record(time_ms, "quic:packet_received", &packet))
+    /// What an event becomes, unless it is a part of something else.
+    fn record_of(
+        &mut self,
+        time_ms: f64,
+        name: &str,
+        params: Map<String, Value>,
+    ) -> Option<Vec<u8>> {
+        let kind = name.strip_prefix("QUIC_SESSION").unwrap_or(name);
+        if let Some(kind) = kind.strip_suffix("_FRAME_SENT") {
+            add(&mut self.frames, frame(kind, params));
+            return None;
+        }
+        match (kind.strip_suffix("_FRAME_RECEIVED"), &mut self.received) {
+            (Some(kind), Some((_, packet))) => {
+                if let Value::Array(frames) = &mut packet["frames"] {
+                    add(frames, frame(kind, params));
+                }
+                return None;
+            }
+            _ => {}
+        }
+        let (event, body) = match kind {
+            "" => {
+                if let Some(id) = params.get("connection_id").and_then(Value::as_str) {
+                    id.clone_into(&mut self.id);
+                }
+                return None;
+            }
+            "_PACKET_RECEIVED" => {
+                self.datagram_bytes = params.get("size").cloned();
+                return None;
+            }
+            // It confirms the header that came before.
+            "_PACKET_AUTHENTICATED" => return None,
+            "_STREAM_FRAME_COALESCED" => {
+                self.frames.pop();
+                self.frames.push(frame("_STREAM", params));
+                return None;
+            }
+            "_COALESCED_PACKET_SENT" => {
+                without_repeated(&mut self.frames, &self.initial_frames);
+                return None;
+            }
+            "_PACKET_SENT" => ("quic:packet_sent", self.sent_packet(&params)),
+            "_PACKET_LOST" => ("quic:packet_lost", self.lost_packet(&params)),
+            "_TRANSPORT_PARAMETERS_SENT" => ("quic:parameters_set", parameters("local", &params)),
+            "_TRANSPORT_PARAMETERS_RECEIVED" => {
+                ("quic:parameters_set", parameters("remote", &params))
+            }
+            "_CLOSED" => ("quic:connection_closed", Value::Object(params)),
+            _ => return self.http3(time_ms, name, params),
+        };
+        Some(self.record(time_ms, event, &body))
     }
 
-    fn http3(&mut self, time_ms: f64, name: &str, params: &Map<String, Value>) -> Option<Vec<u8>> {
+    /// The received packet, once all its frames have come, and what came after it.
+    fn flush(&mut self) -> Vec<Vec<u8>> {
+        let received = self.received.take();
+        let packet =
+            received.map(|(time_ms, it)| self.record(time_ms, "quic:packet_received", &it));
+        packet.into_iter().chain(std::mem::take(&mut self.after)).collect()
+    }
+
+    /// The first packet of a datagram has its bytes.
+    fn received_packet(&mut self, params: &Map<String, Value>) -> Value {
+        let kind = packet_type(params.get("long_header_type"));
+        let header = json!({"packet_type": kind, "packet_number": params.get("packet_number")});
+        let raw = json!({"length": self.datagram_bytes.take()});
+        json!({"header": header, "raw": raw, "frames": []})
+    }
+
+    fn sent_packet(&mut self, params: &Map<String, Value>) -> Value {
+        let kind = packet_type(params.get("encryption_level"));
+        let number = params.get("packet_number");
+        if let Some(number) = number.and_then(Value::as_u64)
+            && kind != ONE_RTT
+            && self.early.len() < PACKET_FRAMES
+        {
+            self.early.insert(number, kind);
+        }
+        let frames = std::mem::take(&mut self.frames);
+        if kind == INITIAL {
+            self.initial_frames.clone_from(&frames);
+        }
+        let header = json!({"packet_type": kind, "packet_number": number});
+        json!({"header": header, "raw": {"length": params.get("size")}, "frames": frames})
+    }
+
+    fn lost_packet(&self, params: &Map<String, Value>) -> Value {
+        let number = params.get("packet_number");
+        let early = number.and_then(Value::as_u64).and_then(|it| self.early.get(&it));
+        let kind = early.copied().unwrap_or(ONE_RTT);
+        json!({"header": {"packet_type": kind, "packet_number": number}})
+    }
+
+    fn http3(&mut self, time_ms: f64, name: &str, params: Map<String, Value>) -> Option<Vec<u8>> {
         let stream = params.get("stream_id").and_then(Value::as_u64);
         let (event, body) = match (name, stream) {
             ("HTTP3_HEADERS_RECEIVED", Some(stream)) => {
@@ -171,36 +270,35 @@ impl Session {
                 }
                 return None;
             }
-            ("HTTP3_HEADERS_SENT", Some(stream)) => ("frame_created", headers(stream, params)),
+            ("HTTP3_HEADERS_SENT", Some(stream)) => ("frame_created", headers(stream, &params)),
             ("HTTP3_HEADERS_DECODED", Some(stream)) => {
-                let mut body = headers(stream, params);
+                let mut body = headers(stream, &params);
                 if let Some(bytes) = self.header_bytes.remove(&stream) {
                     // With the frame's type and length.
                     body["length"] = json!(bytes + if bytes < 64 { 2 } else { 3 });
                 }
                 ("frame_parsed", body)
             }
-            ("HTTP3_DATA_FRAME_RECEIVED", Some(stream)) => {
-                let bytes = params.get("payload_length")?;
-                let frame = json!({"frame_type": "data"});
-                ("frame_parsed", json!({"stream_id": stream, "length": bytes, "frame": frame}))
-            }
+            ("HTTP3_DATA_FRAME_RECEIVED", Some(stream)) => ("frame_parsed", data(stream, &params)),
+            ("HTTP3_DATA_SENT", Some(stream)) => ("frame_created", data(stream, &params)),
             ("HTTP3_PRIORITY_UPDATE_SENT", _) => {
-                let mut frame = params.clone();
+                let mut frame = params;
                 frame.insert("frame_type".to_owned(), json!("priority_update"));
                 ("frame_created", json!({"stream_id": 2, "frame": frame}))
             }
-            (_, Some(stream)) => {
+            (_, Some(stream)) if name.ends_with("_STREAM_CREATED") => {
                 let kinds = [
                     ("_CONTROL_", "control"),
                     ("_QPACK_ENCODER_", "qpack_encode"),
                     ("_QPACK_DECODER_", "qpack_decode"),
                 ];
-                let is_made = name.ends_with("_STREAM_CREATED");
-                let (_, kind) = kinds.iter().find(|(part, _)| is_made && name.contains(part))?;
+                let (_, kind) = kinds.iter().find(|(part, _)| name.contains(part))?;
                 ("stream_type_set", json!({"stream_id": stream, "stream_type": kind}))
             }
-            _ => return None,
+            _ => {
+                let own = format!("netlog:{}", name.to_ascii_lowercase());
+                return Some(self.record(time_ms, &own, &Value::Object(params)));
+            }
         };
         Some(self.record(time_ms, &format!("http3:{event}"), &body))
     }
@@ -214,60 +312,29 @@ impl Session {
     }
 }
 
-fn add(frames: &mut Value, frame: Value) {
-    if let Value::Array(frames) = frames
-        && frames.len() < PACKET_FRAMES
-    {
+fn add(frames: &mut Vec<Value>, frame: Value) {
+    if frames.len() < PACKET_FRAMES {
         frames.push(frame);
     }
 }
 
-/// The frame that an event says a received packet has.
-fn received_frame(name: &str, params: &Map<String, Value>) -> Option<Value> {
-    match name {
-        "QUIC_SESSION_STREAM_FRAME_RECEIVED" => Some(stream_frame(params)),
-        "QUIC_SESSION_ACK_FRAME_RECEIVED" => Some(ack_frame(params)),
-        _ => None,
-    }
-}
-
-fn stream_frame(params: &Map<String, Value>) -> Value {
-    let mut frame = params.clone();
-    frame.insert("frame_type".to_owned(), json!("stream"));
-    Value::Object(frame)
-}
-
-/// All numbers from the smallest to the largest, without those that are missing.
-fn ack_frame(params: &Map<String, Value>) -> Value {
-    let number = |key: &str| params.get(key).and_then(Value::as_u64);
-    let missing = params.get("missing_packets").and_then(Value::as_array);
-    let mut ranges: Vec<[u64; 2]> = Vec::new();
-    if let (Some(mut from), Some(last)) = (number("smallest_observed"), number("largest_observed"))
-    {
-        let mut missing: Vec<u64> =
-            missing.into_iter().flatten().filter_map(Value::as_u64).collect();
-        missing.sort_unstable();
-        for gap in missing.into_iter().filter(|gap| *gap <= last) {
-            if gap > from {
-                ranges.push([from, gap - 1]);
-            }
-            from = from.max(gap.saturating_add(1));
-        }
-        if from <= last {
-            ranges.push([from, last]);
-        }
-    }
-    json!({"frame_type": "ack", "acked_ranges": ranges})
-}
+const INITIAL: &str = "initial";
+const ONE_RTT: &str = "1RTT";
 
 /// From the type of a long header, or a level of encryption.
-fn packet_type(kind: Option<&str>) -> &'static str {
-    match kind.unwrap_or_default().trim_start_matches("ENCRYPTION_") {
-        "INITIAL" => "initial",
+fn packet_type(kind: Option<&Value>) -> &'static str {
+    let kind = kind.and_then(Value::as_str).unwrap_or_default();
+    match kind.trim_start_matches("ENCRYPTION_") {
+        "INITIAL" => INITIAL,
         "HANDSHAKE" => "handshake",
         "ZERO_RTT" | "ZERO_RTT_PROTECTED" => "0RTT",
-        _ => "1RTT",
+        _ => ONE_RTT,
     }
+}
+
+fn data(stream: u64, params: &Map<String, Value>) -> Value {
+    let bytes = params.get("payload_length");
+    json!({"stream_id": stream, "length": bytes, "frame": {"frame_type": "data"}})
 }
 
 fn headers(stream: u64, params: &Map<String, Value>) -> Value {
@@ -282,52 +349,4 @@ fn headers(stream: u64, params: &Map<String, Value>) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::reader::read;
-    use crate::trace::{Container, SignalKind, Vantage};
-
-    /// As Chromium writes it, with numbers of its own for the events.
-    const NETLOG: &str = r#"{"constants":{"clientInfo":{"name":"Chromium","version":"156.0"},"logEventTypes":{"SOCKET_BYTES_SENT":9,"QUIC_SESSION":1,"QUIC_SESSION_PACKET_SENT":2,"QUIC_SESSION_UNAUTHENTICATED_PACKET_HEADER_RECEIVED":3,"QUIC_SESSION_STREAM_FRAME_RECEIVED":4,"QUIC_SESSION_STREAM_FRAME_SENT":5,"HTTP3_HEADERS_SENT":6,"HTTP3_HEADERS_DECODED":7,"HTTP3_DATA_FRAME_RECEIVED":8,"HTTP3_PRIORITY_UPDATE_SENT":10,"HTTP3_LOCAL_CONTROL_STREAM_CREATED":11,"QUIC_SESSION_ACK_FRAME_RECEIVED":12},"timeTickOffset":1795612684941},
-"events": [
-{"params":{"connection_id":"2C26","host":"a.test"},"phase":1,"source":{"id":7,"start_time":"41025027","type":13},"time":"41025027","type":1},
-{"phase":0,"source":{"id":8,"start_time":"41025027","type":1},"time":"41025027","type":9},
-{"params":{"stream_id":2},"phase":0,"source":{"id":7,"type":13},"time":"41025028","type":11},
-{"params":{"prioritized_element_id":0,"priority_field_value":"u=0, i"},"phase":0,"source":{"id":7,"type":13},"time":"41025030","type":10},
-{"params":{"headers":[":method: GET",":authority: a.test",":scheme: https",":path: /x: y"],"stream_id":0},"phase":0,"source":{"id":7,"type":13},"time":"41025030","type":6},
-{"params":{"fin":true,"length":40,"offset":0,"stream_id":0},"phase":0,"source":{"id":7,"type":13},"time":"41025030","type":5},
-{"params":{"encryption_level":"ENCRYPTION_FORWARD_SECURE","packet_number":5,"size":90},"phase":0,"source":{"id":7,"type":13},"time":"41025031","type":2},
-{"params":{"header_format":"IETF_QUIC_SHORT_HEADER_PACKET","packet_number":9},"phase":0,"source":{"id":7,"type":13},"time":"41025056","type":3},
-{"params":{"largest_observed":5,"missing_packets":[3],"smallest_observed":1},"phase":0,"source":{"id":7,"type":13},"time":"41025056","type":12},
-{"params":{"fin":false,"length":50,"offset":0,"stream_id":0},"phase":0,"source":{"id":7,"type":13},"time":"41025056","type":4},
-{"params":{"fin":true,"length":53,"offset":50,"stream_id":0},"phase":0,"source":{"id":7,"type":13},"time":"41025056","type":4},
-{"params":{"headers":[":status: 200","content-length: 100"],"stream_id":0},"phase":0,"source":{"id":7,"type":13},"time":"41025057","type":7},
-{"params":{"payload_length":100,"stream_id":0},"phase":0,"source":{"id":7,"type":13},"time":"41025057","type":8}
-]}"#;
-
-    #[test]
-    fn a_netlogs_session_is_a_clients_log() {
-        let trace = read("net.json", NETLOG.as_bytes()).unwrap();
-        assert_eq!((trace.container, trace.vantage), (Container::Contained, Vantage::Client));
-        assert_eq!(trace.stack.to_string(), "chromium 156.0");
-        assert_eq!(
-            (trace.format.as_deref(), trace.connection.as_deref()),
-            (Some("netlog"), Some("2c26"))
-        );
-        let transfer = &trace.timeline.transfers[0];
-        assert_eq!((&*transfer.url, transfer.requested_us), ("https://a.test/x: y", 3000));
-        assert_eq!((transfer.body_bytes, transfer.stream_bytes), (Some(100), Some(103)));
-        assert_eq!((trace.streams[0].bytes, trace.streams[0].complete_us), (103, Some(29_000)));
-        assert_eq!((trace.counts.packets_sent, trace.counts.packets_received), (1, 1));
-        let signal = &trace.signals[0];
-        assert_eq!((signal.how, &*signal.value), (SignalKind::Update, "u=0, i"));
-        assert_eq!(trace.incomplete(), None);
-    }
-
-    #[test]
-    fn a_netlog_that_ends_early_has_the_packet_that_was_coming() {
-        let cut = &NETLOG[..NETLOG.find(r#"{"params":{"headers":[":status"#).unwrap()];
-        let trace = read("net.json", cut.as_bytes()).unwrap();
-        assert_eq!(trace.streams[0].bytes, 103);
-        assert!(trace.repairs.iter().any(|it| it.what.contains("ends early")));
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use super::event::body;
 use super::tolerant::{Number, Whole};
 use crate::event_list::{About, FrameContent};
 use crate::limits::STREAM_OFFSET;
-use crate::trace::{PacketEvent, RecoverySample, Space};
+use crate::trace::{PacketEvent, RecoverySample, Space, Vantage};
 use crate::whole::whole;
 
 /// Which way something went, seen from whoever wrote the log.
@@ -54,6 +54,14 @@ impl Direction {
         match self {
             Self::Received => Self::Sent,
             Self::Sent => Self::Received,
+        }
+    }
+
+    /// Whose log it is if the client's packets go this way.
+    pub(super) fn of_client(self) -> Vantage {
+        match self {
+            Self::Received => Vantage::Server,
+            Self::Sent => Vantage::Client,
         }
     }
 
@@ -126,6 +134,8 @@ pub(super) struct Frame<'a> {
     stream_id: Option<Whole>,
     offset: Option<Whole>,
     length: Option<Whole>,
+    /// OpenSSL's, whose `length` is that of the frame's head.
+    payload_length: Option<Whole>,
     raw: Option<Raw>,
     fin: Option<bool>,
     #[serde(borrow)]
@@ -175,13 +185,17 @@ impl Frame<'_> {
         self.is("stream")
     }
 
+    pub(super) fn is_ack(&self) -> bool {
+        self.is("ack")
+    }
+
     /// Drafts before 02 wrote the kinds of frames in capitals, too.
     fn is(&self, kind: &str) -> bool {
         self.kind.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(kind))
     }
 
     /// `None` for other frames and for impossible ones. Stacks put the data's length in one of
-    /// three places (quiche in `raw.payload_length`, mvfst in `raw.length`, older schemas in
+    /// four places (OpenSSL in `payload_length`, quiche in `raw.payload_length`, mvfst in `raw.length`, older schemas in
     /// `length`) and may leave out what is 0.
     pub(super) fn stream(&self) -> Option<Stream> {
         if !self.is_stream() {
@@ -208,7 +222,7 @@ impl Frame<'_> {
         if let Some(stream) = self.stream() {
             return stream.content();
         }
-        if self.is("ack") {
+        if self.is_ack() {
             return FrameContent::Ack(self.acknowledged());
         }
         let value = self.maximum.and_then(number_in).or(self.offset.map(|it| it.0));
@@ -241,12 +255,13 @@ impl Frame<'_> {
     }
 
     fn length(&self) -> Option<Whole> {
-        self.length.or_else(|| self.raw.and_then(|raw| raw.payload_length.or(raw.length)))
+        let logged = self.payload_length.or(self.length);
+        logged.or_else(|| self.raw.and_then(|raw| raw.payload_length.or(raw.length)))
     }
 
     /// The packet numbers that an ACK frame acknowledges, first and last of each range.
     pub(super) fn acknowledged(&self) -> Vec<(u64, u64)> {
-        let ranges = self.acked_ranges.filter(|_| self.is("ack"));
+        let ranges = self.acked_ranges.filter(|_| self.is_ack());
         let ranges = ranges.and_then(|raw| serde_json::from_str::<Vec<Vec<Whole>>>(raw.get()).ok());
         let bounds = |range: Vec<Whole>| Some((range.first()?.0, range.last()?.0));
         let ranges = ranges.into_iter().flatten().filter_map(bounds);
@@ -382,12 +397,13 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_frame_has_its_length_in_one_of_three_places() {
+    fn a_stream_frame_has_its_length_in_one_of_four_places() {
         for length in [
             r#""length":7"#,
             r#""raw":{"length":7}"#,
             r#""raw":{"payload_length":7}"#,
             r#""raw":{"length":9,"payload_length":7}"#,
+            r#""payload_length":7,"explicit_length":true,"length":4"#,
         ] {
             let json = format!(
                 r#"{{"frame_type":"stream","stream_id":"4","offset":3,{length},"fin":true}}"#

@@ -9,6 +9,7 @@ use super::collect::{Collector, Taken};
 use super::event::Event;
 use super::header::Header;
 use super::http3::kept;
+use super::moment::epoch_ms;
 use super::names::{EventKind, kind};
 use super::quic::Direction;
 use super::{ReadOptions, Sink};
@@ -19,7 +20,7 @@ const BAD_RECORD: &str =
     "records that are not JSON, or neither a header nor an event, were left out";
 const TOO_LONG: &str = "records longer than 4 MiB were left out";
 const BAD_TIME: &str = "events whose time is negative or not a number were left out";
-const BAD_BODY: &str = "events whose body could not be read were left out";
+pub(crate) const BAD_BODY: &str = "events whose body could not be read were left out";
 const COMMAS: &str = "commas before a closing bracket were removed";
 const EPOCH: &str = "times count from an epoch; here they count from the first event";
 const BACKWARD: &str =
@@ -325,14 +326,14 @@ impl Reading {
         let vantage = self.options.vantage;
         let is_only = self.traces.len() == 1;
         let whole = |(place, mut reading): (usize, TraceReading)| {
+            let trace = &mut reading.collector.trace;
             if !reading.has_header {
-                reading.collector.trace.repair(NO_HEADER, 0);
+                trace.repair(NO_HEADER, 0);
             }
-            if let Some(vantage) = vantage {
-                reading.collector.trace.vantage = vantage;
-            }
-            let without_length = reading.collector.trace.counts.frames_without_length;
-            reading.collector.trace.leave_out_all(NO_LENGTH, without_length);
+            trace.vantage = vantage.unwrap_or(trace.vantage);
+            trace.leave_out_all(NO_LENGTH, trace.counts.frames_without_length);
+            let started_ms = reading.clock.origin_ms();
+            trace.started_ms = started_ms.or_else(|| epoch_ms(trace.start.as_deref()?));
             let number = (!is_only).then_some(place + 1);
             Trace { number, container, ..reading.collector.assemble(reading.flows_as_server) }
         };

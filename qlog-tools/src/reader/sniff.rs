@@ -49,6 +49,9 @@ fn begins(look: &[u8]) -> String {
     if is_har(look) {
         return "`{\"log\"`: this is a HAR, use `utmost qlog lint FILE`".to_owned();
     }
+    if let Some(remedy) = one_a_line(text_of(look)) {
+        return remedy.to_owned();
+    }
     let line = text_of(look).split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = &line[..line.len().min(4 * SHOWN)];
     let shown: String = String::from_utf8_lossy(line).trim().chars().take(SHOWN).collect();
@@ -60,6 +63,24 @@ fn begins(look: &[u8]) -> String {
         return format!("the bytes {}", bytes.join(" "));
     }
     format!("`{shown}`")
+}
+
+/// What to do about JSON whose records are in a list, or not a line each, as jq writes it.
+fn one_a_line(text: &[u8]) -> Option<&'static str> {
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+    let is_whole = values.next().is_some_and(|it| it.is_ok());
+    let rest = text[values.byte_offset()..].trim_ascii_start();
+    let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let is_line = serde_json::from_slice::<IgnoredAny>(line).is_ok();
+    match (text.first(), is_whole && !is_line, rest.first()) {
+        (Some(b'['), ..) if text[1..].trim_ascii_start().starts_with(b"{") => {
+            Some("`[{`: a list of records; write one a line with `jq -c '.[]' FILE`")
+        }
+        (Some(b'{'), true, Some(b'{')) => Some(
+            "several JSON values that are not a line each; write one a line with `jq -c . FILE`",
+        ),
+        _ => None,
+    }
 }
 
 /// Whether JSON, also if it ends early, is an object whose first key is `log`, as a HAR is.
@@ -141,6 +162,17 @@ mod tests {
         assert_eq!(sniffed(lines), Container::Lines);
         let one = format!("{{\"qlog_version\":\"0.3\",\"title\":\"{title}\",\"traces\":[]}}");
         assert_eq!(sniffed(one), Container::Contained);
+    }
+
+    #[test]
+    fn records_that_are_no_lines_are_told_how_to_become_lines() {
+        let pretty = b"{\n \"qlog_version\": \"0.3\"\n}\n{\n \"time\": 1\n}\n";
+        let one_line = br#"{"qlog_version":"0.3"}{"time":1}"#;
+        for log in [&pretty[..], &one_line[..]] {
+            assert!(begins(log).ends_with("with `jq -c . FILE`"), "{}", begins(log));
+        }
+        assert!(begins(br#"[ {"qlog_version":"0.3"}]"#).ends_with("with `jq -c '.[]' FILE`"));
+        assert_eq!(begins(b"{\"a\":1}\n"), "`{\"a\":1}`");
     }
 
     #[test]

@@ -174,6 +174,29 @@ fn lost_bytes_wait_for_the_window_too() {
     assert_eq!(plain(&trace), "0-20 application, 20-30 congestion_window, 30-50 application");
 }
 
+/// A way that lets nothing through from 20 ms on, for 800 ms: then all is sent, or more waits.
+#[test]
+fn a_sender_in_a_blackhole_waits_for_acknowledgements() {
+    let more = packet(5, 2400);
+    let whole = [
+        (0.0, CAME, came(r#"{"frame_type":"ping"}"#)),
+        (0.0, HEADERS, REQUEST.to_owned()),
+        (0.0, METRICS, metrics(2480, 0)),
+        (0.0, SENT, packet(1, 0)),
+        (0.0, SENT, packet(2, 1200)),
+        (0.0, METRICS, metrics(2480, 2480)),
+        (20.0, CAME, came(r#"{"frame_type":"ping"}"#)),
+        (200.0, SENT, packet(3, 0)),
+        (500.0, SENT, packet(4, 0)),
+        (820.0, CAME, came(r#"{"frame_type":"ack","acked_ranges":[[4,4]]}"#)),
+        (820.0, METRICS, metrics(2480, 0)),
+    ];
+    let whole: Vec<(f64, &str, &str)> = whole.iter().map(|it| (it.0, it.1, &*it.2)).collect();
+    let with_more = [&whole[..], &[(820.0, SENT, &*more)]].concat();
+    assert_eq!(plain(&trace(&whole)), "0-40 application, 40-820 acknowledgements");
+    assert_eq!(plain(&trace(&with_more)), "0-40 congestion_window, 40-820 acknowledgements");
+}
+
 #[test]
 fn what_the_server_logged_is_taken_unless_it_is_asked_otherwise() {
     let trace = trace(&[

@@ -186,7 +186,7 @@ fn write_congestion(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> 
 
 pub(super) const PROGRESS: Series = Series {
     name: "progress",
-    about: "a step of a curve of packet bytes, one curve after the other",
+    about: "a step of a curve of packet bytes, one curve after the other; a curve whose bytes the log does not say has no rows",
     columns: &[
         Column { name: "time_ms", about: "when" },
         Column {

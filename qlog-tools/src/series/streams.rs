@@ -3,12 +3,12 @@
 use std::io;
 
 use super::{Cell, Column, Rows, Series, Source};
-use crate::causes::marks;
+use crate::causes::{Again, marks, sent_again};
 use crate::head_of_line::{Arrivals, HeadOfLine};
 use crate::metrics::completed_share;
 use crate::stream_table::stream_rows;
+use crate::timeline::StreamFrame;
 use crate::trace::{Detail, SignalKind, Trace, Vantage};
-use crate::viewer::{Mark, marks_of_sent};
 use crate::views::{NO_SIGNALS, no_streams, why_not};
 use crate::whole::whole;
 
@@ -84,9 +84,11 @@ pub(super) const FRAMES: Series = Series {
 fn write_frames(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
     let trace = source.trace;
     let marks = if trace.vantage == Vantage::Server {
-        let new_bytes = |(mark, bytes): (Option<Mark>, u64)| (mark, mark.map_or(bytes, |_| 0));
-        let bytes = trace.arrivals.iter().map(|(frame, _)| frame.bytes);
-        marks_of_sent(trace).into_iter().zip(bytes).map(new_bytes).collect()
+        let again = sent_again(trace).zip(trace.arrivals.iter());
+        let row = |(again, (frame, _)): (Again, (StreamFrame, _))| {
+            (again.mark(), frame.bytes - again.lost_bytes - again.arrived_bytes)
+        };
+        again.map(row).collect()
     } else {
         marks(trace, source.other)
     };

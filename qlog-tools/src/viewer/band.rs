@@ -122,9 +122,13 @@ pub(crate) const CURVES: [&str; 5] = [
 ];
 
 /// Packets' bytes so far, and how far the windows allowed them to go, in the order of [`CURVES`]: time on the log's clock, and
-/// bytes. The log must have been read with [`crate::trace::Detail::Full`].
+/// bytes; none where the log does not say them. It must have been read with [`crate::trace::Detail::Full`].
 pub(crate) fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
     let moved = Moved::of(trace);
+    if moved.sent.is_empty() {
+        // Neither is how far it was allowed to go.
+        return Default::default();
+    }
     let fresh = fresh(trace);
     let mut window = Vec::new();
     let (mut window_bytes, mut in_flight_bytes) = (None, None);
@@ -180,6 +184,12 @@ impl Moved {
                 }
                 PacketEvent::Lost => add(&mut moved.lost, packet.time_us, known_bytes()),
                 PacketEvent::Received => {}
+            }
+        }
+        for sums in [&mut moved.sent, &mut moved.acknowledged, &mut moved.lost] {
+            // Packets without their bytes: quiche counts lost packets, others log no sizes.
+            if sums.last().is_some_and(|it| it.1 == 0) {
+                sums.clear();
             }
         }
         moved
@@ -266,6 +276,37 @@ mod tests {
         assert_eq!(moved.sent, [(1, 1200), (2, 2000)]);
         assert_eq!(moved.acknowledged, [(5, 800)]);
         assert_eq!(moved.lost, [(6, 1200), (7, 1700)]);
+    }
+
+    #[test]
+    fn bytes_that_are_not_logged_make_no_curve() {
+        let log = |sent_bytes| {
+            let packet = |event, number, bytes| Packet {
+                time_us: 1,
+                event,
+                space: Space::Application,
+                number,
+                bytes,
+            };
+            let packets = vec![
+                packet(PacketEvent::Sent, Some(1), sent_bytes),
+                packet(PacketEvent::Acknowledged, Some(1), 0),
+                packet(PacketEvent::Lost, None, 0),
+            ];
+            let window = crate::trace::RecoverySample {
+                time_us: 1,
+                congestion_window_bytes: Some(12_000),
+                bytes_in_flight: Some(1200),
+                ..Default::default()
+            };
+            Trace { packets, recovery: vec![window], ..Trace::default() }
+        };
+        let names = |trace: Trace| {
+            let shown = CURVES.into_iter().zip(curves(&trace));
+            shown.filter(|it| !it.1.is_empty()).map(|it| it.0).collect::<Vec<_>>()
+        };
+        assert_eq!(names(log(1200)), ["sent", "acknowledged", "allowed by the congestion window"]);
+        assert_eq!(names(log(0)), [""; 0]);
     }
 
     #[test]

@@ -47,8 +47,8 @@ impl Clock {
 }
 
 /// What to add to times of the sender's log to have them on the receiver's clock. The least delay is taken to be the
-/// same in both directions, as NTP does; without packet numbers on both sides the first requests are taken to be
-/// one moment.
+/// same in both directions, as NTP does; without packet numbers on both sides wall clocks count, and without these the first
+/// requests are taken to be one moment.
 pub(crate) fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
     let signed = |time_us: u64| i64::try_from(time_us).unwrap_or(i64::MAX);
     let down_us = least_us(sender, receiver);
@@ -56,8 +56,16 @@ pub(crate) fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
     if let (Some(down_us), Some(up_us)) = (down_us, up_us) {
         return down_us.saturating_sub(up_us) / 2;
     }
+    if let (Some(here_ms), Some(there_ms)) = (receiver.started_ms, sender.started_ms) {
+        return whole_us(there_ms - here_ms);
+    }
     let start_us = |trace: &Trace| signed(trace.timeline.start_us().unwrap_or_default());
     start_us(receiver).saturating_sub(start_us(sender))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a difference of two dates; a cast saturates")]
+fn whole_us(ms: f64) -> i64 {
+    (ms * 1000.0).round() as i64
 }
 
 /// The least difference between a packet's sending and its arrival, each on its own clock.
@@ -105,6 +113,19 @@ mod tests {
         let clock = Clock::new(2000, 2500).shifted(1000);
         assert_eq!((clock.at(1100), clock.at(900)), (100, 0));
         assert_eq!((clock.within(1500), clock.within(1501)), (Some(500), None));
+    }
+
+    #[test]
+    fn without_common_packets_wall_clocks_count() {
+        let mut ends = [log(&[]), log(&[])];
+        (ends[0].started_ms, ends[1].started_ms) = (Some(1.79e12), Some(1.79e12));
+        ends[1]
+            .timeline
+            .transfers
+            .push(crate::timeline::Transfer { requested_us: 10_000, ..Default::default() });
+        assert_eq!(shift_us(&ends[0], &ends[1]), 0);
+        ends[1].started_ms = Some(1.79e12 + 2.5);
+        assert_eq!(shift_us(&ends[0], &ends[1]), 2500);
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! What was special about each frame, and what each made readable.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::recording::{Frame, Mark};
-use crate::causes::marks;
+use super::recording::Frame;
+use crate::causes::{marks, sent_again};
 use crate::head_of_line::{Arrivals, HeadOfLine};
-use crate::trace::{PacketEvent, Space, Trace, Vantage};
+use crate::trace::{Trace, Vantage};
 
 /// Fills `mark`, `released_bytes` and `released_tcp_bytes` of the frames, which are `trace`'s in its order; `sender` is
 /// the sender's log. Whether the order of one ordered stream is known, from that log.
 pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace>) -> bool {
     if trace.vantage == Vantage::Server {
-        mark_sent_again(frames, trace);
+        for (frame, again) in frames.iter_mut().zip(sent_again(trace)) {
+            frame.mark = again.mark();
+        }
     } else {
         for (frame, (mark, _)) in frames.iter_mut().zip(marks(trace, sender)) {
             frame.mark = mark;
@@ -30,54 +30,8 @@ pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace
 
 /// When a sender sent bytes again that had not arrived, by its own log.
 pub(super) fn sent_again_us(trace: &Trace) -> Vec<u64> {
-    let marked = marks_of_sent(trace).into_iter().zip(&trace.timeline.frames);
-    let again = marked.filter(|(mark, _)| *mark == Some(Mark::Retransmitted));
-    again.map(|(_, sent)| sent.time_us).collect()
-}
-
-/// What is special about each frame that a sender's log has.
-pub(crate) fn marks_of_sent(trace: &Trace) -> Vec<Option<Mark>> {
-    let mut frames = vec![Frame::default(); trace.timeline.frames.len()];
-    mark_sent_again(&mut frames, trace);
-    frames.into_iter().map(|it| it.mark).collect()
-}
-
-/// In the sender's log, bytes that are sent again are a duplicate if their earlier packet was acknowledged: they had
-/// arrived, so the retransmission was spurious. Otherwise they are retransmitted.
-fn mark_sent_again(frames: &mut [Frame], trace: &Trace) {
-    let acknowledged: BTreeSet<(Space, u64)> = trace
-        .packets
-        .iter()
-        .filter(|packet| packet.event == PacketEvent::Acknowledged)
-        .filter_map(|packet| Some((packet.space, packet.number?)))
-        .collect();
-    // By stream, and offset: where the frame ended that had it last, and its packet.
-    let mut carriers: BTreeMap<u64, BTreeMap<u64, Carrier>> = BTreeMap::new();
-    let packets = trace.frame_packets.iter().map(Some).chain(std::iter::repeat(None));
-    for ((frame, arrival), packet) in
-        frames.iter_mut().zip(trace.timeline.frames.iter()).zip(packets)
-    {
-        let end = arrival.offset.saturating_add(arrival.bytes);
-        if arrival.bytes == 0 {
-            continue;
-        }
-        let carriers = carriers.entry(arrival.stream).or_default();
-        let before = carriers.range(..end).next_back().filter(|(_, it)| it.end > arrival.offset);
-        frame.mark = before.map(|(_, before)| match before.packet {
-            Some(packet) if acknowledged.contains(&packet) => Mark::Duplicate,
-            _ => Mark::Retransmitted,
-        });
-        let packet = packet.and_then(|&place| trace.packets.get(usize::try_from(place).ok()?));
-        let packet = packet.and_then(|packet| Some((packet.space, packet.number?)));
-        let farthest = carriers.get(&arrival.offset).map_or(end, |it| it.end.max(end));
-        carriers.insert(arrival.offset, Carrier { end: farthest, packet });
-    }
-}
-
-/// Where a frame ended, and its packet, when that is known.
-struct Carrier {
-    end: u64,
-    packet: Option<(Space, u64)>,
+    let again = sent_again(trace).zip(trace.arrivals.iter()).filter(|it| it.0.lost_bytes > 0);
+    again.map(|(_, (frame, _))| frame.time_us).collect()
 }
 
 #[cfg(test)]

@@ -54,8 +54,8 @@ fn verdict(lint: &Lint) -> String {
     if let Some(lacks) = &lint.cannot_judge {
         return format!("lint cannot judge the order of sending: {lacks}");
     }
-    let count = lint.violations.len();
-    let is_cut = count > SHOWN_FINDINGS;
+    let count = lint.packets_broken;
+    let is_cut = count > SHOWN_FINDINGS as u64;
     let shown =
         if is_cut { format!("; the first {SHOWN_FINDINGS} are listed") } else { String::new() };
     let (checked, basis) = (lint.packets_checked, &lint.basis);

@@ -9,6 +9,7 @@ use super::event_columns::EventColumns;
 use super::findings::Findings;
 use super::happened::{End, events, sent, series};
 use super::recording::{Frame, Mark, NO_FRAMES, Recording, Role, Stream};
+use crate::causes::sent_again_by_stream;
 use crate::figures::palette::Look;
 use crate::figures::shorten;
 use crate::limits::{NAME_CHARACTERS, SHOWN_PRIORITY_CHARACTERS};
@@ -49,7 +50,7 @@ impl Recording {
             frames = self::frames(trace, &places, start_us);
             let with_bytes = sender.filter(|it| views::no_streams(it).is_none());
             is_exact = deliver(&mut frames, trace, with_bytes);
-            count_causes(&mut streams, &frames, trace.vantage == Vantage::Server);
+            count_causes(&mut streams, &frames, trace);
         }
         let is_server = trace.vantage == Vantage::Server;
         let no_stacks = if is_server { Some(NOT_ARRIVED) } else { no_frames };
@@ -112,22 +113,31 @@ fn no_frames(trace: &Trace) -> Option<&'static str> {
 }
 
 /// What the marks of the frames add up to for each stream. A frame that fills a hole may bring bytes that were there.
-fn count_causes(streams: &mut [Stream], frames: &[Frame], is_sent: bool) {
+fn count_causes(streams: &mut [Stream], frames: &[Frame], trace: &Trace) {
+    if trace.vantage == Vantage::Server {
+        return count_sent_again(streams, trace);
+    }
     for stream in streams.iter_mut() {
         (stream.retransmitted_bytes, stream.reordered_bytes) = (0, 0);
-        if is_sent {
-            stream.duplicate_bytes = 0;
-        }
     }
     for frame in frames {
         let Some(stream) = streams.get_mut(frame.stream) else { continue };
         let bytes = match frame.mark {
             Some(Mark::Retransmitted) => &mut stream.retransmitted_bytes,
             Some(Mark::Reordered) => &mut stream.reordered_bytes,
-            Some(Mark::Duplicate) if is_sent => &mut stream.duplicate_bytes,
             Some(Mark::Duplicate) | None => continue,
         };
         *bytes = bytes.saturating_add(frame.bytes);
+    }
+}
+
+/// What a sender's log says of each stream.
+fn count_sent_again(streams: &mut [Stream], trace: &Trace) {
+    let sums = sent_again_by_stream(trace);
+    for stream in streams {
+        let sum = sums.get(&stream.id).copied().unwrap_or_default();
+        stream.retransmitted_bytes = sum.lost_bytes;
+        stream.duplicate_bytes = sum.arrived_bytes;
     }
 }
 
@@ -282,7 +292,7 @@ fn facts(shown: &Trace, sender: Option<&Trace>) -> Vec<String> {
         shown.title.iter().map(|it| shorten(it, NAME_CHARACTERS)).collect();
     facts.extend(packets(shown));
     facts.extend(sender.into_iter().flat_map(packets));
-    facts.push(format!("{} distinct stream bytes", shown.unique_stream_bytes()));
+    facts.push(shown.stream_bytes_in_words());
     if let Ok((all, _)) = Completions::of_finished(shown, |_| true) {
         facts.push(format!("ByteIndex {:.1} ms", all.byte_index_ms()));
     }

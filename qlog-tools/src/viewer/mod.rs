@@ -20,7 +20,6 @@ mod recording;
 pub use band::{Band, Total};
 pub(crate) use band::{CURVES, curves};
 pub(crate) use clocks::shift_us;
-pub(crate) use delivered::marks_of_sent;
 pub use difference::{ComparedResource, Difference, differences};
 pub use event_columns::EventColumns;
 pub use findings::{Finding, Findings};

@@ -109,8 +109,8 @@ fn window_and_losses_are_the_senders_and_arrivals_the_receivers() {
     assert_eq!(again.times_us, [27_000]);
     let alone = Recording::of(&client, None);
     assert_eq!((alone.series[0].points[0].1, &*alone.series_of), (12_000, "the client"));
-    // What held the server back its own log says.
-    assert_eq!(both.band.as_ref().map(|it| it.series[0].name), Some("sent"));
+    // What held the server back its own log says, though not how many bytes its packets had.
+    assert_eq!(both.band.as_ref().map(|it| it.series.len()), Some(0));
     assert!(alone.band.is_none() && alone.no_band.is_some());
 }
 

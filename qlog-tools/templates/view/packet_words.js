@@ -30,7 +30,7 @@ function numbersText(log, packets) {
 function frameText(frame) {
   if (frame.kind === "stream") {
     const fin = frame.fin ? ", FIN" : "";
-    return `STREAM ${frame.stream}: bytes ${countText(frame.offset)} to ${countText(frame.offset + frame.bytes)}${fin}`;
+    return `STREAM ${frame.stream}: ${byteRangeText(frame.offset, frame.bytes)}${fin}`;
   }
   if (frame.kind === "ack") {
     const ranges = frame.ranges.slice(0, RANGES_IN_WORDS).map(([first, last]) => (first === last ? countText(last) : `${countText(first)} to ${countText(last)}`));

@@ -191,7 +191,7 @@ function frameLines(recording, frame, scale) {
   const lines = [
     `${clockText(recording, recording.time[frame], scale)}, frame ${countText(frame + 1)} of ${countText(recording.count)}`,
     `stream ${streamText(stream)}${stream.priority ? `, ${stream.priority}` : ""}`,
-    `bytes ${countText(from)} to ${countText(from + recording.bytes[frame])} (${bytesText(recording.bytes[frame])})`,
+    `${byteRangeText(from, recording.bytes[frame])} (${bytesText(recording.bytes[frame])})`,
   ];
   const marks = markText(recording.mark[frame]);
   if (marks) lines.push(`${marks}: ${recording.causes[recording.mark[frame]] || ""}`);

@@ -2,6 +2,7 @@
 // QUIC's streams, downwards as one ordered byte stream (TCP) would have done.
 
 const STACKS_HEIGHT = 92;
+const STACK_WIDTH = 2;
 
 class Stacks {
   constructor(recording) {
@@ -73,19 +74,10 @@ class Stacks {
       const x = scale.x(recording.position(scale.axis, frame));
       const column = Math.floor(x);
       const end = Math.max(frame + 1, recording.firstAt(scale.axis, scale.position(column + 1)));
-      // As wide as both neighbours leave room for: a lone bar says no more than others.
-      const room = Math.min(this.room(scale, frame), end < recording.count ? this.room(scale, end) : Infinity);
-      const width = end - frame > 1 ? 1 : Math.min(8, Math.max(1, room - 1));
-      visit(Math.max(scale.left, x - width), width, frame, Math.min(end, last));
+      // At its time, and as wide as all others.
+      visit(Math.max(scale.left, x - STACK_WIDTH / 2), STACK_WIDTH, frame, Math.min(end, last));
       frame = end;
     }
-  }
-
-  // Pixels from the frame before to this one.
-  room(scale, frame) {
-    if (scale.axis === "frames") return scale.perUnit;
-    const before = frame > 0 ? this.recording.position(scale.axis, frame - 1) : 0;
-    return (this.recording.position(scale.axis, frame) - before) * scale.perUnit;
   }
 
   at(x, y, scale) {

@@ -29,6 +29,12 @@ function countText(count) {
   return COUNTS.format(Math.round(count));
 }
 
+// The first byte and the last, as packets and acknowledged ranges are told.
+function byteRangeText(offset, bytes) {
+  if (bytes === 0) return `no bytes at ${countText(offset)}`;
+  return bytes === 1 ? `byte ${countText(offset)}` : `bytes ${countText(offset)} to ${countText(offset + bytes - 1)}`;
+}
+
 function valueText(value, unit) {
   if (unit === "bytes") return bytesText(value);
   if (unit === "us") return timeText(value);

@@ -71,14 +71,14 @@ fn lines(trace: &Trace) -> Vec<String> {
             trace.container.name()
         ),
         format!(
-            "  {} events ({} unknown), {} packets sent, {} received, {}, {} STREAM frames, {} distinct stream bytes",
+            "  {} events ({} unknown), {} packets sent, {} received, {}, {} STREAM frames, {}",
             counts.events,
             counts.unknown_events,
             counts.packets_sent,
             counts.packets_received,
             losses(trace, "lost"),
             counts.stream_frames,
-            trace.unique_stream_bytes()
+            trace.stream_bytes_in_words()
         ),
     ];
     if let Some(connection) = &trace.connection {

@@ -9,6 +9,7 @@ use crate::output::{self, number};
 use ::serve::Failure;
 use qlog_tools::alignment::{AlignedResource, Alignment, ResourceRun};
 use qlog_tools::figures::MovedResources;
+use qlog_tools::metrics::BySet;
 use qlog_tools::naming::shown;
 use qlog_tools::trace::{Detail, Trace};
 use serde_json::{Value, json};
@@ -95,10 +96,15 @@ fn run_documents(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -
             "vantage": trace.vantage.name(),
             "in_common": alignment.in_common(place),
             "byte_index": it.measured.byte_index(),
-            "speedup": it.speedup(base),
+            "speedup": it.speedup(base_of(alignment, place, base)),
         })
     };
     traces.iter().zip(indices).enumerate().map(document).collect()
+}
+
+/// What a run is faster than, if it is of the same page as the first.
+fn base_of(alignment: &Alignment, run: usize, base: BySet) -> BySet {
+    if alignment.is_of_same_page(run) { base } else { BySet::default() }
 }
 
 fn document(resource: &AlignedResource) -> Value {
@@ -110,6 +116,8 @@ fn document(resource: &AlignedResource) -> Value {
     });
     json!({"url": resource.url, "bytes": resource.bytes, "runs": runs.collect::<Vec<_>>()})
 }
+
+const NO_SPEEDUP: &str = ": too few for a speedup, which needs most of them";
 
 /// The columns of `--csv`.
 const COLUMNS: [&str; 15] = [
@@ -173,7 +181,8 @@ fn cell(value: Option<impl Display>) -> String {
 
 fn print(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Result<(), Failure> {
     let base = indices[0].measured.byte_index();
-    let rows = traces.iter().zip(indices).map(|(trace, it)| {
+    let rows = traces.iter().zip(indices).enumerate().map(|(place, (trace, it))| {
+        let base = base_of(alignment, place, base);
         let (index, speedup) = (it.measured.byte_index(), it.speedup(base));
         vec![
             shown(&trace.timeline.name, 40),
@@ -188,10 +197,11 @@ fn print(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Result
     for (place, trace) in traces.iter().enumerate().skip(1) {
         let against = shown(&traces[0].timeline.name, 40);
         output::line(&format!(
-            "\n{} against {against}: {} of {} resources in common",
+            "\n{} against {against}: {} of {} resources in common{}",
             shown(&trace.timeline.name, 40),
             alignment.in_common(place),
-            alignment.of_either(place)
+            alignment.of_either(place),
+            if alignment.is_of_same_page(place) { "" } else { NO_SPEEDUP }
         ))?;
         let rows = alignment.by_weight(place).into_iter().map(|it| row(it, place));
         let header = [

@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     };
     let told = told(arguments, &converted);
-    if converted.bad_records > 0 {
+    if !converted.is_whole() {
         return Err(Failure::of_file(&arguments.file, told));
     }
     output::note(&told);
@@ -85,7 +85,7 @@ fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
         return refuse("-o names the same directory; name another one");
     }
     let mut refused = Refused::of(logs.len());
-    let (mut written, mut bad_records) = (BTreeSet::new(), 0);
+    let (mut written, mut bad_records, mut parts) = (BTreeSet::new(), 0, 0);
     for log in logs {
         // Logs that differ in their endings only keep them.
         let whole = || format!("{}.sqlog", file_name(&log));
@@ -97,16 +97,18 @@ fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
                 output::note(&format!("{from} -> {}: {told}", to.display()));
                 written.insert(name);
                 bad_records += converted.map_or(0, |it| it.bad_records);
+                parts += usize::from(converted.is_some_and(|it| !it.is_whole()));
             }
             Err(Failure::BadInput(reason)) => refused.add(&log.display().to_string(), reason),
             Err(other) => return Err(other),
         }
     }
     refused.end()?;
-    if bad_records > 0 {
-        return refuse(&format!("{bad_records} records in it could not be read"));
+    match (bad_records, parts) {
+        (0, 0) => Ok(()),
+        (0, _) => refuse("archives in it are damaged or cut: what could be unpacked was written"),
+        _ => refuse(&format!("{bad_records} records in it could not be read")),
     }
-    Ok(())
 }
 
 fn file_name(log: &Path) -> String {
@@ -200,7 +202,7 @@ fn open(arguments: &Arguments, log: &Path) -> Result<Opened, Failure> {
 }
 
 fn opened(log: &Path) -> Result<File, Failure> {
-    File::open(log).map_err(|error| match error.kind() {
+    qlog_tools::reader::open(log).map_err(|error| match error.kind() {
         ErrorKind::NotFound => no_such_file(&log.display().to_string()),
         _ => Failure::of_file(log, error),
     })

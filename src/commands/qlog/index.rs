@@ -4,6 +4,7 @@ use super::input::{Files, Logs, milliseconds};
 use super::set::{AtfSet, SetArguments};
 use crate::output::{self, number};
 use ::serve::Failure;
+use qlog_tools::alignment::Alignment;
 use qlog_tools::metrics::{
     BySet, Completions, METRICS, Measured, Metric, Set, Unmeasured, byte_index,
 };
@@ -132,11 +133,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The indices that each log is compared with: those of the first log of its side, because a server logs when it sent,
-/// not when data arrived.
+/// not when data arrived. None if that is of another page.
 fn bases(traces: &[Trace], indices: &[Indices]) -> Vec<BySet> {
     let is_servers = |trace: &Trace| trace.vantage == Vantage::Server;
     let base = |trace: &Trace| {
         let first = traces.iter().position(|it| is_servers(it) == is_servers(trace));
+        let is_alike = |place: &usize| Alignment::new(&[&traces[*place], trace]).is_of_same_page(1);
+        let first = first.filter(is_alike);
         first.map(|place| indices[place].measured.byte_index()).unwrap_or_default()
     };
     traces.iter().map(base).collect()

@@ -7,7 +7,7 @@ use ::serve::Failure;
 use qlog_tools::naming::{self, short_name};
 use qlog_tools::reader::{ReadError, ReadOptions, Unread, read_file_traces};
 use qlog_tools::trace::{Detail, Trace, Vantage};
-use qlog_tools::views::missing;
+use qlog_tools::views::{missing, packets_lost};
 use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -196,7 +196,8 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         match is_log(&path) {
-            _ if path.is_dir() => {}
+            // Folders, pipes, sockets and devices; a link that leads nowhere is named.
+            _ if path.metadata().is_ok_and(|it| !it.is_file()) => {}
             true => logs.push(path),
             false => others += 1,
         }
@@ -240,9 +241,10 @@ pub(crate) fn described(trace: &Trace) -> Value {
         "repairs": trace.repairs,
         "packets_sent": counts.packets_sent,
         "packets_received": counts.packets_received,
-        "packets_lost": counts.packets_lost,
+        "packets_lost": packets_lost(trace),
         "stream_frames": counts.stream_frames,
         "unique_stream_bytes": trace.unique_stream_bytes(),
+        "request_bytes": trace.request_bytes,
         "missing": missing(trace),
     })
 }

@@ -6,12 +6,13 @@ use crate::{output, values};
 use ::serve::Failure;
 use qlog_tools::lint::{Allowance, Lint, Rules, browser, lint};
 use qlog_tools::pairing::{client_of, senders};
-use qlog_tools::reader::{ReadError, ReadOptions, Unread, is_har, read_file_traces, read_traces};
+use qlog_tools::reader::{
+    ReadError, ReadOptions, Unread, is_har, open, read_file_traces, read_traces,
+};
 use qlog_tools::trace::{Detail, Trace};
 use schedulers::Scheme;
 use serde::de::IgnoredAny;
 use serde_json::json;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -75,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     values::none_failed(&scheme)?;
     refused.add_files(judged.iter().map(|(trace, lint)| (*trace, lacks(trace, lint))));
     show(arguments, &judged, &refused)?;
-    refused.end_with(match judged.iter().map(|(_, lint)| lint.violations.len()).sum() {
+    refused.end_with(match judged.iter().map(|(_, lint)| lint.packets_broken).sum::<u64>() {
         0 => None,
         1 => Some("1 packet broke the rules".to_owned()),
         count => Some(format!("{count} packets broke the rules")),
@@ -99,7 +100,7 @@ fn lacks(trace: &Trace, lint: &Lint) -> Option<String> {
 fn files_of(path: &Path) -> Vec<(Option<String>, PathBuf)> {
     let mut files = logs_of(path).unwrap_or_default();
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|it| it.path());
-    files.extend(entries.filter(|it| !it.is_dir() && is_browsers(it)));
+    files.extend(entries.filter(|it| it.is_file() && is_browsers(it)));
     files.sort();
     if files.is_empty() {
         // Reading it gives the reason.
@@ -161,7 +162,7 @@ fn traces_of_input(options: ReadOptions) -> Result<Vec<Trace>, Failure> {
 
 /// The connections of a file that is not a qlog, if it is a browser's log.
 fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
-    let plain = File::open(path).and_then(qlog_tools::reader::plain);
+    let plain = open(path).and_then(qlog_tools::reader::plain);
     let mut json = Vec::new();
     let read = plain.and_then(|plain| plain.take(browser::BYTES_MAX + 1).read_to_end(&mut json));
     read.map_or(Ok(None), |_| browser_traces(&path.display().to_string(), json))
@@ -234,14 +235,15 @@ fn show_one(trace: &Trace, lint: &Lint) -> Result<(), Failure> {
         });
         let table = output::table(&["time ms", "stream", "expected", "rule"], &[3], rows);
         output::line(&table.to_string())?;
-        if let Some(more) = lint.violations.len().checked_sub(ROWS_MAX).filter(|it| *it > 0) {
+        let more = lint.packets_broken.saturating_sub(ROWS_MAX as u64);
+        if more > 0 {
             output::line(&format!("and {more} more: see --json"))?;
         }
     }
     output::line(&format!(
         "{}: {} of {} packets broke the rules, {} bytes went before what should have gone (judged by {})",
         trace.label(),
-        lint.violations.len(),
+        lint.packets_broken,
         lint.packets_checked,
         lint.inversion_bytes,
         lint.basis
@@ -261,6 +263,7 @@ fn document(trace: &Trace, lint: &Lint) -> serde_json::Value {
         "file": trace.file,
         "trace": trace.number.unwrap_or(1),
         "violations": violations.collect::<Vec<_>>(),
+        "packets_broken": lint.packets_broken,
         "inversion_bytes": lint.inversion_bytes,
         "packets_checked": lint.packets_checked,
         "cannot_judge": lint.cannot_judge,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 ///
 /// Retransmitted bytes were lost and came when they were sent again; duplicate bytes had come already; reordered bytes were
 /// overtaken on their way. A client's log alone is judged by packet numbers; with the server's log of the connection the
-/// causes are exact.
+/// causes are exact. A server's log alone is judged by its acknowledgements.
 ///
 /// Exit code 2: a log could not be read or has no STREAM frames; the others are shown all the same.
 #[derive(Debug, clap::Args)]
@@ -31,9 +31,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    // The server's log of a pair says why bytes came late or twice.
-    let detail = if arguments.files.is_one() { Detail::Summary } else { Detail::Arrivals };
-    let Logs { mut traces, mut refused, .. } = arguments.files.read(detail)?;
+    // A server's log says why bytes came late or twice, its client's too.
+    let Logs { mut traces, mut refused, .. } = arguments.files.read(Detail::Arrivals)?;
     settle(&mut traces);
     refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
     if arguments.json {
@@ -74,11 +73,11 @@ fn document(trace: &Trace) -> Document {
 
 fn print(trace: &Trace) -> Result<(), Failure> {
     output::line(&format!(
-        "{} ({}, {}): {} distinct stream bytes; times in ms on the log's clock",
+        "{} ({}, {}): {}; times in ms on the log's clock",
         trace.label(),
         shown(&trace.stack.to_string(), 60),
         trace.vantage.name(),
-        trace.unique_stream_bytes()
+        trace.stream_bytes_in_words()
     ))?;
     let rows = stream_rows(trace).into_iter().map(|row| {
         let ms = |value| output::number(value, 1);

@@ -1,0 +1,180 @@
+//! What single stacks write otherwise, in small logs of our own.
+
+use std::fmt::Write as _;
+
+use super::*;
+use crate::causes::settle;
+use crate::pairing::is_same_connection;
+use crate::trace::PacketEvent;
+
+/// A log of this side: times in ms, `sent` or `received`, bodies.
+fn log(side: &str, packets: &[(u64, &str, &str)]) -> Trace {
+    let mut log =
+        format!(r#"{{"qlog_version":"0.3","trace":{{"vantage_point":{{"type":"{side}"}}}}}}"#);
+    for (time, event, body) in packets {
+        let name =
+            if event.contains(':') { (*event).to_owned() } else { format!("quic:packet_{event}") };
+        write!(log, "\n{{\"time\":{time},\"name\":\"{name}\",\"data\":{body}}}").unwrap();
+    }
+    let options = ReadOptions { detail: Detail::Events, vantage: None };
+    read_traces("log", log.as_bytes(), options).unwrap().remove(0)
+}
+
+fn stream(number: u64, stream: u64, offset: u64, length: u64) -> String {
+    format!(
+        r#"{{"header":{{"packet_type":"1RTT","packet_number":{number}}},"frames":[{{"frame_type":"stream","stream_id":{stream},"offset":{offset},"length":{length}}}]}}"#
+    )
+}
+
+fn ack(ranges: &str) -> String {
+    format!(
+        r#"{{"header":{{"packet_type":"1RTT"}},"frames":[{{"frame_type":"ack","acked_ranges":{ranges}}}]}}"#
+    )
+}
+
+fn initial(number: u64, destination: &str, frames: &str) -> String {
+    format!(
+        r#"{{"header":{{"packet_type":"initial","packet_number":{number},"dcid":"{destination}"}},"frames":[{frames}]}}"#
+    )
+}
+
+const CRYPTO: &str = r#"{"frame_type":"crypto","offset":0,"length":300}"#;
+const ACK_AND_CRYPTO: &str =
+    r#"{"frame_type":"ack","acked_ranges":[[0,0]]},{"frame_type":"crypto"}"#;
+
+/// Packets 0 to 6 of 10 bytes of stream 0, of which 5 does not arrive.
+fn with_acks(acks: &[&str]) -> Trace {
+    let sent: Vec<String> = (0..7).map(|it| stream(it, 0, it * 10, 10)).collect();
+    let acks: Vec<String> = acks.iter().map(|it| ack(it)).collect();
+    let mut packets: Vec<(u64, &str, &str)> = sent.iter().map(|it| (1, "sent", &**it)).collect();
+    packets.extend(acks.iter().map(|it| (20, "received", &**it)));
+    log("server", &packets)
+}
+
+fn acknowledged(trace: &Trace) -> Vec<u64> {
+    let packets = trace.packets.iter().filter(|it| it.event == PacketEvent::Acknowledged);
+    let mut numbers: Vec<u64> = packets.filter_map(|it| it.number).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+#[test]
+fn a_lost_packet_at_the_exclusive_end_of_a_range_was_not_acknowledged() {
+    // 0 to 4 and 6 arrived: noq's [0,5] and [6,7].
+    for acks in [&["[[6,7],[0,5]]"][..], &["[[0,5]]", "[[6,7],[0,5]]"], &["[[0,3]]", "[[0,7]]"]] {
+        let trace = with_acks(acks);
+        let expected: &[u64] = if acks.len() == 2 && acks[1] == "[[0,7]]" {
+            &[0, 1, 2, 3, 4, 5, 6]
+        } else {
+            &[0, 1, 2, 3, 4, 6]
+        };
+        assert_eq!(acknowledged(&trace), expected, "{acks:?}");
+        let places: Vec<u64> = trace
+            .frame_packets
+            .iter()
+            .map(|it| trace.packets[usize::try_from(*it).unwrap()].number.unwrap())
+            .collect();
+        assert_eq!(places, [0, 1, 2, 3, 4, 5, 6], "each frame keeps its packet");
+    }
+    // The event says what it means.
+    let trace = with_acks(&["[[6,7],[0,5]]"]);
+    let frames: Vec<_> = trace.events.frames().collect();
+    let ranges = crate::event_list::FrameContent::Ack(vec![(6, 6), (0, 4)]);
+    assert_eq!(frames.last(), Some(&ranges));
+}
+
+#[test]
+fn inclusive_ranges_stay_as_they_are() {
+    assert_eq!(acknowledged(&with_acks(&["[[6,6],[0,4]]"])), [0, 1, 2, 3, 4, 6]);
+    assert_eq!(acknowledged(&with_acks(&["[[6],[0,4]]"])), [0, 1, 2, 3, 4, 6]);
+    assert_eq!(acknowledged(&with_acks(&["[[0,4]]"])), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn a_retransmission_in_two_frames_is_as_lost_as_its_packet() {
+    // Packet 0 is lost; its 20 bytes go again in 1, which arrives, and in 2, which is lost, and its second half in 3. Then all
+    // of 1 goes again, in vain.
+    let sent = [
+        stream(0, 0, 0, 20),
+        stream(1, 0, 0, 10),
+        stream(2, 0, 10, 10),
+        stream(3, 0, 10, 10),
+        stream(4, 0, 0, 10),
+    ];
+    let mut packets: Vec<(u64, &str, &str)> = sent.iter().map(|it| (1, "sent", &**it)).collect();
+    let acks = ack("[[1,1],[3,4]]");
+    packets.push((30, "received", &acks));
+    let mut traces = [log("server", &packets)];
+    settle(&mut traces);
+    let stream = &traces[0].streams[0];
+    assert_eq!((stream.retransmitted_bytes, stream.duplicate_bytes), (30, Some(10)));
+    let marks = crate::causes::sent_again(&traces[0]).map(|it| (it.lost_bytes, it.arrived_bytes));
+    assert_eq!(marks.collect::<Vec<_>>(), [(0, 0), (10, 0), (10, 0), (10, 0), (0, 10)]);
+}
+
+#[test]
+fn the_side_that_sends_the_first_initial_packet_is_the_client_whatever_the_log_says() {
+    let (first, answer) = (initial(0, "aa01", CRYPTO), initial(0, "bb02", ACK_AND_CRYPTO));
+    let data = stream(1, 0, 0, 70);
+    let ends = [("sent", "received", Vantage::Client), ("received", "sent", Vantage::Server)];
+    for (own, other, side) in ends {
+        for said in ["server", "client", "unknown"] {
+            let trace = log(said, &[(0, own, &first), (5, other, &answer), (9, "received", &data)]);
+            assert_eq!(trace.vantage, side, "{said}");
+            let is_told = trace.repairs.iter().any(|it| it.what.contains("first Initial packet"));
+            assert_eq!(is_told, said != side.name(), "{said}");
+        }
+    }
+    // A server that logs only what it sends begins with an acknowledgement.
+    let sends_only = log("server", &[(5, "sent", &answer)]);
+    assert_eq!(sends_only.vantage, Vantage::Server);
+}
+
+#[test]
+fn after_a_retry_both_ends_are_known_by_the_original_connection_id() {
+    let parameters = r#"{"owner":"local","original_destination_connection_id":"AA01"}"#;
+    let first = initial(0, "aa01", CRYPTO);
+    let again = initial(1, "cc03", CRYPTO);
+    let client = log("client", &[(0, "sent", &first), (9, "sent", &again)]);
+    // The server's begins with what came after the Retry.
+    let server = log("server", &[(3, "received", &again)]);
+    let with_parameters = log("server", &[(3, "quic:parameters_set", parameters)]);
+    assert_eq!(client.connection.as_deref(), Some("aa01"));
+    assert!(is_same_connection(&client, &server) && is_same_connection(&client, &with_parameters));
+    let other = log("server", &[(3, "received", &initial(0, "dd04", CRYPTO))]);
+    assert!(!is_same_connection(&client, &other));
+}
+
+#[test]
+fn openssl_has_the_bytes_of_a_frame_in_its_payload_length() {
+    let frame = r#"{"header":{"packet_type":"1RTT","packet_number":0},"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"payload_length":1200,"explicit_length":true,"length":4}]}"#;
+    assert_eq!(log("client", &[(0, "received", frame)]).unique_stream_bytes(), 1200);
+}
+
+#[test]
+fn uploads_count_in_the_other_direction() {
+    let (up, again, down) = (stream(1, 0, 0, 600), stream(2, 0, 0, 600), stream(1, 0, 0, 40));
+    let one_way = stream(3, 2, 0, 30);
+    for (side, own, other) in [("client", "sent", "received"), ("server", "received", "sent")] {
+        let trace =
+            log(side, &[(0, own, &up), (1, own, &again), (2, own, &one_way), (3, other, &down)]);
+        assert_eq!((trace.unique_stream_bytes(), trace.request_bytes), (40, 630), "{side}");
+        let said = "670 distinct stream bytes (40 of responses, 630 of requests)";
+        assert_eq!(trace.stream_bytes_in_words(), said);
+    }
+}
+
+#[test]
+fn an_archive_that_is_cut_anywhere_is_not_complete() {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&sequence(CLIENT)).unwrap();
+    let zstd = zstd::encode_all(&sequence(CLIENT)[..], 1).unwrap();
+    for packed in [gzip.finish().unwrap(), zstd] {
+        for end in 1..packed.len() {
+            let read = read("a.gz", &packed[..end]);
+            let is_said = read.as_ref().map_or(true, |trace| trace.incomplete().is_some());
+            assert!(is_said, "{end} of {}", packed.len());
+        }
+        assert_eq!(read("a.gz", &packed[..]).unwrap().incomplete(), None);
+    }
+}

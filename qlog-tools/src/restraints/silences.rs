@@ -1,0 +1,87 @@
+//! Times in which the other end was silent: what the sender then waits for are acknowledgements that do not come.
+
+use std::collections::BTreeMap;
+
+use schedulers::Restraint;
+
+use super::{RTT_MS, Span, push};
+use crate::trace::{PacketEvent, Trace};
+use crate::whole::whole;
+
+/// The delay of acknowledgements that every end may make use of (RFC 9000, section 18.2).
+const MAX_ACK_DELAY_MS: f64 = 25.0;
+
+/// A time without a packet from the other end.
+#[derive(Debug, Clone, Copy)]
+struct Silence {
+    from_us: u64,
+    to_us: u64,
+    /// Whether bytes went again in it: then some had not been acknowledged, also if nothing new was to be sent.
+    is_probed: bool,
+}
+
+/// The spans, where those of the congestion window, and of applications that had given all, say so when nothing came that
+/// could have freed the window.
+pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
+    let silences = silences(trace);
+    let mut split = Vec::with_capacity(spans.len());
+    for span in spans {
+        let is_meant = |it: &Silence| match span.by {
+            Restraint::CongestionWindow => true,
+            Restraint::Application => it.is_probed,
+            _ => false,
+        };
+        let mut at_us = span.from_us;
+        let first = silences.partition_point(|it| it.to_us <= span.from_us);
+        let within = silences[first..].iter().take_while(|it| it.from_us < span.to_us);
+        for silence in within.filter(|it| is_meant(it)) {
+            let (from_us, to_us) = (silence.from_us.max(at_us), silence.to_us.min(span.to_us));
+            push(&mut split, Span { from_us: at_us, to_us: from_us, ..span });
+            push(&mut split, Span { from_us, to_us, by: Restraint::Acknowledgements });
+            at_us = to_us;
+        }
+        push(&mut split, Span { from_us: at_us, ..span });
+    }
+    split
+}
+
+/// From a round trip after a packet came until the next one, where that took longer than a probe timeout. As long as no variance
+/// is known that is three round trips and the delay of acknowledgements (RFC 9002, sections 5.3 and 6.2.1).
+fn silences(trace: &Trace) -> Vec<Silence> {
+    let us = |ms: f64| whole((ms * 1000.0).round());
+    let came = trace.packets.iter().filter(|it| it.event == PacketEvent::Received);
+    let end_us = super::bounds(trace).1;
+    let probes_us = sent_again_us(trace);
+    let mut samples = trace.recovery.iter().peekable();
+    let (mut rtt_ms, mut before_us, mut silences) = (RTT_MS, None, Vec::new());
+    for to_us in came.map(|it| it.time_us).chain([end_us]) {
+        let last_us = before_us.unwrap_or(to_us);
+        while let Some(sample) = samples.next_if(|it| it.time_us <= last_us) {
+            rtt_ms = sample.smoothed_rtt_ms.unwrap_or(rtt_ms);
+        }
+        if to_us > last_us.saturating_add(us(3.0 * rtt_ms + MAX_ACK_DELAY_MS)) {
+            let next = probes_us.partition_point(|it| *it <= last_us);
+            let is_probed = probes_us.get(next).is_some_and(|it| *it < to_us);
+            silences.push(Silence {
+                from_us: last_us.saturating_add(us(rtt_ms)),
+                to_us,
+                is_probed,
+            });
+        }
+        before_us = Some(to_us.max(last_us));
+    }
+    silences
+}
+
+/// When bytes went that had gone before.
+fn sent_again_us(trace: &Trace) -> Vec<u64> {
+    let mut farthest = BTreeMap::<u64, u64>::new();
+    let frames = trace.timeline.frames.iter().filter(|it| it.bytes > 0);
+    let again = frames.filter(|frame| {
+        let farthest = farthest.entry(frame.stream).or_default();
+        let is_again = frame.offset < *farthest;
+        *farthest = frame.offset.saturating_add(frame.bytes).max(*farthest);
+        is_again
+    });
+    again.map(|it| it.time_us).collect()
+}
