@@ -214,11 +214,13 @@ pub(crate) const UNSENT_BYTES: u32 = 64 << 10;
 pub(crate) const RANGES: usize = 32;
 
 /// Bytes of a file that is compressed while its client waits: smaller ones become no smaller, larger ones take too long.
-pub(crate) const COMPRESSIBLE_BYTES: RangeInclusive<u64> = 256..=1 << 20;
+pub(crate) const COMPRESSIBLE_BYTES: RangeInclusive<u64> = 256..=16 << 20;
+/// Bytes of a file that is compressed at once, in about two milliseconds. A thread compresses larger ones, one after another.
+pub(crate) const COMPRESSED_AT_ONCE_BYTES: u64 = 64 << 10;
 /// Bytes of compressed files that are kept.
 pub(crate) const COMPRESSED_BYTES: u64 = 32 << 20;
-/// Bytes of files that are compressed at once; further ones are sent as they are. Who asks for more files than are kept would
-/// else have them compressed again and again.
+/// Bytes of files that are compressed at once; further ones are sent as they are. Otherwise a client that cycles
+/// through more files than are kept would have them compressed again and again.
 pub(crate) const COMPRESSION_BYTES: u32 = 16 << 20;
 /// Such bytes that are allowed again each second.
 pub(crate) const COMPRESSION_BYTES_PER_SECOND: u32 = 4 << 20;
@@ -268,8 +270,8 @@ pub(crate) const HTTP2_STREAM_BYTES: u32 = 256 << 10;
 /// Bytes of a response from a backend that wait before the scheduler, so that there is always something to pick.
 pub(crate) const AHEAD_BYTES: usize = 64 << 10;
 
-/// Fields in a head that a backend may send.
-pub(crate) const BACKEND_FIELDS: usize = 100;
+/// Fields in a head that a backend may send: as many as a client's. Its bytes have a limit of their own.
+pub(crate) const BACKEND_FIELDS: usize = HEAD_FIELDS;
 /// Bytes of a message's trailer fields on their way to a backend or from it, with 32 for each field. The library of HTTP/1.1 takes
 /// as many.
 pub(crate) const TRAILER_BYTES: usize = 16 << 10;

@@ -3,7 +3,7 @@
 use crate::limits::AHEAD_BYTES;
 use crate::read_ahead::{Page, Pages};
 use crate::site::{Availability, Body, Request};
-use crate::upstream::{Later, Piece};
+use crate::upstream::{Later, Piece, Trouble};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -71,11 +71,13 @@ pub(crate) struct Arriving {
     pub(crate) hinted: bool,
     /// The backend may have more than there was room for.
     full: bool,
+    /// Why the rest does not come, of which the client learns behind what came.
+    trouble: Option<Trouble>,
 }
 
 impl Arriving {
     pub(crate) fn new(request: Request, later: Arc<Later>, hinted: bool) -> Self {
-        Self { request, later, hinted, full: false }
+        Self { request, later, hinted, full: false, trouble: None }
     }
 }
 
@@ -147,7 +149,15 @@ impl Outgoing {
         let room = AHEAD_BYTES.saturating_sub(self.frames.len());
         let arriving = self.arriving.as_mut().filter(|_| self.stage != Stage::TooEarly)?;
         arriving.full = room == 0;
-        arriving.later.next(room)
+        let trouble = arriving.trouble.take().map(|it| Piece::End(Err(it)));
+        trouble.or_else(|| arriving.later.next(room))
+    }
+
+    /// The rest does not come, which comes up again as the next piece.
+    pub(crate) fn lacks_rest(&mut self, trouble: Trouble) {
+        if let Some(arriving) = &mut self.arriving {
+            arriving.trouble = Some(trouble);
+        }
     }
 
     /// Whether there is room again for what the backend may have.

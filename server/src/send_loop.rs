@@ -254,6 +254,12 @@ impl SendLoop {
         std::mem::take(&mut self.unwanted)
     }
 
+    /// Whether bytes of a response are here that are not known to have gone.
+    pub(crate) fn has_unsent(&self, stream: StreamId) -> bool {
+        let is_left = |it: &Outgoing| it.pending() > 0 || it.committed() > it.offset();
+        self.streams.outgoing(stream).is_some_and(is_left) || self.window.has_staged(stream)
+    }
+
     /// Whether every response has gone to the transport.
     pub(crate) fn is_empty(&self) -> bool {
         self.streams.responses() == 0

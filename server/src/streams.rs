@@ -289,6 +289,11 @@ impl Streams {
         self.arriving.iter().copied().collect()
     }
 
+    /// Looks again at what a backend has brought, before the next datagram.
+    pub(crate) fn look_again(&mut self, stream: StreamId) {
+        self.hungry.insert(stream);
+    }
+
     pub(crate) fn take_hungry(&mut self) -> BTreeSet<StreamId> {
         std::mem::take(&mut self.hungry)
     }

@@ -5,7 +5,7 @@ use crate::Event;
 use crate::outgoing::{Arriving, Stage};
 use crate::pushes::may_be_sent;
 use crate::site::{Body, Request, Response};
-use crate::upstream::{Piece, from_http3, to_http3};
+use crate::upstream::{Piece, Trouble, from_http3, to_http3};
 use http3::{Code, Header, StreamId};
 use hyper::header::HeaderMap;
 use std::time::Instant;
@@ -13,7 +13,9 @@ use std::time::Instant;
 impl Responder {
     /// A backend will bring the response on `stream`, which has been opened before the scheduler.
     pub(super) fn expect(&mut self, stream: StreamId, arriving: Arriving) {
-        self.shared.options.observers.notice(&Event::BackendAsked);
+        if !arriving.later.comes_whole() {
+            self.shared.options.observers.notice(&Event::BackendAsked);
+        }
         arriving.later.watch(self.shared.alarm.bell(self.serial));
         self.sender.streams.arrives_by(stream, arriving);
     }
@@ -28,6 +30,7 @@ impl Responder {
             let hinted = arriving.hinted;
             let response = self.shared.site.respond(&request);
             if let Body::Later(later) = response.body {
+                later.end_upload();
                 self.expect(stream, Arriving::new(request, later, hinted));
                 self.relay_one(stream, now);
             } else {
@@ -67,10 +70,23 @@ impl Responder {
                     self.head_came(stream, trouble.response(), now);
                     self.sender.end(stream);
                 }
-                // A part must not look like the whole (RFC 9114, 4.1).
-                Piece::End(Err(trouble)) => self.abort(stream, trouble.code()),
+                Piece::End(Err(trouble)) => return self.break_off(stream, trouble),
             }
         }
+    }
+
+    /// The rest of a response does not come. What came goes before the reset, because a part must not look like the whole (RFC
+    /// 9114, 4.1). A client that does not read is not waited for, and half a push is of no use.
+    fn break_off(&mut self, stream: StreamId, trouble: Trouble) {
+        let is_pushed = self.arriving(stream).is_some_and(|it| it.request.pushed);
+        let is_worth_it = !is_pushed && !trouble.is_the_clients();
+        if !is_worth_it || !self.sender.has_unsent(stream) {
+            return self.abort(stream, trouble.code());
+        }
+        if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
+            outgoing.lacks_rest(trouble);
+        }
+        self.sender.streams.look_again(stream);
     }
 
     /// Ends the response, with trailer fields if there are some.
@@ -111,7 +127,8 @@ impl Responder {
 
     fn head_came(&mut self, stream: StreamId, response: Response, now: Instant) {
         let Some(request) = self.arriving(stream).map(|it| it.request.clone()) else { return };
-        if is_too_early(&request, &response) {
+        let may_have_body = self.arriving(stream).is_some_and(|it| it.later.may_have_body());
+        if is_too_early(&request, &response) && !may_have_body {
             if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
                 outgoing.stage = Stage::TooEarly;
             }
@@ -126,6 +143,9 @@ impl Responder {
                 return self.abort(stream, Code::RequestCancelled);
             }
             self.note_tunnel(stream);
+        }
+        if self.arriving(stream).is_some_and(|it| it.later.comes_whole()) {
+            self.sender.streams.arrives_no_more(stream);
         }
         if request.pushed && !may_be_sent(&request, &response) {
             self.abort(stream, Code::RequestCancelled);

@@ -76,8 +76,9 @@ impl Responder {
         self.send_ahead(stream, request, &response.ahead, now);
         self.note_status(stream, response.status);
         let arrives = self.arriving(stream).is_some();
-        // In a 304 it would be the length of the 200 it replaces (RFC 9110, 8.6).
-        let length = (!arrives && response.status != 304).then(|| response.body.bytes());
+        // A 204 has none, and in a 304 it would be the length of the 200 it replaces (RFC 9110, 8.6).
+        let is_said = !arrives && !matches!(response.status, 204 | 304);
+        let length = is_said.then(|| response.body.bytes());
         let fields = self.response_fields(stream, &response, length);
         let Ok(mut frames) = self.sender.connection.encode_headers(stream, &fields) else {
             return self.abort(stream, Code::Internal);

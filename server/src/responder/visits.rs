@@ -136,7 +136,7 @@ impl Responder {
             return false;
         }
         let is_stream_of_events =
-            request.field("accept").is_some_and(|it| it.starts_with("text/event-stream"));
+            request.list("accept").is_some_and(|it| it.starts_with("text/event-stream"));
         if is_stream_of_events || request.pushed || request.upgrade.is_some() {
             return false;
         }

@@ -74,6 +74,11 @@ impl Window {
         self.staged.is_none()
     }
 
+    /// Whether bytes of `stream` are before the transport.
+    pub(crate) fn has_staged(&self, stream: StreamId) -> bool {
+        self.staged.is_some_and(|it| it.stream == stream)
+    }
+
     /// Whether the last datagram had room for all staged bytes, so that an acknowledgement can have pushed only a few
     /// of them out. The next packet's bytes are then staged behind those few. If the loop asked the transport instead,
     /// with nothing else staged, bbr2 would conclude that the application has no more to send.

@@ -10,12 +10,12 @@ pub(super) fn conditional(request: &Request, response: Response) -> Response {
         return response;
     };
     // A tag says more than a time, which counts only where no tag is asked for (RFC 9110, 13.2.2).
-    let wants_other = match request.field("if-match") {
-        Some(tags) => !names(tags, etag, is_same),
+    let wants_other = match request.list("if-match") {
+        Some(tags) => !names(&tags, etag, is_same),
         None => is_changed(request.field("if-unmodified-since"), &response) == Some(true),
     };
-    let has_it = match request.field("if-none-match") {
-        Some(tags) => names(tags, etag, is_alike),
+    let has_it = match request.list("if-none-match") {
+        Some(tags) => names(&tags, etag, is_alike),
         None => is_changed(request.field("if-modified-since"), &response) == Some(false),
     };
     if wants_other {

@@ -1,6 +1,7 @@
 //! The contents of files that responses send, and a budget for what they hold.
 
 use crate::limits::FileLimits;
+use boring::sha::sha256;
 use bytes::Bytes;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
@@ -32,7 +33,7 @@ impl Contents {
             Place::Disk(file, version) => {
                 file.read_exact_at(buffer, offset)?;
                 // Afterwards: the system notes the time of a write before it changes bytes.
-                let is_it = Version::of(&file.metadata()?) == *version;
+                let is_it = Version::of(&file.metadata()?).is_unwritten_since(version);
                 is_it.then_some(()).ok_or(ErrorKind::InvalidData.into())
             }
             Place::Memory(bytes) => {
@@ -73,12 +74,14 @@ impl AsRef<[u8]> for InUse {
     }
 }
 
-/// A version of a file: two are the same if nobody has written to the file or replaced it.
+/// A version of a file: two are the same if nobody has written to the file or replaced it, whatever time it was given since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Version {
     device: u64,
     inode: u64,
     changed: (i64, i64),
+    /// When anything about it was changed, its times included. Only the system sets it.
+    status_changed: (i64, i64),
     pub(super) bytes: u64,
 }
 
@@ -88,24 +91,40 @@ impl Version {
             device: metadata.dev(),
             inode: metadata.ino(),
             changed: (metadata.mtime(), metadata.mtime_nsec()),
+            status_changed: (metadata.ctime(), metadata.ctime_nsec()),
             bytes: metadata.len(),
         }
     }
 
-    /// When the file was changed, to the nanosecond if the file system knows it, and its size.
-    pub(super) fn etag(&self) -> String {
-        let (seconds, nanoseconds) = (self.changed.0.max(0), self.changed.1);
-        format!("\"{seconds:x}.{nanoseconds:x}-{:x}\"", self.bytes)
+    /// The entity tag of these contents. Two files may have one size and one time, such as those of two releases that were packed
+    /// reproducibly. So it is of the bytes, or of what the system knows of a file that is too large to be read.
+    pub(super) fn etag(&self, contents: &Contents) -> String {
+        let digest =
+            contents.in_memory().map_or_else(|| sha256(format!("{self:?}").as_bytes()), sha256);
+        let begin = digest.first_chunk().map_or(0, |it| u64::from_be_bytes(*it));
+        format!("\"{begin:016x}-{:x}\"", self.bytes)
     }
 
-    /// When the file was changed, to the second.
+    /// When the file was changed, to the second. It has been here since its status was changed at the latest: a time in the future
+    /// is not passed on (RFC 9110, 8.8.2.1).
     pub(super) fn changed(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_secs(self.changed.0.max(0).unsigned_abs())
+        let seconds = self.changed.0.min(self.status_changed.0).max(0);
+        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.unsigned_abs())
     }
 
-    /// Whether the file was changed after another one.
+    /// Whether the time tells it from earlier versions: nobody has set it (RFC 9110, 8.8.2.2).
+    pub(super) fn is_told_by_time(&self) -> bool {
+        self.changed.0 == self.status_changed.0
+    }
+
+    /// Whether the file was changed in a later second than another one. Programs that compress copy the time without its fraction.
     pub(super) fn is_newer_than(&self, other: &Self) -> bool {
-        self.changed > other.changed
+        self.changed.0 > other.changed.0
+    }
+
+    /// Whether nobody has written to the file since. A new name or permission changes no bytes.
+    fn is_unwritten_since(&self, before: &Self) -> bool {
+        (self.changed, self.bytes) == (before.changed, before.bytes)
     }
 }
 

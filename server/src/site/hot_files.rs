@@ -2,6 +2,7 @@
 
 use super::codings::Coding;
 use super::contents::{Budget, Contents, Version};
+use super::types;
 use crate::limits::{FILE_IS_FRESH, FileLimits, KEPT_FILE_BYTES};
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
@@ -29,6 +30,8 @@ pub(super) struct HotFiles {
 pub(super) struct HotFile {
     pub(super) contents: Arc<Contents>,
     pub(super) version: Version,
+    /// The entity tag.
+    pub(super) tag: String,
     pub(super) mime: String,
     pub(super) kind: Kind,
     /// The codings in which there is a file beside it that is not older.
@@ -112,10 +115,11 @@ impl HotFiles {
     fn open(&self, place: PathBuf, now: Option<Instant>) -> io::Result<HotFile> {
         let (contents, version) = self.budget.open(&place)?;
         let (mime, kind) = mime(&place, &contents, version.bytes);
-        let coded = coded(&place, &version);
+        let (tag, coded) = (version.etag(&contents), coded(&place, &version));
         Ok(HotFile {
             contents: Arc::new(contents),
             version,
+            tag,
             mime,
             kind,
             coded,
@@ -127,19 +131,14 @@ impl HotFiles {
 
 /// The type of a file. A text says its character set if that is UTF-8, as far as its beginning tells.
 fn mime(file: &Path, contents: &Contents, bytes: u64) -> (String, Kind) {
-    let mime = mime_guess::from_path(file).first_or_octet_stream();
-    let kind = Kind::of_mime(mime.essence_str());
+    let mime = types::of(file).unwrap_or("application/octet-stream");
+    let kind = Kind::of_mime(mime);
     let mut begin = vec![0; usize::try_from(bytes).map_or(TEXT_BYTES, |it| it.min(TEXT_BYTES))];
-    let says_charset = is_text(mime.essence_str())
+    let says_charset = types::is_text(mime)
         && contents.read_at(0, &mut begin).is_ok()
         && std::str::from_utf8(&begin).map_or_else(|it| it.error_len().is_none(), |_| true);
     let charset = if says_charset { "; charset=utf-8" } else { "" };
     (format!("{mime}{charset}"), kind)
-}
-
-/// Types whose character set a client could take for another one (RFC 6657, RFC 9239). JSON and SVG are UTF-8, or say it.
-fn is_text(mime: &str) -> bool {
-    mime.starts_with("text/") || mime == "application/javascript"
 }
 
 /// Bytes of a text that are looked at.

@@ -10,11 +10,13 @@ mod directory;
 mod hot_files;
 mod memory;
 mod names;
+mod paths;
 mod pushing;
 mod ranges;
 mod request;
 mod response;
 mod rules;
+mod types;
 
 pub use crate::experiments::ConditionalPushes;
 pub use ahead::{Ahead, Promise};

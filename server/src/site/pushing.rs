@@ -212,7 +212,10 @@ impl Occasion<'_> {
     fn promises(&self, paths: &[String], cached: &Cached) -> Vec<Promise> {
         let Self { request, pushing, .. } = self;
         let revisits = pushing.knows.conditional
-            && revisits(request.field("if-none-match"), request.field("if-modified-since"));
+            && revisits(
+                request.list("if-none-match").as_deref(),
+                request.field("if-modified-since"),
+            );
         let mut promises: Vec<Promise> = Vec::new();
         if request.path_state.is_none()
             || revisits

@@ -1,8 +1,12 @@
 //! A request, as far as a site needs it.
 
+use super::paths::resolved;
+use super::types;
 use http3::{Header, NameValue};
 use schedulers::Kind;
+use std::borrow::Cow;
 use std::net::IpAddr;
+use std::path::Path;
 use std::time::Instant;
 
 /// The version of HTTP by which a request came.
@@ -47,7 +51,7 @@ pub struct Request {
     pub scheme: String,
     /// The host that was asked for, perhaps with a port: of `:authority`, or else of `host` (RFC 9114, 4.3.1).
     pub authority: String,
-    /// The path with its query.
+    /// The path with its query, without dot segments unless they lead above the root ([`resolved`]).
     pub path: String,
     /// The protocol that the client wants to speak from then on: of an extended CONNECT (RFC 8441), or of `Upgrade` over
     /// HTTP/1.1.
@@ -92,10 +96,10 @@ impl Request {
             method: text(":method"),
             scheme: text(":scheme").to_ascii_lowercase(),
             authority: text(if field(":authority").is_some() { ":authority" } else { "host" }),
-            path: text(":path"),
+            path: resolved(&text(":path")).into_owned(),
             upgrade: field(":protocol").map(|_| text(":protocol")),
             priority: joined(headers, "priority"),
-            metadata: field(schedulers::METADATA_FIELD).map(<[u8]>::to_vec),
+            metadata: joined(headers, schedulers::METADATA_FIELD),
             fields,
             other_fields,
             ..Self::default()
@@ -109,9 +113,16 @@ impl Request {
         Self { early: before_handshake || said, ..self }
     }
 
-    /// The first value of a field.
+    /// The first value of a field. One that is a list may have several lines: [`Self::list`].
     pub fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A field that is a list, its lines joined (RFC 9110, 5.3).
+    pub fn list(&self, name: &str) -> Option<Cow<'_, str>> {
+        let mut lines = self.fields.iter().filter(|(it, _)| it == name).map(|(_, value)| value);
+        let first = Cow::from(lines.next()?);
+        Some(lines.fold(first, |list, line| list + ", " + line.as_str()))
     }
 
     /// The `Cookie` field; its lines are joined (RFC 9114, 4.2.1).
@@ -145,8 +156,8 @@ impl Request {
             Some("audio" | "video" | "track") => return Kind::Media,
             _ => {}
         }
-        match mime_guess::from_path(self.plain_path()).first() {
-            Some(mime) => Kind::of_mime(mime.essence_str()),
+        match types::of(Path::new(self.plain_path())) {
+            Some(mime) => Kind::of_mime(mime),
             None if self.method == "GET" => Kind::Html,
             None => Kind::Xhr,
         }
@@ -205,6 +216,25 @@ mod tests {
         };
         assert_eq!(authority(":authority"), "a.example:8443");
         assert_eq!(authority("host"), "a.example:8443");
+    }
+
+    #[test]
+    fn lines_of_a_list_are_one_list_and_other_fields_have_their_first_line_9110_5_3() {
+        let header = |(name, value): (&str, &str)| Header::new(name.as_bytes(), value.as_bytes());
+        let fields =
+            [("accept", "a"), ("range", "1"), ("accept", ""), ("range", "2"), ("accept", "b, c")];
+        let request = Request::from_headers(&fields.map(header));
+        assert_eq!(request.list("accept").as_deref(), Some("a, , b, c"));
+        assert_eq!(request.list("range-2"), None);
+        assert_eq!(request.field("range"), Some("1"));
+    }
+
+    #[test]
+    fn lines_of_what_the_resource_is_for_are_one_dictionary_8941_4_2() {
+        let header =
+            |value: &str| Header::new(schedulers::METADATA_FIELD.as_bytes(), value.as_bytes());
+        let request = Request::from_headers(&["kind=css", "critical"].map(header));
+        assert_eq!(request.metadata.as_deref(), Some(&b"kind=css, critical"[..]));
     }
 
     #[test]

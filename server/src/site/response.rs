@@ -22,6 +22,8 @@ pub struct Response {
     pub other_headers: Vec<(String, Vec<u8>)>,
     /// The body.
     pub body: Body,
+    /// `last-modified` tells it from earlier versions, so that a part of it may be asked for by that time (RFC 9110, 13.1.5).
+    pub is_told_by_time: bool,
     /// The facts about it that the scheduler may know.
     pub resource: schedulers::Resource,
     /// When its bytes are ready: time since the request, and body bytes from then on, both rising. The header is ready

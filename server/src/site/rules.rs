@@ -2,6 +2,7 @@
 
 use super::conditions::conditional;
 use super::memory::Memory;
+use super::paths::is_sayable;
 use super::pushing::Pushing;
 use super::ranges::ranged;
 use super::{Ahead, Field, Foreseen, Names, Promise, Request, Response, Site};
@@ -129,6 +130,13 @@ impl RuledSite {
         if self.is_foreign(request) {
             return Response::empty(421);
         }
+        // The server as a whole, whatever it serves (RFC 9110, 9.3.7).
+        if request.path == "*" {
+            return Response::empty(204);
+        }
+        if !is_sayable(&request.path) {
+            return Response::empty(400);
+        }
         let source = self.source(request);
         let response = self.ordered(request, source.respond(request));
         if response.is_awaited() {
@@ -136,6 +144,25 @@ impl RuledSite {
             let ahead = self.before_head(request, &response);
             return Response { ahead, ..response };
         }
+        self.finished(request, response)
+    }
+
+    /// The head of an awaited response has come: what is sent in its place.
+    pub(crate) fn head_came(&self, request: &Request, head: Response) -> Response {
+        let head = self.ordered(request, head);
+        if !self.is_remote(request) {
+            return self.finished(request, head);
+        }
+        let head = self.with_headers(request, head);
+        if request.upgrade.is_none() {
+            self.memory().note(request, &head);
+        }
+        self.complete(request, head)
+    }
+
+    /// A response that is here, to a request with conditions.
+    fn finished(&self, request: &Request, response: Response) -> Response {
+        let source = self.source(request);
         let response = if source.is_remote() {
             response
         } else {
@@ -148,15 +175,6 @@ impl RuledSite {
             response.headers.push(("cache-control".into(), usual.to_owned()));
         }
         response
-    }
-
-    /// The head of an awaited response has come: what is sent in its place.
-    pub(crate) fn head_came(&self, request: &Request, head: Response) -> Response {
-        let head = self.with_headers(request, head);
-        if request.upgrade.is_none() {
-            self.memory().note(request, &head);
-        }
-        self.complete(request, self.ordered(request, head))
     }
 
     /// Whether it answers for a host.

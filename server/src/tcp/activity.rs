@@ -8,7 +8,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
-use tokio::time::sleep_until;
+use tokio::task::yield_now;
+use tokio::time::{sleep, sleep_until};
 
 /// What happens on a connection, as far as it counts for its limits.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ struct State {
     last: Instant,
     /// Responses under way.
     busy: usize,
+    /// Requests so far.
+    asked: usize,
     /// When the first byte of the next request came, where one request follows another.
     head_since: Option<Instant>,
     /// HTTP/1: only a request's head can come while nothing is under way.
@@ -90,6 +93,7 @@ impl Activity {
         let mut state = self.state();
         (state.last, state.head_since) = (now, None);
         state.busy += 1;
+        state.asked += 1;
         state.budget.give_back(HEAD_BYTES);
     }
 
@@ -104,6 +108,24 @@ impl Activity {
     pub(super) fn drain(&self, now: Instant) {
         self.state().draining = Some(now);
         self.sooner.notify_one();
+    }
+
+    /// How many requests have come, if none is under way: the head of the next one comes.
+    pub(super) fn next_head(&self) -> Option<usize> {
+        let state = self.state();
+        (state.busy == 0).then_some(state.asked)
+    }
+
+    /// Ends when the system has taken what the library has to write, as far as windows allow.
+    pub(super) async fn flushed(&self) {
+        loop {
+            // The library's turn.
+            yield_now().await;
+            if !self.state().is_blocked {
+                return;
+            }
+            sleep(BLOCKED_PAUSE).await;
+        }
     }
 
     fn blocked(&self, is_blocked: bool) {
@@ -156,6 +178,7 @@ impl State {
         Self {
             last: now,
             busy: 0,
+            asked: 0,
             head_since: None,
             one_by_one,
             budget,
@@ -177,6 +200,9 @@ impl State {
         }
     }
 }
+
+/// How long a connection that is blocked is left alone.
+const BLOCKED_PAUSE: Duration = Duration::from_millis(10);
 
 /// A client acknowledges this many written bytes with one, at most.
 const WRITTEN_PER_USEFUL: u64 = 16;

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use hyper::body::Frame;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
 use tokio::sync::watch::{Receiver, channel};
 
@@ -24,6 +24,8 @@ pub(super) struct Guest {
     pub(super) site: Arc<RuledSite>,
     pub(super) options: Arc<Options>,
     pub(super) address: IpAddr,
+    /// Where the client has connected to.
+    pub(super) local: SocketAddr,
     pub(super) activity: Arc<Activity>,
     pub(super) waiting: Arc<Waiting>,
 }
@@ -52,7 +54,8 @@ pub(super) async fn answer(
     upload: impl Upload,
     mut hint: impl FnMut(&[String]) + Send,
 ) -> Answer {
-    let (request, refused) = request(head, guest.address, now(), guest.options.websockets);
+    let (request, refused) =
+        request(head, guest.address, guest.local, now(), guest.options.websockets);
     let mut told = Told::asked(&guest.options.observers, &guest.activity, &request);
     let response = match refused {
         Some(status) => Response::empty(status),
@@ -79,9 +82,10 @@ pub(super) async fn answer(
         told.opened();
     }
     let is_relayed = source.is_some();
-    let length = (!is_relayed && response.status != 304).then(|| response.body.bytes());
+    let may_have_body = !matches!(response.status, 204 | 304);
+    let length = (!is_relayed && may_have_body).then(|| response.body.bytes());
     let head = proper_head(&response, length, guest);
-    let has_body = request.method != "HEAD" && !matches!(response.status, 204 | 304);
+    let has_body = request.method != "HEAD" && may_have_body;
     let source = match source {
         _ if !has_body => Source::empty(),
         Some(source) => source,
@@ -102,7 +106,9 @@ fn hint_of(response: &Response, hint: &mut (impl FnMut(&[String]) + Send)) -> bo
 
 /// Has a backend bring the response: its bell, and the request's body.
 fn begin(told: &Told, later: &Arc<Later>, upload: impl Upload) -> Receiver<()> {
-    told.observers.notice(&Event::BackendAsked);
+    if !later.comes_whole() {
+        told.observers.notice(&Event::BackendAsked);
+    }
     let (bell, news) = channel(());
     later.watch(Arc::new(move || bell.send_replace(())));
     let activity = Arc::clone(told.activity());
@@ -129,7 +135,8 @@ async fn from_backend(
             }
             Some(Piece::Head(head)) => {
                 let response = guest.site.head_came(request, *head);
-                return (response, Some(Source::Backend(relay.into())));
+                let is_whole = relay.later.comes_whole();
+                return (response, (!is_whole).then(|| Source::Backend(relay.into())));
             }
             Some(Piece::End(Err(trouble))) => break trouble,
             Some(Piece::End(Ok(_)) | Piece::Body(_)) => break no_head(),

@@ -4,7 +4,7 @@ use super::activity::{Activity, Noted, now};
 use super::answer::Guest;
 use super::event_loop::{Current, News, Phase};
 use super::waiting::{Account, Waiting};
-use super::{http1, http2};
+use super::{http1, http2, redirect};
 use crate::Event;
 use crate::admission::Place;
 use crate::limits::UNSENT_BYTES;
@@ -26,25 +26,49 @@ pub(super) async fn serve(
 ) {
     prepare(&stream);
     let options = &current.options;
+    let Ok(local) = stream.local_addr() else { return };
     let activity = Arc::new(Activity::new(&options.limits, now()));
-    let stream = Noted::new(stream, &activity);
-    let handshake = tokio_boring::accept(&current.acceptor, stream);
-    let handshake = tokio::select! {
-        handshake = timeout(options.limits.handshake, handshake) => handshake,
+    let entering = async {
+        if is_plain(&stream).await {
+            return Entered::Plainly(stream);
+        }
+        let stream = Noted::new(stream, &activity);
+        tokio_boring::accept(&current.acceptor, stream).await.map_or(Entered::Not, Entered::Safely)
+    };
+    let entered = tokio::select! {
+        entered = timeout(options.limits.handshake, entering) => entered,
         () = news.reached(Phase::Draining) => return,
     };
-    let stream = match handshake {
-        Ok(Ok(stream)) => stream,
-        Ok(Err(_)) => return options.observers.notice(&Event::NotEntered),
+    let stream = match entered {
+        Ok(Entered::Safely(stream)) => stream,
+        Ok(Entered::Plainly(stream)) => {
+            options.observers.notice(&Event::NotEntered);
+            return redirect::refuse(stream, &current, news).await;
+        }
+        Ok(Entered::Not) => return options.observers.notice(&Event::NotEntered),
         Err(_) => return options.observers.notice(&Event::HandshakeGivenUp),
     };
     options.observers.notice(&Event::Accepted);
     let (site, options) = (Arc::clone(&current.site), Arc::clone(options));
     let address = client.ip().to_canonical();
     let waiting = Arc::new(Waiting::new(&account, address));
-    let guest = Guest { site, options, address, activity, waiting };
+    let guest = Guest { site, options, address, local, activity, waiting };
     let by = speak(stream, &guest, news).await;
     guest.options.observers.notice(&Event::Closed { by, code: "none" });
+}
+
+/// How a client begins.
+enum Entered {
+    Safely(SslStream<Noted<TcpStream>>),
+    /// It takes the port for one of plain HTTP.
+    Plainly(TcpStream),
+    Not,
+}
+
+/// Whether a client begins with a letter, as requests do, and no handshake (RFC 8446, 5.1).
+async fn is_plain(stream: &TcpStream) -> bool {
+    let mut first = [0];
+    stream.peek(&mut first).await.is_ok() && first[0].is_ascii_alphabetic()
 }
 
 /// Speaks the protocol that was negotiated. Returns which end closed the connection.

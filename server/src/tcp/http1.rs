@@ -6,8 +6,9 @@ use super::event_loop::{News, Phase};
 use super::source::{Broken, Source};
 use super::told::Told;
 use super::tunnel::{Entrance, Tunnel};
+use super::versions::OneVersion;
 use crate::limits::HEAD_FIELDS;
-use crate::{Event, Limits};
+use crate::{Event, Options};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -33,14 +34,16 @@ impl Upload for Incoming {
 }
 
 /// What the library does, within these limits.
-pub(super) fn builder(limits: &Limits) -> Builder {
-    let head_bytes = usize::try_from(limits.http3.field_section_bytes).unwrap_or(usize::MAX);
+pub(super) fn builder(options: &Options) -> Builder {
+    let head_bytes = options.limits.http3.field_section_bytes;
+    let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX);
     let mut builder = Builder::new();
     builder
         // The host field is one of them.
         .max_headers(HEAD_FIELDS + 1)
         .max_buf_size(head_bytes.max(LEAST_BUFFER_BYTES))
-        .auto_date_header(false);
+        // Where there is none, as in answers of the library to what it cannot read.
+        .auto_date_header(options.wall_clock.is_some());
     builder
 }
 
@@ -53,9 +56,9 @@ where
     let service = service_fn(async |request: hyper::Request<Incoming>| {
         Ok::<_, Infallible>(respond(request, guest, &tunnel).await)
     });
-    let builder = builder(&guest.options.limits);
-    let mut connection =
-        pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let builder = builder(&guest.options);
+    let stream = TokioIo::new(OneVersion::new(stream, &guest.activity));
+    let mut connection = pin!(builder.serve_connection(stream, service).with_upgrades());
     let mut is_ending = false;
     loop {
         tokio::select! {
@@ -173,14 +176,24 @@ async fn send(mut source: Source, sender: Sender<Piece>, guest: Guest) {
             // The client is gone.
             () = sender.closed() => return,
         };
-        let Ok(count) = ready else { return };
+        let Ok(count) = ready else { return flushed(&sender, &guest).await };
         match timeout(guest.options.limits.stalled, send_piece(&mut source, count, &sender, &guest))
             .await
         {
             Ok(Some(Sent::More)) => {}
-            Ok(Some(Sent::All) | None) => return,
+            Ok(Some(Sent::All)) => return,
+            Ok(None) => return flushed(&sender, &guest).await,
             Err(_) => return guest.options.observers.notice(&Event::Overdue),
         }
+    }
+}
+
+/// The rest does not come. What came goes before the library learns that, and closes.
+async fn flushed(sender: &Sender<Piece>, guest: &Guest) {
+    tokio::select! {
+        // A client that takes nothing does not get it.
+        _ = timeout(guest.options.limits.stalled, guest.activity.flushed()) => {}
+        () = sender.closed() => {}
     }
 }
 

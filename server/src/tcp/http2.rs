@@ -6,6 +6,7 @@
 use super::activity::now;
 use super::answer::{Answer, Guest, Upload, answer};
 use super::event_loop::{News, Phase};
+use super::malformed::Answering;
 use super::request::has_too_many_fields;
 use super::source::{Broken, Source};
 use super::told::Told;
@@ -39,6 +40,7 @@ pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    let stream = Answering::new(stream, guest.options.wall_clock);
     let mut connection = builder(&guest.options).handshake(stream).await?;
     let nuisances = Arc::new(Nuisances::new(&guest.options.limits));
     let mut is_ending = false;
@@ -161,12 +163,12 @@ async fn send(
         };
         let piece = match ready {
             Ok(count) => send_piece(&mut stream, &mut source, count, told, guest),
-            Err(Broken) => return reset(&mut stream, Reason::INTERNAL_ERROR),
+            Err(Broken) => return break_off(&mut stream, guest).await,
         };
         match timeout(guest.options.limits.stalled, piece).await {
             Ok(Ok(Sent::More)) => {}
             Ok(Ok(Sent::All)) => break told.completed(),
-            Ok(Ok(Sent::Broken)) => return reset(&mut stream, Reason::INTERNAL_ERROR),
+            Ok(Ok(Sent::Broken)) => return break_off(&mut stream, guest).await,
             Ok(Err(_)) => return End::TakenBack,
             Err(_) => {
                 told.observers.notice(&Event::Overdue);
@@ -180,6 +182,13 @@ async fn send(
 fn reset(stream: &mut SendStream<Bytes>, reason: Reason) -> End {
     stream.send_reset(reason);
     End::Over
+}
+
+/// The rest does not come. What came goes first, which the library would drop with the reset.
+async fn break_off(stream: &mut SendStream<Bytes>, guest: &Guest) -> End {
+    // A client that takes nothing does not get it.
+    timeout(guest.options.limits.stalled, guest.activity.flushed()).await.ok();
+    reset(stream, Reason::INTERNAL_ERROR)
 }
 
 /// How far a body has come.

@@ -11,12 +11,14 @@ mod connection;
 mod event_loop;
 mod http1;
 mod http2;
+mod malformed;
 mod redirect;
 mod request;
 mod source;
 mod told;
 mod tunnel;
 mod turns;
+mod versions;
 mod waiting;
 
 pub(crate) use event_loop::TcpServer;

@@ -7,9 +7,9 @@ use super::request::request;
 use crate::admission::Place;
 use crate::site::RuledSite;
 use bytes::Bytes;
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{HeaderValue, LOCATION};
+use hyper::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -20,24 +20,52 @@ use std::pin::pin;
 use std::sync::Arc;
 use tokio::net::TcpStream;
 
+/// What a client of plain HTTP gets at the port of HTTPS.
+const WRONG_PORT: &str =
+    "This port speaks HTTPS. Ask for the same address with https:// in place of http://.\n";
+
 /// Redirects a client to `https` at this port.
 pub(super) async fn serve(
     stream: TcpStream,
     client: SocketAddr,
     current: Arc<Current>,
-    mut news: News,
+    news: News,
     port: u16,
     _place: Place,
 ) {
+    let Ok(local) = stream.local_addr() else { return };
+    let client = client.ip().to_canonical();
+    let answer = |head: &Parts| redirection(head, client, local, &current.site, port);
+    answer_one(stream, &current, news, answer).await;
+}
+
+/// Tells a client that this is the port of HTTPS.
+pub(super) async fn refuse(stream: TcpStream, current: &Current, news: News) {
+    let answer = |_: &Parts| {
+        let mut response = Response::new(Full::from(WRONG_PORT));
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+        let text = HeaderValue::from_static("text/plain; charset=utf-8");
+        response.headers_mut().insert(CONTENT_TYPE, text);
+        response
+    };
+    answer_one(stream, current, news, answer).await;
+}
+
+/// Answers the first request of a connection.
+async fn answer_one(
+    stream: TcpStream,
+    current: &Current,
+    mut news: News,
+    answer: impl Fn(&Parts) -> Response<Full<Bytes>>,
+) {
     let activity = Arc::new(Activity::new(&current.options.limits, now()));
     activity.begin(true, now());
-    let address = client.ip().to_canonical();
     let service = service_fn(async |request: Request<Incoming>| {
         let (head, _) = request.into_parts();
-        Ok::<_, Infallible>(redirection(&head, address, &current.site, port))
+        Ok::<_, Infallible>(answer(&head))
     });
     let stream = TokioIo::new(Noted::new(stream, &activity));
-    let mut builder = builder(&current.options.limits);
+    let mut builder = builder(&current.options);
     let connection = pin!(builder.keep_alive(false).serve_connection(stream, service));
     tokio::select! {
         // What is wrong with it costs the client, which is gone.
@@ -51,11 +79,12 @@ pub(super) async fn serve(
 fn redirection(
     head: &Parts,
     client: IpAddr,
+    local: SocketAddr,
     site: &RuledSite,
     port: u16,
-) -> Response<Empty<Bytes>> {
-    let (request, refused) = request(head, client, now(), false);
-    let mut response = Response::new(Empty::new());
+) -> Response<Full<Bytes>> {
+    let (request, refused) = request(head, client, local, now(), false);
+    let mut response = Response::new(Full::default());
     let host = request.host();
     let port = if port == 443 { String::new() } else { format!(":{port}") };
     let location = HeaderValue::from_str(&format!("https://{host}{port}{}", request.path));

@@ -9,13 +9,15 @@ use http3::{Header, malformed_request};
 use hyper::Version;
 use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, TE, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
-/// The request of a head, and the status that answers it if it is not a proper one. `websockets`: clients may ask for them.
+/// The request of a head, and the status that answers it if it is not a proper one. `local` is where it came; `websockets`: clients
+/// may ask for them.
 pub(super) fn request(
     head: &Parts,
     client: IpAddr,
+    local: SocketAddr,
     now: Instant,
     websockets: bool,
 ) -> (Request, Option<u16>) {
@@ -24,7 +26,7 @@ pub(super) fn request(
         Version::HTTP_11 => Protocol::Http11,
         _ => Protocol::Http10,
     };
-    let headers = headers(head, protocol);
+    let headers = headers(head, protocol, local);
     let status = if has_too_many_fields(&head.headers) {
         Some(431)
     } else if has_unknown_coding(&head.headers) {
@@ -67,7 +69,7 @@ fn has_wrong_hosts(fields: &HeaderMap, protocol: Protocol) -> bool {
 }
 
 /// The fields as HTTP/3 has them, pseudo-header fields first, without those of the connection.
-fn headers(head: &Parts, protocol: Protocol) -> Vec<Header> {
+fn headers(head: &Parts, protocol: Protocol, local: SocketAddr) -> Vec<Header> {
     let field = |name: &str, value: &str| Header::new(name.as_bytes(), value.as_bytes());
     let mut headers = vec![field(":method", head.method.as_str())];
     let extended = head.extensions.get::<Extended>();
@@ -77,6 +79,13 @@ fn headers(head: &Parts, protocol: Protocol) -> Vec<Header> {
         headers.push(field(":path", head.uri.path_and_query().map_or("", |it| it.as_str())));
     }
     headers.extend(head.uri.authority().map(|it| field(":authority", it.as_str())));
+    // A client of HTTP/1.0 need not say the host: it asks whom it has connected to.
+    if protocol == Protocol::Http10
+        && head.uri.authority().is_none()
+        && !head.headers.contains_key(HOST)
+    {
+        headers.push(field(":authority", &SocketAddr::new(local.ip(), local.port()).to_string()));
+    }
     // The target of a request says the host in place of the field (RFC 9112, 3.2.2).
     let is_host_said = protocol != Protocol::Http2 && head.uri.authority().is_some();
     let named = head.headers.get_all(CONNECTION).iter();
@@ -114,7 +123,8 @@ mod tests {
     }
 
     fn request_of(head: &Parts) -> (Request, Option<u16>) {
-        request(head, [192, 0, 2, 1].into(), super::super::activity::now(), true)
+        let local = ([192, 0, 2, 2], 443).into();
+        request(head, [192, 0, 2, 1].into(), local, super::super::activity::now(), true)
     }
 
     #[test]
@@ -157,6 +167,12 @@ mod tests {
     }
 
     #[test]
+    fn a_client_of_http_1_0_without_a_host_asks_whom_it_has_connected_to() {
+        let (request, status) = asked(Version::HTTP_10, "/x", &[]);
+        assert_eq!((status, request.authority.as_str()), (None, "192.0.2.2:443"));
+    }
+
+    #[test]
     fn improper_requests_get_400_and_those_with_too_many_fields_431() {
         let one = Version::HTTP_11;
         for (version, uri, hosts, expected) in [
@@ -168,7 +184,10 @@ mod tests {
             (one, "https://b.test/x", &["a.test"], None),
             (Version::HTTP_2, "https://b.test/x", &["a.test"], Some(400)),
             (Version::HTTP_2, "https://b.test/x", &[], None),
+            (Version::HTTP_2, "https://b.test/x", &["b.test"], None),
+            (Version::HTTP_2, "https://b.test/x", &["b.test", "b.test"], Some(400)),
             (Version::HTTP_10, "/", &["a.test"], None),
+            (Version::HTTP_10, "/", &["a.test", "a.test"], Some(400)),
         ] {
             let fields: Vec<(&str, &str)> = hosts.iter().map(|it| ("host", *it)).collect();
             let (request, status) = asked(version, uri, &fields);

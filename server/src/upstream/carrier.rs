@@ -110,13 +110,16 @@ impl Carrier {
         check(&response)?;
         exchange.answer(head(exchange, &response));
         let trailers = self.pass_on(exchange, response.into_body()).await?;
-        self.connections.keep(connection).await;
+        // A backend that expects no body there takes it for the next request, which would be another client's.
+        if !(expects_no_body(exchange) && exchange.has_body()) {
+            self.connections.keep(connection).await;
+        }
         Ok(trailers)
     }
 
     /// Waits a moment for the request's body: one that is here wholly goes on with its length and its trailer fields.
     async fn gather(&self, exchange: &Exchange) -> Gathered {
-        if !exchange.request.takes_body || exchange.request.is_tunnel {
+        if exchange.request.is_tunnel {
             return Gathered::Whole;
         }
         let gathered = poll_fn(|it| exchange.poll_gathered(it));
@@ -222,8 +225,12 @@ async fn standstill(exchange: &Exchange, most: Duration) -> Trouble {
 
 /// Whether asking twice does no harm (RFC 9110, 9.2.1).
 fn is_repeatable(exchange: &Exchange, trouble: &Trouble) -> bool {
-    let method = exchange.request.method.as_str();
-    matches!(method, "GET" | "HEAD") && matches!(trouble, Trouble::Improper(_))
+    expects_no_body(exchange) && !exchange.has_body() && matches!(trouble, Trouble::Improper(_))
+}
+
+/// Whether a body of the request has no meaning (RFC 9110, 9.3.1 and 9.3.2). It is passed on all the same.
+fn expects_no_body(exchange: &Exchange) -> bool {
+    matches!(exchange.request.method.as_str(), "GET" | "HEAD")
 }
 
 /// What this server does not pass on.

@@ -1,10 +1,11 @@
 //! One request to the backend and its response, shared by a connection and the task that carries it out.
 
+use super::fields::outbound;
 use super::trailers;
 use super::trouble::Trouble;
 use crate::client::Client;
 use crate::limits::{BUFFER_BYTES, INTERIM_RESPONSES};
-use crate::site::Response;
+use crate::site::{Request, Response};
 use hyper::StatusCode;
 use hyper::body::{Bytes, Frame};
 use hyper::header::{HeaderMap, HeaderValue, LINK};
@@ -27,8 +28,6 @@ pub(super) struct Outbound {
     pub(super) other_fields: Vec<(String, Vec<u8>)>,
     /// It opens a WebSocket: what would be its body goes on as it comes.
     pub(super) is_tunnel: bool,
-    /// Whether a body is passed on, if there is one.
-    pub(super) takes_body: bool,
     /// The length of the body, if the client says it.
     pub(super) length: Option<u64>,
     /// The client in whose share of the places it is.
@@ -243,6 +242,17 @@ impl Exchange {
         Self::ring(state);
     }
 
+    /// A response that is here as a whole.
+    pub(crate) fn answer_whole(&self, response: Response) {
+        self.answer(response);
+        self.finish(Ok(HeaderMap::new()));
+    }
+
+    /// Whether some of the request's body has come.
+    pub(super) fn has_body(&self) -> bool {
+        self.state().uploaded > 0
+    }
+
     /// Whether nothing more of the request's body is of use.
     pub(super) fn is_over(&self) -> bool {
         let state = self.state();
@@ -274,27 +284,55 @@ pub(crate) enum Piece {
 
 /// The connection's side of an [`Exchange`]: a response that comes later. Dropping it gives the response up.
 #[derive(Debug)]
-pub struct Later(Arc<Exchange>);
+pub struct Later {
+    exchange: Arc<Exchange>,
+    maker: Maker,
+}
+
+/// Who makes a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Maker {
+    Backend,
+    Here,
+}
 
 impl Later {
     pub(super) fn new(exchange: Arc<Exchange>) -> Self {
-        Self(exchange)
+        Self { exchange, maker: Maker::Backend }
+    }
+
+    /// A response that this server makes while its client waits, and the exchange that takes it
+    /// ([`Exchange::answer_whole`]).
+    pub(crate) fn made_here(request: &Request) -> (Arc<Exchange>, Self) {
+        let exchange = Exchange::new(outbound(request, false), 0);
+        (Arc::clone(&exchange), Self { exchange, maker: Maker::Here })
+    }
+
+    /// Whether it comes as a whole, body and all, and not from a backend piece by piece.
+    pub(crate) fn comes_whole(&self) -> bool {
+        self.maker == Maker::Here
+    }
+
+    /// Whether the request has a body, or may have one.
+    pub(crate) fn may_have_body(&self) -> bool {
+        let state = self.exchange.state();
+        state.uploaded > 0 || !state.upload_ended
     }
 
     /// Whether this response of the backend opens a tunnel, whose two directions stay open.
     pub(crate) fn is_opened_by(&self, response: &Response) -> bool {
         // A backend that does not switch cannot answer 200 then.
-        self.0.request.is_tunnel && response.status == 200
+        self.exchange.request.is_tunnel && response.status == 200
     }
 
     /// Calls `ring` from now on when there is news.
     pub(crate) fn watch(&self, ring: Arc<dyn Fn() + Send + Sync>) {
-        self.0.state().ring = Some(ring);
+        self.exchange.state().ring = Some(ring);
     }
 
     /// The next piece, if one has come; at most `room` bytes of a body.
     pub(crate) fn next(&self, room: usize) -> Option<Piece> {
-        let mut state = self.0.state();
+        let mut state = self.exchange.state();
         if let Some(links) = state.hints.take() {
             return Some(Piece::Hints(links));
         }
@@ -312,10 +350,10 @@ impl Later {
 
     /// Adds to the request's body, even if there is no room ([`Self::has_room`]).
     pub(crate) fn give(&self, bytes: &[u8]) {
-        let mut state = self.0.state();
-        if self.0.request.takes_body && state.stopped.is_none() {
+        let mut state = self.exchange.state();
+        if state.stopped.is_none() {
             state.uploaded += bytes.len() as u64;
-            if state.uploaded > self.0.most_bytes && !self.0.request.is_tunnel {
+            if state.uploaded > self.exchange.most_bytes && !self.exchange.request.is_tunnel {
                 return state.stop(Trouble::ClientLarge);
             }
             state.upload.extend(bytes);
@@ -324,34 +362,33 @@ impl Later {
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.0.state().upload.len() < BUFFER_BYTES
+        self.exchange.state().upload.len() < BUFFER_BYTES
     }
 
     /// Trailer fields follow the request's body, which is here wholly.
     pub(crate) fn trail(&self, fields: &HeaderMap) {
-        let mut state = self.0.state();
+        let mut state = self.exchange.state();
         match trailers::of_request(fields) {
-            Some(fields) if self.0.request.takes_body => state.upload_trailers = fields,
-            Some(_) => {}
+            Some(fields) => state.upload_trailers = fields,
             None => state.stop(Trouble::ClientLarge),
         }
     }
 
     pub(crate) fn end_upload(&self) {
-        let mut state = self.0.state();
+        let mut state = self.exchange.state();
         state.upload_ended = true;
         state.wake();
     }
 
     /// The rest of the request's body does not come, because it is malformed.
     pub(crate) fn break_upload(&self) {
-        self.0.state().stop(Trouble::ClientWrong);
+        self.exchange.state().stop(Trouble::ClientWrong);
     }
 }
 
 impl Drop for Later {
     fn drop(&mut self) {
-        let mut state = self.0.state();
+        let mut state = self.exchange.state();
         state.body = VecDeque::new();
         state.upload = VecDeque::new();
         state.stop(Trouble::ClientGone);
@@ -373,7 +410,6 @@ mod tests {
             fields: Vec::new(),
             other_fields: Vec::new(),
             is_tunnel: false,
-            takes_body: true,
             length: None,
             client: Client::at(None),
         };

@@ -5,7 +5,9 @@ use super::trouble::Trouble;
 use super::upload::Upload;
 use crate::client::Client;
 use crate::site::{Field, Request};
-use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRAILER};
+use hyper::header::{
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING,
+};
 use hyper::{Uri, Version};
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -70,7 +72,7 @@ pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
     if request.early && request.field("early-data").is_none() {
         add("early-data", "1".to_owned());
     }
-    add("via", via(request.protocol.version(), request.field("via")));
+    add("via", via(request.protocol.version(), request.list("via").as_deref()));
     add("forwarded", forwarded(&request.authority, client));
     if let Some(address) = client {
         add("x-forwarded-for", address.to_string());
@@ -84,8 +86,6 @@ pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
         path: request.path.clone(),
         fields,
         other_fields,
-        // A body has no meaning there, and some backends take it for another request (RFC 9110, 9.3.1 and 9.3.2).
-        takes_body: is_tunnel || !matches!(request.method.as_str(), "GET" | "HEAD"),
         is_tunnel,
         length: request.field("content-length").and_then(|it| it.parse().ok()),
         // Senders of early data have not proven an address, so all of them share the places of one client.
@@ -138,8 +138,12 @@ pub(super) fn request(
     }
     // A request of these methods states its length even if it is 0 (RFC 9110, 8.6).
     let states_length = matches!(asked.method.as_str(), "POST" | "PUT" | "PATCH");
-    if let Some(length) = length.filter(|it| asked.takes_body && (*it > 0 || states_length)) {
+    if let Some(length) = length.filter(|it| *it > 0 || states_length) {
         request = request.header(CONTENT_LENGTH, length);
+    }
+    // The library takes it that these methods have no body, unless the head says so.
+    if !is_http2 && length.is_none() && matches!(asked.method.as_str(), "GET" | "HEAD") {
+        request = request.header(TRANSFER_ENCODING, "chunked");
     }
     request.body(Upload::new(exchange, length, idle)).map_err(|it| unsayable(&it))
 }
@@ -232,7 +236,7 @@ mod tests {
         let request = Request { client: Some(client), ..request(&fields) };
         let outbound = outbound(&request, false);
         assert_eq!((outbound.authority.as_str(), outbound.path.as_str()), ("site.example", "/a?b"));
-        assert_eq!((outbound.takes_body, outbound.length), (true, Some(3)));
+        assert_eq!(outbound.length, Some(3));
         let expected = "accept: */*\nif-none-match: \"1\"\ncookie: a=1; b=2\nte: trailers\nvia: 3 utmost\n\
                         forwarded: for=\"[::1]\";host=\"site.example\";proto=https\nx-forwarded-for: ::1\n\
                         x-forwarded-host: site.example\nx-forwarded-proto: https";
@@ -274,13 +278,21 @@ mod tests {
     }
 
     #[test]
+    fn gateways_before_are_named_from_all_lines() {
+        let outbound = outbound(&request(&[("via", "1.1 a"), ("via", "2 b")]), false);
+        let via: Vec<&str> =
+            outbound.fields.iter().filter(|it| it.0 == "via").map(|it| it.1.as_str()).collect();
+        assert_eq!(via, ["1.1 a, 2 b, 3 utmost"]);
+    }
+
+    #[test]
     fn a_websocket_is_asked_for_by_a_get_with_a_key_of_ours() {
         let fields =
             [("sec-websocket-key", "theirs"), ("sec-websocket-version", "13"), ("te", "trailers")];
         let plain = outbound(&request(&fields), false);
         assert_eq!((plain.method.as_str(), plain.fields[0].1.as_str()), ("POST", "theirs"));
         let tunnel = outbound(&request(&fields), true);
-        assert_eq!((tunnel.method.as_str(), tunnel.takes_body), ("GET", true));
+        assert_eq!(tunnel.method, "GET");
         assert_eq!(tunnel.fields[0], ("sec-websocket-version".to_owned(), "13".to_owned()));
         assert!(tunnel.fields.iter().all(|(name, _)| name != "te" && name != "sec-websocket-key"));
     }

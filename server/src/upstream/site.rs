@@ -46,7 +46,7 @@ impl Site for UpstreamSite {
             return Response::empty(400);
         }
         let outbound = outbound(request, is_tunnel);
-        if outbound.takes_body && outbound.length > Some(self.upload_bytes) {
+        if outbound.length > Some(self.upload_bytes) {
             return Trouble::ClientLarge.response();
         }
         let exchange = Exchange::new(outbound, self.upload_bytes);
@@ -54,7 +54,11 @@ impl Site for UpstreamSite {
             return Trouble::Busy.response();
         }
         let resource = Resource { kind: request.expected_kind(), ..Resource::default() };
-        let body = Body::Later(Later::new(exchange).into());
+        let later = Later::new(exchange);
+        if request.pushed {
+            later.end_upload();
+        }
+        let body = Body::Later(later.into());
         Response { body, resource, ..Response::empty(200) }
     }
 
@@ -63,8 +67,8 @@ impl Site for UpstreamSite {
     }
 }
 
-/// Whether a path has dot segments, percent-encoded or not: a backend that resolves them would leave its route. Some backends
-/// take parameters off a segment first (`..;a=b`), or end it at a control character.
+/// Whether a path has dot segments that are left ([`Request::path`]): a backend that resolves them would leave its route. Some
+/// backends take parameters off a segment first (`..;a=b`), or end it at a control character.
 fn has_dot_segments(path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let decoded = percent_decode_str(path).decode_utf8_lossy();
@@ -90,10 +94,12 @@ mod tests {
             (":80@other.example/", false),
             ("*", false),
             ("//a", true),
-            ("/api/../secret.txt", false),
-            ("/api/%2e%2E/x", false),
+            ("/api/../secret.txt", true),
+            ("/api/%2e%2E/x", true),
+            ("/../secret.txt", false),
+            ("/api/%2e%2E/../x", false),
             ("/api/..%5cx", false),
-            ("/api/./x", false),
+            ("/api/./x", true),
             ("/api/..;/x", false),
             ("/api/%2e%2e;a=b/x", false),
             ("/api/..%00/x", false),

@@ -61,7 +61,7 @@ impl Trouble {
     }
 
     /// Whether it is a matter between this server and the client, of which the operator need not hear.
-    pub(super) fn is_the_clients(&self) -> bool {
+    pub(crate) fn is_the_clients(&self) -> bool {
         matches!(
             self,
             Self::ClientSlow

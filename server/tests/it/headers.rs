@@ -21,7 +21,7 @@ fn heads(site: RuledSite, path: &str) -> Vec<String> {
     peer.get(0, path);
     world.run_ms(50, &mut [&mut peer]);
     assert_eq!(peer.closed_with(), None);
-    // The tag of a file is its time.
+    // They depend on when the file was written.
     let is_time = |it: &&str| it.starts_with("etag") || it.starts_with("last-modified");
     let plain = |it: &String| it.split_inclusive('\n').filter(|it| !is_time(it)).collect();
     peer.heads.iter().map(plain).collect()
@@ -43,11 +43,11 @@ fn a_file_and_an_error_have_the_fields_of_the_first_route_that_sets_some() {
             headers("/", &[("x-late", "1")]),
         ]
     };
-    let expected = ":status: 200\nserver: utmost\ncontent-length: 3\naccept-ranges: bytes\nx-frame-options: DENY\n\
+    let expected = ":status: 200\nserver: utmost\ncontent-length: 3\naccept-ranges: bytes\nvary: accept-encoding\nx-frame-options: DENY\n\
                     content-type: text/plain\n";
     assert_eq!(directory(rules(), "/"), [format!("{expected}cache-control: no-cache\n")]);
     let expected = expected.replace("200", "404").replace("length: 3", "length: 0");
-    let expected = expected.replace("accept-ranges: bytes\n", "");
+    let expected = expected.replace("accept-ranges: bytes\nvary: accept-encoding\n", "");
     assert_eq!(directory(rules(), "/gone"), [expected]);
 }
 
@@ -128,7 +128,7 @@ fn a_file_is_hinted_at_before_it_only_where_the_operator_asks() {
         ..Pushing::default()
     };
     let document = ":status: 200\nserver: utmost\ncontent-length: 3\ncontent-type: text/html; charset=utf-8\naccept-ranges: bytes\n\
-                    link: </a.css>; rel=preload; as=style\ncache-control: no-cache\n";
+                    vary: accept-encoding\nlink: </a.css>; rel=preload; as=style\ncache-control: no-cache\n";
     assert_eq!(directory(vec![Rule::pushing("/", pushing(false))], "/"), [document]);
     let hints = ":status: 103\nlink: </b.js>; rel=preload; as=script\nlink: </a.css>; rel=preload; as=style\n";
     assert_eq!(directory(vec![Rule::pushing("/", pushing(true))], "/"), [hints, document]);

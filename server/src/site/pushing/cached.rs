@@ -22,8 +22,8 @@ pub(super) struct Cached {
 
 impl Cached {
     pub(super) fn of(pushing: &Pushing, request: &Request) -> Self {
-        let field = request.field("cache-digest").filter(|_| pushing.knows.cache_digest);
-        Self { digests: field.map(CacheDigest::parse_all).unwrap_or_default() }
+        let field = request.list("cache-digest").filter(|_| pushing.knows.cache_digest);
+        Self { digests: field.map(|it| CacheDigest::parse_all(&it)).unwrap_or_default() }
     }
 
     /// Which copy of a promised resource the client has.

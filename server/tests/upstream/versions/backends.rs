@@ -153,6 +153,77 @@ fn early_hints_go_on_over_http_2_and_stop_before_http_1() {
     assert_eq!((first.status, first.body.as_slice()), (200, &b"hello"[..]));
 }
 
+/// Searches of some programs, such as Elasticsearch's, are such requests.
+#[test]
+fn the_body_of_any_method_is_passed_on_and_a_backend_that_may_not_have_read_it_gets_no_more() {
+    let backend = Backend::start(|head, stream| {
+        let body = backend::body(head, stream);
+        let text = format!("{} {}", head.split(' ').next().unwrap_or_default(), body.len());
+        backend::respond(stream, text.as_bytes());
+    });
+    let address = format!("http://{}", backend.address).parse().expect("an address");
+    let limits = UpstreamLimits::default();
+    let site = UpstreamSite::start(&address, &limits, std::sync::Arc::new(|_: &str| {}));
+    let server = Serving::start(site.expect("a thread"));
+    for method in ["DELETE", "OPTIONS", "GET"] {
+        let ask = Ask { method, body: vec![7; 100_000], ..Ask::get("/") };
+        for got in server.ask(&ask) {
+            assert_eq!(String::from_utf8_lossy(&got.body), format!("{method} 100000"));
+        }
+    }
+    // Three requests in turn of two methods, and then one connection for each.
+    assert_eq!(backend.connections(), 1 + 2);
+    let chunked = Ask { body: b"3\r\nabc\r\n0\r\n\r\n".to_vec(), ..Ask::get("/") };
+    let got = fetch_1(server.address, &chunked.with("transfer-encoding", "chunked"));
+    assert_eq!(String::from_utf8_lossy(&got.body), "GET 3");
+}
+
+#[test]
+fn a_backend_may_send_a_hundred_and_twenty_fields() {
+    let server = before(|_, stream| {
+        let fields = (0..120).map(|it| format!("x-{it}: {it}\r\n")).collect::<Vec<_>>().concat();
+        backend::say(stream, &format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: 0\r\n\r\n"));
+    });
+    for got in server.ask(&Ask::get("/")) {
+        assert_eq!((got.status, got.field("x-119")), (200, Some("119")));
+    }
+}
+
+#[test]
+fn what_came_before_a_backend_breaks_off_arrives_before_the_reset() {
+    let talk: Talk = |_, stream| {
+        backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello");
+        backend::hang_up(stream);
+    };
+    let server = before(talk);
+    let got = server.ask(&Ask::get("/"));
+    let got =
+        got.map(|it| (it.status, String::from_utf8_lossy(&it.body).into_owned(), it.finished));
+    assert_eq!(got, [(); 3].map(|()| (200, "hello".to_owned(), false)));
+}
+
+#[test]
+fn a_backend_gets_a_path_without_dot_segments_and_otherwise_as_it_was_sent() {
+    let server = before(|head, stream| {
+        backend::respond(stream, head.split(' ').nth(1).unwrap_or_default().as_bytes());
+    });
+    for (path, expected) in [
+        ("//a.txt", "//a.txt"),
+        ("/sub/../a.txt?x", "/a.txt?x"),
+        ("/./a%2fb", "/a/b"),
+        ("/%2e%2e/a", "400"),
+        ("/caf\u{e9}?{\u{e9}}", "/caf\u{e9}?{\u{e9}}"),
+    ] {
+        for got in server.ask(&Ask::get(path)) {
+            let said = match got.status {
+                200 => String::from_utf8(got.body).expect("text"),
+                status => status.to_string(),
+            };
+            assert_eq!(said, expected, "{path}");
+        }
+    }
+}
+
 #[test]
 fn errors_of_a_backend_are_the_same_in_all_versions() {
     let server = before(|_, stream| backend::hang_up(stream));

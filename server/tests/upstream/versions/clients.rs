@@ -4,6 +4,7 @@ use crate::fetch::{Ask, Fetched};
 use boring::ssl::{SslConnector, SslMethod, SslStream, SslVerifyMode};
 use bytes::Bytes;
 use h2::client::SendRequest;
+use hyper::Uri;
 use hyper::header::{HeaderMap, HeaderValue};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -148,10 +149,34 @@ pub(crate) fn fetch_2(server: SocketAddr, asks: &[Ask]) -> Vec<Fetched> {
     })
 }
 
+/// The status that a path gets over HTTP/2 which the library of [`fetch_2`] does not send, as one byte of the static table.
+pub(crate) fn raw_status_2(server: SocketAddr, path: &str) -> Option<u8> {
+    let mut stream = connector(b"\x02h2").connect("localhost", plain(server)).expect("a handshake");
+    let text = |it: &str| [&[u8::try_from(it.len()).expect("short")], it.as_bytes()].concat();
+    let head = [&b"\x82\x87\x01"[..], &text("site.example"), b"\x04", &text(path)].concat();
+    let length = u8::try_from(head.len()).expect("short");
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    let frame = [&[0, 0, length, 1, 5, 0, 0, 0, 1], head.as_slice()].concat();
+    stream.write_all(&[&preface[..], &frame].concat()).expect("sent");
+    loop {
+        let mut frame = [0; 9];
+        stream.read_exact(&mut frame).ok()?;
+        let length = u32::from_be_bytes([0, frame[0], frame[1], frame[2]]);
+        let mut payload = vec![0; length as usize];
+        stream.read_exact(&mut payload).ok()?;
+        match frame[3] {
+            1 => return payload.first().copied(),
+            3 => return None,
+            _ => {}
+        }
+    }
+}
+
 /// The head of a request of HTTP/2.
 pub(crate) fn head_2(ask: &Ask) -> hyper::Request<()> {
     let authority = ask.authority.expect("one");
-    let uri = format!("https://{authority}{}", ask.path);
+    let uri = Uri::builder().scheme("https").authority(authority);
+    let uri = uri.path_and_query(ask.path.as_str()).build().expect("a target");
     let mut request = hyper::Request::builder().method(ask.method).uri(uri);
     for (name, value) in &ask.fields {
         request = request.header(*name, value);

@@ -3,9 +3,11 @@
 mod backends;
 mod browser;
 mod clients;
+mod first_lines;
 mod life;
 mod limits;
 mod names;
+mod neighbours;
 mod table;
 mod trailers;
 pub(crate) mod websockets;
@@ -158,6 +160,29 @@ fn all_versions_give_the_same_answer_byte_for_byte() {
     log.sort_unstable();
     let line = |protocol| ("/large.bin", protocol, 200, 3_000_000, true);
     assert_eq!(log, ["HTTP/1.1", "HTTP/2", "HTTP/3"].map(line));
+}
+
+/// It takes a while, so a thread does it.
+#[test]
+fn a_large_text_is_compressed_in_every_version_and_validated_by_its_tag() {
+    let text = (0..400_000).map(|it| format!("{it:06} ")).collect::<Vec<_>>().concat();
+    let (_folder, site) = folder(&[("large.txt", text.as_bytes())]);
+    let server = Serving::start(site);
+    let ask = Ask::get("/large.txt").with("accept-encoding", "gzip");
+    for got in server.ask(&ask) {
+        assert_eq!((got.status, got.field("content-encoding")), (200, Some("gzip")));
+        assert_eq!(got.field("cache-control"), Some("no-cache"));
+        let mut read = String::new();
+        let mut decoder = flate2::read::GzDecoder::new(got.body.as_slice());
+        std::io::Read::read_to_string(&mut decoder, &mut read).expect("gzip");
+        assert!(read == text, "{} bytes", read.len());
+        let tag = got.field("etag").expect("a tag");
+        for same in server.ask(&ask.clone().with("if-none-match", tag)) {
+            assert_eq!((same.status, same.body.len()), (304, 0));
+        }
+    }
+    // It is no answer of a backend.
+    assert_eq!(server.events.count(|it| matches!(it, Event::BackendAsked)), 0);
 }
 
 #[test]

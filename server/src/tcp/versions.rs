@@ -1,0 +1,114 @@
+//! Later minor versions of HTTP/1, which mean the latest that is known (RFC 9110, 2.5). The library refuses them.
+
+use super::activity::Activity;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// What stands before the minor version in the first line of a request.
+const BEFORE: &[u8] = b" HTTP/1.";
+
+/// A stream of HTTP/1 on which each request that follows another's response is of version 1.1 at most.
+pub(super) struct OneVersion<S> {
+    stream: S,
+    activity: Arc<Activity>,
+    line: Line,
+    /// The requests before the one whose first line was read last.
+    asked: usize,
+}
+
+/// The first line of a request, as far as it has come.
+#[derive(Debug, Clone, Copy)]
+enum Line {
+    /// How much of [`BEFORE`] its last bytes are.
+    Comes(usize),
+    Over,
+}
+
+impl<S> OneVersion<S> {
+    pub(super) fn new(stream: S, activity: &Arc<Activity>) -> Self {
+        Self { stream, activity: Arc::clone(activity), line: Line::Comes(0), asked: 0 }
+    }
+}
+
+impl Line {
+    /// Takes what came, and changes a minor version that is not known.
+    fn take(&mut self, bytes: &mut [u8]) {
+        for byte in bytes {
+            let Self::Comes(found) = *self else { return };
+            if found == BEFORE.len() {
+                *byte = if byte.is_ascii_digit() { (*byte).min(b'1') } else { *byte };
+                *self = Self::Over;
+            } else if *byte == BEFORE[found] {
+                *self = Self::Comes(found + 1);
+            } else {
+                *self = Self::Comes(usize::from(*byte == BEFORE[0]));
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for OneVersion<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        if let Some(asked) = self.activity.next_head().filter(|it| *it != self.asked) {
+            (self.line, self.asked) = (Line::Comes(0), asked);
+        }
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.line.take(&mut buffer.filled_mut()[before..]);
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for OneVersion<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_minor_version_is_read_as_1_1_wherever_the_line_is_cut() {
+        for (line, expected) in [
+            ("GET / HTTP/1.2\r\nVia: HTTP/1.2\r\n", "GET / HTTP/1.1\r\nVia: HTTP/1.2\r\n"),
+            ("\r\nGET /HTTP/1.3? HTTP/1.9\r\n", "\r\nGET /HTTP/1.3? HTTP/1.1\r\n"),
+            ("GET / HTTP/1.0\r\n", "GET / HTTP/1.0\r\n"),
+            ("GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\n"),
+            ("GET /  HTTP/2.0\r\n", "GET /  HTTP/2.0\r\n"),
+        ] {
+            for cut in 0..line.len() {
+                let mut bytes = line.as_bytes().to_vec();
+                let mut first = Line::Comes(0);
+                first.take(&mut bytes[..cut]);
+                first.take(&mut bytes[cut..]);
+                assert_eq!(String::from_utf8_lossy(&bytes), expected, "cut at {cut}");
+            }
+        }
+    }
+}
