@@ -233,6 +233,13 @@ pub(crate) const COMPRESSION_BYTES: u32 = 16 << 20;
 /// Such bytes that are allowed again each second.
 pub(crate) const COMPRESSION_BYTES_PER_SECOND: u32 = 4 << 20;
 
+/// How long a connection or a stream over TCP is read whose response came before the end of its request.
+pub(crate) const LINGERING: Duration = Duration::from_secs(30);
+/// The same, if its client is silent.
+pub(crate) const LINGERING_SILENCE: Duration = Duration::from_secs(5);
+/// Bytes that are read of it: as many as a body may have that somebody wants ([`UpstreamLimits::upload_bytes`]).
+pub(crate) const LINGERING_BYTES: usize = 1 << 30;
+
 /// Without descriptors, the time until the next attempt to accept a connection.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 

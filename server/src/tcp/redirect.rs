@@ -3,12 +3,13 @@
 use super::activity::{Activity, Noted, now};
 use super::event_loop::{Current, News, Phase};
 use super::http1::builder;
+use super::linger::Lingering;
 use super::request::request;
 use crate::admission::Place;
 use crate::site::RuledSite;
 use bytes::Bytes;
 use http_body_util::Empty;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::header::{HeaderValue, LOCATION};
 use hyper::http::request::Parts;
 use hyper::service::service_fn;
@@ -33,10 +34,15 @@ pub(super) async fn serve(
     activity.begin(true, now());
     let address = client.ip().to_canonical();
     let service = service_fn(async |request: Request<Incoming>| {
-        let (head, _) = request.into_parts();
+        let (head, upload) = request.into_parts();
+        activity.asked(now());
+        if !upload.is_end_stream() {
+            activity.left_unread();
+        }
+        activity.answered(now());
         Ok::<_, Infallible>(redirection(&head, address, &current.site, port))
     });
-    let stream = TokioIo::new(Noted::new(stream, &activity));
+    let stream = TokioIo::new(Lingering::new(Noted::new(stream, &activity), &activity));
     let mut builder = builder(&current.options.limits);
     let connection = pin!(builder.keep_alive(false).serve_connection(stream, service));
     tokio::select! {

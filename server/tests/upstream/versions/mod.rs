@@ -3,6 +3,7 @@
 mod backends;
 mod browser;
 mod clients;
+mod endings;
 mod life;
 mod limits;
 mod names;
