@@ -48,13 +48,11 @@ impl Scripted {
             failed: None,
             noted_in: SchemeFailure::default(),
         };
-        match self.form {
-            Form::None => Halves::of_server("its file says that clients do not", server),
-            _ => {
-                let (scheme, noted_in) = (Arc::clone(self), SchemeFailure::default());
-                Halves::new(ScriptedClient { scheme, noted_in }, server)
-            }
+        if self.form == Form::None {
+            return Halves::of_server("its file says that clients do not", server);
         }
+        let (scheme, noted_in) = (Arc::clone(self), SchemeFailure::default());
+        Halves::new(ScriptedClient { scheme, noted_in }, server)
     }
 
     /// Notes a failure, and warns of the first.

@@ -2,8 +2,10 @@
 
 use crate::Failure;
 use crate::command::in_flag;
-use server::Identity;
+use server::{Identity, Validity};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// The certificates of these files, each with the key in the same place; a client gets the one that names the host it asks for.
 /// `None`: there are none.
@@ -29,6 +31,29 @@ pub(crate) fn of_flags(
     Ok(all)
 }
 
+/// The certificates of these files, or the one that was made for want of them, each with what it is called.
+pub(crate) fn named(identity: &Identity, files: &[PathBuf]) -> Vec<(String, Validity)> {
+    let names = files.iter().map(|it| it.display().to_string());
+    let own = files.is_empty().then(|| "the self-signed certificate".to_owned());
+    names.chain(own).zip(identity.validities()).collect()
+}
+
+/// Why browsers refuse the certificates, or will soon. `hosts`: those that the routes name.
+pub(crate) fn warnings(
+    certificates: &[(String, Validity)],
+    hosts: &BTreeSet<&str>,
+    now: SystemTime,
+) -> Vec<String> {
+    let fault = |(name, it): &(String, Validity)| Some(format!("{name}: {}", it.fault(now)?));
+    let is_bare = |host: &&&str| !certificates.iter().any(|(_, it)| it.covers(host));
+    let bare = hosts.iter().filter(is_bare).map(|host| {
+        format!(
+            "[[route]] host \"{host}\": no certificate is for this host: browsers refuse it; get one that names it"
+        )
+    });
+    certificates.iter().filter_map(fault).chain(bare).collect()
+}
+
 /// How a browser takes a certificate that was made on the spot for these hosts.
 pub(crate) fn self_signed(hosts: &[String], pin: &str) -> String {
     let names = [&["localhost".to_owned()], hosts].concat().join(", ");
@@ -36,4 +61,30 @@ pub(crate) fn self_signed(hosts: &[String], pin: &str) -> String {
         "no --cert: using a self-signed certificate for {names}, valid for 30 days; Chromium takes it with \
          --ignore-certificate-errors-spki-list={pin}"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn told(hosts: &[&str], days: u64) -> Vec<String> {
+        let identity = Identity::self_signed_for(&["a.test".to_owned()]).expect("a certificate");
+        let certificates = named(&identity, &[PathBuf::from("cert.pem")]);
+        let hosts = hosts.iter().copied().collect();
+        let now = certificates[0].1.from + Duration::from_secs(days * 24 * 60 * 60);
+        warnings(&certificates, &hosts, now)
+    }
+
+    #[test]
+    fn a_certificate_that_expires_soon_and_a_host_that_none_names_are_told() {
+        assert_eq!(told(&["a.test", "localhost", "127.0.0.1"], 10), [""; 0]);
+        let late = told(&[], 31);
+        assert!(late[0].starts_with("cert.pem: it expired on "), "{late:?}");
+        let other = told(&["a.test", "b.test"], 10);
+        assert!(
+            other.len() == 1 && other[0].contains("host \"b.test\": no certificate"),
+            "{other:?}"
+        );
+    }
 }

@@ -2,12 +2,13 @@
 
 use crate::explore::Explore;
 use crate::listening::{Bound, Listening};
-use crate::watch::Watch;
+use crate::watch::{Watch, Watching};
 use crate::{Failure, certificates, values};
 use ::corpus::Page;
 use ::server::access_log::Reopen;
 use ::server::event_loop::{EventLoop, Reload, Renewal};
-use ::server::site::{DirectorySite, Names, Rule, RuledSite, Site};
+use ::server::metrics::Metrics;
+use ::server::site::{DirectorySite, Rule, RuledSite, Site};
 use ::server::upstream::{Address, StartError, UpstreamSite};
 use ::server::{
     Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, CongestionControl, Downloads,
@@ -167,22 +168,6 @@ impl Served {
     }
 }
 
-impl Served {
-    /// What to say of routes for hosts that no certificate names.
-    fn unnamed_hosts(&self, identity: &Identity) -> Vec<String> {
-        let Some(names) = identity.names().filter(|_| !self.is_page) else { return Vec::new() };
-        let known = Names::new(names.iter().map(String::as_str));
-        let hosts: BTreeSet<&str> = self.site.hosts().filter(|it| !known.include(it)).collect();
-        let warning = |host| {
-            format!(
-                "[[route]] host \"{host}\": no certificate names it, only {}, so browsers refuse it; name a certificate for it with --cert",
-                names.join(", ")
-            )
-        };
-        hosts.into_iter().map(warning).collect()
-    }
-}
-
 /// Serves until a signal ends it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     raise_descriptors();
@@ -195,6 +180,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         options.exploration.clone().map(|it| arguments.explore.begin(it)).transpose()?;
     let port = arguments.listening.port(addresses[0]);
     let options = Options { alt_svc_port: Some(port), observers, ..options };
+    show(watching.metrics.as_ref(), &identity, arguments);
     let advice = arguments.listening.advice(&identity, port);
     let pin = identity.public_key_pin().map_err(Failure::elsewhere)?;
     let places: Result<Vec<_>, _> = loops.iter().map(EventLoop::local_addr).collect();
@@ -210,7 +196,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         server.report_with(Box::new(|line| eprintln!("{line}")));
     }
     loops[0]
-        .heed_signals(reload(arguments.clone(), port, identity, watching.reopener()))
+        .heed_signals(reload(arguments.clone(), port, identity, &watching))
         .map_err(Failure::elsewhere)?;
     if arguments.cert.is_empty() {
         eprintln!("{}", certificates::self_signed(&arguments.self_signed, &pin));
@@ -265,8 +251,10 @@ fn load(
         }
     };
     let secrets = arguments.key.iter().chain(&arguments.ticket_key);
-    let unnamed = what.unnamed_hosts(&identity);
-    for warning in secrets.filter_map(|it| open_to_others(it)).chain(unnamed) {
+    let hosts = if what.is_page { BTreeSet::new() } else { what.site.hosts() };
+    let certificates = certificates::named(&identity, &arguments.cert);
+    let of_certificates = certificates::warnings(&certificates, &hosts, now());
+    for warning in secrets.filter_map(|it| open_to_others(it)).chain(of_certificates) {
         eprintln!("warning: {warning}");
     }
     Ok((Renewal { site: what.site_of(&identity), identity, options }, what.load_balancer))
@@ -278,7 +266,8 @@ fn now() -> SystemTime {
 }
 
 /// Opens the access log again, and serves new connections by what the files say now, if they can be used.
-fn reload(arguments: Arguments, port: u16, first: Identity, access_log: Option<Reopen>) -> Reload {
+fn reload(arguments: Arguments, port: u16, first: Identity, watching: &Watching) -> Reload {
+    let (access_log, metrics) = (watching.reopener(), watching.metrics.clone());
     let own = arguments.cert.is_empty().then_some(first);
     Box::new(move |server| {
         if let Some(Err(error)) = access_log.as_ref().map(Reopen::reopen) {
@@ -288,6 +277,7 @@ fn reload(arguments: Arguments, port: u16, first: Identity, access_log: Option<R
             renewal.options.alt_svc_port = Some(port);
             let Renewal { identity, site, options } = renewal.clone();
             server.reload(&identity, site, options).map_err(Failure::elsewhere)?;
+            show(metrics.as_ref(), &identity, &arguments);
             Ok(renewal)
         });
         match &changed {
@@ -296,6 +286,13 @@ fn reload(arguments: Arguments, port: u16, first: Identity, access_log: Option<R
         }
         changed.ok()
     })
+}
+
+/// Tells the metrics which certificates new connections get.
+fn show(metrics: Option<&Arc<Metrics>>, identity: &Identity, arguments: &Arguments) {
+    if let Some(metrics) = metrics {
+        metrics.shows(certificates::named(identity, &arguments.cert));
+    }
 }
 
 fn served(arguments: &Arguments) -> Result<Served, Failure> {

@@ -34,14 +34,16 @@ pub(crate) struct Watch {
 }
 
 /// The observers, and what they need until the end.
+#[derive(Default)]
 pub(crate) struct Watching {
     pub(crate) observers: Observers,
     access_log: Option<Writing>,
+    pub(crate) metrics: Option<Arc<Metrics>>,
 }
 
 impl Watch {
     pub(crate) fn begin(&self) -> Result<Watching, Failure> {
-        let mut watching = Watching { observers: Observers::default(), access_log: None };
+        let mut watching = Watching::default();
         if let Some(path) = &self.access_log {
             let (log, writing) = self.log(path)?;
             watching.observers.add(log);
@@ -51,7 +53,8 @@ impl Watch {
             let metrics = Arc::new(Metrics::new());
             let address = metrics_page::start(listen, Arc::clone(&metrics))?;
             eprintln!("metrics at http://{address}/metrics");
-            watching.observers.add(metrics);
+            watching.observers.add(Arc::clone(&metrics) as Arc<dyn Observer>);
+            watching.metrics = Some(metrics);
         }
         Ok(watching)
     }

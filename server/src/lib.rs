@@ -63,4 +63,4 @@ pub use router::Server;
 pub use secrets::open_to_others;
 pub use send_buffer::SendBuffer;
 pub use tcp::{Listeners, StartError as TcpStartError};
-pub use tls::{Identity, TlsError, certificate_pin};
+pub use tls::{Identity, TlsError, Validity, certificate_pin};

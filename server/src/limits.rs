@@ -88,6 +88,10 @@ pub struct UpstreamLimits {
     /// Requests under way to the backend at a time, and as many again whose bodies are still to come. A client may have as many
     /// of either as there are places free, which is half of what the others leave.
     pub requests: usize,
+    /// Requests under way beside these that the backend has not answered within a second, or whose responses last longer than 0.2 s:
+    /// event streams, long polls, downloads by slow clients. Also no more than an eighth of the descriptors that the process may have. A client
+    /// may have as many as there are places free; those beyond it keep the places that they have.
+    pub slow: usize,
     /// Requests of either kind that wait for a place; beyond it the answer is 503. A client's share of it is as large.
     pub waiting: usize,
     /// How long a request waits for a place; beyond it the answer is 503.
@@ -119,6 +123,7 @@ impl Default for UpstreamLimits {
     fn default() -> Self {
         Self {
             requests: 64,
+            slow: 1024,
             waiting: 512,
             queue: Duration::from_secs(4),
             connect: Duration::from_secs(5),
@@ -181,6 +186,11 @@ pub(crate) fn tcp_connections() -> usize {
     descriptors() / 4
 }
 
+/// Slow responses of a backend at a time, each of which may have a descriptor: an eighth of those that the process may have.
+pub(crate) fn backend_connections() -> usize {
+    descriptors() / 8
+}
+
 /// Clients whose handshakes over TCP are counted, because they had some in the last second or wait for their turn; beyond it all are
 /// forgotten.
 pub(crate) const REMEMBERED_TURNS: usize = 10_000;
@@ -225,6 +235,13 @@ pub(crate) const COMPRESSION_BYTES: u32 = 16 << 20;
 /// Such bytes that are allowed again each second.
 pub(crate) const COMPRESSION_BYTES_PER_SECOND: u32 = 4 << 20;
 
+/// How long a connection or a stream over TCP is read whose response came before the end of its request.
+pub(crate) const LINGERING: Duration = Duration::from_secs(30);
+/// The same, if its client is silent.
+pub(crate) const LINGERING_SILENCE: Duration = Duration::from_secs(5);
+/// Bytes that are read of it: as many as a body may have that somebody wants ([`UpstreamLimits::upload_bytes`]).
+pub(crate) const LINGERING_BYTES: usize = 1 << 30;
+
 /// Without descriptors, the time until the next attempt to accept a connection.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -256,6 +273,11 @@ pub(crate) const KEPT_FILE_BYTES: u64 = 512;
 /// How long a request's body is awaited before its backend is asked: one that is here wholly by then goes on with its length, which
 /// some backends need. A client that waits for an answer before it sends more waits this much longer.
 pub(crate) const WHOLE_BODY_WITHIN: Duration = Duration::from_millis(20);
+
+/// How long a request that its backend does not answer takes a place from others ([`UpstreamLimits::slow`]).
+pub(crate) const UNANSWERED: Duration = Duration::from_secs(1);
+/// How long one does from its answer on. A small response has ended by then, and its connection serves the next request.
+pub(crate) const ANSWERED: Duration = Duration::from_millis(200);
 
 /// Bytes of a request's or a response's body that wait between a connection and a backend.
 pub(crate) const BUFFER_BYTES: usize = 64 << 10;

@@ -3,13 +3,13 @@
 mod text;
 
 use crate::site::Protocol;
-use crate::{Answered, Event, Observer, Refusal};
+use crate::{Answered, Event, Observer, Refusal, Validity};
 use schedulers::SCHEMES;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
-use text::Text;
+use std::time::{Duration, SystemTime};
+use text::{Text, escaped};
 
 /// Upper bounds of the classes of response times, in milliseconds; the last class has none.
 const TIMES_MS: [u64; 12] = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000, 60_000];
@@ -39,6 +39,8 @@ pub struct Metrics {
     tunnels_opened: AtomicU64,
     tunnels_ended: AtomicU64,
     is_draining: AtomicBool,
+    /// With what each is called.
+    certificates: Mutex<Vec<(String, Validity)>>,
 }
 
 /// How long the responses of one scheme took.
@@ -62,6 +64,11 @@ impl Metrics {
     pub fn new() -> Self {
         let times = SCHEMES.iter().map(|it| (it.name.clone(), Times::default())).collect();
         Self { times, ..Self::default() }
+    }
+
+    /// New connections get these certificates from now on; each has a name, such as its file.
+    pub fn shows(&self, certificates: Vec<(String, Validity)>) {
+        *self.certificates.lock().unwrap_or_else(PoisonError::into_inner) = certificates;
     }
 
     /// Whether the server takes no more connections, because it ends.
@@ -118,13 +125,14 @@ fn add(counter: &AtomicU64, more: u64) {
 
 impl Metrics {
     /// The text of `/metrics`. `descriptors`: how many the process has open, if that is known.
-    pub fn text(&self, descriptors: Option<usize>) -> String {
+    pub fn text(&self, descriptors: Option<usize>, now: SystemTime) -> String {
         let mut text = Text::default();
         self.write_connections(&mut text);
         self.write_responses(&mut text);
+        self.write_certificates(&mut text, now);
         if let Some(open) = descriptors {
             text.head("process_open_fds", "gauge", "Descriptors of the process.");
-            text.value("", open as u64);
+            text.value("", open);
         }
         text.into_string()
     }
@@ -165,6 +173,15 @@ impl Metrics {
             ("utmost_qlogs_refused_total", "Connections without a qlog.", &self.unlogged),
         ] {
             text.counter(name, help, counter.load(Relaxed));
+        }
+    }
+
+    fn write_certificates(&self, text: &mut Text, now: SystemTime) {
+        let certificates = self.certificates.lock().unwrap_or_else(PoisonError::into_inner);
+        let help = "Seconds until a certificate or one of its chain expires; below 0 afterwards.";
+        text.head("utmost_certificate_expiry_seconds", "gauge", help);
+        for (name, validity) in certificates.iter() {
+            text.value(&format!("certificate=\"{}\"", escaped(name)), validity.left_s(now));
         }
     }
 
@@ -259,7 +276,7 @@ mod tests {
         ] {
             metrics.notice(&event);
         }
-        let text = metrics.text(Some(7));
+        let text = metrics.text(Some(7), SystemTime::UNIX_EPOCH);
         for line in [
             "# TYPE utmost_connections_open gauge",
             "utmost_connections_open 1",
@@ -295,10 +312,26 @@ mod tests {
         metrics.notice(&Event::TunnelOpened);
         metrics.notice(&Event::TunnelOpened);
         metrics.notice(&Event::Answered(Arc::new(Answered { is_tunnel: true, ..(*one).clone() })));
-        let text = metrics.text(None);
+        let text = metrics.text(None, SystemTime::UNIX_EPOCH);
         assert!(text.contains("\nutmost_tunnels_opened_total 2\n"), "{text}");
         assert!(text.contains("\nutmost_tunnels_open 1\n"), "{text}");
         assert!(!text.contains("utmost_response_seconds_bucket"), "{text}");
+    }
+
+    #[test]
+    fn each_certificate_has_the_seconds_until_it_expires() {
+        let metrics = Metrics::new();
+        let identity = crate::Identity::self_signed().expect("a certificate");
+        let validity = identity.validities().remove(0);
+        metrics.shows(vec![("/etc/a \"b\".pem".to_owned(), validity.clone())]);
+        let line = |now| {
+            let text = metrics.text(None, now);
+            let line = text.lines().find(|it| it.starts_with("utmost_certificate_expiry_seconds"));
+            line.map(str::to_owned).unwrap_or(text)
+        };
+        let name = r#"utmost_certificate_expiry_seconds{certificate="/etc/a \"b\".pem"}"#;
+        assert_eq!(line(validity.from), format!("{name} 2592000"));
+        assert_eq!(line(validity.until + Duration::from_secs(60)), format!("{name} -60"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The server's certificate, and the transport's configuration that carries it.
 
 mod one_size;
+mod validity;
 
 use crate::responder::settings;
 use crate::site::Names;
@@ -21,6 +22,7 @@ use boring::x509::{X509, X509NameBuilder};
 use one_size::{OneSize, SIGNATURE_BYTES};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+pub use validity::Validity;
 
 /// A certificate chain and its private key.
 #[derive(Clone)]

@@ -177,14 +177,13 @@ impl Session {
             add(&mut self.frames, frame(kind, params));
             return None;
         }
-        match (kind.strip_suffix("_FRAME_RECEIVED"), &mut self.received) {
-            (Some(kind), Some((_, packet))) => {
-                if let Value::Array(frames) = &mut packet["frames"] {
-                    add(frames, frame(kind, params));
-                }
-                return None;
+        if let (Some(kind), Some((_, packet))) =
+            (kind.strip_suffix("_FRAME_RECEIVED"), &mut self.received)
+        {
+            if let Value::Array(frames) = &mut packet["frames"] {
+                add(frames, frame(kind, params));
             }
-            _ => {}
+            return None;
         }
         let (event, body) = match kind {
             "" => {

@@ -124,6 +124,7 @@ keys! {
     /// `[limits.upstream]`.
     ConfigUpstreamLimits sets UpstreamLimits {
         requests from ONE => requests;
+        slow from ONE => slow;
         waiting from ONE => waiting;
         queue_s from ONE => queue;
         connect_s from ONE => connect;

@@ -2,7 +2,12 @@
 
 use std::fmt::{Display, Write};
 
-/// A text that grows by lines. Labels have values of our own, in which nothing needs to be escaped.
+/// The value of a label that can be any text.
+pub(super) fn escaped(value: &str) -> String {
+    value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
+}
+
+/// A text that grows by lines. Labels have values of our own, in which nothing needs to be escaped, or by [`escaped`].
 #[derive(Debug, Default)]
 pub(super) struct Text {
     text: String,
@@ -19,7 +24,7 @@ impl Text {
     }
 
     /// A value of the metric that was begun last.
-    pub(super) fn value(&mut self, labels: &str, value: u64) {
+    pub(super) fn value(&mut self, labels: &str, value: impl Display) {
         self.line("", labels, value);
     }
 

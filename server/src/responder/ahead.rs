@@ -25,9 +25,7 @@ impl Responder {
             let status = std::iter::once(Header::new(b":status", b"103"));
             let links = ahead.hints.iter().map(|it| Header::new(b"link", it.as_bytes()));
             let fields: Vec<Header> = status.chain(links).collect();
-            if let Ok(interim) = self.sender.connection.encode_headers(stream, &fields) {
-                self.sender.extend(stream, &interim);
-            }
+            self.send_interim(stream, &fields);
         }
         // A promise on the stream of a push would break RFC 9114, 4.6.
         if request.pushed || ahead.pushes.is_empty() {
@@ -38,6 +36,13 @@ impl Responder {
         self.sender.extend(stream, &promises);
         for pushed in pushes {
             self.push(stream, request, pushed, now);
+        }
+    }
+
+    /// Sends an interim response on `stream`.
+    pub(super) fn send_interim(&mut self, stream: StreamId, fields: &[Header]) {
+        if let Ok(interim) = self.sender.connection.encode_headers(stream, fields) {
+            self.sender.extend(stream, &interim);
         }
     }
 

@@ -57,6 +57,9 @@ impl Responder {
         self.watch(stream, request, &response, now);
         if let Body::Later(later) = response.body {
             let hinted = !response.ahead.hints.is_empty();
+            if request.awaits_continue() {
+                self.send_interim(stream, &[Header::new(b":status", b"100")]);
+            }
             self.send_ahead(stream, request, &response.ahead, now);
             self.expect(stream, Arriving::new(request.clone(), later, hinted));
         } else {

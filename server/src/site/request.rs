@@ -125,6 +125,11 @@ impl Request {
         Some(lines.fold(first, |list, line| list + ", " + line.as_str()))
     }
 
+    /// Whether the client sends the body only if it is asked to (RFC 9110, 10.1.1).
+    pub(crate) fn awaits_continue(&self) -> bool {
+        self.field("expect").is_some_and(|it| it.eq_ignore_ascii_case("100-continue"))
+    }
+
     /// The `Cookie` field; its lines are joined (RFC 9114, 4.2.1).
     pub fn cookies(&self) -> Option<String> {
         let lines = self.fields.iter().filter(|(name, _)| name == "cookie");

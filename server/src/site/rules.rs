@@ -10,7 +10,7 @@ use crate::SignalUse;
 use percent_encoding::percent_decode_str;
 use schedulers::{Kind, Metadata, Priority, Resource, Scheme};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A row of the table: what holds for some paths. The first row that fits a request and says something decides.
@@ -108,14 +108,13 @@ impl RuledSite {
     /// The same for these hosts only, and those of the rules.
     #[must_use]
     pub fn only_for(self, names: &[String]) -> Self {
-        let of_rules = self.rules.iter().filter_map(|it| it.host.as_ref());
-        let names = Names::new(names.iter().chain(of_rules).map(String::as_str));
+        let names = Names::new(names.iter().map(String::as_str).chain(self.hosts()));
         Self { names: Some(names), ..self }
     }
 
-    /// The hosts that rules name.
-    pub fn hosts(&self) -> impl Iterator<Item = &str> {
-        self.rules.iter().filter_map(|it| it.host.as_deref())
+    /// The hosts that the rules name.
+    pub fn hosts(&self) -> BTreeSet<&str> {
+        self.rules.iter().filter_map(|it| it.host.as_deref()).collect()
     }
 
     /// The same with directives by path. A directive for a path without a query holds with any query. A response to which a

@@ -3,6 +3,7 @@
 use crate::Limits;
 use crate::limits::{Budget, FAREWELL, HEAD_BYTES, IDLE_BYTES, IDLE_BYTES_PER_SECOND};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ pub(super) struct Activity {
     window_bytes: u64,
     /// The connection must be given up sooner than it seemed.
     sooner: Notify,
+    /// A body was answered before its end, so that the client may still be sending it.
+    left_unread: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -50,7 +53,8 @@ impl Activity {
         let Limits { idle, stalled, head, .. } = *limits;
         let state = Mutex::new(State::new(false, limits.receive_bytes, now));
         let window_bytes = limits.receive_bytes;
-        Self { state, idle, stalled, head, window_bytes, sooner: Notify::new() }
+        let (sooner, left_unread) = (Notify::new(), AtomicBool::new(false));
+        Self { state, idle, stalled, head, window_bytes, sooner, left_unread }
     }
 
     /// The handshake is over; what came until now was its.
@@ -102,6 +106,16 @@ impl Activity {
         let mut state = self.state();
         state.last = now;
         state.busy -= 1;
+    }
+
+    /// The body of a request is not read to its end.
+    pub(super) fn left_unread(&self) {
+        self.left_unread.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the client may be sending what nobody reads: the rest of a body, or of a head that was refused.
+    pub(super) fn may_send_more(&self) -> bool {
+        self.left_unread.load(Ordering::Relaxed) || self.state().head_since.is_some()
     }
 
     /// The server ends: from now on a connection is kept only for what is under way.

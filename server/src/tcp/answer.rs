@@ -45,14 +45,25 @@ pub(super) trait Upload: Send + 'static {
     /// The next bytes, or the trailer fields behind them; `None` at the end. `Err`: the client has broken off, or broken the
     /// rules.
     fn next(&mut self) -> impl Future<Output = Result<Option<Frame<Bytes>>, ()>> + Send;
+
+    /// Nobody wants the rest of it. `is_withheld`: the client sends it only if it is asked to.
+    fn leave(self, activity: &Arc<Activity>, is_withheld: bool) -> impl Future<Output = ()> + Send;
 }
 
-/// Answers a request. `hint` takes the `Link` fields of early hints.
+/// What goes before the head of a response.
+pub(super) enum Interim<'a> {
+    /// The client is to send the body of its request (RFC 9110, 15.2.1).
+    Continue,
+    /// Early hints, with these `Link` fields.
+    Hints(&'a [String]),
+}
+
+/// Answers a request. `hint` takes what goes before the head.
 pub(super) async fn answer(
     guest: &Guest,
     head: &Parts,
     upload: impl Upload,
-    mut hint: impl FnMut(&[String]) + Send,
+    mut hint: impl FnMut(Interim<'_>) + Send,
 ) -> Answer {
     let (request, refused) =
         request(head, guest.address, guest.local, now(), guest.options.websockets);
@@ -64,15 +75,20 @@ pub(super) async fn answer(
     };
     let (response, source) = if let Body::Later(later) = &response.body {
         if let Some(room) = guest.waiting.relayed() {
+            if request.awaits_continue() {
+                hint(Interim::Continue);
+            }
             let news = begin(&told, later, upload);
             let is_hinted = hint_of(&response, &mut hint);
             let relay = OfBackend::new(later, news, room);
             from_backend(guest, &request, relay, is_hinted, &mut hint).await
         } else {
+            upload.leave(&guest.activity, request.awaits_continue()).await;
             (Trouble::Busy.response(), None)
         }
     } else {
         hint_of(&response, &mut hint);
+        upload.leave(&guest.activity, request.awaits_continue()).await;
         (response, None)
     };
     told.status(response.status);
@@ -96,10 +112,10 @@ pub(super) async fn answer(
 }
 
 /// Passes the hints of a response on; true: there were some.
-fn hint_of(response: &Response, hint: &mut (impl FnMut(&[String]) + Send)) -> bool {
+fn hint_of(response: &Response, hint: &mut (impl FnMut(Interim<'_>) + Send)) -> bool {
     let hints = &response.ahead.hints;
     if !hints.is_empty() {
-        hint(hints);
+        hint(Interim::Hints(hints));
     }
     !hints.is_empty()
 }
@@ -112,7 +128,8 @@ fn begin(told: &Told, later: &Arc<Later>, upload: impl Upload) -> Receiver<()> {
     let (bell, news) = channel(());
     later.watch(Arc::new(move || bell.send_replace(())));
     let activity = Arc::clone(told.activity());
-    tokio::spawn(feed(upload, Arc::downgrade(later), news.clone(), activity));
+    let is_tunnel = later.is_tunnel();
+    tokio::spawn(feed(upload, Arc::downgrade(later), news.clone(), activity, is_tunnel));
     news
 }
 
@@ -122,14 +139,14 @@ async fn from_backend(
     request: &Request,
     mut relay: OfBackend,
     mut is_hinted: bool,
-    hint: &mut (impl FnMut(&[String]) + Send),
+    hint: &mut (impl FnMut(Interim<'_>) + Send),
 ) -> (Response, Option<Source>) {
     let trouble = loop {
         match relay.later.next(0) {
             Some(Piece::Hints(links)) => {
                 let ahead = guest.site.hints_came(request, &links);
                 if !is_hinted && !ahead.hints.is_empty() {
-                    hint(&ahead.hints);
+                    hint(Interim::Hints(&ahead.hints));
                     is_hinted = true;
                 }
             }
@@ -157,6 +174,7 @@ async fn feed(
     later: Weak<Later>,
     news: Receiver<()>,
     activity: Arc<Activity>,
+    is_tunnel: bool,
 ) {
     let mut over = news.clone();
     let feeding = async {
@@ -165,21 +183,32 @@ async fn feed(
             let bytes = match piece.map(|it| it.map(Frame::into_data)) {
                 Ok(Some(Ok(bytes))) => bytes,
                 Ok(Some(Err(frame))) => {
-                    return end_upload(&later, &frame.into_trailers().unwrap_or_default());
+                    end_upload(&later, &frame.into_trailers().unwrap_or_default());
+                    return true;
                 }
-                Ok(None) => return end_upload(&later, &HeaderMap::new()),
-                Err(()) => return later.upgrade().iter().for_each(|it| it.break_upload()),
+                Ok(None) => {
+                    end_upload(&later, &HeaderMap::new());
+                    return true;
+                }
+                Err(()) => {
+                    later.upgrade().iter().for_each(|it| it.break_upload());
+                    return true;
+                }
             };
             activity.used(bytes.len());
             if !give(&later, &bytes, news.clone()).await {
-                return;
+                return false;
             }
         }
     };
-    tokio::select! {
-        () = feeding => {}
+    let is_over = tokio::select! {
+        is_over = feeding => is_over,
         // The bell is gone, and with it the exchange.
-        () = async { while over.changed().await.is_ok() {} } => {}
+        () = async { while over.changed().await.is_ok() {} } => false,
+    };
+    // The end of a tunnel is the end of both directions.
+    if !is_over && !is_tunnel {
+        upload.leave(&activity, false).await;
     }
 }
 

@@ -1,24 +1,26 @@
 //! HTTP/1.1 and 1.0 on one connection.
 
-use super::activity::now;
+use super::activity::{Activity, now};
 use super::answer::{Answer, Guest, Upload, answer};
 use super::event_loop::{News, Phase};
+use super::linger::Lingering;
 use super::source::{Broken, Source};
 use super::told::Told;
 use super::tunnel::{Entrance, Tunnel};
 use super::versions::OneVersion;
-use crate::limits::HEAD_FIELDS;
+use crate::limits::{BUFFER_BYTES, HEAD_FIELDS, WHOLE_BODY_WITHIN};
 use crate::{Event, Options};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::header::HeaderMap;
+use hyper::header::{CONNECTION, HeaderMap, HeaderValue};
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -27,9 +29,52 @@ use tokio::time::timeout;
 /// The least buffer that the library takes.
 const LEAST_BUFFER_BYTES: usize = 8 << 10;
 
-impl Upload for Incoming {
+/// The body of a request. A connection of which one is not read to its end lingers.
+struct Arriving {
+    body: Incoming,
+    has_ended: Arc<AtomicBool>,
+    activity: Arc<Activity>,
+}
+
+impl Arriving {
+    fn new(body: Incoming, activity: &Arc<Activity>) -> Self {
+        let has_ended = Arc::new(AtomicBool::new(body.is_end_stream()));
+        Self { body, has_ended, activity: Arc::clone(activity) }
+    }
+}
+
+impl Drop for Arriving {
+    fn drop(&mut self) {
+        if !self.has_ended.load(Ordering::Relaxed) {
+            self.activity.left_unread();
+        }
+    }
+}
+
+impl Upload for Arriving {
     async fn next(&mut self) -> Result<Option<Frame<Bytes>>, ()> {
-        self.frame().await.transpose().map_err(drop)
+        let frame = self.body.frame().await.transpose().map_err(drop)?;
+        if frame.as_ref().is_none_or(Frame::is_trailers) {
+            self.has_ended.store(true, Ordering::Relaxed);
+        }
+        Ok(frame)
+    }
+
+    /// A small body that is here can be read, so that the connection goes on. Reading would ask a client to send what it withholds.
+    async fn leave(mut self, activity: &Arc<Activity>, is_withheld: bool) {
+        let mut read_bytes = 0;
+        let reading = async {
+            while read_bytes < BUFFER_BYTES
+                && let Ok(Some(frame)) = self.next().await
+            {
+                let count = frame.data_ref().map_or(0, Bytes::len);
+                activity.used(count);
+                read_bytes += count;
+            }
+        };
+        if !is_withheld {
+            timeout(WHOLE_BODY_WITHIN, reading).await.ok();
+        }
     }
 }
 
@@ -57,7 +102,8 @@ where
         Ok::<_, Infallible>(respond(request, guest, &tunnel).await)
     });
     let builder = builder(&guest.options);
-    let stream = TokioIo::new(OneVersion::new(stream, &guest.activity));
+    let stream = Lingering::new(OneVersion::new(stream, &guest.activity), &guest.activity);
+    let stream = TokioIo::new(stream);
     let mut connection = pin!(builder.serve_connection(stream, service).with_upgrades());
     let mut is_ending = false;
     loop {
@@ -90,7 +136,14 @@ async fn respond(
     let entrance = if guest.options.websockets { Entrance::of(&mut head) } else { None };
     // The library has no interim responses.
     let Some((entrance, inbound)) = entrance else {
-        return response(answer(guest, &head, upload, |_| {}).await, guest);
+        let upload = Arriving::new(upload, &guest.activity);
+        let has_ended = Arc::clone(&upload.has_ended);
+        let mut answer = answer(guest, &head, upload, |_| {}).await;
+        if !has_ended.load(Ordering::Relaxed) {
+            // Another request could not be told from the rest of this one (RFC 9112, 9.3).
+            answer.head.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        return response(answer, guest);
     };
     let answer = answer(guest, &head, inbound, |_| {}).await;
     if !answer.is_tunnel {

@@ -3,9 +3,10 @@
 //! The library takes turns between the responses that have bytes. It has no order by priority (RFC 9218), so each
 //! response may have few bytes in it.
 
-use super::activity::now;
-use super::answer::{Answer, Guest, Upload, answer};
+use super::activity::{Activity, now};
+use super::answer::{Answer, Guest, Interim, Upload, answer};
 use super::event_loop::{News, Phase};
+use super::linger::read_on;
 use super::malformed::Answering;
 use super::request::has_too_many_fields;
 use super::source::{Broken, Source};
@@ -32,6 +33,13 @@ impl Upload for RecvStream {
         let bytes = bytes.map_err(drop)?;
         self.flow_control().release_capacity(bytes.len()).map_err(drop)?;
         Ok(Some(Frame::data(bytes)))
+    }
+
+    /// When it is dropped and the response has gone, its stream is reset (`NO_ERROR`; RFC 9113, 8.1).
+    async fn leave(self, activity: &Arc<Activity>, _: bool) {
+        if !self.is_end_stream() {
+            tokio::spawn(read_on(self, Arc::clone(activity)));
+        }
     }
 }
 
@@ -111,9 +119,9 @@ async fn answer_one(
 ) -> End {
     let (head, upload) = request.into_parts();
     let respond = Mutex::new(respond);
-    let hint = |links: &[String]| {
+    let hint = |it: Interim<'_>| {
         // It fails only if the client has taken the request back.
-        held(&respond).send_informational(early_hints(links)).ok();
+        held(&respond).send_informational(interim(&it)).ok();
     };
     let answer = tokio::select! {
         answer = answer(guest, &head, upload, hint) => answer,
@@ -139,14 +147,17 @@ fn held(respond: &Mutex<SendResponse<Bytes>>) -> MutexGuard<'_, SendResponse<Byt
     respond.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn early_hints(links: &[String]) -> hyper::Response<()> {
-    let mut hints = hyper::Response::new(());
-    *hints.status_mut() = hyper::StatusCode::EARLY_HINTS;
-    let links = links.iter().filter_map(|it| HeaderValue::from_str(it).ok());
-    for link in links {
-        hints.headers_mut().append(LINK, link);
+fn interim(interim: &Interim<'_>) -> hyper::Response<()> {
+    let (status, links) = match interim {
+        Interim::Continue => (hyper::StatusCode::CONTINUE, &[][..]),
+        Interim::Hints(links) => (hyper::StatusCode::EARLY_HINTS, *links),
+    };
+    let mut response = hyper::Response::new(());
+    *response.status_mut() = status;
+    for link in links.iter().filter_map(|it| HeaderValue::from_str(it).ok()) {
+        response.headers_mut().append(LINK, link);
     }
-    hints
+    response
 }
 
 /// Sends a body piece by piece. A client that takes no piece for the time of a stalled response is given up.

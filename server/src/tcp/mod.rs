@@ -11,6 +11,7 @@ mod connection;
 mod event_loop;
 mod http1;
 mod http2;
+mod linger;
 mod malformed;
 mod redirect;
 mod request;

@@ -3,12 +3,13 @@
 use super::activity::{Activity, Noted, now};
 use super::event_loop::{Current, News, Phase};
 use super::http1::builder;
+use super::linger::Lingering;
 use super::request::request;
 use crate::admission::Place;
 use crate::site::RuledSite;
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use hyper::http::request::Parts;
 use hyper::service::service_fn;
@@ -61,10 +62,15 @@ async fn answer_one(
     let activity = Arc::new(Activity::new(&current.options.limits, now()));
     activity.begin(true, now());
     let service = service_fn(async |request: Request<Incoming>| {
-        let (head, _) = request.into_parts();
+        let (head, upload) = request.into_parts();
+        activity.asked(now());
+        if !upload.is_end_stream() {
+            activity.left_unread();
+        }
+        activity.answered(now());
         Ok::<_, Infallible>(answer(&head))
     });
-    let stream = TokioIo::new(Noted::new(stream, &activity));
+    let stream = TokioIo::new(Lingering::new(Noted::new(stream, &activity), &activity));
     let mut builder = builder(&current.options);
     let connection = pin!(builder.keep_alive(false).serve_connection(stream, service));
     tokio::select! {

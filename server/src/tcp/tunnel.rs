@@ -1,5 +1,6 @@
 //! WebSockets of clients that come over HTTP/1.1: the connection leaves HTTP after the answer 101 (RFC 6455, 4).
 
+use super::activity::Activity;
 use super::answer::{Answer, Guest, Upload};
 use super::event_loop::{News, Phase};
 use super::source::Source;
@@ -15,6 +16,7 @@ use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper::{Method, Response, StatusCode, Version};
 use hyper_util::rt::TokioIo;
 use std::future::pending;
+use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, split};
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 use tokio::time::timeout;
@@ -91,6 +93,8 @@ impl Upload for Inbound {
         let bytes = Bytes::copy_from_slice(&self.buffer[..count]);
         Ok(Some(Frame::data(bytes)).filter(|_| count > 0))
     }
+
+    async fn leave(self, _: &Arc<Activity>, _: bool) {}
 }
 
 impl Tunnel {

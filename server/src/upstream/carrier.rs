@@ -12,12 +12,16 @@ use super::places::{Place, Places};
 use super::trailers;
 use super::trouble::{Trouble, Unanswered};
 use super::troubles::{Report, Troubles};
-use crate::limits::{BACKEND_FIELDS, TRAILER_BYTES, UpstreamLimits, WHOLE_BODY_WITHIN};
+use crate::limits::{
+    ANSWERED, BACKEND_FIELDS, TRAILER_BYTES, UNANSWERED, UpstreamLimits, WHOLE_BODY_WITHIN,
+    backend_connections,
+};
 use crate::site::Response;
 use hyper::header::HeaderMap;
 use hyper::{StatusCode, header};
 use schedulers::{Kind, Resource};
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Context;
 use std::time::Duration;
@@ -32,6 +36,8 @@ pub(super) struct Carrier {
     limits: UpstreamLimits,
     /// The places of requests whose bodies are still to come, which may last long.
     unended: Arc<Places>,
+    /// The places of requests that last long: their number says nothing about how busy the backend is.
+    slow: Arc<Places>,
     troubles: Mutex<Troubles>,
 }
 
@@ -53,8 +59,9 @@ impl Carrier {
     ) -> Arc<Self> {
         let (address, limits) = (address.clone(), limits.clone());
         let unended = Places::new(limits.requests, limits.waiting);
+        let slow = Places::new(limits.slow.min(backend_connections()), 0);
         let troubles = Mutex::new(Troubles::new(report));
-        Arc::new(Self { address, connections, limits, unended, troubles })
+        Arc::new(Self { address, connections, limits, unended, slow, troubles })
     }
 
     /// Carries an exchange out, or ends it.
@@ -106,15 +113,32 @@ impl Carrier {
         if exchange.request.is_tunnel {
             return self.tunnel(exchange).await;
         }
-        let (response, connection) = self.response(exchange, is_whole).await?;
+        let answer = self.response(exchange, is_whole);
+        let (response, connection) = self.await_within(UNANSWERED, answer, place).await?;
         check(&response)?;
         exchange.answer(head(exchange, &response));
-        let trailers = self.pass_on(exchange, response.into_body()).await?;
+        let body = self.pass_on(exchange, response.into_body());
+        let trailers = self.await_within(ANSWERED, body, place).await?;
         // A backend that expects no body there takes it for the next request, which would be another client's.
         if !(expects_no_body(exchange) && exchange.has_body()) {
             self.connections.keep(connection).await;
         }
         Ok(trailers)
+    }
+
+    /// Waits for a part of an exchange. If it lasts longer than this, the exchange steps aside.
+    async fn await_within<T>(
+        &self,
+        most: Duration,
+        part: impl Future<Output = T>,
+        place: &mut Place,
+    ) -> T {
+        let mut part = pin!(part);
+        if let Ok(end) = timeout(most, part.as_mut()).await {
+            return end;
+        }
+        place.step_aside(&self.slow);
+        part.await
     }
 
     /// Waits a moment for the request's body: one that is here wholly goes on with its length and its trailer fields.

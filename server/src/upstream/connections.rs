@@ -6,6 +6,7 @@
 use super::address::Address;
 use super::exchange::Exchange;
 use super::http2::{self, Http2};
+use super::stream::Stream;
 use super::trouble::{Trouble, Unanswered};
 use super::upload::Upload;
 use crate::limits::{BACKEND_FIELDS, UpstreamLimits};
@@ -61,7 +62,8 @@ pub(super) struct Connections {
 struct Kept {
     /// Idle since these times, the latest last.
     http1: Vec<(http1::SendRequest<Upload>, Instant)>,
-    http2: Option<Http2>,
+    /// A further one is opened only when the others have as many requests as their backend takes at once.
+    http2: Vec<Http2>,
     /// The backend chose HTTP/1.1, so that connections are not shared.
     speaks_http1: bool,
     /// A task looks for connections that were idle for too long.
@@ -239,28 +241,28 @@ impl Connections {
         let stream = self.secured(tls, stream, PROTOCOLS).await?;
         if stream.ssl().selected_alpn_protocol() == Some(b"h2") {
             let opened = Http2::open(stream, &self.limits).await?;
-            self.kept().http2 = Some(opened.clone());
+            self.kept().http2.push(opened.clone());
             return Ok(Connection::Http2(opened));
         }
         self.kept().speaks_http1 = true;
         self.http1(stream).await
     }
 
-    async fn stream(&self) -> Result<TcpStream, Trouble> {
+    async fn stream(&self) -> Result<Stream, Trouble> {
         let unreachable = |it: std::io::Error| Trouble::Unreachable(it.to_string());
         let stream = TcpStream::connect((self.address.host(), self.address.port())).await;
         let stream = stream.map_err(unreachable)?;
         stream.set_nodelay(true).map_err(unreachable)?;
-        Ok(stream)
+        Ok(Stream::new(stream))
     }
 
     /// The stream over TLS, by one of these protocols.
     async fn secured(
         &self,
         tls: &SslConnector,
-        stream: TcpStream,
+        stream: Stream,
         protocols: &[u8],
-    ) -> Result<SslStream<TcpStream>, Trouble> {
+    ) -> Result<SslStream<Stream>, Trouble> {
         let unusable = |it: ErrorStack| Trouble::Unreachable(format!("TLS: {it}"));
         let mut configuration = tls.configure().map_err(unusable)?;
         configuration.set_alpn_protos(protocols).map_err(unusable)?;
@@ -286,11 +288,9 @@ impl Connections {
 impl Kept {
     /// A connection that can take a request.
     fn take(&mut self) -> Option<Connection> {
-        if let Some(shared) = &self.http2 {
-            if shared.is_usable() {
-                return Some(Connection::Http2(shared.clone()));
-            }
-            self.http2 = None;
+        self.http2.retain(Http2::is_usable);
+        if let Some(shared) = self.http2.iter().find(|it| it.has_room()) {
+            return Some(Connection::Http2(shared.clone()));
         }
         while let Some((sender, since)) = self.http1.pop() {
             if sender.is_ready() && since.elapsed() < KEPT_FOR {
@@ -309,7 +309,7 @@ fn connector(address: &Address) -> Result<SslConnector, StartError> {
     Ok(tls.build())
 }
 
-fn untrusted(error: &HandshakeError<TcpStream>) -> Trouble {
+fn untrusted(error: &HandshakeError<Stream>) -> Trouble {
     let verdict = error.ssl().map(SslRef::verify_result);
     Trouble::Unreachable(match verdict {
         Some(Err(why)) => format!(

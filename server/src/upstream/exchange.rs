@@ -322,7 +322,12 @@ impl Later {
     /// Whether this response of the backend opens a tunnel, whose two directions stay open.
     pub(crate) fn is_opened_by(&self, response: &Response) -> bool {
         // A backend that does not switch cannot answer 200 then.
-        self.exchange.request.is_tunnel && response.status == 200
+        self.is_tunnel() && response.status == 200
+    }
+
+    /// Whether the client asks for a tunnel.
+    pub(crate) fn is_tunnel(&self) -> bool {
+        self.exchange.request.is_tunnel
     }
 
     /// Calls `ring` from now on when there is news.

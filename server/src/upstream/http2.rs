@@ -58,7 +58,7 @@ impl Http2 {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         // As many again have bodies that are still to come.
-        let requests = u32::try_from(2 * limits.requests).unwrap_or(u32::MAX);
+        let requests = u32::try_from(2 * limits.requests + limits.slow).unwrap_or(u32::MAX);
         let mut builder = Builder::new();
         builder
             .enable_push(false)
@@ -75,6 +75,11 @@ impl Http2 {
         let opened = Self { sender, alive: Arc::downgrade(&alive) };
         tokio::spawn(drive(connection, pings, alive));
         Ok(opened)
+    }
+
+    /// Whether the backend takes one more request on it now.
+    pub(super) fn has_room(&self) -> bool {
+        self.alive.strong_count() <= self.sender.current_max_send_streams()
     }
 
     /// Whether it takes requests.

@@ -17,6 +17,7 @@ mod patience;
 mod places;
 mod queue;
 mod site;
+mod stream;
 mod trailers;
 mod trouble;
 mod troubles;

@@ -60,6 +60,14 @@ impl Place {
         other.map(|it| *self = it).is_some()
     }
 
+    /// Leaves for another place that is free, and stays if there is none for the client.
+    pub(super) fn step_aside(&mut self, places: &Arc<Places>) {
+        if !Arc::ptr_eq(&self.places, places) && places.queue().take(self.client) {
+            let (places, stage) = (Arc::clone(places), Stage::InLine);
+            *self = Self { places, client: self.client, number: self.number, stage };
+        }
+    }
+
     /// Waits until the request may go to the backend.
     pub(super) async fn turn(&mut self) {
         let (call, called) = oneshot::channel();

@@ -71,6 +71,16 @@ impl<T> Queue<T> {
         has_room
     }
 
+    /// A request comes that does not wait; false: there is no place for it, or its client has its share. It is under way
+    /// from now on.
+    pub(super) fn take(&mut self, client: Client) -> bool {
+        let has_room = self.under_way.has_room(client);
+        if has_room {
+            self.under_way.take(client);
+        }
+        has_room
+    }
+
     /// A request that has entered is ready to go.
     pub(super) fn line_up(&mut self, client: Client, ticket: T) {
         let line = self.lines.entry(client).or_default();
@@ -199,6 +209,18 @@ mod tests {
         assert_eq!(entered(&mut queue, 'b'), 2);
         queue.leave(client('a'));
         assert_eq!(entered(&mut queue, 'c'), 1);
+    }
+
+    #[test]
+    fn who_does_not_wait_has_the_same_share() {
+        let mut queue: Queue<String> = Queue::new(8, 0);
+        let taken = |queue: &mut Queue<String>, letter| {
+            std::iter::repeat_with(|| queue.take(client(letter))).take_while(|it| *it).count()
+        };
+        assert_eq!(['a', 'b', 'c', 'd'].map(|it| taken(&mut queue, it)), [4, 2, 1, 1]);
+        assert_eq!(taken(&mut queue, 'e'), 0);
+        queue.end(client('a'));
+        assert_eq!(taken(&mut queue, 'e'), 1);
     }
 
     #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Clients that try to take the backend from others, or to make it believe something.
 
 use crate::backend::{self, Backend};
-use crate::fetch::{Ask, fetch, hold};
+use crate::fetch::{Ask, fetch, hold, hold_from};
 use crate::{Proxy, sums, through};
 use server::UpstreamLimits;
 use std::net::TcpStream;
@@ -51,7 +51,9 @@ fn uploads_that_do_not_go_on_have_places_of_their_own() {
         }
         backend::respond(stream, b"here");
     });
-    let proxy = Proxy::start(backend.address, &patient(), Vec::new());
+    // None of them steps aside after a second.
+    let limits = UpstreamLimits { slow: 0, ..patient() };
+    let proxy = Proxy::start(backend.address, &limits, Vec::new());
     let slow = Ask { reads: false, ..unfinished(1000) };
     let _attacker = hold(proxy.address, &vec![slow; 64]);
     let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
@@ -78,6 +80,41 @@ fn uploads_that_stop_after_64_kib_take_at_most_half_of_the_backend() {
         let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
         assert_eq!((got.status, got.body.as_slice()), (200, &b"here"[..]));
     }
+}
+
+/// An event stream that goes on, an answer that does not come for long, or a word.
+fn slow_talk(head: &str, stream: &mut TcpStream) {
+    if head.starts_with("GET /events") {
+        backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n");
+        backend::say(stream, "Transfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n");
+        return talk("GET /silent", stream);
+    }
+    talk(head, stream);
+}
+
+#[test]
+fn event_streams_long_polls_and_slow_readers_of_40_clients_leave_a_visitor_a_place() {
+    for path in ["/events", "/silent", "/large"] {
+        let backend = Backend::start(slow_talk);
+        let proxy = Proxy::start(backend.address, &UpstreamLimits::default(), Vec::new());
+        let from = |it| hold_from([127, 0, 1, it], proxy.address, &[unread(path), unread(path)]);
+        let guests: Vec<_> = (1..=40).map(from).collect();
+        let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
+        assert_eq!((got.status, got.body.as_slice()), (200, &b"here"[..]), "{path}");
+        drop(guests);
+    }
+}
+
+#[test]
+fn slow_responses_beyond_their_places_keep_those_that_they_have() {
+    let backend = Backend::start(slow_talk);
+    let limits = UpstreamLimits { requests: 4, slow: 4, ..UpstreamLimits::default() };
+    let proxy = Proxy::start(backend.address, &limits, Vec::new());
+    // Of either kind, one client has half: two that wait, and two that go on.
+    let _guest = hold(proxy.address, &vec![unread("/events"); 20]);
+    let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
+    assert_eq!((got.status, got.body.as_slice()), (200, &b"here"[..]));
+    assert!(backend.connections() <= 5, "{}", backend.connections());
 }
 
 #[test]

@@ -131,7 +131,12 @@ pub(crate) fn certificate(server: SocketAddr, name: &str) -> Vec<u8> {
 
 /// Makes the requests from another address and stays connected, until the server has seen them all.
 pub(crate) fn hold(server: SocketAddr, asks: &[Ask]) -> Client {
-    let mut client = Client::connect_from(ELSEWHERE, server, 0);
+    hold_from(ELSEWHERE, server, asks)
+}
+
+/// The same from this address.
+pub(crate) fn hold_from(from: [u8; 4], server: SocketAddr, asks: &[Ask]) -> Client {
+    let mut client = Client::connect_from(from, server, 0);
     // The server answers this one itself, after those before it.
     let last = Ask { method: "TRACE", ..Ask::get("/") };
     client.run(&[asks, &[last]].concat());

@@ -12,7 +12,7 @@ pub(super) fn before(talk: Talk) -> Serving {
     before_within(talk, &UpstreamLimits::default())
 }
 
-fn before_within(talk: Talk, limits: &UpstreamLimits) -> Serving {
+pub(super) fn before_within(talk: Talk, limits: &UpstreamLimits) -> Serving {
     let address = format!("http://{}", Backend::start(talk).address).parse().expect("an address");
     let report = std::sync::Arc::new(|_: &str| {});
     let site = UpstreamSite::start(&address, limits, report);

@@ -3,6 +3,7 @@
 mod backends;
 mod browser;
 mod clients;
+mod endings;
 mod first_lines;
 mod life;
 mod limits;

@@ -1,0 +1,71 @@
+//! A connection to a backend that can be read after it can no longer be written to.
+//!
+//! A backend may answer before the end of a request, and close. What is written then is of no use, but what it said is. The HTTP
+//! library reads nothing more after a write that failed, so no write fails: that the backend is gone, reading shows.
+
+use std::io::{ErrorKind, IoSlice, Result};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+pub(super) struct Stream(TcpStream);
+
+impl Stream {
+    pub(super) fn new(stream: TcpStream) -> Self {
+        Self(stream)
+    }
+}
+
+/// A backend that is gone takes everything.
+fn taken(written: Poll<Result<usize>>, bytes: usize) -> Poll<Result<usize>> {
+    match written {
+        Poll::Ready(Err(error))
+            if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) =>
+        {
+            Poll::Ready(Ok(bytes))
+        }
+        written => written,
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<Result<usize>> {
+        taken(Pin::new(&mut self.0).poll_write(context, bytes), bytes.len())
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        let bytes = parts.iter().map(|it| it.len()).sum();
+        taken(Pin::new(&mut self.0).poll_write_vectored(context, parts), bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.0.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
