@@ -85,7 +85,7 @@ pub struct Fetch {
     pub mime: String,
     /// HTTP status; 0 for a failure.
     pub status: u16,
-    /// Of a partial response, the place of its first byte in the file.
+    /// The place of the first byte of a partial response in its file.
     pub range: Option<u64>,
     /// A cache or a service worker answered, perhaps after asking the server: nothing of the body was on the wire.
     pub from_cache: bool,
