@@ -740,7 +740,8 @@ export type QlogCheck = {
     /** file_schema, or qlog_version. */
     format: string | null;
     missing: Array<string>;
-    packets_lost: number;
+    /** Packets that were declared lost; null where the log does not say it. */
+    packets_lost: number | null;
     packets_received: number;
     packets_sent: number;
     records: number;
@@ -750,6 +751,8 @@ export type QlogCheck = {
       first_record?: number;
       what: string;
     }>;
+    /** Distinct stream bytes in the direction of the requests: uploads, and control streams. Those of the responses are in unique_stream_bytes. */
+    request_bytes: number;
     /** The program that wrote the log, as recognised, or as the log gives it. */
     stack: string | null;
     stack_version: string | null;
@@ -1070,7 +1073,8 @@ export type QlogStreams = {
     missing: Array<string>;
     /** Control, QPACK and unknown streams. */
     other_streams: Array<QlogStreamsStream>;
-    packets_lost: number;
+    /** Packets that were declared lost; null where the log does not say it. */
+    packets_lost: number | null;
     packets_received: number;
     packets_sent: number;
     records: number;
@@ -1080,6 +1084,8 @@ export type QlogStreams = {
       first_record?: number;
       what: string;
     }>;
+    /** Distinct stream bytes in the direction of the requests: uploads, and control streams. Those of the responses are in unique_stream_bytes. */
+    request_bytes: number;
     /** The program that wrote the log, as recognised, or as the log gives it. */
     stack: string | null;
     stack_version: string | null;

@@ -296,7 +296,7 @@ fn happened_in<'a>(
     let response = |(transfer, details): &Transferred<'_>| {
         let delivery = deliveries.get(&transfer.stream)?;
         let ms = |us: u64| us.saturating_sub(start_us) as f64 / 1000.0;
-        // The heads of further DATA frames, and trailers, are no bytes of the body.
+        // The heads of further DATA frames, and trailers, do not belong to the body.
         let body_bytes = transfer.body_bytes.unwrap_or(u64::MAX);
         let body = |it: u64| it.saturating_sub(transfer.body_offset).min(body_bytes);
         Some(Response {

@@ -176,7 +176,7 @@ fn normalise_frame(frame: &mut Value) {
     ) {
         rename(frame, "id", "stream_id");
     }
-    // OpenSSL's `length` is that of the frame's head.
+    // OpenSSL's `length` counts the frame's head only.
     if let Some(length) = frame.remove("payload_length") {
         frame.insert("length".to_owned(), length);
     }

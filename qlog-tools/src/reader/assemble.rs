@@ -64,7 +64,7 @@ impl Collector {
         trace
     }
 
-    /// Whose log it is. What its first packet tells counts before what it says of itself.
+    /// The side that wrote the log. What its first packet tells counts before what it says of itself.
     fn settle_side(&mut self) {
         let (logged, side) = (self.trace.vantage, self.vantage());
         self.trace.vantage = if side == Vantage::Unknown { self.guess_vantage() } else { side };

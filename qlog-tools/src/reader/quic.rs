@@ -57,7 +57,7 @@ impl Direction {
         }
     }
 
-    /// Whose log it is if the client's packets go this way.
+    /// The side that wrote the log, if the client's packets go this way.
     pub(super) fn of_client(self) -> Vantage {
         match self {
             Self::Received => Vantage::Server,
@@ -134,7 +134,7 @@ pub(super) struct Frame<'a> {
     stream_id: Option<Whole>,
     offset: Option<Whole>,
     length: Option<Whole>,
-    /// OpenSSL's, whose `length` is that of the frame's head.
+    /// OpenSSL's, whose `length` counts the frame's head only.
     payload_length: Option<Whole>,
     raw: Option<Raw>,
     fin: Option<bool>,

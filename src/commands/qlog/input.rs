@@ -61,11 +61,6 @@ impl Files {
         self.files.len()
     }
 
-    /// Whether it is one file.
-    pub(crate) fn is_one(&self) -> bool {
-        self.files.len() == 1 && self.named().all(|(_, path)| !path.is_dir())
-    }
-
     /// The side that --vantage names.
     pub(crate) fn vantage(&self) -> Option<Vantage> {
         self.vantage
