@@ -384,13 +384,17 @@ impl Responder {
             Event::PushPriority { push, urgency, incremental } => {
                 self.nuisances += 1;
                 if let Some(stream) = self.sender.streams.push_stream(push) {
-                    self.obey(Signal::Extensible { stream, urgency, incremental });
+                    let signal = Signal::Extensible { stream, urgency, incremental };
+                    self.obey_about_push(stream, signal);
                 }
             }
             Event::PushDepend(said) => {
                 self.nuisances += 1;
                 if let Some(signal) = said.signal(|push| self.sender.streams.push_stream(push)) {
-                    self.obey(signal);
+                    match signal.stream() {
+                        Some(stream) => self.obey_about_push(stream, signal),
+                        None => self.obey(signal),
+                    }
                 }
             }
             Event::PushCancelled { push } => {
