@@ -9,6 +9,7 @@ mod signals;
 mod unusable;
 mod visits;
 
+use crate::account::Account;
 use crate::addresses::{Addresses, Verdict};
 use crate::alarm::Alarm;
 use crate::experiments::group::Groups;
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) alarm: Alarm,
     pub(crate) groups: Arc<Groups>,
     pub(crate) pages: Pages,
+    /// What decoded heads take, over TCP too.
+    pub(crate) decoded: Arc<Account>,
     /// Bytes of all connections that came and were not read.
     pub(crate) unread: Arc<AtomicU64>,
 }

@@ -1,5 +1,6 @@
 //! A request, as far as a site needs it.
 
+use crate::account::Held;
 use http3::{Header, NameValue};
 use schedulers::Kind;
 use std::net::IpAddr;
@@ -73,6 +74,8 @@ pub struct Request {
     pub client: Option<IpAddr>,
     /// The state of the path to the client, if the client takes pushes.
     pub path_state: Option<push::PathState>,
+    /// What the fields take of the memory for all.
+    pub held: Held,
     /// The most urgent of the other responses on the connection that still have bytes to send.
     pub waiting_urgency: Option<u8>,
 }

@@ -85,11 +85,12 @@ async fn respond(
 ) -> hyper::Response<Outgoing> {
     let (mut head, upload) = request.into_parts();
     let entrance = if guest.options.websockets { Entrance::of(&mut head) } else { None };
+    let held = guest.admit(&head.headers);
     // The library has no interim responses.
     let Some((entrance, inbound)) = entrance else {
-        return response(answer(guest, &head, upload, |_| {}).await, guest);
+        return response(answer(guest, &head, held, upload, |_| {}).await, guest);
     };
-    let answer = answer(guest, &head, inbound, |_| {}).await;
+    let answer = answer(guest, &head, held, inbound, |_| {}).await;
     if !answer.is_tunnel {
         return response(answer, guest);
     }
