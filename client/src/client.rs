@@ -406,13 +406,17 @@ impl Client {
             return;
         }
         let Some(receiving) = self.responses.remove(&stream) else { return };
-        if let Some(push) = self.pushed.on_stream(stream).filter(|_| reset.is_some()) {
+        let push = self.pushed.on_stream(stream);
+        if let Some(push) = push.filter(|_| reset.is_some()) {
             self.lose_push(push);
             return;
         }
         let Some(resource) = receiving.resource else { return };
         self.connection.session.forget(stream);
-        let signals = self.signalling.closed(stream);
+        let signals = match push {
+            Some(push) => self.signalling.push_closed(push),
+            None => self.signalling.closed(stream),
+        };
         self.say(signals);
         self.outcome.statuses.insert(resource, receiving.status);
         let now_us = self.micros(now);

@@ -4,8 +4,8 @@
 use crate::Says;
 use crate::limits::EARLY_SIGNALS;
 use corpus::PageResource;
-use http3::{Extension, Settings, Signal, StreamId};
-use schedulers::{ClientHalf, Priority, Resource, Scheme, find_scheme};
+use http3::{Extension, PushId, Settings, Signal, StreamId};
+use schedulers::{ClientHalf, Language, Priority, Resource, Scheme, find_scheme};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
@@ -20,6 +20,8 @@ pub(crate) struct Signalling {
     early: Vec<Signal>,
     /// The scheme whose client half speaks.
     scheme: Option<String>,
+    /// Whether it speaks in frames of the tree, in which it can name pushes before their streams come.
+    names_pushes: bool,
     /// Requests under way, about which a scheme that is adopted later may send signals, too.
     under_way: BTreeMap<StreamId, Resource>,
 }
@@ -101,6 +103,16 @@ impl Signalling {
         said
     }
 
+    /// The server promises `push`, which the page takes: returns the signals about it.
+    pub(crate) fn promised(&mut self, push: PushId, resource: &PageResource) -> Vec<Signal> {
+        if self.names_pushes { self.request(push.node(), resource).signals } else { Vec::new() }
+    }
+
+    /// The response to a push is complete or given up.
+    pub(crate) fn push_closed(&mut self, push: PushId) -> Vec<Signal> {
+        if self.names_pushes { self.closed(push.node()) } else { Vec::new() }
+    }
+
     /// The response on `stream` is complete or given up: returns the signals that this causes.
     pub(crate) fn closed(&mut self, stream: StreamId) -> Vec<Signal> {
         self.under_way.remove(&stream);
@@ -120,6 +132,7 @@ impl Signalling {
 
     fn take(&mut self, scheme: &Scheme) -> Option<Box<dyn ClientHalf>> {
         self.scheme = Some(scheme.name.clone());
+        self.names_pushes = scheme.signals == Language::Tree;
         let mut half = scheme.client_half().ok()?;
         self.early.extend(half.setup());
         Some(half)

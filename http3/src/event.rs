@@ -7,6 +7,17 @@ use schedulers::Element;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PushId(pub u64);
 
+/// The first stream ID that is beyond those on the wire (RFC 9000, 2.1).
+pub(crate) const WIRE_IDS_END: u64 = 1 << 62;
+
+impl PushId {
+    /// The stream by which a client names the push in a [`Signal`]. It is none on the wire, because the push has none yet when it is
+    /// promised.
+    pub fn node(self) -> StreamId {
+        StreamId(WIRE_IDS_END.saturating_add(self.0))
+    }
+}
+
 /// The subject of a `PRIORITY_UPDATE` frame (RFC 9218, 7.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prioritized {

@@ -11,7 +11,7 @@
 //! `HTTP_WRONG_STREAM` and `HTTP_UNEXPECTED_FRAME` are `H3_FRAME_UNEXPECTED`.
 
 use crate::error::{Code, Error};
-use crate::event::{PushDepend, TreeNode};
+use crate::event::{PushDepend, TreeNode, WIRE_IDS_END};
 use crate::frame::put_varint;
 use crate::{Event, Extension, PushId, Signal, StreamId};
 use octets::Octets;
@@ -155,6 +155,7 @@ impl Named {
         match element {
             Element::Root => Self::Absent,
             Element::Placeholder(id) => Self::Placeholder(id),
+            Element::Stream(StreamId(id)) if id >= WIRE_IDS_END => Self::Push(id - WIRE_IDS_END),
             Element::Stream(StreamId(id)) => Self::Request(id),
         }
     }

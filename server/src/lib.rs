@@ -8,6 +8,7 @@
 //! (`responder`, `send_loop`).
 
 pub mod access_log;
+mod account;
 mod addresses;
 mod admission;
 mod alarm;
@@ -45,6 +46,7 @@ mod tls;
 mod unproven;
 pub mod upstream;
 
+pub use account::Held;
 pub use config::{
     Config, ConfigError, ConfigLimits, ConfigLines, ConfigRoute, ConfigSite, is_one_path, line_of,
 };

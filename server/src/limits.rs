@@ -192,8 +192,26 @@ pub(crate) fn backend_connections() -> usize {
 }
 
 /// Clients whose handshakes over TCP are counted, because they had some in the last second or wait for their turn; beyond it all are
-/// forgotten.
-pub(crate) const REMEMBERED_TURNS: usize = 10_000;
+/// forgotten. As many whose refused heads are counted.
+pub(crate) const REMEMBERED_CLIENTS: usize = 10_000;
+/// Bytes of memory that the decoded heads of all requests take, over all versions of HTTP, from before they are looked at until
+/// nobody needs their fields any more. A client may have as much of it as is free; beyond it the answer is 431.
+pub(crate) const DECODED_BYTES: usize = 32 << 20;
+/// What a field takes of it besides its name and value: a place in the library's table (72 to 112 bytes), and one in the request
+/// and in its copy for a backend (48 each), whose texts are allocations of at least 32 bytes.
+pub(crate) const HELD_FIELD_BYTES: usize = 320;
+/// So often are a name and a value there.
+pub(crate) const HELD_COPIES: usize = 3;
+/// What a byte of a head of HTTP/2 that has not come whole takes of it: it may be a field, in the library's table.
+pub(crate) const UNFINISHED_BYTE_BYTES: usize = 80;
+/// The most that such a head takes. The library keeps no more fields than a head may have.
+pub(crate) const UNFINISHED_HEAD_BYTES: usize = 256 << 10;
+/// Bytes that one connection of HTTP/2 reads before others have their turn, or before its requests are looked at.
+pub(crate) const TURN_BYTES: usize = 4 << 10;
+/// Tasks over TCP that run before sockets are looked at.
+pub(crate) const TURN_TASKS: u32 = 16;
+/// Bytes of a head of HTTP/2 that count as one more nuisance, where the library refuses it. Those of trailers always do.
+pub(crate) const REFUSED_BYTES: usize = 256;
 /// Fields of a request's head over TCP; beyond it the answer is 431. Over QUIC only their bytes are limited.
 pub(crate) const HEAD_FIELDS: usize = 1000;
 /// Bytes of a response that go to a connection over TCP at once: what fits into a record of TLS. A client that does not take

@@ -9,6 +9,7 @@ mod signals;
 mod unusable;
 mod visits;
 
+use crate::account::Account;
 use crate::addresses::{Addresses, Verdict};
 use crate::alarm::Alarm;
 use crate::experiments::group::Groups;
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) alarm: Alarm,
     pub(crate) groups: Arc<Groups>,
     pub(crate) pages: Pages,
+    /// What decoded heads take, over TCP too.
+    pub(crate) decoded: Arc<Account>,
     /// Bytes of all connections that came and were not read.
     pub(crate) unread: Arc<AtomicU64>,
 }
@@ -384,13 +387,17 @@ impl Responder {
             Event::PushPriority { push, urgency, incremental } => {
                 self.nuisances += 1;
                 if let Some(stream) = self.sender.streams.push_stream(push) {
-                    self.obey(Signal::Extensible { stream, urgency, incremental });
+                    let signal = Signal::Extensible { stream, urgency, incremental };
+                    self.obey_about_push(stream, signal);
                 }
             }
             Event::PushDepend(said) => {
                 self.nuisances += 1;
                 if let Some(signal) = said.signal(|push| self.sender.streams.push_stream(push)) {
-                    self.obey(signal);
+                    match signal.stream() {
+                        Some(stream) => self.obey_about_push(stream, signal),
+                        None => self.obey(signal),
+                    }
                 }
             }
             Event::PushCancelled { push } => {

@@ -121,6 +121,7 @@ impl Server {
                 options,
                 alarm: shard.alarm(),
                 pages: Pages::default(),
+                decoded: shard.decoded(),
                 unread: Arc::default(),
             }),
             shard,
@@ -146,7 +147,8 @@ impl Server {
     ) -> Result<(), StartError> {
         let (site, options) = (self.shared.site.clone(), self.shared.options.clone());
         let (population, alarm) = (self.shard.population(), self.shard.alarm());
-        let tcp = TcpServer::start(listeners, identity, site, options, population, alarm)?;
+        let shared = (population, self.shard.decoded());
+        let tcp = TcpServer::start(listeners, identity, site, options, shared, alarm)?;
         self.tcp = Some(tcp);
         Ok(())
     }

@@ -3,10 +3,11 @@
 //! The system gives each of them the datagrams of some clients, by their addresses. A client whose address changes comes
 //! to another shard. Its connection ID says which shard has the connection, and the datagram is handed over.
 
+use crate::account::Account;
 use crate::admission::Population;
 use crate::alarm::Alarm;
 use crate::connection_ids::{ConnectionIds, LoadBalancer};
-use crate::limits::HANDED_BYTES;
+use crate::limits::{DECODED_BYTES, HANDED_BYTES};
 use connection::Path;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -25,6 +26,7 @@ pub(crate) struct Shard {
 struct Shards {
     ids: ConnectionIds,
     population: Arc<Mutex<Population>>,
+    decoded: Arc<Account>,
     inboxes: Vec<Inbox>,
     /// Where each listens.
     locals: Vec<SocketAddr>,
@@ -60,13 +62,20 @@ impl Shard {
         let count = u8::try_from(locals.len()).unwrap_or(u8::MAX);
         let inboxes = (0..count).map(|_| Inbox::default()).collect();
         let locals = locals.to_vec();
-        let all = Arc::new(Shards { ids, population: Arc::default(), inboxes, locals });
+        let decoded = Account::new(DECODED_BYTES);
+        let population = Arc::default();
+        let all = Arc::new(Shards { ids, population, decoded, inboxes, locals });
         (0..count).map(|number| Self { number, all: Arc::clone(&all) }).collect()
     }
 
     /// The clients of all shards.
     pub(crate) fn population(&self) -> Arc<Mutex<Population>> {
         Arc::clone(&self.all.population)
+    }
+
+    /// What the decoded heads of all shards' requests take.
+    pub(crate) fn decoded(&self) -> Arc<Account> {
+        Arc::clone(&self.all.decoded)
     }
 
     /// What calls this shard.

@@ -4,6 +4,7 @@ mod gates;
 #[cfg(test)]
 mod tests;
 
+use crate::limits::DIARY_PATHS;
 use crate::observer::Watched;
 use crate::outgoing::{Arriving, Outgoing, Stage};
 use crate::responder::deadlines::Waiting;
@@ -35,6 +36,8 @@ pub(crate) struct Stream {
     pub(crate) directive: Option<Priority>,
     /// The push that the response is.
     pub(crate) push: Option<PushId>,
+    /// The response whose place in the tree a push shares, as long as the client says nothing about the push.
+    pub(crate) follows: Option<StreamId>,
     /// The response that a push belongs to, while the push is under way.
     main: Option<StreamId>,
     /// The pushes that belong to this response.
@@ -73,6 +76,8 @@ pub(crate) struct Streams {
     hungry: BTreeSet<StreamId>,
     /// The pushes whose streams are open.
     pushes: BTreeMap<PushId, StreamId>,
+    /// Those of the last pushes, open or not: clients name a push as long as they wait for its last bytes.
+    named: BTreeMap<PushId, StreamId>,
     /// Responses with a gate for their pushes.
     mains: BTreeSet<StreamId>,
     /// Streams whose responses have moved away: they have no end yet.
@@ -102,6 +107,10 @@ impl Streams {
     pub(crate) fn note_push(&mut self, stream: StreamId, push: PushId) {
         self.all.entry(stream).or_default().push = Some(push);
         self.pushes.insert(push, stream);
+        self.named.insert(push, stream);
+        if self.named.len() > DIARY_PATHS {
+            self.named.pop_first();
+        }
     }
 
     pub(crate) fn get(&self, stream: StreamId) -> Option<&Stream> {
@@ -139,7 +148,14 @@ impl Streams {
     }
 
     pub(crate) fn push_stream(&self, push: PushId) -> Option<StreamId> {
-        self.pushes.get(&push).copied()
+        self.named.get(&push).copied()
+    }
+
+    /// The pushes under way that share the place of the response on `main`, and are placed no longer by it, because it is over.
+    pub(crate) fn left_by(&self, main: StreamId) -> Vec<StreamId> {
+        let follows = |it: &StreamId| self.get(*it).is_some_and(|it| it.follows == Some(main));
+        let pushes = self.pushes.values().copied().filter(|_| !self.is_sending(main));
+        pushes.filter(|it| self.is_sending(*it) && follows(it)).collect()
     }
 
     pub(crate) fn open_pushes(&self) -> usize {

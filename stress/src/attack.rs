@@ -112,6 +112,12 @@ pub const ATTACKS: &[Attack] = &[
         way: Way::Quic(|files| Box::new(wandering::Wandering(first(files)))),
     },
     Attack {
+        name: "sent-on",
+        text: "downloads of which somebody sends a datagram on from another address each 100 ms",
+        codes: &[],
+        way: Way::Quic(|files| Box::new(wandering::SentOn(wandering::Wandering(first(files))))),
+    },
+    Attack {
         name: "tcp-garbage",
         text: "over TLS, bytes that are not a request, from 5 clients that come back",
         codes: &[],
@@ -164,6 +170,30 @@ pub const ATTACKS: &[Attack] = &[
         text: "requests of HTTP/2 with 1001 further fields",
         codes: &[CALM],
         way: Way::Tcp(5, |asked| Box::new(Http2::many_fields(asked))),
+    },
+    Attack {
+        name: "h2-references",
+        text: "150 connections of HTTP/2 with 100 requests each, of 1900 references of a byte to a field",
+        codes: &[CALM],
+        way: Way::Tcp(150, |asked| Box::new(Http2::references(asked, 1900))),
+    },
+    Attack {
+        name: "h2-legal-references",
+        text: "the same with 990 references, as many fields as a head may have",
+        codes: &[CALM],
+        way: Way::Tcp(150, |asked| Box::new(Http2::references(asked, 990))),
+    },
+    Attack {
+        name: "h2-unfinished-heads",
+        text: "150 connections of HTTP/2 with a head of 1900 references of a byte that does not end",
+        codes: &[CALM],
+        way: Way::Tcp(150, |asked| Box::new(Http2::unfinished(asked, 1900))),
+    },
+    Attack {
+        name: "h2-large-heads",
+        text: "20 connections of HTTP/2 whose heads of 3900 fields are larger than a head may be",
+        codes: &[CALM],
+        way: Way::Tcp(20, |asked| Box::new(Http2::large_heads(asked, 3900))),
     },
     Attack {
         name: "tunnels-idle",

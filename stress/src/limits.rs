@@ -8,8 +8,10 @@ pub(crate) const DATAGRAMS_PER_SECOND: u32 = 2000;
 pub(crate) const FIRST_PACKETS_MAX: u32 = 20_000;
 /// Sockets that such datagrams come from.
 pub(crate) const DATAGRAM_SOCKETS: usize = 20;
+/// Addresses from which somebody sends on what clients sent.
+pub(crate) const SPOOFERS_MAX: usize = 500;
 /// Connections of one attack.
-pub(crate) const CONNECTIONS_MAX: usize = 64;
+pub(crate) const CONNECTIONS_MAX: usize = 150;
 /// Visitors, and the time between two requests of one.
 pub(crate) const VISITORS: usize = 4;
 pub(crate) const REQUEST_EACH: Duration = Duration::from_millis(20);

@@ -57,7 +57,7 @@ pub struct Outcome {
 pub struct Attacked {
     /// The codes of HTTP/3 or HTTP/2 with which the server closed connections of the attacker, and how often.
     pub codes: BTreeMap<u64, usize>,
-    /// Bytes that the server sent to addresses that were not proven, for each byte that came from there.
+    /// Bytes that the server sent to an address that was not proven, for each byte that came from there, at most.
     pub amplification: Option<f64>,
     /// What the server did wrong, as the attack's script sees it.
     #[serde(skip)]
@@ -75,6 +75,8 @@ const P99_TIMES: f64 = 3.0;
 const NOT_LATE_MS: f64 = 20.0;
 /// Memory comes back to this many times what it was.
 const MEMORY_TIMES: f64 = 1.1;
+/// Memory grows by at most so many bytes meanwhile.
+const MEMORY_MORE_BYTES: u64 = 60_000_000;
 /// RFC 9000, 8.1.
 const AMPLIFICATION: f64 = 3.0;
 
@@ -89,6 +91,11 @@ impl Outcome {
         self.failures.extend(self.visitors.iter().flat_map(Visited::lost));
         if self.refused > 0 {
             self.failures.push(format!("{} responses without success", self.refused));
+        }
+        if let Some([before, most, _]) = self.memory_bytes
+            && most > before + MEMORY_MORE_BYTES
+        {
+            self.failures.push(format!("memory grows by {} kB", (most - before) >> 10));
         }
         if let Some([before, _, after]) = self.memory_bytes
             && after as f64 > MEMORY_TIMES * before as f64
@@ -193,13 +200,13 @@ mod tests {
         assert_eq!(
             failures(
                 vec![visited("HTTP/3", slow, well), visited("HTTP/2", well, slow)],
-                [100 << 10, 900 << 10, 111 << 10],
+                [100 << 10, 60_100 << 10, 111 << 10],
                 1,
                 0x102
             ),
             "HTTP/3: 70 % of their responses; HTTP/3: p99 31.0 ms instead of 10.0 ms; \
              HTTP/2: 70 % of their responses after it; HTTP/2: p99 31.0 ms after it instead of 10.0 ms; \
-             1 responses without success; memory stays at 111 kB, was 100; \
+             1 responses without success; memory grows by 60000 kB; memory stays at 111 kB, was 100; \
              closed with 0x102; 3.5 times as many bytes to unproven addresses"
         );
     }

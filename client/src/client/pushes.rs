@@ -28,7 +28,12 @@ impl Client {
         };
         let wanted = url.filter(|it| promised.is_safe && !self.cache.has(it));
         let wanted = wanted.filter(|it| self.is_of_use(it, &promised));
-        match self.pushed.promise(push, wanted.as_deref()) {
+        let verdict = self.pushed.promise(push, wanted.as_deref());
+        if let (Verdict::Keep(_), Some(resource)) = (&verdict, found) {
+            let signals = self.signalling.promised(push, &self.page.resources[resource]);
+            self.say(signals);
+        }
+        match verdict {
             Verdict::Keep(None) | Verdict::Known => {}
             Verdict::Keep(Some(stream)) => self.adopt_push(stream, found, now),
             Verdict::Refuse(stream) => {
@@ -88,6 +93,8 @@ impl Client {
     /// The server gave a push up. If the page waits for the resource, it is requested after all.
     pub(super) fn lose_push(&mut self, push: PushId) {
         let lost = self.pushed.lost(push);
+        let signals = self.signalling.push_closed(push);
+        self.say(signals);
         if let Some(resource) = lost.and_then(|it| self.page.find(&it)) {
             self.requests.again(resource);
         }

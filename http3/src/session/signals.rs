@@ -3,6 +3,7 @@
 use super::{Role, Session};
 use crate::control::Said;
 use crate::error::{Code, Error};
+use crate::event::WIRE_IDS_END;
 use crate::scheme_name::is_name;
 use crate::tree_frame::{Form, Reach, TreeFrame};
 use crate::unidirectional::control_stream;
@@ -18,9 +19,14 @@ impl Session {
     /// A signal of RFC 9218 can always be said, the tree and the bucket byte once both sides have offered them
     /// ([`Settings::extensions`]). The tree uses the first form of [`Extension::ALL`] that is in use and can say it: only
     /// draft 22 knows exclusive, only `TreeZeroWeight` knows weight 0. A signal that the server would answer with an
-    /// error is not said: about the root, or about a placeholder that the server does not have.
+    /// error is not said: about the root, or about a placeholder that the server does not have. Only the tree can name a push
+    /// ([`PushId::node`]).
     pub fn signal(&self, signal: &Signal) -> Option<(StreamId, Vec<u8>)> {
         if self.role == Role::Server {
+            return None;
+        }
+        let is_of_push = signal.stream().is_some_and(|it| it.0 >= WIRE_IDS_END);
+        if is_of_push && !matches!(signal, Signal::Depend { .. }) {
             return None;
         }
         let bytes = match *signal {

@@ -10,7 +10,7 @@ use lab::study::{Engine, Plan, RunRecord, Settings, run};
 use lab::{Contender, Metadata};
 use page_site::PageSite;
 use push::{Gate, Policy};
-use schedulers::find_scheme;
+use schedulers::{Language, Needs, REGISTRY, Scheme, find_scheme};
 use server::site::{Pushing, Rule, RuledSite};
 use server::{Identity, Options, SignalUse};
 use std::sync::Arc;
@@ -48,6 +48,7 @@ struct Case {
     other_rules: Vec<Rule>,
     client: client::Options,
     network: Network,
+    scheme: Scheme,
     signals: SignalUse,
 }
 
@@ -57,7 +58,8 @@ impl Case {
         let network = Network::find("3g").expect("built in");
         let (pushing, path) = (pushing(&page), "/");
         let (other_rules, signals) = (Vec::new(), SignalUse::Ignore);
-        Self { page, pushing, path, other_rules, client, network, signals }
+        let scheme = find_scheme("rfc9218").expect("a scheme");
+        Self { page, pushing, path, other_rules, client, network, scheme, signals }
     }
 
     fn rules(&self) -> Vec<Rule> {
@@ -69,10 +71,7 @@ impl Case {
         let site = Arc::new(PageSite::new(Page::clone(&self.page)));
         let ends = Ends { site: RuledSite::new(site, self.rules()), client: self.client.clone() };
         let identity = Identity::self_signed().expect("a certificate");
-        let options = Options {
-            signals: self.signals,
-            ..Options::new(find_scheme("rfc9218").expect("a scheme"))
-        };
+        let options = Options { signals: self.signals, ..Options::new(self.scheme.clone()) };
         let setup = Setup { seed, ..Setup::new(options, &self.network, &identity) };
         load_between(&self.page, &ends, setup).expect("a load")
     }
@@ -260,6 +259,36 @@ fn where_clients_decide_pushes_stand_after_their_document_and_before_what_is_ask
     let mut case = siblings(Some(0));
     case.signals = SignalUse::Obey;
     assert_eq!(order(&case.load(1)), ["/", "/3.js", "/1.js", "/2.js"]);
+}
+
+/// When a script is complete of which the server pushes as many as the client takes, in milliseconds. The document names it before seven
+/// images.
+fn script_ms(scheme: &Scheme, pushes: u64) -> f64 {
+    let mut page = Page::clone(&page(8, 0.0));
+    page.resources[1].bytes = 40_000;
+    for image in &mut page.resources[2..] {
+        (image.kind, image.mime) = (schedulers::Kind::Image, "image/png".into());
+        image.bytes = 60_000;
+    }
+    let mut case = Case::new(Arc::new(page));
+    case.pushing.push.truncate(1);
+    (case.client.pushes, case.client.scheme) = (pushes, Some(scheme.clone()));
+    (case.scheme, case.signals) = (scheme.clone(), SignalUse::Obey);
+    let load = case.load(1);
+    assert_eq!((&load.problems, load.outcome.pushed.len() as u64), (&Vec::new(), pushes));
+    let timeline = &load.load.timeline;
+    let mut transfers = timeline.transfers.iter().zip(timeline.deliveries());
+    let script = transfers.find(|(it, _)| it.url.ends_with("/1.js")).expect("a transfer");
+    script.1.complete_us.expect("complete") as f64 / 1000.0
+}
+
+#[test]
+fn under_every_scheme_of_the_tree_a_pushed_script_comes_before_one_that_is_asked_for() {
+    let of_tree = |it: &&Scheme| it.signals == Language::Tree && it.needs == Needs::Nothing;
+    for scheme in REGISTRY.iter().filter(of_tree) {
+        let (pushed_ms, asked_ms) = (script_ms(scheme, 1), script_ms(scheme, 0));
+        assert!(pushed_ms < asked_ms, "{}: {pushed_ms}, {asked_ms}", scheme.name);
+    }
 }
 
 #[test]

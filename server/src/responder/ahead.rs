@@ -67,6 +67,9 @@ impl Responder {
         if self.signals == SignalUse::Obey {
             let (element, parent) = (Element::Stream(push), Element::Stream(main));
             let weight = DEFAULT_WEIGHT;
+            if let Some(record) = self.sender.streams.get_mut(push) {
+                record.follows = Some(main);
+            }
             self.obey(Signal::Depend { element, parent, weight, exclusive: false });
             let said = request.priority.as_deref().and_then(|it| Priority::parse(it).ok());
             let urgency = said.unwrap_or_default().urgency_or_default();

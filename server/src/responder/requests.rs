@@ -2,12 +2,15 @@
 
 use super::Responder;
 use crate::SignalUse;
+use crate::account::Held;
+use crate::client::Client;
 use crate::early_data::is_safe;
 use crate::head;
+use crate::limits::LOAD_NUISANCES;
 use crate::outgoing::{Arriving, Stage};
 use crate::pushes::Pushes;
 use crate::site::{Availability, Body, Field, Request, Response};
-use http3::{Code, Extension, Header, StreamId};
+use http3::{Code, Extension, Header, NameValue, StreamId};
 use std::time::Instant;
 
 impl Responder {
@@ -16,7 +19,14 @@ impl Responder {
             return self.sender.connection.shut(stream, Code::RequestRejected);
         }
         self.unusable.asked();
+        let fields = headers.iter().map(|it| it.name().len() + it.value().len());
+        let held = Held::of(&self.shared.decoded, Client::at(Some(self.client())), fields);
+        if held.is_none() {
+            self.nuisances += LOAD_NUISANCES;
+        }
+        let has_room = held.is_some();
         let request = Request {
+            held: held.unwrap_or_default(),
             client: Some(self.client()),
             asked_at: Some(now),
             path_state: Pushes::path_state(&mut self.sender.connection),
@@ -24,7 +34,9 @@ impl Responder {
             ..Request::from_headers(headers)
         };
         let request = request.not_proven_fresh(!self.sender.connection.is_connected());
-        let response = if request.early && !is_safe(&request.method) {
+        let response = if !has_room {
+            Response::empty(431)
+        } else if request.early && !is_safe(&request.method) {
             Response::empty(425)
         } else {
             self.shared.site.respond(&request)

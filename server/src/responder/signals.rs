@@ -3,7 +3,7 @@
 use super::Responder;
 use crate::site::{Request, Response};
 use http3::{Extension, Signal, StreamId};
-use schedulers::{Call, Metadata, Priority, Resource, Scheduler};
+use schedulers::{Call, Element, Metadata, Priority, Resource, Scheduler};
 use std::time::Instant;
 
 /// The signal that a client must know to negotiate, where the server uses signals.
@@ -93,6 +93,32 @@ impl Responder {
             other => other,
         };
         self.sender.call(Call::Signal(signal));
+        self.place_pushes_left(signal);
+    }
+
+    /// The client says where a response belongs that is over: the pushes that were placed with it take the place, and share its
+    /// weight, as if it had been said in time (RFC 7540, 5.3.4). On a new connection the document may be over before the client
+    /// can say anything.
+    fn place_pushes_left(&mut self, said: Signal) {
+        let Signal::Depend { element: Element::Stream(main), parent, weight, .. } = said else {
+            return;
+        };
+        let pushes = self.sender.streams.left_by(main);
+        let count = u16::try_from(pushes.len()).unwrap_or(u16::MAX).max(1);
+        let weight = (weight / count).max(weight.min(1));
+        for push in pushes {
+            let element = Element::Stream(push);
+            let signal = Signal::Depend { element, parent, weight, exclusive: false };
+            self.sender.call(Call::Signal(signal));
+        }
+    }
+
+    /// The client says something about a push, so it does not follow its document any more.
+    pub(super) fn obey_about_push(&mut self, push: StreamId, signal: Signal) {
+        if let Some(record) = self.sender.streams.get_mut(push) {
+            record.follows = None;
+        }
+        self.obey(signal);
     }
 
     /// What the operator says about the response on `stream`.

@@ -31,7 +31,8 @@ impl Server {
         let (alarm, groups) = (self.shared.alarm.clone(), Arc::clone(&self.shared.groups));
         let pages = self.shared.pages.of_connection();
         let unread = Arc::clone(&self.shared.unread);
-        self.shared = Arc::new(Shared { site, options, alarm, groups, pages, unread });
+        let decoded = self.shard.decoded();
+        self.shared = Arc::new(Shared { site, options, alarm, groups, pages, decoded, unread });
         Ok(())
     }
 }

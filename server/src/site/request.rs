@@ -2,6 +2,7 @@
 
 use super::paths::resolved;
 use super::types;
+use crate::account::Held;
 use http3::{Header, NameValue};
 use schedulers::Kind;
 use std::borrow::Cow;
@@ -77,6 +78,8 @@ pub struct Request {
     pub client: Option<IpAddr>,
     /// The state of the path to the client, if the client takes pushes.
     pub path_state: Option<push::PathState>,
+    /// What the fields take of the memory for all.
+    pub held: Held,
     /// The most urgent of the other responses on the connection that still have bytes to send.
     pub waiting_urgency: Option<u8>,
 }

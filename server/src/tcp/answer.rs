@@ -1,10 +1,12 @@
 //! Answers a request that came over TCP.
 
 use super::activity::{Activity, now};
-use super::request::request;
+use super::request::{has_too_many_fields, request};
 use super::source::{OfBackend, Source};
 use super::told::Told;
 use super::waiting::Waiting;
+use crate::account::{Account, Held};
+use crate::client::{Allowances, Client};
 use crate::early_data::is_safe;
 use crate::head;
 use crate::site::{Body, Request, Response, RuledSite};
@@ -28,6 +30,25 @@ pub(super) struct Guest {
     pub(super) local: SocketAddr,
     pub(super) activity: Arc<Activity>,
     pub(super) waiting: Arc<Waiting>,
+    /// What decoded heads take.
+    pub(super) decoded: Arc<Account>,
+    /// What is left to each client of heads that are refused after they were decoded.
+    pub(super) refusals: Arc<Allowances>,
+}
+
+impl Guest {
+    /// Whose shares it has a part in.
+    pub(super) fn client(&self) -> Client {
+        Client::at(Some(self.address))
+    }
+
+    /// The part of a head in the memory for all; `None`: there is no room for it, or it has too many fields.
+    pub(super) fn admit(&self, fields: &HeaderMap) -> Option<Held> {
+        let bytes = fields.iter().map(|(name, value)| name.as_str().len() + value.len());
+        let held =
+            (!has_too_many_fields(fields)).then(|| Held::of(&self.decoded, self.client(), bytes));
+        held.flatten()
+    }
 }
 
 /// The answer to a request.
@@ -58,15 +79,18 @@ pub(super) enum Interim<'a> {
     Hints(&'a [String]),
 }
 
-/// Answers a request. `hint` takes what goes before the head.
+/// Answers a request that was admitted, or refuses it. `hint` takes what goes before the head.
 pub(super) async fn answer(
     guest: &Guest,
     head: &Parts,
+    held: Option<Held>,
     upload: impl Upload,
     mut hint: impl FnMut(Interim<'_>) + Send,
 ) -> Answer {
     let (request, refused) =
         request(head, guest.address, guest.local, now(), guest.options.websockets);
+    let refused = if held.is_none() { Some(431) } else { refused };
+    let request = Request { held: held.unwrap_or_default(), ..request };
     let mut told = Told::asked(&guest.options.observers, &guest.activity, &request);
     let response = match refused {
         Some(status) => Response::empty(status),

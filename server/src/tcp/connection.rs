@@ -3,10 +3,12 @@
 use super::activity::{Activity, Noted, now};
 use super::answer::Guest;
 use super::event_loop::{Current, News, Phase};
-use super::waiting::{Account, Waiting};
+use super::waiting::Waiting;
 use super::{http1, http2, redirect};
 use crate::Event;
+use crate::account::Account;
 use crate::admission::Place;
+use crate::client::Allowances;
 use crate::limits::UNSENT_BYTES;
 use socket2::SockRef;
 use std::net::SocketAddr;
@@ -15,13 +17,24 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_boring::SslStream;
 
+/// What clients have shares of.
+#[derive(Clone)]
+pub(super) struct Accounts {
+    /// What waits for clients that take it slowly.
+    pub(super) waiting: Arc<Account>,
+    /// What decoded heads take.
+    pub(super) decoded: Arc<Account>,
+    /// Heads that are refused after they were decoded.
+    pub(super) refusals: Arc<Allowances>,
+}
+
 /// Serves a client that has connected.
 pub(super) async fn serve(
     stream: TcpStream,
     client: SocketAddr,
     current: Arc<Current>,
     mut news: News,
-    account: Arc<Account>,
+    accounts: Accounts,
     _place: Place,
 ) {
     prepare(&stream);
@@ -51,8 +64,9 @@ pub(super) async fn serve(
     options.observers.notice(&Event::Accepted);
     let (site, options) = (Arc::clone(&current.site), Arc::clone(options));
     let address = client.ip().to_canonical();
-    let waiting = Arc::new(Waiting::new(&account, address));
-    let guest = Guest { site, options, address, local, activity, waiting };
+    let Accounts { waiting, decoded, refusals } = accounts;
+    let waiting = Arc::new(Waiting::new(&waiting, address));
+    let guest = Guest { site, options, address, local, activity, waiting, decoded, refusals };
     let by = speak(stream, &guest, news).await;
     guest.options.observers.notice(&Event::Closed { by, code: "none" });
 }

@@ -1,12 +1,13 @@
 //! The thread of the connections over TCP, with its sockets.
 
 use super::activity::now;
+use super::connection::Accounts;
 use super::turns::Turns;
-use super::waiting::Account;
 use super::{connection, redirect};
+use crate::account::Account;
 use crate::admission::{Place, Population};
 use crate::alarm::Alarm;
-use crate::limits::{ACCEPT_PAUSE, tcp_connections};
+use crate::limits::{ACCEPT_PAUSE, TURN_TASKS, WAITING_BYTES, tcp_connections};
 use crate::site::RuledSite;
 use crate::tls::acceptor;
 use crate::{Event, Identity, Limits, Options, Refusal, TlsError};
@@ -91,23 +92,27 @@ pub(crate) struct TcpServer {
 }
 
 impl TcpServer {
-    /// Starts the thread. `alarm` wakes the server when it has ended.
+    /// Starts the thread, which shares its clients and the memory for heads with other versions. `alarm` wakes the server when it has
+    /// ended.
     pub(crate) fn start(
         listeners: Listeners,
         identity: &Identity,
         site: RuledSite,
         options: Options,
-        population: Arc<Mutex<Population>>,
+        (population, decoded): (Arc<Mutex<Population>>, Arc<Account>),
         alarm: Alarm,
     ) -> Result<Self, StartError> {
         let port = options.alt_svc_port;
         let (current, renewed) = watch::channel(Arc::new(Current::new(identity, site, options)?));
         let (phase, news) = watch::channel(Phase::Open);
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let runtime =
+            Builder::new_current_thread().event_interval(TURN_TASKS).enable_all().build()?;
         let open = Arc::<AtomicUsize>::default();
         let doors = doors(&runtime, listeners, port)?;
-        let (news, account, turns) = (News(news), Arc::default(), Arc::default());
-        let hall = Hall { renewed, news, population, open: Arc::clone(&open), account, turns };
+        let waiting = Account::new(WAITING_BYTES);
+        let accounts = Accounts { waiting, decoded, refusals: Arc::default() };
+        let (news, turns) = (News(news), Arc::default());
+        let hall = Hall { renewed, news, population, open: Arc::clone(&open), accounts, turns };
         let is_over = Arc::<AtomicBool>::default();
         let over = Arc::clone(&is_over);
         let builder = std::thread::Builder::new().name("tcp".to_owned());
@@ -201,7 +206,7 @@ struct Hall {
     news: News,
     population: Arc<Mutex<Population>>,
     open: Arc<AtomicUsize>,
-    account: Arc<Account>,
+    accounts: Accounts,
     turns: Arc<Turns>,
 }
 
@@ -247,7 +252,7 @@ impl Hall {
             Ok(place) => place,
             Err(refusal) => return current.options.observers.notice(&Event::Refused(refusal)),
         };
-        let (mut news, account) = (self.news.clone(), Arc::clone(&self.account));
+        let (mut news, accounts) = (self.news.clone(), self.accounts.clone());
         let (alive, open) = (alive.clone(), Open::new(&self.open));
         tokio::spawn(async move {
             match leads_to {
@@ -256,7 +261,7 @@ impl Hall {
                         () = sleep(wait) => {}
                         () = news.reached(Phase::Draining) => return,
                     }
-                    connection::serve(stream, client, current, news, account, place).await;
+                    connection::serve(stream, client, current, news, accounts, place).await;
                 }
                 Leads::Elsewhere(port) => {
                     redirect::serve(stream, client, current, news, port, place).await;

@@ -134,18 +134,19 @@ async fn respond(
 ) -> hyper::Response<Outgoing> {
     let (mut head, upload) = request.into_parts();
     let entrance = if guest.options.websockets { Entrance::of(&mut head) } else { None };
+    let held = guest.admit(&head.headers);
     // The library has no interim responses.
     let Some((entrance, inbound)) = entrance else {
         let upload = Arriving::new(upload, &guest.activity);
         let has_ended = Arc::clone(&upload.has_ended);
-        let mut answer = answer(guest, &head, upload, |_| {}).await;
+        let mut answer = answer(guest, &head, held, upload, |_| {}).await;
         if !has_ended.load(Ordering::Relaxed) {
             // Another request could not be told from the rest of this one (RFC 9112, 9.3).
             answer.head.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         return response(answer, guest);
     };
-    let answer = answer(guest, &head, inbound, |_| {}).await;
+    let answer = answer(guest, &head, held, inbound, |_| {}).await;
     if !answer.is_tunnel {
         return response(answer, guest);
     }

@@ -6,19 +6,21 @@
 use super::activity::{Activity, now};
 use super::answer::{Answer, Guest, Interim, Upload, answer};
 use super::event_loop::{News, Phase};
+use super::intake::{ByTurns, Intake};
 use super::linger::read_on;
 use super::malformed::Answering;
-use super::request::has_too_many_fields;
 use super::source::{Broken, Source};
 use super::told::Told;
+use crate::account::Held;
 use crate::limits::{Budget, HTTP2_STREAMS, LOAD_NUISANCES, RESPONSE_BUFFER_BYTES};
 use crate::{Event, Limits, Options};
 use bytes::Bytes;
-use h2::server::{Builder, SendResponse};
+use h2::server::{Builder, Connection, SendResponse};
 use h2::{Reason, RecvStream, SendStream};
 use hyper::body::Frame;
-use hyper::header::{HeaderValue, LINK};
+use hyper::header::{HeaderMap, HeaderValue, LINK};
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -48,25 +50,18 @@ pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let stream = Answering::new(stream, guest.options.wall_clock);
+    let intake = Intake::new(guest);
+    let stream = Answering::new(ByTurns::new(stream, &intake), guest.options.wall_clock);
     let mut connection = builder(&guest.options).handshake(stream).await?;
-    let nuisances = Arc::new(Nuisances::new(&guest.options.limits));
+    let nuisances = Arc::new(Nuisances::new(guest));
     let mut is_ending = false;
     loop {
         tokio::select! {
-            next = connection.accept() => {
+            next = next_request(&mut connection, &intake, &nuisances) => {
                 let Some(next) = next else { return Ok(()) };
                 let (request, respond) = next?;
-                if has_too_many_fields(request.headers()) {
-                    nuisances.add(LOAD_NUISANCES);
-                }
-                let (guest, nuisances) = (guest.clone(), Arc::clone(&nuisances));
-                let news = news.clone();
-                tokio::spawn(async move {
-                    if answer_one(&guest, request, respond, news).await == End::TakenBack {
-                        nuisances.add(1);
-                    }
-                });
+                intake.accepted(respond.stream_id().into());
+                begin(guest, &nuisances, news.clone(), request, respond);
             }
             () = nuisances.are_too_many() => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),
             () = news.reached(Phase::Draining), if !is_ending => {
@@ -76,6 +71,49 @@ where
             }
         }
     }
+}
+
+/// Waits for the next request. The connection reads more once all are under way that came.
+async fn next_request<S>(
+    connection: &mut Connection<S, Bytes>,
+    intake: &Intake,
+    nuisances: &Nuisances,
+) -> Option<Result<(hyper::Request<RecvStream>, SendResponse<Bytes>), h2::Error>>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    poll_fn(|context| {
+        let next = pin!(connection.accept()).poll(context);
+        if next.is_pending() {
+            match intake.end_turn(context) {
+                Some(refused) => nuisances.refused(refused),
+                None => nuisances.too_many.notify_one(),
+            }
+        }
+        next
+    })
+    .await
+}
+
+/// Has a task answer a request. Of one that is not admitted, nothing is kept.
+fn begin(
+    guest: &Guest,
+    nuisances: &Arc<Nuisances>,
+    news: News,
+    mut request: hyper::Request<RecvStream>,
+    respond: SendResponse<Bytes>,
+) {
+    let held = guest.admit(request.headers());
+    if held.is_none() {
+        *request.headers_mut() = HeaderMap::new();
+        nuisances.refused(LOAD_NUISANCES);
+    }
+    let (guest, nuisances) = (guest.clone(), Arc::clone(nuisances));
+    tokio::spawn(async move {
+        if answer_one(&guest, request, held, respond, news).await == End::TakenBack {
+            nuisances.add(1);
+        }
+    });
 }
 
 fn builder(options: &Options) -> Builder {
@@ -114,6 +152,7 @@ enum End {
 async fn answer_one(
     guest: &Guest,
     request: hyper::Request<RecvStream>,
+    held: Option<Held>,
     respond: SendResponse<Bytes>,
     mut news: News,
 ) -> End {
@@ -121,16 +160,16 @@ async fn answer_one(
     let respond = Mutex::new(respond);
     let hint = |it: Interim<'_>| {
         // It fails only if the client has taken the request back.
-        held(&respond).send_informational(interim(&it)).ok();
+        locked(&respond).send_informational(interim(&it)).ok();
     };
     let answer = tokio::select! {
-        answer = answer(guest, &head, upload, hint) => answer,
-        _ = poll_fn(|it| held(&respond).poll_reset(it)) => return End::TakenBack,
+        answer = answer(guest, &head, held, upload, hint) => answer,
+        _ = poll_fn(|it| locked(&respond).poll_reset(it)) => return End::TakenBack,
     };
     drop(head);
     let Answer { head, source, mut told, is_tunnel } = answer;
     let ends = source.is_over();
-    let stream = held(&respond).send_response(head, ends);
+    let stream = locked(&respond).send_response(head, ends);
     let Ok(stream) = stream else { return End::TakenBack };
     if ends {
         told.completed();
@@ -143,7 +182,7 @@ async fn answer_one(
     }
 }
 
-fn held(respond: &Mutex<SendResponse<Bytes>>) -> MutexGuard<'_, SendResponse<Bytes>> {
+fn locked(respond: &Mutex<SendResponse<Bytes>>) -> MutexGuard<'_, SendResponse<Bytes>> {
     respond.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -260,21 +299,34 @@ fn poll_room(
 }
 
 /// Requests that a client takes back after they were passed on, which cost the site an answer, and those whose heads are refused
-/// after they were decoded.
+/// after they were decoded. These count for all connections of the client.
 struct Nuisances {
-    budget: Mutex<Budget>,
+    taken_back: Mutex<Budget>,
+    guest: Guest,
     too_many: Notify,
 }
 
 impl Nuisances {
-    fn new(limits: &Limits) -> Self {
-        let budget = Budget::new(limits.nuisances, limits.nuisances_per_second);
-        Self { budget: Mutex::new(budget), too_many: Notify::new() }
+    fn new(guest: &Guest) -> Self {
+        let taken_back = Mutex::new(whole(&guest.options.limits));
+        Self { taken_back, guest: guest.clone(), too_many: Notify::new() }
     }
 
     fn add(&self, count: u64) {
-        let mut budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
-        if !budget.spend(count, now()) {
+        let mut budget = self.taken_back.lock().unwrap_or_else(PoisonError::into_inner);
+        self.judge(budget.spend(count, now()));
+    }
+
+    fn refused(&self, count: u64) {
+        if count > 0 {
+            let (guest, now) = (&self.guest, now());
+            let whole = whole(&guest.options.limits);
+            self.judge(guest.refusals.take(guest.client(), whole, now, |it| it.spend(count, now)));
+        }
+    }
+
+    fn judge(&self, are_few: bool) {
+        if !are_few {
             self.too_many.notify_one();
         }
     }
@@ -282,4 +334,8 @@ impl Nuisances {
     async fn are_too_many(&self) {
         self.too_many.notified().await;
     }
+}
+
+fn whole(limits: &Limits) -> Budget {
+    Budget::new(limits.nuisances, limits.nuisances_per_second)
 }

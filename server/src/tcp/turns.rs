@@ -2,37 +2,28 @@
 //! connections waits, not all others.
 
 use crate::Limits;
-use crate::client::Client;
-use crate::limits::{Budget, REMEMBERED_TURNS};
-use std::collections::BTreeMap;
+use crate::client::{Allowances, Client};
+use crate::limits::Budget;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What is left of the handshakes of each client. One that has all of them need not be listed.
+/// What is left of the handshakes of each client.
 #[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<BTreeMap<Client, Budget>>);
+pub(super) struct Turns(Allowances);
 
 impl Turns {
     /// Gives a client the next of its turns: how long it waits for it. `None`: for longer than a handshake may take.
     pub(super) fn next(&self, client: IpAddr, limits: &Limits, now: Instant) -> Option<Duration> {
-        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if clients.len() >= REMEMBERED_TURNS {
-            clients.retain(|_, it| !it.is_whole(now));
-        }
-        if clients.len() >= REMEMBERED_TURNS {
-            clients.clear();
-        }
         let count = limits.tcp_handshakes_per_second;
-        let whole = || Budget::new(count, count);
-        let budget = clients.entry(Client::at(Some(client))).or_insert_with(whole);
-        budget.borrow(1, limits.handshake, now)
+        let whole = Budget::new(count, count);
+        self.0.take(Client::at(Some(client)), whole, now, |it| it.borrow(1, limits.handshake, now))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::REMEMBERED_CLIENTS;
     use crate::tcp::activity::now;
 
     const CLIENT: [u8; 4] = [192, 0, 2, 1];
@@ -75,15 +66,15 @@ mod tests {
     #[test]
     fn clients_that_have_all_their_turns_are_not_remembered() {
         let (turns, limits, start) = (Turns::default(), Limits::default(), now());
-        let count = u32::try_from(REMEMBERED_TURNS).expect("few");
+        let count = u32::try_from(REMEMBERED_CLIENTS).expect("few");
         let come = |at| {
             for number in 0..count {
                 turns.next(std::net::Ipv4Addr::from_bits(number).into(), &limits, at);
             }
         };
         come(start);
-        assert_eq!(turns.0.lock().expect("whole").len(), REMEMBERED_TURNS);
+        assert_eq!(turns.0.len(), REMEMBERED_CLIENTS);
         turns.next(CLIENT.into(), &limits, start + Duration::from_millis(10));
-        assert_eq!(turns.0.lock().expect("whole").len(), 1);
+        assert_eq!(turns.0.len(), 1);
     }
 }

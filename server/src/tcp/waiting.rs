@@ -3,63 +3,13 @@
 //! A connection has room for a few pieces of files. It may always have one, and further ones as long as its client is within
 //! its share of what all may hold. Files that are in memory anyway do not count.
 
+use crate::account::{Account, Share};
 use crate::client::Client;
-use crate::limits::{PIECE_BYTES, RELAYED_BYTES, WAITING_BYTES, WAITING_PIECES};
+use crate::limits::{PIECE_BYTES, RELAYED_BYTES, WAITING_PIECES};
 use bytes::Bytes;
-use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-/// What all connections hold.
-#[derive(Debug, Default)]
-pub(super) struct Account(Mutex<Held>);
-
-#[derive(Debug, Default)]
-struct Held {
-    bytes: usize,
-    by_client: BTreeMap<Client, usize>,
-}
-
-impl Account {
-    /// Adds to what a client holds, if its share allows it: as much as is free. So one has half of all, and two have a third
-    /// each.
-    fn take(self: &Arc<Self>, client: Client, bytes: usize) -> Option<Share> {
-        let mut held = self.held();
-        let free = WAITING_BYTES - held.bytes;
-        let own = held.by_client.get(&client).copied().unwrap_or(0) + bytes;
-        if own > free {
-            return None;
-        }
-        held.bytes += bytes;
-        held.by_client.insert(client, own);
-        Some(Share { account: Arc::clone(self), client, bytes })
-    }
-
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A part of an account, given back when it is dropped.
-#[derive(Debug)]
-struct Share {
-    account: Arc<Account>,
-    client: Client,
-    bytes: usize,
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        let mut held = self.account.held();
-        held.bytes -= self.bytes;
-        let Some(own) = held.by_client.get_mut(&self.client) else { return };
-        *own -= self.bytes;
-        if *own == 0 {
-            held.by_client.remove(&self.client);
-        }
-    }
-}
 
 /// What one connection may have wait.
 #[derive(Debug)]
@@ -137,6 +87,7 @@ impl AsRef<[u8]> for Filled {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::WAITING_BYTES;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
@@ -154,13 +105,13 @@ mod tests {
 
     #[test]
     fn a_connection_has_eight_pieces_and_gets_room_back_with_the_last_byte() {
-        let account = Arc::default();
+        let account = Account::new(WAITING_BYTES);
         let waiting = at(1, &account);
         let mut rooms: Vec<Bytes> = (0..8)
             .map(|_| now(&waiting).expect("there is room").holds(vec![0; PIECE_BYTES]))
             .collect();
         assert!(now(&waiting).is_none());
-        assert_eq!(account.held().bytes, 8 * PIECE_BYTES);
+        assert_eq!(account.bytes(), 8 * PIECE_BYTES);
         let mut first = rooms.remove(0);
         let rest = first.split_off(10);
         drop(first);
@@ -168,14 +119,13 @@ mod tests {
         drop(rest);
         assert!(now(&waiting).is_some());
         drop(rooms);
-        assert_eq!(account.held().bytes, 0);
-        assert!(account.held().by_client.is_empty());
+        assert_eq!(account.bytes(), 0);
     }
 
     /// A thousand connections of one client, and those of another.
     #[test]
     fn one_client_has_half_of_all_and_a_piece_for_each_further_connection() {
-        let account = Arc::default();
+        let account = Account::new(WAITING_BYTES);
         let all = |last| -> Vec<_> {
             let connections: Vec<Waiting> = (0..1000).map(|_| at(last, &account)).collect();
             let rooms = connections.iter().flat_map(|it| std::iter::from_fn(|| now(it)));
@@ -183,19 +133,19 @@ mod tests {
         };
         let pieces_of_half = WAITING_BYTES / 2 / PIECE_BYTES;
         let attacker = all(1);
-        assert_eq!(account.held().bytes, WAITING_BYTES / 2);
+        assert_eq!(account.bytes(), WAITING_BYTES / 2);
         // 256 connections have 8 pieces each, all others one.
         assert_eq!((pieces_of_half, attacker.len()), (2048, 2048 + 744));
         let other = all(2);
         // A quarter of all: 128 connections have 8 pieces each, all others one.
         assert_eq!(other.len(), 1024 + 872);
         drop((attacker, other));
-        assert_eq!(account.held().bytes, 0);
+        assert_eq!(account.bytes(), 0);
     }
 
     #[test]
     fn a_connection_may_have_one_response_of_a_backend_whatever_others_hold() {
-        let account = Arc::default();
+        let account = Account::new(WAITING_BYTES);
         let (greedy, modest) = (at(1, &account), at(1, &account));
         let rooms: Vec<Room> = std::iter::from_fn(|| greedy.relayed()).collect();
         assert_eq!(rooms.len(), 1 + WAITING_BYTES / 2 / RELAYED_BYTES);

@@ -3,6 +3,7 @@
 use super::fields::outbound;
 use super::trailers;
 use super::trouble::Trouble;
+use crate::account::Held;
 use crate::client::Client;
 use crate::limits::{BUFFER_BYTES, INTERIM_RESPONSES};
 use crate::site::{Request, Response};
@@ -32,6 +33,8 @@ pub(super) struct Outbound {
     pub(super) length: Option<u64>,
     /// The client in whose share of the places it is.
     pub(super) client: Client,
+    /// What the fields take of the memory for all.
+    pub(super) held: Held,
 }
 
 /// A request under way to the backend.
@@ -417,6 +420,7 @@ mod tests {
             is_tunnel: false,
             length: None,
             client: Client::at(None),
+            held: Held::default(),
         };
         let exchange = Exchange::new(request, u64::MAX);
         (Arc::clone(&exchange), Later::new(exchange))

@@ -90,6 +90,7 @@ pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
         length: request.field("content-length").and_then(|it| it.parse().ok()),
         // Senders of early data have not proven an address, so all of them share the places of one client.
         client: Client::at(client.filter(|_| !request.early)),
+        held: request.held.clone(),
     }
 }
 

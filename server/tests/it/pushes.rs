@@ -68,6 +68,43 @@ fn pushed_after_document_ms(then: Option<Vec<u8>>) -> u128 {
     (peer.ended[1].1 - peer.ended[0].1).as_millis()
 }
 
+/// The order in which responses end: of a document that is over before its client can say where it belongs, of the push that it
+/// brings, and of an image of 1 MB that the client places beside the document.
+fn order_after_a_late_word(scheme: &schedulers::Scheme, parent: Element) -> Vec<u64> {
+    let pushing = Pushing { push: vec!["/20000/css".into()], ..Pushing::default() };
+    let site = RuledSite::new(Bodies, vec![Rule::pushing("/5000/html", pushing)]);
+    let pace = Pace { packet_bytes: 1400, interval: Duration::from_millis(1) };
+    let options = Options { signals: SignalUse::Obey, ..options(&scheme.name) }.paced(pace);
+    let mut world = World::of(options, site);
+    let extensions = [Extension::TreeDraft22, Extension::TreeZeroWeight].into();
+    let settings = Settings { extensions, ..Settings::default() };
+    let mut peer = Peer::with_settings(&world, 1, settings);
+    world.run_ms(20, &mut [&mut peer]);
+    peer.allow_pushes(1);
+    peer.get(0, "/5000/html");
+    world.run_ms(8, &mut [&mut peer]);
+    assert_eq!(peer.order(), [0], "{}", scheme.name);
+    for stream in [0, 4] {
+        let element = Element::Stream(StreamId(stream));
+        let word = Signal::Depend { element, parent, weight: 16, exclusive: false };
+        assert!(peer.client.connection.signal(&word));
+    }
+    peer.get(4, "/1000000/png");
+    world.run_ms(2000, &mut [&mut peer]);
+    peer.order()
+}
+
+#[test]
+fn a_push_goes_where_its_document_belongs_though_the_client_says_so_after_its_end() {
+    let of_tree = |it: &&schedulers::Scheme| it.signals == schedulers::Language::Tree;
+    let plain = |it: &&schedulers::Scheme| it.needs == schedulers::Needs::Nothing;
+    let schemes: Vec<_> = schedulers::REGISTRY.iter().filter(of_tree).filter(plain).collect();
+    assert!(schemes.len() > 5);
+    let waits = |it: &schedulers::Scheme| order_after_a_late_word(it, Element::Root) != [0, 15, 4];
+    let waiting: Vec<&str> = schemes.iter().filter(|it| waits(it)).map(|it| &*it.name).collect();
+    assert_eq!(waiting, [""; 0]);
+}
+
 #[test]
 fn under_a_tree_a_push_depends_on_its_document_and_does_not_wait_for_all_others() {
     let pushed_ms = pushed_after_document_ms(None);

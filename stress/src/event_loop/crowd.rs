@@ -1,7 +1,9 @@
 //! Connections that one thread carries on: those of attackers, of visitors, or of guests.
 
 use super::{StressError, TICK, Target, now};
-use crate::limits::{CONNECTIONS_MAX, DATAGRAM_SOCKETS, DATAGRAMS_PER_SECOND, FIRST_PACKETS_MAX};
+use crate::limits::{
+    CONNECTIONS_MAX, DATAGRAM_SOCKETS, DATAGRAMS_PER_SECOND, FIRST_PACKETS_MAX, SPOOFERS_MAX,
+};
 use crate::loss::Loss;
 use crate::party::Party;
 use crate::scripts::Script;
@@ -22,9 +24,8 @@ pub(super) struct Crowd<'a> {
     pub(super) codes: BTreeMap<u64, usize>,
     /// What happens to its datagrams on their way.
     pub(super) loss: Loss,
-    /// Sockets of clients that never answer, and bytes that went from them and came to them.
-    spoofers: Vec<UdpSocket>,
-    spoofed_bytes: (u64, u64),
+    /// Addresses at which nobody answers.
+    spoofers: Vec<Spoofer>,
     buffer: Vec<u8>,
 }
 
@@ -32,6 +33,27 @@ pub(super) struct Member {
     socket: UdpSocket,
     pub(super) party: Party,
     moved: Instant,
+}
+
+/// An address at which nobody answers, and the bytes that went from it and came to it.
+struct Spoofer {
+    socket: UdpSocket,
+    sent: u64,
+    came: u64,
+}
+
+impl Spoofer {
+    fn new(server: SocketAddr) -> io::Result<Self> {
+        let socket = UdpSocket::bind(SocketAddr::new(server.ip(), 0))?;
+        socket.connect(server)?;
+        Ok(Self { socket, sent: 0, came: 0 })
+    }
+
+    fn send(&mut self, datagram: &[u8]) {
+        // What the system does not take is as good as lost.
+        self.socket.send(datagram).ok();
+        self.sent += datagram.len() as u64;
+    }
 }
 
 impl<'a> Crowd<'a> {
@@ -43,7 +65,6 @@ impl<'a> Crowd<'a> {
             codes: BTreeMap::new(),
             loss: Loss::none(),
             spoofers: Vec::new(),
-            spoofed_bytes: (0, 0),
             buffer: vec![0; 65_536],
         })
     }
@@ -120,8 +141,7 @@ impl<'a> Crowd<'a> {
             while let Some((number, packet)) = first_packets.next_if(|(number, _)| {
                 *number as f64 / f64::from(DATAGRAMS_PER_SECOND) < at.as_secs_f64()
             }) {
-                self.spoofers[number % DATAGRAM_SOCKETS].send(&packet).ok();
-                self.spoofed_bytes.0 += packet.len() as u64;
+                self.spoofers[number % DATAGRAM_SOCKETS].send(&packet);
             }
             most = most.max(self.target.memory());
             self.turn(None)?;
@@ -147,7 +167,9 @@ impl<'a> Crowd<'a> {
                 script.act(number, &mut member.party, at);
             }
             let is_due = script.moves_each().is_some_and(|it| now() >= member.moved + it);
-            if is_due {
+            if is_due && script.moves_by_others() {
+                self.send_on(number)?;
+            } else if is_due {
                 self.move_to_new_address(number)?;
             }
         }
@@ -164,13 +186,27 @@ impl<'a> Crowd<'a> {
         Ok(())
     }
 
+    /// Somebody sends the client's next datagram on from another address.
+    fn send_on(&mut self, number: usize) -> io::Result<()> {
+        if self.spoofers.len() >= SPOOFERS_MAX {
+            return Ok(());
+        }
+        let mut spoofer = Spoofer::new(self.target.address)?;
+        let member = &mut self.members[number];
+        member.moved = now();
+        member.party.connection.quic.send_ack_eliciting().ok();
+        if let Some(transmit) = member.party.transmit(now(), &mut self.buffer) {
+            spoofer.send(&self.buffer[..transmit.bytes]);
+        }
+        self.spoofers.push(spoofer);
+        Ok(())
+    }
+
     /// First packets of clients that never answer, each of a connection of its own, for an attack of this length.
     pub(super) fn first_packets(&mut self, length: Duration) -> Result<Vec<Vec<u8>>, StressError> {
         let server = self.target.address;
         for _ in 0..DATAGRAM_SOCKETS {
-            let socket = UdpSocket::bind(SocketAddr::new(server.ip(), 0))?;
-            socket.connect(server)?;
-            self.spoofers.push(socket);
+            self.spoofers.push(Spoofer::new(server)?);
         }
         let mut config =
             quiche::Config::new(quiche::PROTOCOL_VERSION).map_err(ConnectError::from)?;
@@ -178,10 +214,10 @@ impl<'a> Crowd<'a> {
         let seconds = u32::try_from(length.as_secs()).unwrap_or(u32::MAX);
         let count = seconds.saturating_mul(DATAGRAMS_PER_SECOND).min(FIRST_PACKETS_MAX);
         let mut packets = Vec::new();
-        for (number, socket) in (0..count).zip(self.spoofers.iter().cycle()) {
+        for (number, spoofer) in (0..count).zip(self.spoofers.iter().cycle()) {
             let id = u64::from(number).to_be_bytes();
             let id = quiche::ConnectionId::from_ref(&id);
-            let local = socket.local_addr()?;
+            let local = spoofer.socket.local_addr()?;
             let name = Some(http3::host(&self.target.authority));
             let mut quic = quiche::connect(name, &id, local, server, &mut config)
                 .map_err(ConnectError::from)?;
@@ -238,15 +274,16 @@ impl<'a> Crowd<'a> {
             }
             member.party.on_timeout(now());
         }
-        for socket in &self.spoofers {
-            while let Ok(bytes) = socket.recv(&mut self.buffer) {
-                self.spoofed_bytes.1 += bytes as u64;
+        for spoofer in &mut self.spoofers {
+            while let Ok(bytes) = spoofer.socket.recv(&mut self.buffer) {
+                spoofer.came += bytes as u64;
             }
         }
     }
 
+    /// Bytes that came to an address for each that went from it, at most.
     pub(super) fn amplification(&self) -> Option<f64> {
-        let (sent, came) = self.spoofed_bytes;
-        (sent > 0).then(|| came as f64 / sent as f64)
+        let times = self.spoofers.iter().filter(|it| it.sent > 0);
+        times.map(|it| it.came as f64 / it.sent as f64).max_by(f64::total_cmp)
     }
 }

@@ -37,6 +37,11 @@ pub(crate) trait Script {
         None
     }
 
+    /// The client stays where it is: somebody sends one of its datagrams on from another address.
+    fn moves_by_others(&self) -> bool {
+        false
+    }
+
     /// A connection that the server closed is replaced.
     fn comes_back(&self) -> bool {
         true

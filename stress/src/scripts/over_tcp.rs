@@ -128,8 +128,12 @@ enum Repeated {
     Requests,
     /// Parts of a head that never ends.
     Continuations,
-    /// So many requests, whose responses are not read.
+    /// So many requests at once, and no more.
+    Burst(u32),
+    /// The same, whose responses are not read.
     Unread(u32),
+    /// A head that goes on, of which nothing more comes.
+    Unfinished,
 }
 
 /// Frame types (RFC 9113, 6).
@@ -158,6 +162,21 @@ impl Http2 {
     /// Requests with more fields than a head may have.
     pub(crate) fn many_fields(asked: Asked<'_>) -> Self {
         Self::new(Repeated::Requests, head(asked, 1001))
+    }
+
+    /// A hundred requests at once, each with so many references of a byte to one field that their first bytes define.
+    pub(crate) fn references(asked: Asked<'_>, count: usize) -> Self {
+        Self::new(Repeated::Burst(100), referring(asked, count))
+    }
+
+    /// Requests with so many fields of 4 bytes.
+    pub(crate) fn large_heads(asked: Asked<'_>, count: usize) -> Self {
+        Self::new(Repeated::Requests, [head(asked, 0), b"\x00\x01x\x00".repeat(count)].concat())
+    }
+
+    /// A head that goes on after so many references of a byte to one field.
+    pub(crate) fn unfinished(asked: Asked<'_>, count: usize) -> Self {
+        Self::new(Repeated::Unfinished, referring(asked, count))
     }
 
     /// A head that never ends (CVE-2024-27316).
@@ -193,7 +212,7 @@ impl TcpScript for Http2 {
     fn next(&mut self, _at: Duration) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.first);
         let whole = END_STREAM | END_HEADERS;
-        match self.repeated {
+        match &mut self.repeated {
             Repeated::Resets => {
                 for _ in 0..BURST {
                     let stream = self.stream;
@@ -208,10 +227,12 @@ impl TcpScript for Http2 {
                     bytes.extend(frame(CONTINUATION, 0, 1, &fields));
                 }
             }
-            Repeated::Continuations => bytes.extend(self.request(END_STREAM)),
-            Repeated::Unread(count) => {
-                (0..count).for_each(|_| bytes.extend(self.request(whole)));
-                self.repeated = Repeated::Unread(0);
+            Repeated::Unread(count) | Repeated::Burst(count) => {
+                (0..std::mem::take(count)).for_each(|_| bytes.extend(self.request(whole)));
+            }
+            Repeated::Unfinished if bytes.is_empty() => {}
+            Repeated::Continuations | Repeated::Unfinished => {
+                bytes.extend(self.request(END_STREAM));
             }
         }
         bytes
@@ -234,6 +255,12 @@ fn head(asked: Asked<'_>, more: usize) -> Vec<u8> {
     // Entries 2, 7, 1 and 4 of the static table: method, scheme, authority, path.
     let pseudo = [vec![0x82, 0x87], text(&[0x01], asked.authority), text(&[0x04], asked.path)];
     [pseudo.concat(), fields(more)].concat()
+}
+
+/// A head with so many references of a byte to the field that it puts into the table (RFC 7541, 6.1 and 6.2.1).
+fn referring(asked: Asked<'_>, count: usize) -> Vec<u8> {
+    let newest = 62;
+    [head(asked, 0), b"\x40\x01x\x011".to_vec(), vec![0x80 | newest; count]].concat()
 }
 
 /// A field whose name is said by these bytes, with this value.
@@ -308,6 +335,14 @@ mod tests {
         let burst = script.next(Duration::ZERO);
         assert_eq!(burst.len(), 20 * (9 + 8 + 9 + 4));
         assert_eq!(script.stream, 81);
+    }
+
+    #[test]
+    fn a_reference_takes_a_byte_and_a_burst_comes_once() {
+        let mut script = Http2::references(ASKED, 990);
+        let first = script.next(Duration::ZERO);
+        assert_eq!(first.len(), preface().len() + 100 * (9 + 8 + 5 + 990));
+        assert_eq!(script.next(Duration::ZERO), b"");
     }
 
     #[test]

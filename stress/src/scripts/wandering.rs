@@ -27,3 +27,28 @@ impl Script for Wandering {
         (stuck > 0).then(|| format!("{stuck} clients got nothing"))
     }
 }
+
+/// The same, but the client stays, and somebody else sends on what it sent.
+pub(crate) struct SentOn(pub(crate) Wandering);
+
+impl Script for SentOn {
+    fn connections(&self) -> usize {
+        self.0.connections()
+    }
+
+    fn act(&mut self, number: usize, party: &mut Party, at: Duration) {
+        self.0.act(number, party, at);
+    }
+
+    fn moves_each(&self) -> Option<Duration> {
+        Some(Duration::from_millis(100))
+    }
+
+    fn moves_by_others(&self) -> bool {
+        true
+    }
+
+    fn complaint(&self, parties: &[&Party]) -> Option<String> {
+        self.0.complaint(parties)
+    }
+}
