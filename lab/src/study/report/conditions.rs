@@ -28,8 +28,8 @@ pub fn conditions(plan: &Plan) -> String {
     };
     let settings: Vec<Setting> = plan.settings.each().into_iter().map(|it| it.1).collect();
     let circumstances = circumstances(plan, &settings.iter().collect::<Vec<_>>());
-    let twins = plan.said_of_twins().iter().map(|it| format!("; {it}")).collect::<String>();
-    format!("{circumstances}; {}, {}{shown}{weights}{twins}", pages(plan), loads(plan))
+    let twins: Vec<String> = plan.said_of_twins().iter().map(|it| format!("; {it}")).collect();
+    format!("{circumstances}; {}, {}{shown}{weights}{}", pages(plan), loads(plan), twins.concat())
 }
 
 /// What a figure over pages shows.
