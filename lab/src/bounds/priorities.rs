@@ -1,7 +1,7 @@
 //! Priorities of RFC 9218, resource by resource, that come near the best order on the engine `ideal`.
 //!
-//! A greedy search moves one resource at a time: what is above the fold, or leads there, goes up to [`RAISED`]; then what is not goes
-//! last. There is one place to go to, so that recordings do not differ by urgencies that come to the same. Each line must gain [`LINE_GAIN`] over all networks and recordings, and something in each recording. So the
+//! A greedy search moves one resource at a time: a resource above the fold, or one that leads there, goes up to [`RAISED`]; then the
+//! others go last. There is one place to go to, so that recordings do not differ by urgencies that come to the same. Each line must gain [`LINE_GAIN`] over all networks and recordings, and something in each recording. So the
 //! lines are few, and another recording of the page has the same. A line that would be one in some recordings only is doubtful.
 //! No line makes a visible image later than [`LATER_MAX`] times its time in the usual order: all bytes above the fold count alike
 //! in the index, and a logo that waits for a hero is not what a visitor calls better.
@@ -21,8 +21,11 @@ const LINE_GAIN: f64 = 0.01;
 /// A line that gains this share of it is one in another recording.
 const DOUBTFUL_SHARE: f64 = 0.5;
 
-/// The urgency of what goes up: after what renders the page. What has it already goes before that.
-const RAISED: u8 = 1;
+/// Where a resource goes up: after stylesheets and fonts, which are not incremental, and before scripts.
+const RAISED: BrowserPriority = BrowserPriority { urgency: 0, incremental: true };
+
+/// Where a resource waits.
+const LAST: BrowserPriority = BrowserPriority { urgency: URGENCY_MAX, incremental: false };
 
 /// A visible image may come this many times as late as it does in the usual order.
 pub(crate) const LATER_MAX: f64 = 1.1;
@@ -65,7 +68,7 @@ pub fn priorities(recordings: &[Arc<Page>], networks: &[Network], effort: Effort
         networks.iter().map(|it| Played::new(page, it, &usual)).collect::<Option<Vec<Played>>>()
     };
     let played = recordings.iter().map(played).collect::<Option<Vec<_>>>()?;
-    let mut search = Search { usual: usual.clone(), recordings: played, doubtful: Vec::new() };
+    let mut search = Search { recordings: played, doubtful: Vec::new() };
     let priorities = search.lines(usual.clone(), Search::raised);
     let priorities = search.lines(priorities, Search::lowered);
     search.doubtful.retain(|it| priorities[*it] == usual[*it]);
@@ -113,7 +116,6 @@ impl Outcome {
 }
 
 struct Search {
-    usual: Priorities,
     /// By recording, then by network.
     recordings: Vec<Vec<Played>>,
     doubtful: Vec<usize>,
@@ -156,36 +158,31 @@ impl Search {
 
     /// A resource that is above the fold or leads there goes up.
     fn raised(&self, priorities: &Priorities, id: usize) -> Option<Move> {
-        let usual = self.usual[id].urgency;
-        let can_rise = self.is_useful(id) && priorities[id] == self.usual[id] && usual > 0;
-        let urgency = if usual > RAISED { RAISED } else { 0 };
-        can_rise.then(|| self.tried(priorities, id, urgency)).flatten()
+        let can_rise = self.is_useful(id) && priorities[id].urgency > RAISED.urgency;
+        can_rise.then(|| self.tried(priorities, id, RAISED)).flatten()
     }
 
     /// A resource that is not above the fold and does not lead there goes last.
     fn lowered(&self, priorities: &Priorities, id: usize) -> Option<Move> {
-        let can_wait = !self.is_useful(id) && priorities[id].urgency < URGENCY_MAX;
-        can_wait.then(|| self.tried(priorities, id, URGENCY_MAX)).flatten()
+        let can_wait = !self.is_useful(id) && priorities[id].urgency < LAST.urgency;
+        can_wait.then(|| self.tried(priorities, id, LAST)).flatten()
     }
 
     fn is_useful(&self, id: usize) -> bool {
         self.recordings.iter().flatten().any(|it| it.task.useful_bytes[id] > 0)
     }
 
-    /// What comes of an urgency. Visible images that would be late go up with it.
-    fn tried(&self, priorities: &Priorities, id: usize, urgency: u8) -> Option<Move> {
+    /// What comes of another place. Visible images that would be late go up.
+    fn tried(&self, priorities: &Priorities, id: usize, place: BrowserPriority) -> Option<Move> {
         let mut priorities = priorities.clone();
-        let raised = BrowserPriority { urgency, incremental: false };
-        priorities[id] = raised;
+        priorities[id] = place;
         loop {
             let outcome = self.outcome(&priorities)?;
-            let can_rise =
-                |it: &&usize| priorities[**it].urgency > urgency || priorities[**it].incremental;
+            let can_rise = |it: &&usize| priorities[**it].urgency > RAISED.urgency;
             let Some(late) = outcome.late.iter().find(can_rise).copied() else {
                 return Some(Move { id, priorities, outcome });
             };
-            priorities[late] =
-                BrowserPriority { urgency: urgency.min(priorities[late].urgency), ..raised };
+            priorities[late] = RAISED;
         }
     }
 

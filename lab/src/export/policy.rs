@@ -46,7 +46,7 @@ pub fn of_policy(config: &Config) -> Advice {
     }
 }
 
-/// Whether the host is that of a bundled page, which is no site's.
+/// Whether the host is that of a bundled page, which does not exist.
 fn is_of_bundled(config: &Config, host: &str) -> bool {
     let ConfigSite::Pages(pages) = &config.site else { return false };
     pages.iter().filter_map(|it| corpus::bundled(it)).any(|it| http3::host(it.host(0)) == host)

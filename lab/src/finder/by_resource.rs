@@ -388,7 +388,7 @@ impl ByResource {
         });
         let late = listed(&self.late).map(|it| {
             format!(
-                "{page}: the priorities are left out, because with them a visible image comes later than with {}: {it}.",
+                "{page}: unsure, so the priorities are left out: with them a visible image comes later than with {}: {it}.",
                 super::WHAT_YOU_HAVE
             )
         });

@@ -18,7 +18,7 @@ const SEARCHED: u64 = 4;
 /// A delay is as long as recorded times a factor between the inverse of this and this.
 const FACTOR_MAX: f64 = 1.5;
 
-/// What is not found in the document's text at once comes up to this much later.
+/// A resource that a parser does not find at once comes up to this much later.
 const LATER_MAX_MS: f64 = 10.0;
 
 impl Question {

@@ -244,7 +244,7 @@ fn loaded_in_browser(source: &str, browser: &Browser) -> Result<Asked, Failure> 
             it.left_out_ms.p90
         ));
     }
-    // A single load of which no page can be derived is no recording.
+    // A single load from which no page can be derived does not count.
     let loads = captures.by_load().into_iter();
     let mut recordings: Vec<Page> =
         loads.filter_map(|it| Some(derived(&it, &name, "unknown").ok()?.page)).collect();

@@ -52,7 +52,7 @@ fn policy_site(arguments: &Arguments, question: &Question) -> PolicySite {
     pages.map_or(PolicySite::ToFillIn, PolicySite::Pages)
 }
 
-/// The folder or the server that a browser loaded. One with a certificate of its own, or without TCP, is no backend as it is.
+/// The folder or the server that a browser loaded. One with a certificate of its own, or without TCP, cannot be a backend as it is.
 fn loaded_site(loaded: &str, arguments: &Arguments) -> Option<PolicySite> {
     let url = url::Url::parse(loaded).ok().filter(url::Url::has_host);
     if let Some(url) = url {
