@@ -39,7 +39,7 @@ enum Command {
     Play(play::Arguments),
     Compare(Box<compare::Arguments>),
     Browser(browser::Arguments),
-    Find(find::Arguments),
+    Find(Box<find::Arguments>),
     Merge(merge::Arguments),
     Link(link::Arguments),
     Reproduce(reproduce::Arguments),

@@ -13,7 +13,7 @@ pub fn is_stand_in(host: &str) -> bool {
     let Some(name) = host.strip_suffix(".test") else { return false };
     let number = name.strip_prefix("host-");
     let is_renamed = number.is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()));
-    is_renamed || name == "generated" || name == "page" || name.strip_suffix(".page").is_some()
+    is_renamed || name == "generated" || name.rsplit('.').next() == Some("page")
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ struct Played {
     /// The logarithm of its cost in the usual order.
     usual_cost: f64,
     /// The visible images, and when each must be there.
-    due_us: Vec<(usize, u64)>,
+    due_us: Vec<(usize, f64)>,
 }
 
 impl Played {
@@ -90,7 +90,7 @@ impl Played {
         let load = obeyed(&task, usual);
         let usual_cost = (load.cost(&task)? as f64).ln();
         let images = (0..task.len()).filter(|it| is_visible_image(page, *it));
-        let due = |us: u64| (us as f64 * LATER_MAX) as u64;
+        let due = |us: u64| us as f64 * LATER_MAX;
         let due_us = images.filter_map(|it| Some((it, due(load.complete_us[it]?)))).collect();
         Some(Self { task, usual_cost, due_us })
     }
@@ -195,8 +195,8 @@ impl Search {
             for played in recording {
                 let load = obeyed(&played.task, priorities);
                 cost += (load.cost(&played.task)? as f64).ln() - played.usual_cost;
-                let is_late = |(id, due_us): &&(usize, u64)| {
-                    load.complete_us[*id].is_none_or(|it| it > *due_us)
+                let is_late = |(id, due_us): &&(usize, f64)| {
+                    load.complete_us[*id].is_none_or(|it| it as f64 > *due_us)
                 };
                 late.extend(played.due_us.iter().filter(is_late).map(|it| it.0));
             }

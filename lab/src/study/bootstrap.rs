@@ -354,7 +354,7 @@ mod tests {
         let of = Pages::new(|page| plan.site_of(page), |_: &str| 1.0);
         let runs: Vec<&RunRecord> = study.runs.iter().filter(|it| it.scheme == "s+").collect();
         let speedups = Paired::of(&study.runs, "fifo", byte_index()).speedups_by_page(&runs, &of);
-        log_ratios(&speedups, Set::Atf, Unit::Sites, &of)
+        log_ratios(&speedups, Set::Atf, Unit::Sites, true, &of)
     }
 
     #[test]
