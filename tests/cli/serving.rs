@@ -361,8 +361,8 @@ fn a_route_for_a_host_that_no_certificate_names_is_warned_of() {
     let server = Serving::start(&["--config", file, "--cert", certificate, "--key", key]);
     let (code, stderr) = server.stop();
     let warnings: Vec<&str> = stderr.lines().filter(|it| it.starts_with("warning: ")).collect();
-    let expected = "warning: [[route]] host \"shop.example\": no certificate names it, only localhost, so browsers refuse it; name a \
-                    certificate for it with --cert";
+    let expected = "warning: [[route]] host \"shop.example\": no certificate is for this host: browsers refuse it; get one that names \
+                    it";
     assert_eq!((code, &warnings[..]), (Some(0), &[expected][..]));
 }
 
