@@ -18,6 +18,7 @@ pub use repair::json_text;
 use serde_json::Value;
 use size::Stated;
 use std::collections::BTreeMap;
+use url::Url;
 
 /// One recording of a browser.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -140,6 +141,11 @@ impl Fetch {
 pub(crate) fn first_byte(headers: &Value, status: u16) -> Option<u64> {
     let range = Some(json::field(headers, "content-range")).filter(|_| status == 206)?;
     range.trim().strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
+}
+
+/// Whether an address of `http` or `https` names a host.
+pub fn has_host(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|it| it.has_host())
 }
 
 pub(crate) fn without_fragment(url: &str) -> String {

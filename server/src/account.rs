@@ -19,7 +19,7 @@ struct Sums {
 }
 
 impl Account {
-    /// Of so many bytes.
+    /// An account of `most_bytes` for all clients.
     pub(crate) fn new(most_bytes: usize) -> Arc<Self> {
         Arc::new(Self { most_bytes, sums: Mutex::default() })
     }

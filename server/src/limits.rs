@@ -200,7 +200,7 @@ pub(crate) const DECODED_BYTES: usize = 32 << 20;
 /// What a field takes of it besides its name and value: a place in the library's table (72 to 112 bytes), and one in the request
 /// and in its copy for a backend (48 each), whose texts are allocations of at least 32 bytes.
 pub(crate) const HELD_FIELD_BYTES: usize = 320;
-/// So often are a name and a value there.
+/// Copies of a name and a value that the server holds.
 pub(crate) const HELD_COPIES: usize = 3;
 /// What a byte of a head of HTTP/2 that has not come whole takes of it: it may be a field, in the library's table.
 pub(crate) const UNFINISHED_BYTE_BYTES: usize = 80;

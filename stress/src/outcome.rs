@@ -75,7 +75,7 @@ const P99_TIMES: f64 = 3.0;
 const NOT_LATE_MS: f64 = 20.0;
 /// Memory comes back to this many times what it was.
 const MEMORY_TIMES: f64 = 1.1;
-/// Memory grows by at most so many bytes meanwhile.
+/// The most bytes by which memory may grow meanwhile.
 const MEMORY_MORE_BYTES: u64 = 60_000_000;
 /// RFC 9000, 8.1.
 const AMPLIFICATION: f64 = 3.0;

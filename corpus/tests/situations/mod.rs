@@ -298,6 +298,11 @@ fn an_entry_that_no_page_can_hold_is_left_out_and_named() {
             "their startedDateTime is not a date: 1: request 5 (https://shop.test/undated.gif)",
         ),
         (json!(null), "they have no address: 1: request 5"),
+        (beacon("00.200", "https://"), "their addresses have no host: 1: request 5 (https://)"),
+        (
+            beacon("00.200", "http://[::1/x"),
+            "their addresses have no host: 1: request 5 (http://[::1/x)",
+        ),
     ] {
         let mut entries = plain();
         entries.push(bad);

@@ -37,7 +37,7 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    /// Whose shares it has a part in.
+    /// The client whose shares pay for this connection.
     pub(super) fn client(&self) -> Client {
         Client::at(Some(self.address))
     }
@@ -67,7 +67,7 @@ pub(super) trait Upload: Send + 'static {
     /// rules.
     fn next(&mut self) -> impl Future<Output = Result<Option<Frame<Bytes>>, ()>> + Send;
 
-    /// Nobody wants the rest of it. `is_withheld`: the client sends it only if it is asked to.
+    /// Ends an upload whose rest is not needed. `is_withheld`: the client sends it only if it is asked to.
     fn leave(self, activity: &Arc<Activity>, is_withheld: bool) -> impl Future<Output = ()> + Send;
 }
 

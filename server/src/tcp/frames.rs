@@ -22,7 +22,7 @@ pub(super) struct Frames {
     /// Whether it is a part of a head, and its last.
     part: Option<bool>,
     part_bytes: usize,
-    /// Whose head comes.
+    /// The stream whose head comes.
     stream: u32,
     /// The highest stream that has had one.
     last_stream: u32,

@@ -24,7 +24,7 @@ pub struct Validity {
 }
 
 impl Identity {
-    /// Of each certificate, in the order in which they were given.
+    /// The validity of each certificate, in the given order.
     pub fn validities(&self) -> Vec<Validity> {
         std::iter::once(self).chain(&self.others).filter_map(|it| Validity::of(&it.chain)).collect()
     }

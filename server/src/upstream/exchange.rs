@@ -292,7 +292,7 @@ pub struct Later {
     maker: Maker,
 }
 
-/// Who makes a response.
+/// The maker of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Maker {
     Backend,

@@ -3,7 +3,7 @@
 use super::{ImportError, path_of};
 use crate::import::Addresses;
 use crate::limits::{BODY_BYTES_MAX, TIME_MS_MAX, URL_BYTES_MAX};
-use captures::Fetch;
+use captures::{Fetch, has_host};
 use std::collections::BTreeMap;
 
 /// Entries that a note names.
@@ -49,6 +49,9 @@ pub(super) fn leave_out(
 fn fault(it: &Fetch, begun_ms: f64, addresses: Addresses) -> Option<String> {
     if it.url.is_empty() {
         return Some("they have no address".to_owned());
+    }
+    if it.url.starts_with("http") && !has_host(&it.url) {
+        return Some("their addresses have no host".to_owned());
     }
     if !it.requested_ms.is_finite() {
         return Some("their startedDateTime is not a date".to_owned());
