@@ -9,6 +9,7 @@ use lab::{Contender, DeliveryOrder};
 use qlog_tools::figures::{FigureStyle, PaperWidth};
 use schedulers::{Catalogue, SCHEMES, Scheme, SchemeError, paper_schemes};
 pub(crate) use serve::values::*;
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -112,11 +113,11 @@ pub(crate) fn none_failed<'a>(
 pub(crate) fn note_unused<'a>(
     catalogue: &Catalogue,
     flag: &str,
-    running: impl Iterator<Item = &'a str> + Clone,
+    running: impl Iterator<Item = &'a str>,
 ) {
-    let base = |name: &'a str| name.split([':', '@']).next().unwrap_or_default();
-    let runs = |it: &&Scheme| running.clone().any(|name| base(name) == it.name);
-    for Scheme { name, .. } in catalogue.own().iter().filter(|it| !runs(it)) {
+    let running: BTreeSet<&str> =
+        running.map(|name| name.split([':', '@']).next().unwrap_or_default()).collect();
+    for Scheme { name, .. } in catalogue.own().iter().filter(|it| !running.contains(&*it.name)) {
         output::note(&format!(
             "note: --scheme-file: scheme {name} does not run, because {flag} does not name it"
         ));

@@ -8,6 +8,7 @@ mod slots;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use schedulers::Given::{Always, Heard, Ignored, NoBrowserPriorities};
 use schedulers::conformance::{self, Slot};
 use schedulers::{
     Given, Kind, Resource, SCHEMES, Scheduler, Scheme, Signal, StreamId, find_scheme,
@@ -145,7 +146,6 @@ fn schemes_that_place_alike_are_declared_and_no_others_do() {
         };
         SCHEMES.iter().flat_map(of).collect()
     };
-    use Given::{Always, Heard, Ignored, NoBrowserPriorities};
     assert_eq!(known(&with(true)), declared(&[Always, Ignored]));
     assert_eq!(known(&with(false)), declared(&[Always, Ignored, NoBrowserPriorities]));
     assert_eq!(heard(&with(true)), declared(&[Always, Heard]));

@@ -95,9 +95,10 @@ fn answer(
                 return refuse(415, "logs are sent by the page itself");
             }
             // Each may hold as much memory as a dropped file may have.
-            let answer = match uploads.fetch_add(1, Ordering::Relaxed) < VIEW_THREADS {
-                true => upload(request, library, query),
-                false => refuse(503, "other files are being dropped; try again"),
+            let answer = if uploads.fetch_add(1, Ordering::Relaxed) < VIEW_THREADS {
+                upload(request, library, query)
+            } else {
+                refuse(503, "other files are being dropped; try again")
             };
             uploads.fetch_sub(1, Ordering::Relaxed);
             answer

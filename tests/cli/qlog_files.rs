@@ -3,6 +3,7 @@
 use crate::qlog_several::{json_of, pair, ran, text_of, write};
 use crate::{data, stdout_of};
 use serde_json::Value;
+use std::fmt::Write as _;
 
 #[test]
 fn pipes_and_devices_are_skipped_in_a_folder_and_refused_by_name() {
@@ -53,9 +54,13 @@ fn two_pages_have_no_speedup() {
                 .to_owned();
         for (place, path) in paths.iter().enumerate() {
             let stream = 4 * place;
-            log.push_str(&format!(r#"{{"time":1,"name":"http:frame_created","data":{{"stream_id":{stream},"frame":{{"frame_type":"headers","headers":[{{"name":":method","value":"GET"}},{{"name":":path","value":"{path}"}}]}}}}}}
+            let _ = write!(
+                log,
+                r#"{{"time":1,"name":"http:frame_created","data":{{"stream_id":{stream},"frame":{{"frame_type":"headers","headers":[{{"name":":method","value":"GET"}},{{"name":":path","value":"{path}"}}]}}}}}}
 {{"time":{},"name":"transport:packet_received","data":{{"frames":[{{"frame_type":"stream","stream_id":{stream},"offset":0,"length":100,"fin":true}}]}}}}
-"#, 9 + place));
+"#,
+                9 + place
+            );
         }
         log
     };

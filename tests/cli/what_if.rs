@@ -3,6 +3,7 @@
 use crate::documents::assert_valid;
 use crate::{only_line, stdout_of, utmost};
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -88,7 +89,7 @@ fn the_heads_of_further_data_frames_are_no_bytes_of_the_body() {
     let mut log =
         r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"client"}}}"#.to_owned();
     let mut event = |time: u64, name: &str, data: String| {
-        log.push_str(&format!("\n{{\"time\":{time},\"name\":\"{name}\",\"data\":{data}}}"));
+        let _ = write!(log, "\n{{\"time\":{time},\"name\":\"{name}\",\"data\":{data}}}");
     };
     let fields = |stream: u64, fields: &str, length: u64| {
         format!(
