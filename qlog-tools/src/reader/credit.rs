@@ -13,7 +13,7 @@ use super::quic::{Direction, Frame, Packet};
 use super::tolerant::Whole;
 use crate::credit::InitialCredit;
 use crate::limits;
-use crate::trace::Detail;
+use crate::trace::{Detail, Vantage};
 
 /// `parameters_set`.
 #[derive(Deserialize)]
@@ -101,8 +101,12 @@ impl Collector {
         // The client's first packet acknowledges nothing; without its frames it may be a server's.
         let frames = packet.frames();
         let is_clients = !frames.is_empty() && !frames.iter().any(Frame::is_ack);
-        if is_first && is_clients && self.first_initial.is_none() {
-            self.side = Some(direction.of_client());
+        let side = direction.of_client();
+        // A log without its writer's packets can begin with a server's second packet, so only packet 0 refutes what a log says.
+        let is_believed =
+            [Vantage::Unknown, side].contains(&self.trace.vantage) || packet.number() == Some(0);
+        if is_first && is_clients && is_believed && self.first_initial.is_none() {
+            self.side = Some(side);
         }
         if *self.first_initial.get_or_insert(direction) == direction
             && let Some(id) = packet.destination().filter(|it| !it.is_empty())

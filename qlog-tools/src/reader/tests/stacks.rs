@@ -128,6 +128,9 @@ fn the_side_that_sends_the_first_initial_packet_is_the_client_whatever_the_log_s
     // A server that logs only what it sends begins with an acknowledgement.
     let sends_only = log("server", &[(5, "sent", &answer)]);
     assert_eq!(sends_only.vantage, Vantage::Server);
+    // A client's log without what it sent, whose server's first packet was overtaken.
+    let receives_only = log("client", &[(5, "received", &initial(1, "bb02", CRYPTO))]);
+    assert_eq!(receives_only.vantage, Vantage::Client);
 }
 
 #[test]
