@@ -1,15 +1,19 @@
 //! Where a client is, when it changes its address in the middle of a connection (RFC 9000, 9).
 //!
 //! quiche makes a path for each address, and each path counts its own bytes in flight. When quiche leaves a path, packets in
-//! flight there are neither acknowledged nor declared lost, so most of them are never sent again. Therefore quiche
-//! changes its path only as long as the new address is unproven. It sends a challenge there, and we hold back
-//! everything else. When the client has answered, we tell quiche that its datagrams come from the address that quiche knew
-//! before, its *home*, and send there what quiche sends home. Everything that quiche knows about the connection stays,
-//! and it finds what was lost by itself.
+//! flight there are neither acknowledged nor declared lost, so most of them are never sent again. Therefore quiche knows
+//! one address of the client, its *home*, and what goes there is sent to where the client has last proven to be.
+//! Everything that quiche knows about the connection stays when the client moves, and it finds what was lost by itself.
+//!
+//! An address that is not proven is a *candidate*. quiche learns of it under a *name*, an address that nobody has, and
+//! sends a challenge to it, while everything else is held back. Names are few, because quiche never forgets a path; an
+//! address that nobody proves leaves its name to the next.
 
 use crate::limits::CHALLENGES;
+use crate::unproven::Unproven;
 use connection::{Connection, Path};
 use quiche::PathEvent;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 /// The addresses of one client.
@@ -20,45 +24,66 @@ pub(crate) struct Addresses {
     home: Path,
     /// Where the client is.
     current: Path,
+    /// What may go there, if the client has not proven it: it is told there that its connection is closed.
+    current_credit: Option<Unproven>,
     /// Where it has proven to be.
     proven: Vec<Path>,
-    /// The transport knows of more addresses than its home.
-    has_others: bool,
-    moving: Option<Moving>,
+    names: Vec<Name>,
+    candidate: Option<Candidate>,
+    asking: Option<Asking>,
 }
 
-/// A change of address that is not proven.
-struct Moving {
+/// An address that is not proven.
+struct Candidate {
     to: Path,
+    /// Its place in the list of names.
+    name: usize,
+    credit: Unproven,
     /// The client has left its old address; until then it only tries whether the new one works.
     has_left: bool,
-    /// Datagrams that may go to the new address. It is one for each that came, so that little is in flight there.
-    allowed: u32,
-    /// The client was asked for a sign of life.
-    was_asked: bool,
-    /// When the last challenge became due, and how many there were.
-    challenged: Instant,
-    challenges: u32,
-    /// When the client was last asked for a sign of life, which lets the challenge be repeated, and how often it was.
-    nudged: Instant,
-    nudges: u32,
-    /// Datagrams that came from there.
-    came: u32,
-    /// The transport has a challenge that was not asked for yet. It acknowledges only to the address that it takes for the
-    /// client's, so until then every datagram counts as coming from there: the challenge then carries an acknowledgement. A
-    /// client whose window is full of a request's body may forget a challenge without one, as quiche does.
-    owes_challenge: bool,
-    takes: Takes,
+    /// A datagram came that was not answered.
+    may_reply: bool,
 }
 
-/// What the transport takes from an address that is not proven.
+/// What the transport takes for an address.
+struct Name {
+    path: Path,
+    state: NameState,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Takes {
-    Everything,
-    /// It has given the address up, and makes it active with the next datagram.
-    OneMore,
-    /// It has done so. Before it has sent another challenge, it would close the connection for any datagram.
-    Nothing,
+enum NameState {
+    /// No challenge that went there can be answered any more.
+    Free,
+    /// A challenge went that the client may still answer.
+    Challenged,
+    /// The transport forgets its challenges as soon as the path's timer has fired more often.
+    Ending { timeouts: usize },
+    /// The client has proven an address under this name. The transport would not say so of a second one.
+    Spent,
+}
+
+/// What the transport knows of a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// It has given the path up, and forgotten its challenges. A datagram that came from there would make it active, and the next
+    /// one would end the connection, unless a challenge went first.
+    Failed,
+    Unanswered,
+    /// The client has answered a challenge. The transport goes on to challenge it until it knows that large datagrams arrive, too
+    /// (RFC 9000, 8.2.1).
+    Reached,
+}
+
+/// The client is asked for a sign of life: to answer a challenge, or to bring the transport home.
+#[derive(Clone, Copy)]
+struct Asking {
+    since: Instant,
+    times: u32,
+    /// It has not gone. The transport acknowledges only to the address that it takes for the client's, so until a challenge goes,
+    /// every datagram counts as coming from there: the challenge then carries an acknowledgement. A client whose window is
+    /// full of a request's body may forget a challenge without one, as quiche does.
+    is_owed: bool,
 }
 
 /// What the caller must do after a datagram.
@@ -69,9 +94,34 @@ pub(crate) enum Verdict {
     Lost,
 }
 
+/// A way for a datagram while a client moves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    /// What the transport is asked for a datagram to.
+    pub(crate) by: Path,
+    /// Where it goes.
+    pub(crate) to: Path,
+    /// Its most bytes.
+    pub(crate) room: usize,
+}
+
 impl Addresses {
     pub(crate) fn new(home: Path, most: usize) -> Self {
-        Self { most, home, current: home, proven: vec![home], has_others: false, moving: None }
+        Self {
+            most,
+            home,
+            current: home,
+            current_credit: None,
+            proven: vec![home],
+            names: Vec::new(),
+            candidate: None,
+            asking: None,
+        }
+    }
+
+    /// Where the client was first.
+    pub(crate) fn first(&self) -> Path {
+        self.home
     }
 
     /// At how many addresses the client has proven to be.
@@ -84,6 +134,11 @@ impl Addresses {
         self.current
     }
 
+    /// The address that the transport must send to, once it knows several.
+    pub(crate) fn home(&self) -> Option<Path> {
+        (!self.names.is_empty()).then_some(self.home)
+    }
+
     /// Passes a datagram on to the transport.
     pub(crate) fn receive(
         &mut self,
@@ -92,277 +147,354 @@ impl Addresses {
         from: Path,
         now: Instant,
     ) -> Verdict {
-        if !connection.is_connected() {
-            return self.receive_early(connection, datagram, from);
-        }
-        if from == self.current && self.moving.is_none() {
+        if from == self.current && self.is_settled() {
+            if let Some(credit) = &mut self.current_credit {
+                credit.received(datagram.len());
+            }
             self.pass_on(connection, datagram, self.home);
             return Verdict::GoOn;
         }
-        if self.moving.as_ref().is_some_and(|it| it.takes == Takes::Nothing) {
-            return Verdict::GoOn;
-        }
-        let before = received(connection);
-        let is_there = self.owes_challenge(from) || self.is_news(connection, from, now);
-        let known = if is_there { from } else { self.home };
-        self.pass_on(connection, datagram, known);
-        if received(connection) == before {
-            return Verdict::GoOn;
-        }
-        if let Some(moving) = self.moving.as_mut().filter(|it| it.to == known)
-            && moving.takes == Takes::OneMore
-        {
-            moving.takes = Takes::Nothing;
-        }
-        let verdict = self.came(connection, from, now);
-        if let Some(moving) = self.moving.as_mut().filter(|it| is_there && it.to == from) {
-            moving.owes_challenge = true;
-        }
-        if verdict == Verdict::Lost {
-            self.give_up(Some(from));
-        }
+        let verdict = if self.proven.contains(&from) {
+            self.receive_from_proven(connection, datagram, from);
+            Verdict::GoOn
+        } else {
+            self.receive_from_other(connection, datagram, from, now)
+        };
+        self.come_home(connection, now);
         verdict
     }
 
-    /// The address of a client stays during the handshake (RFC 9000, 9). If it changes all the same, the transport learns
-    /// of the new address only from a packet that comes with the client's last part of the handshake. Without one, the
-    /// client never learns that the handshake is over, and repeats packets whose keys we have dropped. So the
-    /// connection ends at once, and the client tries again.
-    fn receive_early(
+    fn receive_from_proven(
         &mut self,
         connection: &mut Connection,
         datagram: &mut [u8],
         from: Path,
+    ) {
+        if !self.pass_on(connection, datagram, self.home) || !connection.is_connected() {
+            return;
+        }
+        self.current = from;
+        self.current_credit = None;
+        self.stay();
+    }
+
+    fn receive_from_other(
+        &mut self,
+        connection: &mut Connection,
+        datagram: &mut [u8],
+        from: Path,
+        now: Instant,
     ) -> Verdict {
-        self.pass_on(connection, datagram, from);
-        if !connection.quic.is_established() || is_known(connection, from) {
-            return Verdict::GoOn;
+        let bytes = datagram.len();
+        if self.proven.len() >= self.most {
+            let is_clients = self.pass_on(connection, datagram, self.home);
+            return if is_clients { self.lose(from, bytes) } else { Verdict::GoOn };
         }
-        self.give_up(Some(from));
-        Verdict::Lost
-    }
-
-    /// Tells the transport that a datagram came from `known`.
-    fn pass_on(&mut self, connection: &mut Connection, datagram: &mut [u8], known: Path) {
-        self.has_others |= known != self.home;
-        connection.receive(datagram, known);
-        self.take_events(connection);
-    }
-
-    fn owes_challenge(&self, from: Path) -> bool {
-        self.moving.as_ref().is_some_and(|it| it.to == from && it.owes_challenge)
-    }
-
-    /// Whether the transport must learn that a datagram came from this address, and can. It may send three times as much
-    /// to an unproven address as it knows to have come from there, so it learns of one datagram for each challenge.
-    fn is_news(&self, connection: &Connection, from: Path, now: Instant) -> bool {
-        if self.proven.contains(&from) {
-            return false;
+        if self.candidate.as_ref().is_none_or(|it| it.to != from) {
+            return self.receive_from_new(connection, datagram, from, now);
         }
-        match self.moving.as_ref().filter(|it| it.to == from && it.has_left) {
-            Some(moving) => moving.is_overdue(connection, now),
-            None => self.has_room(connection, from),
-        }
-    }
-
-    /// Whether the transport can keep this address.
-    fn has_room(&self, connection: &Connection, address: Path) -> bool {
-        connection.quic.path_stats().count() < self.most || is_known(connection, address)
-    }
-
-    /// A datagram of the client's came from this address.
-    fn came(&mut self, connection: &mut Connection, from: Path, now: Instant) -> Verdict {
-        if self.moving.as_ref().is_none_or(|it| it.to != from) {
-            if self.proven.contains(&from) {
-                self.current = from;
-                self.moving = None;
-                return Verdict::GoOn;
-            }
-            if !self.has_room(connection, from) {
-                return Verdict::Lost;
-            }
-            self.moving = Some(Moving::to(from, now));
-        }
-        if let Some(moving) = &mut self.moving {
-            moving.came += 1;
-            moving.allowed += 1;
-            moving.has_left |= active(connection) == Some(from);
-        }
-        self.settle(connection);
-        if !self.challenge_again(connection, now) {
-            self.moving = None;
+        let is_owed = self.owes_question();
+        let Some(candidate) = &mut self.candidate else { return Verdict::GoOn };
+        candidate.credit.received(bytes);
+        let is_there = is_owed || !candidate.has_left;
+        let name = self.names[candidate.name].path;
+        let is_failed = standing(connection, name) == Standing::Failed;
+        let known = if is_there && !is_failed { name } else { self.home };
+        if self.pass_on(connection, datagram, known) {
+            self.came(connection, now);
         }
         Verdict::GoOn
     }
 
-    /// Repeats a challenge that was not answered: the transport does not do so on a path that it does not use. False:
-    /// there were enough.
-    fn challenge_again(&mut self, connection: &mut Connection, now: Instant) -> bool {
-        let Some(moving) = self.moving.as_mut().filter(|it| it.is_overdue(connection, now)) else {
-            return true;
+    /// A datagram came from an address from which none came lately. If it is the client's, it makes the address a candidate.
+    fn receive_from_new(
+        &mut self,
+        connection: &mut Connection,
+        datagram: &mut [u8],
+        from: Path,
+        now: Instant,
+    ) -> Verdict {
+        let bytes = datagram.len();
+        let Some(name) = self.free_name(connection, from) else {
+            // Addresses that nobody proves may be somebody else's work, of which the client knows nothing (RFC 9000, 9.3.2).
+            self.pass_on(connection, datagram, self.home);
+            return Verdict::GoOn;
         };
-        moving.challenged = now;
-        moving.challenges += 1;
-        connection.quic.probe_path(moving.to.local, moving.to.peer).ok();
-        moving.challenges <= CHALLENGES
+        let path = self.names[name].path;
+        let is_failed = standing(connection, path) == Standing::Failed;
+        let known = if is_failed { self.home } else { path };
+        if !self.pass_on(connection, datagram, known) {
+            return Verdict::GoOn;
+        }
+        // The address of a client stays during the handshake (RFC 9000, 9). If it changes all the same, the transport learns of the
+        // new address only from a packet that comes with the client's last part of the handshake. Without one, the client never
+        // learns that the handshake is over, and repeats packets whose keys we have dropped. So it must try again.
+        if !is_known(connection, known) {
+            let is_over = connection.quic.is_established();
+            return if is_over { self.lose(from, bytes) } else { Verdict::GoOn };
+        }
+        if let Some(former) = self.candidate.take() {
+            self.end_challenges(connection, former.name);
+        }
+        self.names[name].state = NameState::Free;
+        let mut credit = Unproven::default();
+        credit.received(bytes);
+        self.candidate =
+            Some(Candidate { to: from, name, credit, has_left: false, may_reply: false });
+        self.came(connection, now);
+        self.ask_for_challenge(connection, now, 1);
+        Verdict::GoOn
     }
 
-    /// Ends a move once it is proven and the transport is back home. The transport goes home with the client's next
-    /// datagram, so the client is asked for one.
-    fn settle(&mut self, connection: &mut Connection) {
-        let Some(moving) = self.moving.as_mut().filter(|it| it.has_left) else { return };
-        if !self.proven.contains(&moving.to) {
-            return;
+    /// Tells the transport that a datagram came from `known`. True: it is the client's, and new.
+    fn pass_on(&mut self, connection: &mut Connection, datagram: &mut [u8], known: Path) -> bool {
+        let before = received(connection);
+        connection.receive(datagram, known);
+        self.take_events(connection);
+        received(connection) > before
+    }
+
+    /// A datagram of the client's came from the candidate.
+    fn came(&mut self, connection: &mut Connection, now: Instant) {
+        let Some(candidate) = &mut self.candidate else { return };
+        let name = self.names[candidate.name].path;
+        candidate.may_reply = true;
+        let leaves = !candidate.has_left && active(connection) == Some(name);
+        candidate.has_left |= leaves;
+        let is_failed = standing(connection, name) == Standing::Failed;
+        if leaves || is_failed || self.is_overdue(connection, now) {
+            self.ask_for_challenge(connection, now, 1);
         }
-        if active(connection) == Some(self.home) {
-            self.current = moving.to;
-            self.moving = None;
-        } else if !std::mem::replace(&mut moving.was_asked, true) {
-            moving.allowed += 1;
-            let Path { local, peer } = moving.to;
-            connection.quic.send_ack_eliciting_on_path(local, peer).ok();
+    }
+
+    /// The transport does not repeat a challenge on a path that it does not use.
+    fn ask_for_challenge(&mut self, connection: &mut Connection, since: Instant, times: u32) {
+        let Some(candidate) = &self.candidate else { return };
+        let Path { local, peer } = self.names[candidate.name].path;
+        let is_owed = connection.quic.probe_path(local, peer).is_ok();
+        self.asking = Some(Asking { since, times, is_owed });
+    }
+
+    /// A name under which no challenge can be answered any more, or a new one.
+    fn free_name(&mut self, connection: &Connection, from: Path) -> Option<usize> {
+        let is_free = |name: &Name| match (name.state, standing(connection, name.path)) {
+            (NameState::Spent, _) | (_, Standing::Reached) => false,
+            (NameState::Free, _) | (_, Standing::Failed) => true,
+            (NameState::Challenged, _) => false,
+            (NameState::Ending { timeouts }, _) => timeouts_of(connection, name.path) > timeouts,
+        };
+        let free = self.names.iter().position(is_free);
+        if free.is_some() || self.names.len() + 1 >= self.most {
+            return free;
         }
+        let number = self.names.len();
+        self.names.push(Name { path: name_of(number, from), state: NameState::Free });
+        Some(number)
     }
 
     fn take_events(&mut self, connection: &mut Connection) {
         while let Some(event) = connection.quic.path_event_next() {
-            match event {
-                PathEvent::Validated(local, peer) | PathEvent::PeerMigrated(local, peer) => {
-                    note(&mut self.proven, Path { local, peer });
-                }
-                // Where the round trip is short, this comes within milliseconds, after a lost datagram. We challenge the
-                // address again all the same: it may still be proven.
-                PathEvent::FailedValidation(local, peer) => {
-                    let to = Path { local, peer };
-                    if let Some(moving) = self.moving.as_mut().filter(|it| it.to == to) {
-                        moving.takes = Takes::OneMore;
-                    }
-                }
-                _ => {}
+            if let PathEvent::Validated(local, peer) = event {
+                self.proved(Path { local, peer });
             }
         }
-        self.settle(connection);
     }
 
-    /// A timer has fired, the transport's or the challenge's: something may go there again. Where the challenge was
-    /// lost, the client, whose requests are acknowledged, may have nothing to say, and the transport has no credit for
-    /// another challenge until something comes. So the client is asked for an acknowledgement.
-    /// If it gives none, the last address that it has proven counts again.
+    /// The client has answered a challenge that went to this name.
+    fn proved(&mut self, path: Path) {
+        let Some(number) = self.names.iter().position(|it| it.path == path) else { return };
+        self.names[number].state = NameState::Spent;
+        self.asking = None;
+        if let Some(candidate) = self.candidate.take_if(|it| it.name == number) {
+            self.proven.push(candidate.to);
+            if candidate.has_left {
+                self.current = candidate.to;
+            }
+        }
+    }
+
+    /// The transport goes home with the client's next datagram from a proven address, so the client is asked for one.
+    fn come_home(&mut self, connection: &mut Connection, now: Instant) {
+        if self.candidate.as_ref().is_some_and(|it| it.has_left) {
+            return;
+        }
+        let Some(away) = self.away(connection) else {
+            self.asking = None;
+            if let Some(name) = self.candidate.as_ref().map(|it| it.name) {
+                self.end_challenges(connection, name);
+            }
+            return;
+        };
+        if self.asking.is_none_or(|_| self.is_overdue(connection, now)) {
+            let times = self.asking.map_or(1, |it| it.times + 1);
+            self.asking = Some(Asking { since: now, times, is_owed: true });
+            connection.quic.send_ack_eliciting_on_path(away.local, away.peer).ok();
+        }
+    }
+
+    /// The name that the transport takes for where the client is, if it is not at home.
+    fn away(&self, connection: &Connection) -> Option<Path> {
+        if self.names.is_empty() {
+            return None;
+        }
+        active(connection).filter(|it| *it != self.home)
+    }
+
+    /// A timer has fired, the transport's or the one of a question. If the client does not prove that it has moved, the last address
+    /// that it has proven counts again (RFC 9000, 9.3.2): somebody else may have sent on what the client sent.
     pub(crate) fn timer_fired(&mut self, connection: &mut Connection, now: Instant) {
         self.take_events(connection);
-        if let Some(moving) = &mut self.moving {
-            moving.allowed = moving.allowed.max(1);
+        if let Some(asking) = self.asking.filter(|_| self.is_overdue(connection, now)) {
+            match &mut self.candidate {
+                Some(candidate) if candidate.has_left && asking.times < CHALLENGES => {
+                    self.ask_for_challenge(connection, now, asking.times + 1);
+                }
+                _ => self.stay(),
+            }
         }
-        if !self.nudge(connection, now) {
-            // RFC 9000, 9.3.2: somebody else may have sent on what the client sent.
-            self.moving = None;
+        self.come_home(connection, now);
+    }
+
+    /// The client is where it was.
+    fn stay(&mut self) {
+        if let Some(candidate) = self.candidate.as_mut().filter(|it| it.has_left) {
+            candidate.has_left = false;
+            self.asking = None;
         }
     }
 
-    /// Asks a client that has not answered the challenge for a sign of life. False: it was asked often enough.
-    fn nudge(&mut self, connection: &mut Connection, now: Instant) -> bool {
-        let Path { local, peer } = self.home;
-        let Some(moving) = self.moving.as_mut().filter(|it| it.has_left) else { return true };
-        if moving.may_nudge() && now >= moving.nudge_at(connection) {
-            moving.nudged = now;
-            moving.nudges += 1;
-            connection.quic.send_ack_eliciting_on_path(local, peer).ok();
+    /// The transport forgets a challenge when the timer of its path fires, and sets no timer for a path that it has left unless
+    /// something goes there. So a challenge goes that nobody gets.
+    fn end_challenges(&mut self, connection: &mut Connection, name: usize) {
+        let name = &mut self.names[name];
+        if name.state != NameState::Challenged {
+            return;
         }
-        moving.nudges <= CHALLENGES
+        let Path { local, peer } = name.path;
+        let mut nowhere = [0; SIGN_BYTES];
+        connection.quic.probe_path(local, peer).ok();
+        connection.quic.send_on_path(&mut nowhere, Some(local), Some(peer)).ok();
+        name.state = NameState::Ending { timeouts: timeouts_of(connection, name.path) };
     }
 
     /// When the client must be asked again.
     pub(crate) fn next_timeout(&self, connection: &Connection) -> Option<Instant> {
-        let moving = self.moving.as_ref().filter(|it| it.has_left && it.may_nudge())?;
-        Some(moving.nudge_at(connection))
+        let asking = self.asking.filter(|it| it.times <= CHALLENGES)?;
+        Some(asking.since + patience(connection))
     }
 
-    /// The client is where it cannot be reached otherwise. There it learns that its connection is closed. That is one
-    /// datagram.
-    fn give_up(&mut self, at: Option<Path>) {
-        self.current = at.unwrap_or(self.current);
-        self.moving = None;
-    }
-
-    /// The address that the client must prove.
-    pub(crate) fn challenged(&self) -> Option<Path> {
-        self.moving.as_ref().map(|it| it.to)
-    }
-
-    /// Whether the client is at an address that it has not proven. Nothing may be sent elsewhere now.
-    pub(crate) fn is_held_back(&self) -> bool {
-        self.moving.as_ref().is_some_and(|it| it.has_left)
-    }
-
-    /// The address that the transport must send to, once it knows several.
-    pub(crate) fn home(&self) -> Option<Path> {
-        self.has_others.then_some(self.home)
-    }
-
-    /// The transport has sent a challenge, or gone back to another address, so it takes datagrams again.
-    pub(crate) fn takes_again(&mut self) {
-        if let Some(moving) = self.moving.as_mut().filter(|it| it.takes == Takes::Nothing) {
-            moving.takes = Takes::Everything;
-        }
-    }
-
-    /// Takes one of the datagrams that may go to an unproven address; false: none is left. The caller asks the transport
-    /// for a challenge first.
-    pub(crate) fn spend(&mut self) -> bool {
-        let Some(moving) = self.moving.as_mut().filter(|it| it.allowed > 0) else { return false };
-        moving.allowed -= 1;
-        moving.owes_challenge = false;
-        true
-    }
-
-    /// Where a datagram goes that the transport sends to `known`.
-    pub(crate) fn destination(&self, known: Path) -> Path {
-        if known == self.home { self.current } else { known }
-    }
-}
-
-impl Moving {
-    fn to(to: Path, now: Instant) -> Self {
-        Self {
-            to,
-            has_left: false,
-            allowed: 0,
-            was_asked: false,
-            challenged: now,
-            challenges: 1,
-            nudged: now,
-            nudges: 0,
-            came: 0,
-            owes_challenge: false,
-            takes: Takes::Everything,
-        }
-    }
-
-    /// Whether the last challenge should have been answered.
     fn is_overdue(&self, connection: &Connection, now: Instant) -> bool {
-        now >= self.challenged + Self::patience(connection)
+        self.asking.is_some_and(|it| now >= it.since + patience(connection))
     }
 
-    /// A datagram that asks for a sign of life is as small as any that the client sends. One datagram goes there for each
-    /// that came, and two such may follow: at most three times as much as came from there (RFC 9000, 9.3).
-    fn may_nudge(&self) -> bool {
-        self.nudges < 2 * self.came
+    /// The client is where it cannot be reached otherwise. There it learns that its connection is closed.
+    fn lose(&mut self, at: Path, bytes: usize) -> Verdict {
+        let mut credit = Unproven::default();
+        credit.received(bytes);
+        self.current = at;
+        self.current_credit = Some(credit);
+        self.candidate = None;
+        Verdict::Lost
     }
 
-    fn nudge_at(&self, connection: &Connection) -> Instant {
-        self.challenged.max(self.nudged) + Self::patience(connection)
+    fn owes_question(&self) -> bool {
+        self.asking.is_some_and(|it| it.is_owed)
     }
 
-    fn patience(connection: &Connection) -> Duration {
-        3 * round_trip(connection).max(LEAST_ROUND_TRIP)
+    fn is_settled(&self) -> bool {
+        self.asking.is_none() && self.candidate.as_ref().is_none_or(|it| !it.has_left)
+    }
+
+    /// Whether the client is at an address that it has not proven, or the transport not at home. Nothing may be sent but what
+    /// [`Addresses::ways`] says.
+    pub(crate) fn is_held_back(&self, connection: &Connection) -> bool {
+        let has_left = self.candidate.as_ref().is_some_and(|it| it.has_left);
+        has_left || self.away(connection).is_some()
+    }
+
+    /// The ways to be tried, in this order, for a question, a challenge and an acknowledgement.
+    pub(crate) fn ways(&self, connection: &Connection) -> [Option<Way>; 2] {
+        let candidate = self.candidate.as_ref();
+        let has_left = candidate.is_some_and(|it| it.has_left);
+        if let Some(by) = self.away(connection).filter(|_| !has_left) {
+            let question = Way { by, to: self.current, room: SIGN_BYTES };
+            return [self.owes_question().then_some(question), None];
+        }
+        let is_owed = self.owes_question();
+        let Some(candidate) = candidate.filter(|it| is_owed || it.may_reply) else {
+            return [None; 2];
+        };
+        let (name, to) = (self.names[candidate.name].path, candidate.to);
+        let room = match standing(connection, name) {
+            Standing::Reached => usize::MAX,
+            Standing::Failed | Standing::Unanswered => candidate.credit.challenge_room(),
+        };
+        let way = |by, room| (room > 0).then_some(Way { by, to, room });
+        let acknowledgement = way(self.home, room.min(SIGN_BYTES)).filter(|_| has_left);
+        [way(name, room), acknowledgement]
+    }
+
+    /// A datagram went this way.
+    pub(crate) fn went(&mut self, way: Way, bytes: usize) {
+        if let Some(asking) = self.asking.as_mut().filter(|_| way.by != self.home) {
+            asking.is_owed = false;
+        }
+        if let Some(candidate) = self.candidate.as_mut().filter(|it| it.to == way.to) {
+            candidate.credit.sent(bytes);
+            candidate.may_reply = false;
+            if way.by != self.home {
+                self.names[candidate.name].state = NameState::Challenged;
+            }
+        }
+    }
+
+    /// The transport has nothing for the ways.
+    pub(crate) fn nothing_went(&mut self) {
+        if let Some(candidate) = &mut self.candidate {
+            candidate.may_reply = false;
+        }
+    }
+
+    /// Bytes of the largest datagram that may go apart from the ways.
+    pub(crate) fn room(&mut self) -> usize {
+        self.destination().1.map_or(usize::MAX, |it| it.left())
+    }
+
+    /// A datagram went apart from the ways. Returns its destination.
+    pub(crate) fn sent(&mut self, bytes: usize) -> Path {
+        let (to, credit) = self.destination();
+        if let Some(credit) = credit {
+            credit.sent(bytes);
+        }
+        to
+    }
+
+    /// Where the client is, and what may go there if that is not proven.
+    fn destination(&mut self) -> (Path, Option<&mut Unproven>) {
+        match self.candidate.as_mut().filter(|it| it.has_left) {
+            Some(candidate) => (candidate.to, Some(&mut candidate.credit)),
+            None => (self.current, self.current_credit.as_mut()),
+        }
     }
 }
+
+/// Bytes of a datagram that asks for a sign of life or gives one.
+const SIGN_BYTES: usize = 100;
 
 /// A path may have been measured on this machine only.
 const LEAST_ROUND_TRIP: Duration = Duration::from_millis(25);
 
-fn round_trip(connection: &Connection) -> Duration {
-    connection.quic.path_stats().map(|it| it.rtt).min().unwrap_or_default()
+/// How long an answer may take.
+fn patience(connection: &Connection) -> Duration {
+    let round_trip = connection.quic.path_stats().map(|it| it.rtt).min().unwrap_or_default();
+    3 * round_trip.max(LEAST_ROUND_TRIP)
+}
+
+/// An address of the prefix from which nothing is ever delivered (RFC 6666).
+fn name_of(number: usize, from: Path) -> Path {
+    let number = u16::try_from(number).unwrap_or(u16::MAX);
+    let nobody = Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, number);
+    Path { local: from.local, peer: SocketAddr::from((nobody, 1)) }
 }
 
 /// How many of the client's packets the transport has taken. One that is forged or comes again does not count.
@@ -370,19 +502,29 @@ fn received(connection: &Connection) -> usize {
     connection.quic.path_stats().map(|it| it.recv).sum()
 }
 
-fn note(paths: &mut Vec<Path>, path: Path) {
-    if !paths.contains(&path) {
-        paths.push(path);
-    }
-}
-
 fn active(connection: &Connection) -> Option<Path> {
     connection.quic.path_stats().find(|it| it.active).map(|it| addresses(&it))
+}
+
+fn timeouts_of(connection: &Connection, path: Path) -> usize {
+    let stats = connection.quic.path_stats().find(|it| addresses(it) == path);
+    stats.map_or(0, |it| it.total_pto_count)
 }
 
 /// Whether the transport knows this address.
 fn is_known(connection: &Connection, address: Path) -> bool {
     connection.quic.path_stats().any(|it| addresses(&it) == address)
+}
+
+fn standing(connection: &Connection, path: Path) -> Standing {
+    let stats = connection.quic.path_stats().find(|it| addresses(it) == path);
+    // The transport does not export the type.
+    let state = stats.map(|it| format!("{:?}", it.validation_state));
+    match state.as_deref() {
+        Some("Failed") => Standing::Failed,
+        Some("ValidatingMTU" | "Validated") => Standing::Reached,
+        _ => Standing::Unanswered,
+    }
 }
 
 fn addresses(path: &quiche::PathStats) -> Path {

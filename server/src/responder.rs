@@ -77,10 +77,6 @@ pub(crate) struct Responder {
     pub(crate) migrating: Migrating,
 }
 
-/// Bytes of a datagram that acknowledges what came from an address that is not proven. That is less than three times the
-/// smallest datagram of a client.
-const ACKNOWLEDGEMENT_BYTES: usize = 100;
-
 impl Responder {
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -247,6 +243,11 @@ impl Responder {
         }
     }
 
+    /// The address at which the client was first.
+    pub(crate) fn first_address(&self) -> Path {
+        self.addresses.first()
+    }
+
     pub(crate) fn picker(&mut self) -> &mut dyn Picker {
         self.sender.order.picker_mut()
     }
@@ -257,19 +258,10 @@ impl Responder {
         for stream in self.sender.streams.take_hungry() {
             self.relay_one(stream, now);
         }
-        if !self.sender.connection.is_closing()
-            && let Some(to) = self.addresses.challenged()
-        {
-            let may_go = self.addresses.spend();
-            let challenge = if may_go { self.sender.challenge(to, out) } else { None };
-            if challenge.is_some() {
-                self.addresses.takes_again();
-                return challenge;
-            }
-            if self.addresses.is_held_back() {
-                let small = out.len().min(ACKNOWLEDGEMENT_BYTES);
-                let sent = may_go.then(|| self.sender.acknowledgement(&mut out[..small]));
-                return sent.flatten().map(|bytes| (bytes, to));
+        if !self.sender.connection.is_closing() {
+            let sign = self.sign(out);
+            if sign.is_some() || self.addresses.is_held_back(&self.sender.connection) {
+                return sign;
             }
         }
         let datagram = self.next_datagram(now, out);
@@ -280,12 +272,29 @@ impl Responder {
         datagram
     }
 
+    /// What goes to a client that moves, before everything else.
+    fn sign(&mut self, out: &mut [u8]) -> Option<Datagram> {
+        for way in self.addresses.ways(&self.sender.connection).into_iter().flatten() {
+            let room = way.room.min(out.len());
+            if let Some(bytes) = self.sender.sign(way.by, &mut out[..room]) {
+                self.addresses.went(way, bytes);
+                return Some((bytes, way.to));
+            }
+        }
+        self.addresses.nothing_went();
+        None
+    }
+
     fn next_datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
-        let datagram = self.sender.datagram(now, out).unwrap_or_else(|error| {
+        let room = self.addresses.room().min(out.len());
+        if room == 0 {
+            return None;
+        }
+        let datagram = self.sender.datagram(now, &mut out[..room]).unwrap_or_else(|error| {
             self.sender.connection.close(Code::Internal, &error.to_string());
             None
         });
-        datagram.map(|(bytes, to)| (bytes, self.addresses.destination(to)))
+        datagram.map(|(bytes, _)| (bytes, self.addresses.sent(bytes)))
     }
 
     /// Timers of the transport and of a challenge may be due.
@@ -295,7 +304,6 @@ impl Responder {
         let is_transports = is_due(connection.quic.timeout_instant());
         if is_transports {
             self.sender.timer_fired();
-            self.addresses.takes_again();
         } else if !is_due(self.addresses.next_timeout(connection)) {
             return;
         }
@@ -315,7 +323,8 @@ impl Responder {
         let connection = &self.sender.connection;
         let timeout = connection.quic.timeout_instant();
         let challenge = self.addresses.next_timeout(connection);
-        let send = if self.addresses.is_held_back() { None } else { self.sender.next_wakeup(now) };
+        let is_held_back = self.addresses.is_held_back(connection);
+        let send = if is_held_back { None } else { self.sender.next_wakeup(now) };
         [timeout, challenge, send].into_iter().flatten().min()
     }
 

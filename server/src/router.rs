@@ -327,7 +327,10 @@ impl Entry {
         let Some(unproven) = &mut self.unproven else {
             return self.responder.receive(datagram, path, now, scratch);
         };
-        unproven.received(datagram.len());
+        // What comes from elsewhere earns the first address nothing.
+        if path == self.responder.first_address() {
+            unproven.received(datagram.len());
+        }
         let before = self.packets();
         self.responder.receive(datagram, path, now, scratch);
         // Only a client that has heard from us can encrypt such a packet (RFC 9000, 8.1).

@@ -295,21 +295,11 @@ impl SendLoop {
         self.rank_repairs();
     }
 
-    /// The next datagram for an address that is not proven: a challenge, if one is due there.
-    pub(crate) fn challenge(&mut self, to: Path, out: &mut [u8]) -> Option<Datagram> {
-        let sent = self.connection.quic.send_on_path(out, Some(to.local), Some(to.peer)).ok();
+    /// A datagram that the transport sends by this path while the client moves: its size.
+    pub(crate) fn sign(&mut self, by: Path, out: &mut [u8]) -> Option<usize> {
+        let sent = self.connection.quic.send_on_path(out, Some(by.local), Some(by.peer)).ok();
         self.window.sent_unasked(sent.map_or(0, |it| it.0));
-        sent.map(|(bytes, info)| (bytes, info.into()))
-    }
-
-    /// An acknowledgement for a client at an unproven address, if one is due: its size. Without it, a client that sends
-    /// much has no window left to answer the challenge.
-    pub(crate) fn acknowledgement(&mut self, out: &mut [u8]) -> Option<usize> {
-        let home = self.home?;
-        let quic = &mut self.connection.quic;
-        let (bytes, _) = quic.send_on_path(out, Some(home.local), Some(home.peer)).ok()?;
-        self.window.sent_unasked(bytes);
-        Some(bytes)
+        sent.map(|it| it.0)
     }
 
     fn rank_repairs(&mut self) {

@@ -244,6 +244,9 @@ pub(crate) fn transport_config(
     config.set_max_stream_window(limits.stream_receive_bytes);
     // The transport keeps a path for each.
     config.set_active_connection_id_limit(limits.addresses as u64);
+    // The server counts what goes to an address that is not proven. The transport gives such an address up when its own count,
+    // which has no padding in it, leaves no room.
+    config.set_max_amplification_factor(1000);
     config.set_initial_congestion_window_packets(options.initial_window_packets);
     config.set_cc_algorithm(match options.congestion_control {
         CongestionControl::Bbr2 => quiche::CongestionControlAlgorithm::Bbr2Gcongestion,

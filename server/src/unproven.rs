@@ -8,8 +8,11 @@ pub(crate) struct Unproven {
     sent_bytes: usize,
 }
 
-/// Less room than this is not worth a datagram.
+/// Less room than this is not worth a datagram of the handshake.
 const LEAST_BYTES: usize = 100;
+
+/// A challenge takes no more beside the longest connection ID.
+const CHALLENGE_BYTES: usize = 50;
 
 impl Unproven {
     pub(crate) fn received(&mut self, bytes: usize) {
@@ -22,8 +25,22 @@ impl Unproven {
 
     /// Bytes of the largest datagram that may go now; 0: none may.
     pub(crate) fn room(&self) -> usize {
-        let room = (3 * self.received_bytes).saturating_sub(self.sent_bytes);
+        let room = self.left();
         if room < LEAST_BYTES { 0 } else { room }
+    }
+
+    /// Bytes of a datagram with a challenge, which the transport fills; 0: none may go. Another one must be possible if it is lost.
+    pub(crate) fn challenge_room(&self) -> usize {
+        match self.left() {
+            left if left >= quiche::MIN_CLIENT_INITIAL_LEN => left,
+            left if left >= CHALLENGE_BYTES => (left / 2).max(CHALLENGE_BYTES),
+            _ => 0,
+        }
+    }
+
+    /// Bytes that may go now.
+    pub(crate) fn left(&self) -> usize {
+        (3 * self.received_bytes).saturating_sub(self.sent_bytes)
     }
 }
 
@@ -44,5 +61,18 @@ mod tests {
         assert_eq!(sent, [1350, 1350, 900]);
         unproven.received(40);
         assert_eq!(unproven.room(), 120);
+    }
+    #[test]
+    fn a_challenge_leaves_room_for_another() {
+        let mut unproven = Unproven::default();
+        unproven.received(42);
+        let mut sent = Vec::new();
+        while unproven.challenge_room() > 0 {
+            sent.push(unproven.challenge_room());
+            unproven.sent(unproven.challenge_room());
+        }
+        assert_eq!(sent, [63, 50]);
+        unproven.received(1200);
+        assert_eq!(unproven.challenge_room(), 3613);
     }
 }

@@ -21,7 +21,7 @@ pub struct World<S> {
     epoch: Instant,
     elapsed: Duration,
     /// Datagrams to addresses at which no client was.
-    undelivered: BTreeMap<SocketAddr, u64>,
+    undelivered: BTreeMap<SocketAddr, (u64, u64)>,
     buffer: Vec<u8>,
     _virtual_time: VirtualTime,
 }
@@ -87,7 +87,12 @@ impl<S: Endpoint> World<S> {
 
     /// How many datagrams the server sent to an address at which no client was.
     pub fn undelivered(&self, to: SocketAddr) -> u64 {
-        self.undelivered.get(&to).copied().unwrap_or_default()
+        self.undelivered.get(&to).copied().unwrap_or_default().0
+    }
+
+    /// The same in bytes.
+    pub fn undelivered_bytes(&self, to: SocketAddr) -> u64 {
+        self.undelivered.get(&to).copied().unwrap_or_default().1
     }
 
     fn send(&mut self, clients: &mut [impl Endpoint]) {
@@ -121,12 +126,13 @@ impl<S: Endpoint> World<S> {
         virtual_clock::set_ns(START_NS + now_ns);
         let (now, server) = (self.now(), self.server.local_addr());
         while let Some(Datagram { client, mut bytes }) = self.links.arrival(Way::Down, now_ns) {
-            match clients.iter_mut().find(|it| it.local_addr() == client) {
-                Some(endpoint) => {
-                    let path = Path { local: client, peer: server };
-                    endpoint.receive(&mut bytes, path, now);
-                }
-                None => *self.undelivered.entry(client).or_default() += 1,
+            if let Some(endpoint) = clients.iter_mut().find(|it| it.local_addr() == client) {
+                let path = Path { local: client, peer: server };
+                endpoint.receive(&mut bytes, path, now);
+            } else {
+                let (datagrams, sum_bytes) = self.undelivered.entry(client).or_default();
+                *datagrams += 1;
+                *sum_bytes += bytes.len() as u64;
             }
         }
         while let Some(Datagram { client, mut bytes }) = self.links.arrival(Way::Up, now_ns) {

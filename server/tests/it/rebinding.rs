@@ -249,14 +249,61 @@ fn datagrams_that_come_together_from_an_address_that_was_given_up_do_not_end_the
     assert_eq!(client.peer.body_bytes(0), Some(20_000));
 }
 
-/// Hands the server so many datagrams of the client's, with nothing sent between them.
-fn deliver(world: &mut World, client: &mut Rebound, count: usize) {
-    let mut buffer = vec![0; 65_536];
+/// Hands the server so many datagrams of the client's, with nothing sent between them. Returns their bytes.
+fn deliver(world: &mut World, client: &mut Rebound, count: usize) -> u64 {
+    let (mut buffer, mut bytes) = (vec![0; 65_536], 0);
     for _ in 0..count {
         client.peer.client.connection.quic.send_ack_eliciting().expect("a path");
         let now = world.now();
         let transmit = client.transmit(now, &mut buffer).expect("a PING");
         world.deliver(&buffer[..transmit.bytes], client.address);
+        bytes += transmit.bytes as u64;
+    }
+    bytes
+}
+
+/// Somebody sends on what a client sent, from 40 addresses at which nobody is, in the middle of a download (RFC 9000, 9.3.1).
+/// `asks`: bytes of a request in each datagram. Returns the most bytes that went to an address for each that came from there.
+fn sent_on_by_others(addresses: usize, asks: usize, at_once: usize) -> f64 {
+    let limits = Limits { addresses, ..Limits::default() };
+    let mut world = World::over(Link::CABLE.links(), Options { limits, ..options("fifo") }, Bodies);
+    let peer = Peer::connect(&world, at(0), &Client::with_id(16).config());
+    let mut client = Rebound::new(peer);
+    while !client.peer.is_established() {
+        assert!(world.step(&mut [&mut client], None), "a handshake");
+    }
+    client.peer.get(0, "/2000000/png");
+    world.run_for(Duration::from_millis(200), &mut [&mut client]);
+    let mut most = 0.0_f64;
+    for number in 1..=40 {
+        client.address = at(number);
+        if asks > 0 {
+            client.peer.get(u64::from(number) * 4, &format!("/10/png/{}", "x".repeat(asks)));
+        }
+        let came = deliver(&mut world, &mut client, at_once);
+        client.address = at(0);
+        world.run_for(Duration::from_millis(700), &mut [&mut client]);
+        most = most.max(world.undelivered_bytes(at(number)) as f64 / came as f64);
+    }
+    assert_eq!(client.peer.body_bytes(0), Some(2_000_000), "the owner's download");
+    client.peer.get(400, "/20000/png");
+    world.run_for(Duration::from_secs(1), &mut [&mut client]);
+    assert_eq!(client.peer.body_bytes(400), Some(20_000), "the owner is served afterwards");
+    assert!(world.undelivered_bytes(at(1)) > 0, "the address is challenged");
+    if addresses > 2 {
+        client.address = at(50);
+        client.peer.get(404, "/20000/png");
+        world.run_for(Duration::from_secs(1), &mut [&mut client]);
+        assert_eq!(client.peer.body_bytes(404), Some(20_000), "the owner can move");
+    }
+    most
+}
+
+#[test]
+fn an_address_that_is_not_proven_gets_at_most_three_times_what_came_from_there() {
+    for (addresses, asks, at_once) in [(2, 0, 1), (2, 1000, 5), (32, 0, 2), (32, 200, 1)] {
+        let most = sent_on_by_others(addresses, asks, at_once);
+        assert!(most <= 3.0, "{addresses} addresses, {asks} bytes, {at_once}: {most}");
     }
 }
 
