@@ -1,9 +1,7 @@
-//! One page over one connection, over two that are ordered each for itself, and over two in a group; and lost bytes
-//! sent again in turns and in the scheme's order.
+//! One page over one connection, over two that are ordered each for itself, and over two in a group.
 //!
 //! ```sh
-//! cargo run -p utmost-lab --example measure_connections -- connections cable,3g SCHEME,SCHEME SEEDS PAGE...
-//! cargo run -p utmost-lab --example measure_connections -- repairs cable-lossy,3g-lossy SCHEME,SCHEME SEEDS PAGE...
+//! cargo run -p utmost-lab --example measure_connections -- cable,3g SCHEME,SCHEME SEEDS PAGE...
 //! ```
 
 use corpus::Page;
@@ -15,14 +13,12 @@ use server::{CongestionControl, Experiments, Identity, Options};
 use std::error::Error;
 use std::sync::Arc;
 
-/// A way to load a page: what to call it, how many connections, how they are split, whether they are one group,
-/// and whether lost bytes go in the scheme's order.
+/// A way to load a page: what to call it, how many connections, how they are split, and whether they are one group.
 struct Way {
     name: &'static str,
     connections: u16,
     split: fn(&Page, usize) -> usize,
     grouped: bool,
-    in_order: bool,
 }
 
 fn by_turns(_: &Page, resource: usize) -> usize {
@@ -34,60 +30,48 @@ fn by_kind(page: &Page, resource: usize) -> usize {
     usize::from(page.resources[resource].kind == schedulers::Kind::Image)
 }
 
-const ONE: Way =
-    Way { name: "one", connections: 1, split: by_turns, grouped: false, in_order: true };
+const ONE: Way = Way { name: "one", connections: 1, split: by_turns, grouped: false };
 
-fn ways(what: &str) -> Result<Vec<Way>, Box<dyn Error>> {
-    match what {
-        "connections" => Ok(vec![
-            ONE,
-            Way { name: "two, turns", connections: 2, ..ONE },
-            Way { name: "group, turns", connections: 2, grouped: true, ..ONE },
-            Way { name: "two, images", connections: 2, split: by_kind, ..ONE },
-            Way { name: "group, images", connections: 2, split: by_kind, grouped: true, ..ONE },
-        ]),
-        "repairs" => Ok(vec![
-            Way { name: "in turns", in_order: false, ..ONE },
-            Way { name: "in order", ..ONE },
-        ]),
-        _ => Err("connections or repairs, then NETWORKS SCHEMES SEEDS PAGE...".into()),
-    }
-}
+const WAYS: [Way; 5] = [
+    ONE,
+    Way { name: "two, turns", connections: 2, ..ONE },
+    Way { name: "group, turns", connections: 2, grouped: true, ..ONE },
+    Way { name: "two, images", connections: 2, split: by_kind, ..ONE },
+    Way { name: "group, images", connections: 2, split: by_kind, grouped: true },
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [what, networks, schemes, seeds, pages @ ..] = &arguments[..] else {
-        return Err("connections or repairs, then NETWORKS SCHEMES SEEDS PAGE...".into());
+    let [networks, schemes, seeds, pages @ ..] = &arguments[..] else {
+        return Err("give NETWORKS SCHEMES SEEDS PAGE...".into());
     };
-    let ways = ways(what)?;
-    let names: Vec<&str> = ways.iter().map(|it| it.name).collect();
+    let names: Vec<&str> = WAYS.iter().map(|it| it.name).collect();
     println!(
         "ATF ByteIndex in ms (mean over seeds), and its ratio to the first column as a mean over pages"
     );
     println!("| network | scheme | page | {} |", names.join(" | "));
-    println!("|---|---|---|{}", "---|".repeat(ways.len()));
+    println!("|---|---|---|{}", "---|".repeat(WAYS.len()));
     for network in networks.split(',') {
         let network = Network::find(network)?;
         for scheme in schemes.split(',') {
-            table(&ways, &network, scheme, seeds.parse()?, pages)?;
+            table(&network, scheme, seeds.parse()?, pages)?;
         }
     }
     Ok(())
 }
 
 fn table(
-    ways: &[Way],
     network: &Network,
     scheme: &str,
     seeds: u64,
     pages: &[String],
 ) -> Result<(), Box<dyn Error>> {
     let identity = Identity::self_signed()?;
-    let mut ratios = vec![0.0; ways.len()];
+    let mut ratios = vec![0.0; WAYS.len()];
     for name in pages {
         let page = Arc::new(corpus::page(name)?);
         let mut means = Vec::new();
-        for way in ways {
+        for way in &WAYS {
             let mut sum_ms = 0.0;
             for seed in 0..seeds {
                 sum_ms += index_ms(&page, network, scheme, way, seed, &identity)?;
@@ -115,11 +99,7 @@ fn index_ms(
     identity: &Identity,
 ) -> Result<f64, Box<dyn Error>> {
     let options = Options {
-        experiments: Experiments {
-            group_connections: 6,
-            retransmit_in_order: way.in_order,
-            ..Experiments::default()
-        },
+        experiments: Experiments { group_connections: 6, ..Experiments::default() },
         congestion_control: CongestionControl::Cubic,
         ..Options::new(find_scheme(scheme)?)
     };

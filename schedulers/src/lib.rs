@@ -60,4 +60,4 @@ pub use scheme::{
 };
 pub use schemes::{Condition, Declared, Group, Order, Rule, Said, usual_priority, usual_urgency};
 pub use signal::{Element, Signal, StreamId, UnknownElement};
-pub use tree::{Place, Rank, Snapshot, SnapshotNode, Standing, Tree};
+pub use tree::{Place, Rank, Snapshot, SnapshotNode, Tree};

@@ -8,5 +8,3 @@ pub(crate) const EARLY_SIGNALS_MAX: usize = 256;
 pub(crate) const IDLE_NODES_MAX: usize = 256;
 /// Closed streams that are remembered, to tell "no longer in the tree" from "not yet".
 pub(crate) const CLOSED_NODES_MAX: usize = 1024;
-/// A client can make a tree as deep as it has streams; browsers' trees have five levels.
-pub(crate) const STANDING_DEPTH_MAX: usize = 32;

@@ -2,9 +2,7 @@
 
 use crate::guard::Guard;
 use crate::limits::EARLY_SIGNALS_MAX;
-use crate::{
-    Element, Resource, Scheme, SchemeError, ServerHalf, Signal, Snapshot, Standing, StreamId, Tree,
-};
+use crate::{Element, Resource, Scheme, SchemeError, ServerHalf, Signal, Snapshot, StreamId, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -102,11 +100,6 @@ impl Scheduler {
         if let Some(guard) = &mut self.guard {
             guard.sent(stream);
         }
-    }
-
-    /// Where an open stream stands in the order; a guard aside.
-    pub fn standing(&self, stream: StreamId) -> Option<Standing> {
-        self.tree.standing(Element::Stream(stream))
     }
 
     /// The tree at this instant, to be looked at. Costs O(nodes).

@@ -4,7 +4,7 @@
 
 use qlog::events::{EventImportance, JsonEvent};
 use qlog::streamer::QlogStreamer;
-use schedulers::{Call, Scheduler, Scheme, Standing, StreamId, Value};
+use schedulers::{Call, Scheduler, Scheme, StreamId, Value};
 
 /// What chooses the stream that sends next: the connection's own scheduler, or that of an experiment.
 pub(crate) trait Picker: Send {
@@ -12,9 +12,6 @@ pub(crate) trait Picker: Send {
 
     /// The stream that sends the next packet; `None`: none can, or another connection goes first.
     fn pick(&self) -> Option<StreamId>;
-
-    /// Where an open stream stands in the order.
-    fn standing(&self, stream: StreamId) -> Option<Standing>;
 
     /// Whether other connections have a part in the order.
     fn is_shared(&self) -> bool {
@@ -43,10 +40,6 @@ impl Picker for Scheduler {
 
     fn pick(&self) -> Option<StreamId> {
         Self::pick(self)
-    }
-
-    fn standing(&self, stream: StreamId) -> Option<Standing> {
-        Self::standing(self, stream)
     }
 }
 

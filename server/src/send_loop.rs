@@ -22,7 +22,6 @@ mod staging;
 mod token_bucket;
 mod window;
 
-use crate::experiments::repairs::Repairs;
 use crate::order::{Order, Picker};
 use crate::outgoing::Outgoing;
 use crate::pace::Ticks;
@@ -56,7 +55,6 @@ pub(crate) struct SendLoop {
     pub(crate) home: Option<Path>,
     pub(crate) streams: Streams,
     pub(crate) order: Order,
-    repairs: Option<Repairs>,
     buffer: SendBuffer,
     buffer_limit_bytes: u64,
     send_order: Option<SendOrder>,
@@ -97,7 +95,6 @@ impl SendLoop {
             home: None,
             streams: Streams::default(),
             order,
-            repairs: options.experiments.retransmit_in_order.then(Repairs::default),
             buffer: SendBuffer::default(),
             buffer_limit_bytes: options.send_buffer_bytes,
             send_order: options.experiments.send_order.clone(),
@@ -270,7 +267,6 @@ impl SendLoop {
         self.window.received();
         self.measures.renew(&self.connection.quic);
         self.order.picker_mut().heard();
-        self.rank_repairs();
         for stream in self.streams.take_held() {
             match self.connection.quic.stream_capacity(stream.0) {
                 Ok(0) => self.streams.hold(stream),
@@ -292,7 +288,6 @@ impl SendLoop {
         self.timer_fired = true;
         self.measures.renew(&self.connection.quic);
         self.order.picker_mut().silent();
-        self.rank_repairs();
     }
 
     /// A datagram that the transport sends by this path while the client moves: its size.
@@ -300,12 +295,6 @@ impl SendLoop {
         let sent = self.connection.quic.send_on_path(out, Some(by.local), Some(by.peer)).ok();
         self.window.sent_unasked(sent.map_or(0, |it| it.0));
         sent.map(|it| it.0)
-    }
-
-    fn rank_repairs(&mut self) {
-        if let Some(repairs) = &mut self.repairs {
-            repairs.rank(&mut self.connection.quic, self.order.picker(), &self.streams);
-        }
     }
 
     /// When `datagram` may have a new datagram, apart from the transport's timers.

@@ -11,7 +11,7 @@ use crate::responder::deadlines::Waiting;
 use crate::site::{Availability, Body};
 use gates::Gated;
 use http3::PushId;
-use schedulers::{Priority, Resource, Standing, StreamId, URGENCY_MAX};
+use schedulers::{Priority, Resource, StreamId, URGENCY_MAX};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
@@ -42,8 +42,6 @@ pub(crate) struct Stream {
     main: Option<StreamId>,
     /// The pushes that belong to this response.
     gated: Option<Gated>,
-    /// Where the response stood in the order when its last byte was committed, if an experiment asks.
-    pub(crate) stood: Option<Standing>,
     /// What the observers will be told, if there are any.
     pub(crate) watched: Option<Box<Watched>>,
 }

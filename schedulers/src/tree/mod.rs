@@ -19,7 +19,6 @@ mod links;
 mod node;
 mod place;
 mod snapshot;
-mod standing;
 
 use crate::{Element, StreamId};
 use chains::Chain;
@@ -27,7 +26,6 @@ use node::{Key, Node, ROOT};
 use place::MAX_WEIGHT;
 pub use place::{Place, Rank};
 pub use snapshot::{Snapshot, SnapshotNode};
-pub use standing::Standing;
 use std::collections::HashMap;
 
 /// The tree of one connection. Total: any call in any order has a meaning.

@@ -18,7 +18,7 @@
 
 use crate::limits::GROUP_SLOTS as SLOTS;
 use crate::order::Picker;
-use schedulers::{Call, Element, Scheduler, Scheme, Signal, Standing, StreamId};
+use schedulers::{Call, Element, Scheduler, Scheme, Signal, StreamId};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -188,10 +188,6 @@ impl Picker for Member {
     fn pick(&self) -> Option<StreamId> {
         let picked = lock(&self.group).scheduler.pick()?;
         (picked.0 % SLOTS == self.slot).then_some(StreamId(picked.0 / SLOTS))
-    }
-
-    fn standing(&self, stream: StreamId) -> Option<Standing> {
-        lock(&self.group).scheduler.standing(named(self.slot, stream))
     }
 
     fn is_shared(&self) -> bool {

@@ -26,9 +26,6 @@ impl SendLoop {
             if let Some(datagram) = send_once(quic, self.home, out)? {
                 return Ok(Some(datagram));
             }
-            if let Some(repairs) = &mut self.repairs {
-                repairs.level(quic);
-            }
         }
         send_once(quic, self.home, out)
     }

@@ -67,19 +67,7 @@ impl SendLoop {
         match left {
             Left::Ready => self.stand_back(stream, bytes, committed, now),
             Left::Waiting => self.call(Call::SetReady(stream, false)),
-            Left::Nothing => {
-                self.note_standing(stream);
-                self.close(stream);
-            }
-        }
-    }
-
-    /// Notes the standing of a stream that is about to leave the scheduler.
-    fn note_standing(&mut self, stream: StreamId) {
-        if self.repairs.is_some()
-            && let Some(record) = self.streams.get_mut(stream)
-        {
-            record.stood = self.order.picker().standing(stream);
+            Left::Nothing => self.close(stream),
         }
     }
 

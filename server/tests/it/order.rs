@@ -3,7 +3,7 @@
 use crate::simulation::{self, Client, Link, Requests, options, read_log};
 use schedulers::{CallReader, SCHEMES, Scheduler, Value as Logged, find_scheme};
 use serde_json::Value;
-use server::{CongestionControl, Experiments, Options, Pace, SignalUse};
+use server::{CongestionControl, Options, Pace, SignalUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -245,12 +245,8 @@ fn a_send_buffer_keeps_the_order_in_which_bytes_were_charged() {
 
 #[test]
 fn loss_adds_retransmissions_and_changes_no_order() {
-    for (scheme, retransmit_in_order) in
-        SCHEMES.iter().flat_map(|scheme| [(scheme, false), (scheme, true)])
-    {
-        let experiments = Experiments { retransmit_in_order, ..Experiments::default() };
-        let options = Options { experiments, ..options(&scheme.name) };
-        let log = run(options, Link { lose_each: 23, ..LINK });
+    for scheme in SCHEMES.iter() {
+        let log = run(options(&scheme.name), Link { lose_each: 23, ..LINK });
         assert_picks_replay(&scheme.name, &log);
         assert_wire_is_charged(&scheme.name, &log);
         assert_late_binding(&scheme.name, &log);
