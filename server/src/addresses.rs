@@ -9,11 +9,13 @@
 //! sends a challenge to it, while everything else is held back. Names are few, because quiche never forgets a path; an
 //! address that nobody proves leaves its name to the next.
 
+mod names;
+
+use self::names::{Names, SIGN_BYTES, Standing, standing};
 use crate::limits::CHALLENGES;
 use crate::unproven::Unproven;
 use connection::{Connection, Path};
 use quiche::PathEvent;
-use std::net::{Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 /// The addresses of one client.
@@ -28,7 +30,7 @@ pub(crate) struct Addresses {
     current_credit: Option<Unproven>,
     /// Where it has proven to be.
     proven: Vec<Path>,
-    names: Vec<Name>,
+    names: Names,
     candidate: Option<Candidate>,
     asking: Option<Asking>,
 }
@@ -36,43 +38,13 @@ pub(crate) struct Addresses {
 /// An address that is not proven.
 struct Candidate {
     to: Path,
-    /// Its place in the list of names.
+    /// The number of its name.
     name: usize,
     credit: Unproven,
     /// The client has left its old address; until then it only tries whether the new one works.
     has_left: bool,
     /// A datagram came that was not answered.
     may_reply: bool,
-}
-
-/// What the transport takes for an address.
-struct Name {
-    path: Path,
-    state: NameState,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum NameState {
-    /// No challenge that went there can be answered any more.
-    Free,
-    /// A challenge went that the client may still answer.
-    Challenged,
-    /// The transport forgets its challenges as soon as the path's timer has fired more often.
-    Ending { timeouts: usize },
-    /// The client has proven an address under this name. The transport would not say so of a second one.
-    Spent,
-}
-
-/// What the transport knows of a name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    /// It has given the path up, and forgotten its challenges. A datagram that came from there would make it active, and the next
-    /// one would end the connection, unless a challenge went first.
-    Failed,
-    Unanswered,
-    /// The client has answered a challenge. The transport goes on to challenge it until it knows that large datagrams arrive, too
-    /// (RFC 9000, 8.2.1).
-    Reached,
 }
 
 /// The client is asked for a sign of life: to answer a challenge, or to bring the transport home.
@@ -113,7 +85,7 @@ impl Addresses {
             current: home,
             current_credit: None,
             proven: vec![home],
-            names: Vec::new(),
+            names: Names::new(most),
             candidate: None,
             asking: None,
         }
@@ -197,7 +169,7 @@ impl Addresses {
         let Some(candidate) = &mut self.candidate else { return Verdict::GoOn };
         candidate.credit.received(bytes);
         let is_there = is_owed || !candidate.has_left;
-        let name = self.names[candidate.name].path;
+        let name = self.names.path(candidate.name);
         let is_failed = standing(connection, name) == Standing::Failed;
         let known = if is_there && !is_failed { name } else { self.home };
         if self.pass_on(connection, datagram, known) {
@@ -215,12 +187,12 @@ impl Addresses {
         now: Instant,
     ) -> Verdict {
         let bytes = datagram.len();
-        let Some(name) = self.free_name(connection, from) else {
+        let Some(name) = self.names.free(connection, from) else {
             // Addresses that nobody proves may be somebody else's work, of which the client knows nothing (RFC 9000, 9.3.2).
             self.pass_on(connection, datagram, self.home);
             return Verdict::GoOn;
         };
-        let path = self.names[name].path;
+        let path = self.names.path(name);
         let is_failed = standing(connection, path) == Standing::Failed;
         let known = if is_failed { self.home } else { path };
         if !self.pass_on(connection, datagram, known) {
@@ -234,9 +206,9 @@ impl Addresses {
             return if is_over { self.lose(from, bytes) } else { Verdict::GoOn };
         }
         if let Some(former) = self.candidate.take() {
-            self.end_challenges(connection, former.name);
+            self.names.end_challenges(connection, former.name);
         }
-        self.names[name].state = NameState::Free;
+        self.names.take(name);
         let mut credit = Unproven::default();
         credit.received(bytes);
         self.candidate =
@@ -257,7 +229,7 @@ impl Addresses {
     /// A datagram of the client's came from the candidate.
     fn came(&mut self, connection: &mut Connection, now: Instant) {
         let Some(candidate) = &mut self.candidate else { return };
-        let name = self.names[candidate.name].path;
+        let name = self.names.path(candidate.name);
         candidate.may_reply = true;
         let leaves = !candidate.has_left && active(connection) == Some(name);
         candidate.has_left |= leaves;
@@ -270,26 +242,9 @@ impl Addresses {
     /// The transport does not repeat a challenge on a path that it does not use.
     fn ask_for_challenge(&mut self, connection: &mut Connection, since: Instant, times: u32) {
         let Some(candidate) = &self.candidate else { return };
-        let Path { local, peer } = self.names[candidate.name].path;
+        let Path { local, peer } = self.names.path(candidate.name);
         let is_owed = connection.quic.probe_path(local, peer).is_ok();
         self.asking = Some(Asking { since, times, is_owed });
-    }
-
-    /// A name under which no challenge can be answered any more, or a new one.
-    fn free_name(&mut self, connection: &Connection, from: Path) -> Option<usize> {
-        let is_free = |name: &Name| match (name.state, standing(connection, name.path)) {
-            (NameState::Spent, _) | (_, Standing::Reached) => false,
-            (NameState::Free, _) | (_, Standing::Failed) => true,
-            (NameState::Challenged, _) => false,
-            (NameState::Ending { timeouts }, _) => timeouts_of(connection, name.path) > timeouts,
-        };
-        let free = self.names.iter().position(is_free);
-        if free.is_some() || self.names.len() + 1 >= self.most {
-            return free;
-        }
-        let number = self.names.len();
-        self.names.push(Name { path: name_of(number, from), state: NameState::Free });
-        Some(number)
     }
 
     fn take_events(&mut self, connection: &mut Connection) {
@@ -302,8 +257,8 @@ impl Addresses {
 
     /// The client has answered a challenge that went to this name.
     fn proved(&mut self, path: Path) {
-        let Some(number) = self.names.iter().position(|it| it.path == path) else { return };
-        self.names[number].state = NameState::Spent;
+        let Some(number) = self.names.number(path) else { return };
+        self.names.spent(number);
         self.asking = None;
         if let Some(candidate) = self.candidate.take_if(|it| it.name == number) {
             self.proven.push(candidate.to);
@@ -321,7 +276,7 @@ impl Addresses {
         let Some(away) = self.away(connection) else {
             self.asking = None;
             if let Some(name) = self.candidate.as_ref().map(|it| it.name) {
-                self.end_challenges(connection, name);
+                self.names.end_challenges(connection, name);
             }
             return;
         };
@@ -361,20 +316,6 @@ impl Addresses {
             candidate.has_left = false;
             self.asking = None;
         }
-    }
-
-    /// The transport forgets a challenge when the timer of its path fires, and sets no timer for a path that it has left unless
-    /// something goes there. So a challenge goes that nobody gets.
-    fn end_challenges(&mut self, connection: &mut Connection, name: usize) {
-        let name = &mut self.names[name];
-        if name.state != NameState::Challenged {
-            return;
-        }
-        let Path { local, peer } = name.path;
-        let mut nowhere = [0; SIGN_BYTES];
-        connection.quic.probe_path(local, peer).ok();
-        connection.quic.send_on_path(&mut nowhere, Some(local), Some(peer)).ok();
-        name.state = NameState::Ending { timeouts: timeouts_of(connection, name.path) };
     }
 
     /// When the client must be asked again.
@@ -424,7 +365,7 @@ impl Addresses {
         let Some(candidate) = candidate.filter(|it| is_owed || it.may_reply) else {
             return [None; 2];
         };
-        let (name, to) = (self.names[candidate.name].path, candidate.to);
+        let (name, to) = (self.names.path(candidate.name), candidate.to);
         let room = match standing(connection, name) {
             Standing::Reached => usize::MAX,
             Standing::Failed | Standing::Unanswered => candidate.credit.challenge_room(),
@@ -443,7 +384,7 @@ impl Addresses {
             candidate.credit.sent(bytes);
             candidate.may_reply = false;
             if way.by != self.home {
-                self.names[candidate.name].state = NameState::Challenged;
+                self.names.challenged(candidate.name);
             }
         }
     }
@@ -478,9 +419,6 @@ impl Addresses {
     }
 }
 
-/// Bytes of a datagram that asks for a sign of life or gives one.
-const SIGN_BYTES: usize = 100;
-
 /// A path may have been measured on this machine only.
 const LEAST_ROUND_TRIP: Duration = Duration::from_millis(25);
 
@@ -488,13 +426,6 @@ const LEAST_ROUND_TRIP: Duration = Duration::from_millis(25);
 fn patience(connection: &Connection) -> Duration {
     let round_trip = connection.quic.path_stats().map(|it| it.rtt).min().unwrap_or_default();
     3 * round_trip.max(LEAST_ROUND_TRIP)
-}
-
-/// An address of the prefix from which nothing is ever delivered (RFC 6666).
-fn name_of(number: usize, from: Path) -> Path {
-    let number = u16::try_from(number).unwrap_or(u16::MAX);
-    let nobody = Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, number);
-    Path { local: from.local, peer: SocketAddr::from((nobody, 1)) }
 }
 
 /// How many of the client's packets the transport has taken. One that is forged or comes again does not count.
@@ -506,25 +437,9 @@ fn active(connection: &Connection) -> Option<Path> {
     connection.quic.path_stats().find(|it| it.active).map(|it| addresses(&it))
 }
 
-fn timeouts_of(connection: &Connection, path: Path) -> usize {
-    let stats = connection.quic.path_stats().find(|it| addresses(it) == path);
-    stats.map_or(0, |it| it.total_pto_count)
-}
-
 /// Whether the transport knows this address.
 fn is_known(connection: &Connection, address: Path) -> bool {
     connection.quic.path_stats().any(|it| addresses(&it) == address)
-}
-
-fn standing(connection: &Connection, path: Path) -> Standing {
-    let stats = connection.quic.path_stats().find(|it| addresses(it) == path);
-    // The transport does not export the type.
-    let state = stats.map(|it| format!("{:?}", it.validation_state));
-    match state.as_deref() {
-        Some("Failed") => Standing::Failed,
-        Some("ValidatingMTU" | "Validated") => Standing::Reached,
-        _ => Standing::Unanswered,
-    }
 }
 
 fn addresses(path: &quiche::PathStats) -> Path {
