@@ -22,6 +22,7 @@
 //! All schemes are placements in one [`Tree`]; see [`schemes`] for one file a scheme.
 
 mod call;
+mod catalogue;
 pub mod conformance;
 mod dictionary;
 mod failure;
@@ -42,6 +43,9 @@ mod signal;
 mod tree;
 
 pub use call::{Call, CallReader, Value};
+pub use catalogue::{
+    Catalogue, REGISTRY, SCHEMES, find_page_scheme, find_scheme, near_names, paper_schemes,
+};
 pub use failure::SchemeFailure;
 pub use graph::{GraphResource, PageGraph};
 pub use kind::Kind;
@@ -54,9 +58,8 @@ pub use resource::{FACTS, Fact, Resource};
 pub use restraint::Restraint;
 pub use scheduler::Scheduler;
 pub use scheme::{
-    Args, Build, Catalogue, ClientHalf, Given, GroupName, Halves, Language, Needs, REGISTRY,
-    SCHEMES, Scheme, SchemeError, ServerHalf, find_page_scheme, find_scheme, near_names,
-    paper_schemes,
+    Args, Build, ClientHalf, Given, GroupName, Halves, Language, Needs, Scheme, SchemeError,
+    ServerHalf,
 };
 pub use schemes::{Condition, Declared, Group, Order, Rule, Said, usual_priority, usual_urgency};
 pub use signal::{Element, Signal, StreamId, UnknownElement};
