@@ -44,6 +44,7 @@ mod priority;
 mod pushes;
 mod qpack;
 mod remembered;
+mod role;
 mod scheme_name;
 mod session;
 mod settings;
@@ -61,7 +62,8 @@ pub use headers::{get_request, malformed_field, malformed_request, status, value
 pub use limits::Limits;
 pub use priority::priority_update;
 pub use quiche::h3::{Header, NameValue};
+pub use role::Role;
 pub use schedulers::{Signal, StreamId};
 pub use scheme_name::{SCHEME_FIELD, parse_scheme_field};
-pub use session::{Role, Session};
+pub use session::Session;
 pub use settings::Settings;

@@ -8,19 +8,10 @@ use crate::qpack::{check_encoder_stream, encode_section, section_bytes};
 use crate::stream::{Context, RequestStream};
 use crate::unidirectional::{Purpose, UnidirectionalStreams, control_stream, opening, take_varint};
 use crate::waiting::WaitingSignals;
-use crate::{Event, Header, Limits, PushId, Settings, StreamId};
+use crate::{Event, Header, Limits, PushId, Role, Settings, StreamId};
 use std::collections::{BTreeMap, VecDeque};
 
 mod signals;
-
-/// Our end of the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Sends requests.
-    Client,
-    /// Sends responses.
-    Server,
-}
 
 /// HTTP/3 on one connection. After an error of the connection every call of [`Session::receive`] returns
 /// the same error.

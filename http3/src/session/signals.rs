@@ -1,6 +1,7 @@
 //! Signals about order: how they are written, read, checked and held back.
 
-use super::{Role, Session};
+use super::Session;
+use crate::Role;
 use crate::control::Said;
 use crate::error::{Code, Error};
 use crate::event::WIRE_IDS_END;
