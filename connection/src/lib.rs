@@ -10,6 +10,7 @@
 
 mod buffers;
 mod client;
+mod connect_error;
 mod connection;
 mod destinations;
 mod end;
@@ -19,7 +20,8 @@ mod limits;
 mod memory_log;
 
 pub use buffers::{Buffers, Quic};
-pub use client::{ClientConfig, ConnectError, Verify};
+pub use client::{ClientConfig, Verify};
+pub use connect_error::ConnectError;
 pub use connection::{Arrival, Connection, ConnectionState, EarlyData, Turn};
 pub use destinations::Destinations;
 pub use end::End;
