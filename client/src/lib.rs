@@ -28,6 +28,7 @@ pub use client::Client;
 pub use connection::{ClientConfig, ConnectError, EarlyData, Verify};
 pub use cookies::CookieJar;
 pub use http_cache::HttpCache;
-pub use options::{Migrating, NextPage, Options, Says};
+pub use options::{Migrating, NextPage, Options};
 pub use outcome::{Outcome, Problem};
 pub use saved_session::{SavedSession, SessionError};
+pub use signalling::Says;

@@ -1,7 +1,7 @@
 //! A client's options.
 
 use crate::profile::HoldBack;
-use crate::signalling::Signalling;
+use crate::signalling::{Says, Signalling};
 use crate::{Cancels, CookieJar, HttpCache, SavedSession};
 use connection::ClientConfig;
 use connection::experiments::SendOrder;
@@ -46,18 +46,6 @@ pub struct Options {
     pub qlog_file: Option<PathBuf>,
     /// Whether to keep the bodies.
     pub keep_bodies: bool,
-}
-
-/// How much a client says about order.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Says {
-    /// Nothing, and it takes no announcement. Its bytes are the same under every scheme.
-    Nothing,
-    /// The signals of its scheme.
-    #[default]
-    Signals,
-    /// Also what the resource of each request is for (`utmost-metadata`).
-    Metadata,
 }
 
 /// A navigation from a page that is loaded to another.

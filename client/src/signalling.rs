@@ -1,12 +1,23 @@
 //! The client's signals about order: the client half of a scheme, chosen by the user or adopted from the server, in the
 //! forms that the server understands.
 
-use crate::Says;
 use crate::limits::EARLY_SIGNALS;
 use corpus::PageResource;
 use http3::{Extension, PushId, Settings, Signal, StreamId};
 use schedulers::{ClientHalf, Language, Priority, Resource, Scheme, find_scheme};
 use std::collections::BTreeMap;
+
+/// How much a client says about order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Says {
+    /// Nothing, and it takes no announcement. Its bytes are the same under every scheme.
+    Nothing,
+    /// The signals of its scheme.
+    #[default]
+    Signals,
+    /// Also what the resource of each request is for (`utmost-metadata`).
+    Metadata,
+}
 
 #[derive(Default)]
 pub(crate) struct Signalling {
