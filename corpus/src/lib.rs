@@ -21,6 +21,6 @@ pub use check::{Problem, check};
 pub use import::sha256_hex;
 pub use page::{Page, PageResource};
 pub use query::Query;
-pub use read::{PageError, page};
-pub use sets::{PageSet, kept_pages, pages};
+pub use read::PageError;
+pub use sets::{PageSet, kept_pages, page, pages};
 pub use stats::{Stats, stats};

@@ -1,6 +1,5 @@
-//! Reading pages: from text, from a file, by the name that a user gives.
+//! Reading pages: from text, from a file.
 
-use crate::bundled;
 use crate::check::{Problem, check};
 use crate::limits::FILE_BYTES_MAX;
 use crate::page::Page;
@@ -100,18 +99,6 @@ impl Page {
         text.push('\n');
         text
     }
-}
-
-/// The page that a user names: a path if it contains `/` or ends in `.json`, otherwise a bundled page.
-pub fn page(argument: &str) -> Result<Page, PageError> {
-    let path = Path::new(argument);
-    if argument.contains('/') || path.extension().is_some_and(|it| it == "json") {
-        return Page::load(path);
-    }
-    bundled::bundled(argument).cloned().ok_or_else(|| PageError::Unknown {
-        name: argument.to_owned(),
-        names: bundled::bundled_names(),
-    })
 }
 
 /// The text of a file of at most [`FILE_BYTES_MAX`] bytes.

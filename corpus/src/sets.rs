@@ -2,8 +2,9 @@
 
 use crate::bundled::{bundled, bundled_names};
 use crate::page::Page;
-use crate::read::{PageError, page};
+use crate::read::PageError;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// What comes before the name of a set where a user names pages.
 const SIGN: char = '@';
@@ -62,6 +63,17 @@ impl PageSet {
 /// The pages of `first-60`, on which the kept results rest.
 pub fn kept_pages() -> Vec<&'static Page> {
     PageSet::find("first-60").map(PageSet::pages).unwrap_or_default()
+}
+
+/// The page that a user names: a path if it contains `/` or ends in `.json`, otherwise a bundled page.
+pub fn page(argument: &str) -> Result<Page, PageError> {
+    let path = Path::new(argument);
+    if argument.contains('/') || path.extension().is_some_and(|it| it == "json") {
+        return Page::load(path);
+    }
+    bundled(argument)
+        .cloned()
+        .ok_or_else(|| PageError::Unknown { name: argument.to_owned(), names: bundled_names() })
 }
 
 /// The pages that a user names: those of a set if it begins with `@`, otherwise the page that [`page`] finds.
