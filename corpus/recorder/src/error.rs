@@ -1,6 +1,6 @@
 //! Why there is no recording.
 
-use crate::recording::ERROR_MAX;
+use crate::limits::ERROR_MAX;
 use corpus::page::Spread;
 use std::fmt::Display;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! Every limit of a recording: times to wait, bytes to hold, and how far the search for causes goes.
 
+use corpus::page::Spread;
 use std::time::Duration;
 
 /// How often a browser is looked at.
@@ -34,3 +35,6 @@ pub const SETTINGS_MIN: usize = 3;
 pub(crate) const NEEDS_MAX: usize = 4;
 /// Resources that are tried as the cause of one whose initiator is not known.
 pub(crate) const TRIED_MAX: usize = 60;
+
+/// Largest median and 90th percentile of the errors with which a page may be kept, in milliseconds.
+pub const ERROR_MAX: Spread = Spread { p50: 50.0, p90: 150.0, max: f64::INFINITY };

@@ -4,22 +4,19 @@ use crate::browser::{Chromium, HOST, Trust};
 use crate::capture::Capture;
 use crate::derive::{self, Derived, Label, Miss};
 use crate::error::RecordError;
+use crate::limits::ERROR_MAX;
 use crate::mirror::{self, Mirror};
 use crate::package::{self, Package};
 use crate::session::{self, Plan};
 use crate::setting::Setting;
 use corpus::Page;
 use corpus::import::Addresses;
-use corpus::page::Spread;
 use serde::{Deserialize, Serialize};
 use server::site::{DirectorySite, Site};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Largest median and 90th percentile of the errors with which a page may be kept, in milliseconds.
-pub const ERROR_MAX: Spread = Spread { p50: 50.0, p90: 150.0, max: f64::INFINITY };
 
 /// The page to record, and how to record it.
 #[derive(Debug, Clone)]

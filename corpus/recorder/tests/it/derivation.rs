@@ -3,6 +3,7 @@
 use corpus::Page;
 use corpus::page::{Event, PageResource};
 use recorder::derive::{self, Label};
+use recorder::limits;
 use recorder::recording::{self, Captures};
 use schedulers::Kind;
 use std::sync::LazyLock;
@@ -125,7 +126,7 @@ fn erratic() -> Captures {
 fn a_recording_whose_replays_disagree_is_judged_so_from_its_captures() {
     let page = recording::page(&erratic(), "erratic", "none").unwrap().page;
     let left_out = page.source.recording.as_ref().unwrap().left_out_ms;
-    assert!(left_out.p90 > recording::ERROR_MAX.p90, "{left_out:?}");
+    assert!(left_out.p90 > limits::ERROR_MAX.p90, "{left_out:?}");
     let error = recording::good_enough(&page).unwrap_err();
     assert!(matches!(error, recorder::RecordError::Unpredictable(_)), "{error}");
 }
