@@ -1,7 +1,6 @@
 //! The certificates of `--cert` and `--key`, and what is said of the one that is made for want of them.
 
 use crate::Failure;
-use crate::command::in_flag;
 use server::{Identity, Validity};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -22,7 +21,7 @@ pub(crate) fn of_flags(
     }
     let mut all: Option<Identity> = None;
     for (certificate, key) in certificates.iter().zip(keys) {
-        let one = Identity::load(certificate, key).map_err(in_flag("--cert, --key"))?;
+        let one = Identity::load(certificate, key).map_err(Failure::in_flag("--cert, --key"))?;
         all = Some(match all {
             Some(first) => first.beside(one),
             None => one,

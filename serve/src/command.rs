@@ -309,7 +309,7 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
         ConfigSite::Root(root) => {
             let site = DirectorySite::open(&root).map_err(|error| match file {
                 Some(_) => in_config(file, config.lines.site, format!("root: {error}")),
-                None => in_flag("--root")(error),
+                None => Failure::in_flag("--root")(error),
             })?;
             (Arc::new(site), Vec::new(), "rfc9218", SignalUse::Obey)
         }
@@ -382,7 +382,7 @@ fn upstream(address: &Address, limits: &UpstreamLimits) -> Result<Arc<dyn Site>,
 fn config(arguments: &Arguments) -> Result<Config, Failure> {
     if let Some(file) = &arguments.config {
         return Config::load(file).map_err(|error| match error {
-            ConfigError::Unreadable(..) => in_flag("--config")(error),
+            ConfigError::Unreadable(..) => Failure::in_flag("--config")(error),
             ConfigError::Malformed { .. } => Failure::bad_input(error),
         });
     }
@@ -401,11 +401,6 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
         signals: arguments.signals,
         ..Config::of(site.ok_or_else(missing)?)
     })
-}
-
-/// What is wrong with the file that a flag names.
-pub(crate) fn in_flag<E: Display>(flag: &'static str) -> impl Fn(E) -> Failure {
-    move |error| Failure::BadInput(format!("{flag}: {error}"))
 }
 
 fn in_config(file: Option<&Path>, line: usize, error: impl Display) -> Failure {
@@ -481,7 +476,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         values::directory(folder, "--qlog")?;
     }
     let ticket_key = arguments.ticket_key.as_deref().map(TicketKey::load);
-    let ticket_key = ticket_key.transpose().map_err(in_flag("--ticket-key"))?;
+    let ticket_key = ticket_key.transpose().map_err(Failure::in_flag("--ticket-key"))?;
     let mut options = Options {
         negotiated: served.negotiated.clone(),
         signals: served.signals,

@@ -35,6 +35,11 @@ impl Failure {
         Self::BadInput(error.to_string())
     }
 
+    /// What is wrong with the file that a flag names.
+    pub(crate) fn in_flag<E: Display>(flag: &'static str) -> impl Fn(E) -> Self {
+        move |error| Self::BadInput(format!("{flag}: {error}"))
+    }
+
     /// Bad input in a file, or a file that cannot be used. A name may have line ends and what a terminal would obey: they are
     /// replaced.
     pub fn of_file(path: &Path, cause: impl Display) -> Self {
