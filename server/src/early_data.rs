@@ -7,7 +7,7 @@
 //! A ticket that was given under other limits must not be taken for early data (RFC 9114, 7.2.4.2; RFC 9000, 7.4.1).
 //! The key that opens tickets is derived from the limits, so that such a ticket cannot be opened.
 
-use crate::{Limits, Options};
+use crate::Limits;
 use boring::hash::{MessageDigest, hash};
 use http3::Settings;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -64,13 +64,14 @@ impl TicketKey {
     pub(crate) fn under(
         &self,
         settings: &Settings,
-        options: &Options,
+        limits: &Limits,
+        takes_early_data: bool,
     ) -> Result<[u8; Self::BYTES], boring::error::ErrorStack> {
         let Limits { streams, unidirectional_streams, receive_bytes, stream_receive_bytes, .. } =
-            options.limits;
+            *limits;
         let limits = [streams, unidirectional_streams, receive_bytes, stream_receive_bytes];
         let mut text = self.0.to_vec();
-        text.push(u8::from(options.early_data));
+        text.push(u8::from(takes_early_data));
         text.extend(limits.iter().flat_map(|it| it.to_be_bytes()));
         text.extend(settings.to_bytes());
         let digest = hash(MessageDigest::sha384(), &text)?;
@@ -96,6 +97,7 @@ pub(crate) fn is_safe(method: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Options;
     use schedulers::find_scheme;
 
     #[test]
@@ -105,7 +107,7 @@ mod tests {
         let under = |change: fn(&mut Options), settings: Settings| {
             let mut options = base.clone();
             change(&mut options);
-            key.under(&settings, &options).expect("a key")
+            key.under(&settings, &options.limits, options.early_data).expect("a key")
         };
         let same = under(|_| (), Settings::default());
         assert_eq!(same, under(|it| it.limits.drain *= 2, Settings::default()));

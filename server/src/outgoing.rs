@@ -2,8 +2,7 @@
 
 use crate::limits::AHEAD_BYTES;
 use crate::read_ahead::{Page, Pages};
-use crate::site::{Availability, Body, Request};
-use crate::upstream::{Later, Piece, Trouble};
+use crate::site::{Availability, Body, Later, Piece, Request, Trouble};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;

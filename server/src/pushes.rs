@@ -2,11 +2,10 @@
 
 use crate::limits::{DIARY_PATHS, MAX_CONCURRENT};
 use crate::send_loop::SendLoop;
-use crate::site::{Ahead, Foreseen, Promise, Request, Response, RuledSite};
+use crate::site::{Ahead, Promise, Request, Response, RuledSite, may_be_sent};
 use crate::streams::CONTROL_STREAM;
 use connection::Connection;
 use http3::{PushId, StreamId};
-use push::guard;
 use push::visits::Diary;
 use push::{Gate, PathState};
 use std::time::Duration;
@@ -113,14 +112,6 @@ impl Pushes {
         self.next_stream = StreamId(stream.0 + 4);
         Some(stream)
     }
-}
-
-/// Whether a response may answer a request that the client has not made: the client can use it, it varies on nothing
-/// that the client's own request might have otherwise, and it is not for somebody else.
-pub(crate) fn may_be_sent(request: &Request, response: &Response) -> bool {
-    let names: Vec<&str> = request.fields.iter().map(|(name, _)| name.as_str()).collect();
-    matches!(response.status, 200 | 304)
-        && guard::allows(&Foreseen::of(response).said(), &names, request.cookies_known)
 }
 
 /// A `PUSH_PROMISE` frame, which is logged; `None`: the client takes no such promise.

@@ -1,7 +1,7 @@
 //! The server's work for one connection: requests come in, the site answers, and the send loop sends.
 
 mod ahead;
-pub(crate) mod deadlines;
+mod deadlines;
 mod migrating;
 mod relay;
 mod requests;

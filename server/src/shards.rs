@@ -4,10 +4,10 @@
 //! to another shard. Its connection ID says which shard has the connection, and the datagram is handed over.
 
 use crate::account::Account;
-use crate::admission::Population;
 use crate::alarm::Alarm;
 use crate::connection_ids::{ConnectionIds, LoadBalancer};
 use crate::limits::{DECODED_BYTES, HANDED_BYTES};
+use crate::population::Population;
 use connection::Path;
 use std::collections::VecDeque;
 use std::net::SocketAddr;

@@ -7,7 +7,6 @@ mod tests;
 use crate::limits::DIARY_PATHS;
 use crate::observer::Watched;
 use crate::outgoing::{Arriving, Outgoing, Stage};
-use crate::responder::deadlines::Waiting;
 use crate::site::{Availability, Body};
 use gates::Gated;
 use http3::PushId;
@@ -56,6 +55,18 @@ impl Stream {
         watched.answered.is_complete = outgoing.stream_bytes() == Some(outgoing.offset());
         Some(watched)
     }
+}
+
+/// A response with bytes to send.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(crate) stream: StreamId,
+    /// Whether it waits for credit. Otherwise it waits for others, or until the client acknowledges something.
+    pub(crate) is_held: bool,
+    /// The offset of its stream.
+    pub(crate) offset: u64,
+    /// Bytes that the transport has taken of all responses.
+    pub(crate) taken: u64,
 }
 
 /// The streams, and indices of those that need attention.

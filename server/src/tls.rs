@@ -224,7 +224,11 @@ pub(crate) fn transport_config(
     let mut config = quiche::Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls)?;
     config.set_application_protos(&[b"h3"])?;
     if let Some(key) = &options.ticket_key {
-        config.set_ticket_key(&key.under(&settings(options), options)?)?;
+        config.set_ticket_key(&key.under(
+            &settings(options),
+            &options.limits,
+            options.early_data,
+        )?)?;
     }
     if options.early_data {
         config.enable_early_data();

@@ -1,13 +1,10 @@
 //! Experiments that tests and examples use. All are off by default, and the main path reads without them:
 //!
 //! * Connection groups ([`group`]): a [`crate::order::Picker`] that several connections share.
-//! * Pushes under conditions ([`conditional_pushes`]).
 //! * The send order: a record of which bytes of which stream the transport took first.
 
-mod conditional_pushes;
 pub(crate) mod group;
 
-pub use conditional_pushes::ConditionalPushes;
 use connection::experiments::SendOrder;
 
 /// Experiments of a server.

@@ -6,6 +6,7 @@
 
 use super::Responder;
 use crate::limits::DEADLINE_CHECKS;
+use crate::streams::Waiting;
 use crate::{Event, Limits};
 use http3::{Code, StreamId};
 use std::collections::BTreeMap;
@@ -18,18 +19,6 @@ pub(super) struct Deadlines {
     /// Streams whose request has begun, and since when the rest of its head is awaited.
     heads: BTreeMap<StreamId, Instant>,
     stalls: BTreeMap<StreamId, Stall>,
-}
-
-/// A response with bytes to send.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Waiting {
-    pub(crate) stream: StreamId,
-    /// Whether it waits for credit. Otherwise it waits for others, or until the client acknowledges something.
-    pub(crate) is_held: bool,
-    /// The offset of its stream.
-    pub(crate) offset: u64,
-    /// Bytes that the transport has taken of all responses.
-    pub(crate) taken: u64,
 }
 
 /// Since when a response has not moved.

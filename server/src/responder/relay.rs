@@ -3,9 +3,8 @@
 use super::Responder;
 use crate::Event;
 use crate::outgoing::{Arriving, Stage};
-use crate::pushes::may_be_sent;
-use crate::site::{Body, Request, Response};
-use crate::upstream::{Piece, Trouble, from_http3, to_http3};
+use crate::site::trailers::{from_http3, to_http3};
+use crate::site::{Body, Piece, Request, Response, Trouble, may_be_sent};
 use http3::{Code, Header, StreamId};
 use hyper::header::HeaderMap;
 use std::time::Instant;

@@ -1,7 +1,6 @@
 //! The body of a response, read where and when it is sent.
 
-use super::Contents;
-use crate::upstream::Later;
+use super::{Contents, Later};
 use std::sync::Arc;
 
 /// Where the bytes of a body come from.

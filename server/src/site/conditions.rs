@@ -1,7 +1,7 @@
 //! Conditional requests (RFC 9110, 13).
 
 use super::{Body, Request, Response};
-use crate::head;
+use crate::http_date;
 
 /// The response, unless a condition of the GET or HEAD request fails: then 304 if the client has this version already,
 /// and 412 if it wants another one.
@@ -31,8 +31,8 @@ fn names(list: &str, etag: &str, same: impl Fn(&str, &str) -> bool) -> bool {
 
 /// Whether a response was changed after a time that a client says. `None`: one of them is not known.
 fn is_changed(since: Option<&str>, response: &Response) -> Option<bool> {
-    let since = head::time(since?)?;
-    let changed = head::time(response.fields("last-modified").next()?)?;
+    let since = http_date::time(since?)?;
+    let changed = http_date::time(response.fields("last-modified").next()?)?;
     Some(changed > since)
 }
 

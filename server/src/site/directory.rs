@@ -7,10 +7,9 @@ use super::codings::Coding;
 use super::compressed::{Compressed, Made};
 use super::hot_files::{HotFile, HotFiles};
 use super::paths::encoded;
-use super::{Body, Request, Response, Site, types};
+use super::{Body, Later, Request, Response, Site, types};
 use crate::FileLimits;
-use crate::head::http_date;
-use crate::upstream::Later;
+use crate::http_date::http_date;
 use nix::errno::Errno;
 use percent_encoding::percent_decode_str;
 use schedulers::{Kind, Resource};
@@ -109,7 +108,7 @@ impl DirectorySite {
             for coding in accepted.into_iter().filter(|it| *it != Coding::Brotli) {
                 match self.compressed.get(file, coding, request.asked_at) {
                     Made::Here(bytes) => return varied(made(file, bytes, coding), varies),
-                    Made::Later => return self.awaited(request, file, coding, varies),
+                    Made::Later => return self.awaited(file, coding, varies),
                     Made::Not => {}
                 }
             }
@@ -133,14 +132,8 @@ impl DirectorySite {
     }
 
     /// A file in a coding, which comes when it is made.
-    fn awaited(
-        &self,
-        request: &Request,
-        file: &Arc<HotFile>,
-        coding: Coding,
-        varies: bool,
-    ) -> Response {
-        let (maker, later) = Later::made_here(request);
+    fn awaited(&self, file: &Arc<HotFile>, coding: Coding, varies: bool) -> Response {
+        let (maker, later) = Later::made_here();
         let of = Arc::clone(file);
         let then = move |bytes: Option<Arc<[u8]>>| {
             let response = bytes.map_or_else(|| plain(&of), |it| made(&of, it, coding));

@@ -1,8 +1,7 @@
 //! The last answers of remote sources, for promises and hints that cannot wait for the next answer.
 
-use super::{Foreseen, Request, Response};
+use super::{Foreseen, Request, Response, may_be_sent};
 use crate::limits::{REMEMBERED_FIELD_BYTES, REMEMBERED_KEY_BYTES, REMEMBERED_RESOURCES};
-use crate::pushes::may_be_sent;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The last answers, by host and path.

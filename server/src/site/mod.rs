@@ -7,6 +7,7 @@ mod compressed;
 mod conditions;
 mod contents;
 mod directory;
+mod exchange;
 mod hot_files;
 mod memory;
 mod names;
@@ -16,20 +17,24 @@ mod ranges;
 mod request;
 mod response;
 mod rules;
+pub(crate) mod trailers;
+mod trouble;
 mod types;
 
-pub use crate::experiments::ConditionalPushes;
 pub use ahead::{Ahead, Promise};
 pub use body::Body;
 pub use contents::Contents;
 pub use directory::{DirectorySite, OpenError};
+pub use exchange::Later;
+pub(crate) use exchange::{Exchange, Piece};
 pub use names::Names;
-pub use pushing::{Knows, Pushing, as_many_as_fit};
+pub use pushing::{ConditionalPushes, Knows, Pushing, as_many_as_fit};
 pub use request::{Protocol, Request};
-pub(crate) use response::Foreseen;
 pub use response::{Availability, Field, Response};
+pub(crate) use response::{Foreseen, may_be_sent};
 pub(crate) use rules::decoded;
 pub use rules::{Directive, Rule, RuledSite, fits};
+pub use trouble::Trouble;
 
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
 //! Pushes and hints: the rules of the operator, the `Link` fields of responses, and what the client is known to have.
 
 mod cached;
+mod conditional;
 
 use super::{Ahead, Foreseen, Promise, Request, Response, RuledSite};
-use crate::experiments::ConditionalPushes;
 use crate::limits::{ADDED_LINKS, ADDED_LINKS_BYTES};
 use cached::{Cached, Held};
+pub use conditional::ConditionalPushes;
 use push::guard::{self, CookiePolicy, Parent, Said};
 use push::link;
 use push::visits::{PushWhen, revisits};

@@ -1,7 +1,7 @@
 //! A response, and what is known of it in advance.
 
-use super::{Ahead, Body};
-use push::guard::Said;
+use super::{Ahead, Body, Request};
+use push::guard::{self, Said};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
@@ -160,4 +160,12 @@ impl Foreseen {
         let cache_control = self.cache_control.as_deref().unwrap_or_default();
         Said { vary: &self.vary, cache_control, sets_cookie: self.sets_cookie }
     }
+}
+
+/// Whether a response may answer a request that the client has not made: the client can use it, it varies on nothing
+/// that the client's own request might have otherwise, and it is not for somebody else.
+pub(crate) fn may_be_sent(request: &Request, response: &Response) -> bool {
+    let names: Vec<&str> = request.fields.iter().map(|(name, _)| name.as_str()).collect();
+    matches!(response.status, 200 | 304)
+        && guard::allows(&Foreseen::of(response).said(), &names, request.cookies_known)
 }

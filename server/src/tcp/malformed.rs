@@ -1,7 +1,7 @@
 //! Answers to malformed requests of HTTP/2. The library resets their streams without a word, where the other versions say 400. So an
 //! answer goes before such a reset (RFC 9113, 8.1.1).
 
-use crate::head::http_date;
+use crate::http_date::http_date;
 use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

@@ -5,7 +5,7 @@ use super::event_loop::{Current, News, Phase};
 use super::http1::builder;
 use super::linger::Lingering;
 use super::request::request;
-use crate::admission::Place;
+use crate::population::Place;
 use crate::site::RuledSite;
 use bytes::Bytes;
 use http_body_util::Full;

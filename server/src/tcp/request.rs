@@ -2,8 +2,9 @@
 
 use super::tunnel::is_wanted;
 use crate::limits::HEAD_FIELDS;
+use crate::site::trailers::HOP_BY_HOP;
 use crate::site::{Protocol, Request};
-use crate::upstream::{HOP_BY_HOP, WEBSOCKET, has_member};
+use crate::upstream::{WEBSOCKET, has_member};
 use h2::ext::Protocol as Extended;
 use http3::{Header, malformed_request};
 use hyper::Version;

@@ -3,8 +3,7 @@
 use super::activity::now;
 use super::waiting::{Room, Waiting};
 use crate::limits::PIECE_BYTES;
-use crate::site::{Availability, Body, Response};
-use crate::upstream::{Later, Piece};
+use crate::site::{Availability, Body, Later, Piece, Response};
 use bytes::Bytes;
 use hyper::header::HeaderMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! When certificates hold, and for which hosts.
 
 use super::Identity;
-use crate::head::http_date;
+use crate::http_date::http_date;
 use crate::site::Names;
 use boring::asn1::{Asn1Time, Asn1TimeRef};
 use boring::x509::X509;

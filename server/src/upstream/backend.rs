@@ -3,9 +3,9 @@
 use super::address::Address;
 use super::carrier::Carrier;
 use super::connections::{Connections, StartError};
-use super::exchange::Exchange;
+use super::fields::Errand;
 use super::places::{Place, Places};
-use super::troubles::Report;
+use super::reports::Report;
 use crate::limits::UpstreamLimits;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) struct Backend {
     count: AtomicU64,
 }
 
-type Arrival = (Arc<Exchange>, Place);
+type Arrival = (Errand, Place);
 
 impl Backend {
     /// Starts the thread. When this is dropped, it ends after the exchanges that are under way.
@@ -49,20 +49,20 @@ impl Backend {
     }
 
     /// Takes a request; false: too many wait.
-    pub(super) fn take(&self, exchange: &Arc<Exchange>) -> bool {
+    pub(super) fn take(&self, errand: Errand) -> bool {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let places = if exchange.request.is_tunnel { &self.tunnels } else { &self.places };
-        let place = places.enter(exchange.request.client, number);
-        place.is_some_and(|it| self.arrivals.send((Arc::clone(exchange), it)).is_ok())
+        let places = if errand.request.is_tunnel { &self.tunnels } else { &self.places };
+        let place = places.enter(errand.request.client, number);
+        place.is_some_and(|it| self.arrivals.send((errand, it)).is_ok())
     }
 }
 
 async fn carry_all(carrier: &Arc<Carrier>, mut coming: UnboundedReceiver<Arrival>) {
     let (alive, mut over): (_, Receiver<Infallible>) = channel(1);
-    while let Some((exchange, place)) = coming.recv().await {
+    while let Some((errand, place)) = coming.recv().await {
         let (carrier, alive) = (Arc::clone(carrier), alive.clone());
         tokio::spawn(async move {
-            carrier.carry(exchange, place).await;
+            carrier.carry(errand, place).await;
             drop(alive);
         });
     }

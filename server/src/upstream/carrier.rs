@@ -4,19 +4,17 @@ mod tunnel;
 
 use super::address::Address;
 use super::connections::{Body, Connection, Connections};
-use super::exchange::Exchange;
-use super::fields::{inbound, request};
+use super::fields::{Errand, Outbound, inbound, request};
 use super::handshake::Handshake;
 use super::patience::Patience;
 use super::places::{Place, Places};
-use super::trailers;
-use super::trouble::{Trouble, Unanswered};
-use super::troubles::{Report, Troubles};
+use super::reports::{Report, Troubles};
+use super::unanswered::Unanswered;
 use crate::limits::{
     ANSWERED, BACKEND_FIELDS, TRAILER_BYTES, UNANSWERED, UpstreamLimits, WHOLE_BODY_WITHIN,
     backend_connections,
 };
-use crate::site::Response;
+use crate::site::{Exchange, Response, Trouble, trailers};
 use hyper::header::HeaderMap;
 use hyper::{StatusCode, header};
 use schedulers::{Kind, Resource};
@@ -65,16 +63,16 @@ impl Carrier {
     }
 
     /// Carries an exchange out, or ends it.
-    pub(super) async fn carry(self: Arc<Self>, exchange: Arc<Exchange>, mut place: Place) {
+    pub(super) async fn carry(self: Arc<Self>, errand: Errand, mut place: Place) {
+        let Errand { request, exchange } = &errand;
         let end = tokio::select! {
             biased;
             trouble = poll_fn(|it| exchange.poll_stopped(it)) => Err(trouble),
-            end = self.carry_out(&exchange, &mut place) => end,
+            end = self.carry_out(&errand, &mut place) => end,
         };
         if let Err(trouble) = &end
             && !trouble.is_the_clients()
         {
-            let request = &exchange.request;
             self.tell(format!(
                 "upstream {}: {} {}: {trouble}",
                 self.address, request.method, request.path
@@ -99,28 +97,25 @@ impl Carrier {
     }
 
     /// Asks the backend and passes on what it answers; returns the trailer fields at the end.
-    async fn carry_out(
-        &self,
-        exchange: &Arc<Exchange>,
-        place: &mut Place,
-    ) -> Result<HeaderMap, Trouble> {
+    async fn carry_out(&self, errand: &Errand, place: &mut Place) -> Result<HeaderMap, Trouble> {
+        let Errand { request, exchange } = errand;
         let gathered = self.gather(exchange).await;
         if matches!(gathered, Gathered::Unended) && !place.move_to(&self.unended) {
             return Err(Trouble::Busy);
         }
         let is_whole = matches!(gathered, Gathered::Whole);
         timeout(self.limits.queue, place.turn()).await.map_err(|_| Trouble::Busy)?;
-        if exchange.request.is_tunnel {
-            return self.tunnel(exchange).await;
+        if request.is_tunnel {
+            return self.tunnel(errand).await;
         }
-        let answer = self.response(exchange, is_whole);
+        let answer = self.response(errand, is_whole);
         let (response, connection) = self.await_within(UNANSWERED, answer, place).await?;
         check(&response)?;
-        exchange.answer(head(exchange, &response));
+        exchange.answer(head(request, &response));
         let body = self.pass_on(exchange, response.into_body());
         let trailers = self.await_within(ANSWERED, body, place).await?;
         // A backend that expects no body there takes it for the next request, which would be another client's.
-        if !(expects_no_body(exchange) && exchange.has_body()) {
+        if !(expects_no_body(request) && exchange.has_body()) {
             self.connections.keep(connection).await;
         }
         Ok(trailers)
@@ -143,7 +138,7 @@ impl Carrier {
 
     /// Waits a moment for the request's body: one that is here wholly goes on with its length and its trailer fields.
     async fn gather(&self, exchange: &Exchange) -> Gathered {
-        if exchange.request.is_tunnel {
+        if exchange.is_tunnel() {
             return Gathered::Whole;
         }
         let gathered = poll_fn(|it| exchange.poll_gathered(it));
@@ -156,16 +151,16 @@ impl Carrier {
 
     async fn response(
         &self,
-        exchange: &Arc<Exchange>,
+        errand: &Errand,
         is_whole: bool,
     ) -> Result<(HttpResponse, Connection), Trouble> {
         let (mut connection, is_reused) = self.connections.get().await?;
-        match self.ask(&mut connection, exchange, is_whole, None).await {
+        match self.ask(&mut connection, errand, is_whole, None).await {
             Ok(response) => Ok((response, connection)),
             // The backend may have closed a reused connection while the request was on its way.
-            Err(it) if is_reused && (!it.was_sent || is_repeatable(exchange, &it.trouble)) => {
+            Err(it) if is_reused && (!it.was_sent || is_repeatable(errand, &it.trouble)) => {
                 let mut connection = self.connections.open().await?;
-                let response = self.ask(&mut connection, exchange, is_whole, None).await;
+                let response = self.ask(&mut connection, errand, is_whole, None).await;
                 response.map(|it| (it, connection)).map_err(|it| it.trouble)
             }
             Err(it) => Err(it.trouble),
@@ -175,19 +170,19 @@ impl Carrier {
     async fn ask(
         &self,
         connection: &mut Connection,
-        exchange: &Arc<Exchange>,
+        errand: &Errand,
         is_whole: bool,
         handshake: Option<&Handshake>,
     ) -> Result<HttpResponse, Unanswered> {
-        let request = request(exchange, connection.is_http2(), is_whole, self.limits.idle);
+        let request = request(errand, connection.is_http2(), is_whole, self.limits.idle);
         let mut request = request.map_err(Unanswered::sent)?;
         if let Some(handshake) = handshake {
             handshake.ask(request.headers_mut());
         }
         let most = self.limits.answer;
         tokio::select! {
-            answer = connection.send(request, exchange) => answer,
-            () = silence(exchange, most) => {
+            answer = connection.send(request, &errand.exchange) => answer,
+            () = silence(&errand.exchange, most) => {
                 Err(Unanswered::sent(Trouble::TooSlow(format!("no answer after {most:?}"))))
             }
         }
@@ -248,13 +243,15 @@ async fn standstill(exchange: &Exchange, most: Duration) -> Trouble {
 }
 
 /// Whether asking twice does no harm (RFC 9110, 9.2.1).
-fn is_repeatable(exchange: &Exchange, trouble: &Trouble) -> bool {
-    expects_no_body(exchange) && !exchange.has_body() && matches!(trouble, Trouble::Improper(_))
+fn is_repeatable(errand: &Errand, trouble: &Trouble) -> bool {
+    expects_no_body(&errand.request)
+        && !errand.exchange.has_body()
+        && matches!(trouble, Trouble::Improper(_))
 }
 
 /// Whether a body of the request has no meaning (RFC 9110, 9.3.1 and 9.3.2). It is passed on all the same.
-fn expects_no_body(exchange: &Exchange) -> bool {
-    matches!(exchange.request.method.as_str(), "GET" | "HEAD")
+fn expects_no_body(request: &Outbound) -> bool {
+    matches!(request.method.as_str(), "GET" | "HEAD")
 }
 
 /// What this server does not pass on.
@@ -285,7 +282,7 @@ fn checked(fields: &HeaderMap) -> Result<HeaderMap, Trouble> {
     trailers::of_response(fields).ok_or_else(large)
 }
 
-fn head(exchange: &Exchange, response: &HttpResponse) -> Response {
+fn head(request: &Outbound, response: &HttpResponse) -> Response {
     let status = response.status().as_u16();
     let fields = response.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
     let fields: Vec<(&str, &[u8])> = fields.collect();
@@ -295,7 +292,7 @@ fn head(exchange: &Exchange, response: &HttpResponse) -> Response {
         204 => None,
         // A response without a body states the length it would have (RFC 9110, 8.6).
         304 => said(),
-        _ if exchange.request.method == "HEAD" => said(),
+        _ if request.method == "HEAD" => said(),
         _ => response.body().length(),
     };
     let mime = response.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());

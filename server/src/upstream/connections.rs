@@ -4,12 +4,12 @@
 //! here go to one address, whatever host they name.
 
 use super::address::Address;
-use super::exchange::Exchange;
 use super::http2::{self, Http2};
 use super::stream::Stream;
-use super::trouble::{Trouble, Unanswered};
+use super::unanswered::Unanswered;
 use super::upload::Upload;
 use crate::limits::{BACKEND_FIELDS, UpstreamLimits};
+use crate::site::{Exchange, Trouble};
 use boring::error::ErrorStack;
 use boring::ssl::{SslConnector, SslMethod, SslRef};
 use http_body_util::BodyExt;

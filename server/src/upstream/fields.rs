@@ -1,10 +1,10 @@
 //! Header fields on their way through a gateway (RFC 9110, 7.6; RFC 9114, 4.2).
 
-use super::exchange::{Exchange, Outbound};
-use super::trouble::Trouble;
 use super::upload::Upload;
+use crate::account::Held;
 use crate::client::Client;
-use crate::site::{Field, Request};
+use crate::site::trailers::{HOP_BY_HOP, passes};
+use crate::site::{Exchange, Field, Request, Trouble};
 use hyper::header::{
     CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING,
 };
@@ -14,31 +14,32 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Fields that concern one connection only (RFC 9110, 7.6.1).
-pub(crate) const HOP_BY_HOP: [&str; 8] = [
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "te",
-    "transfer-encoding",
-    "upgrade",
-];
-
-/// Fields that this server makes itself.
-const OWN: [&str; 5] = ["host", "cookie", "expect", "content-length", "via"];
-
-/// Whether a gateway names its client in this field. This server is the first gateway, so clients must not send it.
-/// `Proxy` would become the setting `HTTP_PROXY` of a CGI program.
-fn is_claim(name: &str) -> bool {
-    matches!(name, "forwarded" | "x-real-ip" | "proxy") || name.starts_with("x-forwarded-")
+/// The request as the backend gets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Outbound {
+    pub(super) method: String,
+    /// The host that was asked for, perhaps with a port.
+    pub(super) authority: String,
+    /// Path and query.
+    pub(super) path: String,
+    /// All fields but `host` and `content-length`.
+    pub(super) fields: Vec<(String, String)>,
+    /// Those of them that are not UTF-8.
+    pub(super) other_fields: Vec<(String, Vec<u8>)>,
+    /// It opens a WebSocket.
+    pub(super) is_tunnel: bool,
+    /// The length of the body, if the client says it.
+    pub(super) length: Option<u64>,
+    /// The client in whose share of the places it is.
+    pub(super) client: Client,
+    /// What the fields take of the memory for all.
+    pub(super) held: Held,
 }
 
-/// Whether a backend gets a client's field of this name. Many backends cannot tell `_` from `-` in a name, so `X_Real_IP`
-/// would pass for `X-Real-IP`.
-pub(super) fn passes(name: &str) -> bool {
-    !OWN.contains(&name) && !HOP_BY_HOP.contains(&name) && !is_claim(name) && !name.contains('_')
+/// A request on its way to the backend, and the exchange that has its body and takes its response.
+pub(super) struct Errand {
+    pub(super) request: Outbound,
+    pub(super) exchange: Arc<Exchange>,
 }
 
 /// The request for the backend. It keeps the host that the client asked for. `is_tunnel`: it opens a WebSocket.
@@ -97,12 +98,12 @@ pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
 /// The request as the HTTP library takes it. If the body `is_whole`, its length is known. A client may stand still for
 /// `idle`.
 pub(super) fn request(
-    exchange: &Arc<Exchange>,
+    errand: &Errand,
     is_http2: bool,
     is_whole: bool,
     idle: Duration,
 ) -> Result<hyper::Request<Upload>, Trouble> {
-    let asked = &exchange.request;
+    let Errand { request: asked, exchange } = errand;
     let trailers = exchange.trailer_names().join(", ");
     let says = |name: &HeaderName| asked.fields.iter().any(|(it, _)| name == it.as_str());
     let may_trail = !trailers.is_empty() || (!is_whole && says(&TRAILER));

@@ -1,6 +1,6 @@
 //! The opening handshake of a WebSocket over HTTP/1.1, at both ends (RFC 6455, 1.3 and 4).
 
-use super::trouble::Trouble;
+use crate::site::Trouble;
 use boring::base64::encode_block;
 use boring::sha::sha1;
 use hyper::header::{

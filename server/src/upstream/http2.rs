@@ -1,10 +1,10 @@
 //! Connections of HTTP/2 to a backend. hyper does not report the interim responses of HTTP/2, so this uses the library below
 //! it.
 
-use super::exchange::Exchange;
-use super::trouble::{Trouble, Unanswered};
+use super::unanswered::Unanswered;
 use super::upload::Upload;
 use crate::limits::{HTTP2_STREAM_BYTES, UpstreamLimits};
+use crate::site::{Exchange, Trouble};
 use h2::client::{Builder, Connection, ResponseFuture, SendRequest};
 use h2::{Ping, PingPong, Reason, RecvStream, SendStream};
 use http_body_util::BodyExt;

@@ -3,15 +3,14 @@
 use super::address::Address;
 use super::backend::Backend;
 use super::connections::StartError;
-use super::exchange::{Exchange, Later};
-use super::fields::outbound;
+use super::fields::{Errand, outbound};
 use super::handshake::WEBSOCKET;
-use super::trouble::Trouble;
-use super::troubles::Report;
+use super::reports::Report;
 use crate::limits::UpstreamLimits;
-use crate::site::{Body, Request, Response, Site};
+use crate::site::{Body, Exchange, Later, Request, Response, Site, Trouble};
 use percent_encoding::percent_decode_str;
 use schedulers::Resource;
+use std::sync::Arc;
 
 /// A site whose responses a backend makes.
 pub struct UpstreamSite {
@@ -49,8 +48,8 @@ impl Site for UpstreamSite {
         if outbound.length > Some(self.upload_bytes) {
             return Trouble::ClientLarge.response();
         }
-        let exchange = Exchange::new(outbound, self.upload_bytes);
-        if !self.backend.take(&exchange) {
+        let exchange = Exchange::new(is_tunnel, self.upload_bytes);
+        if !self.backend.take(Errand { request: outbound, exchange: Arc::clone(&exchange) }) {
             return Trouble::Busy.response();
         }
         let resource = Resource { kind: request.expected_kind(), ..Resource::default() };

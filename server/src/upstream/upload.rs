@@ -1,8 +1,7 @@
 //! The body of a request on its way to the backend.
 
-use super::exchange::Exchange;
 use super::patience::Patience;
-use super::trouble::Trouble;
+use crate::site::{Exchange, Trouble};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -85,14 +84,12 @@ impl Body for Upload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::{Request, Response};
-    use crate::upstream::fields::outbound;
+    use crate::site::Response;
     use std::future::poll_fn;
 
     /// The body of a client that sends nothing, although it may not stand still.
     fn of_silent_client(happened: impl FnOnce(&Exchange)) -> Upload {
-        let request = Request { method: "POST".to_owned(), ..Request::get("a", "/") };
-        let exchange = Exchange::new(outbound(&request, false), u64::MAX);
+        let exchange = Exchange::new(false, u64::MAX);
         happened(&exchange);
         Upload::new(&exchange, None, Duration::ZERO)
     }

@@ -167,7 +167,7 @@ fn a_time_in_the_future_is_not_passed_on() {
     touch(&folder.path().join("a.bin"), Duration::from_secs(4_102_444_800));
     let status_changed = std::fs::metadata(folder.path().join("a.bin")).expect("there").ctime();
     let said = got(&site, "/a.bin", &[]);
-    let time = crate::head::time(said.fields("last-modified").next().expect("a time"));
+    let time = crate::http_date::time(said.fields("last-modified").next().expect("a time"));
     let expected = Duration::from_secs(status_changed.unsigned_abs());
     assert_eq!(time, Some(SystemTime::UNIX_EPOCH + expected));
 }

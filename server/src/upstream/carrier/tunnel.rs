@@ -2,18 +2,15 @@
 
 use super::{Carrier, HttpResponse, check, check_size, head};
 use crate::limits::PIECE_BYTES;
-use crate::site::Response;
-use crate::upstream::exchange::Exchange;
-use crate::upstream::fields::inbound;
+use crate::site::{Exchange, Response, Trouble};
+use crate::upstream::fields::{Errand, inbound};
 use crate::upstream::handshake::Handshake;
-use crate::upstream::trouble::Trouble;
 use hyper::StatusCode;
 use hyper::body::Frame;
 use hyper::header::{HeaderMap, SEC_WEBSOCKET_ACCEPT};
 use hyper_util::rt::TokioIo;
 use schedulers::{Kind, Resource};
 use std::future::{pending, poll_fn};
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::sync::Notify;
@@ -22,10 +19,11 @@ use tokio::time::timeout;
 impl Carrier {
     /// Opens a WebSocket to the backend, on a connection of its own, and carries it to its end. A backend that does not switch
     /// answers as it does any request.
-    pub(super) async fn tunnel(&self, exchange: &Arc<Exchange>) -> Result<HeaderMap, Trouble> {
+    pub(super) async fn tunnel(&self, errand: &Errand) -> Result<HeaderMap, Trouble> {
+        let Errand { request, exchange } = errand;
         let handshake = Handshake::new()?;
         let mut connection = self.connections.open_http1().await?;
-        let asked = self.ask(&mut connection, exchange, true, Some(&handshake)).await;
+        let asked = self.ask(&mut connection, errand, true, Some(&handshake)).await;
         let mut response = asked.map_err(|it| it.trouble)?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             check(&response)?;
@@ -34,7 +32,7 @@ impl Carrier {
                 let cause = format!("status {} in place of 101", response.status().as_u16());
                 return Err(Trouble::Improper(cause));
             }
-            exchange.answer(head(exchange, &response));
+            exchange.answer(head(request, &response));
             return self.pass_on(exchange, response.into_body()).await;
         }
         check_size(&response)?;

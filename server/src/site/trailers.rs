@@ -1,12 +1,38 @@
-//! Trailer fields on their way through a gateway (RFC 9110, 6.5).
+//! Which fields go on through a gateway (RFC 9110, 7.6.1), and which of them may trail (RFC 9110, 6.5).
 //!
-//! A field goes on unless its meaning needs it before the content: then a recipient that merged it into the head would act on
+//! A trailer field goes on unless its meaning needs it before the content: then a recipient that merged it into the head would act on
 //! what it must not find there.
 
-use super::fields::{HOP_BY_HOP, passes};
 use crate::limits::TRAILER_BYTES;
 use http3::{Header, NameValue};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+
+/// Fields that concern one connection only (RFC 9110, 7.6.1).
+pub(crate) const HOP_BY_HOP: [&str; 8] = [
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Fields that this server makes itself.
+const OWN: [&str; 5] = ["host", "cookie", "expect", "content-length", "via"];
+
+/// Whether a gateway names its client in this field. This server is the first gateway, so clients must not send it.
+/// `Proxy` would become the setting `HTTP_PROXY` of a CGI program.
+fn is_claim(name: &str) -> bool {
+    matches!(name, "forwarded" | "x-real-ip" | "proxy") || name.starts_with("x-forwarded-")
+}
+
+/// Whether a backend gets a client's field of this name. Many backends cannot tell `_` from `-` in a name, so `X_Real_IP`
+/// would pass for `X-Real-IP`.
+pub(crate) fn passes(name: &str) -> bool {
+    !OWN.contains(&name) && !HOP_BY_HOP.contains(&name) && !is_claim(name) && !name.contains('_')
+}
 
 /// Fields about framing, routing, authentication, and the use of a message, which do not trail (RFC 9110, 6.5.1).
 const NEVER: [&str; 23] = [

@@ -1,12 +1,8 @@
-//! One request to the backend and its response, shared by a connection and the task that carries it out.
+//! A response that comes later, shared by the connection that asked for it and the task that makes it: that of a backend, or
+//! one of this server.
 
-use super::fields::outbound;
-use super::trailers;
-use super::trouble::Trouble;
-use crate::account::Held;
-use crate::client::Client;
+use super::{Response, Trouble, trailers};
 use crate::limits::{BUFFER_BYTES, INTERIM_RESPONSES};
-use crate::site::{Request, Response};
 use hyper::StatusCode;
 use hyper::body::{Bytes, Frame};
 use hyper::header::{HeaderMap, HeaderValue, LINK};
@@ -15,31 +11,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// The request as the backend gets it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Outbound {
-    pub(super) method: String,
-    /// The host that was asked for, perhaps with a port.
-    pub(super) authority: String,
-    /// Path and query.
-    pub(super) path: String,
-    /// All fields but `host` and `content-length`.
-    pub(super) fields: Vec<(String, String)>,
-    /// Those of them that are not UTF-8.
-    pub(super) other_fields: Vec<(String, Vec<u8>)>,
-    /// It opens a WebSocket: what would be its body goes on as it comes.
-    pub(super) is_tunnel: bool,
-    /// The length of the body, if the client says it.
-    pub(super) length: Option<u64>,
-    /// The client in whose share of the places it is.
-    pub(super) client: Client,
-    /// What the fields take of the memory for all.
-    pub(super) held: Held,
-}
-
-/// A request under way to the backend.
-pub struct Exchange {
-    pub(super) request: Outbound,
+/// A request under way, and its response.
+pub(crate) struct Exchange {
+    /// It opens a WebSocket: what would be the request's body goes on as it comes.
+    is_tunnel: bool,
     /// Bytes that the request's body may have.
     most_bytes: u64,
     state: Mutex<State>,
@@ -87,17 +62,22 @@ enum Progress {
 
 /// How far the backend's connection has come with the request's body.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Turns {
+pub(crate) struct Turns {
     /// How often it has taken some.
     taken: u64,
     /// It waits for the client.
-    pub(super) awaits_client: bool,
+    pub(crate) awaits_client: bool,
 }
 
 impl Exchange {
-    /// A request whose body may have so many bytes.
-    pub(super) fn new(request: Outbound, most_bytes: u64) -> Arc<Self> {
-        Arc::new(Self { request, most_bytes, state: Mutex::default() })
+    /// A request whose body may have so many bytes, unless it opens a WebSocket.
+    pub(crate) fn new(is_tunnel: bool, most_bytes: u64) -> Arc<Self> {
+        Arc::new(Self { is_tunnel, most_bytes, state: Mutex::default() })
+    }
+
+    /// Whether the client asks for a tunnel.
+    pub(crate) fn is_tunnel(&self) -> bool {
+        self.is_tunnel
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -131,32 +111,32 @@ impl State {
 /// The backend's side. Only one task calls the functions that poll, but for [`Self::poll_upload`].
 impl Exchange {
     /// Ends the exchange from anywhere.
-    pub(super) fn stop(&self, trouble: Trouble) {
+    pub(crate) fn stop(&self, trouble: Trouble) {
         self.state().stop(trouble);
     }
 
     /// Ready when the exchange must not go on, with the reason.
-    pub(super) fn poll_stopped(&self, context: &mut Context<'_>) -> Poll<Trouble> {
+    pub(crate) fn poll_stopped(&self, context: &mut Context<'_>) -> Poll<Trouble> {
         self.poll(context, |state| state.stopped.clone())
     }
 
     /// Ready when the request's body fills the buffer, or is here wholly: then true.
-    pub(super) fn poll_gathered(&self, context: &mut Context<'_>) -> Poll<bool> {
+    pub(crate) fn poll_gathered(&self, context: &mut Context<'_>) -> Poll<bool> {
         let is_gathered = |it: &State| it.upload_ended || it.upload.len() >= BUFFER_BYTES;
         self.poll(context, |state| is_gathered(state).then_some(state.upload_ended))
     }
 
     /// Ready when the backend's connection has turned to the request's body since `before`.
-    pub(super) fn poll_turns(&self, before: Turns, context: &mut Context<'_>) -> Poll<Turns> {
+    pub(crate) fn poll_turns(&self, before: Turns, context: &mut Context<'_>) -> Poll<Turns> {
         self.poll(context, |state| Some(state.turns).filter(|it| *it != before))
     }
 
-    pub(super) fn turns(&self) -> Turns {
+    pub(crate) fn turns(&self) -> Turns {
         self.state().turns
     }
 
     /// Ready when there is room for more of the response's body.
-    pub(super) fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
         self.poll(context, |state| (state.body.len() < BUFFER_BYTES).then_some(()))
     }
 
@@ -170,17 +150,17 @@ impl Exchange {
     }
 
     /// The bytes of the request's body that are here and not taken.
-    pub(super) fn upload_bytes(&self) -> usize {
+    pub(crate) fn upload_bytes(&self) -> usize {
         self.state().upload.len()
     }
 
     /// The names of the trailer fields of the request's body that are here and not taken.
-    pub(super) fn trailer_names(&self) -> Vec<String> {
+    pub(crate) fn trailer_names(&self) -> Vec<String> {
         self.state().upload_trailers.keys().map(ToString::to_string).collect()
     }
 
     /// The next bytes of the request's body, then its trailer fields, if it has some; `None` at its end.
-    pub(super) fn poll_upload(&self, context: &mut Context<'_>) -> Poll<Option<Frame<Bytes>>> {
+    pub(crate) fn poll_upload(&self, context: &mut Context<'_>) -> Poll<Option<Frame<Bytes>>> {
         let mut state = self.state();
         let (front, _) = state.upload.as_slices();
         let bytes = Bytes::copy_from_slice(front);
@@ -206,7 +186,7 @@ impl Exchange {
     }
 
     /// An interim response came. Only the first early hints are kept.
-    pub(super) fn interim(&self, status: StatusCode, headers: &HeaderMap) {
+    pub(crate) fn interim(&self, status: StatusCode, headers: &HeaderMap) {
         let mut state = self.state();
         state.interim += 1;
         if state.interim > INTERIM_RESPONSES {
@@ -218,26 +198,26 @@ impl Exchange {
         Self::ring(state);
     }
 
-    pub(super) fn answer(&self, head: Response) {
+    pub(crate) fn answer(&self, head: Response) {
         let mut state = self.state();
         (state.head, state.progress) = (Some(head), Progress::Answered);
         Self::ring(state);
     }
 
     /// Whether the response has begun.
-    pub(super) fn is_answered(&self) -> bool {
+    pub(crate) fn is_answered(&self) -> bool {
         self.state().progress != Progress::Asked
     }
 
     /// Adds to the response's body, even if there is no room ([`Self::poll_room`]).
-    pub(super) fn write_body(&self, bytes: &[u8]) {
+    pub(crate) fn write_body(&self, bytes: &[u8]) {
         let mut state = self.state();
         state.body.extend(bytes);
         Self::ring(state);
     }
 
     /// The response ends, with these trailer fields.
-    pub(super) fn finish(&self, end: Result<HeaderMap, Trouble>) {
+    pub(crate) fn finish(&self, end: Result<HeaderMap, Trouble>) {
         let mut state = self.state();
         state.end.get_or_insert(end);
         state.progress = Progress::Finished;
@@ -252,12 +232,12 @@ impl Exchange {
     }
 
     /// Whether some of the request's body has come.
-    pub(super) fn has_body(&self) -> bool {
+    pub(crate) fn has_body(&self) -> bool {
         self.state().uploaded > 0
     }
 
     /// Whether nothing more of the request's body is of use.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         let state = self.state();
         state.progress == Progress::Finished || state.stopped.is_some()
     }
@@ -270,7 +250,7 @@ fn links(headers: &HeaderMap) -> Vec<String> {
 
 impl fmt::Debug for Exchange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Exchange").field("request", &self.request).finish_non_exhaustive()
+        formatter.debug_struct("Exchange").finish_non_exhaustive()
     }
 }
 
@@ -300,14 +280,14 @@ enum Maker {
 }
 
 impl Later {
-    pub(super) fn new(exchange: Arc<Exchange>) -> Self {
+    pub(crate) fn new(exchange: Arc<Exchange>) -> Self {
         Self { exchange, maker: Maker::Backend }
     }
 
     /// A response that this server makes while its client waits, and the exchange that takes it
     /// ([`Exchange::answer_whole`]).
-    pub(crate) fn made_here(request: &Request) -> (Arc<Exchange>, Self) {
-        let exchange = Exchange::new(outbound(request, false), 0);
+    pub(crate) fn made_here() -> (Arc<Exchange>, Self) {
+        let exchange = Exchange::new(false, 0);
         (Arc::clone(&exchange), Self { exchange, maker: Maker::Here })
     }
 
@@ -330,7 +310,7 @@ impl Later {
 
     /// Whether the client asks for a tunnel.
     pub(crate) fn is_tunnel(&self) -> bool {
-        self.exchange.request.is_tunnel
+        self.exchange.is_tunnel
     }
 
     /// Calls `ring` from now on when there is news.
@@ -361,7 +341,7 @@ impl Later {
         let mut state = self.exchange.state();
         if state.stopped.is_none() {
             state.uploaded += bytes.len() as u64;
-            if state.uploaded > self.exchange.most_bytes && !self.exchange.request.is_tunnel {
+            if state.uploaded > self.exchange.most_bytes && !self.exchange.is_tunnel {
                 return state.stop(Trouble::ClientLarge);
             }
             state.upload.extend(bytes);
@@ -411,18 +391,7 @@ mod tests {
     use std::task::Wake;
 
     fn exchange() -> (Arc<Exchange>, Later) {
-        let request = Outbound {
-            method: "POST".into(),
-            authority: "a".into(),
-            path: "/".into(),
-            fields: Vec::new(),
-            other_fields: Vec::new(),
-            is_tunnel: false,
-            length: None,
-            client: Client::at(None),
-            held: Held::default(),
-        };
-        let exchange = Exchange::new(request, u64::MAX);
+        let exchange = Exchange::new(false, u64::MAX);
         (Arc::clone(&exchange), Later::new(exchange))
     }
 
