@@ -20,45 +20,6 @@ pub fn bundled(name: &str) -> Option<&'static Page> {
     pages[index].as_ref()
 }
 
-/// Sites and templates that several bundled pages come from.
-const SITES: [(&str, &[&str]); 7] = [
-    ("admin-lte", &["admin-lte-profile", "admin-lte-widgets"]),
-    (
-        "creative-tim",
-        &[
-            "argon-dashboard",
-            "argon-free-index",
-            "argon-profile",
-            "material-landing",
-            "material-profile",
-        ],
-    ),
-    ("fomantic", &["fomantic-card", "fomantic-homepage"]),
-    (
-        "gentelella",
-        &["gentelella-form", "gentelella-index", "gentelella-media", "gentelella-tables"],
-    ),
-    ("kicad", &["kicad-gerbview", "kicad-pcbnew", "kicad-start"]),
-    ("sb-admin", &["sb-admin-index", "sb-admin-tables"]),
-    (
-        "startbootstrap",
-        &[
-            "agency-home",
-            "agency-index",
-            "creative-home",
-            "freelancer-home",
-            "grayscale-home",
-            "landing-home",
-            "stylish-home",
-        ],
-    ),
-];
-
-/// The site that a bundled page shares with others.
-pub(crate) fn shared_site(name: &str) -> Option<&'static str> {
-    SITES.iter().find(|(_, pages)| pages.contains(&name)).map(|(site, _)| *site)
-}
-
 /// The text of the bundled page with this name. Its SHA-256 is computed from it.
 pub fn bundled_text(name: &str) -> Option<&'static str> {
     TEXTS.iter().find(|&&(it, _)| it == name).map(|&(_, text)| text)
@@ -67,6 +28,7 @@ pub fn bundled_text(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::site::SITES;
 
     #[test]
     fn the_pages_of_a_site_are_bundled_and_belong_to_one() {

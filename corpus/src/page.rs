@@ -303,7 +303,7 @@ impl Page {
     /// The site or template that it shares with other pages, or its own name.
     pub fn site(&self) -> &str {
         let said = self.source.site.as_deref();
-        said.or_else(|| crate::bundled::shared_site(&self.name)).unwrap_or(&self.name)
+        said.or_else(|| crate::site::shared_site(&self.name)).unwrap_or(&self.name)
     }
 
     /// The host that serves a resource: `localhost` where the page does not name its origin.

@@ -2,7 +2,8 @@
 
 use crate::serving::Serving;
 use crate::stdout_of;
-use recorder::browser::{Chromium, HOST, Quiet};
+use recorder::browser::{Chromium, Quiet};
+use recorder::site::HOST;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

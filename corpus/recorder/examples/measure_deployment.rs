@@ -28,7 +28,7 @@ use std::process::{Child, Command, Stdio};
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// The name of the host in `utmost serve`'s own certificate is `localhost`; the browser takes it by its key.
-const HOST: &str = recorder::browser::HOST;
+const HOST: &str = recorder::site::HOST;
 
 /// The browser that the promise is for.
 const PROFILE: &str = "chromium-156";

@@ -11,8 +11,9 @@
 use lab::network::Network;
 use lab::relay::Relay;
 use page_site::PageSite;
-use recorder::browser::{Chromium, HOST};
+use recorder::browser::Chromium;
 use recorder::session::LocalServer;
+use recorder::site::HOST;
 use recorder::visit::render_times;
 use schedulers::{Scheme, find_scheme};
 use server::site::{Request, Response, Site};

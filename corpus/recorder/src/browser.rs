@@ -26,8 +26,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// The host under which pages are recorded; it leads to this machine.
-pub const HOST: &str = "www.page.test";
 /// Size of the window, in CSS pixels.
 pub const VIEWPORT: [u32; 2] = [1366, 768];
 const CATEGORIES: [&str; 5] = [

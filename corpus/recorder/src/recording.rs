@@ -1,6 +1,6 @@
 //! From a folder, a package or a URL to a page: record, derive, judge.
 
-use crate::browser::{Chromium, HOST, Trust};
+use crate::browser::{Chromium, Trust};
 use crate::capture::Capture;
 use crate::derive::{self, Derived, Label, Miss};
 use crate::error::RecordError;
@@ -9,6 +9,7 @@ use crate::mirror::{self, Mirror};
 use crate::package::{self, Package};
 use crate::session::{self, Plan};
 use crate::setting::Setting;
+use crate::site::HOST;
 use corpus::Page;
 use corpus::import::Addresses;
 use serde::{Deserialize, Serialize};

@@ -9,6 +9,9 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// The host under which pages are recorded; it leads to this machine.
+pub const HOST: &str = "www.page.test";
+
 /// A site whose delays can be changed between loads.
 pub struct RecordedSite {
     files: Arc<dyn Site>,

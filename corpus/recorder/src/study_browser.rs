@@ -1,12 +1,13 @@
 //! Chromium or Firefox as the browser of studies: engine `browser` of the lab.
 
 use crate::bodies;
-use crate::browser::{Chromium, HOST, Picture, Visited};
+use crate::browser::{Chromium, Picture, Visited};
 use crate::error::RecordError;
 use crate::firefox::Firefox;
 use crate::installed::Kind;
 use crate::package::{self, Package};
 use crate::setting::Setting;
+use crate::site::HOST;
 use crate::site::RecordedSite;
 use crate::visit::{document, plain, plain_path, times};
 use base64::Engine as _;

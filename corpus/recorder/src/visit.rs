@@ -1,9 +1,10 @@
 //! A browser visits a page on a server of ours, to test whether it requests what the page says.
 
-use crate::browser::{Chromium, Download, HOST, Quiet};
+use crate::browser::{Chromium, Download, Quiet};
 use crate::error::RecordError;
 use crate::observe::{Observations, observe};
 use crate::session::LocalServer;
+use crate::site::HOST;
 use corpus::Page;
 use serde::Deserialize;
 use server::site::{Request, Response, Site};

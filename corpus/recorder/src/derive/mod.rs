@@ -5,9 +5,9 @@ mod replay;
 mod roles;
 mod table;
 
-use crate::browser::HOST;
 use crate::capture::Capture;
 use crate::error::RecordError;
+use crate::site::HOST;
 use causes::Search;
 pub use corpus::import::Label;
 use corpus::page::{Event, Origin, Page, Party, Recording, Source, SourceKind, Spread};
