@@ -124,7 +124,7 @@ fn decimals(value: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::verdict::kinds;
+    use super::super::row::kinds;
     use super::*;
 
     #[test]

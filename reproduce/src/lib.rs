@@ -20,9 +20,9 @@ mod table;
 mod verdict;
 
 pub use folder::write;
-pub use row::Row;
+pub use row::{Kind, Row};
 pub use table::{Estimate, Line, Table};
-pub use verdict::{Kind, Verdict, Verdicts};
+pub use verdict::{Verdict, Verdicts};
 
 use corpus::Page;
 use qlog_tools::figures::Sheet;
@@ -171,7 +171,7 @@ impl Experiment {
             format: FORMAT,
             name: self.name,
             source: self.source,
-            all_hold: verdict::all_hold(&found.rows),
+            all_hold: row::all_hold(&found.rows),
             provenance: provenance(program, self.engine, &found),
             found,
         })
@@ -181,12 +181,12 @@ impl Experiment {
 impl Findings {
     /// The kinds of verdicts that the rows have, in the order of columns.
     pub fn kinds(&self) -> Vec<Kind> {
-        verdict::kinds(&self.rows)
+        row::kinds(&self.rows)
     }
 
     /// `55 of 60 by the source, 210 of 210 by the model`: the conditions that hold.
     pub fn headline(&self) -> String {
-        verdict::headline(&self.rows)
+        row::headline(&self.rows)
     }
 }
 

@@ -1,6 +1,6 @@
 //! One comparison of ours with theirs.
 
-use super::verdict::{Authority, Values, Verdicts};
+use super::verdict::{Authority, Values, Verdict, Verdicts};
 use lab::study::statistics::Interval;
 use serde::Serialize;
 
@@ -183,6 +183,43 @@ impl Row {
     }
 }
 
+/// A kind of verdict: its heading, and its place.
+pub type Kind = (&'static str, fn(&Verdicts) -> &Option<Verdict>);
+
+/// The kinds of verdicts that these rows have, in the order of columns.
+pub(super) fn kinds(rows: &[Row]) -> Vec<Kind> {
+    let all: [Kind; 3] = [
+        ("by the source", |it| &it.source),
+        ("by the model", |it| &it.model),
+        ("required here", |it| &it.requirement),
+    ];
+    all.into_iter().filter(|(_, of)| rows.iter().any(|it| of(&it.verdicts).is_some())).collect()
+}
+
+/// `55 of 60 by the source (of 31 with an interval, 7 open), 210 of 210 by the model`: the conditions that hold.
+pub(super) fn headline(rows: &[Row]) -> String {
+    let count = |(name, of): Kind| {
+        let judged = || rows.iter().filter(|it| of(&it.verdicts).is_some());
+        let count = |is: fn(&Verdict) -> bool| {
+            judged().filter_map(|it| of(&it.verdicts).as_ref()).filter(|it| is(it)).count()
+        };
+        let with_interval = judged().filter(|it| it.interval.is_some()).count();
+        let open = match with_interval {
+            0 => String::new(),
+            count_of_all => {
+                format!(" (of {count_of_all} with an interval, {} open)", count(|it| it.open))
+            }
+        };
+        format!("{} of {} {name}{open}", count(|it| it.holds), judged().count())
+    };
+    kinds(rows).into_iter().map(count).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether every condition of these rows holds; `None` if none of them has one.
+pub(super) fn all_hold(rows: &[Row]) -> Option<bool> {
+    rows.iter().filter_map(|it| it.verdicts.hold()).reduce(|one, other| one && other)
+}
+
 /// One value divided by another, if both are known.
 pub(crate) fn ratio(value: Option<f64>, by: Option<f64>) -> Option<f64> {
     Some(value? / by?)
@@ -202,7 +239,6 @@ pub(crate) fn rounded(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
     use super::*;
 
     fn row(ours: Option<f64>) -> Row {
@@ -261,5 +297,39 @@ mod tests {
         assert!(holds(two.clone().between(1.0, 2.0)));
         assert_eq!(two.clone().at_least(2.0).because("x").note, "");
         assert_eq!(two.note("a").at_least(3.0).because("b").note, "a b");
+    }
+
+    #[test]
+    fn the_headline_counts_the_source_first() {
+        let shown = Row::shown("id", "metric", Some(1.0));
+        let rows = [shown.clone().above(1.0).required().at_most(2.0), shown];
+        assert_eq!(headline(&rows), "0 of 1 by the source, 1 of 1 required here");
+    }
+
+    #[test]
+    fn a_verdict_is_open_where_its_interval_has_values_that_would_turn_it() {
+        let row = |interval| Row::shown("id", "metric", Some(2.0)).interval(interval);
+        let word = |row: Row| row.verdicts.source.expect("judged").word("no");
+        assert_eq!(word(row(None).at_least(1.5)), "yes");
+        assert_eq!(word(row(Some([1.6, 3.0])).at_least(1.5)), "yes");
+        assert_eq!(word(row(Some([1.4, 3.0])).at_least(1.5)), "yes, open");
+        assert_eq!(word(row(Some([1.4, 3.0])).at_least(2.5)), "no, open");
+        assert_eq!(word(row(Some([1.4, 2.4])).at_least(2.5)), "no");
+        assert_eq!(word(row(Some([1.0, 3.0])).published(2.0).within(0.5)), "yes, open");
+        assert_eq!(word(row(Some([1.0, 9.0])).published(5.0).within(0.5)), "no, open");
+        let rows = [row(Some([1.4, 3.0])).at_least(1.5), row(None).at_least(1.5)];
+        assert_eq!(headline(&rows), "2 of 2 by the source (of 1 with an interval, 1 open)");
+    }
+
+    #[test]
+    fn without_a_condition_nothing_holds_and_nothing_fails() {
+        let shown = Row::shown("id", "metric", Some(1.0));
+        assert_eq!((shown.verdicts.hold(), shown.verdicts.fail()), (None, false));
+        assert_eq!(all_hold(&[shown.clone(), shown.clone()]), None);
+        assert_eq!(all_hold(&[shown.clone(), shown.clone().above(0.0)]), Some(true));
+        assert_eq!(
+            all_hold(&[shown.clone(), shown.clone().above(0.0), shown.above(1.0)]),
+            Some(false)
+        );
     }
 }
