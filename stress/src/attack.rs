@@ -1,8 +1,7 @@
 //! The list of attacks.
 
-use crate::event_loop::MakeScript;
 use crate::files::File;
-use crate::scripts::over_tcp::{Garbage, Handshake, Http2, Slow};
+use crate::scripts::over_tcp::{Garbage, Handshake, Http2, MakeScript, Slow};
 use crate::scripts::tunnels::{Talk, Tunnels};
 use crate::scripts::{Script, floods, malformed, slow, wandering};
 

@@ -14,6 +14,7 @@ use crate::memory::resident_bytes;
 use crate::outcome::{Attacked, Outcome, PHASES, Served, Visited};
 use crate::party::config;
 use crate::scripts::Script;
+use crate::scripts::over_tcp::MakeScript;
 use crate::scripts::tunnels::Talk;
 use crate::visitors::{Visit, served};
 use backend::Backend;
@@ -26,7 +27,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-pub(crate) use over_tcp::MakeScript;
 pub use soaking::{Soak, soak};
 
 /// Whom to attack. It must be on this machine.

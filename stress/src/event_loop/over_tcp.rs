@@ -4,13 +4,10 @@ use super::tcp_stream::{Stream, connect};
 use super::{Target, now};
 use crate::limits::CONNECTIONS_MAX;
 use crate::outcome::Attacked;
-use crate::scripts::over_tcp::{Asked, GoAway, HTTP_2, TcpScript};
+use crate::scripts::over_tcp::{Asked, GoAway, HTTP_2, MakeScript, TcpScript};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
-
-/// A connection of an attack, made anew when the server has closed it.
-pub(crate) type MakeScript = fn(Asked<'_>) -> Box<dyn TcpScript>;
 
 /// Carries out an attack of so many connections from `start` on.
 pub(super) fn attack(

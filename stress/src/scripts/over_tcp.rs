@@ -11,6 +11,9 @@ pub(crate) struct Asked<'a> {
     pub(crate) path: &'a str,
 }
 
+/// A connection of an attack, made anew when the server has closed it.
+pub(crate) type MakeScript = fn(Asked<'_>) -> Box<dyn TcpScript>;
+
 /// One connection of an attack over TCP.
 pub(crate) trait TcpScript: Send {
     /// The protocol that TLS negotiates; `None`: there is no TLS.
