@@ -1,7 +1,8 @@
 //! In which order a client hands data up: what head-of-line blocking makes of the same arrivals.
 
 use http3::StreamId;
-use qlog_tools::timeline::{DeliveryStep, StreamFrame, Timeline};
+use qlog_tools::assembly::{DeliveryStep, StreamFrame};
+use qlog_tools::timeline::Timeline;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

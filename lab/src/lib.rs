@@ -47,7 +47,7 @@ use client::playback::Playback;
 use connection::experiments::SendOrder;
 use corpus::Page;
 use delivery_order::in_order_of_transmission;
-use qlog_tools::figures::PageResource;
+use qlog_tools::page_resources::PageResource;
 use qlog_tools::timeline::{RenderTimes, Timeline};
 use schedulers::Kind;
 use serde::{Deserialize, Serialize};

@@ -3,13 +3,14 @@
 
 use std::fs;
 
+use qlog_tools::assembly::StreamFrame;
+use qlog_tools::causes::Mark;
 use qlog_tools::event_list::{About, EventList, FrameContent};
-use qlog_tools::figures::palette::Look;
 use qlog_tools::metrics::{BySet, Measured};
-use qlog_tools::timeline::StreamFrame;
-use qlog_tools::trace::{PacketEvent, Space};
+use qlog_tools::packet::{PacketEvent, Space};
+use qlog_tools::palette::Look;
 use qlog_tools::viewer::{
-    EventColumns, Events, Frame, Mark, Recording, Report, Role, Series, Stream, Unit, report,
+    EventColumns, Events, Frame, Recording, Report, Role, Series, Stream, Unit, report,
 };
 
 const STREAMS: usize = 200;

@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
+use qlog_tools::assembly::StreamFrame;
+use qlog_tools::figures::Sheet;
 use qlog_tools::figures::png::Rasterizer;
-use qlog_tools::figures::{PageResource, Sheet};
 use qlog_tools::metrics::{Completions, Measured, byte_index};
+use qlog_tools::page_resources::PageResource;
 use qlog_tools::report::{Comparison, PageComparison, Row, Run, comparison_report};
-use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
+use qlog_tools::timeline::{Timeline, Transfer};
 use schedulers::Kind;
 
 const PACKET_BYTES: u64 = 1400;

@@ -2,7 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use crate::timeline::{DeliveryStep, StreamFrame};
+use serde::{Deserialize, Serialize};
+
+/// One STREAM frame that arrived.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamFrame {
+    /// When it arrived.
+    pub time_us: u64,
+    /// Its stream.
+    pub stream: u64,
+    /// Offset of its first byte in the stream.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// From `time_us` on, the stream's bytes `[0, readable_bytes)` could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeliveryStep {
+    /// The time of the frame that closed the gap.
+    pub time_us: u64,
+    /// The length of the prefix without holes.
+    pub readable_bytes: u64,
+}
 
 /// The state of one stream. O(log holes) a frame, and memory for the holes only.
 #[derive(Debug, Clone, Default)]

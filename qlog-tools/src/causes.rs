@@ -6,14 +6,39 @@
 use std::collections::BTreeMap;
 
 use crate::assembly::Assembly;
+use crate::assembly::StreamFrame;
 use crate::packed_frames::PackedFrames;
 use crate::pairing::other_end;
-use crate::timeline::StreamFrame;
 use crate::trace::{Trace, Vantage};
-use crate::viewer::Mark;
+use serde::Serialize;
 
 /// A hole that is filled sooner was overtaken rather than lost, when packet numbers do not tell (as in qvis).
 const REORDERING_US: u64 = 20_000;
+
+/// What was special about a frame. The numbers are those of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Mark {
+    /// Its bytes had been sent before, and lost.
+    #[serde(rename = "1")]
+    Retransmitted = 1,
+    /// Its bytes were there already.
+    #[serde(rename = "2")]
+    Duplicate = 2,
+    /// Later bytes overtook it.
+    #[serde(rename = "4")]
+    Reordered = 4,
+}
+
+impl Mark {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Retransmitted => "retransmitted",
+            Self::Duplicate => "duplicate",
+            Self::Reordered => "reordered",
+        }
+    }
+}
 
 /// Bytes of one stream by the cause of their coming late or twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

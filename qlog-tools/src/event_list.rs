@@ -4,7 +4,7 @@
 use crate::limits::{
     ACK_RANGES, EVENT_NAMES, EVENT_TEXT_BYTES, FRAME_KINDS, TEXTS_OF_EVENTS_BYTES,
 };
-use crate::trace::{PacketEvent, Space};
+use crate::packet::{PacketEvent, Space};
 use crate::varint::{put, take};
 
 /// The events of one log, in about 50 bytes each, and 10 bytes a frame.

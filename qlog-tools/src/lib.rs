@@ -5,21 +5,26 @@
 //! in memory by whoever saw the frames.
 
 pub mod alignment;
-mod assembly;
+pub mod assembly;
 pub mod causes;
 pub mod convert;
 mod credit;
 pub mod event_list;
 pub mod figures;
 pub mod head_of_line;
+pub mod labels;
 mod limits;
 pub mod link_facts;
 pub mod lint;
 pub mod metrics;
 pub mod naming;
 pub mod number_ranges;
+pub mod number_texts;
 pub mod packed_frames;
+pub mod packet;
+pub mod page_resources;
 pub mod pairing;
+pub mod palette;
 mod progress;
 pub mod pushed;
 pub mod reader;
@@ -27,6 +32,8 @@ pub mod replay;
 pub mod report;
 pub mod restraints;
 pub mod series;
+pub mod short_texts;
+pub mod speedups;
 pub mod stream_table;
 pub mod tail;
 mod templates;

@@ -1,7 +1,8 @@
 //! What a client's log says about the link over which it was written.
 
+use crate::packet::{Packet, PacketEvent, Space};
 use crate::timeline::Transfer;
-use crate::trace::{Packet, PacketEvent, Space, StreamRole, StreamSummary, Trace};
+use crate::trace::{StreamRole, StreamSummary, Trace};
 use std::collections::BTreeSet;
 
 /// A link, as far as the log of its client shows it.

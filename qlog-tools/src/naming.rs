@@ -6,17 +6,6 @@ use std::path::{Component, Path};
 use crate::timeline::Transfer;
 use crate::trace::Trace;
 
-/// A text from a log as a table can show it: without control characters, and cut to `characters`.
-pub fn shown(text: &str, characters: usize) -> String {
-    let clean = |character: char| if character.is_control() { '\u{fffd}' } else { character };
-    let mut shown: String = text.chars().take(characters).map(clean).collect();
-    if text.chars().nth(characters).is_some() {
-        shown.pop();
-        shown.push('\u{2026}');
-    }
-    shown
-}
-
 /// Gives a log the user's name or that of its file, with its number if the file has several.
 pub fn named(mut trace: Trace, name: Option<&str>) -> Trace {
     let name = name.map_or_else(|| short_name(&trace.file), str::to_owned);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::timeline::StreamFrame;
+use crate::assembly::StreamFrame;
 use crate::varint::{put, take, unzigzag, zigzag};
 
 /// One list of all would double its memory to grow.

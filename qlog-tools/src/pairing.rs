@@ -113,8 +113,8 @@ pub fn client_of<'a>(
     match (&first.connection, &server.connection) {
         (Some(there), Some(here)) => Err(PairingError::OtherConnection {
             log: first.file.clone(),
-            there: crate::naming::shown(there, 60),
-            here: crate::naming::shown(here, 60),
+            there: crate::short_texts::shown(there, 60),
+            here: crate::short_texts::shown(here, 60),
         }),
         _ => Ok(Some(first).filter(|_| named.len() == 1)),
     }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::timeline::DeliveryStep;
+use crate::assembly::DeliveryStep;
 
 /// The first steps are kept: the body begins in them, and where is known only at the end.
 const FIRST_STEPS: usize = 16;

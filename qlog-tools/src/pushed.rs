@@ -46,7 +46,8 @@ impl PushedBytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::{StreamFrame, Transfer};
+    use crate::assembly::StreamFrame;
+    use crate::timeline::Transfer;
 
     #[test]
     fn bytes_of_pushes_that_nobody_used_are_wasted() {

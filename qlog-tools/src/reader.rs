@@ -44,7 +44,6 @@ pub use bounded::read_file_within;
 use contained::{Contained, Piece};
 use header::Header;
 use netlog::Netlog;
-pub(crate) use reading::BAD_BODY;
 use reading::Reading;
 use records::{Record, Records};
 use sniff::Sniffed;
@@ -69,7 +68,7 @@ pub struct ReadOptions {
 
 /// Why a file gives no trace.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {why}", crate::naming::shown(file, crate::limits::NAME_CHARACTERS))]
+#[error("{}: {why}", crate::short_texts::shown(file, crate::limits::NAME_CHARACTERS))]
 pub struct ReadError {
     /// Which file.
     pub file: String,

@@ -7,6 +7,7 @@ mod view;
 
 use crate::figures::{Drawing, FigureStyle, Sheet, Table};
 use crate::metrics::{self, BySet, Measured, Metric};
+use crate::speedups::Speedups;
 use crate::templates::render;
 pub use film::{Film, Scene, Strip, film_page};
 pub use page::Run;
@@ -72,21 +73,6 @@ pub struct PushMeans {
     pub late: f64,
     /// Bytes that were pushed and not used.
     pub wasted_bytes: f64,
-}
-
-/// A distribution of per-page speedups; `None` without any.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Speedups {
-    /// Pages that have a speedup.
-    pub pages: usize,
-    /// The mean of the per-page ratios.
-    pub mean: Option<f64>,
-    /// The middle one.
-    pub median: Option<f64>,
-    /// The highest.
-    pub best: Option<f64>,
-    /// The lowest.
-    pub worst: Option<f64>,
 }
 
 /// One page under all schemes.
@@ -193,24 +179,6 @@ impl Default for Comparison {
             figures: Vec::new(),
             omitted: String::new(),
             pages: Vec::new(),
-        }
-    }
-}
-
-impl Speedups {
-    /// The distribution of these ratios.
-    pub fn of(mut ratios: Vec<f64>) -> Self {
-        ratios.sort_by(f64::total_cmp);
-        let pages = ratios.len();
-        if pages == 0 {
-            return Self::default();
-        }
-        Self {
-            pages,
-            mean: Some(ratios.iter().sum::<f64>() / pages as f64),
-            median: Some(f64::midpoint(ratios[(pages - 1) / 2], ratios[pages / 2])),
-            best: ratios.last().copied(),
-            worst: ratios.first().copied(),
         }
     }
 }

@@ -5,30 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::timeline::Timeline;
 
-/// A client's request to stop a response (`STOP_SENDING`), and the bytes that came all the same.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cancel {
-    /// When the client sent it; in a server's log, when the server read it.
-    pub time_us: u64,
-    /// Stream bytes that arrived afterwards, retransmitted ones included; in a server's log, bytes that were sent
-    /// afterwards.
-    pub tail_bytes: u64,
-    /// When the last of them came.
-    pub last_us: u64,
-}
-
-impl Cancel {
-    pub(crate) fn at(time_us: u64) -> Self {
-        Self { time_us, tail_bytes: 0, last_us: time_us }
-    }
-
-    /// More of the response comes.
-    pub(crate) fn came(&mut self, time_us: u64, bytes: u64) {
-        self.tail_bytes = self.tail_bytes.saturating_add(bytes);
-        self.last_us = self.last_us.max(time_us);
-    }
-}
-
 /// The tails of a timeline together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Tail {
@@ -69,6 +45,7 @@ impl std::fmt::Display for Tail {
 mod tests {
     use super::*;
     use crate::reader::read;
+    use crate::timeline::Cancel;
 
     const REQUEST: &str = r#"{"time":1,"name":"http3:frame_created","data":{"stream_id":STREAM,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/STREAM"}]}}}"#;
     const FRAME: &str = r#"{"time":TIME,"name":"quic:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":TIME},"frames":[{"frame_type":"stream","stream_id":STREAM,"offset":OFFSET,"length":1000}]}}"#;

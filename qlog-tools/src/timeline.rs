@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schedulers::Milestone;
 use serde::{Deserialize, Serialize};
 
-use crate::assembly::Assembly;
-use crate::tail::Cancel;
+use crate::assembly::{Assembly, DeliveryStep, StreamFrame};
 
 /// One connection as its client saw it. Times are microseconds on any common clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,17 +98,28 @@ pub struct Transfer {
     pub cancel: Option<Cancel>,
 }
 
-/// One STREAM frame that arrived.
+/// A client's request to stop a response (`STOP_SENDING`), and the bytes that came all the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StreamFrame {
-    /// When it arrived.
+pub struct Cancel {
+    /// When the client sent it; in a server's log, when the server read it.
     pub time_us: u64,
-    /// Its stream.
-    pub stream: u64,
-    /// Offset of its first byte in the stream.
-    pub offset: u64,
-    /// Its bytes.
-    pub bytes: u64,
+    /// Stream bytes that arrived afterwards, retransmitted ones included; in a server's log, bytes that were sent
+    /// afterwards.
+    pub tail_bytes: u64,
+    /// When the last of them came.
+    pub last_us: u64,
+}
+
+impl Cancel {
+    pub(crate) fn at(time_us: u64) -> Self {
+        Self { time_us, tail_bytes: 0, last_us: time_us }
+    }
+
+    /// More of the response comes.
+    pub(crate) fn came(&mut self, time_us: u64, bytes: u64) {
+        self.tail_bytes = self.tail_bytes.saturating_add(bytes);
+        self.last_us = self.last_us.max(time_us);
+    }
 }
 
 /// Frames of one stream in a row. Times count from the first request.
@@ -227,15 +237,6 @@ pub struct Delivery {
     /// the stream is unknown. An empty stream completes with its first frame, or, when there is
     /// none, with its request.
     pub complete_us: Option<u64>,
-}
-
-/// From `time_us` on, the stream's bytes `[0, readable_bytes)` could be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeliveryStep {
-    /// The time of the frame that closed the gap.
-    pub time_us: u64,
-    /// The length of the prefix without holes.
-    pub readable_bytes: u64,
 }
 
 impl Delivery {

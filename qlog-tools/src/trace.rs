@@ -9,13 +9,16 @@ use crate::credit::Credit;
 use crate::event_list::EventList;
 use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
+use crate::packet::Packet;
 use crate::progress::Progress;
-use crate::reader::BAD_BODY;
 use crate::timeline::{Timeline, Transfer};
 use schedulers::{Call, Restraint};
 use serde::Serialize;
 
 pub(crate) use recovery::{LongestRtt, RecoverySample};
+
+/// The repair of an event whose body could not be read.
+pub(crate) const BAD_BODY: &str = "events whose body could not be read were left out";
 
 /// One log's account of one connection.
 ///
@@ -223,43 +226,6 @@ pub struct StreamSummary {
     pub(crate) progress: Progress,
 }
 
-/// One packet event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Packet {
-    pub(crate) time_us: u64,
-    pub(crate) event: PacketEvent,
-    pub(crate) space: Space,
-    /// When logged.
-    pub(crate) number: Option<u64>,
-    /// 0 when they are not logged.
-    pub(crate) bytes: u32,
-}
-
-/// What happened to a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PacketEvent {
-    /// One of ours went out.
-    Sent,
-    /// One of theirs came in.
-    Received,
-    /// One of ours was declared lost.
-    Lost,
-    /// One of ours was acknowledged, for the first time.
-    Acknowledged,
-}
-
-/// Packet number spaces (RFC 9000, section 12.3).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Space {
-    /// Packets of this type.
-    Initial,
-    /// Packets of this type.
-    Handshake,
-    /// 0-RTT and 1-RTT packets.
-    #[default]
-    Application,
-}
-
 /// Something said about a priority.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrioritySignal {
@@ -346,7 +312,7 @@ impl Trace {
     /// Its file, and which of the file's traces it is if there are several: `both.qlog #2`. What a terminal would obey is
     /// replaced.
     pub fn label(&self) -> String {
-        let file = crate::naming::shown(&self.file, crate::limits::NAME_CHARACTERS);
+        let file = crate::short_texts::shown(&self.file, crate::limits::NAME_CHARACTERS);
         match self.number {
             Some(number) => format!("{file} #{number}"),
             None => file,

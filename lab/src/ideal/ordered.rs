@@ -1,6 +1,6 @@
 //! Packets handed up in the order in which they were sent.
 
-use qlog_tools::timeline::StreamFrame;
+use qlog_tools::assembly::StreamFrame;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Packets on their way, and packets that have arrived before earlier ones.

@@ -7,7 +7,8 @@ use crate::limits::SLOTS_MAX;
 use crate::{Load, render_times};
 use client::playback::Playback;
 use corpus::Page;
-use qlog_tools::timeline::{StreamFrame, Timeline, Transfer};
+use qlog_tools::assembly::StreamFrame;
+use qlog_tools::timeline::{Timeline, Transfer};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 

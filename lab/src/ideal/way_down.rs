@@ -1,6 +1,6 @@
 //! Packets on their way to the client.
 
-use qlog_tools::timeline::StreamFrame;
+use qlog_tools::assembly::StreamFrame;
 use simulator::link::{Link, Profile, Rate, Way};
 use std::collections::VecDeque;
 

@@ -307,7 +307,8 @@ pub fn fetch(target: &Target, paths: &[String]) -> Result<(Vec<Answer>, Duration
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qlog_tools::timeline::{StreamFrame, Transfer};
+    use qlog_tools::assembly::StreamFrame;
+    use qlog_tools::timeline::Transfer;
 
     #[test]
     fn what_came_between_the_late_request_and_its_end_counts() {

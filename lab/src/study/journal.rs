@@ -151,7 +151,8 @@ fn entries(bytes: &[u8]) -> io::Result<(Vec<Entry>, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qlog_tools::timeline::{RenderTimes, StreamFrame, Timeline, Transfer};
+    use qlog_tools::assembly::StreamFrame;
+    use qlog_tools::timeline::{RenderTimes, Timeline, Transfer};
 
     fn entry(place: usize) -> Entry {
         let run = RunRecord { seed: 7, ..RunRecord::default() };

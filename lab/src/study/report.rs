@@ -15,7 +15,8 @@ use crate::{Contender, Load, figure_resources};
 use corpus::Page;
 use qlog_tools::figures::{FigureStyle, Sheet};
 use qlog_tools::metrics::{self, BySet};
-use qlog_tools::report::{self, Comparison, PageComparison, PushMeans, Row, Run, Speedups};
+use qlog_tools::report::{self, Comparison, PageComparison, PushMeans, Row, Run};
+use qlog_tools::speedups::Speedups;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages (on each network, with each buffer) that are drawn; of more, those that gain most from a scheme.

@@ -1,9 +1,11 @@
 //! Ours beside others' values, published ones or a model's: a filled mark for ours, a hollow one for theirs, on one axis of ratios.
 
+use super::Table;
 use super::ratio_axis::RatioAxis;
 use super::sheet::Sheet;
-use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, WIDTH, circle, number, shorten};
-use super::{Table, ratio_text};
+use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, WIDTH, circle, number};
+use crate::number_texts::ratio_text;
+use crate::short_texts::shorten;
 
 /// The figure.
 #[derive(Debug, Clone, Default)]

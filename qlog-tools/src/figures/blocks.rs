@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::PageResource;
 use super::axis::Axis;
 use super::svg::whole;
-use crate::timeline::{StreamFrame, Timeline, busiest_fiftieth};
+use crate::assembly::StreamFrame;
+use crate::page_resources::PageResource;
+use crate::timeline::{Timeline, busiest_fiftieth};
 
 /// The most columns that a figure shows. Longer runs are drawn column by column, each in the colour of the resource that
 /// fills most of it.

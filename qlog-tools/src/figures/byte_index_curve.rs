@@ -6,9 +6,11 @@ use std::fmt::Write as _;
 
 use super::axis::{Across, Axis};
 use super::sheet::{Drawing, Sheet};
-use super::svg::{GRID, MARGIN, SMALL, Style, Svg, number, shorten, whole};
-use super::{REGRET, Table, milliseconds_text, or_dash};
+use super::svg::{GRID, MARGIN, SMALL, Style, Svg, number, whole};
+use super::{REGRET, Table};
 use crate::metrics::CurvePoint;
+use crate::number_texts::{milliseconds_text, or_dash};
+use crate::short_texts::shorten;
 
 /// A figure with one curve a run.
 #[derive(Debug, Clone, Default)]

@@ -6,10 +6,13 @@ use std::fmt::Write as _;
 
 use super::axis::{Across, Axis};
 use super::paint::Paints;
-use super::palette::looks;
 use super::sheet::Sheet;
-use super::svg::{Area, GRID, MARGIN, Style, Svg, WIDTH, number, shorten};
-use super::{PageResource, Table, legend, short_name};
+use super::svg::{Area, GRID, MARGIN, Style, Svg, WIDTH, number};
+use super::{Table, legend};
+use crate::labels::short_name;
+use crate::page_resources::PageResource;
+use crate::palette::looks;
+use crate::short_texts::shorten;
 
 /// The figure.
 #[derive(Debug, Clone, Default)]

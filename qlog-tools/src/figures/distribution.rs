@@ -1,10 +1,11 @@
 //! How speedups are distributed over pages: a panel a scheme, with the cumulative share of pages upwards.
 
+use super::Table;
 use super::multiples::{Multiples, own_stroke};
 use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
 use super::svg::{Area, GRID, SMALL, Svg, number};
-use super::{Table, ratio_text};
+use crate::number_texts::ratio_text;
 use std::fmt::Write as _;
 
 /// The figure.

@@ -1,9 +1,11 @@
 //! A heat map: schemes down, networks across, a ratio in each cell as a number and as a colour.
 
+use super::Table;
 use super::sheet::{Drawing, Sheet};
 use super::standing::{Standing, caption};
-use super::svg::{Area, MARGIN, SMALL, Style, Svg, name_lines, shorten, star, whole};
-use super::{Table, ratio_text};
+use super::svg::{Area, MARGIN, SMALL, Style, Svg, name_lines, star, whole};
+use crate::number_texts::ratio_text;
+use crate::short_texts::shorten;
 
 /// The figure.
 #[derive(Debug, Clone, Default)]

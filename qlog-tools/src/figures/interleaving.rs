@@ -3,10 +3,12 @@
 
 use std::fmt::Write as _;
 
+use super::Table;
 use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
-use super::svg::{MARGIN, SMALL, Style, Svg, circle, number, shorten};
-use super::{Table, or_dash, ratio_text};
+use super::svg::{MARGIN, SMALL, Style, Svg, circle, number};
+use crate::number_texts::{or_dash, ratio_text};
+use crate::short_texts::shorten;
 
 /// The figure.
 #[derive(Debug, Clone, Default)]

@@ -1,12 +1,12 @@
 //! Means with their intervals: a row a scheme, a panel a setting.
 
+use super::Table;
 use super::ratio_axis::{RatioAxis, in_reach};
 use super::sheet::{Drawing, Sheet};
 use super::standing::{Standing, caption};
-use super::svg::{
-    Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, number, shorten, star, whole,
-};
-use super::{Table, end_text, or_dash, ratio_text};
+use super::svg::{Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, number, star, whole};
+use crate::number_texts::{end_text, or_dash, ratio_text};
+use crate::short_texts::shorten;
 
 /// The figure.
 #[derive(Debug, Clone, Default)]

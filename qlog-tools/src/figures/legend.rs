@@ -2,9 +2,10 @@
 
 use schedulers::Kind;
 
-use super::palette::{LOOKS, are_by_kind, kind_colour, shade};
 use super::svg::{Area, Flow, INK, SMALL, Style, Svg, number, whole};
-use super::{PageResource, bytes_text};
+use crate::number_texts::bytes_text;
+use crate::page_resources::PageResource;
+use crate::palette::{LOOKS, are_by_kind, kind_colour, shade};
 
 const LINE: f64 = 18.0;
 const SWATCH: f64 = 13.0;

@@ -1,9 +1,9 @@
 //! Lines over a common horizontal axis, and levels to compare them with.
 
 use super::axis::round_step;
-use super::palette::line_stroke;
 use super::sheet::Sheet;
 use super::svg::{GRID, Style, Svg, number};
+use crate::palette::line_stroke;
 use std::fmt::Write as _;
 
 /// A figure with one line a case.

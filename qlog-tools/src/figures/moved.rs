@@ -1,8 +1,9 @@
 //! What moved between two runs of a page: a line a resource, from its moment in the first run to its moment in the other.
 
 use super::axis::{Across, Axis};
-use super::svg::{Area, BAND, SMALL, Style, Svg, WIDTH, circle, number, shorten};
+use super::svg::{Area, BAND, SMALL, Style, Svg, WIDTH, circle, number};
 use crate::alignment::{AlignedResource, Alignment, ResourceRun, path_of};
+use crate::short_texts::shorten;
 
 /// Two runs of a page.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,8 @@
 //! Small multiples: one panel a case with the other cases in pale grey behind, all on the same axes.
 
 use super::sheet::Sheet;
-use super::svg::{Area, GRID, MARGIN, SMALL, Style, Svg, number, shorten, whole};
+use super::svg::{Area, GRID, MARGIN, SMALL, Style, Svg, number, whole};
+use crate::short_texts::shorten;
 
 /// How a panel's own line is drawn, and what is behind it.
 const OWN: &str = "#0072B2";

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::palette::{Look, Pattern};
+use crate::palette::{Look, Pattern};
 
 /// The color of resources that the page does not list.
 const UNLISTED: &str = "#BDBDBD";

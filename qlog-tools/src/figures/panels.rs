@@ -1,9 +1,9 @@
 //! Ratios by a few levels of one thing, in several panels with common axes: a line a case, with intervals.
 
-use super::palette::{line_colour, line_stroke};
 use super::ratio_axis::RatioAxis;
 use super::sheet::Sheet;
 use super::svg::{GRID, MARGIN, SMALL, Style, Svg, WIDTH, number};
+use crate::palette::{line_colour, line_stroke};
 use std::fmt::Write as _;
 
 /// A figure of panels, from left to right and from top to bottom.

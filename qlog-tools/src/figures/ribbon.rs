@@ -6,11 +6,14 @@ use std::fmt::Write as _;
 use super::axis::{Across, Axis};
 use super::blocks::{Block, Blocks};
 use super::paint::Paints;
-use super::palette::looks;
 use super::sheet::{Drawing, Sheet};
-use super::svg::{Area, INK, MARGIN, Style, Svg, number, shorten, whole, wrapped};
-use super::{PageResource, REGRET, Table, bytes_text, legend, milliseconds_text, or_dash};
+use super::svg::{Area, INK, MARGIN, Style, Svg, number, whole, wrapped};
+use super::{REGRET, Table, legend};
 use crate::limits::NAME_CHARACTERS;
+use crate::number_texts::{bytes_text, milliseconds_text, or_dash};
+use crate::page_resources::PageResource;
+use crate::palette::looks;
+use crate::short_texts::shorten;
 use crate::timeline::Timeline;
 
 /// A figure with one ribbon a run.
@@ -375,7 +378,8 @@ fn optional_ms(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::{StreamFrame, Transfer};
+    use crate::assembly::StreamFrame;
+    use crate::timeline::Transfer;
     use schedulers::Kind;
 
     fn timeline(frames: u64) -> Timeline {

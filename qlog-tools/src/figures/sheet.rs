@@ -1,8 +1,8 @@
 //! What a figure is drawn on: a screen, or the column or the page of a paper; and the conditions of what it shows.
 
 use super::Table;
-use super::palette::{line_stroke, print_stroke};
 use super::svg::Style;
+use crate::palette::{line_stroke, print_stroke};
 
 /// A figure with its words and numbers.
 pub trait Drawing {

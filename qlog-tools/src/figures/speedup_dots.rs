@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::bytes_text;
+use super::Table;
 use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
-use super::svg::{
-    Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, name_lines, number, shorten, whole,
-};
-use super::{Table, ratio_text};
-use crate::report::Speedups;
+use super::svg::{Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, name_lines, number, whole};
+use crate::number_texts::bytes_text;
+use crate::number_texts::ratio_text;
+use crate::short_texts::shorten;
+use crate::speedups::Speedups;
 
 /// The figure.
 #[derive(Debug, Clone, Default)]

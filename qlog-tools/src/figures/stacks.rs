@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::PageResource;
 use super::axis::{Across, Axis};
 use super::legend;
 use super::paint::Paints;
-use super::palette::looks;
 use super::svg::{Area, GRID, MARGIN, Style, Svg, WIDTH, number};
 use crate::head_of_line::{HeadOfLine, Piece};
+use crate::page_resources::PageResource;
+use crate::palette::looks;
 use crate::timeline::Timeline;
 
 /// A figure with two rows: as QUIC delivered, and as one order for all streams would have.
@@ -169,8 +169,8 @@ impl Stacks<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assembly::StreamFrame;
     use crate::head_of_line::Arrivals;
-    use crate::timeline::StreamFrame;
 
     #[test]
     fn what_waits_in_one_order_is_stacked_there() {

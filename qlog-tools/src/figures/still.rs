@@ -12,10 +12,11 @@ use std::fmt::Write as _;
 use schedulers::Kind;
 
 use super::axis::{Across, Axis};
+use super::legend;
 use super::paint::Paints;
-use super::palette::{LOOKS, Look};
 use super::svg::{Area, SMALL, Style, Svg, WIDTH, number, whole};
-use super::{PageResource, legend};
+use crate::page_resources::PageResource;
+use crate::palette::{LOOKS, Look};
 use crate::viewer::Recording;
 
 const LEFT: f64 = 240.0;

@@ -311,19 +311,6 @@ pub(super) fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// `text` cut in its middle to at most `characters`: the ends of a file name tell most.
-pub(crate) fn shorten(text: &str, characters: usize) -> String {
-    let all: Vec<char> = text.chars().collect();
-    if all.len() <= characters {
-        return text.to_owned();
-    }
-    let kept = characters.saturating_sub(1);
-    let tail = kept / 2;
-    let head: String = all[..kept - tail].iter().collect();
-    let tail: String = all[all.len() - tail..].iter().collect();
-    format!("{head}\u{2026}{tail}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::sheet::PaperWidth;
@@ -381,12 +368,5 @@ mod tests {
             [1.0, 0.126, -0.001, 100.0, 12.5].map(number),
             ["1", "0.13", "0", "100", "12.5"]
         );
-    }
-
-    #[test]
-    fn long_names_lose_their_middle() {
-        assert_eq!(shorten("background.png", 9), "back\u{2026}.png");
-        assert_eq!(shorten("a.css", 9), "a.css");
-        assert_eq!(shorten("abc", 0), "\u{2026}");
     }
 }

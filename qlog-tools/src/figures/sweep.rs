@@ -1,11 +1,12 @@
 //! Speedups by a number that a study varies: a panel a scheme, with the interval of each mean as a band.
 
+use super::Table;
 use super::multiples::{Multiples, own_fill, own_stroke};
 use super::number_axis::NumberAxis;
 use super::ratio_axis::{RatioAxis, in_reach};
 use super::sheet::{Drawing, Sheet};
 use super::svg::{Area, Svg, circle, number};
-use super::{Table, end_text, ratio_text};
+use crate::number_texts::{end_text, ratio_text};
 
 /// The figure.
 #[derive(Debug, Clone, Default)]

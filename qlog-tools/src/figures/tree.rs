@@ -11,8 +11,9 @@ use schedulers::{Element, Kind, Scheme, Snapshot, SnapshotNode};
 pub use self::happened::{TreeChange, in_words};
 use self::layout::{BOX_HEIGHT, BOX_WIDTH, Band, Laid, Line, TRUNK, laid_out};
 use super::Table;
-use super::palette::kind_colour;
-use super::svg::{Area, SMALL, Style, Svg, number, shorten, whole};
+use super::svg::{Area, SMALL, Style, Svg, number, whole};
+use crate::palette::kind_colour;
+use crate::short_texts::shorten;
 
 /// A strip of trees.
 #[derive(Debug, Clone, Default)]

@@ -1,8 +1,8 @@
 //! Small cases with visible numbers, the plain rule byte by byte, and the logs of other stacks.
 
 use super::*;
+use crate::assembly::StreamFrame;
 use crate::reader::{Detail, ReadOptions, Trace, read_file_traces};
-use crate::timeline::StreamFrame;
 use proptest::prelude::*;
 
 /// (milliseconds, stream, offset, bytes).

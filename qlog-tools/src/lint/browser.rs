@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use captures::{Capture, Fetch, Size, read_devtools, read_har};
 
-use crate::timeline::{StreamFrame, Timeline, Transfer};
+use crate::assembly::StreamFrame;
+use crate::timeline::{Timeline, Transfer};
 use crate::trace::{PrioritySignal, SignalKind, Trace, Vantage};
 use crate::whole::whole;
 

@@ -17,7 +17,7 @@ use super::browser::FORMATS;
 use super::lost::{Loss, account, gaps};
 use super::story::{Event, Story, What};
 use super::written::while_written;
-use crate::timeline::StreamFrame;
+use crate::assembly::StreamFrame;
 use crate::trace::{PrioritySignal, SignalKind, Trace, Vantage};
 use crate::whole::whole;
 

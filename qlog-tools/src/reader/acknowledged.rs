@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use super::collect::Collector;
 use super::quic::Direction;
 use crate::number_ranges::NumberRanges;
-use crate::trace::{Detail, Packet, PacketEvent, Space};
+use crate::packet::{Packet, PacketEvent, Space};
+use crate::trace::Detail;
 
 /// About as many as one frame is believed to acknowledge anew.
 const FRESH: u64 = 1 << 16;

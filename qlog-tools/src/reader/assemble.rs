@@ -7,8 +7,9 @@ use super::flow::{Flow, FlowStream};
 use super::http3::Message;
 use super::quic::Direction;
 use crate::limits;
+use crate::packet::Space;
 use crate::timeline::{Timeline, Transfer};
-use crate::trace::{Space, StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
+use crate::trace::{StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
 
 const IMPOSSIBLE_FRAMES: &str =
     "STREAM frames without stream ID, or beyond the largest offset that QUIC has, were left out";

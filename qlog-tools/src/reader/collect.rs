@@ -14,14 +14,13 @@ use super::names::EventKind;
 use super::quic::{
     DataMoved, Direction, LoneStream, Metrics, MilestoneEvent, Packet, Stream, stream_of,
 };
+use crate::assembly::StreamFrame;
 use crate::event_list::About;
 use crate::limits;
-use crate::timeline::{RenderTimes, StreamFrame};
+use crate::packet::{Packet as PacketRecord, PacketEvent, Space};
+use crate::timeline::RenderTimes;
 use crate::trace::SchedulerCall;
-use crate::trace::{
-    Detail, Packet as PacketRecord, PacketEvent, PrioritySignal, SignalKind, Space, StreamRole,
-    Trace, Vantage,
-};
+use crate::trace::{Detail, PrioritySignal, SignalKind, StreamRole, Trace, Vantage};
 
 /// What has been read so far. Which direction carries the responses is known only at the end.
 #[derive(Default)]

@@ -6,10 +6,10 @@ use super::by_stream::ByStream;
 use super::http3::Framing;
 use super::quic::Stream;
 use crate::assembly::Assembly;
+use crate::assembly::StreamFrame;
 use crate::packed_frames::PackedFrames;
 use crate::progress::Progress;
-use crate::tail::Cancel;
-use crate::timeline::StreamFrame;
+use crate::timeline::Cancel;
 use crate::trace::{StreamRole, StreamSummary};
 
 /// One direction.

@@ -9,7 +9,8 @@ use super::event::body;
 use super::tolerant::{Number, Whole};
 use crate::event_list::{About, FrameContent};
 use crate::limits::STREAM_OFFSET;
-use crate::trace::{PacketEvent, RecoverySample, Space, Vantage};
+use crate::packet::{PacketEvent, Space};
+use crate::trace::{RecoverySample, Vantage};
 use crate::whole::whole;
 
 /// Which way something went, seen from whoever wrote the log.

@@ -14,13 +14,12 @@ use super::names::{EventKind, kind};
 use super::quic::Direction;
 use super::{ReadOptions, Sink};
 use crate::limits;
-use crate::trace::{Container, Trace, Vantage};
+use crate::trace::{BAD_BODY, Container, Trace, Vantage};
 
 const BAD_RECORD: &str =
     "records that are not JSON, or neither a header nor an event, were left out";
 const TOO_LONG: &str = "records longer than 4 MiB were left out";
 const BAD_TIME: &str = "events whose time is negative or not a number were left out";
-pub(crate) const BAD_BODY: &str = "events whose body could not be read were left out";
 const COMMAS: &str = "commas before a closing bracket were removed";
 const EPOCH: &str = "times count from an epoch; here they count from the first event";
 const BACKWARD: &str =

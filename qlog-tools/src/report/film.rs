@@ -1,7 +1,8 @@
 //! Film strips: what a visitor saw when, load under load, beside what had arrived by then.
 
 use crate::figures::axis::Axis;
-use crate::figures::{Drawing, PageResource, RibbonRow, Ribbons, Sheet};
+use crate::figures::{Drawing, RibbonRow, Ribbons, Sheet};
+use crate::page_resources::PageResource;
 use crate::templates::render;
 use crate::timeline::Timeline;
 use minijinja::context;

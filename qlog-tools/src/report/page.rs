@@ -2,11 +2,10 @@
 
 use super::{Figure, PageComparison, Row};
 use crate::figures::axis::Axis;
-use crate::figures::{
-    Curve, Curves, PageResource, RibbonRow, Ribbons, Sheet, bytes_text, milliseconds_text, or_dash,
-    ratio_text,
-};
+use crate::figures::{Curve, Curves, RibbonRow, Ribbons, Sheet};
 use crate::metrics::{BySet, Metric, completed_share};
+use crate::number_texts::{bytes_text, milliseconds_text, or_dash, ratio_text};
+use crate::page_resources::PageResource;
 use crate::timeline::{Timeline, Transfer};
 
 /// A page load under a scheme.

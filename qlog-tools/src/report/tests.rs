@@ -1,9 +1,11 @@
 //! The report as a reader and as a browser get it.
 
 use super::*;
-use crate::figures::{PageResource, Sheet};
+use crate::assembly::StreamFrame;
+use crate::figures::Sheet;
 use crate::metrics::{Completions, byte_index};
-use crate::timeline::{StreamFrame, Timeline, Transfer};
+use crate::page_resources::PageResource;
+use crate::timeline::{Timeline, Transfer};
 use schedulers::Kind;
 
 /// Two resources, complete at the given times (ms).

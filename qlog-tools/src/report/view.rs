@@ -5,8 +5,8 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use super::{Comparison, PageComparison, PushMeans, Row, SummaryRow, paired};
-use crate::figures::{beside_one, milliseconds_text, or_dash};
 use crate::metrics::{Better, METRICS, Metric};
+use crate::number_texts::{beside_one, milliseconds_text, or_dash};
 
 /// A cell of a table of numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(text([0.9984, 1.086]), "0.998 to 1.09");
         assert_eq!(text([0.8, 1.000_04]), "0.80 to 1.00004");
         assert_eq!(text([1.0, 1.0]), "1.00 to 1.00");
-        assert_eq!(crate::figures::end_text(0.9984), "/1.002");
-        assert_eq!(crate::figures::end_text(1.0), "×1.00");
+        assert_eq!(crate::number_texts::end_text(0.9984), "/1.002");
+        assert_eq!(crate::number_texts::end_text(1.0), "×1.00");
     }
 }

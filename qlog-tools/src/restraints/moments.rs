@@ -1,6 +1,7 @@
 //! What a log says that matters to its sender, by time.
 
-use crate::trace::{PacketEvent, Space, Trace};
+use crate::packet::{PacketEvent, Space};
+use crate::trace::Trace;
 use schedulers::{Call, StreamId};
 
 /// Something that changed.
@@ -71,7 +72,7 @@ fn sent(trace: &Trace) -> Vec<(u64, Moment)> {
         let packet = |bytes: u32| Moment::Packet { bytes: bytes.into() };
         return sent.map(|it| (it.time_us, packet(it.bytes))).collect();
     }
-    let frame = |it: &crate::timeline::StreamFrame| {
+    let frame = |it: &crate::assembly::StreamFrame| {
         let end = it.offset.saturating_add(it.bytes);
         (it.time_us, Moment::Frame { stream: it.stream, end, bytes: it.bytes })
     };

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schedulers::Restraint;
 
 use super::{RTT_MS, Span, push};
-use crate::trace::{PacketEvent, Trace};
+use crate::packet::PacketEvent;
+use crate::trace::Trace;
 use crate::whole::whole;
 
 /// The delay of acknowledgements that every end may make use of (RFC 9000, section 18.2).

@@ -3,11 +3,11 @@
 use std::io;
 
 use super::{Cell, Column, Rows, Series, Source};
+use crate::assembly::StreamFrame;
 use crate::causes::{Again, marks, sent_again};
 use crate::head_of_line::{Arrivals, HeadOfLine};
 use crate::metrics::completed_share;
 use crate::stream_table::stream_rows;
-use crate::timeline::StreamFrame;
 use crate::trace::{Detail, SignalKind, Trace, Vantage};
 use crate::views::{NO_SIGNALS, no_streams, why_not};
 use crate::whole::whole;

@@ -10,8 +10,9 @@ use serde_json::json;
 use super::columns::{pack, pack_rising};
 use super::happened::End;
 use super::recording::{Series, Unit};
+use crate::packet::{PacketEvent, Space};
 use crate::restraints::{Evidence, Restraints, Span, in_words};
-use crate::trace::{PacketEvent, Space, Trace};
+use crate::trace::Trace;
 
 /// Spans that a page gets: more are joined by time, each step as most of it was.
 const SPANS: usize = 50_000;
@@ -250,7 +251,7 @@ fn spans<S: Serializer>(spans: &[Span], serializer: S) -> Result<S::Ok, S::Error
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Packet;
+    use crate::packet::Packet;
 
     #[test]
     fn acknowledged_and_lost_bytes_are_those_of_the_packets_that_were_sent() {

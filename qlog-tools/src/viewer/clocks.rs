@@ -1,6 +1,7 @@
 //! Times of a log on the figure's axis, also those of the other end, whose clock is another one.
 
-use crate::trace::{PacketEvent, Space, Trace};
+use crate::packet::{PacketEvent, Space};
+use crate::trace::Trace;
 
 /// From a log's times to the figure's.
 #[derive(Debug, Clone, Copy)]
@@ -90,7 +91,7 @@ fn times(trace: &Trace, event: PacketEvent) -> Vec<((Space, u64), i64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Packet;
+    use crate::packet::Packet;
 
     fn log(packets: &[(PacketEvent, u64, u64)]) -> Trace {
         let packet = |&(event, number, time_us): &(PacketEvent, u64, u64)| Packet {

@@ -37,7 +37,7 @@ pub(super) fn sent_again_us(trace: &Trace) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::StreamFrame;
+    use crate::assembly::StreamFrame;
 
     fn frame(stream: u64, offset: u64, bytes: u64) -> StreamFrame {
         StreamFrame { time_us: 0, stream, offset, bytes }

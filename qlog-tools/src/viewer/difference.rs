@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::from_trace::start_us;
 use crate::alignment::{AlignedResource, Alignment, Moved, ResourceRun};
-use crate::figures::shorten;
 use crate::limits::NAME_CHARACTERS;
 use crate::pairing::pairs;
+use crate::short_texts::shorten;
 use crate::timeline::Transfer;
 use crate::trace::Trace;
 

@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::columns::{pack, pack_bytes, pack_rising};
+use crate::assembly::StreamFrame;
 use crate::event_list::{EventList, KeptFrame, Row, RowAbout};
-use crate::timeline::StreamFrame;
-use crate::trace::{PacketEvent, Space};
+use crate::packet::{PacketEvent, Space};
 use crate::varint::zigzag;
 
 /// The events of one log. Times are the figure's.

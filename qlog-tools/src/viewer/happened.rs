@@ -4,9 +4,10 @@
 use super::clocks::{Clock, shift_us};
 use super::delivered::sent_again_us;
 use super::recording::{Events, Series, Unit};
-use crate::figures::shorten;
 use crate::limits::{SHOWN_EVENT_CHARACTERS, SHOWN_EVENT_NAMES};
-use crate::trace::{PacketEvent, RecoverySample, SignalKind, Trace, Vantage};
+use crate::packet::PacketEvent;
+use crate::short_texts::shorten;
+use crate::trace::{RecoverySample, SignalKind, Trace, Vantage};
 use crate::whole::whole;
 
 /// The events that are ticks above the congestion window: the scripts know them by these names.

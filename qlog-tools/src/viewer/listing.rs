@@ -3,7 +3,7 @@
 use minijinja::{Value, context};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::figures::bytes_text;
+use crate::number_texts::bytes_text;
 use crate::templates::render;
 
 const SCRIPT: &str = include_str!("../../templates/view/listing.js");

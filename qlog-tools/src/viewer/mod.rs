@@ -27,7 +27,7 @@ pub use from_trace::recordings;
 pub(crate) use happened::{LOST, SENT_AGAIN};
 pub use listing::{ListedFile, listing};
 pub use page::{Report, report};
-pub use recording::{Events, Frame, Mark, Recording, Role, Series, Stream, Unit};
+pub use recording::{Events, Frame, Recording, Role, Series, Stream, Unit};
 
 #[cfg(test)]
 mod tests;

@@ -10,9 +10,10 @@ use super::columns::{pack, pack_rising};
 use super::event_columns::EventColumns;
 use super::findings::Findings;
 use crate::alignment::path_of;
-use crate::figures::palette::Look;
-use crate::figures::stream_label;
+use crate::causes::Mark;
+use crate::labels::stream_label;
 use crate::metrics::{METRICS, Measured};
+use crate::palette::Look;
 use crate::timeline::busiest_fiftieth;
 use crate::varint::zigzag;
 
@@ -168,31 +169,6 @@ impl Frame {
             Some(Mark::Duplicate) => false,
             Some(Mark::Retransmitted) => !is_sent,
             Some(Mark::Reordered) | None => true,
-        }
-    }
-}
-
-/// What was special about a frame. The numbers are those of the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Mark {
-    /// Its bytes had been sent before, and lost.
-    #[serde(rename = "1")]
-    Retransmitted = 1,
-    /// Its bytes were there already.
-    #[serde(rename = "2")]
-    Duplicate = 2,
-    /// Later bytes overtook it.
-    #[serde(rename = "4")]
-    Reordered = 4,
-}
-
-impl Mark {
-    /// In a word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Retransmitted => "retransmitted",
-            Self::Duplicate => "duplicate",
-            Self::Reordered => "reordered",
         }
     }
 }

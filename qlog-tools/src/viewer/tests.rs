@@ -1,6 +1,7 @@
 //! The page as a browser gets it. What it does there, `tests/browser` looks at.
 
 use super::*;
+use crate::causes::Mark;
 use crate::lint::{Allowance, Rules, lint};
 use crate::reader::{ReadOptions, read_traces};
 use crate::trace::Detail;

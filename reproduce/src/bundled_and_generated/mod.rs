@@ -14,7 +14,7 @@ use measured::{
     mean_without_best, measure,
 };
 use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
-use qlog_tools::figures::ratio_text;
+use qlog_tools::number_texts::ratio_text;
 use std::sync::Arc;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

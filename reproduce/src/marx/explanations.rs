@@ -10,7 +10,7 @@ use crate::{Estimate, Line, Row, Table};
 use corpus::Page;
 use corpus::page::{Script, SourceKind};
 use lab::study::statistics::{self, Interval, spearman};
-use qlog_tools::figures::ratio_text;
+use qlog_tools::number_texts::ratio_text;
 use schedulers::Kind;
 use std::sync::Arc;
 

@@ -203,7 +203,8 @@ fn places(timeline: &Timeline) -> BTreeMap<(&str, u64), usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qlog_tools::timeline::{StreamFrame, Transfer};
+    use qlog_tools::assembly::StreamFrame;
+    use qlog_tools::timeline::Transfer;
 
     fn order(streams: [u64; 4]) -> Timeline {
         let transfer = |stream| Transfer { stream, url: stream.to_string(), ..Transfer::default() };

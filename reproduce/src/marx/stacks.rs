@@ -56,7 +56,7 @@ impl Stacks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qlog_tools::timeline::StreamFrame;
+    use qlog_tools::assembly::StreamFrame;
 
     #[test]
     fn packets_of_one_slot_stand_on_one_another() {

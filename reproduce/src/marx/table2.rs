@@ -11,7 +11,7 @@ use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use lab::study::statistics::{self, Interval, spearman};
 use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
-use qlog_tools::figures::ratio_text;
+use qlog_tools::number_texts::ratio_text;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-table2",

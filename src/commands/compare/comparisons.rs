@@ -4,8 +4,8 @@ use crate::output;
 use crate::output::number;
 use ::serve::Failure;
 use lab::study::{ComparisonRow, Plan, Study, Unit, varied};
-use qlog_tools::figures::beside_one;
 use qlog_tools::metrics::{self, Set};
+use qlog_tools::number_texts::beside_one;
 use qlog_tools::report::p_text;
 
 /// More pairs than this are enough for any number of tests.

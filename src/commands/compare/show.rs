@@ -5,8 +5,8 @@ use crate::output::number;
 use ::serve::Failure;
 use lab::study::statistics::Interval;
 use lab::study::{Plan, Pushes, Study, SummaryRow, conditions, missing, varied};
-use qlog_tools::figures::beside_one;
 use qlog_tools::metrics::{self, Metric};
+use qlog_tools::number_texts::beside_one;
 
 pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
     let rows = &study.summary;

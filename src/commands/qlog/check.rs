@@ -3,7 +3,7 @@
 use super::input::{Files, Logs, described};
 use crate::output;
 use ::serve::Failure;
-use qlog_tools::naming::shown;
+use qlog_tools::short_texts::shown;
 use qlog_tools::trace::{Detail, Trace};
 use qlog_tools::views::{losses, missing, views};
 use serde_json::{Map, Value, json};

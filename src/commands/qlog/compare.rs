@@ -10,7 +10,7 @@ use ::serve::Failure;
 use qlog_tools::alignment::{AlignedResource, Alignment, ResourceRun};
 use qlog_tools::figures::MovedResources;
 use qlog_tools::metrics::BySet;
-use qlog_tools::naming::shown;
+use qlog_tools::short_texts::shown;
 use qlog_tools::trace::{Detail, Trace};
 use serde_json::{Value, json};
 use std::fmt::Display;

@@ -3,10 +3,12 @@
 use super::input::{Files, Logs};
 use crate::output;
 use ::serve::Failure;
-use qlog_tools::figures::{PageResource, Stacks};
+use qlog_tools::figures::Stacks;
 use qlog_tools::head_of_line::{Arrivals, Blocking, HeadOfLine};
-use qlog_tools::naming::{name_requests_apart, short_name, shown};
+use qlog_tools::naming::{name_requests_apart, short_name};
+use qlog_tools::page_resources::PageResource;
 use qlog_tools::pairing::{Ends, with_arrivals};
+use qlog_tools::short_texts::shown;
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::{no_streams, unusable};
 use serde_json::{Value, json};

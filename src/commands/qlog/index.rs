@@ -8,7 +8,7 @@ use qlog_tools::alignment::Alignment;
 use qlog_tools::metrics::{
     BySet, Completions, METRICS, Measured, Metric, Set, Unmeasured, byte_index,
 };
-use qlog_tools::naming::shown;
+use qlog_tools::short_texts::shown;
 use qlog_tools::tail::Tail;
 use qlog_tools::timeline::Transfer;
 use qlog_tools::trace::{Detail, Trace, Vantage};

@@ -4,7 +4,7 @@ use super::input::Logs;
 use super::refused::Refused;
 use ::serve::Failure;
 use qlog_tools::alignment::Alignment;
-use qlog_tools::naming::shown;
+use qlog_tools::short_texts::shown;
 use qlog_tools::timeline::Transfer;
 use qlog_tools::trace::{Trace, Vantage};
 use qlog_tools::views::unusable;

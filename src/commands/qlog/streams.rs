@@ -4,7 +4,7 @@ use super::input::{Files, Logs, described};
 use crate::output;
 use ::serve::Failure;
 use qlog_tools::causes::settle;
-use qlog_tools::naming::shown;
+use qlog_tools::short_texts::shown;
 use qlog_tools::stream_table::{StreamRow, stream_rows};
 use qlog_tools::trace::{Detail, Trace};
 use qlog_tools::views::unusable;

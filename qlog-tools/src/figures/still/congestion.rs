@@ -3,7 +3,7 @@
 use super::{LEFT, Plot, RIGHT, TOP};
 use crate::figures::axis::round_step;
 use crate::figures::svg::{INK, number};
-use crate::figures::{bytes_text, milliseconds_text, rate_text};
+use crate::number_texts::{bytes_text, milliseconds_text, rate_text};
 use crate::viewer::{LOST, Recording, SENT_AGAIN, Unit};
 use crate::whole::whole;
 
@@ -156,7 +156,8 @@ fn pixels(plot: &Plot, values: &[(u64, f64)], most: f64, top: f64) -> Vec<(f64, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::viewer::{Events, Frame, Mark, Series};
+    use crate::causes::Mark;
+    use crate::viewer::{Events, Frame, Series};
 
     fn recording() -> Recording {
         let frame = |time_us, mark| Frame { time_us, bytes: 1200, mark, ..Frame::default() };

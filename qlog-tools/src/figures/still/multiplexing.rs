@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{LEFT, Plot, TOP};
+use crate::causes::Mark;
 use crate::figures::svg::Area;
-use crate::viewer::{Mark, Recording};
+use crate::viewer::Recording;
 
 const HEIGHT: f64 = 90.0;
 pub(super) const MARKS: [(Mark, &str, &str); 3] = [

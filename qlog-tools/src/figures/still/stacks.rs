@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{LEFT, Plot, RIGHT, TOP};
-use crate::figures::bytes_text;
 use crate::figures::svg::Area;
+use crate::number_texts::bytes_text;
 use crate::viewer::Recording;
 
 const HALF: f64 = 110.0;

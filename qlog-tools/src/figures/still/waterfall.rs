@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use super::multiplexing::MARKS;
 use super::{LEFT, Plot, TOP};
-use crate::figures::svg::{Area, shorten};
-use crate::viewer::{Mark, Recording, Stream};
+use crate::causes::Mark;
+use crate::figures::svg::Area;
+use crate::short_texts::shorten;
+use crate::viewer::{Recording, Stream};
 
 const ROW: f64 = 18.0;
 /// Characters of a label, and of the priority in it.

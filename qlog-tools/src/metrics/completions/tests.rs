@@ -1,8 +1,9 @@
 //! The metrics of small pages, computed by hand.
 
 use super::*;
+use crate::assembly::StreamFrame;
 use crate::metrics::{BySet, CurvePoint, METRICS, completed_share, find};
-use crate::timeline::{RenderTimes, StreamFrame};
+use crate::timeline::RenderTimes;
 use proptest::prelude::*;
 use schedulers::Milestone;
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::causes::settle;
+use crate::packet::PacketEvent;
 use crate::pairing::is_same_connection;
-use crate::trace::PacketEvent;
 
 /// A log of this side: times in ms, `sent` or `received`, bodies.
 fn log(side: &str, packets: &[(u64, &str, &str)]) -> Trace {

@@ -4,7 +4,7 @@
 use schedulers::Kind;
 use serde::Serialize;
 
-use super::PageResource;
+use crate::page_resources::PageResource;
 
 /// Up to this many resources of a page each have their own look; with more, each kind shares a colour. Streams of a log
 /// always have their own looks, which repeat after [`LOOKS`].
@@ -77,7 +77,7 @@ pub fn looks(resources: &[PageResource]) -> Vec<Look> {
 }
 
 /// Whether kinds share a colour.
-pub(super) fn are_by_kind(resources: &[PageResource]) -> bool {
+pub(crate) fn are_by_kind(resources: &[PageResource]) -> bool {
     resources.len() > OWN_LOOKS && resources.iter().all(|it| it.streams.is_empty())
 }
 
@@ -111,17 +111,17 @@ fn by_kind(resources: &[PageResource]) -> Vec<Look> {
 }
 
 /// The colour of the line at `place` of a figure.
-pub(super) fn line_colour(place: usize) -> &'static str {
+pub(crate) fn line_colour(place: usize) -> &'static str {
     LINE_COLOURS[place % LINE_COLOURS.len()]
 }
 
 /// How the line at `place` of a figure is drawn: by colour, and once those are used up by dashes too.
-pub(super) fn line_stroke(place: usize) -> String {
+pub(crate) fn line_stroke(place: usize) -> String {
     stroke(place, place / LINE_COLOURS.len(), "2.2")
 }
 
 /// The same in print: thinner, and with dashes from the second line on, because colours can get lost.
-pub(super) fn print_stroke(place: usize) -> String {
+pub(crate) fn print_stroke(place: usize) -> String {
     stroke(place, place, "1.5")
 }
 
@@ -137,7 +137,7 @@ fn stroke(colour: usize, dashes: usize, width: &str) -> String {
 }
 
 /// `colour` from dark (0) by itself (about a third) to light (1).
-pub(super) fn shade(colour: &str, share: f64) -> String {
+pub(crate) fn shade(colour: &str, share: f64) -> String {
     const DARKEST: f64 = -0.3;
     const LIGHTEST: f64 = 0.62;
     let amount = DARKEST + (LIGHTEST - DARKEST) * share.clamp(0.0, 1.0);

@@ -1,8 +1,8 @@
 //! What resources and streams are called where there is little room.
 
-use super::PageResource;
-use super::svg::shorten;
 use crate::alignment::path_of;
+use crate::page_resources::PageResource;
+use crate::short_texts::shorten;
 
 impl PageResource {
     /// Its name in the legend of `all`, at most `characters` long: in a figure of logs its streams and what fits of its

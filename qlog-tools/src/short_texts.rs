@@ -1,0 +1,37 @@
+//! Texts of a log in the room that there is for them.
+
+/// A text from a log as a table can show it: without control characters, and cut to `characters`.
+pub fn shown(text: &str, characters: usize) -> String {
+    let clean = |character: char| if character.is_control() { '\u{fffd}' } else { character };
+    let mut shown: String = text.chars().take(characters).map(clean).collect();
+    if text.chars().nth(characters).is_some() {
+        shown.pop();
+        shown.push('\u{2026}');
+    }
+    shown
+}
+
+/// `text` cut in its middle to at most `characters`: the ends of a file name tell most.
+pub(crate) fn shorten(text: &str, characters: usize) -> String {
+    let all: Vec<char> = text.chars().collect();
+    if all.len() <= characters {
+        return text.to_owned();
+    }
+    let kept = characters.saturating_sub(1);
+    let tail = kept / 2;
+    let head: String = all[..kept - tail].iter().collect();
+    let tail: String = all[all.len() - tail..].iter().collect();
+    format!("{head}\u{2026}{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_lose_their_middle() {
+        assert_eq!(shorten("background.png", 9), "back\u{2026}.png");
+        assert_eq!(shorten("a.css", 9), "a.css");
+        assert_eq!(shorten("abc", 0), "\u{2026}");
+    }
+}
