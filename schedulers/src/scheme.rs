@@ -256,12 +256,7 @@ pub enum SchemeError {
     /// The scheme looks ahead in the page, and has none.
     NeedsPage { name: String },
     /// No client can signal the scheme.
-    Unsignalled {
-        name: String,
-        cause: &'static str,
-        /// Schemes of the registry that clients can signal.
-        others: Vec<String>,
-    },
+    Unsignalled { name: String, cause: &'static str, others: Vec<String> },
 }
 
 impl fmt::Display for SchemeError {
