@@ -1,0 +1,98 @@
+//! The top-level modules of each crate lie on floors: a module uses modules below it, and none of them uses it.
+
+mod circles;
+mod imports;
+
+use circles::circles;
+use imports::{Imports, imports};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The files with which the libraries and programs of the workspace begin.
+fn roots() -> Vec<PathBuf> {
+    let manifest = fs::read_to_string(workspace().join("Cargo.toml")).expect("a manifest");
+    let members = manifest.lines().find(|it| it.starts_with("members = ")).expect("members");
+    let crates = members.split('"').skip(1).step_by(2).map(|it| Path::new(it).join("src"));
+    let folders = crates.chain([PathBuf::from("src")]);
+    let files = folders.flat_map(|it| [it.join("lib.rs"), it.join("main.rs")]);
+    files.filter(|it| workspace().join(it).is_file()).collect()
+}
+
+/// The circles of a crate, each with its imports and the files that have them.
+fn described(root: &Path, imports: &Imports) -> Vec<String> {
+    let mut lines = Vec::new();
+    for circle in circles(imports) {
+        let modules: Vec<&str> = circle.iter().copied().collect();
+        lines.push(format!("{}: {}", root.display(), modules.join(", ")));
+        for ((from, to), files) in imports {
+            if circle.contains(from.as_str()) && circle.contains(to.as_str()) {
+                let files: Vec<_> = files.iter().map(|it| it.display().to_string()).collect();
+                lines.push(format!("    {from} uses {to}: {}", files.join(", ")));
+            }
+        }
+    }
+    lines
+}
+
+#[test]
+fn no_modules_of_a_crate_use_each_other() {
+    let read = |file: &Path| fs::read_to_string(workspace().join(file)).ok();
+    let roots = roots();
+    let found: Vec<String> =
+        roots.iter().flat_map(|root| described(root, &imports(root, &read))).collect();
+    assert!(roots.len() > 20, "{roots:?}");
+    assert!(
+        found.is_empty(),
+        "these modules use each other; what two of them need belongs below both:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn an_import_is_found_however_it_is_written() {
+    let files = [
+        (
+            "lib.rs",
+            "mod used; mod by_path; mod by_super; mod by_door; mod in_macro; mod in_attribute;
+             mod in_test;
+             pub use used::{Thing, thing as used_thing};",
+        ),
+        ("used.rs", "pub struct Thing; pub fn thing() {}"),
+        ("by_path.rs", "fn f() -> Option<crate::used::Thing> { None }"),
+        ("by_super.rs", "mod deep;"),
+        ("by_super/deep.rs", "use super::{f, super::{used, by_path}}; mod inner { use super::g; }"),
+        ("by_door.rs", "use crate::used_thing;"),
+        ("in_macro/mod.rs", "fn f() { assert!(g(crate::used::thing())); }"),
+        ("in_attribute.rs", "struct S { #[serde(with = \"crate::used\")] it: u8 }"),
+        ("in_test.rs", "fn f() {} #[cfg(test)] mod tests { use crate::used::Thing; }"),
+    ];
+    let read = |file: &Path| {
+        let text = files.iter().find(|(name, _)| Path::new(name) == file)?.1;
+        Some(text.to_owned())
+    };
+    let imports = imports(Path::new("lib.rs"), &read);
+    let found: Vec<String> = imports.keys().map(|(from, to)| format!("{from} {to}")).collect();
+    let expected = [
+        "by_door used",
+        "by_path used",
+        "by_super by_path",
+        "by_super used",
+        "in_attribute used",
+        "in_macro used",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_circle_is_named_with_its_imports() {
+    let edge = |from: &str, to: &str| {
+        ((from.to_owned(), to.to_owned()), [PathBuf::from(format!("{from}.rs"))].into())
+    };
+    let imports = Imports::from([edge("a", "b"), edge("b", "c"), edge("c", "b"), edge("c", "d")]);
+    let expected = ["lib.rs: b, c", "    b uses c: b.rs", "    c uses b: c.rs"];
+    assert_eq!(described(Path::new("lib.rs"), &imports), expected);
+}
