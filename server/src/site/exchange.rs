@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Waker};
 /// A request under way, and its response.
 pub(crate) struct Exchange {
     /// It opens a WebSocket: what would be the request's body goes on as it comes.
-    is_tunnel: bool,
+    pub(crate) is_tunnel: bool,
     /// Bytes that the request's body may have.
     most_bytes: u64,
     state: Mutex<State>,
@@ -73,11 +73,6 @@ impl Exchange {
     /// A request whose body may have so many bytes, unless it opens a WebSocket.
     pub(crate) fn new(is_tunnel: bool, most_bytes: u64) -> Arc<Self> {
         Arc::new(Self { is_tunnel, most_bytes, state: Mutex::default() })
-    }
-
-    /// Whether the client asks for a tunnel.
-    pub(crate) fn is_tunnel(&self) -> bool {
-        self.is_tunnel
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

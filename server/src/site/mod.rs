@@ -9,7 +9,7 @@ mod contents;
 mod directory;
 mod exchange;
 mod hot_files;
-mod memory;
+mod last_answers;
 mod names;
 mod paths;
 mod pushing;

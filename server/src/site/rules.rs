@@ -1,7 +1,7 @@
 //! The rules of a site's operator: one table, applied once to the head of each response.
 
 use super::conditions::conditional;
-use super::memory::Memory;
+use super::last_answers::LastAnswers;
 use super::paths::is_sayable;
 use super::pushing::Pushing;
 use super::ranges::ranged;
@@ -88,7 +88,7 @@ pub struct RuledSite {
     names: Option<Names>,
     directives: BTreeMap<String, Directive>,
     /// What remote sources answered last.
-    memory: Arc<Mutex<Memory>>,
+    last_answers: Arc<Mutex<LastAnswers>>,
 }
 
 impl<S: Site + 'static> From<S> for RuledSite {
@@ -102,7 +102,7 @@ impl RuledSite {
     pub fn new(source: impl Site + 'static, rules: Vec<Rule>) -> Self {
         let directives = BTreeMap::new();
         let (source, names) = (Arc::new(source), None);
-        Self { source, rules, names, directives, memory: Arc::default() }
+        Self { source, rules, names, directives, last_answers: Arc::default() }
     }
 
     /// The same for these hosts only, and those of the rules.
@@ -154,7 +154,7 @@ impl RuledSite {
         }
         let head = self.with_headers(request, head);
         if request.upgrade.is_none() {
-            self.memory().note(request, &head);
+            self.last_answers().note(request, &head);
         }
         self.complete(request, head)
     }
@@ -236,7 +236,7 @@ impl RuledSite {
     }
 
     pub(super) fn recall(&self, request: &Request) -> Option<Foreseen> {
-        self.memory().recall(request)
+        self.last_answers().recall(request)
     }
 
     pub(super) fn pushing(&self, request: &Request) -> Option<&Pushing> {
@@ -279,8 +279,8 @@ impl RuledSite {
         response
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_answers(&self) -> MutexGuard<'_, LastAnswers> {
+        self.last_answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -138,7 +138,7 @@ impl Carrier {
 
     /// Waits a moment for the request's body: one that is here wholly goes on with its length and its trailer fields.
     async fn gather(&self, exchange: &Exchange) -> Gathered {
-        if exchange.is_tunnel() {
+        if exchange.is_tunnel {
             return Gathered::Whole;
         }
         let gathered = poll_fn(|it| exchange.poll_gathered(it));

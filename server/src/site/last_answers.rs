@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// The last answers, by host and path.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct LastAnswers {
     known: Answers,
     /// Answers to promised requests that must not be pushed, whatever clients' own requests get.
     refused: Answers,
@@ -19,7 +19,7 @@ struct Answers {
     order: VecDeque<String>,
 }
 
-impl Memory {
+impl LastAnswers {
     pub(super) fn note(&mut self, request: &Request, response: &Response) {
         if request.method != "GET" {
             return;
@@ -112,35 +112,35 @@ mod tests {
 
     #[test]
     fn the_last_answer_counts() {
-        let mut memory = Memory::default();
-        assert_eq!(memory.recall(&request("/a")), None);
-        memory.note(&request("/a"), &response(&[("vary", "Cookie"), ("etag", "\"1\"")]));
-        memory.note(&request("/a"), &Response::empty(304));
-        let known = memory.recall(&request("/a")).expect("noted");
+        let mut answers = LastAnswers::default();
+        assert_eq!(answers.recall(&request("/a")), None);
+        answers.note(&request("/a"), &response(&[("vary", "Cookie"), ("etag", "\"1\"")]));
+        answers.note(&request("/a"), &Response::empty(304));
+        let known = answers.recall(&request("/a")).expect("noted");
         assert_eq!((known.status, known.vary.as_str()), (200, "Cookie"));
         assert_eq!(known.etag.as_deref(), Some("\"1\""));
-        assert_eq!(memory.recall(&request("/b")), None);
+        assert_eq!(answers.recall(&request("/b")), None);
     }
 
     #[test]
     fn a_promise_that_was_taken_back_stays_so_whatever_clients_get() {
-        let mut memory = Memory::default();
+        let mut answers = LastAnswers::default();
         let promised = Request { pushed: true, ..request("/a") };
         let status =
-            |memory: &Memory, request: &Request| memory.recall(request).map(|it| it.status);
-        memory.note(&promised, &Response::empty(404));
-        memory.note(&request("/a"), &response(&[]));
-        assert_eq!(status(&memory, &promised), Some(404));
-        assert_eq!(status(&memory, &request("/a")), Some(200));
+            |answers: &LastAnswers, request: &Request| answers.recall(request).map(|it| it.status);
+        answers.note(&promised, &Response::empty(404));
+        answers.note(&request("/a"), &response(&[]));
+        assert_eq!(status(&answers, &promised), Some(404));
+        assert_eq!(status(&answers, &request("/a")), Some(200));
         let varied = Request { pushed: true, ..request("/b") };
-        memory.note(&varied, &response(&[("vary", &"x, ".repeat(REMEMBERED_FIELD_BYTES))]));
-        memory.note(&request("/b"), &response(&[]));
-        assert_eq!(memory.recall(&varied).map(|it| it.vary), Some("*".to_owned()));
+        answers.note(&varied, &response(&[("vary", &"x, ".repeat(REMEMBERED_FIELD_BYTES))]));
+        answers.note(&request("/b"), &response(&[]));
+        assert_eq!(answers.recall(&varied).map(|it| it.vary), Some("*".to_owned()));
         let troubled = Request { pushed: true, ..request("/c") };
-        memory.note(&troubled, &Response::empty(502));
-        assert_eq!(status(&memory, &troubled), Some(502));
-        memory.note(&request("/c"), &response(&[]));
-        assert_eq!(status(&memory, &troubled), Some(200));
+        answers.note(&troubled, &Response::empty(502));
+        assert_eq!(status(&answers, &troubled), Some(502));
+        answers.note(&request("/c"), &response(&[]));
+        assert_eq!(status(&answers, &troubled), Some(200));
     }
 
     #[test]
@@ -158,32 +158,32 @@ mod tests {
             (not_modified(response(&[])), 1),
             (not_modified(response(&[("cache-control", "private")])), 0),
         ] {
-            let mut memory = Memory::default();
-            memory.note(&request("/a"), &plain);
+            let mut answers = LastAnswers::default();
+            answers.note(&request("/a"), &plain);
             let said = format!("{} {:?}", then.status, then.headers);
-            memory.note(&request("/a"), &then);
-            let known = memory.recall(&request("/a")).expect("noted");
+            answers.note(&request("/a"), &then);
+            let known = answers.recall(&request("/a")).expect("noted");
             assert_eq!(known.links.len(), links, "{said}");
         }
-        let mut memory = Memory::default();
+        let mut answers = LastAnswers::default();
         let mut authorized = request("/a");
         authorized.fields.push(("authorization".into(), "Basic x".into()));
-        memory.note(&authorized, &plain);
-        assert_eq!(memory.recall(&request("/a")).map(|it| it.links.len()), Some(0));
+        answers.note(&authorized, &plain);
+        assert_eq!(answers.recall(&request("/a")).map(|it| it.links.len()), Some(0));
     }
 
     #[test]
     fn memory_is_bounded() {
-        let mut memory = Memory::default();
+        let mut answers = LastAnswers::default();
         (0..2 * REMEMBERED_RESOURCES)
-            .for_each(|it| memory.note(&request(&format!("/{it}")), &response(&[])));
-        memory.note(
+            .for_each(|it| answers.note(&request(&format!("/{it}")), &response(&[])));
+        answers.note(
             &request("/long"),
             &response(&[("link", &"x".repeat(REMEMBERED_FIELD_BYTES + 1))]),
         );
-        memory.note(&request(&"/x".repeat(REMEMBERED_KEY_BYTES)), &response(&[]));
-        let Answers { known, order } = &memory.known;
+        answers.note(&request(&"/x".repeat(REMEMBERED_KEY_BYTES)), &response(&[]));
+        let Answers { known, order } = &answers.known;
         assert_eq!((known.len(), order.len()), (REMEMBERED_RESOURCES, REMEMBERED_RESOURCES));
-        assert_eq!(memory.recall(&request("/long")), None);
+        assert_eq!(answers.recall(&request("/long")), None);
     }
 }
