@@ -1481,6 +1481,8 @@ export type Study = {
   rank_correlations: Array<StudyRankCorrelation>;
   runs: Array<StudyRun>;
   summary: Array<StudyRow>;
+  /** The schemes that place alike or whose every load is the same, each with the one that stands for both: `holm_p` counts them once. Absent without any. */
+  twins?: Record<string, string>;
   /** With --weights: how much pages count in `summary`. `covered`: the share of the population whose strata of requests have a page; `effective_sites`: the number of sites of equal weight that would tell as much. */
   weights?: {
     covered: number;
@@ -1771,7 +1773,7 @@ export type StudyResource = {
   url: string;
 };
 
-/** One scheme in one setting, over all pages that completed under it and under the baseline. A page's speedup is the mean of its loads', each against the load of the baseline with the same seed. The mean of every metric stands under `mean_` and its name. */
+/** One scheme in one setting, over all pages that completed under it and under the baseline. A page's speedup is the mean of its loads', each against the load of the baseline with the same seed. The mean of every metric stands under `mean_` and its name, and the number of pages that this mean is of under `pages_` and its name. */
 export type StudyRow = {
   best_page_speedup: StudyIndices;
   /** Where the study varies it. */

@@ -9,6 +9,7 @@ use jiff::civil::{DateTime, datetime};
 use jiff::tz::Offset;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use url::Url;
 
 /// A page began with its first request if its own start is further away than this: its clock has another zone, or is wrong.
@@ -35,6 +36,8 @@ struct Log {
 
 struct Entry {
     page: String,
+    /// The frame that asked, as sitespeed.io (`_frameId`) and `WebPageTest` (`_frame_id`) write it; empty if unknown.
+    frame: String,
     fetch: Fetch,
     stated: Stated,
     redirect: Option<String>,
@@ -54,6 +57,7 @@ pub fn read_har(json: &[u8]) -> Result<Capture, String> {
     let File { log: Log { creator, pages, mut entries } } =
         serde_json::from_slice(json).map_err(|error| error.to_string())?;
     settle_sizes(&mut entries, counts_heads(&creator));
+    mark_subframes(&mut entries);
     let pages = pages.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut capture = Capture::default();
     let mut names: Vec<String> = Vec::new();
@@ -89,6 +93,20 @@ fn settle_sizes(entries: &mut [Entry], counts_heads: bool) {
     let stated: Vec<Stated> = entries.iter().map(|it| it.stated.clone()).collect();
     for (entry, (bytes, size)) in entries.iter_mut().zip(body_sizes(&stated, counts_heads)) {
         entry.fetch.settle(bytes, size, &entry.stated);
+    }
+}
+
+/// Marks what another frame asked for than the one of the page's first request.
+fn mark_subframes(entries: &mut [Entry]) {
+    let mut first: BTreeMap<String, (f64, String)> = BTreeMap::new();
+    for Entry { page, frame, fetch, .. } in entries.iter().filter(|it| !it.frame.is_empty()) {
+        let earliest = first.entry(page.clone()).or_insert((f64::INFINITY, frame.clone()));
+        if fetch.requested_ms < earliest.0 {
+            *earliest = (fetch.requested_ms, frame.clone());
+        }
+    }
+    for it in entries.iter_mut().filter(|it| !it.frame.is_empty()) {
+        it.fetch.in_subframe = first.get(&it.page).is_some_and(|first| first.1 != it.frame);
     }
 }
 
@@ -159,7 +177,14 @@ fn entry(entry: &Value, number_in_file: usize) -> Entry {
         ..Fetch::default()
     };
     let stated = stated(entry, &fetch);
-    Entry { page: text(&entry["pageref"]), redirect: redirect(response, &fetch), fetch, stated }
+    let frame = ["_frameId", "_frame_id"].into_iter().find_map(|it| entry[it].as_str());
+    Entry {
+        page: text(&entry["pageref"]),
+        frame: frame.unwrap_or_default().to_owned(),
+        redirect: redirect(response, &fetch),
+        fetch,
+        stated,
+    }
 }
 
 /// What an entry says of its size. Browsers write 0 for what a cache answered, so a 0 alone says nothing. A body is empty where
@@ -310,6 +335,21 @@ mod tests {
     fn a_wrong_date_is_not_a_number() {
         let wrong = ["yesterday", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2026-01-01T1:2"];
         assert!(har(&wrong).iter().all(|it| it.is_nan()));
+    }
+
+    #[test]
+    fn what_another_frame_asked_for_than_the_first_request_is_of_a_subframe() {
+        for key in ["_frameId", "_frame_id"] {
+            let entry = |frame: &str, second: u32| {
+                format!(r#"{{"{key}":"{frame}","startedDateTime":"2026-01-05T10:00:0{second}Z"}}"#)
+            };
+            let entries =
+                [entry("AD", 2), entry("TOP", 1), entry("TOP", 3), entry("", 4)].join(",");
+            let capture = read_har(format!(r#"{{"log":{{"entries":[{entries}]}}}}"#).as_bytes());
+            let fetches = capture.unwrap().loads[0].fetches.clone();
+            let marked: Vec<bool> = fetches.iter().map(|it| it.in_subframe).collect();
+            assert_eq!(marked, [true, false, false, false], "{key}");
+        }
     }
 
     #[test]

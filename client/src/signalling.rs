@@ -31,6 +31,8 @@ pub(crate) struct Signalling {
     early: Vec<Signal>,
     /// The scheme whose client half speaks.
     scheme: Option<String>,
+    /// Whether it was read from a file. What it says then reaches its server half also where it is the default of RFC 9218.
+    is_of_file: bool,
     /// Whether it speaks in frames of the tree, in which it can name pushes before their streams come.
     names_pushes: bool,
     /// Requests under way, about which a scheme that is adopted later may send signals, too.
@@ -103,8 +105,11 @@ impl Signalling {
         for signal in signals {
             match signal {
                 Signal::Extensible { urgency, incremental, .. } => {
-                    let field = Priority::new(urgency, incremental).request_field();
-                    said.fields.push(("priority", field));
+                    let priority = Priority::new(urgency, incremental);
+                    let short = priority.request_field();
+                    let is_lost = self.is_of_file && short.is_empty();
+                    said.fields
+                        .push(("priority", if is_lost { priority.to_string() } else { short }));
                 }
                 other => said.signals.push(other),
             }
@@ -143,6 +148,7 @@ impl Signalling {
 
     fn take(&mut self, scheme: &Scheme) -> Option<Box<dyn ClientHalf>> {
         self.scheme = Some(scheme.name.clone());
+        self.is_of_file = scheme.text.is_some();
         self.names_pushes = scheme.signals == Language::Tree;
         let mut half = scheme.client_half().ok()?;
         self.early.extend(half.setup());

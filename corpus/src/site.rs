@@ -1,11 +1,13 @@
 //! The site of a host: the unit that studies count as independent.
 
 /// The registrable domain of a host by the [public suffix list](https://publicsuffix.org), such as `example.co.uk` of
-/// `www.example.co.uk`. `None` for an IP address, and for a host whose suffix is not on the list, such as `localhost`.
+/// `www.example.co.uk`, and `shop.test` of `www.shop.test`: the last label is the suffix where no rule matches. `None` for an
+/// address, for a public suffix or a single label such as `localhost`, and for a [stand-in](is_stand_in).
 pub fn registrable_domain(host: &str) -> Option<&str> {
     let host = host.trim_end_matches('.');
-    psl::domain_str(host)
-        .filter(|_| psl::suffix(host.as_bytes()).is_some_and(|suffix| suffix.is_known()))
+    let last = host.rsplit('.').next().unwrap_or(host);
+    let is_address = host.contains(':') || last.starts_with(|it: char| it.is_ascii_digit());
+    psl::domain_str(host).filter(|_| !is_address && !is_stand_in(host))
 }
 
 /// Whether this is the host of no site: one that stands for a host that a recording or a renamed page does not have.
@@ -85,8 +87,17 @@ mod tests {
     }
 
     #[test]
-    fn addresses_and_hosts_without_a_known_suffix_have_none() {
-        for host in ["127.0.0.1", "::1", "localhost", "www.page.test", "co.uk", ""] {
+    fn a_host_of_a_suffix_that_is_not_listed_belongs_to_the_last_two_labels() {
+        assert_eq!(registrable_domain("www.news.test"), Some("news.test"));
+        assert_eq!(registrable_domain("m.news.test"), Some("news.test"));
+        assert_eq!(registrable_domain("wiki.intranet.corp"), Some("intranet.corp"));
+    }
+
+    #[test]
+    fn addresses_suffixes_and_stand_ins_have_none() {
+        for host in
+            ["127.0.0.1", "::1", "[::ffff:10.0.0.1]", "localhost", "www.page.test", "co.uk", ""]
+        {
             assert_eq!(registrable_domain(host), None, "{host}");
         }
     }

@@ -271,6 +271,12 @@ fn a_recording_without_sizes_is_refused_with_the_first_entry_that_lacks_one() {
         "request 1 (http://a.example/): the document has no size, neither on the wire nor decoded; record the page again with \
          an empty cache, and keep the sizes of responses (in a HAR file: bodySize, _transferSize or content.size)"
     );
+    let cached =
+        json!({"response": {"status": 304, "bodySize": -1, "content": {"mimeType": "text/html"}}});
+    let frame = har_entry("http://ads.example/", json!({}));
+    let cause = error(&har(&[har_entry("http://a.example/", cached), frame]));
+    let start = "request 1 (http://a.example/): the document came from a cache, with status 304, and has no size";
+    assert!(cause.starts_with(start), "{cause}");
     let document = har_entry("http://a.example/", json!({}));
     let cause = error(&har(&[document, har_entry("http://a.example/a.css", without)]));
     assert!(

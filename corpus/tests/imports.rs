@@ -242,6 +242,14 @@ fn a_file_that_is_not_a_recording_is_rejected_in_one_line() {
     assert!(error("{\"traceEvents\":[]}").starts_with("is a Chrome trace"));
     assert!(error("{\"format\":\"utmost-page/1\"}").starts_with("has the key `format`"));
     assert!(error("{\"res\":7}").starts_with("is not a package page"));
+    for log in [
+        "{\"qlog_version\":\"0.3\",\"qlog_format\":\"JSON-SEQ\"}\n{\"time\":0}",
+        "\u{1e}{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\"}\n",
+        "{\"constants\":{},\"events\":[]}",
+    ] {
+        let hint = "is a log of a connection, not a recording of a page; `utmost what-if` and `utmost find` read it";
+        assert_eq!(error(log), hint);
+    }
 }
 
 #[test]

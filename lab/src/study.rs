@@ -32,6 +32,7 @@ mod summary;
 mod sweep;
 mod weights;
 
+pub use alike::same_loads;
 pub use comparisons::{ComparisonRow, Unit, compare};
 pub(crate) use comparisons::{LEVEL, are_of_one_load};
 pub use dimension::{Axis, Dimension, varied};
@@ -62,6 +63,7 @@ use qlog_tools::metrics::byte_index;
 use serde::Serialize;
 use serde_json::Value;
 use server::TlsError;
+use std::collections::BTreeMap;
 
 /// The format of a study's JSON.
 pub const FORMAT: &str = "utmost-study/1";
@@ -92,6 +94,9 @@ pub struct Study {
     pub page_summary: Vec<PageRow>,
     /// One for each scheme but the baseline, and each setting.
     pub comparisons: Vec<ComparisonRow>,
+    /// The schemes that are one under two names, each with the one that stands for both: tests count them once.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub twins: BTreeMap<String, String>,
     /// How alike this study and publications rank the schemes; empty unless speedups are over `rr`, as theirs.
     pub rank_correlations: Vec<RankCorrelation>,
     /// What came when, in the order of `runs`, where it was kept: figures repeat other loads. Not part of the JSON.
@@ -171,11 +176,13 @@ impl Study {
             weights.as_ref().map_or(1.0, of_page)
         };
         let certain = plan.certain_settings();
-        let pages = Pages { site_of: |page| plan.site_of(page), weight_of, certain };
+        let twins = plan.twins_among(&runs);
+        let pages = Pages { site_of: |page| plan.site_of(page), weight_of, certain, twins };
         let baseline = &*plan.baseline;
         let summary = summarise_weighted(&runs, metric, baseline, &pages);
         let page_summary = summarise_pages(&runs, metric, baseline, !plan.is_exact());
         let comparisons = compare(&runs, metric, baseline, &pages);
+        let twins = pages.twins;
         let published = metric.name == byte_index().name && baseline == BASELINE;
         let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };
         let (format, metric) = (FORMAT, metric.name);
@@ -189,6 +196,7 @@ impl Study {
             summary,
             page_summary,
             comparisons,
+            twins,
             rank_correlations,
             loads,
         }

@@ -55,7 +55,7 @@ impl PageResource {
 const ENDINGS: [(Kind, &[&str]); 7] = [
     (Kind::Html, &["html", "htm"]),
     (Kind::Css, &["css"]),
-    (Kind::Js, &["js", "mjs"]),
+    (Kind::Js, &["js", "mjs", "cjs"]),
     (Kind::Font, &["woff2", "woff", "ttf", "otf"]),
     (Kind::Image, &["jpg", "jpeg", "png", "gif", "webp", "avif", "svg", "ico"]),
     (Kind::Media, &["mp4", "webm", "mp3"]),

@@ -21,6 +21,7 @@ use migration::{History, Visit};
 use qlog_tools::metrics::{METRICS, byte_index};
 use qlog_tools::reader::read_file;
 use schedulers::{Scheme, find_page_scheme, find_scheme};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -203,6 +204,7 @@ fn show_all(
             summary: Vec::new(),
             page_summary: Vec::new(),
             comparisons: Vec::new(),
+            twins: BTreeMap::new(),
             rank_correlations: Vec::new(),
             loads: visits.into_iter().map(|it| Some(it.navigation.load)).collect(),
         });

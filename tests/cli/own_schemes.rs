@@ -164,8 +164,12 @@ fn a_study_compares_nothing_with_a_scheme_that_failed() {
 #[test]
 fn a_scheme_whose_client_fails_to_signal_is_not_compared_either() {
     let folder = TempDir::new().expect("a folder");
-    for function in ["says", "signalled"] {
+    for (function, word) in [("says", "1"), ("signalled", "1"), ("signalled", "3")] {
         let file = failing(folder.path(), function);
+        // Urgency 3 is the default of RFC 9218.
+        let script = fs::read_to_string(&file).expect("read");
+        fs::write(&file, script.replace("urgency: 1", &format!("urgency: {word}")))
+            .expect("written");
         let arguments =
             ["compare", "davies-meenan", "--engine", "stack", "--scheme-file", text(&file)];
         let more = ["--network", "cable", "--schemes", function, "--signals", "obey"];

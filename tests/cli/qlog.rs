@@ -227,8 +227,15 @@ fn a_har_is_named_where_it_cannot_be_read() {
     let path = file.path().to_str().expect("UTF-8");
     let line =
         |command: &str| only_line(&utmost(&["qlog", command, path]).output().expect("runs"), 2);
-    assert!(line("check").contains("this is a HAR, use `utmost qlog lint FILE`"));
+    assert!(line("check").contains(
+        "this is a HAR, which `utmost qlog lint`, `utmost find` and `utmost corpus import` read"
+    ));
     assert!(line("lint").contains("the HAR's JSON ends early"));
+    let what_if = only_line(&utmost(&["what-if", path]).output().expect("runs"), 2);
+    assert!(
+        what_if.contains("this is a HAR, which `utmost qlog lint`, `utmost find`"),
+        "{what_if}"
+    );
 }
 
 #[test]

@@ -133,6 +133,12 @@ fn what_changes_nothing_is_said() {
             "note: --seeds: engine ideal gives the same load with each seed on a network without jitter"
         ]
     );
+    assert_eq!(
+        with(&["--first-seed", "100"]),
+        [
+            "note: --first-seed: engine ideal gives the same load with each seed on a network without jitter"
+        ]
+    );
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().to_str().expect("a path");
     assert_eq!(
@@ -183,10 +189,23 @@ fn shown_output(guide: &str) -> Vec<(Vec<String>, String)> {
     pairs.collect()
 }
 
+/// Words of commands that take longer than a test should: 20 seconds of a core in the debug profile.
+const SLOW: [&str; 2] = ["--by-resource", "what-if"];
+
 #[test]
-fn the_output_that_the_guide_of_studies_shows_is_printed_by_its_command() {
-    let pairs = shown_output(include_str!("../../docs/studies.md"));
-    assert!(!pairs.is_empty());
+fn the_output_that_a_guide_shows_is_printed_by_its_command() {
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let files = std::fs::read_dir(docs).expect("a folder").map(|it| it.expect("a file").path());
+    let guides = files.filter(|it| it.extension().is_some_and(|it| it == "md"));
+    let guides = guides.map(|it| std::fs::read_to_string(it).expect("read"));
+    let pairs = guides.flat_map(|it| shown_output(&it));
+    let is_quick = |(command, _): &(Vec<String>, String)| {
+        !command.iter().any(|it| SLOW.contains(&it.as_str()))
+    };
+    let pairs: Vec<_> = pairs.filter(is_quick).collect();
+    assert!(
+        pairs.iter().any(|it| it.0[0] == "find") && pairs.iter().any(|it| it.0[0] == "compare")
+    );
     for (command, output) in pairs {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
         let printed = stdout_of(&words);

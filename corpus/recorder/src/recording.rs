@@ -32,6 +32,8 @@ pub struct Request {
     pub settings: usize,
     /// Loads under each setting.
     pub loads: usize,
+    /// Whether the page is also loaded under settings that it is not derived from, to be judged by them.
+    pub judged: bool,
     /// Whether to take a picture.
     pub screenshot: bool,
 }
@@ -83,7 +85,10 @@ pub fn capture(
     let plan = Plan {
         host: source.host,
         entry: source.entry,
-        settings: Setting::fitted(request.settings).into_iter().chain(Setting::unseen()).collect(),
+        settings: Setting::fitted(request.settings)
+            .into_iter()
+            .chain(request.judged.then(Setting::unseen).into_iter().flatten())
+            .collect(),
         loads: request.loads,
         screenshot: request.screenshot,
     };

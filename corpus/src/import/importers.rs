@@ -60,11 +60,13 @@ pub static IMPORTERS: [Importer; 6] = [
 
 pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportError> {
     let refuse = |cause: String| Err(ImportError::Format(cause));
-    if recording.text.trim_ascii_start().is_empty() {
+    // The records of a qlog in JSON-SEQ (RFC 7464) begin with this mark.
+    let text = recording.text.trim_start_matches(['\u{1e}', ' ', '\t', '\r', '\n']);
+    if text.is_empty() {
         return refuse("is empty".to_owned());
     }
     let mut outline = Outline::default();
-    let mut reader = serde_json::Deserializer::from_str(recording.text);
+    let mut reader = serde_json::Deserializer::from_str(text);
     // Only the first entry of a list is read here.
     if let Err(error) = reader.deserialize_any(&mut outline)
         && !outline.is_list
@@ -79,6 +81,10 @@ pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportErr
     if let Some(importer) = IMPORTERS.iter().find(|it| (it.recognizes)(&outline)) {
         return (importer.read)(recording);
     }
+    if LOG_KEYS.iter().any(|it| outline.has(it)) {
+        let cause = "is a log of a connection, not a recording of a page; `utmost what-if` and `utmost find` read it";
+        return refuse(cause.to_owned());
+    }
     if outline.has("format") {
         let cause = "has the key `format`: it is a page or a result already, not a recording";
         return refuse(cause.to_owned());
@@ -90,6 +96,9 @@ pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportErr
     let forms = IMPORTERS.iter().map(|it| format!("{} ({})", it.name, it.form));
     refuse(format!("is in an unknown format; known are {}", forms.collect::<Vec<_>>().join("; ")))
 }
+
+/// Keys of qlogs, and of Chromium's netlogs.
+const LOG_KEYS: [&str; 4] = ["qlog_version", "qlog_format", "file_schema", "constants"];
 
 /// The outermost keys: those of an object, or of a list's first entry. If a file has an object on each line,
 /// those of the first.

@@ -96,7 +96,7 @@ fn mime(entry: &Value, by: &str) -> String {
 fn used_as(by: &str, url: &str) -> &'static str {
     match (by, extension(url)) {
         ("navigation" | "iframe" | "frame", _) => "Document",
-        ("script", _) | ("link", "js" | "mjs") => "Script",
+        ("script", _) | ("link", "js" | "mjs" | "cjs") => "Script",
         ("link" | "css", "woff" | "woff2" | "ttf" | "otf") => "Font",
         ("link", "png" | "jpg" | "jpeg" | "webp" | "avif" | "gif" | "svg") => "Image",
         ("link", _) | ("css", "css") => "Stylesheet",

@@ -458,6 +458,10 @@ fn pages_of_one_domain_are_of_one_site() {
     assert!(renamed.as_ref().is_some_and(|it| it.starts_with("site-") && it.len() == 10));
     assert_ne!(renamed, site("www.example.org", Addresses::Renamed, None));
     assert_eq!(site("127.0.0.1", Addresses::Renamed, None), None);
+    // The list does not have this suffix.
+    for host in ["www.news.test", "m.news.test"] {
+        assert_eq!(site(host, Addresses::Kept, None).as_deref(), Some("news.test"));
+    }
     let own = site("de.wikipedia.org", Addresses::Renamed, Some("mine"));
     assert_eq!(own.as_deref(), Some("mine"));
 }

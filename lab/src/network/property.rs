@@ -69,9 +69,12 @@ impl Amount {
         let with_unit = units.find_map(|(unit, factor)| Some((text.strip_suffix(*unit)?, *factor)));
         let (digits, factor) = with_unit.unwrap_or((text, 1.0));
         let number: Result<f64, _> = digits.trim_end().parse();
+        let share = text.strip_suffix('%').and_then(|it| it.trim_end().parse::<f64>().ok());
+        let example = share.map(|it| format!("{} for {it} %", it / 100.0));
         let wrong = || {
+            let example = example.as_deref().unwrap_or("for example 0.01 or 5M");
             format!(
-                "`{text}` is not a number from 0 to {AMOUNT_MAX:e} of at most six decimals; use for example 0.01 or 5M"
+                "`{text}` is not a number from 0 to {AMOUNT_MAX:e} of at most six decimals; use {example}"
             )
         };
         number.map_err(|_| wrong()).and_then(|it| Self::try_from(it * factor).map_err(|_| wrong()))
@@ -205,11 +208,17 @@ mod tests {
             assert_eq!(back, amount(text), "{text}");
         }
         assert_eq!(amount("0.10"), amount("0.1"));
-        for wrong in ["", "k", "-1", "1%", "fast", "nan", "inf", "0.0000001", "1e30", "5m"] {
+        for wrong in ["", "k", "-1", "%", "fast", "nan", "inf", "0.0000001", "1e30", "5m"] {
             let expected = format!(
                 "`{wrong}` is not a number from 0 to 1e12 of at most six decimals; use for example 0.01 or 5M"
             );
             assert_eq!(Amount::parse(wrong), Err(expected));
+        }
+        for (percent, share) in [("5%", "0.05 for 5 %"), ("0.5 %", "0.005 for 0.5 %")] {
+            let expected = format!(
+                "`{percent}` is not a number from 0 to 1e12 of at most six decimals; use {share}"
+            );
+            assert_eq!(Amount::parse(percent), Err(expected));
         }
     }
 

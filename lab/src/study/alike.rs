@@ -1,6 +1,6 @@
 //! Schemes of a plan that place alike: the same loads under two names would be counted as two.
 
-use super::Plan;
+use super::{Plan, RunRecord, Study};
 use crate::{Contender, Metadata};
 use schedulers::{Given, Scheme};
 use server::SignalUse;
@@ -37,6 +37,31 @@ impl Plan {
         self.schemes.iter().filter_map(Contender::scheme).filter_map(twin).collect()
     }
 
+    /// The schemes of a study that are one under two names, each with the one that stands for both: the baseline, or the first.
+    /// They place alike, or each of their loads is the same.
+    pub(super) fn twins_among(&self, runs: &[RunRecord]) -> BTreeMap<String, String> {
+        let placed = self.twins().into_iter().map(|(scheme, twin)| match scheme == self.baseline {
+            true => (twin, scheme),
+            false => (scheme, twin),
+        });
+        let mut twins: BTreeMap<String, String> = placed.collect();
+        let mut loads: BTreeMap<&str, Vec<&RunRecord>> = BTreeMap::new();
+        for run in runs.iter().filter(|it| !it.has_failed_scheme()) {
+            loads.entry(&run.scheme).or_default().push(run);
+        }
+        let mut schemes: Vec<&str> = self.schemes.iter().map(Contender::name).collect();
+        schemes.retain(|it| loads.contains_key(it));
+        schemes.sort_by_key(|it| *it != self.baseline);
+        for (place, scheme) in schemes.iter().enumerate() {
+            let same = |it: &&&str| are_the_same(&loads[**it], &loads[scheme]);
+            if let Some(first) = schemes[..place].iter().find(same) {
+                let twin = twins.get(*first).map_or(*first, |it| it).to_owned();
+                twins.entry((*scheme).to_owned()).or_insert(twin);
+            }
+        }
+        twins
+    }
+
     fn is_given(&self, given: Given) -> bool {
         let signals = &self.settings.signals;
         let is_ignored = |it: &SignalUse| *it == SignalUse::Ignore;
@@ -51,6 +76,27 @@ impl Plan {
             }
         }
     }
+}
+
+fn are_the_same(one: &[&RunRecord], other: &[&RunRecord]) -> bool {
+    let what = |it: &RunRecord| (it.page.clone(), it.setting.clone(), it.seed, it.completed);
+    let is_same = |(one, other): (&&RunRecord, &&RunRecord)| {
+        one.resources == other.resources && one.metrics == other.metrics && what(one) == what(other)
+    };
+    one.len() == other.len() && one.iter().zip(other).all(is_same)
+}
+
+/// A sentence for each scheme whose loads are those of another one, though nothing says that both place alike.
+pub fn same_loads(plan: &Plan, study: &Study) -> Vec<String> {
+    let known = plan.twins();
+    let found = study.twins.iter().filter(|(one, other)| {
+        let is_known = |it: [&str; 2]| known.get(it[0]).is_some_and(|twin| twin == it[1]);
+        !is_known([one, other]) && !is_known([other, one])
+    });
+    let sentence = |(scheme, twin): (&String, &String)| {
+        format!("{scheme} gives the same loads as {twin}, so Holm's p counts both once")
+    };
+    found.map(sentence).collect()
 }
 
 #[cfg(test)]
@@ -90,6 +136,27 @@ mod tests {
         let mut plan = Plan { metadata: Metadata::None, ..plan(&[]) };
         plan.leave_out_twins(|_| false);
         assert_eq!(plan.left_out.get("spdy").map(String::as_str), Some("dfifo"));
+    }
+
+    #[test]
+    fn schemes_with_the_same_loads_and_those_that_place_alike_are_one_under_two_names() {
+        let find = |name| schedulers::find_scheme(name).expect("a scheme");
+        let own = Scheme { name: "mine".to_owned(), ..find("fifo") };
+        let schemes = [find("rr"), own, find("bucket"), find("fifo"), find("strict")];
+        let page = Arc::new(corpus::bundled("agency-index").expect("bundled").clone());
+        let network = Network::find("paper").expect("built in");
+        let schemes = schemes.map(Contender::from).into();
+        let plan = Plan::new(vec![page], schemes, Engine::Ideal, network);
+        let twins = |plan: &Plan| {
+            let study = crate::study::run(plan, serde_json::json!({}), &|| ()).expect("a study");
+            let twins = study.twins.iter().map(|(one, other)| format!("{one} as {other}"));
+            (twins.collect::<Vec<_>>(), same_loads(plan, &study))
+        };
+        let said = "fifo gives the same loads as mine, so Holm's p counts both once".to_owned();
+        let of_first = ["fifo as mine", "strict as bucket"].map(str::to_owned);
+        assert_eq!(twins(&plan), (of_first.into(), vec![said]));
+        let (of_baseline, _) = twins(&Plan { baseline: "strict".to_owned(), ..plan });
+        assert_eq!(of_baseline, ["bucket as strict", "fifo as mine"]);
     }
 
     #[test]

@@ -53,7 +53,8 @@ pub struct ComparisonRow {
     pub wilcoxon_p: BySet,
     /// How it was computed.
     pub wilcoxon_method: BySet<Method>,
-    /// The same p, adjusted by Holm for the schemes that are compared with the baseline in this setting.
+    /// The same p, adjusted by Holm for the schemes that are compared with the baseline in this setting. Schemes that are one
+    /// under two names count once, and the baseline under another name does not count.
     pub holm_p: BySet,
     /// The better of the two, if the adjusted p is below 0.05 and the interval does not contain 1.
     pub winner: BySet<String>,
@@ -113,7 +114,7 @@ pub fn compare<'a>(
         ..row(it, unit, &baselines, pages)
     };
     let mut rows: Vec<ComparisonRow> = others.map(row).collect();
-    adjust(&mut rows);
+    adjust(&mut rows, &pages.twins);
     for row in &mut rows {
         row.winner = BySet { all: row.winner(Set::All), atf: row.winner(Set::Atf) };
     }
@@ -242,26 +243,35 @@ impl Outcome {
     }
 }
 
-/// Adjusts the p of each setting's schemes for how many they are, for each set of resources by itself.
-fn adjust(rows: &mut [ComparisonRow]) {
+/// Adjusts the p of each setting's schemes for how many they are, for each set of resources by itself. `twins` count once.
+fn adjust(rows: &mut [ComparisonRow], twins: &BTreeMap<String, String>) {
     let mut families: BTreeMap<Setting, Vec<&mut ComparisonRow>> = BTreeMap::new();
     for row in rows {
         families.entry(row.setting.clone()).or_default().push(row);
     }
     for family in families.values_mut() {
-        for set in Set::BOTH {
-            let tested = family.iter_mut().filter(|it| it.wilcoxon_p.get(set).is_some());
-            let tested: Vec<_> = tested.collect();
-            let p_values = tested.iter().filter_map(|it| it.wilcoxon_p.get(set));
-            let adjusted = holm(&p_values.collect::<Vec<f64>>());
-            for (row, p) in tested.into_iter().zip(adjusted) {
-                match set {
-                    Set::All => row.holm_p.all = Some(p),
-                    Set::Atf => row.holm_p.atf = Some(p),
-                }
-            }
+        let adjusted = BySet::each(|set| Some(adjusted(family, twins, set)));
+        for (place, row) in family.iter_mut().enumerate() {
+            row.holm_p = BySet::each(|set| adjusted.get(set)?[place]);
         }
     }
+}
+
+fn adjusted(
+    family: &[&mut ComparisonRow],
+    twins: &BTreeMap<String, String>,
+    set: Set,
+) -> Vec<Option<f64>> {
+    let tested = family.iter().filter(|it| !twins.contains_key(&it.scheme));
+    let tested = tested.filter_map(|it| Some((&it.scheme, it.wilcoxon_p.get(set)?)));
+    let (schemes, p_values): (Vec<&String>, Vec<f64>) = tested.unzip();
+    let of_scheme: BTreeMap<&String, f64> = schemes.into_iter().zip(holm(&p_values)).collect();
+    let of_row = |row: &&mut ComparisonRow| {
+        let (own, name) = (row.wilcoxon_p.get(set)?, twins.get(&row.scheme).unwrap_or(&row.scheme));
+        // The baseline under another name is in no family.
+        Some(of_scheme.get(name).map_or(own, |it| it.max(own)))
+    };
+    family.iter().map(of_row).collect()
 }
 
 impl ComparisonRow {

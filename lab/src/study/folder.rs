@@ -204,7 +204,7 @@ fn run_cells(study: &Study, run: &RunRecord, columns: &Columns) -> Cells {
 }
 
 fn summary_cells(study: &Study, row: &SummaryRow, columns: &Columns) -> Cells {
-    Cells::default()
+    let cells = Cells::default()
         .text("scheme", &row.scheme)
         .setting(columns, &row.setting)
         .text("pages", &row.pages)
@@ -212,7 +212,9 @@ fn summary_cells(study: &Study, row: &SummaryRow, columns: &Columns) -> Cells {
         .by_set("speedup_pages", &row.speedup_pages)
         .by_set("speedup_sites", &row.speedup_sites)
         .text("unfinished", &row.unfinished)
-        .metrics("mean_", &row.mean)
+        .metrics("mean_", &row.mean);
+    let cells = row.mean_pages.iter().fold(cells, |cells, (stem, it)| cells.by_set(stem, it));
+    cells
         .by_set("mean_speedup", &row.mean_speedup)
         .interval("mean_speedup", row.mean_speedup_interval)
         .by_set("geometric_mean_speedup", &row.geometric_mean_speedup)

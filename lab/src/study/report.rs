@@ -10,7 +10,7 @@ use super::dimension::Dimension;
 use super::setting::Setting;
 use super::statistics::{mean, median};
 use super::summary::{Group, Paired, group, measured};
-use super::{Plan, RunRecord, Study, StudyError, SummaryRow, missing};
+use super::{Plan, RunRecord, Study, StudyError, SummaryRow, missing, same_loads};
 use crate::{Contender, Load, figure_resources};
 use corpus::Page;
 use qlog_tools::figures::{FigureStyle, Sheet};
@@ -78,7 +78,9 @@ pub(super) fn comparison(
     Ok(Comparison {
         title: title(plan),
         answers: study.failures(),
-        what: [&[conditions(plan)], &*missing(plan, &study.runs)].concat().join(". "),
+        what: [&[conditions(plan)], &*missing(plan, &study.runs), &*same_loads(plan, study)]
+            .concat()
+            .join(". "),
         baseline: view.baseline.to_owned(),
         metric: plan.metric,
         provenance: study.provenance.clone(),

@@ -9,7 +9,7 @@ use super::pushes::Pushes;
 use super::run::{OnlyAtf, RunRecord};
 use super::setting::Setting;
 use super::statistics::{Interval, Weighted, mean, weighted_mean, weighted_median};
-use qlog_tools::metrics::{BySet, Measured, Metric, Set};
+use qlog_tools::metrics::{BySet, METRICS, Measured, Metric, Set};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +35,9 @@ pub struct SummaryRow {
     /// The mean of each metric over all loads that have it.
     #[serde(flatten, serialize_with = "means")]
     pub mean: Measured,
+    /// The pages that have a load with a value of each metric: those that its mean is of. Keys are `pages_byte_index` and so on.
+    #[serde(flatten)]
+    pub mean_pages: BTreeMap<String, BySet<usize>>,
     /// Mean of the pages' speedups. A page's is the mean of its loads', each against the load of the baseline
     /// that met the same link.
     pub mean_speedup: BySet,
@@ -144,7 +147,7 @@ pub fn summarise<'a>(
     summarise_weighted(runs, metric, BASELINE, &Pages::new(site_of, |_| 1.0))
 }
 
-/// What a summary must know of pages.
+/// What a summary must know besides loads.
 pub struct Pages<S, W> {
     /// The site of a page.
     pub site_of: S,
@@ -152,12 +155,14 @@ pub struct Pages<S, W> {
     pub weight_of: W,
     /// The settings in which seeds decide nothing that matters.
     pub certain: BTreeSet<Setting>,
+    /// The schemes that are one under two names, each with the one that stands for both.
+    pub twins: BTreeMap<String, String>,
 }
 
 impl<'a, S: Fn(&'a str) -> &'a str, W> Pages<S, W> {
-    /// Pages that chance decides about in every setting.
+    /// Pages that chance decides about in every setting, under schemes that all differ.
     pub fn new(site_of: S, weight_of: W) -> Self {
-        Self { site_of, weight_of, certain: BTreeSet::new() }
+        Self { site_of, weight_of, certain: BTreeSet::new(), twins: BTreeMap::new() }
     }
 
     /// Whether seeds decide about loads in a setting.
@@ -246,6 +251,7 @@ fn row<'a>(
         speedup_sites: BySet::each(|set| Some(counts_of(set)?.1)),
         unfinished,
         mean: Measured::each(|metric| BySet::each(|set| of_runs(metric, set))),
+        mean_pages: pages_with_values(&completed),
         mean_speedup: of_pages(weighted_mean),
         mean_speedup_interval: BySet::each(|set| bootstrap_weighted_mean(&drawn(set))),
         geometric_mean_speedup: BySet::each(|set| {
@@ -266,6 +272,16 @@ fn row<'a>(
 fn exponentials(mut clusters: Vec<Vec<Weighted>>) -> Vec<Vec<Weighted>> {
     clusters.iter_mut().flatten().for_each(|(value, _)| *value = value.exp());
     clusters
+}
+
+/// How many pages of these loads have a value of each metric.
+fn pages_with_values(runs: &[&RunRecord]) -> BTreeMap<String, BySet<usize>> {
+    let pages = |metric, set| {
+        let with_value = runs.iter().filter(|it| it.metrics.get(metric).get(set).is_some());
+        with_value.map(|it| &it.page).collect::<BTreeSet<_>>().len()
+    };
+    let counts = |metric| BySet::each(|set| Some(pages(metric, set)).filter(|it| *it > 0));
+    METRICS.iter().map(|it| (format!("pages_{}", it.name), counts(it))).collect()
 }
 
 /// How many pages have a proven bracket; `None`: these loads are not those of a bracket.
@@ -352,6 +368,25 @@ mod tests {
         let row = &rows[1];
         assert_eq!((row.pages, row.unfinished, row.mean_speedup.atf), (1, 1, Some(2.0)));
         assert_eq!(row.mean.byte_index().atf, Some(500.0));
+    }
+
+    #[test]
+    fn each_mean_has_the_number_of_its_own_pages() {
+        let fifo = run("a", "fifo", 500.0);
+        let shown = BySet::of_page(Some(90.0));
+        let metrics = fifo.metrics.clone();
+        let with_hero = [("byte_index", metrics.byte_index()), ("hero_render", shown)];
+        let runs = [
+            run("a", "rr", 1000.0),
+            RunRecord { metrics: with_hero.into_iter().collect(), ..fifo },
+            // Its baseline did not finish, so it has a mean and no speedup.
+            run("b", "fifo", 700.0),
+        ];
+        let row = &summarise(&runs, byte_index(), |it| it)[1];
+        assert_eq!((row.pages, row.mean.byte_index().atf), (1, Some(600.0)));
+        assert_eq!(row.mean_pages["pages_byte_index"], BySet { all: Some(2), atf: Some(2) });
+        assert_eq!(row.mean_pages["pages_hero_render"], BySet::of_page(Some(1)));
+        assert_eq!(row.mean_pages["pages_load"], BySet::default());
     }
 
     #[test]

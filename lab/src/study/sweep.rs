@@ -106,7 +106,7 @@ mod tests {
             ("loss=0.1,0.10", "loss: 0.1 stands twice; name each value once"),
             (
                 "loss=1%",
-                "loss: `1%` is not a number from 0 to 1e12 of at most six decimals; use for example 0.01 or 5M",
+                "loss: `1%` is not a number from 0 to 1e12 of at most six decimals; use 0.01 for 1 %",
             ),
             (
                 "rate=1M,",

@@ -119,6 +119,11 @@ def _columns(entries: list[Any], lists: Mapping[str, Any]) -> Iterator[Column]:
         if name == "metrics":
             for metric in METRICS.values():
                 yield from _metric_columns(metric, prefix)
+        elif name == "pages":
+            for metric in METRICS:
+                for resources, where in (("all", ""), ("atf", ", above the fold")):
+                    column = f"pages_{metric}_{resources}"
+                    yield Column(column, "integer", "", f"Pages with {metric}{where}", optional=True, nullable=True)
         else:
             yield from (_column(it, prefix) for it in lists[name])
 

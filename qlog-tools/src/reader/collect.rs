@@ -134,6 +134,9 @@ impl Collector {
         if packet.space() == Space::Initial {
             self.initial(&packet, direction);
         }
+        if let Some(id) = packet.retry_source() {
+            self.connection_name(id);
+        }
         self.packet_record(time_us, &packet, direction.event());
         if direction == Direction::Received
             && self.detail >= Detail::Arrivals

@@ -20,6 +20,9 @@ use crate::trace::{Detail, Vantage};
 struct Parameters<'a> {
     #[serde(borrow)]
     original_destination_connection_id: Option<Cow<'a, str>>,
+    /// After a Retry, the server's log may know the connection by the ID of the Retry alone (RFC 9000, 7.3).
+    #[serde(borrow)]
+    retry_source_connection_id: Option<Cow<'a, str>>,
     /// The end that set them, seen from the log's side: `remote` for the other end.
     #[serde(borrow, alias = "initiator")]
     owner: Option<Cow<'a, str>>,
@@ -46,6 +49,9 @@ impl Collector {
         let is_id = |id: &str| !id.is_empty() && id.bytes().all(|it| it.is_ascii_hexdigit());
         if let Some(id) = parameters.original_destination_connection_id.filter(|id| is_id(id)) {
             self.connection = Some(kept(&id).to_ascii_lowercase());
+            self.connection_name(&id);
+        }
+        if let Some(id) = parameters.retry_source_connection_id.filter(|id| is_id(id)) {
             self.connection_name(&id);
         }
         Ok(())

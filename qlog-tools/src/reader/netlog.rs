@@ -47,6 +47,8 @@ struct Session {
     after: Vec<Vec<u8>>,
     /// Frames whose packet has not been sent yet.
     frames: Vec<Value>,
+    /// When its last event was.
+    last_ms: f64,
     /// Those of the last Initial packet: Chromium logs them again when it pads the datagram.
     initial_frames: Vec<Value>,
     /// The types of sent packets that are not 1-RTT packets; Chromium numbers those of all types in a row.
@@ -138,7 +140,7 @@ impl Netlog {
 
     /// The records that are left at the end.
     pub(super) fn rest(&mut self) -> Vec<Vec<u8>> {
-        self.sessions.values_mut().flat_map(Session::flush).collect()
+        self.sessions.values_mut().flat_map(Session::end).collect()
     }
 }
 
@@ -151,6 +153,7 @@ fn matters(name: &str) -> bool {
 impl Session {
     /// The records that are complete now.
     fn event(&mut self, time_ms: f64, name: &str, params: Map<String, Value>) -> Vec<Vec<u8>> {
+        self.last_ms = time_ms;
         let mut records = Vec::new();
         if name == "QUIC_SESSION_UNAUTHENTICATED_PACKET_HEADER_RECEIVED" {
             records = self.flush();
@@ -225,6 +228,16 @@ impl Session {
         let packet =
             received.map(|(time_ms, it)| self.record(time_ms, "quic:packet_received", &it));
         packet.into_iter().chain(std::mem::take(&mut self.after)).collect()
+    }
+
+    /// What is left at the end. A frame whose packet the log does not have is an event of its own.
+    fn end(&mut self) -> Vec<Vec<u8>> {
+        let mut records = self.flush();
+        for frame in std::mem::take(&mut self.frames) {
+            let name = frame["frame_type"].as_str().unwrap_or_default();
+            records.push(self.record(self.last_ms, &format!("netlog:{name}_frame_sent"), &frame));
+        }
+        records
     }
 
     /// The first packet of a datagram has its bytes.

@@ -48,6 +48,8 @@ struct Header<'a> {
     length: Option<Whole>,
     #[serde(borrow)]
     dcid: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    scid: Option<Cow<'a, str>>,
 }
 
 impl Direction {
@@ -97,10 +99,13 @@ impl<'a> Packet<'a> {
         bytes.map_or(0, |bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX))
     }
 
-    pub(super) fn space(&self) -> Space {
+    fn is(&self, name: &str) -> bool {
         let kind = self.header.packet_type.as_deref().or(self.packet_type.as_deref());
-        let is = |name: &str| kind.is_some_and(|kind| kind.eq_ignore_ascii_case(name));
-        match (is("initial"), is("handshake")) {
+        kind.is_some_and(|kind| kind.eq_ignore_ascii_case(name))
+    }
+
+    pub(super) fn space(&self) -> Space {
+        match (self.is("initial"), self.is("handshake")) {
             (true, _) => Space::Initial,
             (_, true) => Space::Handshake,
             _ => Space::Application,
@@ -116,13 +121,17 @@ impl<'a> Packet<'a> {
 
     /// Whether the log says that it has the keys of a complete handshake.
     pub(super) fn is_one_rtt(&self) -> bool {
-        let kind = self.header.packet_type.as_deref().or(self.packet_type.as_deref());
-        kind.is_some_and(|kind| ["1RTT", "onertt"].iter().any(|it| kind.eq_ignore_ascii_case(it)))
+        self.is("1RTT") || self.is("onertt")
     }
 
     /// Where a client's first packet goes: the original destination connection ID.
     pub(super) fn destination(&self) -> Option<&str> {
         self.header.dcid.as_deref()
+    }
+
+    /// Where the client's packets go after a Retry: its source connection ID. `None` for any other packet.
+    pub(super) fn retry_source(&self) -> Option<&str> {
+        self.header.scid.as_deref().filter(|id| !id.is_empty() && self.is("retry"))
     }
 }
 

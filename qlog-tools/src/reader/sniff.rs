@@ -47,7 +47,7 @@ fn begins(look: &[u8]) -> String {
         return "a mark of UTF-16; a log is UTF-8".to_owned();
     }
     if is_har(look) {
-        return "`{\"log\"`: this is a HAR, use `utmost qlog lint FILE`".to_owned();
+        return "`{\"log\"`: this is a HAR, which `utmost qlog lint`, `utmost find` and `utmost corpus import` read".to_owned();
     }
     if let Some(remedy) = one_a_line(text_of(look)) {
         return remedy.to_owned();

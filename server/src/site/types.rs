@@ -4,6 +4,7 @@ use std::path::Path;
 
 /// Types that the table of the library lacks, or has from before they were registered: IANA's, as nginx and Caddy have them.
 const TYPES: &[(&str, &str)] = &[
+    ("cjs", "text/javascript"),
     ("cur", "image/x-icon"),
     ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     ("ktx2", "image/ktx2"),
@@ -72,6 +73,7 @@ mod tests {
     fn a_file_has_the_type_that_is_registered_for_its_ending() {
         for (name, expected) in [
             ("a.mjs", Some("text/javascript")),
+            ("a.cjs", Some("text/javascript")),
             ("a.MJS", Some("text/javascript")),
             ("a.js", Some("text/javascript")),
             ("a.js.map", Some("application/json")),

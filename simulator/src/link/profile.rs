@@ -326,7 +326,7 @@ impl Blackhole {
 const DATAGRAM_BYTES: u64 = 2000;
 
 fn share(key: &'static str, value: f64) -> Result<(), Impossible> {
-    within(key, value, 0.0..=1.0, "a share, from 0 to 1")
+    within(key, value, 0.0..=1.0, "a share, from 0 to 1, such as 0.05 for 5 %")
 }
 
 fn within(

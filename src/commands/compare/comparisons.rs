@@ -3,7 +3,7 @@
 use crate::output;
 use crate::output::number;
 use ::serve::Failure;
-use lab::study::{ComparisonRow, Plan, Study, Unit, varied};
+use lab::study::{ComparisonRow, Plan, Study, Unit, same_loads, varied};
 use qlog_tools::metrics::{self, Set};
 use qlog_tools::number_texts::beside_one;
 use qlog_tools::report::p_text;
@@ -13,9 +13,9 @@ const PAIRS_MAX: usize = 100;
 
 /// The least number of pairs with which Holm's adjustment of the smallest possible p, two of all ways to give them signs, is
 /// below 0.05; `None`: the row has as many.
-fn needed(rows: &[ComparisonRow], row: &ComparisonRow, set: Set) -> Option<usize> {
-    let family =
-        rows.iter().filter(|it| it.setting == row.setting && it.wilcoxon_p.get(set).is_some());
+fn needed(study: &Study, row: &ComparisonRow, set: Set) -> Option<usize> {
+    let tested = study.comparisons.iter().filter(|it| !study.twins.contains_key(&it.scheme));
+    let family = tested.filter(|it| it.setting == row.setting && it.wilcoxon_p.get(set).is_some());
     let tests = family.count() as f64;
     let is_enough = |pairs: usize| tests * 2.0_f64.powf(1.0 - pairs as f64) < 0.05;
     let pairs = row.wilcoxon_p.get(set).and(row.pairs.get(set))?;
@@ -73,11 +73,12 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
         ]
     });
     output::line(&output::table(&header, &[11], cells).to_string())?;
-    remarks(rows, first.pairs_of, set)
+    remarks(plan, study, first.pairs_of, set)
 }
 
 /// What the tests need, and how to read them.
-fn remarks(rows: &[ComparisonRow], pairs_of: Unit, set: Set) -> Result<(), Failure> {
+fn remarks(plan: &Plan, study: &Study, pairs_of: Unit, set: Set) -> Result<(), Failure> {
+    let rows = &study.comparisons;
     if rows.iter().all(|it| it.wilcoxon_p.get(set).is_none()) {
         let needed = match pairs_of {
             Unit::Sites => "pages of at least six sites",
@@ -85,7 +86,8 @@ fn remarks(rows: &[ComparisonRow], pairs_of: Unit, set: Set) -> Result<(), Failu
         };
         return output::line(&format!("tests need {needed}"));
     }
-    if let Some(needed) = rows.iter().filter_map(|it| needed(rows, it, set)).max() {
+    same_loads(plan, study).iter().try_for_each(|it| output::line(it))?;
+    if let Some(needed) = rows.iter().filter_map(|it| needed(study, it, set)).max() {
         output::line(&format!(
             "too few {} to name a winner among so many schemes: Holm's p needs at least {needed}",
             pairs_of.name()

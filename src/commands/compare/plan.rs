@@ -70,6 +70,10 @@ pub(super) fn note_what_changes_nothing(arguments: &Arguments, plan: &Plan) {
             plan.seeds.len() > 1 && !plan.has_chance(),
             "--seeds: engine ideal gives the same load with each seed on a network without jitter",
         ),
+        (
+            arguments.first_seed > 0 && !plan.has_chance(),
+            "--first-seed: engine ideal gives the same load with each seed on a network without jitter",
+        ),
     ];
     for (_, why) in needless.iter().filter(|it| it.0) {
         output::note(&format!("note: {why}"));

@@ -114,6 +114,7 @@ fn record(arguments: &Arguments) -> Result<Captures, Failure> {
         trust: Trust { pin, http3: arguments.http3 },
         settings: arguments.settings.into(),
         loads: arguments.loads.into(),
+        judged: true,
         screenshot: arguments.screenshot.is_some(),
     };
     let (captures, picture) =

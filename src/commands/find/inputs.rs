@@ -301,6 +301,7 @@ fn request(source: &str, browser: &Browser) -> Result<recorder::recording::Reque
         trust: Trust { pin: pin.map_err(Failure::bad_input)?, http3: browser.http3 },
         settings: SETTINGS_MIN,
         loads: browser.loads.into(),
+        judged: false,
         screenshot: false,
     })
 }

@@ -123,7 +123,8 @@ fn resource(id: usize, request: &Fetch) -> PageResource {
     let mime = mime_for(&request.mime, &request.used_as, &request.url);
     let mut it = PageResource::plain(id, String::new(), mime, request.bytes);
     it.url = if id == 0 { "/".to_owned() } else { format!("/r/{id}.{}", extension(&it)) };
-    it.status = request.status;
+    // The cache's copy came with a status that a server gives when it has no copy.
+    it.status = if request.status == 304 { 200 } else { request.status };
     it.decoded_bytes = Some(request.decoded_bytes.max(u64::from(request.bytes > 0)));
     it.preload = request.preload;
     it.browser = request.priority.map(|priority| BrowserPriority {

@@ -26,10 +26,6 @@ pub(super) fn keep_fetches(
     requests.retain(is_fetch);
     let first = requests.iter().position(|it| it.url == url && is_delivered(it)).unwrap_or(0);
     requests.drain(..first);
-    for it in &mut requests {
-        // The cache's copy came with a status that a server gives when it has no copy.
-        it.status = if it.status == 304 { 200 } else { it.status };
-    }
     let (requests, repeated) = join(requests, notes);
     if requests.len() > RESOURCES_MAX {
         let count = requests.len();

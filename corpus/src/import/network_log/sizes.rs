@@ -36,8 +36,10 @@ pub(super) fn keep_sized(
 }
 
 fn refusal(what: &str, fetch: &Fetch) -> ImportError {
+    let is_cached = fetch.status == 304;
+    let answer = if is_cached { "came from a cache, with status 304, and " } else { "" };
     ImportError::Format(format!(
-        "{}: {what} has no size, neither on the wire nor decoded; record the page again with an empty cache, and \
+        "{}: {what} {answer}has no size, neither on the wire nor decoded; record the page again with an empty cache, and \
          keep the sizes of responses (in a HAR file: bodySize, _transferSize or content.size)",
         name(fetch, Addresses::Kept)
     ))

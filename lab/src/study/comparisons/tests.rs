@@ -84,6 +84,21 @@ fn two_schemes_that_are_exchanged_give_the_reciprocal_and_the_same_p() {
 }
 
 #[test]
+fn a_scheme_under_two_names_is_one_test_and_the_baseline_under_another_name_is_none() {
+    let half = [50.0; 8];
+    let schemes = [("rr", [100.0; 8]), ("a", half), ("b", half), ("c", half), ("rr2", [100.0; 8])];
+    let runs = runs(&schemes);
+    let twins = [("b", "a"), ("rr2", "rr")].map(|(one, other)| (one.to_owned(), other.to_owned()));
+    let rows = compare(&runs, byte_index(), "rr", &Pages { twins: twins.into(), ..pages() });
+    let [a, b, c, baseline] = &rows[..] else { panic!("{} rows", rows.len()) };
+    for row in [a, b, c] {
+        assert_eq!(row.holm_p.atf, Some(2.0 * 2.0 / 128.0), "of the tests of a and c");
+        assert_eq!(row.winner.atf.as_deref(), Some(&*row.scheme));
+    }
+    assert_eq!((baseline.holm_p.atf, baseline.winner.atf.as_ref()), (Some(1.0), None));
+}
+
+#[test]
 fn p_is_adjusted_for_the_schemes_of_its_setting_and_a_winner_needs_it() {
     let half = [50.0; 8];
     let schemes = [("rr", [100.0; 8]), ("a", half), ("b", half), ("c", half), ("rr2", [100.0; 8])];

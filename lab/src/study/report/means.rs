@@ -51,7 +51,9 @@ impl View<'_> {
         if self.is_exact() {
             return Standing::of_exact(means);
         }
-        let known: Vec<usize> = (0..means.len()).filter(|it| means[*it].is_some()).collect();
+        let twins = &self.study.twins;
+        let is_known = |it: &usize| means[*it].is_some() && !twins.contains_key(schemes[*it]);
+        let known: Vec<usize> = (0..means.len()).filter(is_known).collect();
         let mut standings = vec![Standing::Unknown; means.len()];
         let Some(any) = known.first() else { return standings };
         let over = |place: usize| Paired::of(&self.study.runs, schemes[place], self.plan.metric);
@@ -69,6 +71,14 @@ impl View<'_> {
         let behind = are_behind(&ratios.collect::<Vec<_>>());
         let of_known = Standing::of_measured(best, behind);
         known.iter().zip(of_known).for_each(|(place, it)| standings[*place] = it);
+        for (place, scheme) in schemes.iter().enumerate().filter(|it| means[it.0].is_some()) {
+            let twin = twins.get(*scheme).and_then(|twin| schemes.iter().position(|it| it == twin));
+            let Some(twin) = twin else { continue };
+            if standings[twin] == Standing::Best {
+                standings[twin] = Standing::Tied;
+            }
+            standings[place] = standings[twin];
+        }
         standings
     }
 

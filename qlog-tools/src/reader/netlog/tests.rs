@@ -151,6 +151,21 @@ fn all_that_a_session_says_is_read_or_counted() {
 }
 
 #[test]
+fn a_frame_whose_packet_the_log_does_not_have_is_counted() {
+    let log = netlog(&[
+        ("QUIC_SESSION", r#"{"connection_id":"2c26"}"#),
+        (
+            "QUIC_SESSION_PACKET_SENT",
+            r#"{"encryption_level":"ENCRYPTION_FORWARD_SECURE","packet_number":1,"size":50}"#,
+        ),
+        ("QUIC_SESSION_CONNECTION_CLOSE_FRAME_SENT", r#"{"quic_error":25,"details":"net error"}"#),
+    ]);
+    let counts = read("net.json", log.as_bytes()).unwrap().counts;
+    assert_eq!((counts.packets_sent, counts.unknown_events), (1, 1));
+    assert_eq!(counts.by_name["netlog:connection_close_frame_sent"], 1);
+}
+
+#[test]
 fn what_chromium_logs_again_to_fill_a_datagram_up_is_not_sent_again() {
     let crypto = |offset: u64| format!(r#"{{"data_length":65,"offset":{offset}}}"#);
     let (first, second) = (crypto(0), crypto(65));

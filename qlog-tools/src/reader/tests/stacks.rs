@@ -146,6 +146,15 @@ fn after_a_retry_both_ends_are_known_by_the_original_connection_id() {
     assert!(is_same_connection(&client, &server) && is_same_connection(&client, &with_parameters));
     let other = log("server", &[(3, "received", &initial(0, "dd04", CRYPTO))]);
     assert!(!is_same_connection(&client, &other));
+    // Nothing of the client's packets after the Retry, but the Retry, or the server's parameters.
+    let retry = r#"{"header":{"packet_type":"retry","scid":"CC03","dcid":"01"}}"#;
+    let remote = r#"{"owner":"remote","original_destination_connection_id":"aa01","retry_source_connection_id":"CC03"}"#;
+    for (event, body) in [("received", retry), ("quic:parameters_set", remote)] {
+        let client = log("client", &[(0, "sent", &first), (9, event, body)]);
+        assert_eq!(client.connection.as_deref(), Some("aa01"));
+        assert!(is_same_connection(&client, &server), "{event}");
+        assert!(!is_same_connection(&client, &other), "{event}");
+    }
 }
 
 #[test]
