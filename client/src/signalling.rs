@@ -33,8 +33,8 @@ pub(crate) struct Signalling {
     scheme: Option<String>,
     /// Whether it was read from a file. What it says then reaches its server half also where it is the default of RFC 9218.
     is_of_file: bool,
-    /// Whether it speaks in frames of the tree, in which it can name pushes before their streams come.
-    names_pushes: bool,
+    /// Its signals. In frames of the tree it can name pushes before their streams come.
+    language: Option<Language>,
     /// Requests under way, about which a scheme that is adopted later may send signals, too.
     under_way: BTreeMap<StreamId, Resource>,
 }
@@ -121,12 +121,18 @@ impl Signalling {
 
     /// The server promises `push`, which the page takes: returns the signals about it.
     pub(crate) fn promised(&mut self, push: PushId, resource: &PageResource) -> Vec<Signal> {
-        if self.names_pushes { self.request(push.node(), resource).signals } else { Vec::new() }
+        match self.language {
+            Some(Language::Tree) => self.request(push.node(), resource).signals,
+            _ => Vec::new(),
+        }
     }
 
     /// The response to a push is complete or given up.
     pub(crate) fn push_closed(&mut self, push: PushId) -> Vec<Signal> {
-        if self.names_pushes { self.closed(push.node()) } else { Vec::new() }
+        match self.language {
+            Some(Language::Tree) => self.closed(push.node()),
+            _ => Vec::new(),
+        }
     }
 
     /// The response on `stream` is complete or given up: returns the signals that this causes.
@@ -149,7 +155,7 @@ impl Signalling {
     fn take(&mut self, scheme: &Scheme) -> Option<Box<dyn ClientHalf>> {
         self.scheme = Some(scheme.name.clone());
         self.is_of_file = scheme.text.is_some();
-        self.names_pushes = scheme.signals == Language::Tree;
+        self.language = Some(scheme.signals);
         let mut half = scheme.client_half().ok()?;
         self.early.extend(half.setup());
         Some(half)

@@ -40,9 +40,8 @@ impl Plan {
     /// The schemes of a study that are one under two names, each with the one that stands for both: the baseline, or the first.
     /// They place alike, or each of their loads is the same.
     pub(super) fn twins_among(&self, runs: &[RunRecord]) -> BTreeMap<String, String> {
-        let placed = self.twins().into_iter().map(|(scheme, twin)| match scheme == self.baseline {
-            true => (twin, scheme),
-            false => (scheme, twin),
+        let placed = self.twins().into_iter().map(|(scheme, twin)| {
+            if scheme == self.baseline { (twin, scheme) } else { (scheme, twin) }
         });
         let mut twins: BTreeMap<String, String> = placed.collect();
         let mut loads: BTreeMap<&str, Vec<&RunRecord>> = BTreeMap::new();
