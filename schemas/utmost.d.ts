@@ -1355,7 +1355,7 @@ export type Session = {
   verified: boolean;
 };
 
-/** The output of `utmost stress --soak --json`: what guests of a server saw for a long time, beside one attack after another. */
+/** The output of `utmost-workshop stress --soak --json`: what guests of a server saw for a long time, beside one attack after another. */
 export type Soak = {
   format: "utmost-soak/1";
   provenance: Record<string, unknown>;
@@ -1376,7 +1376,7 @@ export type SoakCount = number;
 
 /** An attack, and the time of peace before it. */
 export type SoakRound = {
-  /** Its name, as `utmost stress --list` shows it. */
+  /** Its name, as `utmost-workshop stress --list` shows it. */
   attack: string;
   /** Bodies that came whole and were right. */
   bodies: SoakCount;
@@ -1426,7 +1426,7 @@ export type SoakTrend = {
   rise: number;
 };
 
-/** The output of `utmost stress --json`: attacks on a server, and what its visitors noticed. */
+/** The output of `utmost-workshop stress --json`: attacks on a server, and what its visitors noticed. */
 export type Stress = {
   attacks: Array<StressOutcome>;
   format: "utmost-stress/2";
@@ -1435,7 +1435,7 @@ export type Stress = {
 export type StressOutcome = {
   /** Bytes that the server sent to unproven addresses for each byte from there; null unless the attack sends some. */
   amplification: number | null;
-  /** Its name, as `utmost stress --list` shows it. */
+  /** Its name, as `utmost-workshop stress --list` shows it. */
   attack: string;
   /** The codes with which the server closed connections of the attacker, in decimal, and how often. */
   codes: Record<string, number>;

@@ -1,7 +1,7 @@
 //! `utmost browser`: the schemes under a real browser, beside what the playback predicts.
 
 use super::compare;
-use crate::{output, values};
+use crate::{figure_files, output, values};
 use ::client::profile::Profile;
 use ::serve::Failure;
 use lab::Contender;
@@ -160,7 +160,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         let style = FigureStyle::default();
         let missing = folder::write(&plan, &study, folder, style).map_err(Failure::elsewhere)?;
-        output::without_png(missing.as_ref());
+        figure_files::without_png(missing.as_ref());
         write_film(&plan, &study, folder)?;
     }
     let agreements = agreements(&study.runs, &predicted.runs, plan.metric);

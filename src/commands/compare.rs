@@ -6,7 +6,7 @@ mod policy;
 mod show;
 
 use crate::values::Choices;
-use crate::{output, values};
+use crate::{figure_files, output, values};
 use ::corpus::Query;
 use ::serve::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -291,7 +291,7 @@ pub(crate) fn present(
 ) -> Result<(), Failure> {
     if let Some(folder) = out {
         let missing = folder::write(plan, study, folder, style).map_err(Failure::elsewhere)?;
-        output::without_png(missing.as_ref());
+        figure_files::without_png(missing.as_ref());
     }
     if json {
         return output::json(study);

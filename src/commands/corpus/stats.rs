@@ -37,9 +37,9 @@ pub(super) fn show(arguments: &[String], json: bool) -> Result<(), Failure> {
         clusters(&stats)
     ))?;
     output::line(&format!(
-        "\n{:.0} % of the web's pages have as many resources as some of these pages; the weights tell as much as {:.1} sites \
+        "\n{} % of the web's pages have as many resources as some of these pages; the weights tell as much as {:.1} sites \
          of equal weight",
-        stats.web.covered * 100.0,
+        output::percent(stats.web.covered, 0),
         stats.web.effective_sites
     ))?;
     output::line(&format!("\nResources of a page\n{}", spreads(&stats, |it| it.resources, count)))?;
@@ -62,7 +62,7 @@ fn rows(stats: &Stats) -> String {
         let [resources, atf, depth] = resources;
         let error = it.recording_error_ms.map(|it| format!("{:.0} / {:.0}", it.p50, it.p90));
         let error = error.unwrap_or_default();
-        let weight = percent(it.weight);
+        let weight = output::percent(it.weight, 2);
         let bytes = kilobytes(it.bytes);
         vec![it.name.clone(), source, it.site.clone(), weight, resources, bytes, atf, depth, error]
     });
@@ -84,12 +84,8 @@ fn clusters(stats: &Stats) -> String {
     let rows = stats
         .clusters
         .iter()
-        .map(|it| vec![it.site.clone(), it.pages.to_string(), percent(it.weight)]);
+        .map(|it| vec![it.site.clone(), it.pages.to_string(), output::percent(it.weight, 2)]);
     output::table(&["site", "pages", "weight %"], &[], rows).to_string()
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.2}", share * 100.0)
 }
 
 fn spreads(

@@ -5,6 +5,7 @@ use super::input::Files;
 use super::runs::{self, Runs};
 use super::set::SetArguments;
 use crate::csv_table::CsvTable;
+use crate::figure_files;
 use crate::output::{self, number};
 use ::serve::Failure;
 use qlog_tools::alignment::{AlignedResource, Alignment, ResourceRun};
@@ -83,7 +84,7 @@ fn draw(out: &Path, traces: &[Trace], alignment: &Alignment) -> Result<(), Failu
         return Err(Failure::of_file(out, reason));
     };
     let names = [first, other].map(|it| &*it.timeline.name);
-    output::figure_file(out, &MovedResources { names, alignment, run: 1 }.svg())
+    figure_files::write(out, &MovedResources { names, alignment, run: 1 }.svg())
 }
 
 fn run_documents(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Vec<Value> {

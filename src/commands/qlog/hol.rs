@@ -1,7 +1,7 @@
 //! `utmost qlog hol`: head-of-line blocking, within streams and between them.
 
 use super::input::{Files, Logs};
-use crate::output;
+use crate::{figure_files, output};
 use ::serve::Failure;
 use qlog_tools::figures::Stacks;
 use qlog_tools::head_of_line::{Arrivals, Blocking, HeadOfLine};
@@ -117,7 +117,7 @@ fn draw(out: &Path, connections: &[Ends<'_>]) -> Result<(), Failure> {
     let resources = PageResource::of_logs([*client], |_| false);
     let hol = blocking(connection);
     let drawing = Stacks { title: name, resources, timeline: &client.timeline, hol: &hol };
-    output::figure_file(out, &drawing.svg())
+    figure_files::write(out, &drawing.svg())
 }
 
 fn named_document(connection: &Ends<'_>) -> Value {
@@ -143,7 +143,7 @@ fn print(client: &Trace, has_server: bool, hol: &HeadOfLine) -> Result<(), Failu
             format!("{:.0}", it.bytes_ms),
             format!("{:.2}", it.mean_ms),
             format!("{:.1}", it.p95_ms),
-            format!("{:.1}", it.delayed_share * 100.0),
+            output::percent(it.delayed_share, 1),
         ]
     };
     let rows =

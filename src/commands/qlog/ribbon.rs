@@ -2,8 +2,8 @@
 
 use super::input::{Files, Logs};
 use super::set::SetArguments;
-use crate::output;
 use crate::values::{Choices, choice};
+use crate::{figure_files, output};
 use ::serve::Failure;
 use qlog_tools::figures::axis::Axis;
 use qlog_tools::figures::{Drawing, RibbonRow, Ribbons};
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             note_titles: Vec::new(),
             rows: rows.collect(),
         };
-        output::figure_file(out, &ribbons.svg())?;
+        figure_files::write(out, &ribbons.svg())?;
         if !arguments.json {
             output::line(&ribbons.caption())?;
         }

@@ -9,9 +9,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 /// Open responses, all of them ready.
-pub const STREAMS: usize = 100;
+pub(super) const STREAMS: usize = 100;
 /// Turns of each scheme; the median counts.
-pub const ROUNDS: usize = 31;
+pub(super) const ROUNDS: usize = 31;
 /// Decisions of a turn.
 const DECISIONS: u32 = 2000;
 /// Bytes of a packet.
@@ -19,17 +19,17 @@ const PACKET_BYTES: u64 = 1400;
 
 /// The costs of one scheme.
 #[derive(Debug, Clone, Serialize)]
-pub struct Cost {
+pub(super) struct Cost {
     /// Its name.
-    pub scheme: String,
+    pub(super) scheme: String,
     /// A decision, in ns: `pick` and `sent` for one packet.
-    pub decision_ns: f64,
+    pub(super) decision_ns: f64,
     /// A response, in ns: it opens, gets ready and closes.
-    pub response_ns: f64,
+    pub(super) response_ns: f64,
 }
 
 /// The costs of each scheme.
-pub fn measure(schemes: &[&Scheme]) -> Vec<Cost> {
+pub(super) fn measure(schemes: &[&Scheme]) -> Vec<Cost> {
     let mut busy: Vec<Scheduler> = schemes.iter().map(|it| opened(it)).collect();
     let mut decisions = vec![Vec::new(); schemes.len()];
     let mut responses = vec![Vec::new(); schemes.len()];
