@@ -1296,15 +1296,7 @@ export type SchemeCheck = {
     on: string;
     rule: string;
   }>;
-  /** What it costs, after the scheme that it is compared with. */
-  costs: Array<{
-    /** To pick a stream and charge a packet. */
-    decision_ns: number;
-    /** To open and close a response. */
-    response_ns: number;
-    scheme: string;
-  }>;
-  format: "utmost-scheme-check/1";
+  format: "utmost-scheme-check/2";
   /** The scheme's name. */
   scheme: string;
   /** Whether a script decides rather than places. */
@@ -1893,6 +1885,30 @@ export type StudySignals = "ignore" | "obey" | "override";
 
 export type StudyTime = number;
 
+/** What `utmost-workshop twin FILE --json` prints */
+export type Twin = {
+  /** What it costs, after the scheme that it is compared with. */
+  costs: Array<{
+    /** To pick a stream and charge a packet. */
+    decision_ns: number;
+    /** To open and close a response. */
+    response_ns: number;
+    scheme: string;
+  }>;
+  format: "utmost-twin/1";
+  /** Whether its orders are those of the twin; empty without one. */
+  orders: Array<{
+    /** Where they differ; null where they do not. */
+    differs: string | null;
+    /** What they were compared on. */
+    on: string;
+  }>;
+  /** The scheme's name. */
+  scheme: string;
+  /** The built-in scheme that its file names; null if it names none. */
+  twin: string | null;
+};
+
 /** What `utmost what-if --json` prints */
 export type WhatIf = {
   /** What the log does not say, and how the link was chosen. */
@@ -1955,4 +1971,5 @@ export type UtmostDocument =
   | Soak
   | Stress
   | Study
+  | Twin
   | WhatIf;

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
 use serve::Failure;
-use std::borrow::Cow;
+pub use serve::printable;
 use std::io::{BufWriter, Write};
 
 /// Prints one JSON document of a format that says where it comes from, and nothing else.
@@ -47,12 +47,6 @@ pub fn line(text: &str) -> Result<(), Failure> {
 /// Prints a note on stderr: one line, whatever names are in it.
 pub fn note(text: &str) {
     eprintln!("{}", printable(text).replace('\n', "\u{fffd}"));
-}
-
-/// The text without what a terminal would obey instead of showing it; line ends stay.
-pub fn printable(text: &str) -> Cow<'_, str> {
-    let is_obeyed = |it: char| it.is_control() && !matches!(it, '\n' | '\t');
-    if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
 }
 
 fn ended(written: std::io::Result<()>) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! What the program says of itself.
 
-use crate::{stdout_of, utmost};
+use crate::utmost;
 
 #[test]
 fn a_reader_that_went_away_is_not_an_error() {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 
 #[test]
-fn the_pages_of_a_twin_and_the_costs_are_told() {
+fn the_orders_beside_a_twin_and_the_costs_are_told() {
     let compared = |file: &str, more: &[&str]| -> Value {
         let text = stdout_of(&[&["twin", file, "--json"], more].concat());
         let document = serde_json::from_str(&text).expect("JSON");
