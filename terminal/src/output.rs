@@ -96,15 +96,6 @@ pub fn reading() -> ProgressBar {
     bar
 }
 
-/// At most 60 characters of a text.
-pub fn short(text: &str) -> String {
-    const CHARACTERS: usize = 60;
-    if text.chars().count() <= CHARACTERS {
-        return text.to_owned();
-    }
-    text.chars().take(CHARACTERS - 3).chain("...".chars()).collect()
-}
-
 /// A rounded number, or a dash.
 pub fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |it| format!("{it:.decimals$}"))

@@ -220,16 +220,8 @@ fn failure(error: StressError) -> Failure {
 }
 
 fn show(outcomes: &[Outcome]) -> Result<(), Failure> {
-    let header = [
-        "attack",
-        "visitors",
-        "answered, %",
-        "p50 ms",
-        "p99 ms",
-        "memory, MB",
-        "closed with",
-        "verdict",
-    ];
+    let header = "attack|visitors|answered, %|p50 ms|p99 ms|memory, MB|closed with|verdict";
+    let header: Vec<&str> = header.split('|').collect();
     let rows = outcomes.iter().flat_map(rows);
     output::line(&output::table(&header, &[1, 6, 7], rows).to_string())?;
     output::line(

@@ -4,6 +4,7 @@ use crate::{output, values};
 use ::corpus::stats::{Distribution, Percentiles, Stats};
 use ::corpus::{Page, Query, stats};
 use ::serve::Failure;
+use qlog_tools::naming::shown;
 
 /// Pages, with what each was made from and its licence.
 pub(super) fn list(arguments: &[String], query: Option<&Query>) -> Result<(), Failure> {
@@ -17,7 +18,7 @@ pub(super) fn list(arguments: &[String], query: Option<&Query>) -> Result<(), Fa
         let source = format!("{:?}", row.source).to_lowercase();
         let counts = [row.resources.to_string(), kilobytes(row.bytes)];
         let texts =
-            [page.source.licence.clone(), page.source.from.clone()].map(|it| output::short(&it));
+            [page.source.licence.clone(), page.source.from.clone()].map(|it| shown(&it, 60));
         [row.name.clone(), source].into_iter().chain(counts).chain(texts).collect()
     });
     let header = ["page", "source", "resources", "KB", "licence", "from"];
@@ -66,17 +67,8 @@ fn rows(stats: &Stats) -> String {
         let bytes = kilobytes(it.bytes);
         vec![it.name.clone(), source, it.site.clone(), weight, resources, bytes, atf, depth, error]
     });
-    let header = [
-        "page",
-        "source",
-        "site",
-        "weight %",
-        "resources",
-        "KB",
-        "ATF resources",
-        "depth",
-        "error p50 / p90 ms",
-    ];
+    let header = "page|source|site|weight %|resources|KB|ATF resources|depth|error p50 / p90 ms";
+    let header: Vec<&str> = header.split('|').collect();
     output::table(&header, &[1, 2], rows).to_string()
 }
 

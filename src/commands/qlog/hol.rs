@@ -1,6 +1,6 @@
 //! `utmost qlog hol`: head-of-line blocking, within streams and between them.
 
-use super::input::{Files, Logs};
+use super::input::{Files, Logs, alone_or_in};
 use crate::{figure_files, output};
 use ::serve::Failure;
 use qlog_tools::figures::Stacks;
@@ -60,12 +60,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         draw(out, &connections)?;
     }
     if arguments.json {
-        let document = match &connections[..] {
-            [only] => named_document(only),
-            several => {
-                json!({"connections": several.iter().map(named_document).collect::<Vec<_>>()})
-            }
-        };
+        let documents = connections.iter().map(named_document).collect();
+        let document = alone_or_in("connections", documents);
         output::json_of_program("utmost-qlog-hol/1", refused.note_in(document))?;
     } else {
         for connection in &connections {

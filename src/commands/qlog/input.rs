@@ -235,6 +235,11 @@ pub(crate) fn described(trace: &Trace) -> Value {
     })
 }
 
+/// The only document, or all of them in a field of this name.
+pub(crate) fn alone_or_in(field: &str, mut documents: Vec<Value>) -> Value {
+    if documents.len() == 1 { documents.remove(0) } else { json!({field: documents}) }
+}
+
 /// Microseconds as milliseconds.
 pub(crate) fn milliseconds(time_us: u64) -> f64 {
     time_us as f64 / 1000.0

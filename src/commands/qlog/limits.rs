@@ -1,6 +1,6 @@
 //! `utmost qlog limits`: what held the sender back.
 
-use super::input::{Files, Logs, milliseconds};
+use super::input::{Files, Logs, alone_or_in, milliseconds};
 use super::refused::Refused;
 use crate::output;
 use ::serve::Failure;
@@ -76,10 +76,7 @@ fn print_json<'a>(
     if documents.is_empty() {
         return Ok(());
     }
-    let document = match &documents[..] {
-        [only] => only.clone(),
-        many => json!({"traces": many}),
-    };
+    let document = alone_or_in("traces", documents);
     output::json_of_program("utmost-qlog-limits/1", refused.note_in(document))
 }
 

@@ -1,6 +1,6 @@
 //! `utmost qlog lint`: packets that broke the rules.
 
-use super::input::{Logs, logs_of, read, read_each, refusal};
+use super::input::{Logs, alone_or_in, logs_of, read, read_each, refusal};
 use super::refused::Refused;
 use crate::log_names::{Called, called};
 use crate::{output, values};
@@ -209,11 +209,8 @@ fn show(
     refused: &Refused,
 ) -> Result<(), Failure> {
     if arguments.json {
-        let documents: Vec<_> = judged.iter().map(|(trace, lint)| document(trace, lint)).collect();
-        let document = match &documents[..] {
-            [only] => only.clone(),
-            many => json!({"traces": many}),
-        };
+        let documents = judged.iter().map(|(trace, lint)| document(trace, lint)).collect();
+        let document = alone_or_in("traces", documents);
         return output::json_of_program("utmost-qlog-lint/1", refused.note_in(document));
     }
     judged

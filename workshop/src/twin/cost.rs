@@ -2,6 +2,7 @@
 //!
 //! The schemes take turns, so that whatever else the machine does meets all of them.
 
+use lab::study::statistics::median;
 use schedulers::conformance::mixed;
 use schedulers::{Scheduler, Scheme, StreamId};
 use serde::Serialize;
@@ -43,15 +44,10 @@ pub(super) fn measure(schemes: &[&Scheme]) -> Vec<Cost> {
     costs
         .map(|(scheme, (decisions, responses))| Cost {
             scheme: scheme.name.clone(),
-            decision_ns: median(decisions),
-            response_ns: median(responses),
+            decision_ns: median(&decisions).unwrap_or(f64::NAN),
+            response_ns: median(&responses).unwrap_or(f64::NAN),
         })
         .collect()
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// A scheduler with [`STREAMS`] ready responses that never end, each of which has had its turn.
