@@ -15,6 +15,7 @@ use commands::{
     browser, compare, corpus, doctor, find, link, merge, order, play, probe, qlog, schemes, serve,
     view, what_if,
 };
+use std::fmt::Write;
 use std::process::ExitCode;
 use terminal::output;
 
@@ -64,16 +65,16 @@ fn by_task() -> String {
     let commands = Command::augment_subcommands(clap::Command::new("utmost"));
     let mut tasks = String::new();
     for (task, names) in TASKS {
-        tasks += &format!("{task}:\n");
+        // Writing to a text cannot fail.
+        let _ = writeln!(tasks, "\n{task}:");
         for name in names {
             let about = commands.find_subcommand(name).and_then(clap::Command::get_about);
-            tasks +=
-                &format!("  {name:<8} {}\n", about.map(ToString::to_string).unwrap_or_default());
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(tasks, "  {name:<8} {about}");
         }
-        tasks.push('\n');
     }
     format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{tasks}Options:\n{{options}}{{after-help}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{tasks}\nOptions:\n{{options}}{{after-help}}"
     )
 }
 
@@ -121,7 +122,7 @@ mod tests {
     fn every_command_has_a_task() {
         let command = Arguments::command();
         let mut named: Vec<&str> = TASKS.iter().flat_map(|it| it.1).copied().collect();
-        let mut known: Vec<&str> = command.get_subcommands().map(|it| it.get_name()).collect();
+        let mut known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         named.sort_unstable();
         known.sort_unstable();
         assert_eq!(named, known);

@@ -56,14 +56,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.json {
         let resources: Vec<Value> = alignment.resources.iter().map(document).collect();
-        output::json_of_program(
-            "utmost-qlog-compare/1",
-            refused.note_in(json!({
-                "baseline": traces[0].timeline.name,
-                "runs": run_documents(&traces, &alignment, &indices),
-                "resources": resources,
-            })),
-        )?;
+        let document = json!({
+            "baseline": traces[0].timeline.name,
+            "runs": run_documents(&traces, &alignment, &indices),
+            "resources": resources,
+        });
+        refused.print_json("utmost-qlog-compare/1", document)?;
     } else if arguments.csv {
         print_csv(&traces, &alignment)?;
     } else {

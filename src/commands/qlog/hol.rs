@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         let documents = connections.iter().map(named_document).collect();
         let document = alone_or_in("connections", documents);
-        output::json_of_program("utmost-qlog-hol/1", refused.note_in(document))?;
+        refused.print_json("utmost-qlog-hol/1", document)?;
     } else {
         for connection in &connections {
             print(connection.log, connection.server.is_some(), &blocking(connection))?;

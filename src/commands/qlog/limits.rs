@@ -77,7 +77,7 @@ fn print_json<'a>(
         return Ok(());
     }
     let document = alone_or_in("traces", documents);
-    output::json_of_program("utmost-qlog-limits/1", refused.note_in(document))
+    refused.print_json("utmost-qlog-limits/1", document)
 }
 
 fn document(trace: &Trace, restraints: &Restraints) -> Value {

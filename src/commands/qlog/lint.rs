@@ -211,7 +211,7 @@ fn show(
     if arguments.json {
         let documents = judged.iter().map(|(trace, lint)| document(trace, lint)).collect();
         let document = alone_or_in("traces", documents);
-        return output::json_of_program("utmost-qlog-lint/1", refused.note_in(document));
+        return refused.print_json("utmost-qlog-lint/1", document);
     }
     judged
         .iter()

@@ -81,10 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.json {
         let documents: Vec<Value> = traces.iter().map(document).collect();
-        output::json_of_program(
-            "utmost-qlog-ribbon/1",
-            refused.note_in(json!({"traces": documents})),
-        )?;
+        refused.print_json("utmost-qlog-ribbon/1", json!({"traces": documents}))?;
     } else if arguments.out.is_none() {
         for trace in &traces {
             output::line(&in_words(trace, arguments.by))?;
