@@ -1,4 +1,4 @@
-# The program, the Python package and the notebook. ARTIFACT.md says what to run; by default the notebook is checked.
+# The programs, the Python package and the notebook. ARTIFACT.md says what to run; by default the notebook is checked.
 FROM debian:trixie-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates make
 COPY . /utmost
@@ -15,6 +15,6 @@ RUN python3 -m venv /opt/python && /opt/python/bin/pip install --no-cache-dir -r
 COPY python python
 COPY results results
 RUN /opt/python/bin/pip install --no-cache-dir --no-deps --no-build-isolation ./python
-COPY --from=build /utmost/target/release/utmost /usr/local/bin/utmost
+COPY --from=build /utmost/target/release/utmost /utmost/target/release/utmost-workshop /usr/local/bin/
 ENV PATH=/opt/python/bin:$PATH
 CMD ["python", "python/notebooks/execute.py", "--check"]

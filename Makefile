@@ -10,8 +10,8 @@ demo_page := case-study-1
 
 .PHONY: build test demo interop bench bench-peers results notebook artifact advisories bootstrap help
 
-build: bootstrap ## builds the program, optimized: target/release/utmost, and utmost-serve
-	cargo build --locked --release --workspace --bin utmost --bin utmost-serve
+build: bootstrap ## builds the programs, optimized: target/release/utmost, utmost-serve and utmost-workshop
+	cargo build --locked --release --workspace --bin utmost --bin utmost-serve --bin utmost-workshop
 	@echo "built: $(target)/release/utmost"
 
 test: ## checks format, lints, all tests, unused dependencies, licences
@@ -36,12 +36,12 @@ bench-peers: build ## the CPU time of the server beside four others, half an hou
 		$$(chrt -r 5 true 2>/dev/null && echo --real-time)
 
 results: bootstrap ## reproduces published tables and figures, and writes results/
-	cargo build --locked --workspace --bin utmost
-	$(target)/debug/utmost reproduce all --out results || [ $$? = 1 ]
+	cargo build --locked --workspace --bin utmost-workshop
+	$(target)/debug/utmost-workshop reproduce all --out results || [ $$? = 1 ]
 
 notebook: bootstrap ## executes the notebook of the Python package, and keeps what it prints
 	./bootstrap test
-	cargo build --locked --workspace --bin utmost
+	cargo build --locked --workspace --bin utmost --bin utmost-workshop
 	UTMOST_BIN="$(abspath $(target))/debug/utmost" PYTHONPATH=python/src \
 		$(tools)/python/bin/python python/notebooks/execute.py
 

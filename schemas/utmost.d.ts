@@ -1296,15 +1296,7 @@ export type SchemeCheck = {
     on: string;
     rule: string;
   }>;
-  /** What it costs, after the scheme that it is compared with. */
-  costs: Array<{
-    /** To pick a stream and charge a packet. */
-    decision_ns: number;
-    /** To open and close a response. */
-    response_ns: number;
-    scheme: string;
-  }>;
-  format: "utmost-scheme-check/1";
+  format: "utmost-scheme-check/2";
   /** The scheme's name. */
   scheme: string;
   /** Whether a script decides rather than places. */
@@ -1355,7 +1347,7 @@ export type Session = {
   verified: boolean;
 };
 
-/** The output of `utmost stress --soak --json`: what guests of a server saw for a long time, beside one attack after another. */
+/** The output of `utmost-workshop stress --soak --json`: what guests of a server saw for a long time, beside one attack after another. */
 export type Soak = {
   format: "utmost-soak/1";
   provenance: Record<string, unknown>;
@@ -1376,7 +1368,7 @@ export type SoakCount = number;
 
 /** An attack, and the time of peace before it. */
 export type SoakRound = {
-  /** Its name, as `utmost stress --list` shows it. */
+  /** Its name, as `utmost-workshop stress --list` shows it. */
   attack: string;
   /** Bodies that came whole and were right. */
   bodies: SoakCount;
@@ -1426,7 +1418,7 @@ export type SoakTrend = {
   rise: number;
 };
 
-/** The output of `utmost stress --json`: attacks on a server, and what its visitors noticed. */
+/** The output of `utmost-workshop stress --json`: attacks on a server, and what its visitors noticed. */
 export type Stress = {
   attacks: Array<StressOutcome>;
   format: "utmost-stress/2";
@@ -1435,7 +1427,7 @@ export type Stress = {
 export type StressOutcome = {
   /** Bytes that the server sent to unproven addresses for each byte from there; null unless the attack sends some. */
   amplification: number | null;
-  /** Its name, as `utmost stress --list` shows it. */
+  /** Its name, as `utmost-workshop stress --list` shows it. */
   attack: string;
   /** The codes with which the server closed connections of the attacker, in decimal, and how often. */
   codes: Record<string, number>;
@@ -1893,6 +1885,30 @@ export type StudySignals = "ignore" | "obey" | "override";
 
 export type StudyTime = number;
 
+/** What `utmost-workshop twin FILE --json` prints */
+export type Twin = {
+  /** What it costs, after the scheme that it is compared with. */
+  costs: Array<{
+    /** To pick a stream and charge a packet. */
+    decision_ns: number;
+    /** To open and close a response. */
+    response_ns: number;
+    scheme: string;
+  }>;
+  format: "utmost-twin/1";
+  /** Whether its orders are those of the twin; empty without one. */
+  orders: Array<{
+    /** Where they differ; null where they do not. */
+    differs: string | null;
+    /** What they were compared on. */
+    on: string;
+  }>;
+  /** The scheme's name. */
+  scheme: string;
+  /** The built-in scheme that its file names; null if it names none. */
+  twin: string | null;
+};
+
 /** What `utmost what-if --json` prints */
 export type WhatIf = {
   /** What the log does not say, and how the link was chosen. */
@@ -1955,4 +1971,5 @@ export type UtmostDocument =
   | Soak
   | Stress
   | Study
+  | Twin
   | WhatIf;

@@ -1,7 +1,5 @@
 //! The limits of the command line.
 
-/// Most rows of a printed table.
-pub(crate) const TABLE_ROWS_MAX: usize = 10_000;
 /// Most visits of `play`.
 pub(crate) const VISITS_MAX: i64 = 100;
 /// Most pages of a connection.

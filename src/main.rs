@@ -4,25 +4,27 @@
 
 mod commands;
 mod csv_table;
+mod figure_files;
 mod limits;
-mod output;
+mod log_names;
 mod values;
 
 use ::serve::Failure;
-use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use commands::{
-    browser, compare, corpus, doctor, find, link, merge, order, play, probe, qlog, reproduce,
-    schemes, serve, stress, view, what_if,
+    browser, compare, corpus, doctor, find, link, merge, order, play, probe, qlog, schemes, serve,
+    view, what_if,
 };
+use std::fmt::Write;
 use std::process::ExitCode;
+use terminal::output;
 
 /// In what order should a server send the bytes of a web page?
 ///
 /// An HTTP/3 server whose send order is a plug-in, a client that loads real pages, and instruments that show the effect
 /// of the order.
 #[derive(Debug, Parser)]
-#[command(name = "utmost", version, max_term_width = 100, after_help = EXAMPLE)]
+#[command(name = "utmost", version, max_term_width = 100, help_template = by_task(), after_help = EXAMPLE)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -42,51 +44,49 @@ enum Command {
     Find(Box<find::Arguments>),
     Merge(merge::Arguments),
     Link(link::Arguments),
-    Reproduce(reproduce::Arguments),
     Corpus(corpus::Arguments),
     Probe(probe::Arguments),
     Qlog(qlog::Arguments),
     Doctor(doctor::Arguments),
-    Stress(stress::Arguments),
     View(view::Arguments),
     WhatIf(what_if::Arguments),
 }
 
-fn main() -> ExitCode {
-    match parse().and_then(run) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("utmost: {}", output::printable(&failure.to_string()));
-            failure.exit_code()
+/// What the commands are for.
+const TASKS: [(&str, &[&str]); 4] = [
+    ("Compare send orders", &["schemes", "order", "play", "compare", "merge", "browser", "link"]),
+    ("Get pages", &["corpus"]),
+    ("Serve a site", &["find", "serve", "doctor"]),
+    ("Understand a connection", &["qlog", "view", "what-if", "probe"]),
+];
+
+/// The program's help, with the commands by task: clap knows one heading for all.
+fn by_task() -> String {
+    let commands = Command::augment_subcommands(clap::Command::new("utmost"));
+    let mut tasks = String::new();
+    for (task, names) in TASKS {
+        // Writing to a text cannot fail.
+        let _ = writeln!(tasks, "\n{task}:");
+        for name in names {
+            let about = commands.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(tasks, "  {name:<8} {about}");
         }
     }
+    format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{tasks}\nOptions:\n{{options}}{{after-help}}"
+    )
 }
 
-fn parse() -> Result<Arguments, Failure> {
-    Arguments::try_parse().map_err(|error| match error.kind() {
-        ErrorKind::DisplayHelp
-        | ErrorKind::DisplayVersion
-        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
-        _ => {
-            let text = error.to_string();
-            let first = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
-            let cause = plainly(first.collect::<Vec<_>>().join(" "));
-            let cause = cause.trim_start_matches("error: ");
-            let hint = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-            let hint = hint.map(|it| format!("; {it}")).unwrap_or_default();
-            Failure::BadInput(format!("{cause}{hint} (see --help)"))
-        }
+/// What `utmost-workshop` has.
+const IN_WORKSHOP: [&str; 2] = ["reproduce", "stress"];
+
+fn main() -> ExitCode {
+    let first = std::env::args_os().nth(1).unwrap_or_default();
+    terminal::run("utmost", || match IN_WORKSHOP.iter().find(|it| first == **it) {
+        Some(name) => Err(Failure::BadInput(format!("{name}: use `utmost-workshop {name}`"))),
+        None => terminal::arguments().and_then(run),
     })
-}
-
-/// Replaces Rust's messages about numbers.
-fn plainly(cause: String) -> String {
-    let texts = [
-        ("invalid digit found in string", "use a whole number"),
-        ("number too large to fit in target type", "is too large"),
-        ("invalid float literal", "use a number"),
-    ];
-    texts.iter().fold(cause, |cause, (rust, plain)| cause.replace(rust, plain))
 }
 
 fn run(arguments: Arguments) -> Result<(), Failure> {
@@ -100,39 +100,36 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Find(arguments) => find::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
-        Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Corpus(arguments) => corpus::run(&arguments),
         Command::Probe(arguments) => probe::run(&arguments),
         Command::Qlog(arguments) => qlog::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
-        Command::Stress(arguments) => stress::run(&arguments),
         Command::View(arguments) => view::run(&arguments),
         Command::WhatIf(arguments) => what_if::run(&arguments),
     }
 }
 
 #[cfg(test)]
+#[path = "../tests/cli/help_examples.rs"]
+mod help_examples;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    /// The lines of a command's help that call the program, and those of its subcommands.
-    fn examples(command: &clap::Command) -> Vec<String> {
-        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        let own =
-            help.lines().map(str::trim).filter(|it| it.starts_with("utmost ")).map(str::to_owned);
-        own.chain(command.get_subcommands().flat_map(examples)).collect()
+    #[test]
+    fn every_command_has_a_task() {
+        let command = Arguments::command();
+        let mut named: Vec<&str> = TASKS.iter().flat_map(|it| it.1).copied().collect();
+        let mut known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        named.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(named, known);
     }
 
     #[test]
     fn every_example_of_the_help_can_be_parsed() {
-        let command = Arguments::command();
-        let examples = examples(&command);
-        assert!(examples.len() > command.get_subcommands().count(), "{examples:?}");
-        for example in examples {
-            let words = shlex::split(example.trim_end_matches('&')).expect("balanced quotes");
-            let parsed = Arguments::try_parse_from(words);
-            assert!(parsed.is_ok(), "{example}: {parsed:?}");
-        }
+        crate::help_examples::assert_examples_are_parsed(&Arguments::command());
     }
 }

@@ -10,9 +10,9 @@ use qlog_tools::figures::{FigureStyle, PaperWidth};
 use schedulers::{Catalogue, SCHEMES, Scheme, SchemeError, paper_schemes};
 pub(crate) use serve::values::*;
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+pub(crate) use terminal::{at_least_one, cores};
 use url::Url;
 
 /// The pages that `read` finds for each argument; each name once.
@@ -167,18 +167,6 @@ pub(crate) fn server_url(text: &str) -> Result<Url, String> {
 pub(crate) fn no_page() -> Failure {
     let remedy = "`utmost corpus stats` shows the facts of pages";
     Failure::BadInput(format!("--pages: no page is like this; {remedy}"))
-}
-
-/// A number of loads, threads or drawings.
-pub(crate) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| {
-        "a whole number from 1 on is needed; leave out the flag for its default".to_owned()
-    })
-}
-
-/// How many loads can be under way without waiting for each other.
-pub(crate) fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 /// Whether a client keeps a connection ready to which responses can move.

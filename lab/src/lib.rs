@@ -5,13 +5,11 @@
 //! [`Load`], and metrics are computed from its timeline alone. A [`study`] is every page under every scheme.
 //! [`finder`] searches the order for a site's pages, and [`export`] writes what other servers can do of it. A [`scenario`] is pure scheduling without a page.
 
-pub mod adversary;
 pub mod ahead;
 pub mod bounds;
 pub mod browsing;
 mod contender;
 mod cross_traffic;
-pub mod decision_cost;
 mod delivery_order;
 pub mod export;
 mod file_error;
@@ -23,13 +21,11 @@ mod metadata;
 mod navigation;
 pub mod network;
 pub mod probe;
-pub mod provenance;
 pub mod relay;
 pub mod scenario;
 pub mod several;
 pub mod stack;
 pub mod study;
-pub mod twins;
 mod warm_up;
 pub mod what_if;
 pub mod wire;

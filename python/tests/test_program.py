@@ -76,3 +76,11 @@ def test_a_failure_has_the_programs_message_and_exit_code(tmp_path: Path) -> Non
 def test_a_newer_release_of_the_same_series_is_known(tmp_path: Path) -> None:
     program = stand_in(tmp_path / "program", "utmost 0.1.7")
     assert run_program(["compare"], program=program).stdout == "unused\n"
+
+
+def test_the_program_for_reviewers_lies_beside_the_other(tmp_path: Path) -> None:
+    program = stand_in(tmp_path / "utmost")
+    with pytest.raises(utmost.ProgramNotFound, match="utmost-workshop: is not a program that can be run; `make build`"):
+        utmost.experiments(program=program)
+    stand_in(tmp_path / "utmost-workshop", "utmost-workshop 0.1.0", then="echo name; echo marx-table2 what")
+    assert utmost.experiments(program=program) == ["marx-table2"]

@@ -50,7 +50,7 @@ impl Reproduction {
         let headline = self.found.headline();
         let mut text = format!(
             "# {}\n\n{}.\n\n{}\n\nConditions that hold: {headline}; the other rows are shown for comparison. \
-             Made by `utmost reproduce {}`.\n\n",
+             Made by `utmost-workshop reproduce {}`.\n\n",
             self.name, self.source, method, self.name
         );
         let columns = Columns {

@@ -2,6 +2,7 @@
 
 use ::client::ConnectError;
 use ::client::event_loop::PlayError;
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,7 +44,8 @@ impl Failure {
     /// Bad input in a file, or a file that cannot be used. A name may have line ends and what a terminal would obey: they are
     /// replaced.
     pub fn of_file(path: &Path, cause: impl Display) -> Self {
-        let name = path.display().to_string().replace(char::is_control, "\u{fffd}");
+        let name = path.display().to_string();
+        let name = printable(&name).replace(['\n', '\t'], "\u{fffd}");
         Self::BadInput(format!("{name}: {cause}"))
     }
 
@@ -60,6 +62,12 @@ impl Failure {
             Self::Elsewhere(_) => 3,
         })
     }
+}
+
+/// The text without what a terminal would obey instead of showing it; line ends and tabs stay.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_obeyed = |it: char| it.is_control() && !matches!(it, '\n' | '\t');
+    if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
 }
 
 #[cfg(test)]

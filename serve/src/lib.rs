@@ -13,4 +13,4 @@ pub mod values;
 mod watch;
 
 pub use command::{Arguments, run};
-pub use failure::Failure;
+pub use failure::{Failure, printable};

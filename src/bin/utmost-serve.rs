@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     match serve::run(&Program::parse().arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("utmost: {failure}");
+            eprintln!("utmost: {}", serve::printable(&failure.to_string()));
             failure.exit_code()
         }
     }

@@ -1,13 +1,12 @@
 //! `utmost browser`: the schemes under a real browser, beside what the playback predicts.
 
 use super::compare;
-use crate::{output, values};
+use crate::{figure_files, output, values};
 use ::client::profile::Profile;
 use ::serve::Failure;
 use lab::Contender;
 use lab::browsing::Browser;
 use lab::study::agreement::{Agreement, agreements};
-use lab::study::record::run_into;
 use lab::study::statistics::median;
 use lab::study::{Engine, Plan, Settings, Study, folder};
 use qlog_tools::figures::FigureStyle;
@@ -155,12 +154,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let predicted = prediction(&plan, arguments.which)?;
     let predicted_in = arguments.out.as_ref().map(|it| it.join(PREDICTION));
-    let predicted = carry_out(&predicted, predicted_in.as_deref())?;
-    let study = carry_out(&plan, arguments.out.as_deref())?;
+    let predicted = compare::carry_out(&predicted, predicted_in.as_deref(), "predictions")?;
+    let study = compare::carry_out(&plan, arguments.out.as_deref(), "loads in the browser")?;
     if let Some(folder) = &arguments.out {
         let style = FigureStyle::default();
         let missing = folder::write(&plan, &study, folder, style).map_err(Failure::elsewhere)?;
-        output::without_png(missing.as_ref());
+        figure_files::without_png(missing.as_ref());
         write_film(&plan, &study, folder)?;
     }
     let agreements = agreements(&study.runs, &predicted.runs, plan.metric);
@@ -257,37 +256,11 @@ fn browser(_: Which) -> Result<Arc<dyn Browser>, Failure> {
     Err(Failure::BadInput(why.to_owned()))
 }
 
-fn carry_out(plan: &Plan, folder: Option<&Path>) -> Result<Study, Failure> {
-    let what = if plan.engine == Engine::Browser { "loads in the browser" } else { "predictions" };
-    let bar = output::progress(plan.loads(), what);
-    let progress = || bar.inc(1);
-    let study = match folder {
-        Some(folder) => run_into(plan, output::provenance(), folder, &progress),
-        None => lab::study::run(plan, output::provenance(), &progress),
-    };
-    bar.finish_and_clear();
-    study.map_err(compare::failure)
-}
-
 fn show(agreements: &[Agreement]) -> Result<(), Failure> {
-    let header = [
-        "page",
-        "network",
-        "signals",
-        "schemes",
-        "rank correlation",
-        "of the browser with itself",
-        "pairs told apart",
-        "in the same order",
-        "best in the browser",
-        "ms",
-        "best in the playback",
-        "ms in the browser",
-        "ratio",
-        "95 % interval",
-        "load ms",
-        "predicted",
-    ];
+    let header = "page|network|signals|schemes|rank correlation|of the browser with itself|pairs told apart|\
+        in the same order|best in the browser|ms|best in the playback|ms in the browser|ratio|95 % interval|\
+        load ms|predicted";
+    let header: Vec<&str> = header.split('|').collect();
     let rows = agreements.iter().map(cells);
     output::line(&output::table(&header, &[], rows).to_string())?;
     let count = |of: fn(&Agreement) -> bool| agreements.iter().filter(|it| of(it)).count();

@@ -6,7 +6,7 @@ mod policy;
 mod show;
 
 use crate::values::Choices;
-use crate::{output, values};
+use crate::{figure_files, output, values};
 use ::corpus::Query;
 use ::serve::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -255,7 +255,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         values::directory(folder, "--out")?;
     }
-    let study = carry_out(arguments, &plan)?;
+    let study = carry_out(&plan, arguments.out.as_deref(), "page loads")?;
     plan::note_what_changes_nothing(arguments, &plan);
     let tests = arguments.baseline.is_some() || plan.baseline != BASELINE;
     let style = arguments.figures.style();
@@ -264,13 +264,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     finished(&plan, &study)
 }
 
-fn carry_out(arguments: &Arguments, plan: &Plan) -> Result<Study, Failure> {
-    let bar = output::progress(plan.loads(), "page loads");
+/// Carries a study out, each load into `out` as soon as it is done. `what`: what the progress bar counts.
+pub(crate) fn carry_out(
+    plan: &Plan,
+    out: Option<&Path>,
+    what: &'static str,
+) -> Result<Study, Failure> {
+    let bar = output::progress(plan.loads(), what);
     let progress = || bar.inc(1);
-    let program = output::provenance();
-    let study = match &arguments.out {
-        Some(folder) => run_into(plan, program, folder, &progress),
-        None => lab::study::run(plan, program, &progress),
+    let study = match out {
+        Some(folder) => run_into(plan, output::provenance(), folder, &progress),
+        None => lab::study::run(plan, output::provenance(), &progress),
     };
     bar.finish_and_clear();
     study.map_err(failure)
@@ -291,7 +295,7 @@ pub(crate) fn present(
 ) -> Result<(), Failure> {
     if let Some(folder) = out {
         let missing = folder::write(plan, study, folder, style).map_err(Failure::elsewhere)?;
-        output::without_png(missing.as_ref());
+        figure_files::without_png(missing.as_ref());
     }
     if json {
         return output::json(study);

@@ -103,7 +103,7 @@ enum Command {
     },
     /// Make a synthetic page
     #[command(
-        after_help = "Examples:\n  utmost corpus generate --seed 7 -o page.json\n  utmost corpus generate --seed 7 --resources 60 --depth 4 --late-share 0.4 -o page.json\n  utmost corpus generate --template lighthouse-paulirish --seed 7 --resources 71 --bytes 2652k -o page.json\n  utmost corpus generate --seed 7 --adversary fifo -o page.json"
+        after_help = "Examples:\n  utmost corpus generate --seed 7 -o page.json\n  utmost corpus generate --seed 7 --resources 60 --depth 4 --late-share 0.4 -o page.json\n  utmost corpus generate --template lighthouse-paulirish --seed 7 --resources 71 --bytes 2652k -o page.json"
     )]
     Generate(generate::Arguments),
     #[cfg(feature = "record")]

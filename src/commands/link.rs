@@ -54,8 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Failure::Elsewhere(format!("{listen}: {error}; choose another --listen"))
     })?;
     if let Some(path) = &arguments.log {
-        let file = File::create(path)
-            .map_err(|error| Failure::BadInput(format!("{}: {error}", path.display())))?;
+        let file = File::create(path).map_err(|error| Failure::of_file(path, error))?;
         relay = relay.logged(Box::new(BufWriter::new(file)));
     }
     let address = relay.local_addr().map_err(Failure::elsewhere)?;

@@ -1,6 +1,6 @@
 //! `utmost order`: pure scheduling, packet by packet.
 
-use crate::{output, values};
+use crate::{figure_files, output, values};
 use ::serve::Failure;
 use lab::file_name;
 use lab::scenario::{Moment, PANELS, Run, Scenario, figure, over_quic, run as schedule, trace};
@@ -122,7 +122,7 @@ fn draw(
     values::directory(folder, "--figures")?;
     traces.iter().try_for_each(|(scheme, moments)| {
         let svg = figure(scenario, scheme, moments, panels).svg();
-        output::figures(folder, [(format!("{}-tree", file_name(&scheme.name)), svg)])
+        figure_files::write_all(folder, [(format!("{}-tree", file_name(&scheme.name)), svg)])
     })
 }
 

@@ -19,6 +19,7 @@ use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Setting, Study};
 use lab::{DeliveryOrder, Navigation};
 use migration::{History, Visit};
 use qlog_tools::metrics::{METRICS, byte_index};
+use qlog_tools::naming::shown;
 use qlog_tools::reader::read_file;
 use schedulers::{Scheme, find_page_scheme, find_scheme};
 use std::collections::BTreeMap;
@@ -363,7 +364,7 @@ fn show(run: &RunRecord, resources: usize, left: Option<String>) -> Result<(), F
         let ms = |value| number(value, 1);
         vec![
             it.id.to_string(),
-            output::short(&it.url),
+            shown(&it.url, 60),
             ms(Some(it.requested_ms)),
             ms(it.first_byte_ms),
             ms(it.complete_ms),

@@ -9,18 +9,16 @@ use schedulers::{Language, Needs, REGISTRY};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// List all schemes: name, what it does, source, parameters, placeholders, how clients signal it; or check one from a file
+/// List all schemes, or check one from a file
+///
+/// The list has the name of each scheme, what it does, its source, parameters and placeholders, and how clients signal it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost schemes --json\n  \
-utmost schemes --check examples/schemes/dfifo.toml\n  \
-utmost schemes --check examples/schemes/fonts-first.toml --beside dfifo")]
+utmost schemes --check examples/schemes/dfifo.toml")]
 pub(crate) struct Arguments {
-    /// Check the scheme in this file: the rules that every scheme keeps, the orders of its twin, and what a decision costs
+    /// Check the scheme in this file by the rules that every scheme keeps
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
-    /// With --check: also measure this scheme [default: the file's twin]
-    #[arg(long, value_name = "NAME", requires = "check")]
-    beside: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -28,7 +26,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(file) = &arguments.check {
-        return check::run(file, arguments.beside.as_deref(), arguments.json);
+        return check::run(file, arguments.json);
     }
     let all = REGISTRY.iter().cloned().map(Contender::from).chain(Contender::BRACKETS);
     if arguments.json {

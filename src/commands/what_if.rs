@@ -183,7 +183,7 @@ fn show(derived: &Derived, replays: &[Replay]) -> Result<(), Failure> {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+    format!("{} %", output::percent(share, 1))
 }
 
 /// Completions of the best repeat may differ from the log's by this share; beyond it, no order repeats the log.

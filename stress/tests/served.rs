@@ -1,11 +1,10 @@
 //! Attacks on a real server, and a soak of one, over loopback.
 
-use server::event_loop::EventLoop;
-use server::site::{Body, Request, Response, RuledSite, Site};
-use server::upstream::{Address, UpstreamSite};
-use server::{Identity, Limits, Listeners, Options, Server, UpstreamLimits};
+mod at_server;
+
+use at_server::{at_proxy, at_server};
+use server::site::{Body, Request, Response, Site};
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use stress::{File, Outcome, Soak, Soaked, StressError, Target, Visited, find, run, soak};
@@ -29,33 +28,6 @@ impl Site for Bodies {
         let bytes = request.path.trim_start_matches('/').parse().unwrap_or(20_000);
         Response { body: Body::synthetic(bytes, 1 + u64::from(is_wrong)), ..Response::empty(200) }
     }
-}
-
-/// What `visit` finds at a server of this site.
-fn at_server<T>(site: impl Into<RuledSite>, visit: impl FnOnce(SocketAddr) -> T) -> T {
-    let local = "127.0.0.1:0".parse().expect("an address");
-    let (mut event_loop, secure) = std::iter::repeat_with(|| {
-        let event_loop = EventLoop::bind(local).expect("a port");
-        let secure = TcpListener::bind(event_loop.local_addr().expect("bound"));
-        (event_loop, secure)
-    })
-    .find_map(|(event_loop, secure)| Some((event_loop, secure.ok()?)))
-    .expect("a port");
-    let address = event_loop.local_addr().expect("bound");
-    let identity = Identity::self_signed().expect("a certificate");
-    let scheme = schedulers::find_scheme("rfc9218").expect("a scheme");
-    let options = Options::new(scheme);
-    let limits = Limits { addresses: 32, ..options.limits };
-    let options = Options { limits, websockets: true, ..options };
-    let mut server = Server::new(address, &identity, site, options).expect("a server");
-    let listeners = Listeners { secure: vec![secure], plain: Vec::new() };
-    server.serve_tcp(listeners, &identity).expect("a thread");
-    let stop = event_loop.stopper();
-    let serving = std::thread::spawn(move || event_loop.run(&mut server).expect("no error"));
-    let found = visit(address);
-    stop.stop();
-    serving.join().expect("an end");
-    found
 }
 
 #[test]
@@ -112,14 +84,9 @@ fn are_served(outcome: &Outcome) {
 
 /// A target whose backend is this program, before a server that takes WebSockets to it or not.
 fn before_backend<T>(websockets: bool, attack: impl FnOnce(&Target) -> T) -> T {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port");
-    let address: Address = format!("http://{free}").parse().expect("an address");
-    let address = address.taking_websockets(websockets);
-    let report = std::sync::Arc::new(|_: &str| {});
-    let site = UpstreamSite::start(&address, &UpstreamLimits::default(), report);
-    at_server(site.expect("a thread"), |server| {
+    at_proxy(websockets, |server, backend| {
         let target = Target::new(server, vec![File::unknown("/")], None).expect("on this machine");
-        attack(&target.before_backend_at(free).expect("a free port"))
+        attack(&target.before_backend_at(backend).expect("a free port"))
     })
 }
 

@@ -47,7 +47,7 @@ fn everything_that_shows_a_speedup_names_the_baseline() {
     assert!(!shown.contains("rank correlation"), "the paper compares with rr: {shown}");
 
     let document = json_in(out, "study.json");
-    crate::documents::assert_valid("study.json", &document);
+    crate::schemas::assert_valid("study.json", &document);
     let schemes = document["provenance"]["schemes"].as_array().expect("schemes").iter();
     assert_eq!(schemes.map(|it| &it["name"]).collect::<Vec<_>>(), ["fifo", "dfifo"], "no rr");
     assert_eq!(
@@ -163,7 +163,7 @@ fn one_page_is_tested_over_its_loads_and_only_where_links_have_chance() {
         serde_json::from_str(&stdout_of(&[&study[..], more].concat())).expect("JSON")
     };
     let random = of(&["--network", "paper-jitter", "--seeds", "8"]);
-    crate::documents::assert_valid("study.json", &random);
+    crate::schemas::assert_valid("study.json", &random);
     let row = comparison(&random);
     assert_eq!((&row["pairs_of"], &row["pairs"]["atf"]), (&json!("loads"), &json!(8)));
     assert_eq!(
@@ -171,7 +171,7 @@ fn one_page_is_tested_over_its_loads_and_only_where_links_have_chance() {
         (&json!(2.0 / 256.0), &json!("rr"))
     );
     let certain = of(&["--seeds", "8"]);
-    crate::documents::assert_valid("study.json", &certain);
+    crate::schemas::assert_valid("study.json", &certain);
     let row = comparison(&certain);
     assert_eq!((&row["pairs"]["atf"], &row["losses"]["atf"]), (&json!(1), &json!(1)));
     for statistic in

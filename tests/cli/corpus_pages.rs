@@ -1,6 +1,6 @@
 //! `utmost corpus` with files that are there, are not, or are something else.
 
-use crate::documents::assert_valid;
+use crate::schemas::assert_valid;
 use crate::{only_line, utmost};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -108,19 +108,12 @@ fn a_file_that_is_not_a_page_is_not_replaced() {
 }
 
 #[test]
-fn numbers_that_are_none_and_pages_too_large_to_search_are_refused() {
+fn numbers_that_are_none_are_refused() {
     let folder = folder();
-    let generate =
-        |more: &[&'static str]| [&["generate", "-o", "page.json", "--seed"][..], more].concat();
     assert_refused(
         folder.path(),
-        &generate(&["many"]),
+        &["generate", "-o", "page.json", "--seed", "many"],
         "invalid value 'many' for '--seed <SEED>': use a whole number (see --help)",
-    );
-    assert_refused(
-        folder.path(),
-        &generate(&["1", "--adversary", "fifo", "--resources", "25"]),
-        "--adversary: searches pages of at most 24 resources and 400000 bytes; ask for fewer",
     );
 }
 

@@ -1,6 +1,6 @@
 //! `utmost doctor` before our own server, whole and in each state in which no browser moves.
 
-use crate::documents::assert_valid;
+use crate::schemas::assert_valid;
 use crate::serving::{Serving, private_key};
 use crate::{data, utmost};
 use serde_json::Value;

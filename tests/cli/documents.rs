@@ -1,5 +1,6 @@
 //! What `--json` prints is what `schemas/` says, and `ideal` prints the same twice.
 
+use crate::schemas::{assert_valid, assert_valid_by, schema};
 use crate::stdout_of;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -15,28 +16,11 @@ pub(crate) fn schemas() -> BTreeMap<String, Value> {
     names.map(|name| (name.clone(), schema(&format!("{name}.json")))).collect()
 }
 
-fn schema(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(name);
-    let text = std::fs::read_to_string(path).expect(name);
-    serde_json::from_str(&text).expect(name)
-}
-
-pub(crate) fn assert_valid(name: &str, document: &Value) {
-    assert_valid_by(&schema(name), document);
-}
-
-/// The same by a definition of a schema.
+/// Whether a document is as a definition of a schema says.
 fn assert_valid_as(name: &str, definition: &str, document: &Value) {
     let definitions = schema(name)["$defs"].take();
     let reference = format!("#/$defs/{definition}");
     assert_valid_by(&json!({"$ref": reference, "$defs": definitions}), document);
-}
-
-fn assert_valid_by(schema: &Value, document: &Value) {
-    let validator = jsonschema::validator_for(schema).expect("a schema");
-    let errors: Vec<String> =
-        validator.iter_errors(document).map(|it| format!("{}: {it}", it.instance_path())).collect();
-    assert!(errors.is_empty(), "{errors:#?}");
 }
 
 fn document(arguments: &[&str]) -> Value {

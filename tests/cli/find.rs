@@ -1,6 +1,6 @@
 //! `utmost find`: which order should a site send its pages in?
 
-use crate::documents::assert_valid;
+use crate::schemas::assert_valid;
 use crate::serving::Serving;
 use crate::{only_line, stdout_of, utmost};
 use serde_json::{Value, json};

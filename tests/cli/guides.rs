@@ -1,21 +1,12 @@
-//! The guides are true: their links lead somewhere, and the commands that they show exist.
+//! The guides are true: their links lead somewhere, and what they ask of `cargo` exists.
 
-use crate::stdout_of;
+use crate::commands::guides;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Every guide and its text.
-fn guides() -> Vec<(PathBuf, String)> {
-    let folders = ["", "docs", "cluster", "interop"];
-    let entries = folders.iter().flat_map(|it| fs::read_dir(root().join(it)).expect("a folder"));
-    let paths = entries.map(|it| it.expect("an entry").path());
-    let guides = paths.filter(|it| it.extension().is_some_and(|it| it == "md"));
-    guides.map(|it| (it.clone(), fs::read_to_string(it).expect("a text"))).collect()
+    Path::new(crate::REPOSITORY)
 }
 
 /// A heading as a link names it.
@@ -50,46 +41,6 @@ fn every_link_of_the_guides_leads_somewhere() {
         }
     }
     assert_eq!(broken, Vec::<String>::new());
-}
-
-/// The commands of the program in the code blocks of a guide, without comments and what follows a pipe.
-fn commands(text: &str) -> Vec<Vec<String>> {
-    let blocks = text.split("```").skip(1).step_by(2).filter(|it| it.starts_with("sh\n"));
-    let joined: Vec<String> = blocks.map(|it| it.replace("\\\n", " ")).collect();
-    let lines = joined.iter().flat_map(|it| it.lines());
-    let parts =
-        lines.flat_map(|it| it.split(" #").next().unwrap_or_default().split([';', '|', '&']));
-    let words = parts.map(|it| it.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-    words.filter(|it| it.first().is_some_and(|it| it == "utmost")).collect()
-}
-
-#[test]
-fn the_commands_of_the_guides_have_the_options_that_they_name() {
-    let mut wrong = BTreeSet::new();
-    for (path, text) in guides() {
-        for command in commands(&text) {
-            let subcommands: Vec<&str> = match command.get(1).map(String::as_str) {
-                Some(group @ ("qlog" | "corpus")) => vec![group, command[2].as_str()],
-                Some(command) => vec![command],
-                None => continue,
-            };
-            let help = stdout_of(&[&subcommands[..], &["--help"]].concat());
-            let options = command.iter().filter(|it| it.starts_with("--") && it.len() > 2);
-            for option in options.map(|it| it.split('=').next().unwrap_or_default()) {
-                if !help
-                    .split(|it: char| it.is_whitespace() || matches!(it, ',' | '[' | ']'))
-                    .any(|it| it == option)
-                {
-                    wrong.insert(format!(
-                        "{}: {}: {option}",
-                        path.display(),
-                        subcommands.join(" ")
-                    ));
-                }
-            }
-        }
-    }
-    assert_eq!(wrong, BTreeSet::new());
 }
 
 /// What `cargo` is asked to do in a text, in code blocks and within lines.

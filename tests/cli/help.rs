@@ -1,62 +1,6 @@
-//! Every subcommand explains itself.
+//! What the program says of itself.
 
-use crate::{stdout_of, utmost};
-
-const COMMANDS: &[&str] = &[
-    "schemes",
-    "order",
-    "serve",
-    "play",
-    "compare",
-    "find",
-    "merge",
-    "link",
-    "corpus",
-    "corpus list",
-    "corpus stats",
-    "corpus check",
-    "corpus import",
-    "qlog",
-    "qlog check",
-    "qlog streams",
-    "qlog index",
-    "qlog ribbon",
-    "qlog hol",
-    "qlog compare",
-    "qlog convert",
-    "qlog export",
-    "corpus generate",
-    "corpus record",
-    "corpus bodies",
-    "corpus graph",
-    "reproduce",
-    "qlog report",
-    "qlog lint",
-    "qlog limits",
-    "qlog tree",
-    "view",
-    "probe",
-    "doctor",
-];
-
-#[test]
-fn the_help_of_every_command_has_an_example_of_it() {
-    for command in COMMANDS {
-        let arguments: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-        let help = stdout_of(&arguments);
-        let (_, examples) = help.split_once("Example").expect(command);
-        assert!(examples.contains(&format!("\n  utmost {command}")), "{help}");
-    }
-}
-
-#[test]
-fn the_programs_own_help_names_every_command() {
-    let help = stdout_of(&["--help"]);
-    for command in COMMANDS.iter().filter(|it| !it.contains(' ')) {
-        assert!(help.contains(&format!("\n  {command} ")), "{command} is not in {help}");
-    }
-    assert!(help.contains("Exit codes: 0 done"), "{help}");
-}
+use crate::utmost;
 
 #[test]
 fn a_reader_that_went_away_is_not_an_error() {
@@ -85,5 +29,14 @@ fn the_metrics_are_listed_where_one_is_chosen() {
     for name in ["byte_index", "byte_index_sampled", "object_index", "critical_ms", "first_render"]
     {
         assert!(help.contains(&format!("- {name}:")), "{name}: {help}");
+    }
+}
+
+#[test]
+fn a_command_of_the_other_program_is_told_its_name() {
+    for command in ["reproduce", "stress"] {
+        let output = utmost(&[command, "--list"]).output().expect("the program runs");
+        let line = crate::only_line(&output, 2);
+        assert_eq!(line, format!("utmost: {command}: use `utmost-workshop {command}`"));
     }
 }

@@ -5,9 +5,9 @@ mod baselines;
 mod bootstrap;
 #[cfg(feature = "record")]
 mod browsing;
+mod commands;
 mod conformance;
 mod corpus_pages;
-mod definitions;
 mod doctor;
 mod documents;
 mod export;
@@ -21,15 +21,15 @@ mod logs;
 mod orders;
 mod own_schemes;
 mod plain_english;
+mod process;
 mod pushes;
 mod qlog;
 mod qlog_files;
 mod qlog_several;
 mod qlog_tree;
 mod recipes;
-mod results;
+mod schemas;
 mod serving;
-mod stressing;
 mod studies;
 mod study_claims;
 mod sweeps;
@@ -38,34 +38,53 @@ mod typescript;
 mod watching;
 mod what_if;
 
-use assert_cmd::Command;
+use process::{only_line, stdout_of, utmost};
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
-/// The program, in the repository's folder, where the help's examples are right.
-fn utmost(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_utmost"));
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments);
-    command
-}
+const NAME: &str = "utmost";
+const PROGRAM: &str = env!("CARGO_BIN_EXE_utmost");
+const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
 
-/// What the program printed on success.
-fn stdout_of(arguments: &[&str]) -> String {
-    let output = utmost(arguments).output().expect("the program runs");
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    String::from_utf8(output.stdout).expect("UTF-8")
-}
-
-/// Its stderr, which must be one line, after it ended with `code` and printed nothing else.
-fn only_line(output: &Output, code: i32) -> String {
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{stderr}");
-    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    stderr.trim_end().to_owned()
-}
+/// What the program can be asked for.
+const COMMANDS: &[&str] = &[
+    "schemes",
+    "order",
+    "serve",
+    "play",
+    "compare",
+    "find",
+    "merge",
+    "link",
+    "corpus",
+    "corpus list",
+    "corpus stats",
+    "corpus check",
+    "corpus import",
+    "qlog",
+    "qlog check",
+    "qlog streams",
+    "qlog index",
+    "qlog ribbon",
+    "qlog hol",
+    "qlog compare",
+    "qlog convert",
+    "qlog export",
+    "corpus generate",
+    "corpus record",
+    "corpus bodies",
+    "corpus graph",
+    "qlog report",
+    "qlog lint",
+    "qlog limits",
+    "qlog tree",
+    "view",
+    "probe",
+    "doctor",
+    "browser",
+    "what-if",
+];
 
 /// A file of the tests.
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/data").join(name)
+    Path::new(REPOSITORY).join("tests/cli/data").join(name)
 }

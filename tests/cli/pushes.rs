@@ -34,7 +34,7 @@ fn pushes_gates_hints_and_signals_are_compared_setting_by_setting() {
     assert_eq!(settings.len(), 2 * (4 + 2 * 4));
     assert_eq!(settings[0], "agency-index,rr,stack,cable,0,bbr2,none,,none,obey");
     let document: Value = serde_json::from_str(&read(folder.path(), "study.json")).expect("JSON");
-    crate::documents::assert_valid("study.json", &document);
+    crate::schemas::assert_valid("study.json", &document);
     let taken = |setting: &str| -> Vec<f64> {
         let runs = document["runs"].as_array().expect("runs").iter();
         let runs = runs.filter(|it| it["push"] == setting);

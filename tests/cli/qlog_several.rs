@@ -1,6 +1,6 @@
 //! `utmost qlog` on several logs at once: directories, files of several connections, and bad ones among good ones.
 
-use crate::documents::assert_valid;
+use crate::schemas::assert_valid;
 use crate::{data, only_line, stdout_of, utmost};
 use serde_json::Value;
 use std::path::Path;

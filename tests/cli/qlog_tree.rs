@@ -1,6 +1,6 @@
 //! `utmost qlog tree`: the tree from a server's log.
 
-use crate::documents::assert_valid;
+use crate::schemas::assert_valid;
 use crate::{only_line, stdout_of, utmost};
 use serde_json::Value;
 

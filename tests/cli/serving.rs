@@ -1,6 +1,6 @@
 //! Two processes: `utmost serve`, and `utmost play` against it.
 
-use crate::documents::assert_valid;
+use crate::schemas::assert_valid;
 use crate::{data, stdout_of, utmost};
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -426,7 +426,7 @@ fn a_client_that_comes_back_sends_early_data_where_the_server_takes_it() {
     };
     assert!(!play(&server).contains("early data"));
     let kept = std::fs::read_to_string(&file).expect("a session");
-    crate::documents::assert_valid("session.json", &serde_json::from_str(&kept).expect("JSON"));
+    crate::schemas::assert_valid("session.json", &serde_json::from_str(&kept).expect("JSON"));
     let mode = std::fs::metadata(&file).expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "a secret");
     assert!(play(&server).contains("the server accepted early data\n"));
@@ -443,7 +443,7 @@ fn a_client_that_comes_back_sends_early_data_where_the_server_takes_it() {
 fn a_user_who_leaves_is_told_the_tail() {
     let play = ["play", "davies-meenan", "--network", "3g", "--leave-after", "1000", "--json"];
     let study: serde_json::Value = serde_json::from_str(&stdout_of(&play)).expect("JSON");
-    crate::documents::assert_valid("study.json", &study);
+    crate::schemas::assert_valid("study.json", &study);
     let run = &study["runs"][0];
     assert_eq!((&run["network"], &run["completed"]), (&"3g".into(), &false.into()));
     // The document, and what it reveals in its first bytes.

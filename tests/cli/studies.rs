@@ -164,7 +164,7 @@ fn weights_of_the_web_weigh_the_pages_of_a_summary_and_load_nothing_again() {
     assert!(equal["weights"].is_null() && equal["provenance"]["weights"].is_null());
     stdout_of(&[&study[..], &["--weights", "web", "--out", out]].concat());
     let weighted: Value = serde_json::from_str(&read(folder.path(), "study.json")).expect("JSON");
-    crate::documents::assert_valid("study.json", &weighted);
+    crate::schemas::assert_valid("study.json", &weighted);
     assert_eq!(read(folder.path(), "runs.jsonl"), journal, "weights change no load");
     assert_eq!(weighted["provenance"]["weights"], "web");
     assert_eq!(weighted["weights"]["pages"]["davies-meenan"], 0.0);
@@ -204,7 +204,7 @@ fn a_study_with_everything_in_it_is_as_its_schema_says() {
         .concat(),
     );
     let document: Value = serde_json::from_str(&text).expect("JSON");
-    crate::documents::assert_valid("study.json", &document);
+    crate::schemas::assert_valid("study.json", &document);
     let rows = document["page_summary"].as_array().expect("rows");
     assert!(rows.iter().any(|it| it["speedup_interval"]["all"].is_array()));
     assert_eq!(document["rank_correlations"], serde_json::json!([]), "two pages");
@@ -224,7 +224,7 @@ fn pages_of_six_sites_rank_schemes_beside_the_papers() {
         [&["compare"], &pages[..], &["--schemes", "paper", "--network", "paper,3g", "--json"]];
     let text = stdout_of(&arguments.concat());
     let document: Value = serde_json::from_str(&text).expect("JSON");
-    crate::documents::assert_valid("study.json", &document);
+    crate::schemas::assert_valid("study.json", &document);
     assert_eq!(document["rank_correlations"].as_array().expect("two networks").len(), 4);
 }
 
@@ -281,7 +281,7 @@ fn congestion_controls_and_queues_are_compared_setting_by_setting() {
         .collect();
     assert_eq!(settings, expected);
     let document: Value = serde_json::from_str(&read(&path("whole"), "study.json")).expect("JSON");
-    crate::documents::assert_valid("study.json", &document);
+    crate::schemas::assert_valid("study.json", &document);
     let report = read(&path("whole"), "report.html");
     assert!(
         report.contains("send buffer 0 bytes, congestion control cubic, bbr2, queue 64k, 2bdp")
@@ -580,7 +580,7 @@ fn a_load_that_does_not_finish_is_reported_with_its_seed_and_its_log_and_counts_
         "{stderr}"
     );
     let study: Value = serde_json::from_str(&read(&out, "study.json")).expect("JSON");
-    crate::documents::assert_valid("study.json", &study);
+    crate::schemas::assert_valid("study.json", &study);
     assert_eq!(study["summary"][0]["unfinished"], 1);
     assert_eq!(study["summary"][0]["pages"], 0);
     let log = study["runs"][0]["unfinished"]["qlog"].as_str().expect("a log");

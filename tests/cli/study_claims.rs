@@ -6,7 +6,7 @@ use serde_json::Value;
 fn json(arguments: &[&str]) -> Value {
     let document = serde_json::from_str(&stdout_of(&[arguments, &["--json"]].concat()));
     let document = document.expect("JSON");
-    crate::documents::assert_valid("study.json", &document);
+    crate::schemas::assert_valid("study.json", &document);
     document
 }
 

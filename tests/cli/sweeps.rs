@@ -1,7 +1,7 @@
 //! Studies that set properties of the links, and studies with others on them.
 
 use crate::studies::{read, settings_in};
-use crate::{documents, stdout_of, utmost};
+use crate::{schemas, stdout_of, utmost};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -45,7 +45,7 @@ fn properties_of_the_links_are_compared_setting_by_setting() {
         .collect();
     assert_eq!(settings, expected);
     let document: Value = serde_json::from_str(&read(&path("whole"), "study.json")).expect("JSON");
-    documents::assert_valid("study.json", &document);
+    schemas::assert_valid("study.json", &document);
     assert_eq!(document["provenance"]["rtts_ms"], json!([10, 50]));
     assert_eq!(document["provenance"]["rates"], json!([1_120_000, 5_000_000]));
     assert_eq!(document["summary"][7]["rtt_ms"], json!(50));
@@ -71,7 +71,7 @@ fn a_page_is_compared_alone_and_beside_others() {
         assert!(shown.contains(row), "{shown}");
     }
     let document: Value = serde_json::from_str(&read(&path("whole"), "study.json")).expect("JSON");
-    documents::assert_valid("study.json", &document);
+    schemas::assert_valid("study.json", &document);
     assert_eq!(document["provenance"]["crosses"], json!(["none", "bulk:cubic", "web:0.3"]));
     let cross: Vec<&Value> =
         document["summary"].as_array().expect("rows").iter().map(|it| &it["cross"]).collect();

@@ -85,7 +85,7 @@ fn the_access_log_as_json_has_an_object_a_line_on_stdout() {
         .map(|_| {
             let line = server.stdout_line();
             let it: serde_json::Value = serde_json::from_str(&line).expect("JSON");
-            crate::documents::assert_valid("access.json", &it);
+            crate::schemas::assert_valid("access.json", &it);
             assert_eq!((&it["client"], &it["method"]), (&"127.0.0.1".into(), &"GET".into()));
             assert_eq!((&it["scheme"], &it["complete"]), (&"rfc9218".into(), &true.into()));
             assert!(it["duration_ms"].as_f64().is_some_and(|it| it >= 0.0), "{line}");
@@ -138,18 +138,25 @@ fn metrics_count_responses_and_connections() {
 
 #[test]
 fn a_limit_in_the_configuration_takes_effect() {
-    let root = site();
-    let file = root.path().join("site.toml");
-    let text = "[site]\nroot = \".\"\n[limits]\nconnections = 1\n";
+    let (backend, begun, go_on) = slow_backend();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("site.toml");
+    let text = format!("[site]\nupstream = \"{backend}\"\n[limits]\nconnections = 1\n");
     std::fs::write(&file, text).expect("written");
     let mut server =
         Serving::start(&["--config", file.to_str().expect("UTF-8"), "--metrics", "127.0.0.1:0"]);
     let metrics = metrics_of(&mut server);
-    // Its visitors have four connections.
-    let attack = ["stress", &server.address, "--attacks", "wandering", "--seconds", "1"];
-    let output = utmost(&attack).output().expect("the program runs");
-    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let play = ["play", PAGE, "--server", &server.address, "--insecure"];
+    let mut visit = Command::new(crate::PROGRAM);
+    visit.current_dir(crate::REPOSITORY).args(play).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut visit = visit.spawn().expect("it runs");
+    begun.recv().expect("half of a response");
+    for _ in 0..3 {
+        assert_eq!(utmost(&play).output().expect("the program runs").status.code(), Some(3));
+    }
     let (_, text) = fetch(&metrics, "/metrics");
+    go_on.send(()).expect("the backend listens");
+    visit.wait().expect("it ends");
     let refused =
         text.lines().find(|it| it.starts_with("utmost_connections_refused_total{cause=\"full\"}"));
     let refused = refused.and_then(|it| it.split(' ').nth(1)).and_then(|it| it.parse().ok());

@@ -1,6 +1,6 @@
 //! `utmost what-if`: what a recorded load would have been under other schemes.
 
-use crate::documents::assert_valid;
+use crate::schemas::assert_valid;
 use crate::{only_line, stdout_of, utmost};
 use serde_json::Value;
 use std::fmt::Write as _;

@@ -11,7 +11,6 @@ mod export_orders;
 mod export_servers;
 mod exports;
 mod navigations;
-mod own_schemes;
 mod policy;
 mod probe;
 mod push;

@@ -1,4 +1,4 @@
-"""Finds the program `utmost` and runs it."""
+"""Finds the program `utmost` and the one for reviewers beside it, and runs them."""
 
 from __future__ import annotations
 
@@ -52,10 +52,18 @@ def find_program(program: str | Path | None = None) -> Path:
     return Path(found).resolve()
 
 
+def find_workshop(program: str | Path | None = None) -> Path:
+    """Return the path of `utmost-workshop`, which lies beside the program that `find_program` finds."""
+    found = find_program(program).with_name("utmost-workshop")
+    if shutil.which(found) is None:
+        raise ProgramNotFound(f"{found}: is not a program that can be run; `make build` builds it beside `utmost`")
+    return found
+
+
 def run_program(
     arguments: Sequence[str], *, program: str | Path | None = None, accepted: Sequence[int] = (0,)
 ) -> Output:
-    """Run `utmost` with `arguments` and return what it printed.
+    """Run `utmost`, or the program at the path `program`, with `arguments` and return what it printed.
 
     Raises `ProgramFailed` with the program's message if the exit code is not among the `accepted` ones, and
     `UnknownVersion` if the program is not of a version that this package knows.
@@ -64,7 +72,7 @@ def run_program(
     check_version(version_of(path), str(path))
     output = _run(path, arguments)
     if output.exit_code not in accepted:
-        message = output.stderr.strip().removeprefix("utmost: ") or f"exit code {output.exit_code} without a message"
+        message = output.stderr.strip().removeprefix("utmost: ").removeprefix("utmost-workshop: ") or f"exit code {output.exit_code} without a message"
         raise ProgramFailed(message, output.exit_code, [str(path), *arguments])
     return output
 
@@ -78,7 +86,7 @@ def version_of(path: Path) -> str:
 def _version(path: Path, _changed_ns: int) -> str:
     output = _run(path, ["--version"])
     name, _, version = output.stdout.strip().partition(" ")
-    if output.exit_code != 0 or name != "utmost":
+    if output.exit_code != 0 or name not in ("utmost", "utmost-workshop"):
         raise ProgramNotFound(f"{path}: is not the program utmost: `--version` printed {output.stdout.strip()!r}")
     return version
 

@@ -1,4 +1,4 @@
-"""Published tables and figures, ours beside theirs: `utmost reproduce`."""
+"""Published tables and figures, ours beside theirs: `utmost-workshop reproduce`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from utmost.errors import MalformedFile
-from utmost.program import NO, find_program, run_program
+from utmost.program import NO, find_workshop, run_program
 from utmost.study import Tables, read_json
 from utmost.tables import check, frame
 from utmost.version import check_format, check_version
@@ -57,19 +57,20 @@ def reproduce(
     command += [
         f"--{key}={value}" for key, value in (("runs", runs), ("jobs", jobs), ("out", out)) if value is not None
     ]
-    output = run_program(command, program=program, accepted=(0, NO))
-    return _reproduction(json.loads(output.stdout), str(find_program(program)))
+    workshop = find_workshop(program)
+    output = run_program(command, program=workshop, accepted=(0, NO))
+    return _reproduction(json.loads(output.stdout), str(workshop))
 
 
 def experiments(*, program: str | Path | None = None) -> list[str]:
     """Return the names that `reproduce` takes."""
     # The first line is the table's heading.
-    lines = run_program(["reproduce"], program=program).stdout.splitlines()[1:]
+    lines = run_program(["reproduce"], program=find_workshop(program)).stdout.splitlines()[1:]
     return [line.split()[0] for line in lines if line.strip()]
 
 
 def read_reproduction(path: str | Path) -> Reproduction:
-    """Read NAME.json of `utmost reproduce --out`, such as those in `results/`."""
+    """Read NAME.json of `utmost-workshop reproduce --out`, such as those in `results/`."""
     return _reproduction(read_json(Path(path)), str(path))
 
 

@@ -5,8 +5,6 @@ use crate::{output, values};
 use ::corpus::Page;
 use ::corpus::generate::{Growth, Profile, Shape, generate, grow};
 use ::serve::Failure;
-use lab::adversary::{self, Adversary, adversary};
-use lab::network::Network;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -18,7 +16,7 @@ pub(super) struct Arguments {
     #[arg(long, value_parser = values::choice(PROFILES), default_value = "web-2024")]
     profile: Profile,
     /// Grow this page, a bundled name or a file: its structure, with other numbers of resources and bytes
-    #[arg(long, value_name = "PAGE", conflicts_with_all = ["profile", "depth", "late_share", "adversary"])]
+    #[arg(long, value_name = "PAGE", conflicts_with_all = ["profile", "depth", "late_share"])]
     template: Option<String>,
     /// Resources, document included [default: drawn, or those of --template]
     #[arg(long, value_name = "N")]
@@ -32,10 +30,6 @@ pub(super) struct Arguments {
     /// Share of the resources that stylesheets and scripts discover [default: 0.2; 0 at depth 1]
     #[arg(long, value_name = "X")]
     late_share: Option<f64>,
-    /// Search for a page of at most 24 resources and 400 kB on which this scheme does worst against the paper's best
-    /// other scheme
-    #[arg(long, value_name = "SCHEME")]
-    adversary: Option<String>,
     /// The page's name [default: made from profile and seed]
     #[arg(long)]
     name: Option<String>,
@@ -60,19 +54,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         depth: arguments.depth,
         late_share: arguments.late_share.unwrap_or(late_share),
     };
-    let mut page = match (&arguments.template, &arguments.adversary) {
-        (Some(template), _) => grown(template, arguments)?,
-        (None, None) => generate(&shape).map_err(Failure::bad_input)?,
-        (None, Some(name)) => {
-            refuse_large(arguments)?;
-            let scheme = schedulers::find_page_scheme(name).map_err(values::no_scheme)?;
-            let network = Network::find("paper").map_err(Failure::bad_input)?;
-            eprintln!("searching: {} pages under the paper's schemes", adversary::STEPS);
-            let Adversary { page, ratio, best } =
-                adversary(&scheme, &shape, &network).map_err(Failure::bad_input)?;
-            eprintln!("ATF index of {name} over that of {best}: {ratio:.2}");
-            page
-        }
+    let mut page = match &arguments.template {
+        Some(template) => grown(template, arguments)?,
+        None => generate(&shape).map_err(Failure::bad_input)?,
     };
     if let Some(name) = &arguments.name {
         page.name.clone_from(name);
@@ -96,17 +80,4 @@ fn grown(template: &str, arguments: &Arguments) -> Result<Page, Failure> {
         bytes: arguments.bytes.unwrap_or(bytes),
     };
     grow(&template, &growth).map_err(Failure::bad_input)
-}
-
-/// Rejects sizes that a search for an adversary would cut down.
-fn refuse_large(arguments: &Arguments) -> Result<(), Failure> {
-    let (resources, bytes) = (arguments.resources.unwrap_or(0), arguments.bytes.unwrap_or(0));
-    if resources > adversary::RESOURCES_MAX || bytes > adversary::PAGE_BYTES {
-        return Err(Failure::BadInput(format!(
-            "--adversary: searches pages of at most {} resources and {} bytes; ask for fewer",
-            adversary::RESOURCES_MAX,
-            adversary::PAGE_BYTES
-        )));
-    }
-    Ok(())
 }

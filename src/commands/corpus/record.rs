@@ -6,6 +6,7 @@ use crate::output;
 use ::corpus::import::name_of;
 use ::corpus::page::Spread;
 use ::serve::Failure;
+use qlog_tools::naming::shown;
 use recorder::browser::Trust;
 use recorder::limits::{SETTINGS_MAX, SETTINGS_MIN};
 use recorder::recording::{self, CAPTURES_FORMAT, Captures, Judged, Request};
@@ -157,7 +158,7 @@ fn show(judged: &Judged, all: bool) -> Result<(), Failure> {
         let resource = &judged.page.resources[it.resource];
         vec![
             it.resource.to_string(),
-            output::short(&resource.url),
+            shown(&resource.url, 60),
             format!("{:?}", resource.trigger.on),
             it.setting.clone(),
             ms(it.seen_ms),

@@ -4,6 +4,7 @@ use crate::{output, values};
 use ::corpus::stats::{Distribution, Percentiles, Stats};
 use ::corpus::{Page, Query, stats};
 use ::serve::Failure;
+use qlog_tools::naming::shown;
 
 /// Pages, with what each was made from and its licence.
 pub(super) fn list(arguments: &[String], query: Option<&Query>) -> Result<(), Failure> {
@@ -17,7 +18,7 @@ pub(super) fn list(arguments: &[String], query: Option<&Query>) -> Result<(), Fa
         let source = format!("{:?}", row.source).to_lowercase();
         let counts = [row.resources.to_string(), kilobytes(row.bytes)];
         let texts =
-            [page.source.licence.clone(), page.source.from.clone()].map(|it| output::short(&it));
+            [page.source.licence.clone(), page.source.from.clone()].map(|it| shown(&it, 60));
         [row.name.clone(), source].into_iter().chain(counts).chain(texts).collect()
     });
     let header = ["page", "source", "resources", "KB", "licence", "from"];
@@ -37,9 +38,9 @@ pub(super) fn show(arguments: &[String], json: bool) -> Result<(), Failure> {
         clusters(&stats)
     ))?;
     output::line(&format!(
-        "\n{:.0} % of the web's pages have as many resources as some of these pages; the weights tell as much as {:.1} sites \
+        "\n{} % of the web's pages have as many resources as some of these pages; the weights tell as much as {:.1} sites \
          of equal weight",
-        stats.web.covered * 100.0,
+        output::percent(stats.web.covered, 0),
         stats.web.effective_sites
     ))?;
     output::line(&format!("\nResources of a page\n{}", spreads(&stats, |it| it.resources, count)))?;
@@ -62,21 +63,12 @@ fn rows(stats: &Stats) -> String {
         let [resources, atf, depth] = resources;
         let error = it.recording_error_ms.map(|it| format!("{:.0} / {:.0}", it.p50, it.p90));
         let error = error.unwrap_or_default();
-        let weight = percent(it.weight);
+        let weight = output::percent(it.weight, 2);
         let bytes = kilobytes(it.bytes);
         vec![it.name.clone(), source, it.site.clone(), weight, resources, bytes, atf, depth, error]
     });
-    let header = [
-        "page",
-        "source",
-        "site",
-        "weight %",
-        "resources",
-        "KB",
-        "ATF resources",
-        "depth",
-        "error p50 / p90 ms",
-    ];
+    let header = "page|source|site|weight %|resources|KB|ATF resources|depth|error p50 / p90 ms";
+    let header: Vec<&str> = header.split('|').collect();
     output::table(&header, &[1, 2], rows).to_string()
 }
 
@@ -84,12 +76,8 @@ fn clusters(stats: &Stats) -> String {
     let rows = stats
         .clusters
         .iter()
-        .map(|it| vec![it.site.clone(), it.pages.to_string(), percent(it.weight)]);
+        .map(|it| vec![it.site.clone(), it.pages.to_string(), output::percent(it.weight, 2)]);
     output::table(&["site", "pages", "weight %"], &[], rows).to_string()
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.2}", share * 100.0)
 }
 
 fn spreads(

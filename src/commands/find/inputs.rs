@@ -1,6 +1,7 @@
 //! What `find` is asked about: pages as other commands read them, recordings, logs of any stack, and sites that a browser loads.
 
 use super::super::{compare, what_if};
+use crate::log_names::{Called, called};
 use crate::{output, values};
 use ::corpus::import::{Addresses, ImportError, Label, import, name_of};
 use ::corpus::{Page, PageError};
@@ -82,7 +83,7 @@ impl Inputs<'_> {
         if !file.is_file() {
             return not_a_file(argument, file).map(Asked::from);
         }
-        if is_log_by_name(argument) {
+        if called(file) == Called::Qlog {
             return self.log(file);
         }
         match ::corpus::page(argument) {
@@ -127,10 +128,10 @@ impl Inputs<'_> {
         page.source.assumptions.clone_from(&derived.assumptions);
         page.source.assumptions.extend([
             format!(
-                "the log's order is most like {}: in a repeat over this link, completion times differ from the log's by {:.1} % (median). \
+                "the log's order is most like {}: in a repeat over this link, completion times differ from the log's by {} % (median). \
                  What you have is taken to be a server that obeys browsers; `utmost what-if` compares with the log",
                 repeated.order,
-                100.0 * repeated.differs
+                output::percent(repeated.differs, 1)
             ),
             "a log does not say what is above the fold: all of the page counts".to_owned(),
         ]);
@@ -176,14 +177,6 @@ fn not_a_file(argument: &str, file: &Path) -> Result<Vec<Page>, Failure> {
         ));
     }
     values::pages(argument)
-}
-
-/// What logs of QUIC are called, gzipped or not.
-const LOG_ENDINGS: [&str; 4] = [".qlog", ".sqlog", ".qlognd", ".qlogseq"];
-
-fn is_log_by_name(argument: &str) -> bool {
-    let plain = [".gz", ".zst"].iter().find_map(|it| argument.strip_suffix(it));
-    LOG_ENDINGS.iter().any(|it| plain.unwrap_or(argument).ends_with(it))
 }
 
 /// Whether the contents are those of a log.

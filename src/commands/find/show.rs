@@ -9,6 +9,7 @@ use lab::finder::{
     ByHints, ByResource, Moved, PageAnswer, RankedOrder, ResourcePriority, WHAT_YOU_HAVE,
 };
 use qlog_tools::metrics::Metric;
+use qlog_tools::naming::shown;
 use schedulers::Priority;
 use std::sync::Arc;
 
@@ -80,7 +81,7 @@ fn priorities(found: &ByResource) -> Result<(), Failure> {
         let url = url::Url::parse(&it.url);
         let path = url.as_ref().map_or(it.url.as_str(), |it| it.path());
         let priority = Priority::new(it.urgency, it.incremental).to_string();
-        vec![output::short(path), priority, moved_by(it.later_ms)]
+        vec![shown(path, 60), priority, moved_by(it.later_ms)]
     };
     let header = ["resource", "priority", "moves by"];
     output::line(&output::table(&header, &[0, 1, 2], found.resources.iter().map(row)).to_string())
@@ -104,7 +105,7 @@ fn row(order: &RankedOrder) -> Vec<String> {
 fn words(moved: &Moved) -> String {
     let url = url::Url::parse(&moved.url);
     let path = url.as_ref().map_or(moved.url.as_str(), |it| it.path());
-    format!("{} {}", output::short(path), moved_by(moved.later_ms))
+    format!("{} {}", shown(path, 60), moved_by(moved.later_ms))
 }
 
 /// `120 ms earlier`.

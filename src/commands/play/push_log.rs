@@ -5,6 +5,7 @@ use crate::output::number;
 use ::client::Outcome;
 use ::serve::Failure;
 use lab::study::RunRecord;
+use qlog_tools::naming::shown;
 use qlog_tools::pushed::PushedBytes;
 use qlog_tools::timeline::Timeline;
 
@@ -24,7 +25,7 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, outcome: &Outcome) -> R
             number(process, 1),
             outcome.statuses.get(&it.id).map_or_else(String::new, u16::to_string),
             body_bytes(outcome.statuses.get(&it.id), it.bytes).to_string(),
-            output::short(&it.url),
+            shown(&it.url, 60),
         ]
     });
     let header =

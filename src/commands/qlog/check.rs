@@ -26,10 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Logs { traces, refused, .. } = arguments.files.read(Detail::Summary)?;
     if arguments.json {
         let documents: Vec<Value> = traces.iter().map(document).collect();
-        output::json_of_program(
-            "utmost-qlog-check/1",
-            refused.note_in(json!({"traces": documents})),
-        )?;
+        refused.print_json("utmost-qlog-check/1", json!({"traces": documents}))?;
     } else {
         for trace in &traces {
             for line in lines(trace) {

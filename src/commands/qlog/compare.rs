@@ -5,6 +5,7 @@ use super::input::Files;
 use super::runs::{self, Runs};
 use super::set::SetArguments;
 use crate::csv_table::CsvTable;
+use crate::figure_files;
 use crate::output::{self, number};
 use ::serve::Failure;
 use qlog_tools::alignment::{AlignedResource, Alignment, ResourceRun};
@@ -55,14 +56,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.json {
         let resources: Vec<Value> = alignment.resources.iter().map(document).collect();
-        output::json_of_program(
-            "utmost-qlog-compare/1",
-            refused.note_in(json!({
-                "baseline": traces[0].timeline.name,
-                "runs": run_documents(&traces, &alignment, &indices),
-                "resources": resources,
-            })),
-        )?;
+        let document = json!({
+            "baseline": traces[0].timeline.name,
+            "runs": run_documents(&traces, &alignment, &indices),
+            "resources": resources,
+        });
+        refused.print_json("utmost-qlog-compare/1", document)?;
     } else if arguments.csv {
         print_csv(&traces, &alignment)?;
     } else {
@@ -83,7 +82,7 @@ fn draw(out: &Path, traces: &[Trace], alignment: &Alignment) -> Result<(), Failu
         return Err(Failure::of_file(out, reason));
     };
     let names = [first, other].map(|it| &*it.timeline.name);
-    output::figure_file(out, &MovedResources { names, alignment, run: 1 }.svg())
+    figure_files::write(out, &MovedResources { names, alignment, run: 1 }.svg())
 }
 
 fn run_documents(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Vec<Value> {
@@ -204,18 +203,9 @@ fn print(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Result
             if alignment.is_of_same_page(place) { "" } else { NO_SPEEDUP }
         ))?;
         let rows = alignment.by_weight(place).into_iter().map(|it| row(it, place));
-        let header = [
-            "resource",
-            "bytes",
-            "first byte later by",
-            "complete there",
-            "here",
-            "later by",
-            "place there",
-            "here",
-            "bytes before, more by",
-            "adds to ByteIndex",
-        ];
+        let header = "resource|bytes|first byte later by|complete there|here|later by|place there|here|\
+            bytes before, more by|adds to ByteIndex";
+        let header: Vec<&str> = header.split('|').collect();
         output::line(&output::table(&header, &[], rows).to_string())?;
     }
     Ok(())

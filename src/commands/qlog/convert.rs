@@ -2,6 +2,7 @@
 
 use super::input::{SIDES, logs_of, no_such_file, refusal, spare};
 use super::refused::Refused;
+use crate::log_names::parts;
 use crate::output;
 use crate::values::{Choices, choice};
 use ::serve::Failure;
@@ -88,7 +89,7 @@ fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
     let (mut written, mut bad_records, mut parts) = (BTreeSet::new(), 0, 0);
     for log in logs {
         // Logs that differ in their endings only keep them.
-        let whole = || format!("{}.sqlog", file_name(&log));
+        let whole = || format!("{}.sqlog", log.file_name().unwrap_or_default().display());
         let name = Some(name(&log)).filter(|it| !written.contains(it)).unwrap_or_else(whole);
         match convert_file(arguments, &log, Some(&out.join(&name))) {
             Ok(converted) => {
@@ -111,17 +112,10 @@ fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn file_name(log: &Path) -> String {
-    log.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
 /// What a log's rewriting is called: `a.qlog.gz` becomes `a.sqlog`.
 fn name(log: &Path) -> String {
-    let name = file_name(log);
-    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
-    let endings = [".sqlog", ".qlognd", ".qlogseq", ".qlog", ".json"];
-    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
-    format!("{}.sqlog", if stem == "-" { "stdin" } else { stem })
+    let (stem, _) = parts(log);
+    format!("{}.sqlog", if stem == "-" { "stdin" } else { &stem })
 }
 
 /// What was done, in a line.

@@ -1,7 +1,7 @@
 //! `utmost qlog hol`: head-of-line blocking, within streams and between them.
 
-use super::input::{Files, Logs};
-use crate::output;
+use super::input::{Files, Logs, alone_or_in};
+use crate::{figure_files, output};
 use ::serve::Failure;
 use qlog_tools::figures::Stacks;
 use qlog_tools::head_of_line::{Arrivals, Blocking, HeadOfLine};
@@ -60,13 +60,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         draw(out, &connections)?;
     }
     if arguments.json {
-        let document = match &connections[..] {
-            [only] => named_document(only),
-            several => {
-                json!({"connections": several.iter().map(named_document).collect::<Vec<_>>()})
-            }
-        };
-        output::json_of_program("utmost-qlog-hol/1", refused.note_in(document))?;
+        let documents = connections.iter().map(named_document).collect();
+        let document = alone_or_in("connections", documents);
+        refused.print_json("utmost-qlog-hol/1", document)?;
     } else {
         for connection in &connections {
             print(connection.log, connection.server.is_some(), &blocking(connection))?;
@@ -117,7 +113,7 @@ fn draw(out: &Path, connections: &[Ends<'_>]) -> Result<(), Failure> {
     let resources = PageResource::of_logs([*client], |_| false);
     let hol = blocking(connection);
     let drawing = Stacks { title: name, resources, timeline: &client.timeline, hol: &hol };
-    output::figure_file(out, &drawing.svg())
+    figure_files::write(out, &drawing.svg())
 }
 
 fn named_document(connection: &Ends<'_>) -> Value {
@@ -143,7 +139,7 @@ fn print(client: &Trace, has_server: bool, hol: &HeadOfLine) -> Result<(), Failu
             format!("{:.0}", it.bytes_ms),
             format!("{:.2}", it.mean_ms),
             format!("{:.1}", it.p95_ms),
-            format!("{:.1}", it.delayed_share * 100.0),
+            output::percent(it.delayed_share, 1),
         ]
     };
     let rows =

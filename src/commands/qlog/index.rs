@@ -122,10 +122,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let documents: Vec<Value> = documents
             .map(|((trace, it), base)| document(trace, it, several.then_some(base)))
             .collect();
-        output::json_of_program(
-            "utmost-qlog-index/1",
-            refused.note_in(json!({"traces": documents})),
-        )?;
+        refused.print_json("utmost-qlog-index/1", json!({"traces": documents}))?;
     } else if !refused.is_all() {
         print(&traces, &indices, &bases)?;
     }

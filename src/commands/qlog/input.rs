@@ -1,6 +1,7 @@
 //! The files that all `qlog` subcommands take, and the facts of a trace that they share.
 
 use super::refused::Refused;
+use crate::log_names::{Called, QLOG_ENDINGS, called};
 use crate::output;
 use crate::values::{Choices, choice};
 use ::serve::Failure;
@@ -39,10 +40,6 @@ pub(crate) struct Logs {
     /// The files that could not be read.
     pub(crate) refused: Refused,
 }
-
-/// What a log's name ends with in a directory.
-const LOG_ENDINGS: [&str; 8] =
-    [".qlog", ".sqlog", ".qlognd", ".qlogseq", ".qlog.gz", ".sqlog.gz", ".qlog.zst", ".sqlog.zst"];
 
 impl Files {
     /// All traces of all files.
@@ -152,16 +149,10 @@ pub(crate) fn read(
 /// An error if `out` is this log, or one of the logs in this directory.
 pub(crate) fn spare(log: &Path, out: &Path) -> Result<(), Failure> {
     let (Ok(log), Ok(written)) = (log.canonicalize(), out.canonicalize()) else { return Ok(()) };
-    if log == written || (written.parent() == Some(&log) && is_log(&written)) {
+    if log == written || (written.parent() == Some(&log) && called(&written) == Called::Qlog) {
         return Err(Failure::of_file(out, "-o names the log itself; name another file"));
     }
     Ok(())
-}
-
-/// Whether a directory stands for it, too.
-fn is_log(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    LOG_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// Why a log cannot be read, with what to do about it.
@@ -190,7 +181,7 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut others = 0_usize;
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        match is_log(&path) {
+        match called(&path) == Called::Qlog {
             // Folders, pipes, sockets and devices; a link that leads nowhere is named.
             _ if path.metadata().is_ok_and(|it| !it.is_file()) => {}
             true => logs.push(path),
@@ -198,7 +189,7 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         }
     }
     if logs.is_empty() {
-        let endings = LOG_ENDINGS[..4].join(", ");
+        let endings = QLOG_ENDINGS.map(|it| format!(".{it}")).join(", ");
         let reason = format!(
             "no logs ({endings}, also .gz or .zst) in it; name the files themselves if they are called otherwise"
         );
@@ -242,6 +233,11 @@ pub(crate) fn described(trace: &Trace) -> Value {
         "request_bytes": trace.request_bytes,
         "missing": missing(trace),
     })
+}
+
+/// The only document, or all of them in a field of this name.
+pub(crate) fn alone_or_in(field: &str, mut documents: Vec<Value>) -> Value {
+    if documents.len() == 1 { documents.remove(0) } else { json!({field: documents}) }
 }
 
 /// Microseconds as milliseconds.

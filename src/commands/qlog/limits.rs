@@ -1,6 +1,6 @@
 //! `utmost qlog limits`: what held the sender back.
 
-use super::input::{Files, Logs, milliseconds};
+use super::input::{Files, Logs, alone_or_in, milliseconds};
 use super::refused::Refused;
 use crate::output;
 use ::serve::Failure;
@@ -57,15 +57,11 @@ fn print(trace: &Trace, restraints: &Restraints) -> Result<(), Failure> {
         "{}: what held the sender back in {all_ms:.1} ms, {basis}",
         trace.label()
     ))?;
-    let rows = restraints
-        .totals_ms()
-        .map(|(by, ms)| vec![in_words(by).to_owned(), format!("{ms:.1}"), percent(ms, all_ms)]);
+    let rows = restraints.totals_ms().map(|(by, ms)| {
+        vec![in_words(by).to_owned(), format!("{ms:.1}"), output::percent(share(ms, all_ms), 1)]
+    });
     output::line(&output::table(&["held back by", "ms", "%"], &[], rows).to_string())?;
     restraints.assumed.iter().try_for_each(|it| output::line(&format!("assumed: {it}")))
-}
-
-fn percent(ms: f64, all_ms: f64) -> String {
-    format!("{:.1}", share(ms, all_ms) * 100.0)
 }
 
 fn share(ms: f64, all_ms: f64) -> f64 {
@@ -80,11 +76,8 @@ fn print_json<'a>(
     if documents.is_empty() {
         return Ok(());
     }
-    let document = match &documents[..] {
-        [only] => only.clone(),
-        many => json!({"traces": many}),
-    };
-    output::json_of_program("utmost-qlog-limits/1", refused.note_in(document))
+    let document = alone_or_in("traces", documents);
+    refused.print_json("utmost-qlog-limits/1", document)
 }
 
 fn document(trace: &Trace, restraints: &Restraints) -> Value {

@@ -1,7 +1,8 @@
 //! `utmost qlog lint`: packets that broke the rules.
 
-use super::input::{Logs, logs_of, read, read_each, refusal};
+use super::input::{Logs, alone_or_in, logs_of, read, read_each, refusal};
 use super::refused::Refused;
+use crate::log_names::{Called, called};
 use crate::{output, values};
 use ::serve::Failure;
 use qlog_tools::lint::{Allowance, Lint, Rules, browser, lint};
@@ -111,13 +112,11 @@ fn files_of(path: &Path) -> Vec<(Option<String>, PathBuf)> {
 
 /// Whether a file is a browser's log by its name; of other JSON by what is in it.
 fn is_browsers(path: &Path) -> bool {
-    let name = path.to_string_lossy().to_lowercase();
-    let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
     let is_list = || browser_log(path).is_ok_and(|it| it.is_some_and(|traces| has_sent(&traces)));
-    match plain.rsplit_once('.') {
-        Some((_, "har")) => true,
-        Some((_, "json")) => is_list(),
-        _ => false,
+    match called(path) {
+        Called::Har => true,
+        Called::Json => is_list(),
+        Called::Qlog | Called::SomethingElse => false,
     }
 }
 
@@ -210,12 +209,9 @@ fn show(
     refused: &Refused,
 ) -> Result<(), Failure> {
     if arguments.json {
-        let documents: Vec<_> = judged.iter().map(|(trace, lint)| document(trace, lint)).collect();
-        let document = match &documents[..] {
-            [only] => only.clone(),
-            many => json!({"traces": many}),
-        };
-        return output::json_of_program("utmost-qlog-lint/1", refused.note_in(document));
+        let documents = judged.iter().map(|(trace, lint)| document(trace, lint)).collect();
+        let document = alone_or_in("traces", documents);
+        return refused.print_json("utmost-qlog-lint/1", document);
     }
     judged
         .iter()

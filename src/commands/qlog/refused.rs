@@ -82,6 +82,11 @@ impl Refused {
         document
     }
 
+    /// Prints a document of a format, with the refused logs and its provenance.
+    pub(crate) fn print_json(&self, format: &str, document: Value) -> Result<(), Failure> {
+        output::json_of_program(format, self.note_in(document))
+    }
+
     /// The exit code: 2 if any was refused or not read whole.
     pub(crate) fn end(self) -> Result<(), Failure> {
         if self.reasons.is_empty() && self.incomplete.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::input::{Files, Logs};
 use crate::limits::REPORT_STREAMS_MAX;
-use crate::output;
+use crate::{figure_files, output};
 use ::serve::Failure;
 use qlog_tools::figures::still::stills;
 use qlog_tools::naming::set_headings;
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let named = |(place, it): (usize, &Recording)| {
             stills(it).into_iter().map(move |(name, svg)| (format!("{}-{name}", place + 1), svg))
         };
-        output::figures(folder, recordings.iter().enumerate().flat_map(named))?;
+        figure_files::write_all(folder, recordings.iter().enumerate().flat_map(named))?;
     }
     let title = arguments.title.clone().unwrap_or_else(|| title(&recordings));
     let page = report(&Report {

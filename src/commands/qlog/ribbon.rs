@@ -2,8 +2,8 @@
 
 use super::input::{Files, Logs};
 use super::set::SetArguments;
-use crate::output;
 use crate::values::{Choices, choice};
+use crate::{figure_files, output};
 use ::serve::Failure;
 use qlog_tools::figures::axis::Axis;
 use qlog_tools::figures::{Drawing, RibbonRow, Ribbons};
@@ -74,17 +74,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             note_titles: Vec::new(),
             rows: rows.collect(),
         };
-        output::figure_file(out, &ribbons.svg())?;
+        figure_files::write(out, &ribbons.svg())?;
         if !arguments.json {
             output::line(&ribbons.caption())?;
         }
     }
     if arguments.json {
         let documents: Vec<Value> = traces.iter().map(document).collect();
-        output::json_of_program(
-            "utmost-qlog-ribbon/1",
-            refused.note_in(json!({"traces": documents})),
-        )?;
+        refused.print_json("utmost-qlog-ribbon/1", json!({"traces": documents}))?;
     } else if arguments.out.is_none() {
         for trace in &traces {
             output::line(&in_words(trace, arguments.by))?;

@@ -97,20 +97,7 @@ fn print(trace: &Trace) -> Result<(), Failure> {
             row.reordered_bytes.to_string(),
         ]
     });
-    let header = [
-        "id",
-        "role",
-        "url",
-        "priority",
-        "requested",
-        "first",
-        "last",
-        "complete",
-        "bytes",
-        "frames",
-        "retransmitted",
-        "duplicate",
-        "reordered",
-    ];
+    let header = "id|role|url|priority|requested|first|last|complete|bytes|frames|retransmitted|duplicate|reordered";
+    let header: Vec<&str> = header.split('|').collect();
     output::line(&output::table(&header, &[1, 2, 3], rows).to_string())
 }

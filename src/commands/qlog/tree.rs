@@ -2,7 +2,7 @@
 
 use super::input::{refusal, spare};
 use crate::limits::TREES_MAX;
-use crate::{output, values};
+use crate::{figure_files, output, values};
 use ::serve::Failure;
 use lab::scenario::node_json;
 use qlog_tools::figures::tree::{group_names, in_words};
@@ -77,12 +77,15 @@ fn show(arguments: &Arguments, trace: &Trace) -> Result<(), Failure> {
     let trees = trees(arguments, trace)?;
     let names = names(trace, &trees);
     if let Some(out) = &arguments.out {
-        output::figure_file(out, &figure(trace, &trees, names.clone()).svg())?;
+        figure_files::write(out, &figure(trace, &trees, names.clone()).svg())?;
     }
     if let Some(folder) = &arguments.figures {
         values::directory(folder, "--figures")?;
         let figure = figure(trace, &trees, names.clone());
-        output::figures(folder, [(format!("{}-tree", stem(&arguments.log)), figure.svg())])?;
+        figure_files::write_all(
+            folder,
+            [(format!("{}-tree", stem(&arguments.log)), figure.svg())],
+        )?;
     }
     if arguments.json {
         return print_json(trace, &trees, &names);

@@ -2,14 +2,13 @@
 
 use crate::commands::qlog::report::too_large;
 use crate::limits::{DROPPED_BYTES_MAX, DROPPED_MAX, VIEW_DEPTH_MAX, VIEW_FILES_MAX};
+use crate::log_names::{Called, called};
 use ::serve::Failure;
 use qlog_tools::reader::{Detail, ReadOptions, Trace, read_file_traces, read_traces};
 use qlog_tools::viewer::ListedFile;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// The endings that a log's name may have; its content decides what it is.
-const ENDINGS: [&str; 5] = ["qlog", "sqlog", "json", "gz", "zst"];
 const OPTIONS: ReadOptions = ReadOptions { detail: Detail::Events, vantage: None };
 
 /// What can be opened.
@@ -53,9 +52,10 @@ impl Library {
             if kind.is_dir() && depth < VIEW_DEPTH_MAX {
                 self.find(&path, depth + 1, files);
             }
-            let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+            // Its content decides what it is.
+            let is_listed = kind.is_file() && matches!(called(&path), Called::Qlog | Called::Json);
             let name = path.strip_prefix(&self.directory).ok().and_then(Path::to_str);
-            if let (true, Some(name), true) = (kind.is_file(), name, ENDINGS.contains(&ending)) {
+            if let (true, Some(name)) = (is_listed, name) {
                 let bytes = entry.metadata().map_or(0, |it| it.len());
                 files.push(ListedFile { name: name.to_owned(), bytes });
             }

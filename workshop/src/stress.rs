@@ -1,15 +1,15 @@
-//! `utmost stress`: attacks on a server on this machine.
+//! `utmost-workshop stress`: attacks on a server on this machine.
 
-use crate::{output, values};
-use ::serve::Failure;
 use ::stress::{
     ATTACKS, Attack, File, Outcome, Round, Served, Soak, Soaked, StressError, Target, Trend,
     Visited, files_of, find, run as attack, soak,
 };
+use serve::{Failure, values};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use terminal::output;
 
 const FORMAT: &str = "utmost-stress/2";
 const SOAK_FORMAT: &str = "utmost-soak/1";
@@ -33,9 +33,9 @@ const SOAK_FORMAT: &str = "utmost-soak/1";
 ///
 /// Exit codes: 0 it held; 1 it did not; 3 it cannot be reached.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  utmost stress 127.0.0.1:4433 --process 4711\n  \
-utmost stress 127.0.0.1:4433 --attacks rapid-reset,slow-heads --seconds 10 --json\n  \
-utmost stress 127.0.0.1:4433 --process 4711 --soak 30 --root public")]
+#[command(after_help = "Examples:\n  utmost-workshop stress 127.0.0.1:4433 --process 4711\n  \
+utmost-workshop stress 127.0.0.1:4433 --attacks rapid-reset,slow-heads --seconds 10 --json\n  \
+utmost-workshop stress 127.0.0.1:4433 --process 4711 --soak 30 --root public")]
 pub(crate) struct Arguments {
     /// The server, at a loopback address
     #[arg(value_name = "ADDR:PORT", required_unless_present = "list", value_parser = values::server_address)]
@@ -186,7 +186,9 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Attack>, Failure> {
         return Ok(ATTACKS.iter().collect());
     }
     let unknown = |name: &str| {
-        Failure::BadInput(format!("--attacks {name}: unknown; `utmost stress --list` shows them"))
+        Failure::BadInput(format!(
+            "--attacks {name}: unknown; `utmost-workshop stress --list` shows them"
+        ))
     };
     names.iter().map(|it| find(it).ok_or_else(|| unknown(it))).collect()
 }
@@ -218,16 +220,8 @@ fn failure(error: StressError) -> Failure {
 }
 
 fn show(outcomes: &[Outcome]) -> Result<(), Failure> {
-    let header = [
-        "attack",
-        "visitors",
-        "answered, %",
-        "p50 ms",
-        "p99 ms",
-        "memory, MB",
-        "closed with",
-        "verdict",
-    ];
+    let header = "attack|visitors|answered, %|p50 ms|p99 ms|memory, MB|closed with|verdict";
+    let header: Vec<&str> = header.split('|').collect();
     let rows = outcomes.iter().flat_map(rows);
     output::line(&output::table(&header, &[1, 6, 7], rows).to_string())?;
     output::line(

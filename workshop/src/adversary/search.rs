@@ -1,15 +1,15 @@
 //! Pages that are hard for one scheme: a seeded, bounded search on [`ideal`].
 //!
-//! It begins with a generated page and changes one thing at a time: the size of a resource, the order of two
+//! It begins with a page and changes one thing at a time: the size of a resource, the order of two
 //! references in the document, the kind of a script, the share of the page that lies in one resource. A
 //! change stays if the scheme then does worse, by its ATF index against the lowest index of the other
 //! schemes of the paper. The page stays one that could be: what is critical and above the fold follows
 //! from what resources are, as on imported pages.
 
-use crate::ideal::{self, Conditions};
-use crate::network::Network;
 use corpus::page::{Event, Script};
 use corpus::{Page, generate};
+use lab::ideal::{self, Conditions};
+use lab::network::Network;
 use qlog_tools::metrics::Completions;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -17,11 +17,13 @@ use schedulers::{Kind, Scheme, paper_schemes};
 use std::sync::Arc;
 
 /// Largest page of the search in bytes: loads of it take about a millisecond.
-pub const PAGE_BYTES: u64 = 400_000;
-/// Most resources of a page of the search.
-pub const RESOURCES_MAX: usize = 24;
+pub(crate) const PAGE_BYTES_MAX: u64 = 400_000;
+/// Fewest resources of a page of the search: one of them is the document.
+pub(crate) const RESOURCES_MIN: usize = 2;
+/// Most resources.
+pub(crate) const RESOURCES_MAX: usize = 24;
 /// Changes that are tried.
-pub const STEPS: usize = 300;
+pub(crate) const STEPS: usize = 300;
 /// At least one byte in this many stays above the fold. With fewer, ratios would mean nothing.
 const ABOVE_FOLD_SHARE_MIN: u64 = 5;
 /// A resource's size after changes.
@@ -29,30 +31,19 @@ const RESOURCE_BYTES: std::ops::RangeInclusive<u64> = 400..=300_000;
 
 /// A page that is hard for a scheme.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Adversary {
+pub(crate) struct Adversary {
     /// The page.
-    pub page: Page,
+    pub(crate) page: Page,
     /// How many times the lowest ATF index of another scheme the scheme's is.
-    pub ratio: f64,
+    pub(crate) ratio: f64,
     /// The scheme with the lowest.
-    pub best: String,
+    pub(crate) best: String,
 }
 
-/// Searches for a page that is hard for `scheme`, beginning with one of `shape` (with at most
-/// [`RESOURCES_MAX`] resources and [`PAGE_BYTES`]).
-///
-/// # Errors
-/// If no page has this shape.
-pub fn adversary(
-    scheme: &Scheme,
-    shape: &generate::Shape,
-    network: &Network,
-) -> Result<Adversary, generate::ShapeError> {
-    let resources = shape.resources.unwrap_or(RESOURCES_MAX).min(RESOURCES_MAX);
-    let bytes = shape.bytes.unwrap_or(PAGE_BYTES).min(PAGE_BYTES);
-    let shape = generate::Shape { resources: Some(resources), bytes: Some(bytes), ..*shape };
-    let page = generate::generate(&shape)?;
-    let mut random = ChaCha8Rng::seed_from_u64(shape.seed);
+/// Searches for a page that is hard for `scheme`, beginning with `page`, which has [`RESOURCES_MIN`] to [`RESOURCES_MAX`]
+/// resources and at most [`PAGE_BYTES_MAX`].
+pub(crate) fn search(scheme: &Scheme, page: Page, seed: u64, network: &Network) -> Adversary {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut found = weigh(scheme, page, network);
     for _ in 0..STEPS {
         let mut page = found.page.clone();
@@ -64,8 +55,8 @@ pub fn adversary(
             }
         }
     }
-    describe(&mut found, scheme);
-    Ok(found)
+    describe(&mut found, scheme, seed);
+    found
 }
 
 /// Not too large for the search, and something to see above the fold.
@@ -73,14 +64,14 @@ fn could_be(page: &Page) -> bool {
     let sum = |above: bool| -> u64 {
         page.resources.iter().filter(|it| it.above_fold || !above).map(|it| it.bytes).sum()
     };
-    sum(false) <= PAGE_BYTES && sum(true) * ABOVE_FOLD_SHARE_MIN >= sum(false)
+    sum(false) <= PAGE_BYTES_MAX && sum(true) * ABOVE_FOLD_SHARE_MIN >= sum(false)
 }
 
-fn describe(found: &mut Adversary, scheme: &Scheme) {
-    let plain: String = crate::file_name(&scheme.name).to_lowercase().replace('%', "-");
+fn describe(found: &mut Adversary, scheme: &Scheme, seed: u64) {
+    let plain: String = lab::file_name(&scheme.name).to_lowercase().replace('%', "-");
     found.page.name = format!("{}-against-{plain}", found.page.name);
     found.page.source.from = format!(
-        "{} --adversary {}: after {STEPS} tried changes its ATF index is {:.2} times that of {}",
+        "{}; utmost-workshop adversary {} --seed {seed}: after {STEPS} tried changes its ATF index is {:.2} times that of {}",
         found.page.source.from, scheme.name, found.ratio, found.best
     );
 }
@@ -88,7 +79,7 @@ fn describe(found: &mut Adversary, scheme: &Scheme) {
 /// The scheme's index over the lowest of the others.
 fn weigh(scheme: &Scheme, page: Page, network: &Network) -> Adversary {
     let page = Arc::new(page);
-    let above_fold = crate::above_fold(&page);
+    let above_fold = lab::above_fold(&page);
     let index = |scheme: &Scheme| {
         let scheme = scheme.clone().for_page(&page.graph());
         let load = ideal::load(&page, &scheme, network, Conditions::default());
@@ -186,12 +177,16 @@ mod tests {
     fn the_search_makes_a_page_worse_for_the_scheme_and_keeps_it_sound() {
         let network = Network::find("paper").unwrap();
         let scheme = schedulers::find_scheme("fifo").unwrap();
-        let shape = generate::Shape { resources: Some(12), ..generate::Shape::new(1) };
-        let start = generate::Shape { bytes: Some(PAGE_BYTES), ..shape };
-        let start = weigh(&scheme, generate::generate(&start).unwrap(), &network);
-        let found = adversary(&scheme, &shape, &network).unwrap();
+        let shape = generate::Shape {
+            resources: Some(12),
+            bytes: Some(PAGE_BYTES_MAX),
+            ..generate::Shape::new(1)
+        };
+        let page = generate::generate(&shape).unwrap();
+        let start = weigh(&scheme, page.clone(), &network);
+        let found = search(&scheme, page.clone(), 1, &network);
         assert!(found.ratio > 1.5 * start.ratio, "{} {}", found.ratio, start.ratio);
         assert_eq!(corpus::check(&found.page), []);
-        assert_eq!(found, adversary(&scheme, &shape, &network).unwrap());
+        assert_eq!(found, search(&scheme, page, 1, &network));
     }
 }

@@ -27,7 +27,7 @@ struct Definition {
 const PAGES: &str = "(pages)";
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("results")
+    Path::new(crate::REPOSITORY).join("results")
 }
 
 fn kept(file: &str) -> String {

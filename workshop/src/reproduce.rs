@@ -1,17 +1,17 @@
-//! `utmost reproduce`: a published table or figure, ours beside theirs.
+//! `utmost-workshop reproduce`: a published table or figure, ours beside theirs.
 
-use crate::{output, values};
 use ::reproduce::{EXPERIMENTS, Experiment, Findings, Reproduction, Setting, write};
-use ::serve::Failure;
+use serve::Failure;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use terminal::{at_least_one, cores, output};
 
 /// Reproduce a published table or figure, ours beside theirs
 ///
 /// Conditions are set by the publication, by a model of ours, or by this project. Exits with 1 if one does not hold. Without a name, lists the experiments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  utmost reproduce marx-table2\n  \
-utmost reproduce marx-figure12 --out results\n  utmost reproduce push-rules --runs 5\n  utmost reproduce all --out results --json")]
+#[command(after_help = "Examples:\n  utmost-workshop reproduce marx-table2\n  \
+utmost-workshop reproduce marx-figure12 --out results\n  utmost-workshop reproduce push-rules --runs 5\n  utmost-workshop reproduce all --out results --json")]
 pub(crate) struct Arguments {
     /// Experiments, or `all`
     #[arg(value_name = "NAME")]
@@ -20,10 +20,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Loads at a time [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     jobs: Option<NonZeroUsize>,
     /// Load each case N times, in experiments on engine `stack` [default: as many as the publication]
-    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     runs: Option<NonZeroUsize>,
     /// Print JSON; an array for `all` and for several
     #[arg(long)]
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let setting = Setting {
         runs: arguments.runs.map(NonZeroUsize::get),
-        ..Setting::bundled(arguments.jobs.map_or_else(values::cores, NonZeroUsize::get))
+        ..Setting::bundled(arguments.jobs.map_or_else(cores, NonZeroUsize::get))
     };
     if let Some(folder) = &arguments.out {
         // An experiment can take minutes: a folder that cannot be written is told before.

@@ -2,6 +2,7 @@
 //!
 //! The schemes take turns, so that whatever else the machine does meets all of them.
 
+use lab::study::statistics::median;
 use schedulers::conformance::mixed;
 use schedulers::{Scheduler, Scheme, StreamId};
 use serde::Serialize;
@@ -9,9 +10,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 /// Open responses, all of them ready.
-pub const STREAMS: usize = 100;
+pub(super) const STREAMS: usize = 100;
 /// Turns of each scheme; the median counts.
-pub const ROUNDS: usize = 31;
+pub(super) const ROUNDS: usize = 31;
 /// Decisions of a turn.
 const DECISIONS: u32 = 2000;
 /// Bytes of a packet.
@@ -19,17 +20,17 @@ const PACKET_BYTES: u64 = 1400;
 
 /// The costs of one scheme.
 #[derive(Debug, Clone, Serialize)]
-pub struct Cost {
+pub(super) struct Cost {
     /// Its name.
-    pub scheme: String,
+    pub(super) scheme: String,
     /// A decision, in ns: `pick` and `sent` for one packet.
-    pub decision_ns: f64,
+    pub(super) decision_ns: f64,
     /// A response, in ns: it opens, gets ready and closes.
-    pub response_ns: f64,
+    pub(super) response_ns: f64,
 }
 
 /// The costs of each scheme.
-pub fn measure(schemes: &[&Scheme]) -> Vec<Cost> {
+pub(super) fn measure(schemes: &[&Scheme]) -> Vec<Cost> {
     let mut busy: Vec<Scheduler> = schemes.iter().map(|it| opened(it)).collect();
     let mut decisions = vec![Vec::new(); schemes.len()];
     let mut responses = vec![Vec::new(); schemes.len()];
@@ -43,15 +44,10 @@ pub fn measure(schemes: &[&Scheme]) -> Vec<Cost> {
     costs
         .map(|(scheme, (decisions, responses))| Cost {
             scheme: scheme.name.clone(),
-            decision_ns: median(decisions),
-            response_ns: median(responses),
+            decision_ns: median(&decisions).unwrap_or(f64::NAN),
+            response_ns: median(&responses).unwrap_or(f64::NAN),
         })
         .collect()
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// A scheduler with [`STREAMS`] ready responses that never end, each of which has had its turn.

@@ -1,20 +1,20 @@
-//! `utmost stress` beside a server of its own.
+//! `utmost-workshop stress` beside a server in this process.
 
-use crate::documents::assert_valid;
-use crate::serving::Serving;
+use crate::at_server::{at_proxy, at_server};
+use crate::schemas::assert_valid;
 use crate::{only_line, utmost};
 use serde_json::{Value, json};
-use std::net::TcpListener;
+use server::site::{Body, Request, Response, Site};
 use std::time::Duration;
 use stress::{File, Soak, Target, find, soak};
 
 #[test]
 fn visitors_of_each_version_are_shown_beside_an_attack_on_websockets() {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port");
-    let backend = free.to_string();
-    let server = Serving::start(&["--upstream", &format!("http://{backend}"), "--websockets"]);
-    let attack = ["stress", &server.address, "--backend", &backend, "--seconds", "1", "--json"];
-    let output = utmost(&[&attack[..], &["--attacks", "h2-tunnels-garbage"]].concat()).output();
+    let output = at_proxy(true, |server, backend| {
+        let (server, backend) = (server.to_string(), backend.to_string());
+        let attack = ["stress", &server, "--backend", &backend, "--seconds", "1", "--json"];
+        utmost(&[&attack[..], &["--attacks", "h2-tunnels-garbage"]].concat()).output()
+    });
     let output = output.expect("the program runs");
     // Whether the server holds on a busy machine is another matter.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
@@ -31,13 +31,18 @@ fn visitors_of_each_version_are_shown_beside_an_attack_on_websockets() {
     }
 }
 
+/// One file for all paths.
+struct OneFile;
+
+impl Site for OneFile {
+    fn respond(&self, _: &Request) -> Response {
+        Response { body: Body::synthetic(20_000, 1), ..Response::empty(200) }
+    }
+}
+
 /// Four seconds, where the program takes minutes.
 #[test]
 fn a_soak_is_as_its_schema_says() {
-    let server = Serving::start(&["--root", "examples"]);
-    let address = server.address.parse().expect("an address");
-    let files = vec![File::unknown("/late-stylesheet.json")];
-    let target = Target::new(address, files, Some(std::process::id())).expect("on this machine");
     let plan = Soak {
         length: Duration::from_secs(4),
         attacks: vec![find("rapid-reset").expect("in the list")],
@@ -47,7 +52,11 @@ fn a_soak_is_as_its_schema_says() {
         moves: true,
         seed: 7,
     };
-    let soaked = soak(&target, &plan, |_| {}).expect("carried out");
+    let soaked = at_server(OneFile, |address| {
+        let process = Some(std::process::id());
+        let target = Target::new(address, vec![File::unknown("/")], process);
+        soak(&target.expect("on this machine"), &plan, |_| {}).expect("carried out")
+    });
     let document = json!({"format": "utmost-soak/1", "provenance": {}, "soak": soaked});
     assert_valid("soak.json", &document);
     assert_eq!(document["soak"]["rounds"].as_array().map(Vec::len), Some(2));

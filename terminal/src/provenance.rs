@@ -3,13 +3,21 @@
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Provenance of a run of the program: what `build` says of itself, command, machine, date. What is studied is added by
-/// the study.
-pub fn of_program(build: &[(&str, &str)], now: jiff::Timestamp) -> Value {
-    let argv = json!(command(std::env::args()));
-    let build = build.iter().map(|(what, version)| ((*what).to_owned(), json!(version)));
-    let run = [("argv", argv), ("cpu", json!(cpu_model())), ("date", json!(now.to_string()))];
-    build.chain(run.map(|(what, value)| (what.to_owned(), value))).collect()
+/// What the build script knows: versions, and the Git commit, with `-dirty` appended if the program is built from something else.
+const BUILD: [(&str, &str); 5] = [
+    ("utmost", env!("CARGO_PKG_VERSION")),
+    ("git_commit", env!("UTMOST_COMMIT")),
+    ("rustc", env!("UTMOST_RUSTC")),
+    ("quiche", env!("UTMOST_QUICHE")),
+    ("boring", env!("UTMOST_BORING")),
+];
+
+/// Provenance of this run of the program: what it was built from, command, machine, date. What is studied is added by the study.
+pub fn provenance() -> Value {
+    let argv = std::env::args_os().map(|it| it.to_string_lossy().into_owned());
+    let date = jiff::Timestamp::now().to_string();
+    let run = [("argv", json!(command(argv))), ("cpu", json!(cpu_model())), ("date", json!(date))];
+    BUILD.map(|(what, version)| (what, json!(version))).into_iter().chain(run).collect()
 }
 
 /// The words of the command. Where the program lies is a matter of the machine.

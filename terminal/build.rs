@@ -7,7 +7,11 @@ use std::process::Command;
 const ARCHIVED: &str = "COMMIT";
 const COMMIT_LETTERS: usize = 12;
 
+/// The repository's folder, from that of this package.
+const REPOSITORY: &str = "..";
+
 fn main() {
+    std::env::set_current_dir(REPOSITORY).expect("the repository's folder");
     println!("cargo::rustc-env=UTMOST_COMMIT={}", commit());
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     println!(
@@ -22,7 +26,7 @@ fn main() {
     let known = ["HEAD", "logs/HEAD", "index"].iter().filter_map(|it| git_path(it));
     for path in parts().chain(known).chain([ARCHIVED.to_owned()]) {
         if Path::new(&path).exists() {
-            println!("cargo::rerun-if-changed={path}");
+            println!("cargo::rerun-if-changed={}", Path::new(REPOSITORY).join(path).display());
         }
     }
 }
@@ -30,7 +34,7 @@ fn main() {
 /// What the program is made of. Tests, documents and kept results are not: to make results again does not make the commit
 /// dirty.
 fn parts() -> impl Iterator<Item = String> {
-    const ROOT: [&str; 5] = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "build.rs", "src"];
+    const ROOT: [&str; 4] = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "src"];
     const APART: [&str; 5] = ["benches", "examples", "fuzz", "target", "tests"];
     let manifest = std::fs::read_to_string("Cargo.toml").unwrap_or_default();
     let members = manifest.lines().find_map(|line| line.strip_prefix("members = "));

@@ -1,0 +1,37 @@
+//! Figures as files.
+
+use ::serve::Failure;
+use lab::study::folder::{PNG_SCALE, write_figures};
+use qlog_tools::figures::png::{PngError, Rasterizer};
+use std::path::Path;
+
+/// Writes a figure as SVG or as PNG, as the file's ending says.
+pub(crate) fn write(file: &Path, svg: &str) -> Result<(), Failure> {
+    let ending = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let bytes = match &*ending {
+        "svg" => svg.as_bytes().to_vec(),
+        "png" => {
+            let rasterizer = Rasterizer::new().map_err(Failure::elsewhere)?;
+            rasterizer.png(svg, PNG_SCALE).map_err(Failure::elsewhere)?
+        }
+        _ => return Err(Failure::of_file(file, "--out takes a file that ends with .svg or .png")),
+    };
+    std::fs::write(file, bytes).map_err(|error| Failure::of_file(file, error))
+}
+
+/// Writes figures into a folder, each as `NAME.svg` and `NAME.png`. Without a font on the machine there are no PNG files,
+/// and a line says so.
+pub(crate) fn write_all(
+    folder: &Path,
+    named: impl IntoIterator<Item = (String, String)>,
+) -> Result<(), Failure> {
+    without_png(write_figures(folder, named).map_err(Failure::elsewhere)?.as_ref());
+    Ok(())
+}
+
+/// Says why there are no PNG files, if there are none.
+pub(crate) fn without_png(missing: Option<&PngError>) {
+    if let Some(error) = missing {
+        eprintln!("utmost: no PNG files: {error}");
+    }
+}

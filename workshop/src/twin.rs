@@ -1,0 +1,110 @@
+//! `utmost-workshop twin`: a scheme's file beside the built-in scheme that it is written after.
+
+mod cost;
+mod pages;
+
+use cost::{Cost, ROUNDS, STREAMS};
+use pages::differing_page;
+use schedulers::conformance::orders_are_equal;
+use schedulers::{Scheme, find_scheme};
+use scheme_files::{SchemeFile, to_stderr};
+use serde::Serialize;
+use serde_json::json;
+use serve::Failure;
+use std::path::PathBuf;
+use terminal::output;
+
+/// Compare a scheme's file with its twin: the orders, and what a decision costs
+///
+/// The twin is the built-in scheme that the file names. Orders are those of a thousand random connections and of all bundled
+/// pages. Exits with 1 if one differs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost-workshop twin examples/schemes/dfifo.toml\n  \
+utmost-workshop twin examples/schemes/fonts-first.toml --beside dfifo --json")]
+pub(crate) struct Arguments {
+    /// The scheme's file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Measure this scheme, too [default: the file's twin]
+    #[arg(long, value_name = "NAME")]
+    beside: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Courses of connections on which orders are compared.
+const COURSES: u32 = 1000;
+
+/// What the orders were compared on, and where they differ.
+#[derive(Debug, Serialize)]
+struct Compared {
+    on: String,
+    differs: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let SchemeFile { scheme, twin, .. } =
+        scheme_files::read(&arguments.file, to_stderr()).map_err(Failure::bad_input)?;
+    let built_in = |name: &String| find_scheme(name).map_err(Failure::bad_input);
+    let twin = twin.as_ref().map(built_in).transpose()?;
+    let beside = arguments.beside.as_ref().map(built_in).transpose()?.or_else(|| twin.clone());
+    let orders = twin.iter().flat_map(|it| compared(&scheme, it)).collect::<Vec<_>>();
+    let costs = cost::measure(&beside.iter().chain([&scheme]).collect::<Vec<_>>());
+    if arguments.json {
+        let twin = twin.as_ref().map(|it| &it.name);
+        let document =
+            json!({"scheme": scheme.name, "twin": twin, "orders": orders, "costs": costs});
+        output::json_of("utmost-twin/1", &document)?;
+    } else {
+        show(&orders, &costs)?;
+    }
+    let differing = orders.iter().filter(|it| it.differs.is_some()).count();
+    if differing == 0 {
+        return Ok(());
+    }
+    Err(Failure::No(format!(
+        "{}: its orders are not those of its twin in {differing} of {} comparisons",
+        arguments.file.display(),
+        orders.len()
+    )))
+}
+
+fn compared(scheme: &Scheme, twin: &Scheme) -> [Compared; 2] {
+    let page = differing_page(scheme, twin).map(|page| format!("a packet differs on {page}"));
+    [
+        Compared {
+            on: format!("{COURSES} connections"),
+            differs: orders_are_equal(scheme, twin, COURSES).err(),
+        },
+        Compared { on: format!("{} bundled pages", corpus::bundled_names().len()), differs: page },
+    ]
+}
+
+fn show(orders: &[Compared], costs: &[Cost]) -> Result<(), Failure> {
+    let differs = |it: &Compared| {
+        let cause = it.differs.as_deref();
+        cause.map_or("as the twin's".to_owned(), |it| it.chars().take(300).collect())
+    };
+    if !orders.is_empty() {
+        let rows = orders.iter().map(|it| vec![it.on.clone(), differs(it)]);
+        output::line(&format!("{}\n", output::table(&["orders of", "are"], &[1], rows)))?;
+    }
+    let first = &costs[0];
+    let ratio = |cost: f64, of: f64| format!("{:.2}", cost / of);
+    let rows = costs.iter().map(|it| {
+        vec![
+            it.scheme.clone(),
+            format!("{:.0}", it.decision_ns),
+            ratio(it.decision_ns, first.decision_ns),
+            format!("{:.0}", it.response_ns),
+            ratio(it.response_ns, first.response_ns),
+        ]
+    });
+    let header = ["scheme", "ns a decision", "ratio", "ns a response", "ratio"];
+    output::line(&output::table(&header, &[], rows).to_string())?;
+    output::line(&format!(
+        "{STREAMS} responses are open. A decision picks a stream and charges a packet; a response opens and closes. \
+         Medians of {ROUNDS} rounds, in which the schemes take turns"
+    ))
+}
