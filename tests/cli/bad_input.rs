@@ -431,7 +431,10 @@ fn a_long_url_does_not_widen_the_table_of_a_load() {
     let long = format!("/{}.css", "x".repeat(500));
     std::fs::write(&page, minimal.replace("/style.css", &long)).expect("written");
     let shown = crate::stdout_of(&["play", page.to_str().expect("UTF-8")]);
-    assert!(shown.contains(&format!(" https://minimal.test/{}\u{2026} ", "x".repeat(38))), "{shown}");
+    assert!(
+        shown.contains(&format!(" https://minimal.test/{}\u{2026} ", "x".repeat(38))),
+        "{shown}"
+    );
     assert!(shown.lines().all(|it| it.len() < 160), "{shown}");
 }
 

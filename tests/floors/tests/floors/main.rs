@@ -1,5 +1,7 @@
-//! The top-level modules of each crate lie on floors: a module uses modules below it, and none of them uses it.
+//! The crates lie on the floors that ARCHITECTURE.md shows, and so do the top-level modules of each crate: a module uses modules
+//! below it, and none of them uses it.
 
+mod arrows;
 mod circles;
 mod imports;
 
@@ -36,6 +38,16 @@ fn described(root: &Path, imports: &Imports) -> Vec<String> {
         }
     }
     lines
+}
+
+#[test]
+fn the_table_of_architecture_shows_the_arrows_between_crates() {
+    let read = |file: &Path| {
+        let text = fs::read_to_string(file).expect("a manifest");
+        text.parse().expect("TOML")
+    };
+    let text = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    assert_eq!(arrows::of_table(&text), arrows::of_manifests(&workspace(), &read));
 }
 
 #[test]
