@@ -6,7 +6,7 @@ use crate::output;
 use ::corpus::import::name_of;
 use ::corpus::page::Spread;
 use ::serve::Failure;
-use qlog_tools::naming::shown;
+use qlog_tools::short_texts::shown;
 use recorder::browser::Trust;
 use recorder::limits::{SETTINGS_MAX, SETTINGS_MIN};
 use recorder::recording::{self, CAPTURES_FORMAT, Captures, Judged, Request};

@@ -4,7 +4,7 @@ use crate::{output, values};
 use ::corpus::stats::{Distribution, Percentiles, Stats};
 use ::corpus::{Page, Query, stats};
 use ::serve::Failure;
-use qlog_tools::naming::shown;
+use qlog_tools::short_texts::shown;
 
 /// Pages, with what each was made from and its licence.
 pub(super) fn list(arguments: &[String], query: Option<&Query>) -> Result<(), Failure> {

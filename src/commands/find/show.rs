@@ -9,7 +9,7 @@ use lab::finder::{
     ByHints, ByResource, Moved, PageAnswer, RankedOrder, ResourcePriority, WHAT_YOU_HAVE,
 };
 use qlog_tools::metrics::Metric;
-use qlog_tools::naming::shown;
+use qlog_tools::short_texts::shown;
 use schedulers::Priority;
 use std::sync::Arc;
 

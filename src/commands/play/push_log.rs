@@ -5,8 +5,8 @@ use crate::output::number;
 use ::client::Outcome;
 use ::serve::Failure;
 use lab::study::RunRecord;
-use qlog_tools::naming::shown;
 use qlog_tools::pushed::PushedBytes;
+use qlog_tools::short_texts::shown;
 use qlog_tools::timeline::Timeline;
 
 /// Prints each resource, in the order of completion; `*` marks pushed ones.
