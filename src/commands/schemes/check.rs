@@ -8,7 +8,7 @@ use scheme_files::{Report, SchemeFile};
 use serde::Serialize;
 use serde_json::json;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// Courses of connections that each rule is checked on.
 const COURSES: u32 = 1000;
@@ -16,37 +16,30 @@ const COURSES: u32 = 1000;
 /// A rule, and whether the scheme keeps it.
 #[derive(Debug, Serialize)]
 struct Checked {
-    rule: String,
+    rule: &'static str,
     on: String,
     /// How it is broken.
     broken: Option<String>,
 }
 
 pub(super) fn run(file: &Path, is_json: bool) -> Result<(), Failure> {
-    let warnings: Arc<Mutex<Vec<String>>> = Arc::default();
+    let failed: Arc<OnceLock<String>> = Arc::default();
+    let heard = Arc::clone(&failed);
+    // The first failure of a script is told; later ones follow from it.
+    let report: Report = Arc::new(move |line| drop(heard.set(line.to_owned())));
     let SchemeFile { scheme, has_script, .. } =
-        scheme_files::read(file, collect(&warnings)).map_err(Failure::bad_input)?;
-    let mut checked = rules(&scheme);
+        scheme_files::read(file, report).map_err(Failure::bad_input)?;
+    let rules = CHECKS.iter().map(|it| Checked {
+        rule: it.rule,
+        on: format!("{COURSES} connections"),
+        broken: it.run(&scheme, COURSES).err(),
+    });
+    let mut checked: Vec<Checked> = rules.collect();
     if has_script {
-        let failed = warnings.lock().unwrap_or_else(PoisonError::into_inner).first().cloned();
-        let on = "all of these".to_owned();
-        checked.push(Checked { rule: "its script does not fail".to_owned(), on, broken: failed });
+        let (rule, on) = ("its script does not fail", "all of these".to_owned());
+        checked.push(Checked { rule, on, broken: failed.get().cloned() });
     }
-    let text = scheme.text.as_deref().unwrap_or_default();
-    let sha256 = corpus::sha256_hex(text.as_bytes());
-    if is_json {
-        let document = json!({
-            "scheme": scheme.name, "about": scheme.about, "sha256": sha256, "signals": scheme.signals.to_string(),
-            "script": has_script, "checks": checked,
-        });
-        output::json_of("utmost-scheme-check/2", &document)?;
-    } else {
-        output::line(&format!("{}: {}", scheme.name, scheme.about))?;
-        let form = if has_script { "a script" } else { "places" };
-        let signals = &scheme.signals;
-        output::line(&format!("{form}; signalled by: {signals}; SHA-256 {sha256}\n"))?;
-        print(&checked)?;
-    }
+    show(&scheme, has_script, &checked, is_json)?;
     let broken = checked.iter().filter(|it| it.broken.is_some()).count();
     if broken == 0 {
         return Ok(());
@@ -54,28 +47,27 @@ pub(super) fn run(file: &Path, is_json: bool) -> Result<(), Failure> {
     Err(Failure::No(format!("{}: {broken} of {} rules are broken", file.display(), checked.len())))
 }
 
-/// Keeps warnings for later.
-fn collect(warnings: &Arc<Mutex<Vec<String>>>) -> Report {
-    let warnings = Arc::clone(warnings);
-    Arc::new(move |line| {
-        warnings.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
-    })
-}
-
-fn rules(scheme: &Scheme) -> Vec<Checked> {
-    let check = CHECKS.iter().map(|check| Checked {
-        rule: check.rule.to_owned(),
-        on: format!("{COURSES} connections"),
-        broken: check.run(scheme, COURSES).err(),
-    });
-    check.collect()
-}
-
-fn print(checked: &[Checked]) -> Result<(), Failure> {
+fn show(
+    scheme: &Scheme,
+    has_script: bool,
+    checked: &[Checked],
+    is_json: bool,
+) -> Result<(), Failure> {
+    let Scheme { name, about, signals, .. } = scheme;
+    let sha256 = corpus::sha256_hex(scheme.text.as_deref().unwrap_or_default().as_bytes());
+    if is_json {
+        let document = json!({
+            "scheme": name, "about": about, "sha256": sha256, "signals": signals.to_string(),
+            "script": has_script, "checks": checked,
+        });
+        return output::json_of("utmost-scheme-check/2", &document);
+    }
+    let form = if has_script { "a script" } else { "places" };
+    output::line(&format!("{name}: {about}\n{form}; signalled by: {signals}; SHA-256 {sha256}\n"))?;
     let short = |cause: &String| format!("BROKEN: {}", cause.chars().take(300).collect::<String>());
     let rows = checked.iter().map(|it| {
         let result = it.broken.as_ref().map_or("holds".to_owned(), short);
-        vec![it.rule.clone(), it.on.clone(), result]
+        vec![it.rule.to_owned(), it.on.clone(), result]
     });
     output::line(&output::table(&["rule", "on", "result"], &[1, 2], rows).to_string())
 }
