@@ -4,8 +4,8 @@ use crate::discovery;
 use crate::limits::{
     BODY_BYTES_MAX, DECODED_BYTES_MAX, PROBLEMS_MAX, RESOURCES_MAX, TIME_MS_MAX, URL_BYTES_MAX,
 };
-use crate::page::{Event, Page, PageResource};
 pub use crate::page::FORMAT;
+use crate::page::{Event, Page, PageResource};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
