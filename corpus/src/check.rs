@@ -4,13 +4,11 @@ use crate::discovery;
 use crate::limits::{
     BODY_BYTES_MAX, DECODED_BYTES_MAX, PROBLEMS_MAX, RESOURCES_MAX, TIME_MS_MAX, URL_BYTES_MAX,
 };
+pub use crate::page::FORMAT;
 use crate::page::{Event, Page, PageResource};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-
-/// The one version of the page format that is understood.
-pub const FORMAT: &str = "utmost-page/1";
 
 /// One thing that is wrong with a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,10 +44,9 @@ pub fn check(page: &Page) -> Vec<Problem> {
     if problems.0.is_empty()
         && let Some(circle) = discovery::circle(page)
     {
-        problems.add(
-            format!("resources[{}].trigger", circle[0]),
-            format!("waits for itself ({}); break the circle", discovery::describe(&circle)),
-        );
+        let cause =
+            format!("waits for itself ({}); break the circle", discovery::describe(&circle));
+        problems.add(format!("resources[{}].trigger", circle[0]), cause);
     }
     problems.0
 }
@@ -70,10 +67,8 @@ fn check_top(page: &Page, problems: &mut Problems) {
         problems.add("format", format!("is {:?}; only {FORMAT:?} is understood", page.format));
     }
     if page.name.is_empty() || !page.name.bytes().all(is_name_byte) {
-        problems.add(
-            "name",
-            format!("is {:?}; use lower-case letters, digits, dots and hyphens", page.name),
-        );
+        let cause = format!("is {:?}; use lower-case letters, digits, dots and hyphens", page.name);
+        problems.add("name", cause);
     }
     if !(0.0..=TIME_MS_MAX).contains(&page.commit_ms) {
         problems.add("commit_ms", format!("is not between 0 and {TIME_MS_MAX}; use milliseconds"));
@@ -93,20 +88,16 @@ fn check_top(page: &Page, problems: &mut Problems) {
         problems.add("resources", "is empty; a page has at least its document");
     }
     if count > RESOURCES_MAX {
-        problems.add(
-            "resources",
-            format!("has {count} entries; a page may have at most {RESOURCES_MAX}"),
-        );
+        let cause = format!("has {count} entries; a page may have at most {RESOURCES_MAX}");
+        problems.add("resources", cause);
     }
-    let bytes = page.resources.iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
+    let bytes = page.body_bytes();
     if bytes > BODY_BYTES_MAX {
-        problems.add(
-            "resources",
-            format!(
-                "hold {bytes} body bytes together, more than fits in memory; \
-                 at most {BODY_BYTES_MAX} are allowed: make the largest smaller"
-            ),
+        let cause = format!(
+            "hold {bytes} body bytes together, more than fits in memory; \
+             at most {BODY_BYTES_MAX} are allowed: make the largest smaller"
         );
+        problems.add("resources", cause);
     }
 }
 
@@ -115,10 +106,8 @@ fn check_recording(page: &Page, problems: &mut Problems) {
     let unseen = recording.unseen_ms.iter().map(|it| ("unseen_ms", it));
     for (key, it) in unseen.chain([("left_out_ms", &recording.left_out_ms)]) {
         if ![it.p50, it.p90, it.max].iter().all(|ms| (0.0..=TIME_MS_MAX).contains(ms)) {
-            problems.add(
-                format!("source.recording.{key}"),
-                format!("is not an error in milliseconds; use a number from 0 to {TIME_MS_MAX}"),
-            );
+            let cause = "is not an error in milliseconds; use a number from 0 to";
+            problems.add(format!("source.recording.{key}"), format!("{cause} {TIME_MS_MAX}"));
         }
     }
     if recording.loads == 0 {
@@ -152,14 +141,12 @@ fn check_urls(page: &Page, problems: &mut Problems) {
     let mut first = BTreeMap::new();
     for (index, resource) in page.resources.iter().enumerate() {
         if let Some(before) = first.insert((resource.origin, resource.url.as_str()), index) {
-            problems.add(
-                format!("resources[{index}].url"),
-                format!(
-                    "{:?} is the URL of resources[{before}] too, and a server tells resources apart \
-                     by URL; give one of them another, such as with a query",
-                    resource.url
-                ),
+            let cause = format!(
+                "{:?} is the URL of resources[{before}] too, and a server tells resources apart \
+                 by URL; give one of them another, such as with a query",
+                resource.url
             );
+            problems.add(format!("resources[{index}].url"), cause);
         }
     }
 }
@@ -184,13 +171,11 @@ impl Here<'_> {
         }
         let printable = it.url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
         if !it.url.starts_with('/') || !printable || it.url.len() > URL_BYTES_MAX {
-            self.wrong(
-                "url",
-                format!(
-                    "must be a path that begins with a slash: printable ASCII, percent-encoded, \
-                     without fragment, at most {URL_BYTES_MAX} bytes"
-                ),
+            let cause = format!(
+                "must be a path that begins with a slash: printable ASCII, percent-encoded, \
+                 without fragment, at most {URL_BYTES_MAX} bytes"
             );
+            self.wrong("url", cause);
         }
         if it.origin >= self.page.origins.len() {
             let count = self.page.origins.len();
@@ -217,25 +202,18 @@ impl Here<'_> {
         }
         let derived = Kind::of_mime(&it.mime);
         if derived != it.kind {
-            self.wrong(
-                "kind",
-                format!(
-                    "is {}, but the MIME type {:?} says {}; correct one of them",
-                    it.kind.name(),
-                    it.mime,
-                    derived.name()
-                ),
-            );
+            let (is, says, mime) = (it.kind.name(), derived.name(), &it.mime);
+            let cause =
+                format!("is {is}, but the MIME type {mime:?} says {says}; correct one of them");
+            self.wrong("kind", cause);
         }
     }
 
     fn check_sizes(&mut self) {
         let it = self.resource;
         if it.decoded_bytes.is_some_and(|bytes| bytes > DECODED_BYTES_MAX) {
-            self.wrong(
-                "decoded_bytes",
-                format!("is more than {DECODED_BYTES_MAX}; make it smaller"),
-            );
+            let cause = format!("is more than {DECODED_BYTES_MAX}; make it smaller");
+            self.wrong("decoded_bytes", cause);
         }
         self.check_time("wait_ms", it.wait_ms);
         self.check_time("exec_ms", it.exec_ms);
@@ -262,7 +240,7 @@ impl Here<'_> {
 
     fn check_role(&mut self) {
         let it = self.resource;
-        let document = self.index == 0;
+        let (document, kind) = (self.index == 0, it.kind.name());
         if it.main != document {
             self.wrong("main", "must be true for the document, resources[0], and for it alone");
         }
@@ -273,16 +251,10 @@ impl Here<'_> {
             );
         }
         if it.script.is_some() && it.kind != Kind::Js {
-            self.wrong(
-                "script",
-                format!("is for js, but the kind is {}; remove it", it.kind.name()),
-            );
+            self.wrong("script", format!("is for js, but the kind is {kind}; remove it"));
         }
         if it.hero && it.kind != Kind::Image {
-            self.wrong(
-                "hero",
-                format!("is for images, but the kind is {}; remove it", it.kind.name()),
-            );
+            self.wrong("hero", format!("is for images, but the kind is {kind}; remove it"));
         }
         if it.browser.is_some_and(|browser| browser.urgency > 7) {
             self.wrong("browser.urgency", "is more than 7; RFC 9218 has 0 to 7");
@@ -320,11 +292,9 @@ impl Here<'_> {
         if let Some(wanted) = wanted
             && of.kind != wanted
         {
-            let (is, wanted) = (of.kind.name(), wanted.name());
-            self.wrong(
-                "trigger.of",
-                format!("is {}, of kind {is}, but its event is one of {wanted}", trigger.of),
-            );
+            let (of, is, wanted) = (trigger.of, of.kind.name(), wanted.name());
+            let cause = format!("is {of}, of kind {is}, but its event is one of {wanted}");
+            self.wrong("trigger.of", cause);
         }
         let about_the_page =
             matches!(trigger.on, Event::Nav | Event::StyleApplied | Event::Dcl | Event::Load);

@@ -52,13 +52,8 @@ impl Graph {
         let mut graph = Self { waits_for: vec![Vec::new(); 2 * count] };
         let sheets = graph.add_sheets(page);
         graph.add_turns(page);
-        let dom_ready = graph.add_node(
-            page.resources
-                .iter()
-                .filter(|it| it.id == 0 || it.holds_dom_ready())
-                .map(|it| count + it.id)
-                .collect(),
-        );
+        let holding = page.resources.iter().filter(|it| it.id == 0 || it.holds_dom_ready());
+        let dom_ready = graph.add_node(holding.map(|it| count + it.id).collect());
         for resource in &page.resources {
             graph.waits_for[count + resource.id].push(resource.id);
             if resource.id != 0 {
@@ -138,11 +133,8 @@ impl Graph {
             path.push(node);
             node = self.waits_for[node].iter().copied().find(|&it| !settled[it])?;
         }
-        let mut ids: Vec<usize> = path[step_of[node]?..]
-            .iter()
-            .filter(|&&it| it < 2 * count)
-            .map(|&it| it % count)
-            .collect();
+        let nodes = path[step_of[node]?..].iter().filter(|&&it| it < 2 * count);
+        let mut ids: Vec<usize> = nodes.map(|&it| it % count).collect();
         ids.dedup();
         if ids.len() > 1 && ids.first() == ids.last() {
             ids.pop();

@@ -4,6 +4,11 @@ use schedulers::{GraphResource, Kind, PageGraph, Priority};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
+/// The one version of the page format that is understood.
+pub const FORMAT: &str = "utmost-page/1";
+/// The viewport of pages that do not say theirs, in CSS pixels.
+const VIEWPORT: [u32; 2] = [1366, 768];
+
 /// A page: its resources and how each of them is discovered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -299,7 +304,38 @@ pub enum Event {
     Load,
 }
 
+impl Source {
+    /// A source without a recording, a file, a site and assumptions.
+    pub fn new(kind: SourceKind, from: String, licence: &str) -> Self {
+        let (licence, assumptions) = (licence.to_owned(), Vec::new());
+        Self { kind, from, licence, site: None, sha256: None, assumptions, recording: None }
+    }
+}
+
+impl Origin {
+    /// The site's own host.
+    pub fn own(host: impl Into<String>) -> Self {
+        Self { host: host.into(), party: Party::First }
+    }
+}
+
 impl Page {
+    /// A page that the browser reads at once, 1366 pixels wide and 768 high.
+    pub fn new(
+        name: String,
+        source: Source,
+        origins: Vec<Origin>,
+        resources: Vec<PageResource>,
+    ) -> Self {
+        let format = FORMAT.to_owned();
+        Self { format, name, source, viewport: VIEWPORT, origins, commit_ms: 0.0, resources }
+    }
+
+    /// Body bytes on the wire.
+    pub fn body_bytes(&self) -> u64 {
+        self.resources.iter().fold(0, |sum, it| it.bytes.saturating_add(sum))
+    }
+
     /// The site or template that it shares with other pages, or its own name.
     pub fn site(&self) -> &str {
         let said = self.source.site.as_deref();

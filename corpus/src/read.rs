@@ -62,14 +62,10 @@ impl Page {
     /// Reads a page and checks it. `file` is its name in errors.
     pub fn parse(text: &str, file: &str) -> Result<Self, PageError> {
         let page: Self = serde_json::from_str(text).map_err(|error| {
-            let cause = error.to_string();
-            let place = format!(" at line {} column {}", error.line(), error.column());
-            PageError::Json {
-                file: file.to_owned(),
-                line: error.line(),
-                column: error.column(),
-                cause: in_one_line(cause.strip_suffix(&place).unwrap_or(&cause)),
-            }
+            let (file, line, column) = (file.to_owned(), error.line(), error.column());
+            let (cause, place) = (error.to_string(), format!(" at line {line} column {column}"));
+            let cause = in_one_line(cause.strip_suffix(&place).unwrap_or(&cause));
+            PageError::Json { file, line, column, cause }
         })?;
         let problems = check(&page);
         if problems.is_empty() {
@@ -88,11 +84,8 @@ impl Page {
     pub fn to_text(&self) -> String {
         let shell = Self { resources: Vec::new(), ..self.clone() };
         let mut text = serde_json::to_string_pretty(&shell).unwrap_or_default();
-        let rows: Vec<String> = self
-            .resources
-            .iter()
-            .map(|it| format!("    {}", serde_json::to_string(it).unwrap_or_default()))
-            .collect();
+        let row = |it| format!("    {}", serde_json::to_string(it).unwrap_or_default());
+        let rows: Vec<String> = self.resources.iter().map(row).collect();
         if let Some(end) = text.rfind("[]") {
             text.replace_range(end..end + 2, &format!("[\n{}\n  ]", rows.join(",\n")));
         }

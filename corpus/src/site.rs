@@ -18,43 +18,13 @@ pub fn is_stand_in(host: &str) -> bool {
     is_renamed || name == "generated" || name.rsplit('.').next() == Some("page")
 }
 
-/// Sites and templates that several bundled pages come from.
-pub(crate) const SITES: [(&str, &[&str]); 7] = [
-    ("admin-lte", &["admin-lte-profile", "admin-lte-widgets"]),
-    (
-        "creative-tim",
-        &[
-            "argon-dashboard",
-            "argon-free-index",
-            "argon-profile",
-            "material-landing",
-            "material-profile",
-        ],
-    ),
-    ("fomantic", &["fomantic-card", "fomantic-homepage"]),
-    (
-        "gentelella",
-        &["gentelella-form", "gentelella-index", "gentelella-media", "gentelella-tables"],
-    ),
-    ("kicad", &["kicad-gerbview", "kicad-pcbnew", "kicad-start"]),
-    ("sb-admin", &["sb-admin-index", "sb-admin-tables"]),
-    (
-        "startbootstrap",
-        &[
-            "agency-home",
-            "agency-index",
-            "creative-home",
-            "freelancer-home",
-            "grayscale-home",
-            "landing-home",
-            "stylish-home",
-        ],
-    ),
-];
+/// Sites and templates that several bundled pages come from, each a line with the names of its pages behind it.
+pub(crate) const SITES: &str = include_str!("../sets/sites.txt");
 
 /// The site that a bundled page shares with others.
 pub(crate) fn shared_site(name: &str) -> Option<&'static str> {
-    SITES.iter().find(|(_, pages)| pages.contains(&name)).map(|(site, _)| *site)
+    let mut sites = SITES.lines().filter_map(|it| it.split_once(": "));
+    sites.find(|(_, pages)| pages.split(' ').any(|it| it == name)).map(|(site, _)| site)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::discovery;
 use crate::page::{self, Page, SourceKind};
-use crate::weights::{self, Weights};
+use crate::weights;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -137,15 +137,14 @@ pub fn stats<'a>(pages: impl IntoIterator<Item = &'a Page>) -> Stats {
         resources: spread(rows.iter().map(|it| it.resources as u64)),
         bytes: spread(rows.iter().map(|it| it.bytes)),
         distributions: distributions(&rows),
-        web: represented(&weights, &pages),
+        web: Represented {
+            covered: weights.covered,
+            effective_sites: weights.effective_sites(&pages),
+        },
         clusters: clusters(&rows),
         published: published(),
         rows,
     }
-}
-
-fn represented(weights: &Weights, pages: &[&Page]) -> Represented {
-    Represented { covered: weights.covered, effective_sites: weights.effective_sites(pages) }
 }
 
 fn clusters(rows: &[Row]) -> Vec<Cluster> {
@@ -160,43 +159,39 @@ fn clusters(rows: &[Row]) -> Vec<Cluster> {
     clusters.into_iter().map(cluster).collect()
 }
 
-/// All pages, each counting as much as it stands for pages of the web.
-fn as_the_web(rows: &[Row]) -> Option<Distribution> {
-    let rows: Vec<&Row> = rows.iter().filter(|it| it.weight > 0.0).collect();
-    let of = |value: fn(&Row) -> u64| {
-        weighted_percentiles(rows.iter().map(|it| (value(it), it.weight)).collect())
+fn distributions(rows: &[Row]) -> Vec<Distribution> {
+    let plain = |rows: &[&Row], value: Value| percentiles(rows.iter().map(|it| value(it)));
+    let of = |name: &str, source: SourceKind| {
+        distribution(name, rows.iter().filter(|it| it.source == source).collect(), plain)
     };
-    (!rows.is_empty()).then(|| Distribution {
-        of: "all, weighted as the web".to_owned(),
-        pages: Some(rows.len()),
-        resources: of(|it| it.resources as u64),
-        bytes: of(|it| it.bytes),
-    })
+    let as_the_web = rows.iter().filter(|it| it.weight > 0.0).collect();
+    let all = [
+        distribution("all", rows.iter().collect(), plain),
+        distribution("all, weighted as the web", as_the_web, |rows, value| {
+            weighted_percentiles(rows.iter().map(|it| (value(it), it.weight)).collect())
+        }),
+        of("recorded", SourceKind::Recorded),
+        of("imported", SourceKind::Imported),
+        of("generated", SourceKind::Generated),
+        of("hand", SourceKind::Hand),
+    ];
+    all.into_iter().flatten().collect()
 }
 
-fn distributions(rows: &[Row]) -> Vec<Distribution> {
-    use SourceKind::{Generated, Hand, Imported, Recorded};
-    let of = |name: &str, source: Option<SourceKind>| {
-        let rows: Vec<&Row> =
-            rows.iter().filter(|it| source.is_none_or(|source| it.source == source)).collect();
-        (!rows.is_empty()).then(|| Distribution {
-            of: name.to_owned(),
-            pages: Some(rows.len()),
-            resources: percentiles(rows.iter().map(|it| it.resources as u64)),
-            bytes: percentiles(rows.iter().map(|it| it.bytes)),
-        })
-    };
-    let sources = [
-        ("all", None),
-        ("recorded", Some(Recorded)),
-        ("imported", Some(Imported)),
-        ("generated", Some(Generated)),
-        ("hand", Some(Hand)),
-    ];
-    let mut all: Vec<Distribution> =
-        sources.into_iter().filter_map(|(name, source)| of(name, source)).collect();
-    all.splice(all.len().min(1)..all.len().min(1), as_the_web(rows));
-    all
+type Value = fn(&Row) -> u64;
+
+/// How these rows spread by what `percentiles` makes of a value of each; `None` without rows.
+fn distribution(
+    of: &str,
+    rows: Vec<&Row>,
+    percentiles: impl Fn(&[&Row], Value) -> Percentiles,
+) -> Option<Distribution> {
+    (!rows.is_empty()).then(|| Distribution {
+        of: of.to_owned(),
+        pages: Some(rows.len()),
+        resources: percentiles(&rows, |it| it.resources as u64),
+        bytes: percentiles(&rows, |it| it.bytes),
+    })
 }
 
 /// The corpus of the paper (section 4.2), and the web (HTTP Archive, Web Almanac 2024, "Page Weight",
@@ -231,59 +226,45 @@ fn published() -> Vec<Distribution> {
 fn percentiles(values: impl Iterator<Item = u64>) -> Percentiles {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();
-    let at = |percent: usize| {
+    Percentiles::at(|percent| {
         let rank = (values.len() * percent).div_ceil(100).max(1);
         values.get(rank - 1).copied()
-    };
-    Percentiles {
-        min: at(0),
-        p10: at(10),
-        p25: at(25),
-        p50: at(50),
-        p75: at(75),
-        p90: at(90),
-        max: at(100),
-    }
+    })
 }
 
 /// The least value that this share of the weight does not exceed. Weights sum to 1.
 fn weighted_percentiles(mut values: Vec<(u64, f64)>) -> Percentiles {
     values.sort_by_key(|it| it.0);
-    let at = |percent: u32| {
+    Percentiles::at(|percent| {
         let mut sum = 0.0;
         // A share is met in spite of rounding.
         let mut found = values.iter().filter(|it| {
             sum += it.1;
-            sum >= f64::from(percent) / 100.0 - 1e-9
+            sum >= percent as f64 / 100.0 - 1e-9
         });
         found.next().or(values.last()).map(|it| it.0)
-    };
-    Percentiles {
-        min: at(0),
-        p10: at(10),
-        p25: at(25),
-        p50: at(50),
-        p75: at(75),
-        p90: at(90),
-        max: at(100),
+    })
+}
+
+impl Percentiles {
+    fn at(percent: impl Fn(usize) -> Option<u64>) -> Self {
+        let [min, p10, p25, p50, p75, p90, max] = [0, 10, 25, 50, 75, 90, 100].map(percent);
+        Self { min, p10, p25, p50, p75, p90, max }
     }
 }
 
 fn row(page: &Page, weight: f64) -> Row {
+    let recording = page.source.recording.as_ref();
     Row {
         name: page.name.clone(),
         source: page.source.kind,
         site: page.site().to_owned(),
         weight,
         resources: page.resources.len(),
-        bytes: page.resources.iter().fold(0, |sum, it| it.bytes.saturating_add(sum)),
+        bytes: page.body_bytes(),
         atf_resources: page.resources.iter().filter(|it| it.above_fold).count(),
         depth: discovery::depth(page),
-        recording_error_ms: page
-            .source
-            .recording
-            .as_ref()
-            .map(|it| it.unseen_ms.unwrap_or(it.left_out_ms)),
+        recording_error_ms: recording.map(|it| it.unseen_ms.unwrap_or(it.left_out_ms)),
     }
 }
 

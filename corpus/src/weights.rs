@@ -58,7 +58,7 @@ pub fn web(pages: &[&Page]) -> Weights {
         |page: &&Page| if stands_for_the_web(page) { 1.0 / sites[page.site()] } else { 0.0 };
     let mut weights: Vec<f64> = pages.iter().map(first).collect();
     let by_requests = Strata::new(pages.iter().map(|it| it.resources.len() as f64), &REQUESTS);
-    let by_bytes = Strata::new(pages.iter().map(|it| body_bytes(it) as f64), &BYTES);
+    let by_bytes = Strata::new(pages.iter().map(|it| it.body_bytes() as f64), &BYTES);
     let covered = by_requests.covered(&weights);
     rake(&mut weights, &[by_bytes, by_requests], ROUNDS);
     Weights { pages: weights, covered }
@@ -71,10 +71,6 @@ pub fn rake(weights: &mut [f64], strata: &[Strata], rounds: usize) {
             it.rake(weights);
         }
     }
-}
-
-fn body_bytes(page: &Page) -> u64 {
-    page.resources.iter().fold(0, |sum, it| sum.saturating_add(it.bytes))
 }
 
 /// The pages of a set by one property.
@@ -150,7 +146,7 @@ mod tests {
                     "{most} requests"
                 );
             }
-            assert!((share(&|it| body_bytes(it) <= 2_652_000) - 0.5).abs() < 1e-3);
+            assert!((share(&|it| it.body_bytes() <= 2_652_000) - 0.5).abs() < 1e-3);
         }
     }
 

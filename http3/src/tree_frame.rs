@@ -194,7 +194,6 @@ impl Named {
         })
     }
 
-    /// The node of the tree.
     fn locate(self, reach: Reach) -> Result<TreeNode, Error> {
         match self {
             Self::Request(_) if !self.is_element() => {

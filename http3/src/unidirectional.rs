@@ -108,7 +108,6 @@ fn same_type(one: &Purpose, other: &Purpose) -> bool {
     std::mem::discriminant(one) == std::mem::discriminant(other)
 }
 
-/// Our own control stream.
 pub(crate) fn control_stream(role: Role) -> StreamId {
     match role {
         Role::Client => StreamId(2),

@@ -78,12 +78,12 @@ mod action;
 mod continuation;
 mod error;
 mod frame;
+mod history;
 mod limits;
 mod name;
 mod names;
 mod overtaking;
 mod policy;
-mod pool;
 mod receiving;
 mod sending;
 
@@ -91,11 +91,11 @@ pub use action::Action;
 pub use continuation::{CONTINUATION, Continuation};
 pub use error::{Error, Scope};
 pub use frame::{Destination, Kind, MIGRATE, Migrate, PAYLOAD_BYTES_MAX, Rest, Subject};
+pub use history::{History, Visit};
 pub use name::{EXPORTER_LABEL, Name, Offer, Secret};
 pub use names::Names;
 pub use overtaking::Overtaking;
 pub use policy::{BlockingRule, Candidate, Policy, SizeRule, blocking_time};
-pub use pool::{History, Pool, Visit};
 pub use receiving::{Reads, Receiving};
 pub use sending::{Place, Sending};
 

@@ -14,7 +14,3 @@ pub(crate) const OVERTAKING_MAX: usize = 32;
 pub(crate) const MEMBERS_MAX: usize = 8;
 /// Hosts whose past visits are remembered.
 pub(crate) const HOSTS_MAX: usize = 256;
-/// Idle connections that a client keeps open.
-pub(crate) const SPARES_MAX: usize = 16;
-/// How long a client keeps an idle connection open.
-pub(crate) const SPARE_LIFETIME: Duration = Duration::from_secs(60);

@@ -149,6 +149,10 @@ pub fn is_host(host: &str) -> bool {
 }
 
 impl Graph {
+    pub(crate) fn new(nodes: Vec<Node>, edges: Vec<Edge>) -> Self {
+        Self { format: FORMAT.to_owned(), nodes, edges }
+    }
+
     /// Reads JSON.
     pub fn from_json(text: &str) -> Result<Self, GraphError> {
         let graph: Self = serde_json::from_str(text)?;
@@ -179,21 +183,13 @@ impl Graph {
             there.iter().enumerate().map(|(index, it)| (it.id, index)).collect();
         let nodes = there.iter().map(|it| node_of(page, it)).collect();
         let edge = |it: &&PageResource| {
-            let from = *index.get(&it.trigger.of)?;
-            let to = *index.get(&it.id)?;
-            (it.trigger.on != Event::Nav).then_some(Edge {
-                from,
-                to,
-                place: place_of(there[from], it),
-            })
+            let (from, to) = (*index.get(&it.trigger.of)?, *index.get(&it.id)?);
+            let place = place_of(there[from], it);
+            (it.trigger.on != Event::Nav).then_some(Edge { from, to, place })
         };
         let mut by_evaluation = there.clone();
         by_evaluation.sort_by_key(|it| (it.eval_order.is_none(), it.eval_order, it.id));
-        Self {
-            format: FORMAT.to_owned(),
-            nodes,
-            edges: by_evaluation.iter().filter_map(edge).collect(),
-        }
+        Self::new(nodes, by_evaluation.iter().filter_map(edge).collect())
     }
 
     /// The node of a path on a host.
@@ -261,14 +257,8 @@ impl Graph {
         dropped.extend(only_there.map(|it| it.path.clone()));
         let kept =
             |it: &Edge| Some(Edge { from: index[it.from]?, to: index[it.to]?, place: it.place });
-        (
-            Self {
-                format: self.format.clone(),
-                nodes,
-                edges: self.edges.iter().filter_map(kept).collect(),
-            },
-            dropped,
-        )
+        let edges = self.edges.iter().filter_map(kept).collect();
+        (Self { format: self.format.clone(), nodes, edges }, dropped)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Learns the resources of a page from the requests of many clients, load by load.
 
-use crate::graph::{Edge, FORMAT, Graph, Node, Place};
+use crate::graph::{Edge, Graph, Node, Place};
 use crate::limits::LEARNED_RESOURCES_MAX;
 use crate::link::without_query;
 use schedulers::Kind;
@@ -36,11 +36,8 @@ impl Learner {
     /// One load of the page: what was asked for, in order.
     pub fn load(&mut self, mut resources: Vec<Asked>) {
         resources.truncate(LEARNED_RESOURCES_MAX);
-        for Asked { path, bytes, .. } in &resources {
-            if let Some(bytes) = bytes {
-                self.bytes.insert(path.clone(), *bytes);
-            }
-        }
+        let sizes = resources.iter().filter_map(|it| Some((it.path.clone(), it.bytes?)));
+        self.bytes.extend(sizes);
         self.loads.push_back(resources);
         let oldest = if self.loads.len() > LOADS { self.loads.pop_front() } else { None };
         for Asked { path, .. } in oldest.into_iter().flatten() {
@@ -58,17 +55,16 @@ impl Learner {
             let seen = loads.iter().filter(|load| position(load, path).is_some()).count();
             seen * 100 >= loads.len() * SHARE_PERCENT && position(before, path).is_some()
         };
-        let mut found: Vec<(usize, Asked)> = Vec::new();
+        let mut found: Vec<Asked> = Vec::new();
         for (place, asked) in last.iter().enumerate() {
             let is_first = position(last, &asked.path) == Some(place);
             if is_first && belongs(&asked.path) {
                 let bytes = self.bytes.get(&asked.path).copied();
-                let learned = Asked { bytes, ..asked.clone() };
-                found.push((median_position(&loads, &asked.path), learned));
+                found.push(Asked { bytes, ..asked.clone() });
             }
         }
-        found.sort_by_key(|(position, _)| *position);
-        found.into_iter().map(|(_, it)| it).collect()
+        found.sort_by_cached_key(|it| median_position(&loads, &it.path));
+        found
     }
 
     /// How many loads are remembered, and how many of them are partial.
@@ -78,15 +74,11 @@ impl Learner {
 
     /// The loads that asked for at least half of what the median one did.
     fn whole_loads(&self) -> Vec<&Vec<Asked>> {
-        let asked_for = |load: &Vec<Asked>| {
+        let size = |load: &Vec<Asked>| {
             load.iter().map(|it| it.path.as_str()).collect::<BTreeSet<_>>().len()
         };
-        let sizes: Vec<usize> = self.loads.iter().map(asked_for).collect();
-        let mut sorted = sizes.clone();
-        sorted.sort_unstable();
-        let median = sorted.get(sorted.len() / 2).copied().unwrap_or(0);
-        let is_whole = |size: usize| 2 * size >= median;
-        self.loads.iter().zip(sizes).filter(|(_, size)| is_whole(*size)).map(|(it, _)| it).collect()
+        let median = middle(self.loads.iter().map(size)).unwrap_or(0);
+        self.loads.iter().filter(|it| 2 * size(it) >= median).collect()
     }
 
     /// The learned graph of a page of this host, path and size. Requests do not show where in the document a reference
@@ -95,16 +87,10 @@ impl Learner {
     pub fn graph(&self, host: &str, document: &str, document_bytes: u64) -> Graph {
         let learned = self.learned();
         let document = node(host, document, (document_bytes, Kind::Html), false);
-        let mut graph =
-            Graph { format: FORMAT.to_owned(), nodes: vec![document], edges: Vec::new() };
-        for it in &learned {
-            let kind = kind_of(&it.path);
-            graph.nodes.push(node(
-                host,
-                &it.path,
-                (it.bytes.unwrap_or(0), kind),
-                it.referrer.is_some(),
-            ));
+        let mut graph = Graph::new(vec![document], Vec::new());
+        for Asked { path, bytes, referrer } in &learned {
+            let size_and_kind = (bytes.unwrap_or(0), kind_of(path));
+            graph.nodes.push(node(host, path, size_and_kind, referrer.is_some()));
         }
         for (index, it) in learned.iter().enumerate() {
             let sheet = |path: &String| learned.iter().position(|it| it.path == *path);
@@ -131,9 +117,14 @@ fn position(load: &[Asked], path: &str) -> Option<usize> {
 }
 
 fn median_position(loads: &[&Vec<Asked>], path: &str) -> usize {
-    let mut positions: Vec<usize> = loads.iter().filter_map(|load| position(load, path)).collect();
-    positions.sort_unstable();
-    positions.get(positions.len() / 2).copied().unwrap_or(usize::MAX)
+    middle(loads.iter().filter_map(|load| position(load, path))).unwrap_or(usize::MAX)
+}
+
+/// The upper one of the two in the middle, if the number of values is even.
+fn middle(values: impl Iterator<Item = usize>) -> Option<usize> {
+    let mut values: Vec<usize> = values.collect();
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
 }
 
 #[cfg(test)]

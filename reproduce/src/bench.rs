@@ -13,7 +13,6 @@ use push::Gate;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use schedulers::find_scheme;
 use server::site::{Pushing, Request, Response, Rule, RuledSite, Site};
 use server::{CongestionControl, Identity, Options, SignalUse, TicketKey};
 use simulator::link::{Profile, Rate};
@@ -101,10 +100,10 @@ impl Case {
 
     /// A returning client's first visit has the same seed.
     fn load(&self, bench: &Bench, seed: u64) -> Result<StackLoad, ReproduceError> {
-        if !self.returning {
-            return self.visit(bench, seed, self.client.clone());
-        }
         let first = self.visit(bench, seed, self.client.clone())?;
+        if !self.returning {
+            return Ok(first);
+        }
         let session = first.outcome.session;
         self.visit(bench, seed, client::Options { session, ..self.client.clone() })
     }
@@ -115,7 +114,7 @@ impl Case {
         seed: u64,
         client: client::Options,
     ) -> Result<StackLoad, ReproduceError> {
-        let scheme = find_scheme(self.scheme).map_err(ReproduceError::unusable)?;
+        let scheme = crate::scheme(self.scheme)?;
         let options = Options {
             initial_window_packets: self.window_packets,
             congestion_control: self.congestion_control,
@@ -130,14 +129,15 @@ impl Case {
         let client = client::Options { scheme: Some(scheme), ..client };
         let network = varied(&self.network, bench.variation, seed);
         let setup = Setup { seed, ..Setup::new(options, &network, &bench.identity) };
-        let Some(Before { page, think, .. }) = &self.before else {
+        let loaded = |page, client| {
             let ends = Ends { site: self.site(seed), client };
-            return load_between(&self.page, &ends, setup).map_err(ReproduceError::unusable);
+            load_between(page, &ends, setup).map_err(ReproduceError::unusable)
+        };
+        let Some(Before { page, think, .. }) = &self.before else {
+            return loaded(&self.page, client);
         };
         let then = vec![NextPage { page: Arc::clone(&self.page), think: *think }];
-        let client = client::Options { then: then.clone(), ..client };
-        let ends = Ends { site: self.site(seed), client };
-        let loaded = load_between(page, &ends, setup).map_err(ReproduceError::unusable)?;
+        let loaded = loaded(page, client::Options { then: then.clone(), ..client })?;
         let outcome = loaded.outcome.clone();
         let pages = Navigation::all(page, &then, &loaded.load.timeline, outcome);
         let Ok([_, Navigation { load, problems, outcome, .. }]) = <[_; 2]>::try_from(pages) else {
@@ -303,13 +303,11 @@ impl Bench {
         Ok(self.loads(cases, Times::of)?.into_iter().map(Sample).collect())
     }
 
-    /// One load of each case.
     pub(crate) fn once(&self, cases: &[Case]) -> Result<Vec<Times>, ReproduceError> {
         let samples = self.measure(cases)?;
         Ok(samples.into_iter().flat_map(|it| it.0.into_iter().take(1)).collect())
     }
 
-    /// One run of each.
     pub(crate) fn downloads(
         &self,
         downloads: &[Downloads],
@@ -324,22 +322,15 @@ impl Bench {
         cases: &[Case],
         of: impl Fn(&Page, StackLoad) -> Result<T, ReproduceError> + Sync,
     ) -> Result<Vec<Vec<T>>, ReproduceError> {
-        let mut all = Vec::new();
-        for (place, case) in cases.iter().enumerate() {
-            all.extend((0..case.runs.unwrap_or(self.runs) as u64).map(|seed| (place, seed)));
-        }
-        let load = |(place, seed): (usize, u64)| {
-            let case = &cases[place];
-            Ok((place, of(&case.page, case.load(self, seed)?)?))
-        };
-        let loaded = self.pool.install(|| {
-            all.into_par_iter().map(load).collect::<Result<Vec<_>, ReproduceError>>()
-        })?;
-        let mut loads: Vec<Vec<T>> = cases.iter().map(|_| Vec::new()).collect();
-        for (place, load) in loaded {
-            loads[place].push(load);
-        }
-        Ok(loads)
+        let runs = |case: &Case| case.runs.unwrap_or(self.runs) as u64;
+        let all = cases.iter().flat_map(|case| (0..runs(case)).map(move |seed| (case, seed)));
+        let load = |(case, seed): (&Case, u64)| of(&case.page, case.load(self, seed)?);
+        let all: Vec<(&Case, u64)> = all.collect();
+        let loaded: Result<Vec<T>, ReproduceError> =
+            self.pool.install(|| all.into_par_iter().map(load).collect());
+        let mut loaded = loaded?.into_iter();
+        let of_case = |case| (0..runs(case)).filter_map(|_| loaded.next()).collect();
+        Ok(cases.iter().map(of_case).collect())
     }
 }
 

@@ -31,7 +31,6 @@ pub(crate) struct Downloads {
     pub(crate) migrating: Migrating,
 }
 
-/// One request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Download {
     /// The time at which it is made, in milliseconds after the handshake.
@@ -119,11 +118,8 @@ impl Downloads {
         let log = running.log.clone();
         let downloaded = running.finish();
         let window = window(folder.path(), log_begins_ms)?;
-        Ok(Downloaded {
-            window,
-            tail: log.map(|it| tail(&it)).transpose()?.flatten(),
-            ..downloaded
-        })
+        let tail = log.map(|it| tail(&it)).transpose()?.flatten();
+        Ok(Downloaded { window, tail, ..downloaded })
     }
 }
 
@@ -260,12 +256,8 @@ impl<'a> Running<'a> {
         let start_ms = self.start_ms();
         let log = self.world.links.take_log();
         let down = log.iter().filter(|it| it.way == Way::Down);
-        Downloaded {
-            complete_ms: self.complete_ms,
-            sent: down.map(|it| sent(it, start_ms)).collect(),
-            window: Vec::new(),
-            tail: None,
-        }
+        let sent = down.map(|it| sent(it, start_ms)).collect();
+        Downloaded { complete_ms: self.complete_ms, sent, ..Downloaded::default() }
     }
 }
 
@@ -291,7 +283,6 @@ impl Downloaded {
         .collect()
     }
 
-    /// The congestion window at `at_ms`, in bytes.
     pub(crate) fn window_bytes(&self, at_ms: f64) -> Option<f64> {
         self.window.iter().rev().find(|it| it.0 <= at_ms).map(|it| it.1)
     }
@@ -307,9 +298,8 @@ fn stream(place: usize) -> StreamId {
 
 /// Reads the tail from the client's log, which is at its end.
 fn tail(log: &MemoryLog) -> Result<Option<Tail>, ReproduceError> {
-    let trace =
-        read("the client's log", log.take().as_slice()).map_err(ReproduceError::unusable)?;
-    Ok(Tail::of(&trace.timeline))
+    let trace = read("the client's log", log.take().as_slice());
+    Ok(Tail::of(&trace.map_err(ReproduceError::unusable)?.timeline))
 }
 
 /// Reads the window from the server's log, which is in `folder` and begins at `begins_ms`.
@@ -322,10 +312,8 @@ fn window(folder: &Path, begins_ms: f64) -> Result<Vec<(f64, f64)>, ReproduceErr
             window.extend(trace.congestion_windows());
         }
     }
-    Ok(window
-        .into_iter()
-        .map(|(at_us, bytes)| (at_us as f64 / 1e3 + begins_ms, bytes as f64))
-        .collect())
+    let changes = window.into_iter();
+    Ok(changes.map(|(at_us, bytes)| (at_us as f64 / 1e3 + begins_ms, bytes as f64)).collect())
 }
 
 /// A site that answers `/BYTES/KIND`, with a kind's place in [`Kind::ALL`].
@@ -336,11 +324,8 @@ impl Site for Sizes {
         let mut parts = request.path.split('/').skip(1).map(|it| it.parse().unwrap_or(0));
         let bytes = parts.next().unwrap_or(0);
         let kind = parts.next().and_then(|it| Kind::ALL.get(usize::try_from(it).ok()?).copied());
-        let resource = Resource {
-            kind: kind.unwrap_or_default(),
-            body_bytes: Some(bytes),
-            ..Resource::default()
-        };
+        let (kind, body_bytes) = (kind.unwrap_or_default(), Some(bytes));
+        let resource = Resource { kind, body_bytes, ..Resource::default() };
         Response { body: Body::synthetic(bytes, 1), resource, ..Response::empty(200) }
     }
 }

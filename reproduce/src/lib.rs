@@ -26,6 +26,8 @@ pub use verdict::{Verdict, Verdicts};
 
 use corpus::Page;
 use qlog_tools::figures::Sheet;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use schedulers::{Scheme, find_scheme};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -134,6 +136,20 @@ impl ReproduceError {
     fn unusable(error: impl std::fmt::Display) -> Self {
         Self::Unusable(error.to_string())
     }
+}
+
+fn scheme(name: &str) -> Result<Scheme, ReproduceError> {
+    find_scheme(name).map_err(ReproduceError::unusable)
+}
+
+/// What `of` makes of each item, in their order; `jobs` at a time.
+fn in_parallel<I: Sync, T: Send>(
+    jobs: usize,
+    items: &[I],
+    of: impl Fn(&I) -> Result<T, ReproduceError> + Send + Sync,
+) -> Result<Vec<T>, ReproduceError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build()?;
+    pool.install(|| items.par_iter().map(of).collect())
 }
 
 impl Experiment {

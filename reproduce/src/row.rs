@@ -1,5 +1,6 @@
 //! One comparison of ours with theirs.
 
+use super::table::{DECIMALS, Estimate, rounded};
 use super::verdict::{Authority, Values, Verdict, Verdicts};
 use lab::study::statistics::Interval;
 use serde::Serialize;
@@ -84,6 +85,15 @@ impl Row {
             authority: Authority::default(),
             note: String::new(),
         }
+    }
+
+    /// The same of a value with an interval.
+    pub(super) fn estimated(
+        id: impl Into<String>,
+        metric: impl Into<String>,
+        ours: Estimate,
+    ) -> Self {
+        Self::shown(id, metric, ours.value).interval(ours.interval)
     }
 
     /// The conditions that follow are no longer the publication's, but our own.
@@ -206,9 +216,7 @@ pub(super) fn headline(rows: &[Row]) -> String {
         let with_interval = judged().filter(|it| it.interval.is_some()).count();
         let open = match with_interval {
             0 => String::new(),
-            count_of_all => {
-                format!(" (of {count_of_all} with an interval, {} open)", count(|it| it.open))
-            }
+            all => format!(" (of {all} with an interval, {} open)", count(|it| it.open)),
         };
         format!("{} of {} {name}{open}", count(|it| it.holds), judged().count())
     };
@@ -227,14 +235,6 @@ pub(crate) fn ratio(value: Option<f64>, by: Option<f64>) -> Option<f64> {
 
 fn percent(share: f64) -> String {
     format!("within {:.0} %", share * 100.0)
-}
-
-/// The decimals of a value.
-const DECIMALS: usize = 4;
-
-/// Rounds to four decimals. Zero has no sign.
-pub(crate) fn rounded(value: f64) -> f64 {
-    (value * 10_000.0).round() / 10_000.0 + 0.0
 }
 
 #[cfg(test)]

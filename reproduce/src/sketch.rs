@@ -1,7 +1,8 @@
 //! Test pages in outline, as publications describe them: once for a model and once for the program.
 
 use corpus::Page;
-use corpus::page::{Event, Origin, PageResource, Party, Script, Source, SourceKind, Trigger};
+use corpus::generate::mime;
+use corpus::page::{Event, Origin, PageResource, Script, Source, SourceKind, Trigger};
 use schedulers::Kind;
 use std::sync::Arc;
 
@@ -78,23 +79,11 @@ impl Sketch {
     /// As a page that the server serves and the client plays back; nothing takes time to evaluate.
     pub(crate) fn page(&self) -> Arc<Page> {
         let resources = self.items.iter().enumerate().map(|(id, it)| self.resource(id, it));
-        Arc::new(Page {
-            format: "utmost-page/1".into(),
-            name: self.name.clone(),
-            source: Source {
-                site: None,
-                kind: SourceKind::Hand,
-                from: "utmost reproduce".into(),
-                licence: "MIT OR Apache-2.0".into(),
-                sha256: None,
-                assumptions: Vec::new(),
-                recording: None,
-            },
-            viewport: [360, 640],
-            commit_ms: 0.0,
-            origins: vec![Origin { host: "site.example".into(), party: Party::First }],
-            resources: resources.collect(),
-        })
+        let licence = "MIT OR Apache-2.0";
+        let source = Source::new(SourceKind::Hand, "utmost reproduce".into(), licence);
+        let origins = vec![Origin::own("site.example")];
+        let page = Page::new(self.name.clone(), source, origins, resources.collect());
+        Arc::new(Page { viewport: [360, 640], ..page })
     }
 
     fn resource(&self, id: usize, item: &Item) -> PageResource {
@@ -105,13 +94,6 @@ impl Sketch {
             Found::End(of) => (Event::Complete, of, None),
             Found::Applied(of) => (Event::CssApplied, of, None),
         };
-        let mime = match item.kind {
-            Kind::Html => "text/html",
-            Kind::Css => "text/css",
-            Kind::Image => "image/jpeg",
-            Kind::Font => "font/woff2",
-            _ => "text/javascript",
-        };
         let needed_to_render = item.kind != Kind::Image;
         PageResource {
             wait_ms: item.wait_ms,
@@ -119,8 +101,8 @@ impl Sketch {
             in_head: needed_to_render && (item.found == Found::Head || item.kind == Kind::Css),
             critical: needed_to_render,
             above_fold: needed_to_render,
-            trigger: Trigger { on, of, byte, needs: Vec::new(), delay_ms: 0.0 },
-            ..PageResource::plain(id, item.path.clone(), mime.into(), item.bytes)
+            trigger: Trigger { on, of, byte, ..Trigger::default() },
+            ..PageResource::plain(id, item.path.clone(), mime(item.kind).into(), item.bytes)
         }
     }
 }

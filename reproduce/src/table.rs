@@ -1,6 +1,5 @@
 //! A table of results that no publication has: values by labels and columns.
 
-use crate::row::rounded;
 use lab::study::statistics::Interval;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -74,6 +73,13 @@ impl Table {
         }
         text
     }
+}
+
+pub(crate) const DECIMALS: usize = 4;
+
+/// Rounds to four decimals. Zero has no sign.
+pub(crate) fn rounded(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0 + 0.0
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Why a file is not a scheme.
 
+use schedulers::{Element, Group};
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -37,11 +38,14 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    pub(crate) fn at<T>(at: usize, cause: impl Into<String>) -> Result<T, Self> {
-        Err(Self { at, line: None, cause: cause.into() })
+    pub(crate) fn new(at: usize, cause: impl Into<String>) -> Self {
+        Self { at, line: None, cause: cause.into() }
     }
 
-    /// The error in `text`, the contents of `file`.
+    pub(crate) fn at<T>(at: usize, cause: impl Into<String>) -> Result<T, Self> {
+        Err(Self::new(at, cause))
+    }
+
     pub(crate) fn of(self, file: &str, text: &str) -> SchemeFileError {
         let line = self.line.unwrap_or_else(|| line_of(text, self.at));
         SchemeFileError::Wrong { file: file.to_owned(), line, cause: self.cause }
@@ -57,4 +61,29 @@ pub(crate) fn line_of(text: &str, at: usize) -> usize {
 pub(crate) fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let near = schedulers::near_names(name, names);
     if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) }
+}
+
+/// `a` is not a thing of these names.
+pub(crate) fn not_one<'a>(
+    name: &str,
+    thing: &str,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> String {
+    let (near, all) = (near(name, names.clone()), names.collect::<Vec<_>>().join(", "));
+    format!("`{}` is not a {thing}{near}; use one of {all}", name.escape_default())
+}
+
+/// The number of the group of this name, or why there is none.
+pub(crate) fn group_of<'a>(
+    name: &str,
+    groups: impl Iterator<Item = &'a Group> + Clone,
+) -> Result<Element, String> {
+    if name == "root" {
+        return Ok(Element::Root);
+    }
+    let found = (0..).zip(groups.clone()).find(|(_, it)| it.name == name);
+    found.map(|(id, _)| Element::Placeholder(id)).ok_or_else(|| {
+        let near = near(name, groups.map(|it| it.name.as_str()));
+        format!("no [[group]] is named `{}`{near}; add it", name.escape_default())
+    })
 }

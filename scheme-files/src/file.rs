@@ -1,7 +1,7 @@
 //! A scheme file as it is written, and the scheme that it is.
 
 use crate::condition::conditions;
-use crate::error::{Fault, line_of, near};
+use crate::error::{Fault, group_of, line_of};
 use crate::limits::{GROUPS_MAX, NAME_BYTES_MAX, PLACES_MAX, RANK_MAX, TEXT_BYTES_MAX};
 use crate::script::Script;
 use crate::scripted;
@@ -91,13 +91,9 @@ impl From<Share> for Order {
     }
 }
 
-/// The scheme in `text`.
 pub(crate) fn parse(text: &str, file: &str, report: Report) -> Result<SchemeFile, Fault> {
-    let read: File = toml::from_str(text).map_err(|error| Fault {
-        at: error.span().map_or(0, |it| it.start),
-        line: None,
-        cause: error.message().to_owned(),
-    })?;
+    let read: File = toml::from_str(text)
+        .map_err(|error| Fault::new(error.span().map_or(0, |it| it.start), error.message()))?;
     let name = name(&read.scheme)?;
     let groups = groups(&read.group)?;
     let form = read.scheme.signals;
@@ -164,24 +160,16 @@ fn name(scheme: &FileScheme) -> Result<String, Fault> {
     let (name, at) = (scheme.name.get_ref(), scheme.name.span().start);
     let is_plain = |it: &u8| it.is_ascii_alphanumeric() || b"+-_.".contains(it);
     if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(|it| is_plain(&it)) {
-        return Fault::at(
-            at,
-            format!(
-                "name \"{}\" must have 1 to {NAME_BYTES_MAX} letters, digits and marks of `+-_.`",
-                name.escape_default().take(60).collect::<String>()
-            ),
-        );
+        let name: String = name.escape_default().take(60).collect();
+        let form = format!("1 to {NAME_BYTES_MAX} letters, digits and marks of `+-_.`");
+        return Fault::at(at, format!("name \"{name}\" must have {form}"));
     }
     if RESERVED.contains(&name.as_str()) {
         return Fault::at(at, format!("`{name}` stands for other schemes; choose another name"));
     }
     if !scheme.replaces_built_in && REGISTRY.iter().any(|it| it.name == *name) {
-        return Fault::at(
-            at,
-            format!(
-                "`{name}` is a built-in scheme: choose another name, or write replaces_built_in = true"
-            ),
-        );
+        let remedy = "choose another name, or write replaces_built_in = true";
+        return Fault::at(at, format!("`{name}` is a built-in scheme: {remedy}"));
     }
     Ok(name.clone())
 }
@@ -190,10 +178,8 @@ fn texts(scheme: &FileScheme) -> Result<(String, String), Fault> {
     let text = |it: &Spanned<String>| {
         let (text, at) = (it.get_ref(), it.span().start);
         if text.is_empty() || text.len() > TEXT_BYTES_MAX || text.contains(char::is_control) {
-            return Fault::at(
-                at,
-                format!("this text must be one line of 1 to {TEXT_BYTES_MAX} bytes"),
-            );
+            let cause = format!("this text must be one line of 1 to {TEXT_BYTES_MAX} bytes");
+            return Fault::at(at, cause);
         }
         Ok(text.clone())
     };
@@ -206,10 +192,9 @@ fn texts(scheme: &FileScheme) -> Result<(String, String), Fault> {
 
 fn twin(scheme: &FileScheme) -> Result<Option<String>, Fault> {
     let Some(twin) = &scheme.twin else { return Ok(None) };
-    match find_scheme(twin.get_ref()) {
-        Ok(_) => Ok(Some(twin.get_ref().clone())),
-        Err(error) => Fault::at(twin.span().start, format!("twin: {error}")),
-    }
+    find_scheme(twin.get_ref())
+        .map_err(|error| Fault::new(twin.span().start, format!("twin: {error}")))?;
+    Ok(Some(twin.get_ref().clone()))
 }
 
 fn groups(read: &[Spanned<FileGroup>]) -> Result<Vec<(Group, usize)>, Fault> {
@@ -270,31 +255,19 @@ fn parent_of(
 
 /// `root`, or a group by its name.
 fn element(name: &Spanned<String>, groups: &[(Group, usize)]) -> Result<Element, Fault> {
-    let text = name.get_ref();
-    if text == "root" {
-        return Ok(Element::Root);
-    }
-    let found = (0..).zip(groups).find(|(_, (it, _))| it.name == *text);
-    found.map_or_else(
-        || {
-            let near = near(text, groups.iter().map(|(it, _)| it.name.as_str()));
-            let cause = format!("no [[group]] is named `{}`{near}; add it", text.escape_default());
-            Fault::at(name.span().start, cause)
-        },
-        |(id, _)| Ok(Element::Placeholder(id)),
-    )
+    let found = group_of(name.get_ref(), groups.iter().map(|(it, _)| it));
+    found.map_err(|cause| Fault::new(name.span().start, cause))
 }
 
 fn level(rank: Option<&Spanned<i64>>) -> Result<u16, Fault> {
     let Some(rank) = rank else { return Ok(0) };
-    let level = u16::try_from(*rank.get_ref()).ok().filter(|it| *it <= RANK_MAX);
-    level.map_or_else(
-        || {
+    match u16::try_from(*rank.get_ref()) {
+        Ok(it @ 0..=RANK_MAX) => Ok(it),
+        _ => {
             let cause = format!("rank {} must be from 0 (first) to {RANK_MAX}", rank.get_ref());
             Fault::at(rank.span().start, cause)
-        },
-        Ok,
-    )
+        }
+    }
 }
 
 fn weight_of(weight: Option<&Spanned<i64>>) -> Result<u16, Fault> {

@@ -59,11 +59,8 @@ pub fn read(path: &Path, report: Report) -> Result<SchemeFile, SchemeFileError> 
 /// Reads a scheme from a text; `file` is its name in messages.
 pub fn parse(text: &str, file: &str, report: Report) -> Result<SchemeFile, SchemeFileError> {
     if text.len() > FILE_BYTES_MAX {
-        return Err(SchemeFileError::Wrong {
-            file: file.to_owned(),
-            line: 1,
-            cause: format!("the file is longer than {FILE_BYTES_MAX} bytes; a scheme is shorter"),
-        });
+        let cause = format!("the file is longer than {FILE_BYTES_MAX} bytes; a scheme is shorter");
+        return Err(SchemeFileError::Wrong { file: file.to_owned(), line: 1, cause });
     }
     file::parse(text, file, report).map_err(|fault| fault.of(file, text))
 }
@@ -76,11 +73,8 @@ pub fn read_all(paths: &[PathBuf], report: &Report) -> Result<Vec<SchemeFile>, S
         if let Some(other) = all.iter().position(|it| it.scheme.name == one.scheme.name) {
             let (name, other) = (one.scheme.name, paths[other].display());
             let cause = format!("scheme `{name}` is also in {other}; name one of them differently");
-            return Err(SchemeFileError::Wrong {
-                file: path.display().to_string(),
-                line: 1,
-                cause,
-            });
+            let file = path.display().to_string();
+            return Err(SchemeFileError::Wrong { file, line: 1, cause });
         }
         all.push(one);
     }

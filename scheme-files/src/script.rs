@@ -26,7 +26,6 @@ const FUNCTIONS: [(&str, &[&str], bool); 6] = [
     ("says", &["resource"], false),
 ];
 
-/// A compiled script.
 pub(crate) struct Script {
     engine: Engine,
     ast: AST,
@@ -68,7 +67,6 @@ impl Script {
         Ok(Self { engine, ast, first_line, functions })
     }
 
-    /// Whether the script has this function of [`FUNCTIONS`].
     pub(crate) fn has(&self, function: &str) -> bool {
         self.functions.contains(&function)
     }
@@ -80,18 +78,12 @@ impl Script {
         this: &mut Dynamic,
         arguments: impl FuncArgs,
     ) -> Result<Dynamic, Failure> {
+        let Self { engine, ast, .. } = self;
         let options = CallFnOptions::new().eval_ast(false).bind_this_ptr(this);
-        let result = self.engine.call_fn_with_options(
-            options,
-            &mut Scope::new(),
-            &self.ast,
-            name,
-            arguments,
-        );
+        let result = engine.call_fn_with_options(options, &mut Scope::new(), ast, name, arguments);
         let result = result.map_err(|error| self.failure(&error))?;
-        self.engine
-            .ensure_data_size_within_limits(this)
-            .map_err(|error| Failure { line: None, cause: format!("`this`: {error}") })?;
+        let too_large = |error| Failure { line: None, cause: format!("`this`: {error}") };
+        engine.ensure_data_size_within_limits(this).map_err(too_large)?;
         Ok(result)
     }
 
@@ -150,9 +142,8 @@ fn engine() -> Engine {
 fn check_functions(ast: &AST, form: Form) -> Result<(), String> {
     let signalled = matches!(form, Form::Bucket | Form::Rfc9218);
     if form == Form::Tree {
-        return Err(
-            "clients cannot signal a script by tree frames: use signals = \"bucket\", \"rfc9218\" or \"none\"".to_owned()
-        );
+        let remedy = "use signals = \"bucket\", \"rfc9218\" or \"none\"";
+        return Err(format!("clients cannot signal a script by tree frames: {remedy}"));
     }
     for (name, parameters, is_needed) in FUNCTIONS {
         let signature = format!("fn {name}({})", parameters.join(", "));

@@ -5,7 +5,7 @@ use crate::limits::SENT_BYTES_MAX;
 use crate::script::{Failure, Script};
 use crate::signals::Form;
 use crate::values::{self, number, stream_number};
-use rhai::{Dynamic, Map};
+use rhai::{Dynamic, FuncArgs, Map};
 use schedulers::{
     ClientHalf, Declared, Element, Halves, Place, Rank, Resource, Said, SchemeFailure, ServerHalf,
     Signal, StreamId, Tree,
@@ -72,7 +72,6 @@ impl Scripted {
     }
 }
 
-/// The server half.
 struct ScriptedServer {
     scheme: Arc<Scripted>,
     /// What the script remembers of the connection.
@@ -84,17 +83,22 @@ struct ScriptedServer {
 }
 
 impl ScriptedServer {
-    /// Does what a function of the script returned, unless the script has failed.
-    fn act(
+    /// Calls a function, if the script has it and has not failed, and does what it returns.
+    fn call(
         &mut self,
         tree: &mut Tree,
         function: &str,
         opened: Option<StreamId>,
-        result: Result<Dynamic, Failure>,
+        arguments: impl FuncArgs,
     ) {
-        let groups = self.scheme.groups.groups();
+        let Scripted { script, groups, .. } = &*self.scheme;
+        if self.failed.is_some() || !script.has(function) {
+            return;
+        }
+        let result = script.call(function, &mut self.this, arguments);
         let puts = result.and_then(|it| {
-            values::puts(it, opened, groups).map_err(|cause| Failure { line: None, cause })
+            let puts = values::puts(it, opened, groups.groups());
+            puts.map_err(|cause| Failure { line: None, cause })
         });
         match puts {
             // A response that has closed in the meantime stays closed.
@@ -128,18 +132,13 @@ impl ScriptedServer {
 impl ServerHalf for ScriptedServer {
     fn setup(&mut self, tree: &mut Tree) {
         self.scheme.groups.set_up(tree);
-        if self.scheme.script.has("setup") {
-            let result = self.scheme.script.call("setup", &mut self.this, ());
-            self.act(tree, "setup", None, result);
-        }
+        self.call(tree, "setup", None, ());
     }
 
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
         self.open.insert(stream);
         if self.failed.is_none() {
-            let arguments = (stream_number(stream), *resource);
-            let result = self.scheme.script.call("opened", &mut self.this, arguments);
-            self.act(tree, "opened", Some(stream), result);
+            self.call(tree, "opened", Some(stream), (stream_number(stream), *resource));
             if self.failed.is_none() && !tree.contains(Element::Stream(stream)) {
                 let cause =
                     "returned no place for the stream; return one such as #{ rank: 1 }".to_owned();
@@ -152,32 +151,20 @@ impl ServerHalf for ScriptedServer {
     }
 
     fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        if self.failed.is_some() || !self.scheme.script.has("signalled") {
-            return;
-        }
         let Some((stream, said)) = Said::of_signal(signal) else { return };
         if let Some(said) = values::said_map(said, self.scheme.form) {
-            let arguments = (stream_number(stream), said);
-            let result = self.scheme.script.call("signalled", &mut self.this, arguments);
-            self.act(tree, "signalled", Some(stream), result);
+            self.call(tree, "signalled", Some(stream), (stream_number(stream), said));
         }
     }
 
     fn sent(&mut self, tree: &mut Tree, stream: StreamId, bytes: u64) {
-        if self.failed.is_none() && self.scheme.script.has("sent") {
-            let arguments = (stream_number(stream), number(bytes.min(SENT_BYTES_MAX)));
-            let result = self.scheme.script.call("sent", &mut self.this, arguments);
-            self.act(tree, "sent", Some(stream), result);
-        }
+        let arguments = (stream_number(stream), number(bytes.min(SENT_BYTES_MAX)));
+        self.call(tree, "sent", Some(stream), arguments);
     }
 
     fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
         self.open.remove(&stream);
-        if self.failed.is_none() && self.scheme.script.has("closed") {
-            let result =
-                self.scheme.script.call("closed", &mut self.this, (stream_number(stream),));
-            self.act(tree, "closed", None, result);
-        }
+        self.call(tree, "closed", None, (stream_number(stream),));
     }
 
     fn note_failures_in(&mut self, failure: &SchemeFailure) {

@@ -94,7 +94,6 @@ fn number<T: PartialOrd + Copy + std::fmt::Display>(
     }
 }
 
-/// A rule, and where it stands.
 pub(crate) type PlacedRule = (Rule, usize);
 
 /// Checks that clients can signal these places in the chosen form.
@@ -117,20 +116,15 @@ fn check_words(form: Form, rules: &[PlacedRule]) -> Result<(), Fault> {
         if rule.says.is_none() {
             return Fault::at(*at, format!("this place needs `says`, as in {}", example(form)));
         }
-        let is_same = |it: &Rule| {
-            (it.parent, it.level, it.weight, it.order)
-                == (rule.parent, rule.level, rule.weight, rule.order)
-        };
-        let before = rules[..index].iter().position(|(it, _)| it.says == rule.says && !is_same(it));
-        if let Some(before) = before {
+        let place = |it: &Rule| (it.parent, it.level, it.weight, it.order);
+        let is_other = |it: &Rule| it.says == rule.says && place(it) != place(rule);
+        if let Some(before) = rules[..index].iter().position(|(it, _)| is_other(it)) {
             let before = before + 1;
-            return Fault::at(
-                *at,
-                format!(
-                    "this place `says` the same as [[place]] {before}, but differs from it: a server that hears it cannot \
-                     tell them apart; let them say different things"
-                ),
+            let cause = format!(
+                "this place `says` the same as [[place]] {before}, but differs from it: a server that hears it cannot \
+                 tell them apart; let them say different things"
             );
+            return Fault::at(*at, cause);
         }
     }
     Ok(())

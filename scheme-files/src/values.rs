@@ -1,6 +1,6 @@
 //! What passes between a script and the tree: resources, words and places.
 
-use crate::error::near;
+use crate::error::{group_of, near};
 use crate::limits::{PUTS_MAX, RANK_MAX};
 use crate::signals::Form;
 use rhai::{Dynamic, Engine, Map};
@@ -24,21 +24,19 @@ pub(crate) fn register(engine: &mut Engine) {
         engine.register_get(name, |resource: &mut Resource| fact.get(resource));
     }
     engine.register_get("kind", |it: &mut Resource| it.kind.name());
-    engine
-        .register_get("id", |it: &mut Resource| known(it.id.and_then(|it| i64::try_from(it).ok())));
+    let id = |it: &mut Resource| known(it.id.and_then(|it| i64::try_from(it).ok()));
+    engine.register_get("id", id);
     engine.register_get("body_bytes", |it: &mut Resource| known(it.body_bytes.map(number)));
-    engine.register_get("browser_urgency", |it: &mut Resource| {
-        known(it.browser.map(|(urgency, _)| i64::from(urgency)))
-    });
-    engine.register_get("browser_incremental", |it: &mut Resource| {
-        it.browser.map_or(Dynamic::UNIT, |(_, incremental)| incremental.into())
-    });
+    let urgency = |it: &mut Resource| known(it.browser.map(|it| i64::from(it.0)));
+    engine.register_get("browser_urgency", urgency);
+    engine
+        .register_get("browser_incremental", |it: &mut Resource| known(it.browser.map(|it| it.1)));
     engine.register_type_with_name::<Put>("Put");
     engine.register_fn("put", |who: Dynamic, place: Map| Put { who, place });
 }
 
-fn known(value: Option<i64>) -> Dynamic {
-    value.map_or(Dynamic::UNIT, Dynamic::from)
+fn known(value: Option<impl Into<Dynamic>>) -> Dynamic {
+    value.map_or(Dynamic::UNIT, Into::into)
 }
 
 /// A number of bytes as scripts have it.
@@ -80,23 +78,10 @@ fn element(who: &Dynamic, groups: &[Group]) -> Result<Element> {
     if let Ok(stream) = who.as_int() {
         return Ok(Element::Stream(StreamId(stream.cast_unsigned())));
     }
-    let Ok(name) = who.as_immutable_string_ref() else {
-        let kind = who.type_name();
-        return Err(format!(
-            "a node is a stream's number or a group's name, not a value of type {kind}"
-        ));
-    };
-    if name.as_str() == "root" {
-        return Ok(Element::Root);
-    }
-    let found = (0..).zip(groups).find(|(_, it)| it.name == name.as_str());
-    found.map_or_else(
-        || {
-            let near = near(&name, groups.iter().map(|it| it.name.as_str()));
-            Err(format!("no [[group]] is named `{}`{near}; add it", name.escape_default()))
-        },
-        |(id, _)| Ok(Element::Placeholder(id)),
-    )
+    let kind = who.type_name();
+    let wrong =
+        |_| format!("a node is a stream's number or a group's name, not a value of type {kind}");
+    group_of(&who.as_immutable_string_ref().map_err(wrong)?, groups.iter())
 }
 
 /// `#{ parent: "HIGH", rank: 1, order: 7, weight: 32 }`.

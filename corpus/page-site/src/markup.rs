@@ -28,6 +28,8 @@ const PIXEL: &[u8] =
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
 \0\0\0\rIDATx\x9cc\xf8\xff\xff\xff\x7f\0\x09\xfb\x03\xfd\x05\x43\x45\xca\0\0\0\0IEND\xaeB`\x82";
 
+const SVG: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\">";
+
 #[derive(Debug, Clone)]
 pub(crate) struct Made {
     pub(crate) body: Body,
@@ -53,10 +55,7 @@ pub(crate) fn body(page: &Page, id: usize) -> Made {
         Kind::Css => Pieces::of_code(stylesheet(page, id)),
         Kind::Js => Pieces::of_code(script(page, id)),
         Kind::Image if resource.mime.contains("svg") => Pieces {
-            parts: vec![(
-                0,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\">".to_owned(),
-            )],
+            parts: vec![(0, SVG.to_owned())],
             end: "</svg>".to_owned(),
             comment: ("<!--", "-->"),
         },
@@ -191,11 +190,8 @@ fn script(page: &Page, id: usize) -> String {
     for it in children(page, id).filter(|it| it.trigger.on == Event::Exec) {
         text.push_str(&ask(it));
     }
-    _ = write!(
-        text,
-        "for(var t=performance.now();performance.now()-t<{};);",
-        page.resources[id].exec_ms
-    );
+    let exec_ms = page.resources[id].exec_ms;
+    _ = write!(text, "for(var t=performance.now();performance.now()-t<{exec_ms};);");
     for it in children(page, id).filter(|it| it.trigger.on != Event::Exec) {
         text.push_str(&ask(it));
     }
@@ -204,12 +200,8 @@ fn script(page: &Page, id: usize) -> String {
 }
 
 fn ask(it: &PageResource) -> String {
-    format!(
-        "utmostAsk('{}','{}',{});",
-        it.kind.name(),
-        it.url.replace('\'', "%27"),
-        it.trigger.delay_ms.max(0.0)
-    )
+    let (kind, url) = (it.kind.name(), it.url.replace('\'', "%27"));
+    format!("utmostAsk('{kind}','{url}',{});", it.trigger.delay_ms.max(0.0))
 }
 
 fn children(page: &Page, id: usize) -> impl Iterator<Item = &PageResource> {
@@ -222,14 +214,8 @@ fn document(page: &Page) -> Pieces {
     let mut parts: Vec<(u64, String)> = Vec::new();
     let tagged =
         |it: &&PageResource| it.trigger.on == Event::Bytes && it.trigger.of == 0 && it.id != 0;
-    let body_byte = page
-        .resources
-        .iter()
-        .filter(tagged)
-        .filter(|it| it.in_head)
-        .filter_map(|it| it.trigger.byte)
-        .max()
-        .unwrap_or(0);
+    let in_head = page.resources.iter().filter(tagged).filter(|it| it.in_head);
+    let body_byte = in_head.filter_map(|it| it.trigger.byte).max().unwrap_or(0);
     parts.push((0, format!("<!doctype html><html><head><title>{}</title>", page.name)));
     // Text right away, because browsers render nothing for the first time before there is something to see.
     parts.push((body_byte + 1, "<body>text".to_owned()));
@@ -274,12 +260,11 @@ fn tag(it: &PageResource) -> String {
         Kind::Font => "font",
         _ => "fetch",
     };
+    let preload = format!("<link rel=\"preload\" as=\"{destination}\" href=\"{url}\" crossorigin>");
     let lazy = if it.lazy { " loading=\"lazy\"" } else { "" };
     match it.kind {
         _ if it.prefetch => format!("<link rel=\"prefetch\" href=\"{url}\">"),
-        _ if it.preload => {
-            format!("<link rel=\"preload\" as=\"{destination}\" href=\"{url}\" crossorigin>")
-        }
+        _ if it.preload => preload,
         Kind::Css if it.critical => format!("<link rel=\"stylesheet\" href=\"{url}\">"),
         Kind::Css => format!("<link rel=\"stylesheet\" media=\"print\" href=\"{url}\">"),
         Kind::Js => {
@@ -293,7 +278,7 @@ fn tag(it: &PageResource) -> String {
         }
         Kind::Image => format!("<img src=\"{url}\"{lazy}>"),
         Kind::Media => format!("<video src=\"{url}\" preload=\"auto\"></video>"),
-        _ => format!("<link rel=\"preload\" as=\"{destination}\" href=\"{url}\" crossorigin>"),
+        _ => preload,
     }
 }
 

@@ -10,9 +10,8 @@ use std::path::{Component, Path, PathBuf};
 pub fn package(page: &Page, cache: &Path) -> Result<Fetched, RecordError> {
     let wrong = |cause: &str| RecordError::Source(format!("page {}: {cause}", page.name));
     let named = page.source.from.split_whitespace().next().unwrap_or_default();
-    let package: Package = named.parse().map_err(|_| {
-        wrong("was not recorded from a package; only packages can be fetched again")
-    })?;
+    let other = "was not recorded from a package; only packages can be fetched again";
+    let package: Package = named.parse().map_err(|_| wrong(other))?;
     let fetched = package.fetch(cache)?;
     match &page.source.sha256 {
         Some(digest) if *digest == fetched.sha256 => Ok(fetched),
@@ -36,10 +35,8 @@ pub fn copy(page: &Page, fetched: &Fetched, to: &Path) -> Result<usize, RecordEr
         }
         let bytes = std::fs::read(&source).map_err(|error| RecordError::at(&source, error))?;
         if target.exists() && std::fs::read(&target).ok().as_ref() != Some(&bytes) {
-            return Err(RecordError::at(
-                &target,
-                "is there already and differs from the package's; name an empty folder",
-            ));
+            let cause = "is there already and differs from the package's; name an empty folder";
+            return Err(RecordError::at(&target, cause));
         }
         std::fs::write(&target, bytes).map_err(|error| RecordError::at(&target, error))?;
         copied += 1;

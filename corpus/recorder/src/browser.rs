@@ -268,13 +268,9 @@ fn start_trace(tab: &Tab, categories: &[&str]) -> Result<(), Trouble> {
 fn end_trace(tab: &Tab, streams: &Streams) -> Result<Vec<Value>, Trouble> {
     tab.call_method(Tracing::End(None))?;
     let stream = streams.recv_timeout(TRACE_MAX)?.ok_or("the trace was lost")?;
-    read_trace(tab, &stream)
-}
-
-fn read_trace(tab: &Tab, stream: &str) -> Result<Vec<Value>, Trouble> {
     let mut text = String::new();
     loop {
-        let handle = stream.to_owned();
+        let handle = stream.clone();
         let part = tab.call_method(IO::Read { handle, offset: None, size: Some(1 << 20) })?;
         text.push_str(&part.data);
         if part.eof {
@@ -284,7 +280,7 @@ fn read_trace(tab: &Tab, stream: &str) -> Result<Vec<Value>, Trouble> {
             return Err("its trace is larger than 512 MiB".into());
         }
     }
-    tab.call_method(IO::Close { handle: stream.to_owned() })?;
+    tab.call_method(IO::Close { handle: stream })?;
     let mut trace: Value = serde_json::from_str(&text)?;
     match trace["traceEvents"].take() {
         Value::Array(events) => Ok(events),

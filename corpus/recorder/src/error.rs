@@ -37,8 +37,21 @@ impl RecordError {
         Self::Source(format!("{}: {error}", path.display()))
     }
 
+    /// A page whose load does not end in time.
+    pub(crate) fn never_silent(what: &str) -> Self {
+        Self::Page(format!(
+            "{what} has not loaded and fallen silent within 60 s; a page that goes on asking for \
+             more cannot be recorded"
+        ))
+    }
+
     /// Whether another input would help; otherwise the environment failed.
     pub fn is_bad_input(&self) -> bool {
         matches!(self, Self::Source(_) | Self::Page(_))
     }
+}
+
+/// What cannot be recorded, and why.
+pub(crate) fn refused(what: &str, cause: &str) -> RecordError {
+    RecordError::Source(format!("{what}: {cause}"))
 }

@@ -137,10 +137,8 @@ fn visit_in(
     session.call("browsingContext.setViewport", &viewport)?;
     std::thread::sleep(WINDOW_OPENS);
     session.forget();
-    session.call(
-        "browsingContext.navigate",
-        &json!({"context": window, "url": url, "wait": "none"}),
-    )?;
+    let navigation = json!({"context": window, "url": url, "wait": "none"});
+    session.call("browsingContext.navigate", &navigation)?;
     // A load that does not end in time shows in its requests.
     session.listen(silence)?;
     let expression =

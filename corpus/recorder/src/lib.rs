@@ -22,6 +22,13 @@ pub mod site;
 pub mod study_browser;
 pub mod visit;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a thread that panicked has left is as good as before.
+fn locked<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
+    it.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 pub use capture::Capture;
 pub use error::RecordError;
 pub use setting::Setting;

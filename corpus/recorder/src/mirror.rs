@@ -2,7 +2,7 @@
 //!
 //! A mirror holds the answers of one host. It leaves out other hosts, like a folder does.
 
-use crate::error::RecordError;
+use crate::error::{RecordError, refused};
 use crate::limits::MIRROR_BYTES_MAX;
 use schedulers::{Kind, Resource};
 use server::site::{Body, Request, Response, Site};
@@ -86,20 +86,16 @@ impl Mirror {
         };
         let mut left = Left::default();
         for answer in answers {
-            match plain(&answer.url) {
-                Some(asked) if asked.authority() == target.authority() => {
-                    mirror.keep(answer, &asked, &by_url, &mut left)?;
-                }
-                _ => {}
+            let asked = plain(&answer.url).filter(|it| it.authority() == target.authority());
+            if let Some(asked) = asked {
+                mirror.keep(answer, &asked, &by_url, &mut left)?;
             }
         }
         mirror.assumptions = left.sentences();
         let bytes: usize = mirror.answers.values().map(|it| it.body.len()).sum();
         if bytes > MIRROR_BYTES_MAX {
-            return Err(refused(
-                url,
-                &format!("holds {bytes} bytes; a mirror may hold {MIRROR_BYTES_MAX}"),
-            ));
+            let cause = format!("holds {bytes} bytes; a mirror may hold {MIRROR_BYTES_MAX}");
+            return Err(refused(url, &cause));
         }
         Ok(mirror)
     }
@@ -122,11 +118,9 @@ impl Mirror {
         }
         let end = end_of_redirects(answer, by_url)?;
         if plain(&end.url).is_none_or(|it| it.authority() != asked.authority()) {
-            return Err(refused(
-                url,
-                "redirects to another host; mirror the site by hand (wget --page-requisites \
-                 --convert-links) and name the folder",
-            ));
+            let cause = "redirects to another host; mirror the site by hand (wget --page-requisites \
+                         --convert-links) and name the folder";
+            return Err(refused(url, cause));
         }
         left.redirects += usize::from(answer.redirect.is_some());
         let Some(status) = end.status else {
@@ -148,9 +142,8 @@ impl Mirror {
     fn find(&self, path: &str) -> Option<&Stored> {
         self.answers.get(path).or_else(|| {
             let without_time = crate::derive::without_numbers(path);
-            let mut same = self.answers.iter();
-            same.find(|(it, _)| crate::derive::without_numbers(it) == without_time)
-                .map(|(_, stored)| stored)
+            let is_same = |it: &str| crate::derive::without_numbers(it) == without_time;
+            self.answers.iter().find(|(it, _)| is_same(it)).map(|(_, stored)| stored)
         })
     }
 }
@@ -200,10 +193,6 @@ impl Left {
         let counted = counted.into_iter().filter(|(count, _)| *count > 0);
         counted.map(|(count, what)| format!("{count} {what}")).collect()
     }
-}
-
-fn refused(url: &str, cause: &str) -> RecordError {
-    RecordError::Source(format!("{url}: {cause}"))
 }
 
 /// The answer that holds the page's document.

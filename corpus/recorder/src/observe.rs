@@ -5,7 +5,7 @@ use crate::error::RecordError;
 use crate::site::Requested;
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The traces of a load.
 #[derive(Debug, Clone)]
@@ -49,11 +49,9 @@ pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
     let report: Report = serde_json::from_str(seen.report)
         .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))?;
     if report.service_worker {
-        return Err(RecordError::Page(
-            "a service worker answers its requests; record it without (a trace of what a worker \
-             answers says nothing about a server)"
-                .into(),
-        ));
+        let cause = "a service worker answers its requests; record it without (a trace of what a \
+                     worker answers says nothing about a server)";
+        return Err(RecordError::Page(cause.into()));
     }
     let reader = Reader::new(seen, &report)?;
     let fetches = reader.fetches(&report);
@@ -62,10 +60,8 @@ pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
     }
     let shown = reader.own_path(&report.url);
     if shown.as_deref() != Some(seen.path) || fetches[0].path != seen.path {
-        return Err(RecordError::Page(format!(
-            "{} led to {}; record that page itself",
-            seen.path, report.url
-        )));
+        let (path, url) = (seen.path, &report.url);
+        return Err(RecordError::Page(format!("{path} led to {url}; record that page itself")));
     }
     Ok(Capture {
         document_arrivals: reader.document_arrivals(),
@@ -96,11 +92,11 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(seen: &'a Observations<'a>, report: &Report) -> Result<Self, RecordError> {
         let url = format!("{}{}", seen.origin, seen.path);
-        let navigation = seen.trace.iter().find(|it| {
+        let is_its = |it: &&Value| {
             it["name"] == "navigationStart" && it["args"]["data"]["documentLoaderURL"] == url
-        });
-        let navigation = navigation
-            .ok_or_else(|| RecordError::Browser(format!("it never navigated to {url}")))?;
+        };
+        let never = || RecordError::Browser(format!("it never navigated to {url}"));
+        let navigation = seen.trace.iter().find(is_its).ok_or_else(never)?;
         let (process, frame) = (&navigation["pid"], &navigation["args"]["frame"]);
         let own = |it: &&Value| {
             let data = &it["args"]["data"]["frame"];
@@ -309,11 +305,8 @@ impl<'a> Reader<'a> {
             .named("ResourceSendRequest")
             .filter_map(|it| it["args"]["data"]["url"].as_str())
             .filter(|it| it.starts_with("http") && self.own_path(it).is_none());
-        let mut hosts: Vec<String> =
-            urls.filter_map(|it| it.split('/').nth(2)).map(str::to_owned).collect();
-        hosts.sort();
-        hosts.dedup();
-        hosts
+        let hosts: BTreeSet<&str> = urls.filter_map(|it| it.split('/').nth(2)).collect();
+        hosts.into_iter().map(str::to_owned).collect()
     }
 }
 

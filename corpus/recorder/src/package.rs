@@ -1,6 +1,6 @@
 //! Packages with web pages in them, fetched by their ordinary clients into a cache folder.
 
-use crate::error::RecordError;
+use crate::error::{RecordError, refused};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
@@ -30,6 +30,13 @@ pub enum PackageKind {
     Deb,
 }
 
+impl PackageKind {
+    /// Between name and version.
+    fn separator(self) -> char {
+        if self == Self::Npm { '@' } else { '=' }
+    }
+}
+
 /// A package on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
@@ -45,22 +52,18 @@ impl FromStr for Package {
     type Err = RecordError;
 
     fn from_str(text: &str) -> Result<Self, RecordError> {
-        let wrong = || {
-            RecordError::Source(format!(
-                "{text}: not a package; write npm:NAME@VERSION/PATH or deb:NAME[=VERSION]/PATH"
-            ))
-        };
+        let form = "not a package; write npm:NAME@VERSION/PATH or deb:NAME[=VERSION]/PATH";
+        let wrong = || refused(text, form);
         let (kind, rest) = match text.split_once(':') {
             Some(("npm", rest)) => (PackageKind::Npm, rest),
             Some(("deb", rest)) => (PackageKind::Deb, rest),
             _ => return Err(wrong()),
         };
-        let separator = if kind == PackageKind::Npm { '@' } else { '=' };
         // A scope belongs to the name: @scope/name@1.0.0/path.
         let scope = if rest.starts_with('@') { rest.find('/').ok_or_else(wrong)? + 1 } else { 0 };
         let slash = scope + rest[scope..].find('/').ok_or_else(wrong)?;
         let (package, entry) = rest.split_at(slash);
-        let (name, version) = match package[scope..].split_once(separator) {
+        let (name, version) = match package[scope..].split_once(kind.separator()) {
             Some((name, version)) => (&package[..scope + name.len()], Some(version.to_owned())),
             None => (package, None),
         };
@@ -101,9 +104,8 @@ impl Package {
             _ => {
                 std::fs::create_dir_all(&root).map_err(|error| RecordError::at(&root, error))?;
                 self.download(&folder)?;
-                let archive = archive_in(&folder).ok_or_else(|| {
-                    RecordError::Source(format!("{}: its client fetched no archive", self.name))
-                })?;
+                let none = || refused(&self.name, "its client fetched no archive");
+                let archive = archive_in(&folder).ok_or_else(none)?;
                 self.unpack(&archive, &root)?;
                 archive
             }
@@ -119,31 +121,22 @@ impl Package {
     }
 
     fn download(&self, folder: &Path) -> Result<(), RecordError> {
-        let mut command = match self.kind {
-            PackageKind::Npm => {
-                let mut npm = Command::new("npm");
-                let version = self.version.as_deref().unwrap_or_default();
-                npm.args(["pack", "--silent", "--ignore-scripts"])
-                    .arg(format!("{}@{version}", self.name));
-                npm
-            }
-            PackageKind::Deb => {
-                let mut apt = Command::new("apt-get");
-                let exact = self.version.as_ref().map(|it| format!("{}={it}", self.name));
-                apt.args(["-q", "download"]).arg(exact.as_ref().unwrap_or(&self.name));
-                apt
-            }
+        let (program, arguments) = match self.kind {
+            PackageKind::Npm => ("npm", &["pack", "--silent", "--ignore-scripts"][..]),
+            PackageKind::Deb => ("apt-get", &["-q", "download"][..]),
         };
-        run(command.current_dir(folder))
+        let version = self.version.as_ref().map(|it| format!("{}{it}", self.kind.separator()));
+        let package = format!("{}{}", self.name, version.unwrap_or_default());
+        run(Command::new(program).args(arguments).arg(package).current_dir(folder))
     }
 
     fn unpack(&self, archive: &Path, root: &Path) -> Result<(), RecordError> {
         match self.kind {
-            PackageKind::Npm => run(Command::new("tar")
-                .args(["--extract", "--gzip", "--no-same-owner", "--file"])
-                .arg(archive)
-                .arg("--directory")
-                .arg(root)),
+            PackageKind::Npm => {
+                let mut tar = Command::new("tar");
+                tar.args(["--extract", "--gzip", "--no-same-owner", "--file"]).arg(archive);
+                run(tar.arg("--directory").arg(root))
+            }
             PackageKind::Deb => run(Command::new("dpkg-deb").arg("-x").arg(archive).arg(root)),
         }
     }
@@ -161,15 +154,14 @@ fn archive_in(folder: &Path) -> Option<PathBuf> {
 
 fn run(command: &mut Command) -> Result<(), RecordError> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| {
-        RecordError::Source(format!("{program}: {error}; it is needed to fetch packages"))
-    })?;
+    let failed = |error| format!("{error}; it is needed to fetch packages");
+    let output = command.output().map_err(|error| refused(&program, &failed(error)))?;
     if output.status.success() {
         return Ok(());
     }
     let text = String::from_utf8_lossy(&output.stderr);
     let last = text.lines().rev().find(|it| !it.trim().is_empty()).unwrap_or_default();
-    Err(RecordError::Source(format!("{program}: {last}")))
+    Err(refused(&program, last))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::browser::{Chromium, Trust};
 use crate::capture::Capture;
 use crate::derive::{self, Derived, Label, Miss};
-use crate::error::RecordError;
+use crate::error::{RecordError, refused};
 use crate::limits::ERROR_MAX;
 use crate::mirror::{self, Mirror};
 use crate::package::{self, Package};
@@ -11,7 +11,6 @@ use crate::session::{self, Plan};
 use crate::setting::Setting;
 use crate::site::HOST;
 use corpus::Page;
-use corpus::import::Addresses;
 use serde::{Deserialize, Serialize};
 use server::site::{DirectorySite, Site};
 use std::collections::BTreeSet;
@@ -93,7 +92,7 @@ pub fn capture(
         screenshot: request.screenshot,
     };
     let recording = session::record(source.site, &plan, progress).map_err(|error| match error {
-        RecordError::Source(cause) => RecordError::Source(format!("{}: {cause}", request.source)),
+        RecordError::Source(cause) => refused(&request.source, &cause),
         error => error,
     })?;
     let unseen: Vec<String> = Setting::unseen().into_iter().map(|it| it.name).collect();
@@ -130,10 +129,8 @@ fn source(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, RecordEr
         return mirrored(request, progress);
     }
     if !request.source.contains(':') {
-        return Err(RecordError::Source(format!(
-            "{}: no such folder; name a folder, a URL, npm:NAME@VERSION/PATH or deb:NAME/PATH",
-            request.source
-        )));
+        let cause = "no such folder; name a folder, a URL, npm:NAME@VERSION/PATH or deb:NAME/PATH";
+        return Err(refused(&request.source, cause));
     }
     let package: Package = request.source.parse()?;
     let fetched = package.fetch(&package::cache())?;
@@ -157,10 +154,7 @@ fn files(root: &Path, entry: String) -> Result<Served, RecordError> {
 /// The page of a URL, from a mirror: its host answers once, then we do.
 fn mirrored(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, RecordError> {
     if request.entry.is_some() {
-        return Err(RecordError::Source(format!(
-            "{}: names the document itself; leave out --entry",
-            request.source
-        )));
+        return Err(refused(&request.source, "names the document itself; leave out --entry"));
     }
     mirror::page_url(&request.source)?;
     progress("mirroring the page");
@@ -202,9 +196,7 @@ pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, Re
         from: captures.from.clone(),
         licence: licence.to_owned(),
         sha256: captures.sha256.clone(),
-        addresses: Addresses::default(),
-        load: None,
-        site: None,
+        ..Label::default()
     };
     let Derived { mut page, notes } = derive::derive(&captures.fitted, &label)?;
     page.source.assumptions.splice(0..0, captures.assumptions.iter().cloned());

@@ -2,7 +2,7 @@
 
 use crate::browser::{Chromium, Load, Quiet, Trouble, VIEWPORT};
 use crate::capture::Capture;
-use crate::error::RecordError;
+use crate::error::{RecordError, refused};
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::observe::{Observations, observe};
 use crate::setting::Setting;
@@ -160,28 +160,19 @@ fn load(
         after: SILENCE + Duration::from_millis(setting.delay_max_ms()),
     };
     let load = chromium.load(url, &quiet, screenshot)?;
-    if load.finished {
-        Ok(load)
-    } else {
-        Err(RecordError::Page(
-            "it has not loaded and fallen silent within 60 s; a page that goes on asking for more \
-             cannot be recorded"
-                .into(),
-        ))
-    }
+    if load.finished { Ok(load) } else { Err(RecordError::never_silent("it")) }
 }
 
 fn document(files: &dyn Site, plan: &Plan) -> Result<String, RecordError> {
-    let wrong = |cause: String| RecordError::Source(format!("{}: {cause}", plan.entry));
+    let wrong = |cause: String| refused(&plan.entry, &cause);
     let response = files.respond(&Request::get(&plan.host, &plan.entry));
     if response.status != 200 {
         return Err(wrong("no such file on the site; name the document with --entry".into()));
     }
     let bytes = response.body.bytes();
     if bytes > DOCUMENT_BYTES_MAX {
-        return Err(wrong(format!(
-            "holds {bytes} bytes; a document may hold {DOCUMENT_BYTES_MAX}"
-        )));
+        let cause = format!("holds {bytes} bytes; a document may hold {DOCUMENT_BYTES_MAX}");
+        return Err(wrong(cause));
     }
     let mut text = vec![0; usize::try_from(bytes).unwrap_or_default()];
     response.body.read_at(0, &mut text).map_err(|error| wrong(error.to_string()))?;

@@ -1,12 +1,13 @@
 //! The site that is recorded: its responses are held back, compressed, and logged.
 
 use crate::limits::COMPRESSED_BYTES_MAX;
+use crate::locked;
 use crate::setting::Setting;
 use flate2::{Compression, write::GzEncoder};
 use server::site::{Body, Request, Response, Site};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// The host under which pages are recorded; it leads to this machine.
@@ -58,7 +59,7 @@ impl RecordedSite {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::browser::{Chromium, Picture, Visited};
 use crate::error::RecordError;
 use crate::firefox::Firefox;
 use crate::installed::Kind;
+use crate::locked;
 use crate::package::{self, Package};
 use crate::setting::Setting;
 use crate::site::HOST;
@@ -19,7 +20,7 @@ use page_site::PageSite;
 use server::site::{DirectorySite, Request, Response, Site};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// A load is over when nothing has been under way for this time.
@@ -87,10 +88,9 @@ impl Program {
         match self {
             Self::Chromium(it) if is_filmed => it.filmed_visit(url, SILENCE),
             Self::Chromium(it) => it.visit(url, SILENCE),
-            Self::Firefox(_) if is_filmed => {
-                let why = "Firefox has no pictures of a load with their times; film in Chromium";
-                Err(RecordError::Browser(why.to_owned()))
-            }
+            Self::Firefox(_) if is_filmed => Err(RecordError::Browser(
+                "Firefox has no pictures of a load with their times; film in Chromium".into(),
+            )),
             Self::Firefox(it) => it.visit(url, SILENCE),
         }
     }
@@ -147,7 +147,7 @@ impl StudyBrowser {
     }
 
     fn visit(&self, page: &Page, entrance: Entrance<'_>) -> Result<Visited, RecordError> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = locked(&self.running);
         let Entrance { port, public_key_pin, is_filmed } = entrance;
         let mut fits =
             running.take().filter(|it| it.port == port && it.public_key_pin == public_key_pin);
@@ -173,7 +173,7 @@ impl Browser for StudyBrowser {
     }
 
     fn site(&self, page: &Page) -> Result<Arc<dyn Site>, BrowserError> {
-        let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sites = locked(&self.sites);
         if let Some(site) = sites.get(&page.name) {
             return Ok(Arc::clone(site));
         }

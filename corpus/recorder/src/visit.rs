@@ -59,8 +59,7 @@ pub fn visit(page: &Page, site: Arc<dyn Site>) -> Result<Visit, RecordError> {
     let origin = format!("https://{HOST}");
     let path = plain(&page.resources[0].url);
     let requests = || site.requests.load(Ordering::SeqCst);
-    let quiet = Quiet { requests: &requests, waiting: &|| false, after: SILENCE };
-    let load = chromium.load(&format!("{origin}{path}"), &quiet, false)?;
+    let load = chromium.load(&format!("{origin}{path}"), &quiet(&requests), false)?;
     let capture = observe(&Observations {
         origin: &origin,
         path: &path,
@@ -117,8 +116,7 @@ pub fn render_times(
     page: &Page,
     requests: &dyn Fn() -> usize,
 ) -> Result<RenderTimes, RecordError> {
-    let quiet = Quiet { requests, waiting: &|| false, after: SILENCE };
-    times(page, &chromium.report(&document(page), &quiet)?)
+    times(page, &chromium.report(&document(page), &quiet(requests))?)
 }
 
 /// The same, while the user downloads a file on the same connection.
@@ -128,8 +126,11 @@ pub fn render_times_beside(
     page: &Page,
     requests: &dyn Fn() -> usize,
 ) -> Result<RenderTimes, RecordError> {
-    let quiet = Quiet { requests, waiting: &|| false, after: SILENCE };
-    times(page, &chromium.report_beside(download, &document(page), &quiet)?)
+    times(page, &chromium.report_beside(download, &document(page), &quiet(requests))?)
+}
+
+fn quiet(requests: &dyn Fn() -> usize) -> Quiet<'_> {
+    Quiet { requests, waiting: &|| false, after: SILENCE }
 }
 
 /// The URL of the document where [`HOST`] serves `page`.
@@ -139,14 +140,18 @@ pub(crate) fn document(page: &Page) -> String {
 
 /// What a report of `report.js` says.
 pub(crate) fn times(page: &Page, report: &str) -> Result<RenderTimes, RecordError> {
-    let times = Times::read(report)?;
+    let times: Times = serde_json::from_str(report)
+        .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))?;
     let largest = times.largest.as_deref().and_then(plain_path);
     let is_hero = page.resources.iter().any(|it| it.hero && Some(plain(&it.url)) == largest);
-    let renders = times.renders();
+    let since_request =
+        |it: Option<f64>| it.map(|it| it - times.request_start).filter(|it| *it > 0.0);
     Ok(RenderTimes {
-        hero_render_ms: renders.hero_render_ms.filter(|_| is_hero),
+        first_render_ms: since_request(times.first_render),
+        dom_ready_ms: since_request(times.dom_ready),
+        load_ms: since_request(times.loaded),
+        hero_render_ms: since_request(times.largest_render).filter(|_| is_hero),
         byte_index_ms: byte_index_ms(page, &times),
-        ..renders
     })
 }
 
@@ -162,25 +167,6 @@ fn byte_index_ms(page: &Page, times: &Times) -> Option<f64> {
         byte_ms += resource.bytes as f64 * (end - times.request_start);
     }
     (bytes > 0.0).then(|| byte_ms / bytes)
-}
-
-impl Times {
-    fn renders(&self) -> RenderTimes {
-        let since_request =
-            |it: Option<f64>| it.map(|it| it - self.request_start).filter(|it| *it > 0.0);
-        RenderTimes {
-            first_render_ms: since_request(self.first_render),
-            dom_ready_ms: since_request(self.dom_ready),
-            load_ms: since_request(self.loaded),
-            hero_render_ms: since_request(self.largest_render),
-            byte_index_ms: None,
-        }
-    }
-
-    fn read(report: &str) -> Result<Self, RecordError> {
-        serde_json::from_str(report)
-            .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))
-    }
 }
 
 /// [`plain`] of the path of a URL.

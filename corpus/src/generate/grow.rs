@@ -64,17 +64,14 @@ fn check_size(growth: &Growth) -> Result<(), ShapeError> {
 }
 
 fn source(template: &Page, growth: &Growth) -> Source {
+    let from = format!(
+        "utmost corpus generate --template {} --seed {} --resources {} --bytes {}",
+        template.name, growth.seed, growth.resources, growth.bytes
+    );
     Source {
         site: Some(template.site().to_owned()),
-        kind: SourceKind::Generated,
-        from: format!(
-            "utmost corpus generate --template {} --seed {} --resources {} --bytes {}",
-            template.name, growth.seed, growth.resources, growth.bytes
-        ),
-        licence: template.source.licence.clone(),
-        sha256: None,
         assumptions: ASSUMPTIONS.iter().map(|&it| it.to_owned()).collect(),
-        recording: None,
+        ..Source::new(SourceKind::Generated, from, &template.source.licence)
     }
 }
 

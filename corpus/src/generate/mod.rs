@@ -13,9 +13,8 @@ mod web;
 pub use grow::{FILE_BYTES_MAX, Growth, grow};
 pub use web::web_pages;
 
-use crate::check::FORMAT;
 use crate::import::derive::{set_after_first_image, set_eval_order};
-use crate::page::{BrowserPriority, Origin, Page, PageResource, Party, Script, Source, SourceKind};
+use crate::page::{BrowserPriority, Origin, Page, PageResource, Script, Source, SourceKind};
 use draw::Draw;
 use schedulers::Kind;
 use thiserror::Error;
@@ -111,15 +110,8 @@ pub fn generate(shape: &Shape) -> Result<Page, ShapeError> {
     }
     let resources = place::discoveries(&resources, shape, &mut draw);
     let resources = resources.into_iter().map(with_signals).collect();
-    Ok(Page {
-        format: FORMAT.to_owned(),
-        name: name(shape),
-        source: source(shape),
-        viewport: [1366, 768],
-        origins: vec![Origin { host: "generated.test".to_owned(), party: Party::First }],
-        commit_ms: 0.0,
-        resources,
-    })
+    let name = format!("generated-{}-{}", shape.profile.name(), shape.seed);
+    Ok(Page::new(name, source(shape), vec![Origin::own("generated.test")], resources))
 }
 
 fn check_shape(shape: &Shape) -> Result<(), ShapeError> {
@@ -152,33 +144,17 @@ pub fn set_order(resources: &mut [PageResource]) {
 }
 
 fn command(shape: &Shape) -> String {
-    let option = |name: &str, value: Option<String>| {
-        value.map(|it| format!(" --{name} {it}")).unwrap_or_default()
-    };
-    format!(
-        "utmost corpus generate --seed {} --profile {}{}{} --depth {} --late-share {}",
-        shape.seed,
-        shape.profile.name(),
-        option("resources", shape.resources.map(|it| it.to_string())),
-        option("bytes", shape.bytes.map(|it| it.to_string())),
-        shape.depth,
-        shape.late_share
-    )
-}
-
-fn name(shape: &Shape) -> String {
-    format!("generated-{}-{}", shape.profile.name(), shape.seed)
+    let Shape { seed, profile, resources, bytes, depth, late_share } = shape;
+    let resources = resources.map_or(String::new(), |it| format!(" --resources {it}"));
+    let bytes = bytes.map_or(String::new(), |it| format!(" --bytes {it}"));
+    let (profile, knobs) = (profile.name(), format!("--depth {depth} --late-share {late_share}"));
+    format!("utmost corpus generate --seed {seed} --profile {profile}{resources}{bytes} {knobs}")
 }
 
 fn source(shape: &Shape) -> Source {
     Source {
-        site: None,
-        kind: SourceKind::Generated,
-        from: command(shape),
-        licence: "MIT OR Apache-2.0".to_owned(),
-        sha256: None,
         assumptions: quantiles::ASSUMPTIONS.iter().map(|&it| it.to_owned()).collect(),
-        recording: None,
+        ..Source::new(SourceKind::Generated, command(shape), "MIT OR Apache-2.0")
     }
 }
 
@@ -186,7 +162,8 @@ fn url(id: usize, kind: Kind) -> String {
     if id == 0 { "/".to_owned() } else { format!("/r/{id}.{}", kind.name()) }
 }
 
-const fn mime(kind: Kind) -> &'static str {
+/// A MIME type of this kind.
+pub const fn mime(kind: Kind) -> &'static str {
     match kind {
         Kind::Html => "text/html",
         Kind::Css => "text/css",

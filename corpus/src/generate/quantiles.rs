@@ -88,7 +88,7 @@ pub(super) fn budget(shape: &Shape, draw: &mut Draw) -> Vec<(Kind, u64)> {
         Profile::Paper2019 => &PAPER_REQUESTS,
     };
     let level = match shape.resources {
-        Some(count) => share_of(requests, count as f64),
+        Some(count) => interpolate(requests, &SHARES, count as f64),
         None => draw.share(),
     };
     let count = shape.resources.unwrap_or_else(|| whole(value_at(requests, level)));
@@ -115,22 +115,16 @@ fn counts(count: usize, level: f64) -> Vec<usize> {
     let sum: f64 = wanted.iter().sum();
     let share = |it: &f64| it * count as f64 / sum;
     let least = |kind: usize| usize::from(kind < 2);
-    let mut counts: Vec<usize> = wanted
-        .iter()
-        .enumerate()
-        .map(|(kind, it)| whole(share(it).floor()).max(least(kind)))
-        .collect();
+    let rounded = wanted.iter().enumerate();
+    let mut counts: Vec<usize> =
+        rounded.map(|(kind, it)| whole(share(it).floor()).max(least(kind))).collect();
     // The remainder of rounding goes to the kinds that lost most.
-    let mut lost: Vec<(f64, usize)> = wanted
-        .iter()
-        .enumerate()
-        .map(|(kind, it)| (counts[kind] as f64 - share(it), kind))
-        .collect();
-    lost.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut next = 0;
-    while counts.iter().sum::<usize>() < count {
-        counts[lost[next % lost.len()].1] += 1;
-        next += 1;
+    let lost = |kind: usize| counts[kind] as f64 - share(&wanted[kind]);
+    let mut losers: Vec<usize> = (0..wanted.len()).collect();
+    losers.sort_by(|a, b| lost(*a).total_cmp(&lost(*b)));
+    let missing = count.saturating_sub(counts.iter().sum());
+    for kind in losers.iter().cycle().take(missing) {
+        counts[*kind] += 1;
     }
     while counts.iter().sum::<usize>() > count {
         let most = (0..counts.len()).max_by_key(|&it| counts[it]).unwrap_or(0);
@@ -163,11 +157,6 @@ fn value_at(quantiles: &Quantiles, share: f64) -> f64 {
     interpolate(&SHARES, quantiles, share)
 }
 
-/// The share of pages below a value.
-fn share_of(quantiles: &Quantiles, value: f64) -> f64 {
-    interpolate(quantiles, &SHARES, value)
-}
-
 fn interpolate(from: &Quantiles, to: &Quantiles, value: f64) -> f64 {
     let value = value.clamp(from[0], from[6]);
     let upper = (1..6).find(|&it| value <= from[it]).unwrap_or(6);
@@ -185,8 +174,8 @@ mod tests {
         assert!((value_at(&WEB_REQUESTS, 0.5) - 71.0).abs() < 1e-9);
         assert!((value_at(&WEB_REQUESTS, 0.9) - 176.0).abs() < 1e-9);
         assert!((value_at(&WEB_REQUESTS, 0.375) - 56.5).abs() < 1e-9);
-        assert!((share_of(&WEB_REQUESTS, 115.0) - 0.75).abs() < 1e-9);
-        assert!((share_of(&WEB_REQUESTS, 5000.0) - 1.0).abs() < 1e-9);
+        assert!((interpolate(&WEB_REQUESTS, &SHARES, 115.0) - 0.75).abs() < 1e-9);
+        assert!((interpolate(&WEB_REQUESTS, &SHARES, 5000.0) - 1.0).abs() < 1e-9);
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub fn web_pages() -> Vec<Page> {
         kept_pages().into_iter().filter(|it| it.source.kind == SourceKind::Imported).collect();
     let count = templates.len();
     let by_resources = ranks(&templates, |it| it.resources.len() as u64);
-    let by_bytes = ranks(&templates, |it| it.resources.iter().map(|it| it.bytes).sum());
+    let by_bytes = ranks(&templates, Page::body_bytes);
     let halves = ["small", "large"].into_iter().enumerate();
     let mut pages: Vec<Page> = halves
         .flat_map(|(half, size)| {

@@ -1,7 +1,7 @@
 //! HAR files and `DevTools` logs.
 
 use super::network_log::{PageLoad, kept_bytes, page_of};
-use super::{ImportError, Imported, Recording};
+use super::{ImportError, Imported, Recording, refuse};
 use captures::{Capture, Load, read_devtools, read_har};
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ pub(super) fn har(Recording { text, label, .. }: Recording<'_>) -> Result<Import
     let capture = read_har(text.as_bytes())
         .map_err(|error| ImportError::Format(format!("is not a HAR file: {error}")))?;
     if capture.loads.is_empty() {
-        return Err(ImportError::Format("log.entries: is empty".to_owned()));
+        return refuse("log.entries: is empty");
     }
     let mut notes = Vec::new();
     let Capture { loads, redirects, .. } = capture;
@@ -29,8 +29,7 @@ pub(super) fn devtools(recording: Recording<'_>) -> Result<Imported, ImportError
     let capture = read_devtools(text.as_bytes())
         .map_err(|error| ImportError::Format(format!("is not a list of events: {error}")))?;
     if capture.loads.is_empty() {
-        let cause = "holds no event Network.requestWillBeSent; is it a DevTools log?";
-        return Err(ImportError::Format(cause.to_owned()));
+        return refuse("holds no event Network.requestWillBeSent; is it a DevTools log?");
     }
     let mut notes = Vec::new();
     let load = choose(capture.loads, &capture.redirects, label.load, &mut notes)?;
@@ -62,8 +61,7 @@ fn choose(
     let largest = || (1..=count).rev().filter(|_| count > 1).max_by_key(bytes);
     let number = wanted.or_else(largest).unwrap_or(1);
     if !(1..=count).contains(&number) {
-        let cause = format!("holds {count} loads; there is no load {number}");
-        return Err(ImportError::Format(cause));
+        return refuse(format!("holds {count} loads; there is no load {number}"));
     }
     if count > 1 {
         let reason = if wanted.is_some() { "as asked" } else { "which has the most bytes" };

@@ -160,6 +160,12 @@ pub(super) fn set_delays(resources: &mut [PageResource], seen: &[Seen]) {
     }
 }
 
+/// A size that was computed, in whole bytes.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u64")]
+pub(super) fn rounded(bytes: f64) -> u64 {
+    bytes.max(0.0).round() as u64
+}
+
 /// The time from one moment to another, at least 0, in tenths.
 pub(super) fn delay_ms(from_ms: f64, to_ms: f64) -> f64 {
     ((to_ms - from_ms).max(0.0) * 10.0).round() / 10.0

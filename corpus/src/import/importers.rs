@@ -1,7 +1,8 @@
 //! The formats of recordings, one row each, told apart by their outermost keys.
 
 use super::{
-    ImportError, Imported, Recording, capture, package_page, resource_list, resource_timing, wprofx,
+    ImportError, Imported, Recording, capture, package_page, refuse, resource_list,
+    resource_timing, wprofx,
 };
 use crate::limits::KEYS_MAX;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -59,11 +60,10 @@ pub static IMPORTERS: [Importer; 6] = [
 ];
 
 pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportError> {
-    let refuse = |cause: String| Err(ImportError::Format(cause));
     // The records of a qlog in JSON-SEQ (RFC 7464) begin with this mark.
     let text = recording.text.trim_start_matches(['\u{1e}', ' ', '\t', '\r', '\n']);
     if text.is_empty() {
-        return refuse("is empty".to_owned());
+        return refuse("is empty");
     }
     let mut outline = Outline::default();
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -74,9 +74,9 @@ pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportErr
         return refuse(format!("is not JSON: {error}"));
     }
     if outline.is_list && outline.has("log") {
-        let cause =
-            "is a list with a HAR file in it, as `jq -s` writes; take it out with `jq '.[0]'`";
-        return refuse(cause.to_owned());
+        return refuse(
+            "is a list with a HAR file in it, as `jq -s` writes; take it out with `jq '.[0]'`",
+        );
     }
     if let Some(importer) = IMPORTERS.iter().find(|it| (it.recognizes)(&outline)) {
         return (importer.read)(recording);
@@ -86,12 +86,12 @@ pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportErr
         return refuse(cause.to_owned());
     }
     if outline.has("format") {
-        let cause = "has the key `format`: it is a page or a result already, not a recording";
-        return refuse(cause.to_owned());
+        return refuse("has the key `format`: it is a page or a result already, not a recording");
     }
     if outline.has("traceEvents") {
-        let cause = "is a Chrome trace, which has no sizes; record a HAR file or a DevTools log";
-        return refuse(cause.to_owned());
+        return refuse(
+            "is a Chrome trace, which has no sizes; record a HAR file or a DevTools log",
+        );
     }
     let forms = IMPORTERS.iter().map(|it| format!("{} ({})", it.name, it.form));
     refuse(format!("is in an unknown format; known are {}", forms.collect::<Vec<_>>().join("; ")))

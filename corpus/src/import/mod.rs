@@ -34,7 +34,7 @@ pub struct Imported {
 }
 
 /// Facts that a recording does not hold about itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Label {
     /// The page's name.
     pub name: String,
@@ -76,6 +76,10 @@ pub enum ImportError {
     Wrong(Problem),
 }
 
+fn refuse<T>(cause: impl Into<String>) -> Result<T, ImportError> {
+    Err(ImportError::Format(cause.into()))
+}
+
 /// A recording, its label, and access to the files beside it.
 struct Recording<'a> {
     text: &'a str,
@@ -90,7 +94,8 @@ type FileSize<'a> = &'a dyn Fn(&str) -> Option<u64>;
 /// `label` is made from the file's name and contents where it is `None`.
 pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError> {
     let file = path.display().to_string();
-    let bytes = bytes_of(path, &file)?;
+    let opened = File::open(path).map_err(|cause| ImportError::Read(file.clone(), cause))?;
+    let bytes = within_limit(opened, &file)?;
     let sha256 = Some(sha256_hex(&bytes));
     let text = json_text(unpacked(bytes, &file)?);
     let label = match label {
@@ -100,19 +105,15 @@ pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError
             from: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             licence: "unknown".to_owned(),
             sha256,
-            addresses: Addresses::default(),
-            load: None,
-            site: None,
+            ..Label::default()
         },
     };
     let folder = path.parent().unwrap_or(Path::new("."));
     let file_size = &|path: &str| size_below(folder, path);
-    importers::import_any(Recording { text: &text, label, file_size }).map_err(
-        |error| match error {
-            ImportError::Format(cause) => ImportError::Format(format!("{file}: {cause}")),
-            error => error,
-        },
-    )
+    match importers::import_any(Recording { text: &text, label, file_size }) {
+        Err(ImportError::Format(cause)) => refuse(format!("{file}: {cause}")),
+        imported => imported,
+    }
 }
 
 /// Imports the recording in `text`. Its contents tell the format.
@@ -127,11 +128,6 @@ fn size_below(folder: &Path, path: &str) -> Option<u64> {
     let safe = !path.is_empty() && path.split('/').all(|part| part != "..");
     let file = std::fs::metadata(folder.join(path)).ok().filter(|_| safe)?;
     Some(file.len()).filter(|_| file.is_file())
-}
-
-fn bytes_of(path: &Path, file: &str) -> Result<Vec<u8>, ImportError> {
-    let opened = File::open(path).map_err(|cause| ImportError::Read(file.to_owned(), cause))?;
-    within_limit(opened, file)
 }
 
 fn unpacked(bytes: Vec<u8>, file: &str) -> Result<Vec<u8>, ImportError> {
@@ -186,12 +182,8 @@ impl Label {
     fn into_source(self, kind: SourceKind) -> (String, Source) {
         let source = Source {
             site: self.site,
-            kind,
-            from: self.from,
-            licence: self.licence,
             sha256: self.sha256,
-            assumptions: Vec::new(),
-            recording: None,
+            ..Source::new(kind, self.from, &self.licence)
         };
         (self.name, source)
     }

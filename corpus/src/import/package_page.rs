@@ -1,8 +1,8 @@
 //! Pages of npm and Debian packages, recorded in Chromium over HTTP/3 on one machine.
 
 use super::derive::{Seen, finish, merge_fetches, mime_for, set_delays};
-use super::{ImportError, Imported, Recording};
-use crate::page::{BrowserPriority, Event, Origin, Page, PageResource, Party, Script, SourceKind};
+use super::{ImportError, Imported, Recording, refuse};
+use crate::page::{BrowserPriority, Event, Origin, Page, PageResource, Script, SourceKind};
 use schedulers::Kind;
 use serde::Deserialize;
 
@@ -73,8 +73,8 @@ pub(super) fn package_page(
         .map_err(|error| ImportError::Format(format!("is not a package page: {error}")))?;
     let fetches = &recording.res;
     if let Some(index) = (0..fetches.len()).find(|&it| fetches[it].id != it) {
-        let cause = format!("res[{index}].id: is {}; it must be the index", fetches[index].id);
-        return Err(ImportError::Format(cause));
+        let id = fetches[index].id;
+        return refuse(format!("res[{index}].id: is {id}; it must be the index"));
     }
     let (targets, repeated) = merge_fetches(fetches.iter().map(|it| it.url.as_str()));
     let mut firsts: Vec<&Fetch> = Vec::new();
@@ -91,15 +91,10 @@ pub(super) fn package_page(
     set_delays(&mut resources, &firsts.iter().map(seen).collect::<Vec<_>>());
     let (name, source) = label.into_source(SourceKind::Recorded);
     let host = recording.page.split('/').nth(2).unwrap_or_default();
-    let host = host.split(':').next().unwrap_or_default().to_owned();
+    let host = host.split(':').next().unwrap_or_default();
     let page = Page {
-        format: crate::check::FORMAT.to_owned(),
-        name,
-        source,
         viewport: recording.viewport,
-        origins: vec![Origin { host, party: Party::First }],
-        commit_ms: 0.0,
-        resources,
+        ..Page::new(name, source, vec![Origin::own(host)], resources)
     };
     finish(page, notes(recording.ext, repeated))
 }
@@ -153,13 +148,9 @@ fn set_trigger(it: &mut PageResource, fetch: &Fetch, targets: &[usize]) -> Resul
     if it.id == 0 {
         return Ok(());
     }
-    let target = |of: usize| {
-        targets.get(of).copied().ok_or_else(|| {
-            ImportError::Format(format!(
-                "res[{}].trig: refers to {of}, which is not there",
-                fetch.id
-            ))
-        })
+    let target = |of: usize| match targets.get(of) {
+        Some(target) => Ok(*target),
+        None => refuse(format!("res[{}].trig: refers to {of}, which is not there", fetch.id)),
     };
     let cause = &fetch.trig;
     it.trigger.on = cause.on;

@@ -2,9 +2,8 @@
 //! the document first (github.com/rmarx/quicker). They hold roles and discoveries, but no sizes.
 
 use super::derive::{finish_as_stated, mime_for, typical_bytes};
-use super::{FileSize, ImportError, Imported, Recording};
-use crate::check::FORMAT;
-use crate::page::{Event, Origin, Page, PageResource, Party, Script, SourceKind, Trigger};
+use super::{FileSize, ImportError, Imported, Recording, refuse};
+use crate::page::{Event, Origin, Page, PageResource, Script, SourceKind, Trigger};
 use captures::within_limit;
 use schedulers::Kind;
 use serde::Deserialize;
@@ -77,7 +76,7 @@ pub(super) fn resource_list(
     let mut ids: BTreeMap<&str, usize> = BTreeMap::new();
     for (id, (path, _)) in list.iter().enumerate() {
         if ids.insert(path, id).is_some() {
-            return Err(ImportError::Format(format!("resources: {path:?} is there twice")));
+            return refuse(format!("resources: {path:?} is there twice"));
         }
     }
     let mut notes = Vec::new();
@@ -95,12 +94,7 @@ pub(super) fn resource_list(
     );
     notes.push("heroes: the images marked isAboveTheFold; the viewport is 1366x768".to_owned());
     let (name, source) = label.into_source(SourceKind::Imported);
-    let origins = vec![Origin { host: "host-0.test".to_owned(), party: Party::First }];
-    let format = FORMAT.to_owned();
-    finish_as_stated(
-        Page { format, name, source, viewport: [1366, 768], origins, commit_ms: 0.0, resources },
-        notes,
-    )
+    finish_as_stated(Page::new(name, source, vec![Origin::own("host-0.test")], resources), notes)
 }
 
 fn resource(id: usize, path: &str, metadata: &Metadata) -> PageResource {
@@ -145,8 +139,7 @@ fn triggers(
         let end = metadata.children_end.iter().map(|it| (it, Event::Complete, "childrenEnd"));
         for (child, on, key) in start.chain(end) {
             let Some(&id) = ids.get(child.as_str()) else {
-                let cause = format!("resources[{path:?}].{key}: {child:?} is not in the list");
-                return Err(ImportError::Format(cause));
+                return refuse(format!("resources[{path:?}].{key}: {child:?} is not in the list"));
             };
             if triggers[id].is_some() {
                 again += 1;

@@ -2,7 +2,7 @@
 
 use super::derive::{extension, mime_for, typical_bytes};
 use super::network_log::{PageLoad, page_of};
-use super::{ImportError, Imported, Recording};
+use super::{ImportError, Imported, Recording, refuse};
 use captures::{Fetch, Load, each_entry, text, whole, within_limit};
 use schedulers::Kind;
 use serde_json::Value;
@@ -13,8 +13,7 @@ pub(super) fn resource_timing(recording: Recording<'_>) -> Result<Imported, Impo
         .map_err(|error| ImportError::Format(format!("is not a list of entries: {error}")))?;
     let Entries { document, load_ms, mut fetches, hidden } = entries;
     let Some(document) = document else {
-        let cause = "holds no entry of type `navigation`; export performance.getEntries()";
-        return Err(ImportError::Format(cause.to_owned()));
+        return refuse("holds no entry of type `navigation`; export performance.getEntries()");
     };
     for fetch in &mut fetches {
         fetch.initiator_urls.push(document.clone());

@@ -6,8 +6,9 @@
 //! resources in proportion to the time that their bodies took. And no edge leads from a stylesheet to
 //! a font or image: such edges are inferred.
 
+use super::derive::rounded;
 use super::network_log::{PageLoad, page_of};
-use super::{ImportError, Imported, Label, Recording};
+use super::{ImportError, Imported, Label, Recording, refuse};
 use captures::{Fetch, Initiator, Load, Size, each_entry, text, whole, within_limit};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,8 +87,7 @@ impl WprofxLog {
 
     fn finish(mut self, label: Label) -> Result<Imported, ImportError> {
         if self.fetches.is_empty() {
-            let cause = "holds no object Networking_*; is it a WProfX file?";
-            return Err(ImportError::Format(cause.to_owned()));
+            return refuse("holds no object Networking_*; is it a WProfX file?");
         }
         let mut notes = vec![
             "stylesheets' fonts and images: the file has no edges to them; a font that no script asked \
@@ -149,11 +149,6 @@ impl WprofxLog {
              bytes more that the sockets received are shared in proportion to the time that bodies took"
         )
     }
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u64")]
-fn rounded(value: f64) -> u64 {
-    value.max(0.0).round() as u64
 }
 
 fn fetch(object: &Value, activity: String, start_ms: f64, end_ms: f64) -> Download {

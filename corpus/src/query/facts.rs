@@ -37,10 +37,7 @@ pub(super) static WORDS: [WordFact; 7] = [
 
 pub(super) static NUMBERS: [NumberFact; 5] = [
     NumberFact { name: "resources", of: |it| it.resources.len() as u64 },
-    NumberFact {
-        name: "body_bytes",
-        of: |it| it.resources.iter().fold(0, |sum, it| it.bytes.saturating_add(sum)),
-    },
+    NumberFact { name: "body_bytes", of: Page::body_bytes },
     NumberFact {
         name: "atf_resources",
         of: |it| it.resources.iter().filter(|it| it.above_fold).count() as u64,
@@ -55,7 +52,6 @@ pub(super) static NUMBERS: [NumberFact; 5] = [
 pub(super) static TEXTS: [TextFact; 2] =
     [TextFact { name: "name", of: |it| &it.name }, TextFact { name: "site", of: Page::site }];
 
-/// The names of all facts.
 pub(super) fn names() -> Vec<&'static str> {
     let words = WORDS.iter().map(|it| it.name);
     let numbers = NUMBERS.iter().map(|it| it.name);

@@ -2,7 +2,6 @@
 
 use super::QueryError;
 
-/// A word and its place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word<'a> {
     /// In characters, from 1.

@@ -8,7 +8,6 @@ pub(crate) struct BitWriter {
 }
 
 impl BitWriter {
-    /// The lowest `count` bits of `value`.
     pub(crate) fn bits(&mut self, value: u64, count: u32) {
         for position in (0..count).rev() {
             self.bit(value >> position & 1 == 1);

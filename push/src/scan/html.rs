@@ -7,7 +7,6 @@ use schedulers::Kind;
 /// The window that pages are laid out for, in CSS pixels; images with several sizes are chosen for it.
 const VIEWPORT_WIDTH: f64 = 1366.0;
 
-/// The references of a document.
 pub(super) fn references(text: &str) -> References {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);

@@ -5,7 +5,7 @@ mod css;
 mod html;
 mod url;
 
-use crate::graph::{Edge, FORMAT, Graph, Node, Place, is_node_path};
+use crate::graph::{Edge, Graph, Node, Place, is_node_path};
 use crate::limits::{REFERENCES_MAX, SCANNED_FILES_MAX, SCANNED_TEXT_BYTES_MAX};
 use crate::link::without_query;
 use schedulers::Kind;
@@ -74,15 +74,11 @@ impl References {
 
 /// Reads the page at `document` of the site `host`; none: there is no such file.
 pub fn scan(files: &dyn Files, host: &str, document: &str) -> Option<Scan> {
+    let graph = Graph::new(Vec::new(), Vec::new());
     let mut scanner = Scanner {
         files,
         host,
-        scan: Scan {
-            graph: Graph { format: FORMAT.into(), nodes: Vec::new(), edges: Vec::new() },
-            missing: Vec::new(),
-            lazy: Vec::new(),
-            elsewhere: 0,
-        },
+        scan: Scan { graph, missing: Vec::new(), lazy: Vec::new(), elsewhere: 0 },
         index: BTreeMap::new(),
         absent: BTreeSet::new(),
         unread: VecDeque::new(),
@@ -147,10 +143,10 @@ impl Scanner<'_> {
         let base = base.and_then(|it| url::resolve(self.host, &path, &it));
         let (base_host, base_path) = base.unwrap_or_else(|| (self.host.to_owned(), path.clone()));
         for reference in found {
-            let Some((host, path)) = url::resolve(&base_host, &base_path, &reference.target) else {
-                continue;
-            };
-            self.follow(from, &reference, &host, &path);
+            let target = url::resolve(&base_host, &base_path, &reference.target);
+            if let Some((host, path)) = target {
+                self.follow(from, &reference, &host, &path);
+            }
         }
     }
 

@@ -8,7 +8,6 @@ use lab::study::bootstrap::bootstrap;
 use lab::study::statistics::{Interval, Weighted, weighted_mean};
 use std::collections::BTreeMap;
 
-/// A property of pages.
 #[derive(Clone, Copy)]
 pub(super) struct Property {
     pub(super) name: &'static str,
@@ -46,7 +45,6 @@ const EXPLANATIONS: [Explanation; 5] = [
 struct Explanation {
     id: &'static str,
     properties: &'static [Property],
-    /// Whether it is judged.
     judged: bool,
 }
 
@@ -54,7 +52,6 @@ struct Explanation {
 pub(super) const HALF: f64 = 0.5;
 /// What a property that means nothing may close.
 const NOTHING: f64 = 0.2;
-/// Rounds of raking.
 const ROUNDS: usize = 30;
 
 /// The explanations, tested by weighting: bundled pages to the generated ones' mix, and the other way round.
@@ -107,7 +104,6 @@ fn row(
 
 /// A set of pages that is weighted to the mix of another.
 struct Closed<'a> {
-    /// The pages of each site.
     sites: Vec<Vec<&'a Measured>>,
     properties: &'a [Property],
     borders: Vec<Vec<Border>>,
@@ -152,16 +148,11 @@ impl<'a> Closed<'a> {
 
     fn weighted(&self, sites: &[usize]) -> Vec<(&'a Measured, f64)> {
         let pages = self.equal(sites);
-        let strata: Vec<Strata> = self
-            .properties
-            .iter()
-            .zip(&self.borders)
-            .map(|(property, borders)| {
-                Strata::new(pages.iter().map(|it| (property.of)(it.0)), borders)
-            })
-            .collect();
+        let strata = self.properties.iter().zip(&self.borders).map(|(property, borders)| {
+            Strata::new(pages.iter().map(|it| (property.of)(it.0)), borders)
+        });
         let mut weights = vec![1.0; pages.len()];
-        rake(&mut weights, &strata, ROUNDS);
+        rake(&mut weights, &strata.collect::<Vec<_>>(), ROUNDS);
         pages.into_iter().zip(weights).map(|(page, weight)| (page.0, weight)).collect()
     }
 
@@ -205,15 +196,13 @@ pub(super) fn by_generating(
     alike: &[Measured],
 ) -> Row {
     let of = |pages| mean(pages, EXPLAINED);
-    let closed = || Some((of(alike)? - of(generated)?) / (of(bundled)? - of(generated)?));
+    let closed =
+        |[bundled, generated, alike]: [f64; 3]| (alike - generated) / (bundled - generated);
+    let means = || Some([of(bundled)?, of(generated)?, of(alike)?]);
     let mean = of(alike).unwrap_or(f64::NAN);
     let metric = format!("share of the gap that closes if generated pages have {what}");
-    let interval =
-        interval_of_means([bundled, generated, alike], EXPLAINED, |[bundled, generated, alike]| {
-            (alike - generated) / (bundled - generated)
-        });
-    Row::shown(id, metric, closed())
-        .interval(interval)
+    Row::shown(id, metric, means().map(closed))
+        .interval(interval_of_means([bundled, generated, alike], EXPLAINED, closed))
         .note(format!("Their mean is \u{d7}{mean:.2}; {} pages.", alike.len()))
 }
 

@@ -1,6 +1,6 @@
 //! What is kept of a page: its properties, and how it gains from each scheme.
 
-use crate::ReproduceError;
+use crate::{Estimate, ReproduceError, in_parallel, scheme};
 use corpus::page::Event;
 use corpus::{Page, discovery};
 use lab::ideal::{self, Conditions};
@@ -9,8 +9,7 @@ use lab::study::bootstrap::{bootstrap_mean, bootstrap_several};
 use lab::study::statistics::{self, Interval};
 use lab::study::{RunRecord, by_site};
 use qlog_tools::metrics;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-use schedulers::{Scheme, find_scheme};
+use schedulers::Scheme;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,13 +38,9 @@ pub(super) fn measure(
     schemes: &[&str],
     jobs: usize,
 ) -> Result<Vec<Measured>, ReproduceError> {
-    let schemes: Vec<Scheme> = schemes
-        .iter()
-        .map(|it| find_scheme(it).map_err(ReproduceError::unusable))
-        .collect::<Result<_, _>>()?;
+    let schemes: Vec<Scheme> = schemes.iter().map(|it| scheme(it)).collect::<Result<_, _>>()?;
     let network = Network::find("paper").map_err(ReproduceError::unusable)?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build()?;
-    Ok(pool.install(|| pages.par_iter().map(|it| measured(it, &schemes, &network)).collect()))
+    in_parallel(jobs, pages, |it| Ok(measured(it, &schemes, &network)))
 }
 
 fn measured(page: &Arc<Page>, schemes: &[Scheme], network: &Network) -> Measured {
@@ -87,27 +82,30 @@ fn speedups<'a>(pages: &'a [Measured], scheme: &str) -> Vec<(&'a str, f64)> {
     pages.iter().filter_map(|it| Some((it.site.as_str(), *it.speedups.get(scheme)?))).collect()
 }
 
-/// The mean speedup of a scheme.
+fn values(pages: &[Measured], scheme: &str) -> Vec<f64> {
+    pages.iter().filter_map(|it| it.speedups.get(scheme).copied()).collect()
+}
+
 pub(super) fn mean(pages: &[Measured], scheme: &str) -> Option<f64> {
-    statistics::mean(&speedups(pages, scheme).iter().map(|it| it.1).collect::<Vec<_>>())
+    statistics::mean(&values(pages, scheme))
 }
 
 /// The mean without the pages that gain most.
 pub(super) fn mean_without_best(pages: &[Measured], scheme: &str, best: usize) -> Option<f64> {
-    let mut values: Vec<f64> = speedups(pages, scheme).iter().map(|it| it.1).collect();
+    let mut values = values(pages, scheme);
     values.sort_by(f64::total_cmp);
     values.truncate(values.len().saturating_sub(best));
     statistics::mean(&values)
 }
 
-/// The geometric mean.
 pub(super) fn geometric_mean(pages: &[Measured], scheme: &str) -> Option<f64> {
-    statistics::geometric_mean(&speedups(pages, scheme).iter().map(|it| it.1).collect::<Vec<_>>())
+    statistics::geometric_mean(&values(pages, scheme))
 }
 
-/// The 95 % interval of the mean; the pages of a site are drawn together.
-pub(super) fn mean_interval(pages: &[Measured], scheme: &str) -> Option<Interval> {
-    bootstrap_mean(&by_site(&speedups(pages, scheme), |site| site))
+/// The mean with its 95 % interval; the pages of a site are drawn together.
+pub(super) fn mean_estimate(pages: &[Measured], scheme: &str) -> Estimate {
+    let interval = bootstrap_mean(&by_site(&speedups(pages, scheme), |site| site));
+    Estimate::new(mean(pages, scheme), interval)
 }
 
 /// The 95 % interval of a statistic of the means of several sets: the sites of each are drawn.

@@ -10,7 +10,7 @@ use corpus::{Page, PageSet, discovery};
 use explained::{HALF, SHOWN, by_generating, by_heroes, reweighted};
 use lab::study::statistics;
 use measured::{
-    Measured, geometric_mean, interval_of_means, late_share, mean, mean_interval,
+    Measured, geometric_mean, interval_of_means, late_share, mean, mean_estimate,
     mean_without_best, measure,
 };
 use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
@@ -63,13 +63,8 @@ struct Sets {
 }
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    let web: Vec<Arc<Page>> = PageSet::find("web")
-        .map(PageSet::pages)
-        .unwrap_or_default()
-        .into_iter()
-        .cloned()
-        .map(Arc::new)
-        .collect();
+    let web = PageSet::find("web").map(PageSet::pages).unwrap_or_default().into_iter();
+    let web: Vec<Arc<Page>> = web.cloned().map(Arc::new).collect();
     let jobs = setting.jobs;
     let only = ["rr", EXPLAINED];
     let generated = pages((0..GENERATED).map(Shape::new))?;
@@ -90,16 +85,19 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         without_heroes: measure(&without_heroes, &only, jobs)?,
         of_their_heroes: measure(&of_their_heroes, &only, jobs)?,
     };
-    let mut rows: Vec<Row> = side_by_side(&sets).into_iter().map(|it| it.in_table(SIDE)).collect();
-    rows.extend(
-        reweighted(&sets.bundled, &sets.generated).into_iter().map(|it| it.in_table(REWEIGHTED)),
-    );
-    rows.extend(generating(&sets).into_iter().map(|it| it.in_table(GENERATING)));
-    rows.extend(heroes(&sets).into_iter().map(|it| it.in_table(HEROES)));
+    let tables = [
+        (SIDE, side_by_side(&sets)),
+        (REWEIGHTED, reweighted(&sets.bundled, &sets.generated)),
+        (GENERATING, generating(&sets).into()),
+        (HEROES, heroes(&sets)),
+    ];
+    let rows = tables
+        .into_iter()
+        .flat_map(|(table, rows)| rows.into_iter().map(move |it| it.in_table(table)));
     let figure = figure(&sets);
     Ok(Findings {
         method: method(&sets),
-        rows,
+        rows: rows.collect(),
         tables: vec![speedups(&sets), mixes(&sets)],
         schemes: SCHEMES.map(str::to_owned).into(),
         svg: figure.draw(&EXPERIMENT.sheet()),
@@ -143,8 +141,8 @@ fn alike(pages: &[Arc<Page>], of: fn(&Page, u64) -> Shape) -> impl Iterator<Item
 }
 
 fn of_size(page: &Page, seed: u64) -> Shape {
-    let bytes = page.resources.iter().map(|it| it.bytes).sum();
-    Shape { resources: Some(page.resources.len()), bytes: Some(bytes), ..Shape::new(seed) }
+    let (resources, bytes) = (Some(page.resources.len()), Some(page.body_bytes()));
+    Shape { resources, bytes, ..Shape::new(seed) }
 }
 
 fn of_structure(page: &Page, seed: u64) -> Shape {
@@ -170,43 +168,35 @@ fn side_by_side(sets: &Sets) -> Vec<Row> {
     let row = |id: &str, what: &str, of: &[Measured]| {
         let metric = format!("mean ATF speedup of {EXPLAINED}, {what}");
         let geometric = ratio_text(geometric_mean(of, EXPLAINED));
-        Row::shown(format!("{EXPLAINED}-{id}"), metric, mean(of, EXPLAINED))
-            .interval(mean_interval(of, EXPLAINED))
+        Row::estimated(format!("{EXPLAINED}-{id}"), metric, mean_estimate(of, EXPLAINED))
             .note(format!("{} pages; the geometric mean is {geometric}.", of.len()))
     };
     let (bundled, generated) = (mean(&sets.bundled, EXPLAINED), mean(&sets.generated, EXPLAINED));
     let gap = |of: Option<f64>| of.zip(generated).map(|(of, generated)| of - generated);
     let of_most = mean_without_best(&sets.bundled, EXPLAINED, BEST);
     let words = format!("mean ATF speedup of {EXPLAINED}, first-60 minus generated");
+    let without = format!("{words}, without the {BEST} bundled pages that gain most");
+    let compared = [&sets.bundled[..], &sets.generated[..]];
+    let interval =
+        interval_of_means(compared, EXPLAINED, |[bundled, generated]| bundled - generated);
     vec![
         row("bundled", "the bundled pages of the set first-60", &sets.bundled),
         row("web", "the bundled pages of the set web", &sets.web),
         row("generated", "generated pages", &sets.generated),
-        Row::shown("gap", words.clone(), gap(bundled)).interval(interval_of_means(
-            [&sets.bundled, &sets.generated],
-            EXPLAINED,
-            |[bundled, generated]| bundled - generated,
-        )),
-        Row::shown(
-            "gap-without-best",
-            format!("{words}, without the {BEST} bundled pages that gain most"),
-            gap(of_most),
-        ),
+        Row::shown("gap", words, gap(bundled)).interval(interval),
+        Row::shown("gap-without-best", without, gap(of_most)),
     ]
 }
 
 fn generating(sets: &Sets) -> [Row; 2] {
     let compared = (&sets.bundled[..], &sets.generated[..]);
+    let size = "the bundled pages' numbers of resources and bytes";
+    let structure = "also their depth and their share of late resources";
     [
-        by_generating(
-            "generated-of-their-size",
-            "the bundled pages' numbers of resources and bytes",
-            compared,
-            &sets.of_their_size,
-        ),
+        by_generating("generated-of-their-size", size, compared, &sets.of_their_size),
         by_generating(
             "generated-of-their-structure",
-            "also their depth and their share of late resources",
+            structure,
             compared,
             &sets.of_their_structure,
         ),
@@ -220,61 +210,46 @@ fn heroes(sets: &Sets) -> Vec<Row> {
     let with = with / sets.bundled.len().max(1);
     // The first pages keep their heroes: seeds do not tell them apart.
     let mixed = [&sets.generated[..with], &sets.without_heroes[with..]].concat();
+    let row = |id: &str, what: &str, of: &[Measured]| by_generating(id, what, compared, of);
+    let as_often = "a hero image as often as the bundled ones";
+    let all =
+        "the bundled pages' sizes, depth, share of late resources, and heroes where these have one";
     let mut rows: Vec<Row> = by_heroes(&sets.bundled, &sets.generated).into();
-    rows.push(
-        by_generating(
-            "generated-with-their-heroes",
-            "a hero image as often as the bundled ones",
-            compared,
-            &mixed,
-        )
-        .required()
-        .at_least(HALF),
-    );
-    rows.push(by_generating(
-        "generated-without-heroes",
-        "no hero image",
-        compared,
-        &sets.without_heroes,
-    ));
-    rows.push(by_generating(
-        "generated-of-their-structure-and-heroes",
-        "the bundled pages' sizes, depth, share of late resources, and heroes where these have one",
-        compared,
-        &sets.of_their_heroes,
-    ));
+    rows.extend([
+        row("generated-with-their-heroes", as_often, &mixed).required().at_least(HALF),
+        row("generated-without-heroes", "no hero image", &sets.without_heroes),
+        row("generated-of-their-structure-and-heroes", all, &sets.of_their_heroes),
+    ]);
     rows
 }
 
 fn speedups(sets: &Sets) -> Table {
     let lines = SCHEMES[1..].iter().map(|scheme| {
-        let values = [&sets.bundled, &sets.web, &sets.generated]
-            .map(|it| Estimate::new(mean(it, scheme), mean_interval(it, scheme)));
+        let values = beside(sets).map(|it| mean_estimate(it, scheme));
         Line { labels: vec![(*scheme).to_owned()], values: values.into() }
     });
-    Table {
-        heading: "Mean ATF speedups over rr, with 95 % intervals".to_owned(),
-        labels: vec!["scheme"],
-        columns: ["first-60", "web", "generated"].map(str::to_owned).into(),
-        lines: lines.collect(),
-    }
+    table("Mean ATF speedups over rr, with 95 % intervals", "scheme", lines.collect())
+}
+
+fn beside(sets: &Sets) -> [&Vec<Measured>; 3] {
+    [&sets.bundled, &sets.web, &sets.generated]
+}
+
+fn table(heading: &str, label: &'static str, lines: Vec<Line>) -> Table {
+    let columns = ["first-60", "web", "generated"].map(str::to_owned).into();
+    Table { heading: heading.to_owned(), labels: vec![label], columns, lines }
 }
 
 /// Means of properties; of a property of yes and no the share of pages that have it.
 fn mixes(sets: &Sets) -> Table {
     let lines = SHOWN.iter().map(|property| {
-        let values = [&sets.bundled, &sets.web, &sets.generated].map(|pages| {
+        let values = beside(sets).map(|pages| {
             let values: Vec<f64> = pages.iter().map(property.of).collect();
             Estimate::new(statistics::mean(&values), None)
         });
         Line { labels: vec![property.name.to_owned()], values: values.into() }
     });
-    Table {
-        heading: "Means of the properties of pages".to_owned(),
-        labels: vec!["property"],
-        columns: ["first-60", "web", "generated"].map(str::to_owned).into(),
-        lines: lines.collect(),
-    }
+    table("Means of the properties of pages", "property", lines.collect())
 }
 
 fn figure(sets: &Sets) -> Beside {

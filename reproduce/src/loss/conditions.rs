@@ -50,20 +50,14 @@ impl Model {
         if share <= 0.0 {
             return None;
         }
-        Some(match self {
-            Self::Independent => Loss::Independent(share),
-            Self::Bursts => {
-                // The bad state takes this share of the time.
-                let bad = share / LOST_IN_BURST;
-                let to_bad = BURST_ENDS * bad / (1.0 - bad);
-                Loss::GilbertElliott(GilbertElliott {
-                    good: 0.0,
-                    bad: LOST_IN_BURST,
-                    to_bad,
-                    to_good: BURST_ENDS,
-                })
-            }
-        })
+        if self == Self::Independent {
+            return Some(Loss::Independent(share));
+        }
+        // The bad state takes this share of the time.
+        let bad = share / LOST_IN_BURST;
+        let (to_bad, to_good) = (BURST_ENDS * bad / (1.0 - bad), BURST_ENDS);
+        let burst = GilbertElliott { good: 0.0, bad: LOST_IN_BURST, to_bad, to_good };
+        Some(Loss::GilbertElliott(burst))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The loads of the study: pages under schemes over links that lose packets.
 
 use super::conditions::Condition;
-use crate::ReproduceError;
+use crate::{ReproduceError, in_parallel, scheme};
 use corpus::Page;
 use lab::Metadata;
 use lab::stack::{self, Setup};
@@ -10,8 +10,7 @@ use lab::study::{BASELINE, RunRecord, SummaryRow, summarise, summarise_pages};
 use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
 use qlog_tools::metrics::{self, BySet};
 use qlog_tools::timeline::Timeline;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use schedulers::{Scheme, find_scheme};
+use schedulers::Scheme;
 use server::{Identity, Options};
 use std::sync::Arc;
 
@@ -50,7 +49,6 @@ pub(super) struct Outcome {
     pub(super) unfinished: usize,
 }
 
-/// One load.
 struct Loaded {
     record: RunRecord,
     blocked_ms: f64,
@@ -68,9 +66,8 @@ impl Plan<'_> {
         conditions: &[Condition],
     ) -> Result<Vec<Vec<Outcome>>, ReproduceError> {
         let identity = Identity::self_signed().map_err(ReproduceError::unusable)?;
-        let schemes = self.schemes.iter().map(|it| find_scheme(it));
-        let schemes: Vec<Scheme> =
-            schemes.collect::<Result<_, _>>().map_err(ReproduceError::unusable)?;
+        let schemes = self.schemes.iter().map(|it| scheme(it));
+        let schemes: Vec<Scheme> = schemes.collect::<Result<_, _>>()?;
         let mut cells = Vec::new();
         for condition in conditions {
             for page in self.pages {
@@ -79,12 +76,10 @@ impl Plan<'_> {
                 }
             }
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.jobs.max(1)).build()?;
-        let load = |(condition, page, scheme, seed): (&Condition, &Arc<Page>, &Scheme, u64)| {
-            load(condition, page, scheme, seed, &identity)
-        };
-        let loads: Vec<Loaded> = pool
-            .install(|| cells.into_par_iter().map(load).collect::<Result<_, ReproduceError>>())?;
+        let loads: Vec<Loaded> =
+            in_parallel(self.jobs, &cells, |(condition, page, scheme, seed)| {
+                load(condition, page, scheme, *seed, &identity)
+            })?;
         Ok(loads.chunks(self.loads(1).max(1)).map(outcomes).collect())
     }
 }
@@ -119,9 +114,7 @@ fn blocked_ms(timeline: &Timeline) -> f64 {
 /// The schemes of one condition's loads.
 fn outcomes(loads: &[Loaded]) -> Vec<Outcome> {
     let runs: Vec<RunRecord> = loads.iter().map(|it| it.record.clone()).collect();
-    let times = metrics::find("critical_ms")
-        .map(|it| summarise(&runs, it, |page| page))
-        .unwrap_or_default();
+    let times = metrics::find("critical_ms").map(|it| summarise(&runs, it, |page| page));
     let indices = summarise(&runs, metrics::byte_index(), |page| page);
     let pages = summarise_pages(&runs, metrics::byte_index(), BASELINE, true);
     let rr_better = |scheme: &str, set| {
@@ -144,5 +137,5 @@ fn outcomes(loads: &[Loaded]) -> Vec<Outcome> {
             scheme: index.scheme,
         }
     };
-    indices.into_iter().zip(times).map(outcome).collect()
+    indices.into_iter().zip(times.unwrap_or_default()).map(outcome).collect()
 }

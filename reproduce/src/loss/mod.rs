@@ -4,7 +4,7 @@ mod conditions;
 mod loads;
 mod series;
 
-use crate::{Estimate, Experiment, Findings, ReproduceError, Row, Setting, Table};
+use crate::{Experiment, Findings, ReproduceError, Row, Setting, Table};
 use conditions::{CONTROLS, PERCENTS};
 use corpus::Page;
 use corpus::page::SourceKind;
@@ -98,15 +98,16 @@ fn method(pages: &[Arc<Page>], plan: &Plan<'_>, conditions: usize, unfinished: u
 fn rows(every: &[Series], pages: usize) -> Vec<Row> {
     let highest = PERCENTS.len() - 1;
     let row = |set: Set, series: &Series, scheme: &str| {
-        let Estimate { value, interval } = series.mean_speedup(scheme, set, highest);
+        let mean = series.mean_speedup(scheme, set, highest);
         let geometric = series.speedup(scheme, set, highest).text();
         let (better, median) = series.of_pages(scheme, set, highest).unwrap_or((0, f64::NAN));
         let id = format!("{scheme}-{}-{}", series.id(), set.name());
         let what =
             format!("speedup of {scheme} over rr, {}, ByteIndex {}", series.words(), set.name());
-        Row::shown(id, what, value).interval(interval).in_table(HYPOTHESIS).below(1.0).note(
-            format!("Geometric mean {geometric}; median {median:.2}; rr is better on {better} of {pages} pages."),
-        )
+        let note = format!(
+            "Geometric mean {geometric}; median {median:.2}; rr is better on {better} of {pages} pages."
+        );
+        Row::estimated(id, what, mean).in_table(HYPOTHESIS).below(1.0).note(note)
     };
     let each = |set: Set| {
         let each = every.iter().flat_map(|it| SEQUENTIAL.map(|scheme| (it, scheme)));
@@ -135,6 +136,7 @@ fn tables(every: &[Series]) -> Vec<Table> {
 mod tests {
     use super::conditions::{Condition, Model};
     use super::*;
+    use crate::Estimate;
     use serde_json::{Value, json};
     use server::CongestionControl;
 

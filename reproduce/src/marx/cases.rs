@@ -1,13 +1,13 @@
 //! The two case studies: a hero image behind large deferred scripts, and a large document.
 
 use super::KNOWN;
-use super::matrix::{
-    ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, page_bytes, scheme_names,
-};
+use super::matrix::{ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, scheme_names};
 use super::published::{CASE_1_SLOWED, TABLE_2};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
+use corpus::Page;
 use qlog_tools::figures::{Drawing, HeatMap, HeatRow, Standing};
+use std::sync::Arc;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-cases",
@@ -30,23 +30,21 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let pages = pages.into_iter().collect::<Result<Vec<_>, _>>()?;
     let matrix = Matrix::load(&pages, &[Buffer::NONE, Buffer::K1000], setting.jobs)?;
     let mut rows: Vec<Row> = TABLE_2.iter().map(|it| case_1(&matrix, it.scheme)).collect();
-    rows.push(
-        Row::shown(
-            format!("case-1-{FIREFOX_AS_RUN}"),
-            format!("ATF speedup of {FIREFOX_AS_RUN}, the paper's implementation of firefox, on case study 1"),
-            matrix.speedup(PAGES[0], FIREFOX_AS_RUN, ATF),
-        )
-        .published(0.3333),
+    let as_run = Row::shown(
+        format!("case-1-{FIREFOX_AS_RUN}"),
+        format!(
+            "ATF speedup of {FIREFOX_AS_RUN}, the paper's implementation of firefox, on case study 1"
+        ),
+        matrix.speedup(PAGES[0], FIREFOX_AS_RUN, ATF),
     );
+    rows.push(as_run.published(0.3333));
     rows.extend(HELPED.map(|it| case_2_helped(&matrix, it)));
     rows.push(case_2_document(&matrix));
     let figure = figure(&matrix);
-    let sizes: Vec<String> = pages
-        .iter()
-        .map(|it| {
-            format!("{} ({} resources, {} kB)", it.name, it.resources.len(), page_bytes(it) / 1000)
-        })
-        .collect();
+    let size = |it: &Arc<Page>| {
+        format!("{} ({} resources, {} kB)", it.name, it.resources.len(), it.body_bytes() / 1000)
+    };
+    let sizes: Vec<String> = pages.iter().map(size).collect();
     Ok(Findings {
         method: format!(
             "Pages made by hand from the paper's description, with sizes of our own: {}; engine `ideal`, network \
@@ -63,12 +61,9 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
 }
 
 fn case_1(matrix: &Matrix, scheme: &str) -> Row {
+    let metric = format!("ATF speedup of {scheme} on case study 1");
     let speedup = matrix.speedup(PAGES[0], scheme, ATF);
-    let row = Row::shown(
-        format!("case-1-{scheme}"),
-        format!("ATF speedup of {scheme} on case study 1"),
-        speedup,
-    );
+    let row = Row::shown(format!("case-1-{scheme}"), metric, speedup);
     if CASE_1_SLOWED.contains(&scheme) {
         return row
             .published(0.3333)
@@ -107,10 +102,7 @@ fn figure(matrix: &Matrix) -> HeatMap {
     let cells = [(0, ATF), (0, BUFFERED), (1, ATF), (1, BUFFERED)];
     let rows = TABLE_2.iter().map(|row| HeatRow {
         label: row.scheme.to_owned(),
-        ratios: cells
-            .iter()
-            .map(|(page, measure)| matrix.speedup(PAGES[*page], row.scheme, *measure))
-            .collect(),
+        ratios: cells.map(|(page, it)| matrix.speedup(PAGES[page], row.scheme, it)).into(),
         ..HeatRow::default()
     });
     let figure = HeatMap {

@@ -2,7 +2,7 @@
 
 use super::matrix::{
     ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, PageSpeedup, bootstrap_sites,
-    geometric_mean_interval, late_script_share, mean, mean_interval, page_bytes,
+    geometric_mean_interval, late_script_share, mean, mean_estimate, mean_interval,
 };
 use super::published::{TABLE_2, WELL_PERFORMING};
 use crate::row::ratio;
@@ -25,7 +25,6 @@ const SOURCES: [(&str, SourceKind); 4] = [
     ("generated", SourceKind::Generated),
 ];
 
-/// The columns of Table 2.
 const COLUMNS: [(&str, Measure); 3] = [("All", ALL), ("ATF", ATF), ("1000K", ATF_1000K)];
 
 /// The explanations of Table 2.
@@ -34,16 +33,11 @@ pub(super) fn rows(matrix: &Matrix) -> Vec<Row> {
     rows.extend(["zeroweight", "bucket-html"].map(|it| hero_gain(matrix, it)));
     for (id, what, has) in [("hero", "with a hero image", true), ("no-hero", "without one", false)]
     {
-        let of: Vec<PageSpeedup<'_>> = matrix
-            .speedups("zeroweight", ATF)
-            .into_iter()
-            .filter(|it| has_hero(it.0) == has)
-            .collect();
-        rows.push(mean_row(
-            &format!("zeroweight-{id}"),
-            &format!("zeroweight on pages {what}"),
-            &of,
-        ));
+        let of = matrix.speedups("zeroweight", ATF).into_iter();
+        let of: Vec<PageSpeedup<'_>> = of.filter(|it| has_hero(it.0) == has).collect();
+        let metric = format!("mean ATF speedup of zeroweight on pages {what}");
+        let row = Row::estimated(format!("zeroweight-{id}"), metric, mean_estimate(&of));
+        rows.push(row.note(format!("{} pages.", of.len())));
     }
     rows.extend(buffer(matrix));
     rows.extend(firefox(matrix));
@@ -61,22 +55,16 @@ pub(super) fn gains(matrix: &Matrix) -> [Row; 2] {
         let pages = matrix.pages.iter();
         pages.filter_map(|it| Some((it.site(), of(it), gain(it)?))).collect::<Vec<_>>()
     };
-    let what =
-        "rank correlation, over pages, of the mean ATF speedup of the well-performing schemes with";
-    let below = "the share of bytes below the fold";
+    let with = |what: &str| {
+        format!(
+            "rank correlation, over pages, of the mean ATF speedup of the well-performing schemes with {what}"
+        )
+    };
+    let (size, below) = (with("the size of the page"), with("the share of bytes below the fold"));
+    let by_size = pairs(|it| it.body_bytes() as f64);
     [
-        correlation(
-            "gain-by-size",
-            format!("{what} the size of the page"),
-            &pairs(|it| page_bytes(it) as f64),
-            None,
-        ),
-        correlation(
-            "gain-by-bytes-below-fold",
-            format!("{what} {below}"),
-            &pairs(below_fold_share),
-            Some(1.0),
-        ),
+        correlation("gain-by-size", size, &by_size, None),
+        correlation("gain-by-bytes-below-fold", below, &pairs(below_fold_share), Some(1.0)),
     ]
 }
 
@@ -91,13 +79,9 @@ pub(super) fn other_means(matrix: &Matrix) -> Table {
                 statistics::median(&places.iter().map(|it| values[*it]).collect::<Vec<_>>())
             };
             let all: Vec<usize> = (0..values.len()).collect();
-            [
-                Estimate::new(statistics::geometric_mean(&values), interval),
-                Estimate::new(
-                    middle(&all),
-                    bootstrap_sites(speedups.iter().map(|it| it.0.site()), middle),
-                ),
-            ]
+            let of_middle = bootstrap_sites(speedups.iter().map(|it| it.0.site()), middle);
+            let geometric = Estimate::new(statistics::geometric_mean(&values), interval);
+            [geometric, Estimate::new(middle(&all), of_middle)]
         });
         Line { labels: vec![it.scheme.to_owned()], values: values.collect() }
     });
@@ -115,10 +99,8 @@ pub(super) fn other_means(matrix: &Matrix) -> Table {
 /// The ATF column by the pages' source.
 pub(super) fn by_source(matrix: &Matrix) -> Table {
     let lines = TABLE_2.iter().map(|it| {
-        let values = SOURCES.iter().map(|(_, kind)| {
-            let of = of_source(matrix, it.scheme, *kind);
-            Estimate::new(mean(&of), mean_interval(&of))
-        });
+        let values =
+            SOURCES.iter().map(|(_, kind)| mean_estimate(&of_source(matrix, it.scheme, *kind)));
         Line { labels: vec![it.scheme.to_owned()], values: values.collect() }
     });
     let columns = SOURCES.iter().map(|(name, kind)| {
@@ -135,35 +117,20 @@ pub(super) fn by_source(matrix: &Matrix) -> Table {
 
 /// "zeroweight gains little on pages with many late scripts, because it sends them first."
 fn late_scripts(matrix: &Matrix) -> Vec<Row> {
-    let scheme = |name: &str| {
-        let each = matrix.speedups(name, ATF).into_iter();
-        each.map(|(page, it)| (page.site(), late_script_share(page), it)).collect::<Vec<_>>()
+    let row = |id: &str, of: &str, speedups: Vec<PageSpeedup<'_>>, sign| {
+        let metric = format!(
+            "rank correlation, over pages, of the share of bytes in scripts below the fold with the ATF speedup of {of}"
+        );
+        let pages = speedups.iter().map(|(page, it)| (page.site(), late_script_share(page), *it));
+        correlation(id, metric, &pages.collect::<Vec<_>>(), sign)
     };
-    let relative = relative_to_dfifo(matrix, "zeroweight").into_iter();
-    let relative: Vec<(&str, f64, f64)> =
-        relative.map(|(page, it)| (page.site(), late_script_share(page), it)).collect();
-    let what = "rank correlation, over pages, of the share of bytes in scripts below the fold with";
+    let [zeroweight, dfifo] = ["zeroweight", "dfifo"].map(|it| matrix.speedups(it, ATF));
+    let relative = relative_to_dfifo(matrix, "zeroweight");
+    let divided = "zeroweight divided by that of dfifo, which sends them late";
     vec![
-        correlation(
-            "late-scripts-zeroweight",
-            format!("{what} the ATF speedup of zeroweight"),
-            &scheme("zeroweight"),
-            Some(-1.0),
-        ),
-        correlation(
-            "late-scripts-zeroweight-over-dfifo",
-            format!(
-                "{what} the ATF speedup of zeroweight divided by that of dfifo, which sends them late"
-            ),
-            &relative,
-            Some(-1.0),
-        ),
-        correlation(
-            "late-scripts-dfifo",
-            format!("{what} the ATF speedup of dfifo"),
-            &scheme("dfifo"),
-            None,
-        ),
+        row("late-scripts-zeroweight", "zeroweight", zeroweight, Some(-1.0)),
+        row("late-scripts-zeroweight-over-dfifo", divided, relative, Some(-1.0)),
+        row("late-scripts-dfifo", "dfifo", dfifo, None),
     ]
 }
 
@@ -182,13 +149,11 @@ fn hero_gain(matrix: &Matrix, scheme: &str) -> Row {
     let all: Vec<usize> = (0..relative.len()).collect();
     let interval = bootstrap_sites(of_pages.iter().map(|it| it.0.site()), statistic);
     let heroes = relative.iter().filter(|it| it.0).count();
-    Row::shown(
-        format!("hero-{scheme}"),
-        format!("mean ATF speedup of {scheme} over dfifo on pages with a hero image, minus that on the others"),
-        statistic(&all),
-    )
-    .interval(interval)
-    .note(format!(
+    let metric = format!(
+        "mean ATF speedup of {scheme} over dfifo on pages with a hero image, minus that on the others"
+    );
+    let row = Row::shown(format!("hero-{scheme}"), metric, statistic(&all));
+    row.interval(interval).note(format!(
         "The paper: schemes that know the hero image gain by it (page 140). {} {heroes} pages have one, {} have none.",
         carried(interval, 1.0),
         relative.len() - heroes
@@ -200,20 +165,14 @@ fn buffer(matrix: &Matrix) -> Vec<Row> {
     let mut rows = Vec::new();
     for (name, buffer) in [("280k", Buffer::fifo(280_000)), ("1000k", Buffer::K1000)] {
         let rr = matrix.speedups("rr", ATF.buffered(buffer).over_unbuffered_rr());
-        let interval = mean_interval(&rr);
-        let above_one = interval.map(|it| it.map(|it| it - 1.0));
         let median = statistics::median(&rr.iter().map(|it| it.1).collect::<Vec<_>>());
-        let row = Row::shown(
-            format!("buffer-rr-{name}"),
-            format!(
-                "mean ATF speedup of rr with {} KB of buffer over rr without",
-                buffer.bytes / 1000
-            ),
-            mean(&rr),
-        );
-        rows.push(row.interval(interval).note(format!(
+        let kilobytes = buffer.bytes / 1000;
+        let metric =
+            format!("mean ATF speedup of rr with {kilobytes} KB of buffer over rr without");
+        let row = Row::estimated(format!("buffer-rr-{name}"), metric, mean_estimate(&rr));
+        rows.push(row.note(format!(
             "The buffer makes the baseline faster, which lowers speedups over it. {} The median is {}.",
-            carried(above_one, 1.0),
+            carried(above_one(&rr), 1.0),
             ratio_text(median)
         )));
     }
@@ -221,24 +180,26 @@ fn buffer(matrix: &Matrix) -> Vec<Row> {
     rows
 }
 
+/// How far the mean is above 1.
+fn above_one(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
+    mean_interval(speedups).map(|it| it.map(|it| it - 1.0))
+}
+
 /// The effect of 280 KB on the pages that it does not hold.
 fn large_pages(matrix: &Matrix) -> Row {
     let limit_bytes = 280_000;
     let large = |scheme: &str, measure| {
         let of = matrix.speedups(scheme, measure).into_iter();
-        mean(&of.filter(|it| page_bytes(it.0) > limit_bytes).collect::<Vec<_>>())
+        mean(&of.filter(|it| it.0.body_bytes() > limit_bytes).collect::<Vec<_>>())
     };
     let buffered = ATF.buffered(Buffer::fifo(limit_bytes));
     let changes = TABLE_2.iter().filter_map(|it| {
         Some((ratio(large(it.scheme, buffered), large(it.scheme, ATF))? - 1.0).abs())
     });
-    let small = matrix.pages.iter().filter(|it| page_bytes(it) <= limit_bytes).count();
-    Row::shown(
-        "buffer-280k-large-pages",
-        "largest change of a mean ATF speedup by 280 KB of buffer on pages larger than that, as a share",
-        changes.reduce(f64::max),
-    )
-    .note(format!(
+    let small = matrix.pages.iter().filter(|it| it.body_bytes() <= limit_bytes).count();
+    let metric = "largest change of a mean ATF speedup by 280 KB of buffer on pages larger than that, as a share";
+    let row = Row::shown("buffer-280k-large-pages", metric, changes.reduce(f64::max));
+    row.note(format!(
         "280 KB hold {small} of {} pages whole. If these were the reason, the change would be small here.",
         matrix.pages.len()
     ))
@@ -257,22 +218,17 @@ fn firefox(matrix: &Matrix) -> [Row; 2] {
     [("deferred", "with", true), ("none-deferred", "without", false)].map(|(id, what, has)| {
         let of = relative.iter().filter(|it| has_deferred_in_head(it.0) == has);
         let of: Vec<PageSpeedup<'_>> = of.copied().collect();
-        let interval = mean_interval(&of);
         let note = if has {
-            let above_one = interval.map(|it| it.map(|it| it - 1.0));
-            format!("The text's place for them is the faster one. {}", carried(above_one, 1.0))
+            let carried = carried(above_one(&of), 1.0);
+            format!("The text's place for them is the faster one. {carried}")
         } else {
             "The place of deferred scripts cannot be the reason here, and firefox still differs.".to_owned()
         };
-        Row::shown(
-            format!("firefox-{id}"),
-            format!(
-                "mean ATF speedup of firefox over {FIREFOX_AS_RUN} on pages {what} deferred or asynchronous scripts in the head"
-            ),
-            mean(&of),
-        )
-        .interval(interval)
-        .note(format!("{note} {} pages.", of.len()))
+        let metric = format!(
+            "mean ATF speedup of firefox over {FIREFOX_AS_RUN} on pages {what} deferred or asynchronous scripts in the head"
+        );
+        let row = Row::estimated(format!("firefox-{id}"), metric, mean_estimate(&of));
+        row.note(format!("{note} {} pages.", of.len()))
     })
 }
 
@@ -298,11 +254,6 @@ fn relative_to_dfifo<'a>(matrix: &'a Matrix, scheme: &str) -> Vec<PageSpeedup<'a
     let each = matrix.speedups(scheme, ATF).into_iter();
     each.filter_map(|(page, it)| Some((page, it / matrix.speedup(&page.name, "dfifo", ATF)?)))
         .collect()
-}
-
-fn mean_row(id: &str, what: &str, of: &[PageSpeedup<'_>]) -> Row {
-    let row = Row::shown(id, format!("mean ATF speedup of {what}"), mean(of));
-    row.interval(mean_interval(of)).note(format!("{} pages.", of.len()))
 }
 
 /// A rank correlation of pages, each with its site, with its interval. `sign` is what an explanation predicts.
@@ -339,7 +290,7 @@ fn has_deferred_in_head(page: &Page) -> bool {
 
 fn below_fold_share(page: &Page) -> f64 {
     let below = page.resources.iter().filter(|it| !it.above_fold).map(|it| it.bytes);
-    below.sum::<u64>() as f64 / page_bytes(page).max(1) as f64
+    below.sum::<u64>() as f64 / page.body_bytes().max(1) as f64
 }
 
 #[cfg(test)]

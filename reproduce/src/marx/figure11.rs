@@ -8,7 +8,7 @@ use lab::above_fold;
 use lab::ideal::Conditions;
 use qlog_tools::figures::{Curve, Curves, Drawing};
 use qlog_tools::metrics::{Completions, CurvePoint, completed_share};
-use qlog_tools::timeline::{Timeline, Transfer};
+use qlog_tools::timeline::Transfer;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-figure11",
@@ -33,10 +33,9 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let page = setting.page(DAVIES)?;
     let bucket = progress(page, SCHEMES[0])?;
     let rr = progress(page, SCHEMES[1])?;
-    let curve = |label: &str, it: &Progress| Curve {
-        label: label.to_owned(),
-        index_ms: Some(it.index_ms),
-        points: it.points.clone(),
+    let curve = |label: &str, it: &Progress| {
+        let (label, points) = (label.to_owned(), it.points.clone());
+        Curve { label, index_ms: Some(it.index_ms), points }
     };
     let figure = Curves {
         title: "davies-meenan: above-the-fold bytes in fully downloaded resources".to_owned(),
@@ -60,16 +59,11 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
 
 fn rows(bucket: &Progress, rr: &Progress) -> Vec<Row> {
     let ratio = Some(rr.index_ms / bucket.index_ms);
+    let missing = "rr: percent of bytes missing, summed over samples each 10 ms";
     vec![
-        Row::shown(
-            "bi-rr",
-            "rr: percent of bytes missing, summed over samples each 10 ms",
-            Some(rr.percent_samples),
-        )
-        .published(FIGURE_11_RR)
-        .note(
-            "The unit that fits the printed value: 21589 is 2159 ms, on an axis of 2810 ms. Our page is larger.",
-        ),
+        Row::shown("bi-rr", missing, Some(rr.percent_samples))
+            .published(FIGURE_11_RR)
+            .note("The unit that fits the printed value: 21589 is 2159 ms, on an axis of 2810 ms. Our page is larger."),
         Row::shown("bi-bucket", "bucket: the same", Some(bucket.percent_samples))
             .published(FIGURE_11_BUCKET)
             .note("In that unit 1506 is 151 ms, or 15 packets of 1400 bytes; ours has more bytes above the fold."),
@@ -107,15 +101,9 @@ fn rows(bucket: &Progress, rr: &Progress) -> Vec<Row> {
 fn progress(page: &std::sync::Arc<Page>, scheme: &str) -> Result<Progress, ReproduceError> {
     let load = load(page, scheme, "paper", Conditions::default())?;
     let above_fold = above_fold(page);
-    of_timeline(&load.timeline, |it| above_fold.contains(&it.url))
-}
-
-fn of_timeline(
-    timeline: &Timeline,
-    belongs: impl Fn(&Transfer) -> bool + Copy,
-) -> Result<Progress, ReproduceError> {
-    let set = Completions::new(timeline, belongs).map_err(ReproduceError::unusable)?;
-    let points = completed_share(timeline, belongs);
+    let belongs = |it: &Transfer| above_fold.contains(&it.url);
+    let set = Completions::new(&load.timeline, belongs).map_err(ReproduceError::unusable)?;
+    let points = completed_share(&load.timeline, belongs);
     let samples = samples(points.last().map_or(0.0, |it| it.time_ms));
     let percent_samples = samples.map(|it| 100.0 * (1.0 - share_at(&points, it))).sum();
     Ok(Progress { points, index_ms: set.byte_index_ms(), percent_samples })

@@ -1,9 +1,10 @@
 //! Figure 12: each page a dot, by size class; all resources, above the fold, and with 1000 KB of buffer.
 
-use super::matrix::{ALL, ATF, ATF_1000K, Buffer, Matrix, Measure, page_bytes, scheme_names};
+use super::matrix::{ALL, ATF, ATF_1000K, Buffer, Matrix, Measure, scheme_names};
 use super::published::{DAVIES_SPEEDUP, DAVIES_SPEEDUP_1000K, TABLE_2, WELL_PERFORMING};
 use super::{DAVIES, KNOWN, cases, explanations};
-use crate::row::{ratio, rounded};
+use crate::row::ratio;
+use crate::table::rounded;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
 use lab::study::statistics;
@@ -37,7 +38,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let mut rows = almost_all(&matrix).to_vec();
     rows.extend(medium_least(&matrix));
     rows.extend(explanations::gains(&matrix));
-    rows.extend(no_winner(&matrix));
+    rows.push(no_winner(&matrix));
     rows.extend(davies(&matrix));
     rows.extend(less_than_half(&matrix));
     let figure = figure(&matrix);
@@ -74,10 +75,8 @@ fn almost_all(matrix: &Matrix) -> [Row; 3] {
             (!dots.is_empty()).then(|| fast as f64 / dots.len() as f64)
         })
     };
-    let row = |id: &str, what: String, is_fast: fn(f64) -> bool| {
-        let (share, interval) = share(is_fast);
-        Row::shown(id, what, share).interval(interval)
-    };
+    let row =
+        |id: &str, what: String, is_fast: fn(f64) -> bool| Row::estimated(id, what, share(is_fast));
     let dots = dots_of(&matrix.pages.iter().collect::<Vec<_>>());
     let mut slower: BTreeMap<&str, usize> = BTreeMap::new();
     for (scheme, _) in dots.iter().filter(|it| it.1 <= 1.0) {
@@ -104,36 +103,31 @@ fn almost_all(matrix: &Matrix) -> [Row; 3] {
 /// Means of the well-performing schemes by size class.
 fn medium_least(matrix: &Matrix) -> [Row; 2] {
     let class_mean = |pages: &[&Arc<Page>], class| {
-        let of_class = pages.iter().filter(|it| SizeClass::of(page_bytes(it)) == class);
+        let of_class = pages.iter().filter(|it| SizeClass::of(it.body_bytes()) == class);
         let dots = of_class.flat_map(|page| {
             WELL_PERFORMING.iter().filter_map(|it| matrix.speedup(&page.name, it, ATF))
         });
         statistics::mean(&dots.collect::<Vec<f64>>())
     };
     let count =
-        |class| matrix.pages.iter().filter(|it| SizeClass::of(page_bytes(it)) == class).count();
+        |class| matrix.pages.iter().filter(|it| SizeClass::of(it.body_bytes()) == class).count();
     [(SizeClass::Small, "small"), (SizeClass::Large, "large")].map(|(class, name)| {
-        let (share, interval) = matrix.estimate(|pages| {
+        let share = matrix.estimate(|pages| {
             ratio(class_mean(pages, SizeClass::Medium), class_mean(pages, class))
         });
-        Row::shown(
-            format!("medium-below-{name}"),
-            format!("mean ATF speedup on medium pages, as a share of that on {name} ones"),
-            share,
-        )
-        .interval(interval)
-        .below(1.0)
-        .note(format!(
-            "\"Medium sized pages seem to profit less\"; {} medium and {} {name} pages.",
-            count(SizeClass::Medium),
-            count(class)
-        ))
-        .because("The rows `gain-by-*` show what the gain goes with on our pages.")
+        let metric = format!("mean ATF speedup on medium pages, as a share of that on {name} ones");
+        let (medium, others) = (count(SizeClass::Medium), count(class));
+        Row::estimated(format!("medium-below-{name}"), metric, share)
+            .below(1.0)
+            .note(format!(
+                "\"Medium sized pages seem to profit less\"; {medium} medium and {others} {name} pages."
+            ))
+            .because("The rows `gain-by-*` show what the gain goes with on our pages.")
     })
 }
 
 /// "There is not a clear, single winner" (page 140).
-fn no_winner(matrix: &Matrix) -> Vec<Row> {
+fn no_winner(matrix: &Matrix) -> Row {
     let mut wins: BTreeMap<&str, usize> = BTreeMap::new();
     for page in &matrix.pages {
         let best = WELL_PERFORMING
@@ -147,15 +141,12 @@ fn no_winner(matrix: &Matrix) -> Vec<Row> {
     }
     let pages: usize = wins.values().sum();
     let winner = wins.iter().max_by_key(|it| it.1);
-    let row = Row::shown(
-        "no-single-winner",
-        "share of pages on which one and the same scheme is best above the fold",
-        winner.map(|it| *it.1 as f64 / pages as f64),
-    );
+    let metric = "share of pages on which one and the same scheme is best above the fold";
     let name = winner.map_or("none", |it| it.0);
-    vec![row.below(1.0).note(format!(
-        "\"There is not a clear, single winner\"; here the most frequent is {name}."
-    ))]
+    let note =
+        format!("\"There is not a clear, single winner\"; here the most frequent is {name}.");
+    let share = winner.map(|it| *it.1 as f64 / pages as f64);
+    Row::shown("no-single-winner", metric, share).below(1.0).note(note)
 }
 
 fn davies(matrix: &Matrix) -> Vec<Row> {
@@ -245,14 +236,11 @@ fn less_than_half(matrix: &Matrix) -> [Row; 2] {
 /// The scheme's dots of each column.
 fn figure(matrix: &Matrix) -> SpeedupDots {
     let dots = |scheme: &str, measure| {
-        let speedups = matrix.speedups(scheme, measure).into_iter();
-        speedups
-            .map(|(page, speedup)| Dot {
-                page: page.name.clone(),
-                bytes: page_bytes(page),
-                speedup,
-            })
-            .collect::<Vec<Dot>>()
+        let dot = |(page, speedup): (&Arc<Page>, f64)| {
+            let (page, bytes) = (page.name.clone(), page.body_bytes());
+            Dot { page, bytes, speedup }
+        };
+        matrix.speedups(scheme, measure).into_iter().map(dot).collect::<Vec<Dot>>()
     };
     let groups = TABLE_2.iter().map(|row| DotGroup {
         label: row.scheme.to_owned(),

@@ -111,35 +111,24 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
 }
 
 fn modes(page: &Arc<Page>, jittering: &Jittering) -> Result<[Mode; 4], ReproduceError> {
-    let [rr, rr_blocked, fifo, fifo_blocked] =
-        MODES.map(|(label, scheme, order)| mode(page, jittering.network, label, scheme, order));
+    let [rr, rr_blocked, fifo, fifo_blocked] = MODES.map(|(label, scheme, delivery_order)| {
+        let load = |seed| {
+            let conditions = Conditions { delivery_order, seed, ..Conditions::default() };
+            load(page, scheme, jittering.network, conditions)
+        };
+        let loads = (0..SEEDS).map(|seed| Ok(measured(page, &load(seed)?)));
+        let loads = loads.collect::<Result<_, ReproduceError>>()?;
+        Ok::<_, ReproduceError>(Mode { label, loads, first: load(0)? })
+    });
     Ok([rr?, rr_blocked?, fifo?, fifo_blocked?])
-}
-
-fn mode(
-    page: &Arc<Page>,
-    network: &str,
-    label: &'static str,
-    scheme: &str,
-    delivery_order: DeliveryOrder,
-) -> Result<Mode, ReproduceError> {
-    let load = |seed| {
-        let conditions = Conditions { delivery_order, seed, ..Conditions::default() };
-        load(page, scheme, network, conditions)
-    };
-    let loads = (0..SEEDS).map(|seed| Ok(measured(page, &load(seed)?)));
-    Ok(Mode { label, loads: loads.collect::<Result<_, ReproduceError>>()?, first: load(0)? })
 }
 
 fn measured(page: &Page, load: &Load) -> Measured {
     let stacks = Stacks::of(&load.timeline);
     let deliveries = load.timeline.deliveries();
     let transfers = load.timeline.transfers.iter().zip(&deliveries);
-    let spans: Vec<(u64, u64)> = transfers
-        .map(|(transfer, delivery)| {
-            (transfer.requested_us, delivery.complete_us.unwrap_or(u64::MAX))
-        })
-        .collect();
+    let spans: Vec<(u64, u64)> =
+        transfers.map(|it| (it.0.requested_us, it.1.complete_us.unwrap_or(u64::MAX))).collect();
     // A packet was chosen when the oldest of its stack could have come: some packets before.
     let under_way = |time_us: u64| {
         let chosen_us = time_us.saturating_sub(HELD_US);
@@ -171,18 +160,13 @@ impl Mode {
     /// The stacks of its whole loads.
     fn rows(&self, prefix: &str) -> [Row; 2] {
         let label = self.label;
-        let id = label.replace(", ", "-").replace(' ', "-").to_lowercase();
+        let id = label.replace(", ", "-").replace(' ', "-");
+        let row =
+            |of: &str, what: String, ours| Row::shown(format!("{prefix}{id}-{of}"), what, ours);
+        let stacked = self.median(|it| it.stacks.stacked_share());
         [
-            Row::shown(
-                format!("{prefix}{id}-largest"),
-                format!("largest stack, {label}, whole load"),
-                self.largest(),
-            ),
-            Row::shown(
-                format!("{prefix}{id}-stacked"),
-                format!("share of packets handed up with others, {label}"),
-                self.median(|it| it.stacks.stacked_share()),
-            ),
+            row("largest", format!("largest stack, {label}, whole load"), self.largest()),
+            row("stacked", format!("share of packets handed up with others, {label}"), stacked),
         ]
     }
 
@@ -278,22 +262,17 @@ fn figure(page: &Page, modes: &[(&Jittering, Mode)]) -> DeliveryStacks {
         resources.iter().enumerate().map(|(place, it)| (&*it.url, place)).collect();
     let rows = modes.iter().map(|(jittering, mode)| {
         let timeline = &mode.first.timeline;
-        let streams: BTreeMap<u64, Option<usize>> = timeline
-            .transfers
-            .iter()
-            .map(|it| (it.stream, by_url.get(&*it.url).copied()))
-            .collect();
+        let places = timeline.transfers.iter().map(|it| (it.stream, by_url.get(&*it.url).copied()));
+        let streams: BTreeMap<u64, Option<usize>> = places.collect();
         let stacks = Stacks::of(timeline);
         let stacks = stacks.handed_up.iter().map(|(time_us, packets)| {
             let packets = packets.iter().map(|it| streams.get(it).copied().flatten()).collect();
             (*time_us as f64 / 1000.0, packets)
         });
+        let short = || mode.label.replace("HOL-blocking", "HOL").replace(" only", "");
         let label = match jittering.mark {
             "" => mode.label.to_owned(),
-            mark => {
-                let label = mode.label.replace("HOL-blocking", "HOL").replace(" only", "");
-                format!("{mark}{label}")
-            }
+            mark => format!("{mark}{}", short()),
         };
         StackRow { label, stacks: stacks.collect() }
     });

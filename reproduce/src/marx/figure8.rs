@@ -34,6 +34,12 @@ struct Ribbon {
     timeline: Timeline,
 }
 
+impl Ribbon {
+    fn row(&self) -> RibbonRow<'_> {
+        RibbonRow { label: self.label.clone(), notes: Vec::new(), timeline: &self.timeline }
+    }
+}
+
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let page = setting.page(DAVIES)?;
     let mut ribbons = Vec::new();
@@ -50,14 +56,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         axis: Axis::Time,
         resources: figure_resources(page),
         note_titles: Vec::new(),
-        rows: ribbons
-            .iter()
-            .map(|it| RibbonRow {
-                label: it.label.clone(),
-                notes: Vec::new(),
-                timeline: &it.timeline,
-            })
-            .collect(),
+        rows: ribbons.iter().map(Ribbon::row).collect(),
     };
     Ok(Findings {
         method: format!(
@@ -97,28 +96,28 @@ fn rows(page: &Page, ribbons: &[Ribbon]) -> Vec<Row> {
     );
     for (kind, name) in [(Kind::Html, "HTML"), (Kind::Font, "font")] {
         let complete = |label: &str| completion_ms(page, of(label)?, kind);
-        rows.push(
-            Row::shown(
-                format!("bucket-html-{}", name.to_lowercase()),
-                format!("time to completion of the {name} under bucket, as a multiple of that under bucket-html"),
-                ratio(complete("bucket"), complete("bucket-html")),
-            )
-            .at_least(DRAMATIC)
-            .note("\"Dramatically shortens the HTML and font file's Time-To-Completion\".")
-            .because(because_of(kind)),
+        let row = Row::shown(
+            format!("bucket-html-{name}"),
+            format!(
+                "time to completion of the {name} under bucket, as a multiple of that under bucket-html"
+            ),
+            ratio(complete("bucket"), complete("bucket-html")),
         );
+        let note = "\"Dramatically shortens the HTML and font file's Time-To-Completion\".";
+        rows.push(row.at_least(DRAMATIC).note(note).because(because_of(kind)));
     }
-    rows.extend(similar(&distance));
+    rows.push(similar(&distance));
     for (name, label) in [("280k", "bucket-html 280K"), ("1000k", "bucket-html 1000K")] {
-        rows.push(
-            Row::shown(
-                format!("toward-fifo-{name}"),
-                format!("distance of the order of {label} from fifo's, as a share of that without a buffer"),
-                ratio(distance(label, "fifo"), distance("bucket-html", "fifo")),
-            )
-            .below(1.0)
-            .note("\"More and more becomes that of fifo ... clearly visible in Figure 8\" (page 140)."),
+        let row = Row::shown(
+            format!("toward-fifo-{name}"),
+            format!(
+                "distance of the order of {label} from fifo's, as a share of that without a buffer"
+            ),
+            ratio(distance(label, "fifo"), distance("bucket-html", "fifo")),
         );
+        let note =
+            "\"More and more becomes that of fifo ... clearly visible in Figure 8\" (page 140).";
+        rows.push(row.below(1.0).note(note));
     }
     rows
 }
@@ -144,7 +143,7 @@ fn most_spread_out(ribbons: &[Ribbon]) -> Row {
     .note("\"A very spread out way of scheduling data for the various streams\".")
 }
 
-fn similar(distance: &impl Fn(&str, &str) -> Option<f64>) -> Vec<Row> {
+fn similar(distance: &impl Fn(&str, &str) -> Option<f64>) -> Row {
     let mut among = Vec::new();
     for (place, one) in SIMILAR.iter().enumerate() {
         among.extend(SIMILAR[place + 1..].iter().filter_map(|other| distance(one, other)));
@@ -153,19 +152,17 @@ fn similar(distance: &impl Fn(&str, &str) -> Option<f64>) -> Vec<Row> {
         .iter()
         .flat_map(|other| SIMILAR.iter().filter_map(move |one| distance(one, other)))
         .collect();
-    vec![
-        Row::shown(
-            "similar",
-            "mean distance among firefox, p+, s+ and spdyrr, as a share of theirs from fifo and bucket",
-            ratio(mean(&among), mean(&from_others)),
-        )
-        .below(1.0)
-        .note("\"Quite similar, but include subtle differences\".")
-        .because(
-            "Their images share the link alike, but s+ lets scripts wait behind CSS and sends the HTML with the \
-             images, so that all that the HTML names is asked for late.",
-        ),
-    ]
+    Row::shown(
+        "similar",
+        "mean distance among firefox, p+, s+ and spdyrr, as a share of theirs from fifo and bucket",
+        ratio(mean(&among), mean(&from_others)),
+    )
+    .below(1.0)
+    .note("\"Quite similar, but include subtle differences\".")
+    .because(
+        "Their images share the link alike, but s+ lets scripts wait behind CSS and sends the HTML with the \
+         images, so that all that the HTML names is asked for late.",
+    )
 }
 
 /// How often the next packet is another resource's.

@@ -2,14 +2,13 @@
 //! studies. Only each load's indices are kept.
 
 use super::load;
-use crate::ReproduceError;
+use crate::{Estimate, ReproduceError, in_parallel};
 use corpus::Page;
 use lab::ideal::{Conditions, SendBufferModel};
 use lab::study::bootstrap::{bootstrap, bootstrap_geometric_mean, bootstrap_mean};
 use lab::study::statistics::{Interval, equal};
 use lab::study::{RunRecord, by_site, statistics};
 use qlog_tools::metrics::{self, BySet};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::{Kind, paper_schemes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,11 +35,8 @@ impl Buffer {
     }
 
     fn conditions(self) -> Conditions {
-        Conditions {
-            send_buffer_bytes: self.bytes,
-            send_buffer_model: self.model,
-            ..Conditions::default()
-        }
+        let Self { bytes: send_buffer_bytes, model: send_buffer_model } = self;
+        Conditions { send_buffer_bytes, send_buffer_model, ..Conditions::default() }
     }
 }
 
@@ -107,15 +103,11 @@ impl Matrix {
                 cells.extend(buffers.iter().map(|buffer| (page, scheme.clone(), *buffer)));
             }
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build()?;
-        let indices = pool.install(|| {
-            let loads = cells.par_iter().map(|(page, scheme, buffer)| {
-                let key = (page.name.clone(), scheme.clone(), *buffer);
-                Ok((key, indices(page, scheme, *buffer)?))
-            });
-            loads.collect::<Result<_, ReproduceError>>()
+        let indices = in_parallel(jobs, &cells, |(page, scheme, buffer)| {
+            let key = (page.name.clone(), scheme.clone(), *buffer);
+            Ok((key, indices(page, scheme, *buffer)?))
         })?;
-        Ok(Self { pages: pages.to_vec(), indices })
+        Ok(Self { pages: pages.to_vec(), indices: indices.into_iter().collect() })
     }
 
     /// `rr`'s index divided by the scheme's, on one page.
@@ -134,24 +126,20 @@ impl Matrix {
         pages.filter_map(|it| Some((it, self.speedup(&it.name, scheme, measure)?))).collect()
     }
 
-    /// The 95 % interval of their mean.
-    pub(super) fn interval(&self, scheme: &str, measure: Measure) -> Option<Interval> {
-        mean_interval(&self.speedups(scheme, measure))
+    /// Their mean with its 95 % interval: a cell of Table 2.
+    pub(super) fn mean_estimate(&self, scheme: &str, measure: Measure) -> Estimate {
+        mean_estimate(&self.speedups(scheme, measure))
     }
 
     /// A statistic of the pages, and its 95 % interval.
-    pub(super) fn estimate(
-        &self,
-        statistic: impl Fn(&[&Arc<Page>]) -> Option<f64>,
-    ) -> (Option<f64>, Option<Interval>) {
+    pub(super) fn estimate(&self, statistic: impl Fn(&[&Arc<Page>]) -> Option<f64>) -> Estimate {
         let all: Vec<&Arc<Page>> = self.pages.iter().collect();
         let interval = bootstrap_sites(all.iter().map(|it| it.site()), |places| {
             statistic(&places.iter().map(|it| all[*it]).collect::<Vec<_>>())
         });
-        (statistic(&all), interval)
+        Estimate::new(statistic(&all), interval)
     }
 
-    /// Their mean: a cell of Table 2.
     pub(super) fn mean(&self, scheme: &str, measure: Measure) -> Option<f64> {
         mean(&self.speedups(scheme, measure))
     }
@@ -161,7 +149,11 @@ pub(super) fn mean(speedups: &[PageSpeedup<'_>]) -> Option<f64> {
     statistics::mean(&speedups.iter().map(|it| it.1).collect::<Vec<_>>())
 }
 
-/// The 95 % interval of the mean; the pages of a site are drawn together.
+/// The mean with its 95 % interval; the pages of a site are drawn together.
+pub(super) fn mean_estimate(speedups: &[PageSpeedup<'_>]) -> Estimate {
+    Estimate::new(mean(speedups), mean_interval(speedups))
+}
+
 pub(super) fn mean_interval(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
     bootstrap_mean(&of_sites(speedups, |it| it))
 }
@@ -203,11 +195,7 @@ pub(super) fn mean_of_all_but_three(speedups: &[PageSpeedup<'_>]) -> Option<f64>
 pub(super) fn late_script_share(page: &Page) -> f64 {
     let late =
         page.resources.iter().filter(|it| Kind::of_mime(&it.mime) == Kind::Js && !it.above_fold);
-    late.map(|it| it.bytes).sum::<u64>() as f64 / page_bytes(page).max(1) as f64
-}
-
-pub(super) fn page_bytes(page: &Page) -> u64 {
-    page.resources.iter().map(|it| it.bytes).sum()
+    late.map(|it| it.bytes).sum::<u64>() as f64 / page.body_bytes().max(1) as f64
 }
 
 fn indices(page: &Arc<Page>, scheme: &str, buffer: Buffer) -> Result<BySet, ReproduceError> {

@@ -17,7 +17,6 @@ use corpus::Page;
 use lab::ideal::{self, Conditions};
 use lab::network::Network;
 use lab::{Load, Metadata};
-use schedulers::find_scheme;
 use std::sync::Arc;
 
 /// The page of Davies and Meenan, which the paper's figures show.
@@ -34,7 +33,7 @@ fn load(
     network: &str,
     conditions: Conditions,
 ) -> Result<Load, ReproduceError> {
-    let scheme = find_scheme(scheme).map_err(ReproduceError::unusable)?;
+    let scheme = crate::scheme(scheme)?;
     let network = Network::find(network).map_err(ReproduceError::unusable)?;
     let conditions = Conditions { metadata: Metadata::Full, ..conditions };
     Ok(ideal::load(page, &scheme, &network, conditions))

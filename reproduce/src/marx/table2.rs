@@ -4,7 +4,7 @@ use super::KNOWN;
 use super::explanations;
 use super::matrix::{
     ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, bootstrap_sites,
-    late_script_share, mean, mean_interval, mean_of_all_but_three, page_bytes, scheme_names,
+    late_script_share, mean_estimate, mean_interval, mean_of_all_but_three, scheme_names,
 };
 use super::published::{BAD_PERFORMING, BEST_PAGE_SPEEDUP, TABLE_2, Table2Row, WELL_PERFORMING};
 use crate::row::ratio;
@@ -136,12 +136,11 @@ fn method(matrix: &Matrix) -> String {
 }
 
 fn cell(matrix: &Matrix, column: Column, published: &Table2Row) -> Row {
-    let ours = matrix.mean(published.scheme, column.measure);
+    let ours = matrix.mean_estimate(published.scheme, column.measure);
     let value = (column.published)(published);
     let id = format!("{}-{}", column.id, published.scheme);
     let metric = format!("mean speedup of {}, {}", published.scheme, column.name);
-    Row::shown(id, metric, ours)
-        .interval(matrix.interval(published.scheme, column.measure))
+    Row::estimated(id, metric, ours)
         .published(value)
         .within(column.tolerance())
         .because(&deviation(matrix, published.scheme, column))
@@ -171,9 +170,9 @@ fn deviation(matrix: &Matrix, scheme: &str, column: Column) -> String {
 }
 
 fn late_scripts_text(matrix: &Matrix) -> String {
-    let bytes: u64 = matrix.pages.iter().map(|it| page_bytes(it)).sum();
+    let bytes: u64 = matrix.pages.iter().map(|it| it.body_bytes()).sum();
     let late: f64 =
-        matrix.pages.iter().map(|it| late_script_share(it) * page_bytes(it) as f64).sum();
+        matrix.pages.iter().map(|it| late_script_share(it) * it.body_bytes() as f64).sum();
     format!(
         "It sends every script, deferred ones too, before fonts and hero images, and {:.0} % of our pages' bytes are \
          scripts below the fold. The rows `late-scripts-*` test whether that is the reason.",
@@ -186,14 +185,10 @@ fn worst(matrix: &Matrix, column: Column) -> Row {
         TABLE_2.iter().filter_map(|it| Some((it.scheme, matrix.mean(it.scheme, column.measure)?)));
     let lowest = means.min_by(|one, other| one.1.total_cmp(&other.1));
     let lowest_scheme = lowest.map_or("none", |it| it.0);
-    let row = Row::shown(
-        format!("rr-worst-{}", column.id),
-        format!("lowest mean speedup over rr of any scheme, {}", column.name),
-        lowest.map(|it| it.1),
-    );
-    let interval = lowest.and_then(|it| matrix.interval(it.0, column.measure));
+    let metric = format!("lowest mean speedup over rr of any scheme, {}", column.name);
+    let ours = matrix.mean_estimate(lowest_scheme, column.measure);
     let published = TABLE_2.iter().map(column.published).fold(f64::INFINITY, f64::min);
-    row.interval(interval)
+    Row::estimated(format!("rr-worst-{}", column.id), metric, ours)
         .published(published)
         .above(1.0)
         .note(format!(
@@ -202,18 +197,17 @@ fn worst(matrix: &Matrix, column: Column) -> Row {
 }
 
 fn correlation(matrix: &Matrix, column: Column) -> Row {
-    Row::shown(
-        format!("spearman-{}", column.id),
-        format!("rank correlation of the ten means with the published ones, {}", column.name),
-        correlate(matrix, column, column.measure),
-    )
-    .interval(correlation_interval(matrix, column))
-    .published(1.0)
-    .at_least(column.spearman)
-    .because(match column.id {
-        "atf" => "One scheme, zeroweight, is first of theirs and in the middle of ours: see the next rows.",
-        _ => "zeroweight again, as above the fold without a buffer; no reading of the buffer changes the ranks much.",
-    })
+    let metric =
+        format!("rank correlation of the ten means with the published ones, {}", column.name);
+    let ours = correlate(matrix, column, column.measure);
+    Row::shown(format!("spearman-{}", column.id), metric, ours)
+        .interval(correlation_interval(matrix, column))
+        .published(1.0)
+        .at_least(column.spearman)
+        .because(match column.id {
+            "atf" => "One scheme, zeroweight, is first of theirs and in the middle of ours: see the next rows.",
+            _ => "zeroweight again, as above the fold without a buffer; no reading of the buffer changes the ranks much.",
+        })
 }
 
 /// Shows that zeroweight keeps the ATF column from correlating.
@@ -237,18 +231,15 @@ fn zeroweight_apart(matrix: &Matrix) -> Vec<Row> {
             .copied()
             .collect();
         let what = if is_many { "more than" } else { "at most" };
-        let row = Row::shown(
-            format!("zeroweight-{name}-late-scripts"),
-            format!(
-                "mean ATF speedup of zeroweight on pages with {what} a tenth of their bytes in scripts below the fold"
-            ),
-            mean(&of),
+        let metric = format!(
+            "mean ATF speedup of zeroweight on pages with {what} a tenth of their bytes in scripts below the fold"
         );
-        rows.push(row.interval(mean_interval(&of)).published(2.8).note(format!(
-            "{} pages; without the three best of them {}.",
-            of.len(),
-            ratio_text(mean_of_all_but_three(&of))
-        )));
+        let (pages, without_best) = (of.len(), ratio_text(mean_of_all_but_three(&of)));
+        let id = format!("zeroweight-{name}-late-scripts");
+        let row = Row::estimated(id, metric, mean_estimate(&of)).published(2.8);
+        rows.push(
+            row.note(format!("{pages} pages; without the three best of them {without_best}.")),
+        );
     }
     rows
 }
@@ -285,56 +276,45 @@ fn correlation_interval(matrix: &Matrix, column: Column) -> Option<Interval> {
 /// Other readings: the paper says neither what a send buffer is nor whether `rr` has it too.
 fn other_readings(matrix: &Matrix) -> Vec<Row> {
     let delay = ATF.buffered(Buffer::delay(1_000_000));
+    let (without, not) = (ATF_1000K.over_unbuffered_rr(), delay.over_unbuffered_rr());
     let readings = [
-        ("fifo-unbuffered-rr", "buffer, rr without it", ATF_1000K.over_unbuffered_rr()),
+        ("fifo-unbuffered-rr", "buffer, rr without it", without),
         ("delay", "requests late by the drain time, rr too", delay),
-        (
-            "delay-unbuffered-rr",
-            "requests late by the drain time, rr not",
-            delay.over_unbuffered_rr(),
-        ),
+        ("delay-unbuffered-rr", "requests late by the drain time, rr not", not),
     ];
-    let mut rows = Vec::new();
-    for (id, what, measure) in readings {
-        rows.push(
-            Row::shown(
-                format!("spearman-1000k-{id}"),
-                format!("rank correlation of the ten means with the published ones, 1000K: {what}"),
-                correlate(matrix, COLUMNS[2], measure),
-            )
-            .published(1.0)
-            .note("Another reading of what the paper leaves open."),
-        );
+    let rows = readings.map(|(id, what, measure)| {
         let held = TABLE_2.iter().filter(|it| {
             let ours = matrix.mean(it.scheme, measure);
             ours.is_some_and(|ours| (ours - it.atf_1000k).abs() <= COLUMNS[2].tolerance())
         });
-        rows.push(Row::shown(
-            format!("cells-1000k-{id}"),
-            format!("cells of the ten that would hold, 1000K: {what}"),
-            Some(held.count() as f64),
-        ));
-    }
-    rows
+        let ranks =
+            format!("rank correlation of the ten means with the published ones, 1000K: {what}");
+        let cells = format!("cells of the ten that would hold, 1000K: {what}");
+        let correlation = correlate(matrix, COLUMNS[2], measure);
+        [
+            Row::shown(format!("spearman-1000k-{id}"), ranks, correlation)
+                .published(1.0)
+                .note("Another reading of what the paper leaves open."),
+            Row::shown(format!("cells-1000k-{id}"), cells, Some(held.count() as f64)),
+        ]
+    });
+    rows.concat()
 }
 
 fn firefox_as_run(matrix: &Matrix) -> Row {
-    let mean = matrix.mean(FIREFOX_AS_RUN, ATF);
-    Row::shown(
+    Row::estimated(
         format!("atf-{FIREFOX_AS_RUN}"),
         format!("mean ATF speedup of {FIREFOX_AS_RUN}, the paper's implementation of firefox"),
-        mean,
+        matrix.mean_estimate(FIREFOX_AS_RUN, ATF),
     )
-    .interval(matrix.interval(FIREFOX_AS_RUN, ATF))
     .published(1.22)
     .note("What the paper measured; its text places resources otherwise. The rows `firefox-*` show the difference.")
 }
 
 fn best_mean(matrix: &Matrix, scheme: &str) -> Row {
     let published = TABLE_2.iter().find(|it| it.scheme == scheme).map_or(0.0, |it| it.atf);
-    let mean = matrix.mean(scheme, ATF);
-    Row::shown(format!("best-mean-{scheme}"), format!("mean ATF speedup of {scheme}"), mean)
-        .interval(matrix.interval(scheme, ATF))
+    let (id, metric) = (format!("best-mean-{scheme}"), format!("mean ATF speedup of {scheme}"));
+    Row::estimated(id, metric, matrix.mean_estimate(scheme, ATF))
         .published(published)
         .at_least(BEST_MEAN)
         .because(&late_scripts_text(matrix))
@@ -343,12 +323,9 @@ fn best_mean(matrix: &Matrix, scheme: &str) -> Row {
 fn best_page(matrix: &Matrix, scheme: &str) -> Row {
     let best =
         matrix.speedups(scheme, ATF).into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
-    Row::shown(
-        format!("best-page-{scheme}"),
-        format!("highest ATF speedup of {scheme} on any page"),
-        best.map(|it| it.1),
-    )
-    .note(best.map_or_else(String::new, |it| {
+    let metric = format!("highest ATF speedup of {scheme} on any page");
+    let row = Row::shown(format!("best-page-{scheme}"), metric, best.map(|it| it.1));
+    row.note(best.map_or_else(String::new, |it| {
         format!(
             "\"With the exception of a few bad performers (i.e., firefox, wrr, s+), all schemes are able to provide impressive \
              gains of x3.5 to x5+\"; here on {}.",
@@ -363,29 +340,22 @@ fn small_effect(matrix: &Matrix, bytes: u64) -> [Row; 2] {
     let with = largest_change(matrix, buffered);
     let without = largest_change(matrix, buffered.over_unbuffered_rr());
     let whose = |it: Option<(f64, &'static str)>| it.map_or("none", |it| it.1);
+    let metric =
+        format!("largest change of a mean ATF speedup by {kilobytes} KB of buffer, as a share");
     [
-        Row::shown(
-            format!("small-effect-{kilobytes}k"),
-            format!("largest change of a mean ATF speedup by {kilobytes} KB of buffer, as a share"),
-            with.map(|it| it.0),
-        )
+        Row::shown(format!("small-effect-{kilobytes}k"), metric, with.map(|it| it.0))
         .at_most(SMALL_EFFECT)
         .note(format!(
             "\"Relatively small effects until the buffer grows substantially large\"; here the largest is {}'s.",
             whose(with)
         ))
-        .because(
-            "The rows `buffer-*` show what it does to `rr` itself, and to large pages alone.",
-        ),
+        .because("The rows `buffer-*` show what it does to `rr` itself, and to large pages alone."),
         Row::shown(
             format!("small-effect-{kilobytes}k-unbuffered-rr"),
             "the same, over rr without a buffer",
             without.map(|it| it.0),
         )
-        .note(format!(
-            "The other reading; the largest is {}'s.",
-            whose(without)
-        )),
+        .note(format!("The other reading; the largest is {}'s.", whose(without))),
     ]
 }
 
@@ -401,13 +371,11 @@ fn largest_change(matrix: &Matrix, buffered: Measure) -> Option<(f64, &'static s
 fn lowered(matrix: &Matrix, scheme: &str) -> Row {
     let left = |it: &Table2Row| it.atf_1000k / it.atf;
     let published = TABLE_2.iter().find(|it| it.scheme == scheme).map_or(1.0, left);
-    Row::shown(
-        format!("lowered-{scheme}"),
-        format!("mean ATF speedup of {scheme} with 1000 KB of buffer, as a share of that without"),
-        ratio(matrix.mean(scheme, ATF_1000K), matrix.mean(scheme, ATF)),
-    )
-    .published((published * 1000.0).round() / 1000.0)
-    .below(1.0)
+    let metric =
+        format!("mean ATF speedup of {scheme} with 1000 KB of buffer, as a share of that without");
+    let left = ratio(matrix.mean(scheme, ATF_1000K), matrix.mean(scheme, ATF));
+    let row = Row::shown(format!("lowered-{scheme}"), metric, left);
+    row.published((published * 1000.0).round() / 1000.0).below(1.0)
 }
 
 /// How far the schemes' means lie from fifo's.
@@ -433,18 +401,15 @@ fn toward_fifo(matrix: &Matrix) -> Row {
 }
 
 fn figure(matrix: &Matrix) -> Beside {
+    let pair = |published: &Table2Row, column: &Column| Pair {
+        ours: matrix.mean(published.scheme, column.measure),
+        interval: mean_interval(&matrix.speedups(published.scheme, column.measure))
+            .filter(|_| published.scheme != "rr"),
+        theirs: Some((column.published)(published)),
+    };
     let groups = TABLE_2.iter().map(|published| BesideGroup {
         label: published.scheme.to_owned(),
-        pairs: COLUMNS
-            .iter()
-            .map(|column| Pair {
-                ours: matrix.mean(published.scheme, column.measure),
-                interval: matrix
-                    .interval(published.scheme, column.measure)
-                    .filter(|_| published.scheme != "rr"),
-                theirs: Some((column.published)(published)),
-            })
-            .collect(),
+        pairs: COLUMNS.iter().map(|it| pair(published, it)).collect(),
     });
     Beside {
         title: "Mean speedups over rr: ours beside Table 2 of Marx et al. 2019".to_owned(),

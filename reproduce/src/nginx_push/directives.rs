@@ -7,6 +7,7 @@ use push::visits::PushWhen;
 use server::site::Pushing;
 
 const TABLE: &str = "Directives";
+const TWO_OF_THREE: &str = "`max_concurrent_pushes` of 2, three paths";
 
 /// The article's example of two links in one field.
 const TWO_LINKS: &str = "</style.css>; as=style; rel=preload, </image1.jpg>; as=image; rel=preload";
@@ -34,12 +35,7 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
         row("http2_push_preload", "`push_preload`, a `Link` field of two", &loaded[2], &[1, 2]),
         row("nopush", "`push_preload`, a link that says `nopush`", &loaded[3], &[]),
         row("relative path", "`push_preload`, a link to `./style.css`", &loaded[4], &[]),
-        row(
-            "http2_max_concurrent_pushes",
-            "`max_concurrent_pushes` of 2, three paths",
-            &loaded[5],
-            &[1, 2],
-        ),
+        row("http2_max_concurrent_pushes", TWO_OF_THREE, &loaded[5], &[1, 2]),
         row("first visit", "`push_when`, without the cookie", &loaded[6], &[1, 2, 3]),
         row("next visit", "`push_when`, with the cookie of the first", &again[0], &[]),
     ])

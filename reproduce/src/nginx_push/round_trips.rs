@@ -62,12 +62,9 @@ fn windows(bytes: u64) -> u32 {
 const AMPLIFICATION: &str = "In the first flight a server may send three times what came, until the client has shown \
     that it is at its address (RFC 9000, 8.1): 4 KB, not 10 packets. The model leaves that out.";
 
-/// All rows, and the figure's groups.
 pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<BesideGroup>), ReproduceError> {
-    let conditions: Vec<(bool, Way)> = [false, true]
-        .into_iter()
-        .flat_map(|returning| Way::ALL.map(|way| (returning, way)))
-        .collect();
+    let conditions: Vec<(bool, Way)> =
+        [false, true].map(|returning| Way::ALL.map(|way| (returning, way))).concat();
     let tiny = of_images(bench, &conditions, "tiny", setup::TINY_BYTES)?;
     let large = of_images(bench, &conditions, "40K+173K", setup::IMAGES_BYTES)?;
     let mut rows = Vec::new();
@@ -78,9 +75,8 @@ pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<BesideGroup>), Reprod
         let [_, _, published] = &large[place];
         if *way != Way::Sequential {
             let before = conditions.iter().position(|it| *it == (*returning, Way::Sequential));
-            let before = before.unwrap_or(place);
-            let pairs =
-                vec![speedup(&tiny[before][2], images), speedup(&large[before][2], published)];
+            let before = [&tiny, &large].map(|it| &it[before.unwrap_or(place)][2]);
+            let pairs = vec![speedup(before[0], images), speedup(before[1], published)];
             groups.push(BesideGroup { label, pairs });
         }
         rows.extend([document, style, images, published].map(Row::clone));
@@ -138,7 +134,7 @@ fn row(id: String, what: &str, ours_ms: f64, model: f64) -> Row {
 }
 
 /// The article's claim in words: each way saves one more round trip.
-fn savings(tiny: &[[Row; 3]]) -> Vec<Row> {
+fn savings(tiny: &[[Row; 3]]) -> [Row; 2] {
     let images = |place: usize| tiny[place][2].ours;
     let saved = |from: usize, to: usize| Some(images(from)? - images(to)?);
     let row = |id: &str, ours, note: &str| {
@@ -148,18 +144,9 @@ fn savings(tiny: &[[Row; 3]]) -> Vec<Row> {
             .within(TOLERANCE)
             .note(note)
     };
-    vec![
-        row(
-            "preload saves",
-            saved(0, 1),
-            "\"The downloads can start 1 RTT faster when preload hints are used.\"",
-        ),
-        row(
-            "push saves more",
-            saved(1, 2),
-            "\"Server push improved on the preload-hints time by a further 1 RTT.\"",
-        ),
-    ]
+    let preload = "\"The downloads can start 1 RTT faster when preload hints are used.\"";
+    let push = "\"Server push improved on the preload-hints time by a further 1 RTT.\"";
+    [row("preload saves", saved(0, 1), preload), row("push saves more", saved(1, 2), push)]
 }
 
 #[cfg(test)]

@@ -88,8 +88,7 @@ fn one_after_the_other(mut jobs: [(f64, f64); 2]) -> f64 {
 }
 
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
-    let conditions: Vec<(f64, Way)> =
-        THINK.into_iter().flat_map(|think| Way::ALL.map(|way| (think, way))).collect();
+    let conditions: Vec<(f64, Way)> = THINK.map(|think| Way::ALL.map(|way| (think, way))).concat();
     let cases: Vec<Case> = conditions.iter().map(|(think, way)| way.case(*think)).collect();
     let loaded = bench.once(&cases)?;
     let one = setup::HINTED_BYTES as f64 * 8.0 / RATE * 1000.0 / RTT_MS;

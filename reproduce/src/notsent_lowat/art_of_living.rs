@@ -1,11 +1,11 @@
 //! A style sheet of 1 KB behind 435 KB of images in a send buffer: how "Rules of Thumb for HTTP/2 Push" explains the
 //! page `artofliving` (its straw man, 3G).
 
-use super::CONTROLS;
 use super::blog::{LOWAT_BYTES, SCHEME};
+use super::{CONTROLS, images_last_ms};
 use crate::bench::{Bench, Case, Times};
 use crate::downloads::network;
-use crate::model::{Load, Path, Window};
+use crate::model::Path;
 use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
 use corpus::size;
@@ -26,7 +26,6 @@ const WINDOW_PACKETS: usize = 55;
 /// What the source saw in the send buffer.
 const SEEN_BYTES: u64 = 435_000;
 
-/// Send buffers in bytes.
 const BUFFERS_BYTES: [u64; 3] = [0, LOWAT_BYTES, SEEN_BYTES];
 
 /// The source's times: with 435 KB committed, and where the style sheet was early.
@@ -63,13 +62,10 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let rows = cells.iter().zip(&samples).map(|((control, bytes), sample)| {
         let ours = sample.median_ms(|it: &Times| css_ms(&it.complete_ms));
         let (control, buffer) = (control.name(), size::text(*bytes));
-        let row = Row::shown(
-            format!("artofliving-{control}-{buffer}"),
-            format!(
-                "1 KB of CSS from its request until it is there, {control}, buffer {buffer}, in ms"
-            ),
-            Some(ours),
+        let metric = format!(
+            "1 KB of CSS from its request until it is there, {control}, buffer {buffer}, in ms"
         );
+        let row = Row::shown(format!("artofliving-{control}-{buffer}"), metric, Some(ours));
         let row = row.in_table(TABLE).model(model_ms(*bytes));
         match *bytes {
             0 => row.published(EARLY_MS).at_most(EARLY_MS).because(WINDOW),
@@ -83,12 +79,6 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
 const WINDOW: &str = "The model's window stays at 75 KB, which alone takes 0.54 s; cubic's grows from there until packets are lost.";
 
 fn model_ms(buffer_bytes: u64) -> f64 {
-    let sketch = sketch();
-    let load = Load {
-        ranks: sketch.items.iter().map(|it| u8::from(it.kind == Kind::Image)).collect(),
-        buffer_bytes: buffer_bytes as f64,
-        window: Window::Fixed(WINDOW_BYTES),
-        ..Load::new(&sketch, &[], Path { bits_per_s: BITS_PER_S, rtt_ms: RTT_MS })
-    };
-    css_ms(&load.completions_ms())
+    let path = Path { bits_per_s: BITS_PER_S, rtt_ms: RTT_MS };
+    css_ms(&images_last_ms(&sketch(), path, WINDOW_BYTES, buffer_bytes))
 }

@@ -1,9 +1,9 @@
 //! The article's page, before and after.
 
-use super::{BDP_BYTES, BITS_PER_S, CONTROLS, RTT_MS};
+use super::{BDP_BYTES, BITS_PER_S, CONTROLS, RTT_MS, images_last_ms};
 use crate::bench::{Bench, Case, Sample, Times};
 use crate::downloads::network;
-use crate::model::{Load, Path, Window};
+use crate::model::Path;
 use crate::row::ratio;
 use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
@@ -22,7 +22,6 @@ pub(super) const LOWAT_BYTES: u64 = 16 << 10;
 /// A TCP send buffer that grew.
 const GROWN_BYTES: u64 = 5_000_000;
 
-/// Send buffers in bytes.
 const BUFFERS_BYTES: [u64; 4] = [0, LOWAT_BYTES, 1_000_000, GROWN_BYTES];
 
 /// Names and bytes of the link's queue: a bandwidth-delay product, and a bloated one.
@@ -43,12 +42,8 @@ pub(super) fn sketch() -> Sketch {
     for n in 1..=IMAGES {
         sketch = sketch.item(&format!("/{n}.jpg"), Kind::Image, 100 * KB, Found::Head);
     }
-    sketch.item("/text.woff2", Kind::Font, 30 * KB, Found::Applied(1)).item(
-        "/bold.woff2",
-        Kind::Font,
-        30 * KB,
-        Found::Applied(2),
-    )
+    let sketch = sketch.item("/text.woff2", Kind::Font, 30 * KB, Found::Applied(1));
+    sketch.item("/bold.woff2", Kind::Font, 30 * KB, Found::Applied(2))
 }
 
 /// The time at which text is drawn: everything but the images is there.
@@ -125,31 +120,17 @@ impl Cell {
     }
 
     fn model_ms(&self, measure: &Measure) -> f64 {
-        let sketch = sketch();
-        let ranks = sketch.items.iter().map(|it| u8::from(it.kind == Kind::Image)).collect();
         let path = Path { bits_per_s: BITS_PER_S, rtt_ms: RTT_MS };
-        let load = Load {
-            ranks,
-            buffer_bytes: self.buffer_bytes as f64,
-            window: Window::Fixed(BDP_BYTES),
-            ..Load::new(&sketch, &[], path)
-        };
-        (measure.of)(&load.completions_ms())
+        (measure.of)(&images_last_ms(&sketch(), path, BDP_BYTES, self.buffer_bytes))
     }
 }
 
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let cells = cells(bench)?;
-    let mut rows = Vec::new();
-    for measure in &MEASURES {
-        rows.extend(cells.iter().map(|it| time_row(it, measure)));
-    }
-    for measure in &MEASURES {
-        for (queue, _) in QUEUES {
-            rows.extend(gain_rows(&cells, measure, queue));
-        }
-    }
-    Ok(rows)
+    let times = MEASURES.iter().flat_map(|it| cells.iter().map(move |cell| time_row(cell, it)));
+    let gains =
+        MEASURES.iter().flat_map(|it| QUEUES.map(|(queue, _)| gain_rows(&cells, it, queue)));
+    Ok(times.chain(gains.flatten()).collect())
 }
 
 fn cells(bench: &Bench) -> Result<Vec<Cell>, ReproduceError> {
@@ -188,15 +169,12 @@ fn time_row(cell: &Cell, measure: &Measure) -> Row {
     let row = Row::shown(cell.id(measure), metric, Some(cell.median_ms(measure)))
         .in_table(TABLE)
         .model(cell.model_ms(measure));
-    match (measure.published_s, cell.control, cell.buffer_bytes) {
-        (Some([after, _]), CongestionControl::Bbr2, LOWAT_BYTES) => {
-            row.published(after * 1e3).note(SIZES)
-        }
-        (Some([_, before]), CongestionControl::Bbr2, GROWN_BYTES) => {
-            row.published(before * 1e3).note(SIZES)
-        }
-        _ => row,
-    }
+    let published_s = match (measure.published_s, cell.control, cell.buffer_bytes) {
+        (Some([after, _]), CongestionControl::Bbr2, LOWAT_BYTES) => after,
+        (Some([_, before]), CongestionControl::Bbr2, GROWN_BYTES) => before,
+        _ => return row,
+    };
+    row.published(published_s * 1e3).note(SIZES)
 }
 
 const SIZES: &str =
@@ -206,13 +184,10 @@ const SHARES: &str = "The ratio of all that is committed to all that can be seen
      5 MB nothing is drawn until 5.2 MB are there; without one, 2.2 MB are enough.";
 
 /// The 5 MB buffer's time divided by the times of the small buffers, under BBR.
-fn gain_rows(cells: &[Cell], measure: &Measure, queue: &str) -> Vec<Row> {
+fn gain_rows(cells: &[Cell], measure: &Measure, queue: &str) -> [Row; 2] {
     let of = |buffer_bytes: u64| {
-        let found = cells.iter().find(|it| {
-            it.control == CongestionControl::Bbr2
-                && it.queue == queue
-                && it.buffer_bytes == buffer_bytes
-        });
+        let wanted = (CongestionControl::Bbr2, queue, buffer_bytes);
+        let found = cells.iter().find(|it| (it.control, it.queue, it.buffer_bytes) == wanted);
         found.map(|it| (it.median_ms(measure), it.model_ms(measure)))
     };
     let before = of(GROWN_BYTES);
@@ -224,14 +199,13 @@ fn gain_rows(cells: &[Cell], measure: &Measure, queue: &str) -> Vec<Row> {
             "{}: time with a buffer of 5 MB divided by that with {buffer}, bbr2, {queue} queue",
             measure.what
         );
-        let mut row = Row::shown(id, metric, gain).in_table(GAINS);
-        if let Some(model) = ratio(before.map(|it| it.1), after.map(|it| it.1)) {
-            row = row.model(model);
-        }
+        let row = Row::shown(id, metric, gain).in_table(GAINS);
+        let model = ratio(before.map(|it| it.1), after.map(|it| it.1));
+        let row = model.into_iter().fold(row, Row::model);
         match measure.published_gain {
             Some(published) => row.published(published).at_least(published).because(SHARES),
             None => row,
         }
     };
-    [0, LOWAT_BYTES].map(row).into()
+    [0, LOWAT_BYTES].map(row)
 }

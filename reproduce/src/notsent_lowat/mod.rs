@@ -6,7 +6,10 @@ mod blog;
 mod queue;
 
 use crate::bench::Bench;
+use crate::model::{Load, Path, Window};
+use crate::sketch::Sketch;
 use crate::{Experiment, Findings, ReproduceError, Setting};
+use schedulers::Kind;
 use server::CongestionControl;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -54,4 +57,15 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
                   bbr2."
             .to_owned(),
     })
+}
+
+/// By the model, when each resource is complete if images go last, through a window that stays.
+fn images_last_ms(sketch: &Sketch, path: Path, window_bytes: f64, buffer_bytes: u64) -> Vec<f64> {
+    let load = Load {
+        ranks: sketch.items.iter().map(|it| u8::from(it.kind == Kind::Image)).collect(),
+        buffer_bytes: buffer_bytes as f64,
+        window: Window::Fixed(window_bytes),
+        ..Load::new(sketch, &[], path)
+    };
+    load.completions_ms()
 }

@@ -9,7 +9,7 @@ use crate::{ReproduceError, Row};
 use client::Migrating;
 use lab::network::Network;
 use qlog_tools::figures::{Line, Lines};
-use schedulers::{Kind, find_scheme};
+use schedulers::Kind;
 use server::{CongestionControl, Options};
 use simulator::link::Queue;
 
@@ -19,7 +19,6 @@ const TABLE: &str = "The queue of a long download";
 const BYTES: u64 = 40_000_000;
 /// The slow start is over.
 const STEADY_FROM_MS: f64 = 5000.0;
-/// The bloated queue.
 const QUEUE_BYTES: u64 = 1_000_000;
 
 const CONTROLS: [CongestionControl; 3] =
@@ -40,7 +39,7 @@ fn download(
     congestion_control: CongestionControl,
     network: &Network,
 ) -> Result<Downloads, ReproduceError> {
-    let scheme = find_scheme(super::blog::SCHEME).map_err(ReproduceError::unusable)?;
+    let scheme = crate::scheme(super::blog::SCHEME)?;
     Ok(Downloads {
         options: Options { congestion_control, ..Options::new(scheme) },
         network: network.clone(),
@@ -58,14 +57,11 @@ fn mean_queue_bytes(load: &Downloaded, network: &Network) -> f64 {
 
 fn queue_row(control: CongestionControl, queue_bytes: f64) -> Row {
     let name = control.name();
-    let row = Row::shown(
-        format!("steady-queue-{name}"),
-        format!(
-            "mean queue under {name} on a drop-tail queue of 1 MB, in bandwidth-delay products"
-        ),
-        Some(queue_bytes / BDP_BYTES),
+    let metric = format!(
+        "mean queue under {name} on a drop-tail queue of 1 MB, in bandwidth-delay products"
     );
-    let row = row.in_table(TABLE);
+    let queue = Some(queue_bytes / BDP_BYTES);
+    let row = Row::shown(format!("steady-queue-{name}"), metric, queue).in_table(TABLE);
     if control == CongestionControl::Bbr2 { row.required().at_most(0.5) } else { row }
 }
 
@@ -97,11 +93,9 @@ fn figure(loads: &[Downloaded]) -> Lines {
 
 /// Seconds and kilobytes; a window holds until the next.
 fn steps(window: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let held = window
-        .iter()
-        .map(|it| it.1)
-        .scan(0.0, |before, next| Some(std::mem::replace(before, next)));
-    let both =
-        window.iter().zip(held).flat_map(|((at_ms, bytes), held)| [(at_ms, held), (at_ms, *bytes)]);
-    both.map(|(at_ms, bytes)| (at_ms / 1e3, bytes / 1e3)).collect()
+    let mut held = 0.0;
+    let both = window.iter().flat_map(|&(at_ms, bytes)| {
+        [std::mem::replace(&mut held, bytes), bytes].map(|it| (at_ms / 1e3, it / 1e3))
+    });
+    both.collect()
 }

@@ -22,12 +22,12 @@ pub(super) const TABLE: &str = "Case studies on actual pages, and the straw man"
 /// "Median `SpeedIndex` (ms) over 50 runs": twice as many as elsewhere.
 pub(super) const TIMES: usize = 2;
 /// One bandwidth-delay product of 3G, in packets: the window when the document is requested.
-const WINDOW_PACKETS: usize = 26;
+pub(super) const WINDOW_PACKETS: usize = 26;
 const WINDOW_BYTES: u64 = 26 * 1350;
 /// "WPT's traffic shaper has a 100-packet buffer."
-const QUEUE: Queue = Queue::Packets(100);
+pub(super) const QUEUE: Queue = Queue::Packets(100);
 /// "We consider all changes under 3% within the margin of error."
-const MARGIN: f64 = 3.0;
+pub(super) const MARGIN: f64 = 3.0;
 
 /// A document, four stylesheets, a script that writes another, and twelve images.
 fn sketch(html_kb: u64) -> Sketch {
@@ -54,8 +54,6 @@ fn rendered_ms(complete_ms: &[f64]) -> f64 {
 /// A policy, its required effect on each of the two pages, and the source's results.
 struct Study {
     policy: Policy,
-    early_hints: bool,
-    id: &'static str,
     what: &'static str,
     /// Beside a small document, beside one larger than the window.
     must: [Must; 2],
@@ -73,68 +71,73 @@ enum Must {
     Nothing,
     /// 20 or more are lost.
     Harm,
-    /// It is shown.
     Shown,
 }
 
 const STUDIES: [Study; 7] = [
-    Study {
-        policy: Policy::Push,
-        early_hints: false,
-        id: "push",
-        what: "Push",
-        must: [Must::NoHarm, Must::Nothing],
-        published: "Published of six pages: 0, +9, 0, +13, +5, 0; the second +13 % is that of a page with a document of 9 KB.",
-    },
-    Study {
-        policy: Policy::Preload,
-        early_hints: false,
-        id: "preload",
-        what: "Preload",
-        must: [Must::Gain, Must::Gain],
-        published: "Published of six pages: +17, +11, 0, 0, 0, +11; those that gain have a hidden and critical resource.",
-    },
-    Study {
-        policy: Policy::PushAndPreload,
-        early_hints: false,
-        id: "push-and-preload",
-        what: "PushAndPreload",
-        must: [Must::Gain, Must::Gain],
-        published: "Published of six pages: +17, +10, 0, +12, 0, +12.",
-    },
-    Study {
-        policy: Policy::PushStaticWithHtmlOneBdp,
-        early_hints: false,
-        id: "push-static-with-html-one-bdp",
-        what: "PushStaticWithHTMLOneBDP",
-        must: [Must::NoHarm, Must::Nothing],
-        published: "Published of six pages: 0, +9, +11; three dashes, whose document is larger than the BDP.",
-    },
-    Study {
-        policy: Policy::PushStaticWithHtml,
-        early_hints: false,
-        id: "push-static-with-html",
-        what: "PushStaticWithHTML",
-        must: [Must::Harm, Must::Shown],
-        published: "Published of six pages: -27, -29, 0, +7, -26, 0.",
-    },
-    Study {
-        policy: Policy::PushInEvaluationOrder,
-        early_hints: false,
-        id: "push-in-evaluation-order",
-        what: "push in topological order",
-        must: [Must::NoHarm, Must::Nothing],
-        published: "Called optimal by rule 2 of the source, which did not measure it.",
-    },
-    Study {
-        policy: Policy::NoOpt,
-        early_hints: true,
-        id: "early-hints",
-        what: "103 with the hidden script",
-        must: [Must::Gain, Must::Gain],
-        published: "Not in the source: what sites can use today.",
-    },
+    Study::new(
+        Policy::Push,
+        "Push",
+        [Must::NoHarm, Must::Nothing],
+        "Published of six pages: 0, +9, 0, +13, +5, 0; the second +13 % is that of a page with a document of 9 KB.",
+    ),
+    Study::new(
+        Policy::Preload,
+        "Preload",
+        [Must::Gain, Must::Gain],
+        "Published of six pages: +17, +11, 0, 0, 0, +11; those that gain have a hidden and critical resource.",
+    ),
+    Study::new(
+        Policy::PushAndPreload,
+        "PushAndPreload",
+        [Must::Gain, Must::Gain],
+        "Published of six pages: +17, +10, 0, +12, 0, +12.",
+    ),
+    Study::new(
+        Policy::PushStaticWithHtmlOneBdp,
+        "PushStaticWithHTMLOneBDP",
+        [Must::NoHarm, Must::Nothing],
+        "Published of six pages: 0, +9, +11; three dashes, whose document is larger than the BDP.",
+    ),
+    Study::new(
+        Policy::PushStaticWithHtml,
+        "PushStaticWithHTML",
+        [Must::Harm, Must::Shown],
+        "Published of six pages: -27, -29, 0, +7, -26, 0.",
+    ),
+    Study::new(
+        Policy::PushInEvaluationOrder,
+        "push in topological order",
+        [Must::NoHarm, Must::Nothing],
+        "Called optimal by rule 2 of the source, which did not measure it.",
+    ),
+    Study::new(
+        Policy::NoOpt,
+        "103 with the hidden script",
+        [Must::Gain, Must::Gain],
+        "Not in the source: what sites can use today.",
+    ),
 ];
+
+impl Study {
+    const fn new(
+        policy: Policy,
+        what: &'static str,
+        must: [Must; 2],
+        published: &'static str,
+    ) -> Self {
+        Self { policy, what, must, published }
+    }
+
+    /// Without a policy the page has early hints.
+    fn early_hints(&self) -> bool {
+        self.policy == Policy::NoOpt
+    }
+
+    fn id(&self) -> &'static str {
+        if self.early_hints() { "early-hints" } else { self.policy.name() }
+    }
+}
 
 /// Documents in KB: "9KB", the textbook case; "41KB, which exceeds our BDP of 35KB".
 const HTML_KB: [u64; 2] = [9, 41];
@@ -150,7 +153,7 @@ fn case(bench: &Bench, sketch: &Sketch, study: Option<&Study>) -> Case {
     if let Some(study) = study {
         case.pushing.policy = Some(study.policy);
         case.pushing.graph = Some(Arc::new(Graph::of_page(&case.page)));
-        if study.early_hints {
+        if study.early_hints() {
             case.pushing.early_hints = vec!["</late.js>; rel=preload; as=script".into()];
         }
     }
@@ -159,7 +162,7 @@ fn case(bench: &Bench, sketch: &Sketch, study: Option<&Study>) -> Case {
 
 /// Early hints need something that they come before.
 fn page(html_kb: u64, study: &Study) -> Sketch {
-    if study.early_hints { sketch(html_kb).thinking(1.0) } else { sketch(html_kb) }
+    if study.early_hints() { sketch(html_kb).thinking(1.0) } else { sketch(html_kb) }
 }
 
 pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, ReproduceError> {
@@ -168,11 +171,10 @@ pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, Repro
         let mut cases = vec![case(bench, &sketch(html_kb), None)];
         cases.extend(STUDIES.iter().map(|it| case(bench, &page(html_kb, it), Some(it))));
         // By what the server knows of kinds, pushes do not outrank scripts.
-        let by_kind =
-            Case { signals: SignalUse::Ignore, ..case(bench, &sketch(html_kb), Some(&STUDIES[4])) };
-        let none_by_kind =
-            Case { signals: SignalUse::Ignore, ..case(bench, &sketch(html_kb), None) };
-        cases.extend([none_by_kind, by_kind]);
+        cases.extend([None, Some(&STUDIES[4])].map(|study| Case {
+            signals: SignalUse::Ignore,
+            ..case(bench, &sketch(html_kb), study)
+        }));
         let samples = bench.measure(&cases)?;
         let time = |it: &Times| rendered_ms(&it.complete_ms) - it.start_ms;
         for (sample, case) in samples.iter().zip(&cases) {
@@ -183,7 +185,7 @@ pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, Repro
         rows.push(none_row(html_kb, none_ms));
         for (study, sample) in STUDIES.iter().zip(&samples[1..]) {
             rows.push(saved_row(html_kb, study, [none_ms, median_ms(sample)], study.must[place]));
-            if place == 1 && study.id.ends_with("one-bdp") {
+            if place == 1 && study.id().ends_with("one-bdp") {
                 rows.push(count_row(sample));
             }
         }
@@ -211,12 +213,12 @@ fn saved_row(html_kb: u64, study: &Study, ms: [f64; 2], must: Must) -> Row {
     let page = page(html_kb, study);
     let model = [model_ms(&sketch(html_kb), None), model_ms(&page, Some(study))];
     let row = Row::shown(
-        format!("case-{html_kb}k-{}-saved", study.id),
+        format!("case-{html_kb}k-{}-saved", study.id()),
         format!("earlier rendering, HTML of {html_kb} KB, {}, in percent", study.what),
         Some(saved_percent(ms)),
     );
-    let mut row = row.in_table(TABLE).model(saved_percent(model)).note(study.published);
-    row = match published_saved(study, html_kb > HTML_KB[0]) {
+    let row = row.in_table(TABLE).model(saved_percent(model)).note(study.published);
+    let row = match published_saved(study, html_kb > HTML_KB[0]) {
         Some(saved) => row.published(saved).note(format!("{} {MAGNITUDES}", study.published)),
         None if matches!(study.policy, Policy::PushInEvaluationOrder | Policy::NoOpt) => {
             row.required()
@@ -239,18 +241,7 @@ const MAGNITUDES: &str = "The column has the median of the source's pages with s
 /// The median saving of the source's pages that are like ours: the document is smaller, or larger, than the bandwidth-delay
 /// product, and to what is preloaded, a resource is hidden and critical.
 fn published_saved(study: &Study, large: bool) -> Option<f64> {
-    let saved = |it: &StudiedPage| {
-        let ([none, push, preload, both], (straw_none, one_bdp, all)) = (it.policies, it.straw_man);
-        let ms = match study.policy {
-            Policy::Push => Some([none, push]),
-            Policy::Preload => Some([none, preload]),
-            Policy::PushAndPreload => Some([none, both]),
-            Policy::PushStaticWithHtmlOneBdp => one_bdp.map(|it| [straw_none, it]),
-            Policy::PushStaticWithHtml => Some([straw_none, all]),
-            Policy::PushInEvaluationOrder | Policy::NoOpt => None,
-        };
-        ms.map(saved_percent)
-    };
+    let saved = |it: &StudiedPage| it.with(study.policy).map(saved_percent);
     let preloads = matches!(study.policy, Policy::Preload | Policy::PushAndPreload);
     let is_alike = |it: &&StudiedPage| it.is_large() == large && (it.hides_critical || !preloads);
     let pages = STUDIED_PAGES.iter().filter(is_alike);
@@ -261,14 +252,10 @@ fn published_saved(study: &Study, large: bool) -> Option<f64> {
 
 fn count_row(sample: &Sample) -> Row {
     let pushed = sample.0.iter().map(|it| it.outcome.pushed.len()).max().unwrap_or(0);
-    Row::shown(
-        "case-41k-one-bdp-pushes",
-        "responses pushed beside a document larger than the window, PushStaticWithHTMLOneBDP",
-        Some(pushed as f64),
-    )
-    .in_table(TABLE)
-    .published(0.0)
-    .at_most(0.0)
+    let metric =
+        "responses pushed beside a document larger than the window, PushStaticWithHTMLOneBDP";
+    let row = Row::shown("case-41k-one-bdp-pushes", metric, Some(pushed as f64));
+    row.in_table(TABLE).published(0.0).at_most(0.0)
 }
 
 fn by_kind_row(html_kb: u64, ms: [f64; 2]) -> Row {
@@ -286,7 +273,7 @@ fn model_ms(sketch: &Sketch, study: Option<&Study>) -> f64 {
     let page = sketch.page();
     let plan = study.map_or_else(Plan::default, |it| plan(&Graph::of_page(&page), it.policy));
     let mut hinted = sketch.clone();
-    if !plan.hint.is_empty() || study.is_some_and(|it| it.early_hints) {
+    if !plan.hint.is_empty() || study.is_some_and(Study::early_hints) {
         hinted.items[LATE].found = Found::Head;
     }
     let rank = |(id, kind): (usize, Kind)| match kind {

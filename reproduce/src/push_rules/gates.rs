@@ -74,12 +74,7 @@ fn model_ms(sketch: &Sketch, way: Way) -> [f64; 2] {
 }
 
 pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, ReproduceError> {
-    let mut cells = Vec::new();
-    for wait_ms in WAITS_MS {
-        for way in WAYS {
-            cells.push((wait_ms, way, late(wait_ms, way.gate.map_or(0, |_| PUSHES))));
-        }
-    }
+    let cells = cells(&WAYS);
     let cases: Vec<Case> = cells.iter().map(|(_, way, sketch)| case(sketch, *way)).collect();
     let measured = bench.measure(&cases)?;
     let mut rows = Vec::new();
@@ -87,26 +82,28 @@ pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, Repro
         let [document_ms, all_ms] = model_ms(sketch, *way);
         let id = format!("gate-{}-{wait_ms}", way.id);
         let what = format!("{}, document after {wait_ms} ms", way.id);
-        let row = document_row(&id, &what, sample);
-        rows.push(judged(row, document_ms));
+        rows.push(judged(document_row(&id, &what, sample), document_ms));
         stable.note(&id, sample.spread(Times::document_ms));
         if *wait_ms >= 3000.0 && way.gate.is_some() {
-            let row = row_all(&id, &what, sample);
-            rows.push(judged(row, all_ms));
+            let (id, what) = (format!("{id}-all"), format!("all complete, {what}, in ms"));
+            let row = Row::shown(id, what, Some(sample.median_ms(Times::warm_ms)));
+            rows.push(judged(row.in_table(LATE), all_ms));
         }
     }
     Ok(rows)
 }
 
+/// Each way with each time that the document takes.
+fn cells(ways: &[Way]) -> Vec<(f64, Way, Sketch)> {
+    let of = |wait_ms| {
+        ways.iter().map(move |it| (wait_ms, *it, late(wait_ms, it.gate.map_or(0, |_| PUSHES))))
+    };
+    WAITS_MS.into_iter().flat_map(of).collect()
+}
+
 fn document_row(id: &str, what: &str, sample: &Sample) -> Row {
     let document_ms = sample.median_ms(Times::document_ms);
     Row::shown(id, format!("document complete, {what}, in ms"), Some(document_ms)).in_table(LATE)
-}
-
-fn row_all(id: &str, what: &str, sample: &Sample) -> Row {
-    let all_ms = sample.median_ms(Times::warm_ms);
-    Row::shown(format!("{id}-all"), format!("all complete, {what}, in ms"), Some(all_ms))
-        .in_table(LATE)
 }
 
 fn judged(row: Row, model_ms: f64) -> Row {
@@ -115,12 +112,7 @@ fn judged(row: Row, model_ms: f64) -> Row {
 
 /// The same under the congestion control that our server has by default, which paces what it sends.
 pub(super) fn default_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
-    let mut cells = Vec::new();
-    for wait_ms in WAITS_MS {
-        for way in [WAYS[2], WAYS[3]] {
-            cells.push((wait_ms, way, late(wait_ms, PUSHES)));
-        }
-    }
+    let cells = cells(&WAYS[2..=3]);
     let bbr = |(_, way, sketch): &(f64, Way, Sketch)| Case {
         congestion_control: CongestionControl::Bbr2,
         ..case(sketch, *way)

@@ -1,6 +1,7 @@
 //! Promises with `If-Match` (*Rules of Thumb*, rule 3): a client that has the entity tag rejects the push, and the bytes
 //! that have left by then are wasted.
 
+use super::cases::WINDOW_PACKETS;
 use super::published::G3;
 use super::setup::queued_case;
 use crate::bench::{Bench, Case, PACKET_BYTES};
@@ -15,8 +16,6 @@ use std::sync::Arc;
 
 const TABLE: &str = "A push that the client has, refused by its entity tag";
 
-/// One bandwidth-delay product of 3G, in packets.
-const WINDOW_PACKETS: usize = 26;
 /// The window when the rejection arrives: only the handshake was acknowledged before it.
 const WINDOW_BYTES: f64 = 26.0 * 1350.0;
 const HTML_KB: u64 = 9;
@@ -60,22 +59,17 @@ fn pair(push_kb: u64, wasted_bytes: f64) -> [Row; 2] {
     let kb = |bytes: f64| bytes / KB as f64;
     let model_bytes = model_bytes(push_bytes);
     let saved_bytes = (push_bytes - wasted_bytes).max(0.0);
-    let wasted = Row::shown(
-        format!("if-match-{push_kb}k-wasted"),
-        format!("what comes of a push of {push_kb} KB all the same, at most, in KB"),
-        Some(kb(wasted_bytes)),
-    );
-    let saved = Row::shown(
-        format!("if-match-{push_kb}k-saved"),
-        format!("what a push of {push_kb} KB saves by being refused, at least, in KB"),
-        Some(kb(saved_bytes)),
-    );
-    let saved = saved.in_table(TABLE).model(kb(push_bytes - model_bytes)).required();
-    [
-        wasted
+    let row = |what: &str, metric: String, ours_bytes, model_bytes| {
+        Row::shown(format!("if-match-{push_kb}k-{what}"), metric, Some(kb(ours_bytes)))
             .in_table(TABLE)
             .model(kb(model_bytes))
             .required()
+    };
+    let wasted = format!("what comes of a push of {push_kb} KB all the same, at most, in KB");
+    let saved = format!("what a push of {push_kb} KB saves by being refused, at least, in KB");
+    let saved = row("saved", saved, saved_bytes, push_bytes - model_bytes);
+    [
+        row("wasted", wasted, wasted_bytes, model_bytes)
             .must("no more than the window".into(), |it| it <= kb(WINDOW_BYTES))
             .within_share_of_model(0.1)
             .note(NOTE),

@@ -156,7 +156,6 @@ fn figure(rows: &[Row]) -> Savings {
     }
 }
 
-/// Whether all medians are stable.
 #[derive(Debug, Default)]
 struct Stable {
     worst: f64,

@@ -22,16 +22,11 @@ fn sketch() -> Sketch {
 /// Each row of the table, compared with no push.
 pub(super) fn pairs() -> Vec<Pair> {
     let none = ORDER[0].1;
-    let mut pairs: Vec<Pair> = ORDER[1..]
-        .iter()
-        .map(|(pushed, push, saved)| pair(pushed).published((none, *push, *saved)))
-        .collect();
-    for pair in &mut pairs {
-        let disputed = pair.id == id(&["/3.js"]);
-        pair.note = if disputed { DISPUTED } else { TIMES };
-    }
-    pairs.push(pair(READING));
-    pairs
+    let printed = ORDER[1..].iter().map(|(pushed, push, saved)| {
+        let note = if *pushed == ["/3.js"] { DISPUTED } else { TIMES };
+        pair(pushed).published((none, *push, *saved)).note(note)
+    });
+    printed.chain([pair(READING)]).collect()
 }
 
 fn pair(pushed: &'static [&'static str]) -> Pair {
@@ -58,36 +53,20 @@ pub(super) fn verdicts(rows: &[Row]) -> Vec<Row> {
     };
     let (first, both) = (saved(&["/1.js"]), saved(&["/1.js", "/2.js"]));
     let (late, never) = (saved(&["/3.js", "/1.js"]), saved(&["/3.js", "/4.js"]));
-    let lead = |id: &str, what: &str, ahead: Option<f64>, behind: Option<f64>| {
-        let points = ahead.zip(behind).map(|(ahead, behind)| ahead - behind);
-        Row::shown(id, what, points).in_table(TABLE).above(0.0)
-    };
+    let row = |id: &str, what: String, ours| Row::shown(id, what, ours).in_table(TABLE);
+    let percent =
+        |id: &str, what: &str, ours| row(id, format!("saved by {what}, in percent"), ours);
+    let lead =
+        |id: &str, (one, ahead): (&str, Option<f64>), (other, behind): (&str, Option<f64>)| {
+            let points = ahead.zip(behind).map(|(ahead, behind)| ahead - behind);
+            row(id, format!("what {one} more than {other}, in points"), points).above(0.0)
+        };
     vec![
-        Row::shown("order-1-gains", "saved by 1.js, in percent", first).in_table(TABLE).above(0.0),
-        Row::shown("order-3-1-nothing", "saved by 3.js before 1.js, in percent", late)
-            .in_table(TABLE)
-            .between(-3.0, 3.0),
-        Row::shown("order-3-4-harms", "saved by 3.js and 4.js, in percent", never)
-            .in_table(TABLE)
-            .published(-16.0)
-            .at_most(-8.0),
-        lead(
-            "order-1-2-before-1",
-            "what 1.js and 2.js save more than 1.js, in points",
-            both,
-            first,
-        ),
-        lead(
-            "order-1-before-3-1",
-            "what 1.js saves more than 3.js and 1.js, in points",
-            first,
-            late,
-        ),
-        lead(
-            "order-3-1-before-3-4",
-            "what 3.js and 1.js save more than 3.js and 4.js, in points",
-            late,
-            never,
-        ),
+        percent("order-1-gains", "1.js", first).above(0.0),
+        percent("order-3-1-nothing", "3.js before 1.js", late).between(-3.0, 3.0),
+        percent("order-3-4-harms", "3.js and 4.js", never).published(-16.0).at_most(-8.0),
+        lead("order-1-2-before-1", ("1.js and 2.js save", both), ("1.js", first)),
+        lead("order-1-before-3-1", ("1.js saves", first), ("3.js and 1.js", late)),
+        lead("order-3-1-before-3-4", ("3.js and 1.js save", late), ("3.js and 4.js", never)),
     ]
 }

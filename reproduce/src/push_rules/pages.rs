@@ -3,8 +3,9 @@
 //! The source's six pages are gone. The pages here are others, so how many gain is shown beside the source's count, and
 //! judged is what the source says of all of them: its policies harm no page, and pushing everything does.
 
+use super::cases::{MARGIN, QUEUE, WINDOW_PACKETS};
 use super::pair::saved_percent;
-use super::published::{G3, STUDIED_PAGES, StudiedPage};
+use super::published::{G3, STUDIED_PAGES};
 use super::setup::network_of;
 use crate::bench::{Bench, Case};
 use crate::{ReproduceError, Row};
@@ -14,35 +15,19 @@ use lab::stack::StackLoad;
 use push::Policy;
 use qlog_tools::metrics::{self, Set};
 use server::SignalUse;
-use simulator::link::Queue;
 use std::sync::Arc;
 
 const TABLE: &str = "The policies of the case studies on the bundled pages";
-/// One bandwidth-delay product of 3G: the window when the document is requested.
-const WINDOW_PACKETS: usize = 26;
-/// "WPT's traffic shaper has a 100-packet buffer."
-const QUEUE: Queue = Queue::Packets(100);
-/// "We consider all changes under 3% within the margin of error."
-const MARGIN: f64 = 3.0;
 /// The least harm on some page that the source found by pushing everything.
 const HARM: f64 = -20.0;
 
-/// A page's results without and with a policy, if the source has them.
-type Results = fn(&StudiedPage) -> Option<[f64; 2]>;
-
-/// A policy, and the source's results of it; `None`: it has none.
-type Studied = (Policy, Option<Results>);
-
-const POLICIES: [Studied; 6] = [
-    (Policy::Push, Some(|it| Some([it.policies[0], it.policies[1]]))),
-    (Policy::Preload, Some(|it| Some([it.policies[0], it.policies[2]]))),
-    (Policy::PushAndPreload, Some(|it| Some([it.policies[0], it.policies[3]]))),
-    (
-        Policy::PushStaticWithHtmlOneBdp,
-        Some(|it| it.straw_man.1.map(|one_bdp| [it.straw_man.0, one_bdp])),
-    ),
-    (Policy::PushStaticWithHtml, Some(|it| Some([it.straw_man.0, it.straw_man.2]))),
-    (Policy::PushInEvaluationOrder, None),
+const POLICIES: [Policy; 6] = [
+    Policy::Push,
+    Policy::Preload,
+    Policy::PushAndPreload,
+    Policy::PushStaticWithHtmlOneBdp,
+    Policy::PushStaticWithHtml,
+    Policy::PushInEvaluationOrder,
 ];
 
 /// Clients signal urgencies and the server obeys, as in the case studies.
@@ -67,20 +52,20 @@ fn speed_index_ms(page: &Page, load: StackLoad) -> Result<f64, ReproduceError> {
 }
 
 pub(super) fn rows(bench: &Bench, pages: &[Arc<Page>]) -> Result<Vec<Row>, ReproduceError> {
-    let policies = || std::iter::once(None).chain(POLICIES.iter().map(|it| Some(it.0)));
+    let policies = || std::iter::once(None).chain(POLICIES.map(Some));
     let cases: Vec<Case> =
         pages.iter().flat_map(|page| policies().map(|it| case(page, it))).collect();
     let loads = bench.loads(&cases, speed_index_ms)?;
-    let rows = POLICIES.iter().enumerate().map(|(place, (policy, published))| {
+    let rows = POLICIES.into_iter().enumerate().map(|(place, policy)| {
         let of_page = loads.chunks_exact(POLICIES.len() + 1);
         let saved = of_page.map(|it| saved_percent([it[0][0], it[place + 1][0]]));
         let saved: Vec<(f64, &Page)> = saved.zip(pages.iter().map(AsRef::as_ref)).collect();
-        policy_rows(*policy, *published, &saved)
+        policy_rows(policy, &saved)
     });
     Ok(rows.flatten().collect())
 }
 
-fn policy_rows(policy: Policy, published: Option<Results>, saved: &[(f64, &Page)]) -> [Row; 3] {
+fn policy_rows(policy: Policy, saved: &[(f64, &Page)]) -> [Row; 3] {
     let id = |what: &str| format!("pages-{}-{what}", policy.name());
     let mut sorted: Vec<f64> = saved.iter().map(|it| it.0).collect();
     sorted.sort_by(f64::total_cmp);
@@ -95,11 +80,12 @@ fn policy_rows(policy: Policy, published: Option<Results>, saved: &[(f64, &Page)
     let least = Row::shown(id("least"), metric, worst.map(|it| it.0)).in_table(TABLE);
     let least = least.note(worst.map_or_else(String::new, |it| format!("On {}.", it.1.name)));
     let why = if policy.pushes() { LAST_PUSH } else { EARLY };
-    let Some(published) = published else {
+    let studied = STUDIED_PAGES.iter().filter_map(|it| it.with(policy));
+    let theirs: Vec<f64> = studied.map(saved_percent).collect();
+    if theirs.is_empty() {
         let least = least.required().at_least(-MARGIN).because(why);
         return [middle, gain.in_table(TABLE), least];
-    };
-    let theirs: Vec<f64> = STUDIED_PAGES.iter().filter_map(published).map(saved_percent).collect();
+    }
     let gain = gain.in_table(TABLE).published(rounded(share_of_gains(theirs.iter().copied())));
     let their_least = theirs.iter().copied().reduce(f64::min).map(|it| (it * 10.0).round() / 10.0);
     let least = least.published(their_least.unwrap_or(f64::NAN));
@@ -138,8 +124,8 @@ mod tests {
     fn the_sources_policies_must_harm_no_page_and_pushing_everything_must() {
         let page = corpus::bundled("agency-index").expect("bundled");
         let saved = [(-4.0, page), (10.0, page)];
-        let verdict = |(policy, published): Studied| {
-            let [_, gain, least] = policy_rows(policy, published, &saved);
+        let verdict = |policy: Policy| {
+            let [_, gain, least] = policy_rows(policy, &saved);
             let source = least.verdicts.source.map(|it| (it.condition, it.holds));
             (gain.published, source)
         };

@@ -25,7 +25,7 @@ pub(super) struct Pair {
     shows_loads: bool,
     clock: Clock,
     judge: Judge,
-    pub(super) note: &'static str,
+    note: &'static str,
 }
 
 /// From when loads are timed.
@@ -200,14 +200,10 @@ impl Pair {
         let mut row = row.in_table(self.table).model(self.model_ms[which]);
         if let Some(published) = self.published_ms.map(|it| it[which]) {
             row = row.published(published);
-            if let Some(share) = self.judge.load {
-                row = row.within_share(share);
-            }
+            row = self.judge.load.into_iter().fold(row, Row::within_share);
         }
-        if let Some(share) = self.judge.load_of_model {
-            row = row.within_share_of_model(share);
-        }
-        row.because(self.note)
+        let share_of_model = self.judge.load_of_model.into_iter();
+        share_of_model.fold(row, Row::within_share_of_model).because(self.note)
     }
 
     /// The saving by push, in percent.

@@ -85,11 +85,9 @@ const COLD_PACKETS: usize = 13;
 fn cold_simulation() -> Vec<Pair> {
     let pair = |&(network, path, html_kb, saved): &(&str, Path, u64, f64)| {
         let id = format!("cold-simulation-{network}-{html_kb}k");
-        let judge = Judge { difference: Some((1.5, 4.0)), ..ALIKE };
-        simple_pair(id, COLD, path, html_kb, 10)
-            .cold(COLD_PACKETS, AHEAD_RTTS)
-            .only_saved(Some(saved))
-            .judged(judge)
+        let pair = simple_pair(id, COLD, path, html_kb, 10).cold(COLD_PACKETS, AHEAD_RTTS);
+        pair.only_saved(Some(saved))
+            .judged(Judge { difference: Some((1.5, 4.0)), ..ALIKE })
             .note("\"A simple simulation in Python\"; it printed no load times.")
     };
     COLD_SIMULATION.iter().map(pair).collect()
@@ -97,15 +95,26 @@ fn cold_simulation() -> Vec<Pair> {
 
 fn cold() -> Vec<Pair> {
     let judge = Judge { difference: Some((6.0, 5.0)), ..ALIKE };
-    let mut pairs = Vec::new();
-    for (network, path, cells) in [("3g", G3, COLD_3G), ("2g", G2, COLD_2G)] {
-        for (html_kb, cell) in HTML_KB.into_iter().zip(cells) {
-            let id = format!("cold-{network}-{html_kb}k");
-            let pair = simple_pair(id, COLD, path, html_kb, 10).cold(COLD_PACKETS, AHEAD_RTTS);
-            pairs.push(pair.published(cell).judged(judge).note(UNSTATED));
-        }
-    }
-    pairs
+    let of = |(network, path, cells)| {
+        by_size(&format!("cold-{network}"), COLD, path, cells, |it| {
+            it.cold(COLD_PACKETS, AHEAD_RTTS).judged(judge).note(UNSTATED)
+        })
+    };
+    [("3g", G3, COLD_3G), ("2g", G2, COLD_2G)].map(of).concat()
+}
+
+/// The pairs of a script of 10 KB with a document of each of [`HTML_KB`], beside the published cells.
+fn by_size(
+    id: &str,
+    table: &'static str,
+    path: Path,
+    cells: [Cell; 5],
+    change: impl Fn(Pair) -> Pair,
+) -> Vec<Pair> {
+    let pair = |(html_kb, cell)| {
+        change(simple_pair(format!("{id}-{html_kb}k"), table, path, html_kb, 10)).published(cell)
+    };
+    HTML_KB.into_iter().zip(cells).map(pair).collect()
 }
 
 const UNSTATED: &str = "The source does not print how long it took to connect, nor the rate that its link really had: rows \
@@ -115,32 +124,19 @@ const UNSTATED: &str = "The source does not print how long it took to connect, n
 fn cold_fitted() -> Vec<Pair> {
     let fitted_3g = Path { bits_per_s: 1_800_000.0, ..G3 };
     let fitted_2g = Path { bits_per_s: 120_000.0, ..G2 };
-    let mut pairs = Vec::new();
-    for (network, path, cells, packets, ahead_rtts) in
-        [("3g", fitted_3g, COLD_3G, 25, 2.9), ("2g", fitted_2g, COLD_2G, 11, 1.5)]
-    {
-        for (html_kb, cell) in HTML_KB.into_iter().zip(cells) {
-            let id = format!("cold-fitted-{network}-{html_kb}k");
-            let pair = simple_pair(id, COLD, path, html_kb, 10).cold(packets, ahead_rtts);
-            pairs.push(pair.published(cell).judged(ALIKE));
-        }
-    }
-    pairs
+    let of = |(network, path, cells, packets, ahead_rtts)| {
+        by_size(&format!("cold-fitted-{network}"), COLD, path, cells, |it| {
+            it.cold(packets, ahead_rtts).judged(ALIKE)
+        })
+    };
+    [("3g", fitted_3g, COLD_3G, 25, 2.9), ("2g", fitted_2g, COLD_2G, 11, 1.5)].map(of).concat()
 }
 
 pub(super) fn warm() -> Vec<Pair> {
     let disputed = Judge { difference: Some((5.0, 4.0)), ..ALIKE };
-    let mut pairs = Vec::new();
-    for (network, path, cells, judge) in
-        [("2g", G2, WARM_2G, AS_PUBLISHED), ("3g", G3, WARM_3G, disputed)]
-    {
-        for (html_kb, cell) in HTML_KB.into_iter().zip(cells) {
-            let id = format!("warm-{network}-{html_kb}k");
-            let pair = simple_pair(id, WARM, path, html_kb, 10).published(cell).judged(judge);
-            pairs.push(if network == "3g" { pair.note(ANOMALY_3G) } else { pair });
-        }
-    }
-    pairs
+    let of_2g = by_size("warm-2g", WARM, G2, WARM_2G, |it| it.judged(AS_PUBLISHED));
+    let of_3g = by_size("warm-3g", WARM, G3, WARM_3G, |it| it.judged(disputed).note(ANOMALY_3G));
+    [of_2g, of_3g].concat()
 }
 
 const ANOMALY_3G: &str = "The source's times in this column cannot come from 1360 kbit/s: from 40 to 200 KB they grow by \
@@ -179,14 +175,13 @@ pub(super) fn chain() -> Vec<Pair> {
 const CONNECTION_HTML_KB: [u64; 6] = [5, 10, 20, 40, 80, 160];
 
 fn connections() -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    for (id, _, path, _) in CONNECTIONS {
-        for html_kb in CONNECTION_HTML_KB {
+    let of = |(id, _, path, _)| {
+        CONNECTION_HTML_KB.map(|html_kb| {
             let pair = simple_pair(format!("connection-{id}-{html_kb}k"), KINDS, path, html_kb, 10);
-            pairs.push(pair.judged(ALIKE).only_saved(None));
-        }
-    }
-    pairs
+            pair.judged(ALIKE).only_saved(None)
+        })
+    };
+    CONNECTIONS.map(of).concat()
 }
 
 /// The bandwidth-delay product of each network, and its correlation with the gain by push.
@@ -205,14 +200,11 @@ pub(super) fn connection_rows(rows: &[Row]) -> Vec<Row> {
     };
     let pairs: Option<Vec<(f64, f64)>> =
         CONNECTIONS.iter().map(|it| Some((product(it.2), saved(it.0)?))).collect();
-    let rank = Row::shown(
-        "connection-rank",
-        "rank correlation of a connection's product with what push saves beside a document of 40 KB",
-        pairs.and_then(|it| spearman(&it)),
-    )
-    .in_table(KINDS)
-    .at_least(0.8)
-    .note("\"We expect more relative improvement for faster connections than for slow connections, since faster \
+    let metric = "rank correlation of a connection's product with what push saves beside a document of 40 KB";
+    let rank = Row::shown("connection-rank", metric, pairs.and_then(|it| spearman(&it)))
+        .in_table(KINDS)
+        .at_least(0.8)
+        .note("\"We expect more relative improvement for faster connections than for slow connections, since faster \
          connections generally have a higher BDP.\"");
     CONNECTIONS.into_iter().map(row).chain([rank]).collect()
 }
@@ -220,28 +212,24 @@ pub(super) fn connection_rows(rows: &[Row]) -> Vec<Row> {
 /// Initial windows in packets: the transport's default, and one into which the small page fits.
 fn native() -> Vec<Pair> {
     let mut pairs = Vec::new();
-    for (network, path) in [("3g", G3), ("2g", G2)] {
-        for packets in [10, 16] {
-            for html_kb in [5, 20, 40] {
-                let id = format!("native-iw{packets}-{network}-{html_kb}k");
-                let pair = simple_pair(id, NATIVE, path, html_kb, 10).cold(packets, 0.0);
-                pairs.push(pair.judged(ALIKE));
-            }
-        }
+    for (network, path, packets) in [("3g", G3, 10), ("3g", G3, 16), ("2g", G2, 10), ("2g", G2, 16)]
+    {
+        pairs.extend([5, 20, 40].map(|html_kb| {
+            let id = format!("native-iw{packets}-{network}-{html_kb}k");
+            simple_pair(id, NATIVE, path, html_kb, 10).cold(packets, 0.0).judged(ALIKE)
+        }));
     }
     pairs.extend(early());
-    for script_kb in [7, 8, 10] {
+    pairs.extend([7, 8, 10].map(|script_kb| {
         let id = format!("native-cliff-3g-{script_kb}k");
-        let pair = simple_pair(id, NATIVE, G3, 5, script_kb).cold(10, 0.0);
-        pairs.push(pair.judged(ALIKE).note(CLIFF));
-    }
+        simple_pair(id, NATIVE, G3, 5, script_kb).cold(10, 0.0).judged(ALIKE).note(CLIFF)
+    }));
     pairs
 }
 
 /// Like 2G, ten times as fast: the same bandwidth-delay product, and a round trip shorter than any timer of the transport.
 const G2_QUICK: Path = Path { bits_per_s: 1_130_000.0, rtt_ms: 142.0 };
 
-/// In early data.
 fn early() -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (network, path, judge, note) in [
@@ -289,7 +277,6 @@ pub(super) fn first_flight_row(bench: &Bench) -> Result<Row, ReproduceError> {
         .note("Three times what came, less the handshake and its padding (RFC 9000, 8.1)."))
 }
 
-/// The round trip of 3G.
 const ROUND_TRIP_US: u64 = 209_000;
 
 const EARLY: &str = "In early data. Without the limit of three times what came (RFC 9000, 8.1) a push would save here what it saves on \

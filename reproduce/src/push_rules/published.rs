@@ -2,6 +2,7 @@
 //! in milliseconds, differences in percent of the time without push; `None` stands for a printed dash.
 
 use crate::model::Path;
+use push::Policy;
 
 /// "3G" and "2G" as measured, section "Experimental Methodology".
 pub(super) const G3: Path = Path { bits_per_s: 1_360_000.0, rtt_ms: 209.0 };
@@ -103,41 +104,39 @@ pub(super) struct StudiedPage {
 /// The tables of the case studies and of the straw man, in their order: artofliving, t24mobile, bleacherreport,
 /// bollywoodhungama, vguard, pornhub.
 pub(super) const STUDIED_PAGES: [StudiedPage; 6] = [
-    StudiedPage {
-        hides_critical: true,
-        policies: [7557.0, 7744.0, 6269.0, 6231.0],
-        straw_man: (7720.0, Some(7740.0), 9872.0),
-    },
-    StudiedPage {
-        hides_critical: true,
-        policies: [2319.0, 2097.0, 2048.0, 2067.0],
-        straw_man: (2286.0, Some(2078.0), 2962.0),
-    },
-    StudiedPage {
-        hides_critical: false,
-        policies: [10_671.0, 10_455.0, 10_609.0, 10_655.0],
-        straw_man: (13_487.0, None, 13_311.0),
-    },
-    StudiedPage {
-        hides_critical: false,
-        policies: [2809.0, 2421.0, 2816.0, 2455.0],
-        straw_man: (5479.0, Some(4857.0), 5058.0),
-    },
-    StudiedPage {
-        hides_critical: false,
-        policies: [5712.0, 5394.0, 5716.0, 5708.0],
-        straw_man: (5687.0, None, 7176.0),
-    },
-    StudiedPage {
-        hides_critical: true,
-        policies: [4031.0, 4009.0, 3550.0, 3537.0],
-        straw_man: (4538.0, None, 4623.0),
-    },
+    page(true, [7557.0, 7744.0, 6269.0, 6231.0], (7720.0, Some(7740.0), 9872.0)),
+    page(true, [2319.0, 2097.0, 2048.0, 2067.0], (2286.0, Some(2078.0), 2962.0)),
+    page(false, [10_671.0, 10_455.0, 10_609.0, 10_655.0], (13_487.0, None, 13_311.0)),
+    page(false, [2809.0, 2421.0, 2816.0, 2455.0], (5479.0, Some(4857.0), 5058.0)),
+    page(false, [5712.0, 5394.0, 5716.0, 5708.0], (5687.0, None, 7176.0)),
+    page(true, [4031.0, 4009.0, 3550.0, 3537.0], (4538.0, None, 4623.0)),
 ];
+
+const fn page(
+    hides_critical: bool,
+    policies: [f64; 4],
+    straw_man: (f64, Option<f64>, f64),
+) -> StudiedPage {
+    StudiedPage { hides_critical, policies, straw_man }
+}
 
 impl StudiedPage {
     /// Whether its document is larger than the bandwidth-delay product.
     pub(super) fn is_large(&self) -> bool {
         self.straw_man.1.is_none()
+    }
+
+    /// Without and with a policy, where the source has both.
+    pub(super) fn with(&self, policy: Policy) -> Option<[f64; 2]> {
+        let ([none, push, preload, both], (straw_none, one_bdp, all)) =
+            (self.policies, self.straw_man);
+        match policy {
+            Policy::Push => Some([none, push]),
+            Policy::Preload => Some([none, preload]),
+            Policy::PushAndPreload => Some([none, both]),
+            Policy::PushStaticWithHtmlOneBdp => one_bdp.map(|it| [straw_none, it]),
+            Policy::PushStaticWithHtml => Some([straw_none, all]),
+            Policy::PushInEvaluationOrder | Policy::NoOpt => None,
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::downloads::{Download, Downloads, network};
 use crate::{Experiment, Findings, ReproduceError, Setting};
 use client::Migrating;
 use lab::network::Network;
-use schedulers::{Kind, find_scheme};
+use schedulers::Kind;
 use server::{CongestionControl, Options};
 use simulator::link::Queue;
 
@@ -85,7 +85,7 @@ impl Server {
         network: Network,
         requests: Vec<Download>,
     ) -> Result<Downloads, ReproduceError> {
-        let scheme = find_scheme(&self.scheme).map_err(ReproduceError::unusable)?;
+        let scheme = crate::scheme(&self.scheme)?;
         let options = Options {
             congestion_control: self.control,
             send_buffer_bytes: self.buffer_bytes,

@@ -1,8 +1,8 @@
 //! The paper's migrations: the large download moves to another connection, and small objects stay. What the large
 //! download itself loses by it.
 
-use super::small_objects::{Cell, FAIR};
-use super::{DEFAULT_BUFFER_BYTES, KB, LARGE_BUFFER_BYTES, MB, Server, large, link};
+use super::small_objects::{Cell, FAIR, FIFOS, Fifo, cut_percent};
+use super::{DEFAULT_BUFFER_BYTES, KB, MB, Server, large, link};
 use crate::bench::Bench;
 use crate::downloads::{Download, Downloads};
 use crate::row::ratio;
@@ -64,55 +64,16 @@ impl Migration {
 }
 
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
-    let mut rows = cut_rows(bench)?;
-    rows.extend(cost_rows(bench)?);
-    rows.extend(tail_rows(bench)?);
-    Ok(rows)
+    Ok([cut_rows(bench)?, cost_rows(bench)?, tail_rows(bench)?].concat())
 }
 
-/// A FIFO, the largest cut that is published, and what is required of each migration, in percent.
-struct Fifo {
-    control: CongestionControl,
-    buffer: &'static str,
-    buffer_bytes: u64,
-    published: f64,
-    least: [f64; 3],
-}
-
-const FIFOS: [Fifo; 4] = [
-    Fifo {
-        control: Bbr2,
-        buffer: "1Mi",
-        buffer_bytes: DEFAULT_BUFFER_BYTES,
-        published: 90.0,
-        least: [90.0, 88.0, 84.0],
-    },
-    Fifo {
-        control: Bbr2,
-        buffer: "4Mi",
-        buffer_bytes: LARGE_BUFFER_BYTES,
-        published: 93.0,
-        least: [95.0, 95.0, 87.0],
-    },
-    Fifo {
-        control: Cubic,
-        buffer: "1Mi",
-        buffer_bytes: DEFAULT_BUFFER_BYTES,
-        published: 90.0,
-        least: [80.0, 80.0, 80.0],
-    },
-    Fifo {
-        control: Cubic,
-        buffer: "4Mi",
-        buffer_bytes: LARGE_BUFFER_BYTES,
-        published: 93.0,
-        least: [95.0, 95.0, 87.0],
-    },
-];
+/// What each migration must cut at least from each of [`FIFOS`], in percent.
+const LEAST: [[f64; 3]; 4] =
+    [[90.0, 88.0, 84.0], [95.0, 95.0, 87.0], [80.0, 80.0, 80.0], [95.0, 95.0, 87.0]];
 
 fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let mut rows = Vec::new();
-    for Fifo { control, buffer, buffer_bytes, published, least } in FIFOS {
+    for (Fifo { control, buffer, buffer_bytes, published }, least) in FIFOS.into_iter().zip(LEAST) {
         let cell = Cell::new(FAIR, control, buffer_bytes);
         let stays = cell.server.downloads(link(control, super::RTT_MS), cell.requests())?;
         let moved = Migration::ALL.map(|it| it.applied(stays.clone(), true));
@@ -128,7 +89,7 @@ fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
                 "an object of 10 KB beside 50 MB, {what}, FIFO of {buffer}, {name}, mean in ms"
             );
             rows.push(Row::shown(format!("objects-{id}"), metric, time_ms).in_table(CUTS));
-            let cut = ratio(time_ms, fifo_ms).map(|it| (1.0 - it) * 100.0);
+            let cut = cut_percent(time_ms, fifo_ms);
             let metric = format!("cut by {what} against a FIFO of {buffer}, {name}, in percent");
             let row = Row::shown(format!("cut-{id}"), metric, cut).in_table(CUTS).required();
             rows.push(row.at_least(least).because(reason(control)));
@@ -166,8 +127,8 @@ fn cost_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     for (download_mb, to_idle, to, most) in cases {
         for migration in Migration::ALL {
             let server = Server::new(FAIR, Bbr2, 0);
-            let requests: Vec<Download> = vec![large(download_mb * MB)];
-            let stays = server.downloads(link(Bbr2, super::RTT_MS), requests)?;
+            let stays =
+                server.downloads(link(Bbr2, super::RTT_MS), vec![large(download_mb * MB)])?;
             let moved = migration.applied(stays.clone(), to_idle);
             let loads = bench.downloads(&[stays, moved])?;
             let cost = ratio(loads[1].complete_ms[0], loads[0].complete_ms[0]);

@@ -26,7 +26,7 @@ const SCHEME: &str = "dfifo";
 /// The paper's server shares fairly.
 pub(super) const FAIR: &str = "rr";
 
-const BUFFERS: [(&str, u64); 3] =
+pub(super) const BUFFERS: [(&str, u64); 3] =
     [("0", 0), ("1Mi", DEFAULT_BUFFER_BYTES), ("4Mi", LARGE_BUFFER_BYTES)];
 
 /// Objects beside a download, under a server.
@@ -97,32 +97,39 @@ pub(super) fn measure(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError
     Ok((rows, figure))
 }
 
-/// A required cut: its FIFO, the published cut, and the least that ours must reach, in percent.
-struct Cut {
-    control: CongestionControl,
-    buffer: &'static str,
-    buffer_bytes: u64,
-    published: f64,
-    least: f64,
+/// The paper's FIFO, with the largest cut that is published against it, in percent.
+pub(super) struct Fifo {
+    pub(super) control: CongestionControl,
+    pub(super) buffer: &'static str,
+    pub(super) buffer_bytes: u64,
+    pub(super) published: f64,
 }
 
-impl Cut {
-    const fn new(control: CongestionControl, place: usize, published: f64, least: f64) -> Self {
+impl Fifo {
+    const fn new(control: CongestionControl, place: usize, published: f64) -> Self {
         let (buffer, buffer_bytes) = BUFFERS[place];
-        Self { control, buffer, buffer_bytes, published, least }
+        Self { control, buffer, buffer_bytes, published }
     }
 }
 
-const REQUIRED: [Cut; 4] = [
-    Cut::new(Bbr2, 1, 90.0, 90.0),
-    Cut::new(Bbr2, 2, 93.0, 95.0),
-    Cut::new(Cubic, 1, 90.0, 80.0),
-    Cut::new(Cubic, 2, 93.0, 95.0),
+pub(super) const FIFOS: [Fifo; 4] = [
+    Fifo::new(Bbr2, 1, 90.0),
+    Fifo::new(Bbr2, 2, 93.0),
+    Fifo::new(Cubic, 1, 90.0),
+    Fifo::new(Cubic, 2, 93.0),
 ];
+
+/// The least that ours must cut from each of [`FIFOS`], in percent.
+const LEAST: [f64; 4] = [90.0, 95.0, 80.0, 95.0];
+
+/// How much less a time is than that of a FIFO, in percent.
+pub(super) fn cut_percent(time_ms: Option<f64>, fifo_ms: Option<f64>) -> Option<f64> {
+    ratio(time_ms, fifo_ms).map(|it| (1.0 - it) * 100.0)
+}
 
 fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let mut rows = Vec::new();
-    for Cut { control, buffer, buffer_bytes, published, least } in REQUIRED {
+    for (Fifo { control, buffer, buffer_bytes, published }, least) in FIFOS.into_iter().zip(LEAST) {
         let cells = [Cell::new(FAIR, control, buffer_bytes), Cell::new(SCHEME, control, 0)];
         let times = measured(bench, &cells)?;
         let name = control.name();
@@ -133,7 +140,7 @@ fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
             let metric = format!("an object of 10 KB beside 50 MB, {what}, {name}, mean in ms");
             rows.push(Row::shown(id, metric, *time_ms).in_table(CUTS).model(cell.model_ms()));
         }
-        let cut = ratio(times[1], times[0]).map(|it| (1.0 - it) * 100.0);
+        let cut = cut_percent(times[1], times[0]);
         let metric = format!(
             "cut by {SCHEME} on one connection against a FIFO of {buffer}, {name}, in percent"
         );
@@ -165,15 +172,12 @@ fn every_scheme(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError> {
             format!("an object of 10 KB beside 50 MB, {scheme}, buffer {buffer}, bbr2, mean in ms");
         Row::shown(id, metric, *time_ms).in_table(EVERY)
     });
+    let point = |(cell, time_ms): (&Cell, &Option<f64>)| {
+        Some((cell.server.buffer_bytes as f64 / 1e6, (*time_ms)? / 1e3))
+    };
     let line = |(cells, times): (&[Cell], &[Option<f64>])| Line {
         label: cells[0].server.scheme.clone(),
-        points: cells
-            .iter()
-            .zip(times)
-            .filter_map(|(cell, time)| {
-                Some((cell.server.buffer_bytes as f64 / 1e6, (*time)? / 1e3))
-            })
-            .collect(),
+        points: cells.iter().zip(times).filter_map(point).collect(),
     };
     let groups = cells.chunks(BUFFERS.len()).zip(times.chunks(BUFFERS.len()));
     let drawn = groups
@@ -200,7 +204,7 @@ fn size_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     for size in sizes {
         let times =
             measured(bench, &[cell(FAIR, LARGE_BUFFER_BYTES, size), cell(SCHEME, 0, size)])?;
-        let cut = ratio(times[1], times[0]).map(|it| (1.0 - it) * 100.0);
+        let cut = cut_percent(times[1], times[0]);
         let (object_kb, download_mb) = size;
         let metric = format!(
             "cut by {SCHEME} against a FIFO of 4Mi, objects of {object_kb} KB beside {download_mb} MB, bbr2, in percent"

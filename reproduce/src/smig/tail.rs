@@ -1,6 +1,7 @@
 //! The bytes that still arrive after the client cancels a download: Table 2.
 
-use super::{DEFAULT_BUFFER_BYTES, KB, LARGE_BUFFER_BYTES, MB, Server, large, link};
+use super::small_objects::{BUFFERS, FAIR};
+use super::{KB, MB, Server, large, link};
 use crate::bench::{Bench, PACKET_BYTES};
 use crate::downloads::{Download, Downloaded, Downloads};
 use crate::{ReproduceError, Row};
@@ -19,25 +20,15 @@ const NEXT_CANCEL_MS: f64 = 1000.0;
 const HTTP2_BYTES: f64 = 2.5e6;
 
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
-    let mut servers = Vec::new();
-    for control in [Bbr2, Cubic] {
-        for (buffer, bytes) in
-            [("0", 0), ("1Mi", DEFAULT_BUFFER_BYTES), ("4Mi", LARGE_BUFFER_BYTES)]
-        {
-            servers.push((buffer, Server::new("rr", control, bytes)));
-        }
-    }
+    let of = |control| BUFFERS.map(|(name, bytes)| (name, Server::new(FAIR, control, bytes)));
+    let servers = [Bbr2, Cubic].map(of).concat();
     let downloads = servers
         .iter()
         .flat_map(|(_, server)| cancels_ms().map(move |it| cancelled(server, it)))
         .collect::<Result<Vec<_>, _>>()?;
     let loads = bench.downloads(&downloads)?;
-    let loads = loads.chunks(CANCELS as usize);
-    Ok(servers
-        .iter()
-        .zip(loads)
-        .flat_map(|((buffer, server), it)| tail_rows(buffer, server, it))
-        .collect())
+    let loads = servers.iter().zip(loads.chunks(CANCELS as usize));
+    Ok(loads.flat_map(|((buffer, server), it)| tail_rows(buffer, server, it)).collect())
 }
 
 fn cancels_ms() -> impl Iterator<Item = f64> {
@@ -53,30 +44,24 @@ fn cancelled(server: &Server, cancel_ms: f64) -> Result<Downloads, ReproduceErro
 /// which would also send its buffer.
 fn tail_rows(buffer: &str, server: &Server, loads: &[Downloaded]) -> Vec<Row> {
     let control = server.control.name();
-    let tails = loads.iter().zip(cancels_ms());
-    let tails: Vec<(f64, f64)> = tails
-        .map(|(load, at_ms)| {
-            (
-                load.tail.map_or(f64::NAN, |it| it.tail_bytes as f64),
-                load.window_bytes(at_ms).unwrap_or(f64::NAN),
-            )
-        })
-        .collect();
+    let tail = |(load, at_ms): (&Downloaded, f64)| {
+        let tail_bytes = load.tail.map_or(f64::NAN, |it| it.tail_bytes as f64);
+        (tail_bytes, load.window_bytes(at_ms).unwrap_or(f64::NAN))
+    };
+    let tails: Vec<(f64, f64)> = loads.iter().zip(cancels_ms()).map(tail).collect();
     let mean = |of: fn(&(f64, f64)) -> f64| tails.iter().map(of).sum::<f64>() / tails.len() as f64;
     let (tail_bytes, window_bytes) = (mean(|it| it.0), mean(|it| it.1));
     let held =
         tails.iter().filter(|(tail, window)| *tail <= window + 2.0 * PACKET_BYTES as f64).count();
-    let tail = Row::shown(
-        format!("tail-{control}-{buffer}"),
-        format!(
-            "bytes after the cancel of a download at 10 Mbit/s and 80 ms, {control}, buffer {buffer}, mean in KB"
-        ),
-        Some(tail_bytes / KB as f64),
+    let [tail_kb, window_kb, published_kb] =
+        [tail_bytes, window_bytes, HTTP2_BYTES].map(|it| it / KB as f64);
+    let metric = format!(
+        "bytes after the cancel of a download at 10 Mbit/s and 80 ms, {control}, buffer {buffer}, mean in KB"
     );
-    let tail = tail.in_table(TABLE).published(HTTP2_BYTES / KB as f64).note(format!(
-        "The window at that moment is {:.0} KB on average.",
-        window_bytes / KB as f64
-    ));
+    let tail = Row::shown(format!("tail-{control}-{buffer}"), metric, Some(tail_kb))
+        .in_table(TABLE)
+        .published(published_kb)
+        .note(format!("The window at that moment is {window_kb:.0} KB on average."));
     let metric = format!(
         "cancels of {CANCELS} after which at most the window at that moment and two packets come, {control}, buffer {buffer}"
     );

@@ -1,8 +1,9 @@
 //! Loads a page of the web once and hands back every response, for a [`crate::mirror::Mirror`].
 
-use super::{Chromium, Quiet, Trouble, call, set_viewport, wait};
+use super::{Chromium, Quiet, Trouble, call, listen, set_viewport, wait};
 use crate::error::RecordError;
 use crate::limits::MIRROR_BYTES_MAX;
+use crate::locked;
 use crate::mirror::{Answer, same_host};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,8 +12,7 @@ use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::protocol::cdp::{Network, Page};
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// After the last response a page is held to be silent for good.
@@ -57,12 +57,7 @@ impl Chromium {
     /// page's own host.
     pub fn answers(&self, url: &str) -> Result<Vec<Answer>, RecordError> {
         let answers = self.in_new_window(|tab| answers(tab, url))?;
-        answers.ok_or_else(|| {
-            RecordError::Page(format!(
-                "{url}: has not loaded and fallen silent within 60 s; a page that goes on asking \
-                 for more cannot be recorded"
-            ))
-        })
+        answers.ok_or_else(|| RecordError::never_silent(&format!("{url}:")))
     }
 }
 
@@ -70,7 +65,9 @@ impl Chromium {
 fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
     set_viewport(tab)?;
     let log = Arc::new(Mutex::new(Log::default()));
-    let loaded = listen(tab, &log)?;
+    let (loaded, _) = listen(tab)?;
+    let inside = Arc::clone(&log);
+    tab.add_event_listener(Arc::new(move |event: &Event| locked(&inside).note(event)))?;
     let most = MIRROR_BYTES_MAX;
     let buffers = json!({"maxTotalBufferSize": most, "maxResourceBufferSize": most});
     call::<Network::Enable>(tab, buffers)?;
@@ -104,23 +101,6 @@ fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
     Ok(Some(asked.into_iter().map(with_body).collect()))
 }
 
-/// Keeps the log of requests from now on. Returns whether the load event has fired.
-fn listen(tab: &Tab, log: &Arc<Mutex<Log>>) -> Result<Arc<AtomicBool>, Trouble> {
-    let loaded = Arc::new(AtomicBool::new(false));
-    let (loaded_inside, log) = (Arc::clone(&loaded), Arc::clone(log));
-    tab.add_event_listener(Arc::new(move |event: &Event| {
-        if matches!(event, Event::PageLoadEventFired(_)) {
-            loaded_inside.store(true, Ordering::SeqCst);
-        }
-        locked(&log).note(event);
-    }))?;
-    Ok(loaded)
-}
-
-fn locked(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
-    log.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Log {
     fn note(&mut self, event: &Event) {
         match event {
@@ -151,11 +131,8 @@ impl Log {
         if !request.url.starts_with("http") {
             return;
         }
-        let answer = Answer {
-            url: request.url.clone(),
-            method: request.method.clone(),
-            ..Answer::default()
-        };
+        let (url, method) = (request.url.clone(), request.method.clone());
+        let answer = Answer { url, method, ..Answer::default() };
         self.asked.push(Asked { id, answer, done: false });
     }
 

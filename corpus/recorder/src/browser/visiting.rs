@@ -5,6 +5,7 @@ use super::{
 };
 use crate::error::RecordError;
 use crate::limits::{LOG_EVENTS_MAX, PICTURES_MAX};
+use crate::locked;
 use captures::{Fetch, read_devtools};
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::protocol::cdp::types::Event;
@@ -12,7 +13,7 @@ use headless_chrome::protocol::cdp::{Network, Page};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A load, and what the browser said of it.
@@ -114,10 +115,6 @@ fn visit(tab: &Tab, url: &str, silence: Duration) -> Result<Visited, Trouble> {
     let mut capture = read_devtools(Value::from(log).to_string().as_bytes())?;
     let fetches = capture.loads.iter_mut().flat_map(|it| std::mem::take(&mut it.fetches)).collect();
     Ok(Visited { fetches, report, film: Vec::new() })
-}
-
-fn locked(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
-    log.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Log {

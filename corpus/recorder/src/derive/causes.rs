@@ -6,11 +6,12 @@
 
 use super::replay::Moments;
 use super::roles::{last_part, offset, reference};
-use super::table::{Table, median};
+use super::table::Table;
 use crate::capture::{Capture, Fetch};
 use crate::limits::{NEEDS_MAX, TRIED_MAX};
 use corpus::PageResource;
 use corpus::page::{Event, Script, Trigger};
+use lab::study::statistics::median;
 use schedulers::Kind;
 
 /// An event later than a discovery by more than this did not cause it.
@@ -45,7 +46,6 @@ pub(crate) struct Search<'a> {
     pub(crate) resources: &'a [PageResource],
     pub(crate) fetches: &'a [Fetch],
     pub(crate) table: &'a Table,
-    /// By column.
     pub(crate) moments: &'a [Moments],
     /// For the document's text.
     pub(crate) first: &'a Capture,
@@ -68,15 +68,7 @@ impl Search<'_> {
             Some((candidate, fit))
         });
         let best = fits.min_by(|(_, a), (_, b)| a.cost_ms.total_cmp(&b.cost_ms));
-        let Some((candidate, fit)) = best else {
-            return Trigger {
-                on: Event::Complete,
-                of: 0,
-                byte: None,
-                needs: Vec::new(),
-                delay_ms: 0.0,
-            };
-        };
+        let Some((candidate, fit)) = best else { return Trigger::default() };
         Trigger {
             on: candidate.on,
             of: candidate.of,
@@ -90,8 +82,7 @@ impl Search<'_> {
         let by = &self.fetches[id].initiator;
         let parent = by.path.as_deref().and_then(|path| self.find(path));
         if let Some(end) = reference(&self.fetches[id], self.first) {
-            let lazy = self.resources[id].lazy;
-            let styled_ms = if lazy { 1.0 } else { 4.0 };
+            let styled_ms = if self.resources[id].lazy { 1.0 } else { 4.0 };
             return vec![
                 Candidate::bytes(end as u64, 0.0),
                 Candidate::new(Event::StyleApplied, 0, styled_ms),
@@ -215,11 +206,8 @@ impl Search<'_> {
                 .map(|(need, applied)| {
                     let later: Vec<f64> = met.iter().zip(applied).map(|(a, b)| a.max(*b)).collect();
                     let (delay_ms, after_ms) = judge(&discovered, &later);
-                    let gain_ms = if self.resources[*need].is_executed() {
-                        CODE_GAIN_MS
-                    } else {
-                        OTHER_GAIN_MS
-                    };
+                    let is_code = self.resources[*need].is_executed();
+                    let gain_ms = if is_code { CODE_GAIN_MS } else { OTHER_GAIN_MS };
                     (*need, later, delay_ms, after_ms, gain_ms)
                 })
                 .min_by(|a, b| (a.3 + a.4).total_cmp(&(b.3 + b.4)));
@@ -256,7 +244,7 @@ impl Search<'_> {
 /// The delay that fits best, and the mean error that it leaves.
 fn judge(discovered: &[f64], met: &[f64]) -> (f64, f64) {
     let rests: Vec<f64> = discovered.iter().zip(met).map(|(a, b)| a - b).collect();
-    let delay_ms = median(rests.clone()).unwrap_or(0.0).max(0.0);
+    let delay_ms = median(&rests).unwrap_or(0.0).max(0.0);
     let error: f64 = rests.iter().map(|it| (it - delay_ms).abs()).sum();
     (delay_ms, error / rests.len().max(1) as f64)
 }

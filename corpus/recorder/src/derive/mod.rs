@@ -10,7 +10,7 @@ use crate::error::RecordError;
 use crate::site::HOST;
 use causes::Search;
 pub use corpus::import::Label;
-use corpus::page::{Event, Origin, Page, Party, Recording, Source, SourceKind, Spread};
+use corpus::page::{Event, Origin, Page, Recording, Source, SourceKind, Spread};
 use corpus::{PageResource, check};
 use replay::{Moments, replay};
 use schedulers::Kind;
@@ -130,23 +130,14 @@ pub fn spread(misses: &[Miss]) -> Spread {
 fn fitted(captures: &[Capture], table: &Table, label: &Label) -> Page {
     let first = &captures[0];
     let (resources, fetches) = roles::resources(captures, table);
+    let source = Source {
+        sha256: label.sha256.clone(),
+        ..Source::new(SourceKind::Recorded, label.from.clone(), &label.licence)
+    };
+    // The delays of the document's resources begin when the browser reads it.
     let mut page = Page {
-        format: corpus::check::FORMAT.to_owned(),
-        name: label.name.clone(),
-        source: Source {
-            site: None,
-            kind: SourceKind::Recorded,
-            from: label.from.clone(),
-            licence: label.licence.clone(),
-            sha256: label.sha256.clone(),
-            assumptions: Vec::new(),
-            recording: None,
-        },
         viewport: first.viewport,
-        // The delays of the document's resources begin when the browser reads it.
-        commit_ms: 0.0,
-        origins: vec![Origin { host: HOST.to_owned(), party: Party::First }],
-        resources,
+        ..Page::new(label.name.clone(), source, vec![Origin::own(HOST)], resources)
     };
     let moments: Vec<Moments> =
         table.columns.iter().map(|column| Moments::new(&page, column)).collect();
@@ -166,11 +157,11 @@ fn fitted(captures: &[Capture], table: &Table, label: &Label) -> Page {
 fn break_circles(page: &mut Page) {
     for id in (1..page.resources.len()).rev() {
         for step in 0..2 {
-            let circle =
-                check(page).into_iter().find(|it| it.cause.starts_with("waits for itself"));
-            let Some(circle) = circle else { return };
-            if !circle.cause.contains(&format!("resource {id} for"))
-                && !circle.cause.contains(&format!(" for {id} "))
+            let mut causes = check(page).into_iter().map(|it| it.cause);
+            let Some(cause) = causes.find(|it| it.starts_with("waits for itself")) else { return };
+            if ![format!("resource {id} for"), format!(" for {id} ")]
+                .iter()
+                .any(|it| cause.contains(it))
             {
                 break;
             }

@@ -1,9 +1,10 @@
 //! The facts about each resource, except its trigger.
 
-use super::table::{Key, Table, keys, median};
+use super::table::{Key, Table, keys};
 use crate::capture::{Capture, Element, Fetch, ImageBox};
 use corpus::PageResource;
 use corpus::page::Script;
+use lab::study::statistics::median;
 use schedulers::{Kind, Priority};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -107,7 +108,8 @@ impl Reader<'_> {
         let of = |it: &Capture| -> f64 {
             it.work.iter().filter(|it| it.path == path).map(|it| it.duration_ms).sum()
         };
-        let ms = median(self.captures.iter().map(of).collect()).unwrap_or(0.0);
+        let all: Vec<f64> = self.captures.iter().map(of).collect();
+        let ms = median(&all).unwrap_or(0.0);
         (ms * 10.0).round() / 10.0
     }
 }

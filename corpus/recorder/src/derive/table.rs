@@ -1,6 +1,7 @@
 //! Several captures side by side: one row a resource, one column a setting, medians over its loads.
 
 use crate::capture::{Capture, Fetch};
+use lab::study::statistics::median;
 use std::collections::BTreeMap;
 
 /// Identifies a request across loads: by its path and its number among the requests for that path.
@@ -80,8 +81,8 @@ impl Table {
                 order.push(key);
             }
         }
-        let rare = count.keys().filter(|it| !order.contains(it)).map(|it| it.path.clone());
-        let rare = rare.collect();
+        let rare =
+            count.keys().filter(|it| !order.contains(it)).map(|it| it.path.clone()).collect();
         let mut settings: Vec<&str> = Vec::new();
         for capture in captures {
             if !settings.contains(&capture.setting.as_str()) {
@@ -98,7 +99,6 @@ impl Table {
         Self { keys: order, columns, rare }
     }
 
-    /// The same without one column.
     pub(crate) fn without(&self, column: usize) -> Self {
         let mut rest = self.clone();
         rest.columns.remove(column);
@@ -117,20 +117,21 @@ fn column(setting: &str, mut loads: Vec<&Capture>, order: &[Key]) -> Column {
     let times = order.iter().enumerate().map(|(row, key)| {
         let of = |value: fn(&Fetch) -> f64| {
             let values = rows.iter().zip(&shifts);
-            median(values.filter_map(|(it, shift)| Some(value(it.get(key)?) + shift)).collect())
+            let values = values.filter_map(|(it, shift)| Some(value(it.get(key)?) + shift));
+            median(&values.collect::<Vec<_>>())
         };
         let discovered_ms = if row == 0 { 0.0 } else { of(|it| it.discovered_ms)? };
         Some(Times { discovered_ms, finished_ms: of(|it| it.finished_ms)? })
     });
-    let times = times.collect();
     let mark = |value: fn(&Capture) -> Option<f64>| {
         let values = loads.iter().zip(&shifts);
-        median(values.filter_map(|(it, shift)| Some(value(it)? + shift)).collect())
+        let values = values.filter_map(|(it, shift)| Some(value(it)? + shift));
+        median(&values.collect::<Vec<_>>())
     };
     Column {
         setting: setting.to_owned(),
         document: middle.document_arrivals.clone(),
-        times,
+        times: times.collect(),
         dom_ready_ms: mark(|it| it.dom_ready_ms),
         load_ms: mark(|it| it.load_ms),
     }
@@ -138,14 +139,6 @@ fn column(setting: &str, mut loads: Vec<&Capture>, order: &[Key]) -> Column {
 
 fn begin_ms(capture: &Capture) -> f64 {
     capture.document_arrivals.first().map_or(0.0, |&(at_ms, _)| at_ms)
-}
-
-/// The middle of some values; of an even number, the mean of the two in the middle.
-pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let half = values.len() / 2;
-    let upper = *values.get(half)?;
-    Some(if values.len() % 2 == 1 { upper } else { f64::midpoint(values[half - 1], upper) })
 }
 
 #[cfg(test)]
@@ -160,8 +153,8 @@ mod tests {
 
     #[test]
     fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
-        assert_eq!(median(vec![3.0, 1.0, 9.0]), Some(3.0));
-        assert_eq!(median(vec![4.0, 1.0, 9.0, 2.0]), Some(3.0));
-        assert_eq!(median(Vec::new()), None);
+        assert_eq!(median(&[3.0, 1.0, 9.0]), Some(3.0));
+        assert_eq!(median(&[4.0, 1.0, 9.0, 2.0]), Some(3.0));
+        assert_eq!(median(&[]), None);
     }
 }

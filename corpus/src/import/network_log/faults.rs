@@ -1,7 +1,7 @@
 //! Entries that no page can hold: each is left out and named, and the others stay.
 
 use super::{ImportError, path_of};
-use crate::import::Addresses;
+use crate::import::{Addresses, refuse};
 use crate::limits::{BODY_BYTES_MAX, TIME_MS_MAX, URL_BYTES_MAX};
 use captures::{Fetch, has_host};
 use std::collections::BTreeMap;
@@ -37,36 +37,31 @@ pub(super) fn leave_out(
     };
     match faulty.iter().find_map(document) {
         Some((cause, document)) if !sound.iter().any(is_document) => {
-            Err(ImportError::Format(format!(
-                "{}: the document cannot be in a page, because {cause}",
-                name(&document, Addresses::Kept)
-            )))
+            let name = name(&document, Addresses::Kept);
+            refuse(format!("{name}: the document cannot be in a page, because {cause}"))
         }
         _ => Ok(sound),
     }
 }
 
 fn fault(it: &Fetch, begun_ms: f64, addresses: Addresses) -> Option<String> {
-    if it.url.is_empty() {
-        return Some("they have no address".to_owned());
-    }
-    if it.url.starts_with("http") && !has_host(&it.url) {
-        return Some("their addresses have no host".to_owned());
-    }
-    if !it.requested_ms.is_finite() {
-        return Some("their startedDateTime is not a date".to_owned());
-    }
-    let path_bytes = || path_of(&it.url).len();
-    if addresses == Addresses::Kept && it.url.starts_with("http") && path_bytes() > URL_BYTES_MAX {
-        return Some(format!("their paths have more than {URL_BYTES_MAX} bytes"));
-    }
-    if it.bytes > BODY_BYTES_MAX {
-        return Some(format!("their bodies have more than {BODY_BYTES_MAX} bytes"));
-    }
-    if it.requested_ms - begun_ms > TIME_MS_MAX {
-        return Some("they came more than a day after the document".to_owned());
-    }
-    None
+    let is_http = it.url.starts_with("http");
+    let is_long = || path_of(&it.url).len() > URL_BYTES_MAX;
+    Some(match it {
+        _ if it.url.is_empty() => "they have no address".to_owned(),
+        _ if is_http && !has_host(&it.url) => "their addresses have no host".to_owned(),
+        _ if !it.requested_ms.is_finite() => "their startedDateTime is not a date".to_owned(),
+        _ if addresses == Addresses::Kept && is_http && is_long() => {
+            format!("their paths have more than {URL_BYTES_MAX} bytes")
+        }
+        _ if it.bytes > BODY_BYTES_MAX => {
+            format!("their bodies have more than {BODY_BYTES_MAX} bytes")
+        }
+        _ if it.requested_ms - begun_ms > TIME_MS_MAX => {
+            "they came more than a day after the document".to_owned()
+        }
+        _ => return None,
+    })
 }
 
 /// `3: request 4 (https://…), request 7 (https://…), ...`. A page whose hosts and paths are renamed does not tell them here.

@@ -12,17 +12,14 @@ mod sizes;
 
 pub(super) use select::kept_bytes;
 
-use super::derive::{Seen, finish, mime_for, set_delays, typical_exec_ms};
+use super::derive::{Seen, finish, mime_for, rounded, set_delays, typical_exec_ms};
 use super::{Addresses, ImportError, Imported, Label, sha256_hex};
-use crate::check::FORMAT;
 use crate::page::{BrowserPriority, Origin, Page, PageResource, Party, SourceKind};
 use crate::site::registrable_domain;
 use captures::{Fetch, Load, Size};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The viewport of recordings that do not say theirs, in CSS pixels.
-const VIEWPORT: [u32; 2] = [1366, 768];
 /// Bytes on the wire of a decoded byte of text, where a page has no texts of known size: 4 to 1.
 const TEXT_RATIO: f64 = 0.25;
 
@@ -63,14 +60,11 @@ pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportEr
     if label.addresses == Addresses::Renamed {
         notes.push("hosts and resources are renamed".to_owned());
     }
-    let domain = own_domain(&requests[0]).map(|it| site_name(&it, label.addresses));
+    let host = host_of(&requests[0].url);
+    let domain = registrable_domain(without_port(&host)).map(|it| site_name(it, label.addresses));
     let site = label.site.clone().or(domain);
     let (name, source) = Label { site, ..label }.into_source(SourceKind::Imported);
-    let format = FORMAT.to_owned();
-    finish(
-        Page { format, name, source, viewport: VIEWPORT, origins, commit_ms: 0.0, resources },
-        notes,
-    )
+    finish(Page::new(name, source, origins, resources), notes)
 }
 
 /// A decoded text that stands for an unrecorded size on the wire is made smaller as the page's other texts
@@ -85,9 +79,7 @@ fn compress_assumed_sizes(requests: &mut [Fetch]) {
         .fold((0.0, 0.0), |sum, it| (sum.0 + it.bytes as f64, sum.1 + it.decoded_bytes as f64));
     let ratio = if decoded > bytes { bytes / decoded } else { TEXT_RATIO };
     for it in requests.iter_mut().filter(|it| it.size == Size::Decoded && is_text(it)) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
-        let bytes = (it.bytes as f64 * ratio).ceil() as u64;
-        it.bytes = bytes;
+        it.bytes = rounded((it.bytes as f64 * ratio).ceil());
     }
 }
 
@@ -213,11 +205,6 @@ fn site_of(host: &str) -> String {
 
 fn without_port(host: &str) -> &str {
     host.rsplit_once(':').map_or(host, |it| it.0)
-}
-
-fn own_domain(document: &Fetch) -> Option<String> {
-    let host = host_of(&document.url);
-    registrable_domain(without_port(&host)).map(str::to_owned)
 }
 
 /// Where addresses are renamed, a stand-in that all pages of one domain share. It has so few letters that it fits many domains.

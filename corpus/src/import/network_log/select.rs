@@ -3,8 +3,8 @@
 use super::ImportError;
 use super::faults::{leave_out, name};
 use super::parts::join;
-use crate::import::Addresses;
 use crate::import::derive::extension;
+use crate::import::{Addresses, refuse};
 use crate::limits::RESOURCES_MAX;
 use captures::{Fetch, Load, Size};
 use std::collections::BTreeMap;
@@ -29,9 +29,7 @@ pub(super) fn keep_fetches(
     let (requests, repeated) = join(requests, notes);
     if requests.len() > RESOURCES_MAX {
         let count = requests.len();
-        return Err(ImportError::Format(format!(
-            "holds {count} resources; cut it to {RESOURCES_MAX}"
-        )));
+        return refuse(format!("holds {count} resources; cut it to {RESOURCES_MAX}"));
     }
     let dropped = all - requests.len();
     if dropped > 0 {
@@ -52,13 +50,10 @@ pub(crate) fn kept_bytes(load: &Load, redirects: &BTreeMap<String, String>) -> u
     kept.iter().filter(on_the_wire).fold(0, |sum, it| it.bytes.saturating_add(sum))
 }
 
-fn behind_redirects(address: String, redirects: &BTreeMap<String, String>) -> String {
-    let mut address = address;
+fn behind_redirects(mut address: String, redirects: &BTreeMap<String, String>) -> String {
     for _ in 0..20 {
-        match redirects.get(&address) {
-            Some(to) => address.clone_from(to),
-            None => break,
-        }
+        let Some(to) = redirects.get(&address) else { break };
+        address.clone_from(to);
     }
     address
 }
@@ -83,19 +78,13 @@ fn document<'a>(fetches: &'a [Fetch], address: Option<&str>) -> Result<&'a Fetch
 
 /// Says why the request for a document brought none.
 fn refusal(of: Option<&Fetch>) -> ImportError {
-    let cause = match of {
+    ImportError::Format(match of.map(|it| (name(it, Addresses::Kept), it.status)) {
         None => "holds no document that was delivered".to_owned(),
-        Some(it) if it.status == 0 => {
-            format!("{}: the document did not come", name(it, Addresses::Kept))
-        }
-        Some(it) => {
-            let (name, status) = (name(it, Addresses::Kept), it.status);
-            format!(
-                "{name}: the document came with status {status}; record the page again when it loads"
-            )
-        }
-    };
-    ImportError::Format(cause)
+        Some((name, 0)) => format!("{name}: the document did not come"),
+        Some((name, status)) => format!(
+            "{name}: the document came with status {status}; record the page again when it loads"
+        ),
+    })
 }
 
 /// Whether it may be a page: what fails often does not say its type.
