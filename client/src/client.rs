@@ -123,13 +123,8 @@ impl Client {
         if let (Some(transport), Some(settings)) =
             (self.connection.quic.session(), self.connection.session.peer_settings())
         {
-            let saved = SavedSession::new(
-                &self.server_name,
-                &self.options.transport.verify,
-                transport,
-                settings,
-            );
-            self.outcome.session = Some(saved);
+            let (name, verify) = (&self.server_name, &self.options.transport.verify);
+            self.outcome.session = Some(SavedSession::new(name, verify, transport, settings));
         }
         Some(&self.outcome)
     }

@@ -52,12 +52,7 @@ struct Line {
 
 impl Line {
     fn to(server: SocketAddr) -> io::Result<Self> {
-        let any: IpAddr = if server.is_ipv4() {
-            Ipv4Addr::UNSPECIFIED.into()
-        } else {
-            Ipv6Addr::UNSPECIFIED.into()
-        };
-        let mut socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
+        let mut socket = UdpSocket::bind(any_for(server))?;
         socket.connect(server)?;
         let local = socket.local_addr()?;
         let poll = Poll::new()?;
@@ -113,6 +108,12 @@ impl Line {
         }
         Ok(())
     }
+}
+
+/// A free port of any address from which a peer can be reached.
+pub fn any_for(peer: SocketAddr) -> SocketAddr {
+    let any: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+    SocketAddr::new(any[usize::from(peer.is_ipv6())], 0)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is where the client reads the clock")]

@@ -14,14 +14,10 @@ pub(crate) const EARLY_HINTS: u16 = 103;
 /// The resources of the page that these fields preload, read in the response for `context`.
 pub(crate) fn resources(headers: &[Header], page: &Page, context: usize) -> Vec<usize> {
     let base = page.url(context);
-    http3::values(headers, "link")
-        .flat_map(|it| link::parse(&String::from_utf8_lossy(it)))
-        .filter(is_fetched)
-        .filter_map(|link| {
-            let (host, path) = resolve(&link.target, &base)?;
-            find(page, &host, &path)
-        })
-        .collect()
+    let links = http3::values(headers, "link");
+    let links = links.flat_map(|it| link::parse(&String::from_utf8_lossy(it))).filter(is_fetched);
+    let places = links.filter_map(|it| resolve(&it.target, &base));
+    places.filter_map(|(host, path)| find(page, &host, &path)).collect()
 }
 
 /// The resource of this host, without port, and path.

@@ -4,12 +4,14 @@
 //! cargo run -p utmost-lab --example measure_connections -- cable,3g SCHEME,SCHEME SEEDS PAGE...
 //! ```
 
+mod several;
+
 use corpus::Page;
 use lab::network::Network;
-use lab::several::{self, Setup};
 use lab::study::RunRecord;
 use schedulers::find_scheme;
 use server::{CongestionControl, Experiments, Identity, Options};
+use several::Setup;
 use std::error::Error;
 use std::sync::Arc;
 

@@ -185,12 +185,8 @@ pub(crate) fn timeline(page: &Page, seen: &Seen) -> Timeline {
             // The rest comes with the end.
             let arrived = (*arrived).min(bytes.saturating_sub(offset + 1));
             let time_us = us(*time_ms).min(end_us.unwrap_or(u64::MAX));
-            frames.extend((arrived > 0).then_some(StreamFrame {
-                time_us,
-                stream,
-                offset,
-                bytes: arrived,
-            }));
+            let frame = StreamFrame { time_us, stream, offset, bytes: arrived };
+            frames.extend(Some(frame).filter(|_| arrived > 0));
             offset += arrived;
         }
         let rest = bytes - offset;

@@ -1,5 +1,6 @@
 //! Traffic of others on the links of a page load: what it is, and what chance makes of it. The engine `stack` carries it.
 
+use crate::ideal::rounded;
 use crate::network::{Amount, Network};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -132,14 +133,13 @@ impl Iterator for WebFlows {
     type Item = Flow;
 
     /// Whole microseconds and bytes, by inversion of the two distributions.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive")]
     fn next(&mut self) -> Option<Flow> {
         let pause_s = -(1.0 - self.draw()).ln() * self.mean_pause_s;
         self.at_us += (pause_s * 1e6).round();
         let beyond_max = (BYTES_MIN / BYTES_MAX).powf(EXPONENT);
         let beyond = 1.0 - self.draw() * (1.0 - beyond_max);
-        let bytes = (BYTES_MIN * beyond.powf(-1.0 / EXPONENT)).round() as u64;
-        Some(Flow { at: Duration::from_micros(self.at_us as u64), bytes })
+        let bytes = rounded(BYTES_MIN * beyond.powf(-1.0 / EXPONENT));
+        Some(Flow { at: Duration::from_micros(rounded(self.at_us)), bytes })
     }
 }
 

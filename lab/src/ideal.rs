@@ -10,7 +10,7 @@ mod way_down;
 
 use crate::network::{Network, PACKET_BYTES};
 use crate::{DeliveryOrder, Load, Metadata};
-pub(crate) use clock::{Clock, micros};
+pub(crate) use clock::{Clock, micros, rounded};
 use corpus::Page;
 use ordered::Ordered;
 use schedulers::{Scheduler, Scheme, StreamId};
@@ -146,5 +146,5 @@ impl<'a> Server<'a> {
 
 /// How long a full buffer takes to leave.
 fn drain_us(bytes: u64, network: &Network) -> u64 {
-    clock::rounded(bytes as f64 * 8e6 / network.down.rate.mean())
+    rounded(bytes as f64 * 8e6 / network.down.rate.mean())
 }

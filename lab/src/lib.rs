@@ -23,7 +23,6 @@ pub mod network;
 pub mod probe;
 pub mod relay;
 pub mod scenario;
-pub mod several;
 pub mod stack;
 pub mod study;
 mod warm_up;
@@ -87,7 +86,7 @@ fn problems(outcome: &Outcome) -> Vec<String> {
 }
 
 /// What the user of a load saw; `playback` is at its end.
-fn render_times(playback: &mut Playback) -> RenderTimes {
+pub fn render_times(playback: &mut Playback) -> RenderTimes {
     if playback.is_done() {
         playback.run_on();
     }

@@ -9,9 +9,6 @@ pub(crate) const RELAY_CLIENTS_MAX: usize = 256;
 /// Datagrams that a relay reads from one socket before the others get their turn.
 pub(crate) const RELAY_READ_BURST: usize = 256;
 
-/// Connections of one page load.
-pub(crate) const CONNECTIONS_MAX: u16 = 64;
-
 /// Requests of a scenario.
 pub(crate) const SCENARIO_REQUESTS_MAX: usize = 100_000;
 

@@ -9,13 +9,14 @@ mod alarm;
 use crate::limits::{RELAY_CLIENTS_MAX, RELAY_READ_BURST};
 use crate::network::Network;
 use alarm::Alarm;
+use client::event_loop::any_for;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token};
 use server::event_loop::Stop;
 use simulator::link::{Link, Way};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// A relay that is bound.
@@ -196,12 +197,7 @@ impl Relay {
         if self.clients.len() >= RELAY_CLIENTS_MAX {
             self.forget_the_most_silent();
         }
-        let any: IpAddr = if self.to.is_ipv4() {
-            Ipv4Addr::UNSPECIFIED.into()
-        } else {
-            Ipv6Addr::UNSPECIFIED.into()
-        };
-        let mut socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
+        let mut socket = UdpSocket::bind(any_for(self.to))?;
         socket.connect(self.to)?;
         let token = Token(self.next_token);
         self.next_token += 1;

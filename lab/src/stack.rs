@@ -33,17 +33,14 @@ use timeline_log::TimelineLog;
 
 /// A load that cannot be carried out; one that does not finish is a [`StackLoad`] with a problem.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages and types say it")]
 pub enum StackError {
-    /// The server cannot be made.
     #[error(transparent)]
     Server(#[from] TlsError),
-    /// The client cannot be made.
     #[error(transparent)]
     Client(#[from] ConnectError),
-    /// The client's log cannot be read.
     #[error(transparent)]
     Log(#[from] ReadError),
-    /// The client's log cannot be kept.
     #[error(transparent)]
     Keep(#[from] FileError),
 }
@@ -164,10 +161,11 @@ pub fn load_between(
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) const CLIENT: ([u8; 4], u16) = ([127, 0, 0, 1], 5000);
-pub(crate) const SERVER: ([u8; 4], u16) = ([127, 0, 0, 1], 4433);
+/// The server's address.
+pub const SERVER: ([u8; 4], u16) = ([127, 0, 0, 1], 4433);
 
 /// A client's transport, with patience, and with trust in anybody.
-pub(crate) fn patient(transport: ClientConfig) -> ClientConfig {
+pub fn patient(transport: ClientConfig) -> ClientConfig {
     ClientConfig { verify: Verify::Nobody, connect_within: PATIENCE, idle: PATIENCE, ..transport }
 }
 
@@ -182,7 +180,7 @@ fn patient_server(
 }
 
 /// A server alone behind the links of `network`.
-pub(crate) fn server_world(
+pub fn server_world(
     site: impl Into<RuledSite>,
     options: Options,
     identity: &Identity,

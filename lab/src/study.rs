@@ -42,8 +42,8 @@ pub(crate) use page_summary::Ratio;
 pub use page_summary::{PageRow, summarise_pages};
 pub use plan::{Engine, Plan, Shard};
 pub use pushes::Pushes;
-pub(crate) use report::DRAWN_MAX;
 pub use report::conditions;
+pub(crate) use report::most_telling;
 pub(crate) use run::page_sha256;
 pub use run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
 pub use setting::{Setting, Settings};
@@ -72,7 +72,7 @@ pub const FORMAT: &str = "utmost-study/1";
 pub const BASELINE: &str = "rr";
 
 /// A study's results.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Study {
     /// [`FORMAT`].
     pub format: &'static str,
@@ -106,35 +106,26 @@ pub struct Study {
 
 /// A study that could not be carried out.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages and types say it")]
 pub enum StudyError {
-    /// A load on the wire could not be carried out.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// A browser's load could not be carried out.
     #[error(transparent)]
     Browsing(#[from] BrowsingError),
-    /// A load through the lab's links could not be carried out.
     #[error(transparent)]
     Stack(#[from] StackError),
-    /// The server's certificate cannot be made.
     #[error(transparent)]
     Identity(#[from] TlsError),
-    /// The network asks for more than the engine has.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// The plan asks for things that do not go together, or a folder does not hold what it should.
     #[error("{0}")]
     Impossible(String),
-    /// A load cannot be written down, or not read again.
     #[error("{0}; what is done is kept: the same command goes on from there")]
     Record(FileError),
-    /// A folder for logs cannot be had, or a result cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A figure cannot be drawn.
     #[error("figure: {0}")]
     Figure(#[from] PngError),
-    /// Threads cannot be had.
     #[error("threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
@@ -171,10 +162,7 @@ impl Study {
     fn new(plan: &Plan, provenance: Value, runs: Vec<RunRecord>, loads: Vec<Option<Load>>) -> Self {
         let metric = plan.metric;
         let weights = PageWeights::of(plan);
-        let weight_of = |page: &str| {
-            let of_page = |it: &PageWeights| it.pages.get(page).copied().unwrap_or_default();
-            weights.as_ref().map_or(1.0, of_page)
-        };
+        let weight_of = |page: &str| PageWeights::weight_of(weights.as_ref(), page);
         let certain = plan.certain_settings();
         let twins = plan.twins_among(&runs);
         let pages = Pages { site_of: |page| plan.site_of(page), weight_of, certain, twins };
@@ -185,20 +173,8 @@ impl Study {
         let twins = pages.twins;
         let published = metric.name == byte_index().name && baseline == BASELINE;
         let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };
-        let (format, metric) = (FORMAT, metric.name);
-        Self {
-            format,
-            provenance,
-            metric,
-            baseline: Some(plan.baseline.clone()),
-            weights,
-            runs,
-            summary,
-            page_summary,
-            comparisons,
-            twins,
-            rank_correlations,
-            loads,
-        }
+        let (format, metric, baseline) = (FORMAT, metric.name, Some(plan.baseline.clone()));
+        let head = Self { format, provenance, metric, baseline, weights, twins, ..Self::default() };
+        Self { runs, summary, page_summary, comparisons, rank_correlations, loads, ..head }
     }
 }

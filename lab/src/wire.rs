@@ -21,20 +21,16 @@ use std::time::Duration;
 
 /// A page load on the wire that could not be carried out.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages and types say it")]
 pub enum WireError {
-    /// The socket cannot be had.
     #[error("socket: {0}")]
     Socket(#[from] io::Error),
-    /// The server cannot be made.
     #[error(transparent)]
     Server(#[from] TlsError),
-    /// The client cannot play.
     #[error(transparent)]
     Client(#[from] PlayError),
-    /// The log cannot be read.
     #[error(transparent)]
     Log(#[from] ReadError),
-    /// A thread died.
     #[error("a thread of the server or of the link panicked")]
     Panicked,
 }
@@ -106,27 +102,14 @@ pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
     let then = client_options.then.iter().map(|it| it.page.as_ref());
     let pages: Vec<&Page> = [page.as_ref()].into_iter().chain(then).collect();
     let site = ahead.site_of(&pages, fresh_s, metadata);
-    let outcome = play(page, options, &client_options, links, site)?;
-    let timeline = read_file(&log)?.timeline;
-    let (load, problems) = Load::over_transport(&outcome, timeline, &scheme, send_order);
-    Ok(WireLoad { load, problems, outcome })
-}
-
-/// Lets the client play between server and links.
-fn play(
-    page: &Arc<Page>,
-    options: Options,
-    client_options: &client::Options,
-    links: Option<(&Network, u64)>,
-    site: RuledSite,
-) -> Result<client::Outcome, WireError> {
     let identity = &Identity::self_signed()?;
     let entrance = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let served = Served { options, identity, site, links, entrance };
-    let played = while_served(served, |entrance| {
-        client::event_loop::play(Arc::clone(page), entrance, client_options)
-    })?;
-    Ok(played?)
+    let play = |server| client::event_loop::play(Arc::clone(page), server, &client_options);
+    let outcome = while_served(served, play)??;
+    let timeline = read_file(&log)?.timeline;
+    let (load, problems) = Load::over_transport(&outcome, timeline, &scheme, send_order);
+    Ok(WireLoad { load, problems, outcome })
 }
 
 /// A site, and the way to it.

@@ -47,13 +47,9 @@ impl BareClient {
         path: &str,
         more: &[(&str, &str)],
     ) -> bool {
-        let fields =
-            [(":method", "GET"), (":scheme", "https"), (":authority", authority), (":path", path)];
-        let fields: Vec<Header> = fields
-            .iter()
-            .chain(more)
-            .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
-            .collect();
+        let mut fields = http3::get_request(authority, path);
+        let more = more.iter().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()));
+        fields.extend(more);
         let sent = self.connection.request(stream, &fields, true) == Ok(true);
         if sent {
             self.destinations.requested(stream);

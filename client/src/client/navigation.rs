@@ -21,12 +21,9 @@ impl Client {
         self.outcome.completed = true;
         self.playback.run_on();
         self.log_milestones(self.micros(now));
-        let pushed = self
-            .page
-            .resources
-            .iter()
-            .filter_map(|it| Some((it.id, self.pushed.brings(&self.page.url(it.id))?)));
-        self.outcome.pushed = pushed.collect();
+        let page = &self.page;
+        let brings = |id| Some((id, self.pushed.brings(&page.url(id))?));
+        self.outcome.pushed = page.resources.iter().filter_map(|it| brings(it.id)).collect();
         self.outcome.refused_pushes = self.pushed.take_refused();
         let path = self.connection.quic.path_stats().find(|it| it.active);
         self.outcome.round_trip = path.and_then(|it| it.min_rtt);

@@ -1,9 +1,10 @@
 //! The sockets of a doctor, who looks at a host as a browser would.
 
-use super::{Line, PlayError, now};
+use super::{Line, PlayError, any_for, now};
 use crate::doctor::datagrams::{SIZES, answer, asking};
 use crate::doctor::visit::Visit;
 use crate::doctor::{Certificate, Patient, Seen, Tcp, Trouble, Trusted, Udp};
+use crate::probe::authority;
 use crate::{Verify, doctor};
 use boring::asn1::Asn1Time;
 use boring::error::ErrorStack;
@@ -11,7 +12,7 @@ use boring::ssl::{SslConnector, SslMethod, SslRef, SslStream, SslVerifyMode};
 use boring::stack::StackRef;
 use boring::x509::X509VerifyError;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
 /// Looks at a host.
@@ -98,15 +99,13 @@ fn certificate(tls: &SslRef, verify: &Verify) -> Result<Certificate, ErrorStack>
 }
 
 fn address(bytes: &[u8]) -> Option<String> {
-    let of_4 = || <[u8; 4]>::try_from(bytes).ok().map(|it| std::net::IpAddr::from(it).to_string());
-    let of_16 =
-        || <[u8; 16]>::try_from(bytes).ok().map(|it| std::net::IpAddr::from(it).to_string());
-    of_4().or_else(of_16)
+    let of_4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+    Some(of_4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()?.to_string())
 }
 
 /// Status and `Alt-Svc` of `/`, over HTTP/1.1.
 fn answer_of(patient: &Patient, tls: &mut SslStream<TcpStream>) -> io::Result<(u16, Vec<String>)> {
-    let authority = authority(patient, patient.port);
+    let authority = authority(&patient.host, patient.port);
     let request = format!("GET / HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
     tls.write_all(request.as_bytes())?;
     let mut head = Vec::new();
@@ -127,23 +126,13 @@ fn answer_of(patient: &Patient, tls: &mut SslStream<TcpStream>) -> io::Result<(u
     Ok((status, values.map(|(_, value)| value.trim().to_owned()).collect()))
 }
 
-/// The host, with a port that is not the usual one.
-fn authority(patient: &Patient, port: u16) -> String {
-    let host = if patient.host.contains(':') {
-        format!("[{}]", patient.host)
-    } else {
-        patient.host.clone()
-    };
-    if port == 443 { host } else { format!("{host}:{port}") }
-}
-
 fn over_udp(patient: &Patient, port: u16) -> Result<Udp, PlayError> {
     let server = SocketAddr::new(patient.address.ip(), port);
     let mut udp = Udp { port, ..Udp::default() };
     sizes(&mut udp, server, patient.within)?;
     let mut line = Line::to(server)?;
     let until = now() + patient.within;
-    let authority = authority(patient, patient.port);
+    let authority = authority(&patient.host, patient.port);
     let visit = Visit::connect(&patient.host, &authority, line.local, server, until, now());
     let mut visit = visit.map_err(PlayError::Connect)?;
     udp.quic = Some(match line.drive(&mut visit, |it| it.is_over()) {
@@ -155,8 +144,7 @@ fn over_udp(patient: &Patient, port: u16) -> Result<Udp, PlayError> {
 
 /// Which sizes of datagrams are answered, and the versions that the answers name, if there is an answer.
 fn sizes(udp: &mut Udp, server: SocketAddr, within: Duration) -> io::Result<()> {
-    let any = if server.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-    let socket = UdpSocket::bind(any)?;
+    let socket = UdpSocket::bind(any_for(server))?;
     socket.connect(server)?;
     let mut answered = SIZES.map(|size| (size, false));
     let mut buffer = [0; 2048];

@@ -155,9 +155,7 @@ impl Fetch {
     }
 
     fn fields(&self, request: &Request) -> Vec<Header> {
-        let Plan { host, port, .. } = &self.plan;
-        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-        let authority = if *port == 443 { host } else { format!("{host}:{port}") };
+        let authority = authority(&self.plan.host, self.plan.port);
         let mut fields = http3::get_request(&authority, &request.path);
         fields.push(Header::new(b"user-agent", b"utmost"));
         if let Some(urgency) = request.urgency {
@@ -265,6 +263,12 @@ impl Endpoint for Fetch {
         let reading = self.pace.next_refill().filter(|_| has_unread).map(|it| self.epoch + it);
         [self.connection.next_timeout(), self.until, reading].into_iter().flatten().min()
     }
+}
+
+/// The host, with a port that is not the usual one.
+pub(crate) fn authority(host: &str, port: u16) -> String {
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    if port == 443 { host } else { format!("{host}:{port}") }
 }
 
 fn transport(plan: &Plan, patience: &Patience) -> ClientConfig {

@@ -9,6 +9,7 @@ mod fetch;
 mod pace;
 
 pub use fetch::Fetch;
+pub(crate) use fetch::authority;
 
 use crate::Verify;
 use std::time::Duration;

@@ -31,11 +31,7 @@ impl Pace {
     }
 
     pub(super) fn room(&self) -> usize {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "at most a window, at least 0"
-        )]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
         let room = self.room_bytes.max(0.0) as usize;
         if self.bytes_per_ms.is_some() { room } else { usize::MAX }
     }

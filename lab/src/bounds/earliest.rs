@@ -1,9 +1,10 @@
 //! The earliest slot in which each response can begin, in any order whatever: as if it had the link to
 //! itself, with its ancestors' bytes, waits, delays and executions.
 
-use super::task::{Task, Wait};
+use super::task::Task;
 use crate::ideal::{Simulation, micros};
 use crate::limits::PASSES_MAX;
+use client::playback::Wait;
 
 /// Earliest times, given what has happened in a load so far.
 pub(super) struct Earliest<'a> {

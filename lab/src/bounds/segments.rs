@@ -2,9 +2,10 @@
 //! list of priorities: the first in the list that is ready always goes.
 
 use super::Side;
-use super::task::{Task, Wait};
+use super::task::Task;
 use crate::ideal::Simulation;
 use crate::network::PACKET_BYTES;
+use client::playback::Wait;
 
 /// Where the segments of each response end, in bytes, at the ends of packets.
 ///
@@ -41,14 +42,11 @@ pub(super) struct Segments {
 impl Segments {
     pub(super) fn new(task: &Task, side: Side) -> Self {
         let ends = ends(task, side);
-        let mut count = 0;
-        let first = ends
-            .iter()
-            .map(|it| {
-                count += it.len();
-                count - it.len()
-            })
-            .collect();
+        let (mut first, mut count) = (Vec::new(), 0);
+        for ends in &ends {
+            first.push(count);
+            count += ends.len();
+        }
         Self { ends, first, count }
     }
 

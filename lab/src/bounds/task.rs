@@ -3,9 +3,9 @@
 use crate::ideal::{Clock, micros};
 use crate::limits::PAIRS_MAX;
 use crate::network::{Network, PACKET_BYTES};
-use client::playback::wire_bytes;
+use client::playback::{Wait, waits};
 use corpus::Page;
-use corpus::page::{Event, PageResource};
+use corpus::page::Event;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,17 +27,6 @@ pub(super) struct Task {
     pub(super) useful_bytes: Vec<u64>,
 }
 
-/// One condition of a discovery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wait {
-    /// This many bytes of a body have arrived.
-    Bytes(usize, u64),
-    /// A script begins to execute.
-    Begun(usize),
-    /// A resource is complete and executed.
-    Applied(usize),
-}
-
 impl Task {
     /// On the engine `ideal`.
     pub(super) fn new(page: &Arc<Page>, network: &Network) -> Self {
@@ -46,23 +35,17 @@ impl Task {
 
     /// On a link that carries `packet_bytes` of one body in each slot.
     pub(super) fn in_slots(page: &Arc<Page>, network: &Network, packet_bytes: u64) -> Self {
-        let waits: Vec<Vec<Wait>> = page.resources.iter().map(|it| waits_of(page, it)).collect();
+        let resources = || page.resources.iter();
         let mut turns: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for resource in &page.resources {
-            if let Some(turn) = resource.turn() {
-                turns.entry(turn).or_default().push(resource.id);
-            }
+        for (turn, id) in resources().filter_map(|it| Some((it.turn()?, it.id))) {
+            turns.entry(turn).or_default().push(id);
         }
         let mut task = Self {
             page: Arc::clone(page),
             clock: Clock::new(network, packet_bytes),
-            weights: page
-                .resources
-                .iter()
-                .map(|it| if it.above_fold { it.bytes } else { 0 })
-                .collect(),
-            bytes: page.resources.iter().map(|it| it.bytes.max(1)).collect(),
-            waits,
+            weights: resources().map(|it| if it.above_fold { it.bytes } else { 0 }).collect(),
+            bytes: resources().map(|it| it.bytes.max(1)).collect(),
+            waits: resources().map(|it| waits(page, it)).collect(),
             turns: turns.into_values().collect(),
             needs: Vec::new(),
             useful_bytes: Vec::new(),
@@ -106,11 +89,9 @@ impl Task {
         if count > PAIRS_MAX {
             return vec![Vec::new(); count];
         }
-        let direct: Vec<Vec<(usize, u64)>> = self
-            .waits
-            .iter()
-            .map(|waits| waits.iter().flat_map(|it| self.direct_needs(*it)).collect())
-            .collect();
+        let needs =
+            |waits: &Vec<Wait>| waits.iter().flat_map(|it| self.direct_needs(*it)).collect();
+        let direct: Vec<Vec<(usize, u64)>> = self.waits.iter().map(needs).collect();
         let mut table = vec![vec![0_u64; count]; count];
         for _ in 0..count {
             let mut changed = false;
@@ -183,35 +164,3 @@ impl Task {
 }
 
 const EMPTY: corpus::page::Chunk = corpus::page::Chunk { at_ms: 0.0, bytes: 0 };
-
-fn waits_of(page: &Page, resource: &PageResource) -> Vec<Wait> {
-    let trigger = &resource.trigger;
-    let of = trigger.of;
-    let sheets = || page.resources.iter().filter(|it| it.blocks_rendering()).map(|it| it.id);
-    let mut waits: Vec<Wait> = trigger.needs.iter().map(|it| Wait::Applied(*it)).collect();
-    match trigger.on {
-        Event::Nav => {}
-        Event::Bytes => {
-            waits.push(Wait::Bytes(of, wire_bytes(&page.resources[of], trigger.byte.unwrap_or(0))));
-        }
-        Event::Complete | Event::CssImport => waits.push(Wait::Bytes(of, u64::MAX)),
-        Event::Exec => waits.push(Wait::Begun(of)),
-        Event::Timer => waits.push(Wait::Applied(of)),
-        Event::CssApplied => {
-            waits.push(Wait::Applied(of));
-            waits.extend(sheets().filter(|it| *it < of).map(Wait::Applied));
-        }
-        Event::StyleApplied => {
-            waits.extend(sheets().map(Wait::Applied));
-            if waits.len() == trigger.needs.len() {
-                waits.push(Wait::Applied(0));
-            }
-        }
-        // The load event comes after `DOMContentLoaded`; what else it waits for depends on the order.
-        Event::Dcl | Event::Load => {
-            let holding = page.resources.iter().filter(|it| it.id == 0 || it.holds_dom_ready());
-            waits.extend(holding.map(|it| Wait::Applied(it.id)));
-        }
-    }
-    waits
-}

@@ -123,6 +123,12 @@ impl Advice {
         of_lines.chain(self.documents.iter().map(|it| &it.host)).all(|it| !it.is_empty())
     }
 
+    /// Host and path, or the path alone where not everything names its host.
+    pub(super) fn key(&self, host: &str, path: &str) -> String {
+        let host = if self.names_hosts() { host } else { "" };
+        format!("{host}{path}")
+    }
+
     /// The few lines that move most.
     pub(super) fn moves_most(&self) -> String {
         let moved = |it: &Line| it.later_ms.map_or(0.0, f64::abs);
@@ -174,14 +180,8 @@ impl Document {
 
     /// All links: a browser that did not take early hints takes them from the response.
     pub(super) fn all_links(&self) -> Vec<&str> {
-        let mut links: Vec<&str> = self.early_hints.iter().map(String::as_str).collect();
-        links.extend(
-            self.links
-                .iter()
-                .map(String::as_str)
-                .filter(|it| !self.early_hints.iter().any(|hint| hint == it)),
-        );
-        links
+        let others = self.links.iter().filter(|it| !self.early_hints.contains(it));
+        self.early_hints.iter().chain(others).map(String::as_str).collect()
     }
 }
 

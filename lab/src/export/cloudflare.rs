@@ -1,6 +1,6 @@
 //! Cloudflare: the file `_headers` of Pages and of a Worker's static assets.
 
-use super::Advice;
+use super::{Advice, Line};
 
 pub(super) const ABOUT: &str = "Put these rules into the file `_headers` of the folder that you deploy (Pages, or the static assets \
     of a Worker). For a site behind Cloudflare, let the origin set the same fields.\n\
@@ -18,23 +18,16 @@ pub(super) fn configuration(advice: &Advice) -> String {
     };
     let links = advice.documents.iter().flat_map(|it| {
         let fields = it.all_links().into_iter().map(|link| format!("  Link: {link}\n"));
-        let fields = fields.collect::<Vec<_>>().concat();
-        it.paths()
-            .into_iter()
-            .map(|path| format!("{}\n{fields}", url(&it.host, &path)))
-            .collect::<Vec<_>>()
+        let fields: String = fields.collect();
+        it.paths().into_iter().map(move |path| format!("{}\n{fields}", url(&it.host, &path)))
     });
-    let priorities = advice
-        .lines
-        .iter()
-        .map(|it| format!("{}\n  Priority: {}\n", url(&it.host, &it.path), it.priority));
+    let priority =
+        |it: &Line| format!("{}\n  Priority: {}\n", url(&it.host, &it.path), it.priority);
+    let priorities = advice.lines.iter().map(priority);
     let rules: Vec<String> = links.chain(priorities).collect();
     let more = rules.len().saturating_sub(RULES_MAX);
-    let left_out = match more {
-        0 => String::new(),
-        _ => super::commented(&format!(
-            "Left out: the last {more} lines, because the file takes {RULES_MAX} rules."
-        )),
-    };
+    let left_out =
+        format!("Left out: the last {more} lines, because the file takes {RULES_MAX} rules.");
+    let left_out = if more == 0 { String::new() } else { super::commented(&left_out) };
     rules.into_iter().take(RULES_MAX).chain([left_out]).collect()
 }

@@ -9,10 +9,9 @@ pub(super) const ABOUT: &str = "Each part is a VCL snippet; its comment names th
 
 pub(super) fn configuration(advice: &Advice) -> String {
     let condition = |host: &str, paths: &[String]| {
-        let paths: Vec<String> =
-            paths.iter().map(|it| format!("req.url.path == \"{it}\"")).collect();
-        let paths =
-            if paths.len() == 1 { paths.concat() } else { format!("({})", paths.join(" || ")) };
+        let each = paths.iter().map(|it| format!("req.url.path == \"{it}\""));
+        let any = each.collect::<Vec<_>>().join(" || ");
+        let paths = if paths.len() == 1 { any } else { format!("({any})") };
         if host.is_empty() { paths } else { format!("req.http.host == \"{host}\" && {paths}") }
     };
     let mut deliver: Vec<String> = Vec::new();
@@ -26,19 +25,16 @@ pub(super) fn configuration(advice: &Advice) -> String {
     let mut receive: Vec<String> = Vec::new();
     for document in &advice.documents {
         let condition = condition(&document.host, &document.paths());
-        let links: Vec<String> = document
-            .all_links()
-            .into_iter()
-            .map(|it| format!("  add resp.http.Link = \"{it}\";\n"))
-            .collect();
-        deliver.push(format!("if ({condition}) {{\n{}}}\n", links.concat()));
+        let links = document.all_links().into_iter();
+        let links = links.map(|it| format!("  add resp.http.Link = \"{it}\";\n"));
+        let links = links.collect::<Vec<_>>().concat();
+        deliver.push(format!("if ({condition}) {{\n{links}}}\n"));
         if !document.early_hints.is_empty() {
-            let hints: Vec<String> =
-                document.early_hints.iter().map(|it| format!("\"link: {it}\"")).collect();
+            let hints = document.early_hints.iter().map(|it| format!("\"link: {it}\""));
+            let hints = hints.collect::<Vec<_>>().join(", ");
             receive.push(format!(
                 "if ({condition} && req.http.Sec-Fetch-Mode == \"navigate\" && (fastly_info.is_h2 || fastly_info.is_h3)) {{\n  \
-                 early_hints({});\n}}\n",
-                hints.join(", ")
+                 early_hints({hints});\n}}\n"
             ));
         }
     }

@@ -12,9 +12,7 @@ pub(super) const ABOUT: &str = "Put this entry first in the list of handlers of 
 
 pub(super) fn configuration(advice: &Advice) -> String {
     let names_hosts = advice.names_hosts();
-    let key = |host: &str, path: &str| {
-        if names_hosts { format!("{host}{path}") } else { path.to_owned() }
-    };
+    let key = |host: &str, path: &str| advice.key(host, path);
     let table = |name: &str, rows: Vec<(String, String)>| {
         let rows: Vec<String> =
             rows.iter().map(|(key, value)| format!("      \"{key}\" => \"{value}\",\n")).collect();

@@ -15,9 +15,7 @@ const SHORT_KEY_BYTES: usize = 40;
 
 pub(super) fn configuration(advice: &Advice) -> String {
     let names_hosts = advice.names_hosts();
-    let key = |host: &str, path: &str| {
-        if names_hosts { format!("{host}{path}") } else { path.to_owned() }
-    };
+    let key = |host: &str, path: &str| advice.key(host, path);
     let variable = if names_hosts { "$host$uri" } else { "$uri" };
     let map = |name: &str, rows: Vec<(String, String)>| {
         let mut text = vec![format!("map {variable} {name} {{\n    default \"\";\n")];
@@ -36,10 +34,8 @@ pub(super) fn configuration(advice: &Advice) -> String {
         paths_of(&it.path).iter().map(row).collect::<Vec<_>>()
     });
     let links = advice.documents.iter().flat_map(|it| {
-        it.paths()
-            .into_iter()
-            .map(|path| (key(&it.host, &path), it.all_links().join(", ")))
-            .collect::<Vec<_>>()
+        let row = |path: &String| (key(&it.host, path), it.all_links().join(", "));
+        it.paths().iter().map(row).collect::<Vec<_>>()
     });
     let mut text: Vec<String> = Vec::new();
     let longest = advice.lines.iter().map(|it| key(&it.host, &it.path).len()).max();

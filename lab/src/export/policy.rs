@@ -13,30 +13,23 @@ use std::path::Path;
 pub fn of_policy(config: &Config) -> Advice {
     let hosts: Vec<&str> = config.routes.iter().filter_map(|it| it.host.as_deref()).collect();
     // A directive is for a path on all hosts of the file.
-    let host = match hosts.split_first() {
-        Some((first, rest))
-            if rest.iter().all(|it| it == first) && !is_of_bundled(config, first) =>
-        {
-            (*first).to_owned()
-        }
-        _ => String::new(),
-    };
+    let one = hosts.first().filter(|first| hosts.iter().all(|it| it == *first));
+    let host = one.filter(|it| !is_of_bundled(config, it)).map_or("", |it| it).to_owned();
     let namers = Namers::of(config);
     let said = config.directives.iter().filter(|(_, it)| it.priority != Priority::default());
-    let mut lines: Vec<Line> = said
-        .map(|(path, it)| {
-            let resource = it.facts.refine(&Resource::default());
-            Line {
-                host: host.clone(),
-                path: path.clone(),
-                script: script(&resource),
-                resource,
-                named_by: namers.of_path(path),
-                priority: it.priority,
-                later_ms: None,
-            }
-        })
-        .collect();
+    let mut lines = Vec::new();
+    for (path, it) in said {
+        let resource = it.facts.refine(&Resource::default());
+        lines.push(Line {
+            host: host.clone(),
+            path: path.clone(),
+            script: script(&resource),
+            resource,
+            named_by: namers.of_path(path),
+            priority: it.priority,
+            later_ms: None,
+        });
+    }
     // The most urgent first, as what moves them was not kept.
     lines.sort_by_key(|it| it.priority.urgency_or_default());
     Advice {

@@ -1,7 +1,6 @@
 //! What the finder found, as advice for servers that send by RFC 9218.
 
-use super::by_resource::ResourcePriority;
-use super::{ByHints, ByResource};
+use super::{ByHints, ByResource, ResourcePriority};
 use crate::export::{Advice, Document, Line, NamedBy};
 use corpus::Page;
 use push::Graph;

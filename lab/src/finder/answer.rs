@@ -1,13 +1,11 @@
 //! The answer: what to choose for each page and network, how certain that is, and one order for all.
 
 use super::choice::{is_loaded, least_bad};
-use super::moved::Moved;
-use super::paired_loads::Case;
 use super::robust::LeastWorst;
-use super::screening::{Ranked, Screened};
+use super::screening::Ranked;
 use super::trial::{Indices, Judgement, adjusted};
-use super::words::{WHAT_YOU_HAVE, of_page, of_robust, too_few};
-use super::{PRESENT, Question};
+use super::words::{of_page, of_robust, too_few};
+use super::{Case, Moved, PRESENT, Question, Screened, WHAT_YOU_HAVE};
 use crate::above_fold;
 use crate::study::page_sha256;
 use crate::study::policy::WORTHWHILE;
@@ -15,6 +13,7 @@ use crate::study::statistics::Interval;
 use corpus::Page;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// The answer to a [`Question`].
 #[derive(Debug, Clone, Serialize)]
@@ -190,11 +189,15 @@ impl Verdict {
 }
 
 impl JudgedCandidate {
-    /// The same with its adjusted p, and what it says.
-    pub(super) fn judged(&self, holm_p: Option<f64>) -> (Self, Verdict) {
-        let Self { ratio, interval, wilcoxon_p, pairs, .. } = *self;
-        let judged = ratio.map(|ratio| Judgement { ratio, interval, p: wilcoxon_p, pairs });
-        (Self { holm_p, ..self.clone() }, Verdict::of(judged, holm_p))
+    /// Adjusts the p of these tests for one another, and says what each then says.
+    pub(super) fn judge(tests: Vec<(&mut Self, &mut Verdict)>) {
+        let p_values: Vec<Option<f64>> = tests.iter().map(|it| it.0.wilcoxon_p).collect();
+        for ((judgement, verdict), holm_p) in tests.into_iter().zip(adjusted(&p_values)) {
+            let Self { ratio, interval, wilcoxon_p, pairs, .. } = *judgement;
+            let judged = ratio.map(|ratio| Judgement { ratio, interval, p: wilcoxon_p, pairs });
+            *verdict = Verdict::of(judged, holm_p);
+            judgement.holm_p = holm_p;
+        }
     }
 
     /// Without an adjusted p.
@@ -239,6 +242,7 @@ impl Answer {
             PageAnswer { words: of_page(&answer, &question.goal, cases.len()), ..answer }
         });
         let pages: Vec<PageAnswer> = answers.collect();
+        let pairs: usize = cases.iter().map(|it| it.trial.loads()).sum();
         Self {
             provenance,
             present: PRESENT,
@@ -249,10 +253,7 @@ impl Answer {
             loads: Loads {
                 ideal: screened.iter().map(|it| it.schemes.len()).sum(),
                 stack: cases.iter().map(Case::loads).sum(),
-                stack_of_all_schemes: cases
-                    .iter()
-                    .map(|it| it.trial.loads() * (question.schemes.len() + 1))
-                    .sum(),
+                stack_of_all_schemes: pairs * (question.schemes.len() + 1),
             },
             pages,
         }
@@ -335,11 +336,8 @@ impl Case {
 impl Index {
     /// An index over the resources that count in `page`.
     fn of(page: &Page, ms: Option<f64>) -> Self {
-        if above_fold(page).is_empty() {
-            Self { atf_ms: None, all_ms: ms }
-        } else {
-            Self { atf_ms: ms, all_ms: None }
-        }
+        let nothing_above = above_fold(page).is_empty();
+        Self { atf_ms: ms.filter(|_| !nothing_above), all_ms: ms.filter(|_| nothing_above) }
     }
 
     /// The index, over whichever resources count.
@@ -358,14 +356,8 @@ fn robust_choice(pages: &[PageAnswer]) -> Option<RobustChoice> {
     let worst = &pages[case];
     let is_bounded = worst.ranking.iter().any(|it| it.regret.is_some());
     let row = worst.ranking.iter().find(|it| it.scheme == scheme && !it.is_present);
-    let mut once: Vec<&str> = pages
-        .iter()
-        .flat_map(|it| &it.ranking)
-        .filter(|it| !is_loaded(it))
-        .map(|it| &*it.scheme)
-        .collect();
-    once.sort_unstable();
-    once.dedup();
+    let once = pages.iter().flat_map(|it| &it.ranking).filter(|it| !is_loaded(it));
+    let once: BTreeSet<&str> = once.map(|it| &*it.scheme).collect();
     let choice = RobustChoice {
         scheme: if is_present { PRESENT.to_owned() } else { scheme },
         is_present,
@@ -377,6 +369,6 @@ fn robust_choice(pages: &[PageAnswer]) -> Option<RobustChoice> {
         interval: row.and_then(|it| it.interval),
         present_worst_regret: of_present.map(|it| it.into_iter().fold(0.0, f64::max)),
     };
-    let words = of_robust(&choice, is_bounded, is_beaten) + too_few(&once).as_str();
+    let words = of_robust(&choice, is_bounded, is_beaten) + too_few(once).as_str();
     Some(RobustChoice { words, ..choice })
 }

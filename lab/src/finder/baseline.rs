@@ -1,9 +1,9 @@
 //! An earlier answer beside today's: did a page get slower in the order that it has, and is what was found then still right?
 
-use super::answer::{Answer, JudgedCandidate, PageAnswer};
-use super::goal::Goal;
-use super::trial::{Indices, Judgement, adjusted, judged};
-use super::words::{WHAT_YOU_HAVE, evidence};
+use super::answer::JudgedCandidate;
+use super::trial::{Indices, Judgement, adjusted, judged, ratios};
+use super::words::evidence;
+use super::{Answer, Goal, PageAnswer, WHAT_YOU_HAVE};
 use serde::{Deserialize, Serialize};
 
 /// What is kept of an earlier answer.
@@ -68,11 +68,8 @@ pub fn changes(before: &Baseline, answer: &Answer) -> Vec<Change> {
     let of_then = |it: &PageAnswer| {
         before.pages.iter().find(|then| then.page == it.page && then.network == it.network)
     };
-    let judgements: Vec<Option<Judgement>> = answer
-        .pages
-        .iter()
-        .map(|it| judged(&super::trial::ratios(&of_then(it)?.present_ms, &it.present_ms)))
-        .collect();
+    let judgement = |it: &PageAnswer| judged(&ratios(&of_then(it)?.present_ms, &it.present_ms));
+    let judgements: Vec<Option<Judgement>> = answer.pages.iter().map(judgement).collect();
     let p_values: Vec<Option<f64>> = judgements.iter().map(|it| it.and_then(|it| it.p)).collect();
     let rows = answer.pages.iter().zip(judgements).zip(adjusted(&p_values));
     let rows = rows.map(|((page, judged), p)| Change::of(page, of_then(page), judged, p));
@@ -129,11 +126,9 @@ impl Change {
         let place = format!("{} on {}", self.page, self.network);
         let evidence = evidence(&self.judgement);
         let speed = match (self.verdict, self.judgement.ratio) {
-            (ChangeVerdict::Slower, Some(ratio)) => {
-                format!("slower, {ratio:.3} times as fast as in the baseline ({evidence})")
-            }
-            (ChangeVerdict::Faster, Some(ratio)) => {
-                format!("faster, {ratio:.3} times as fast as in the baseline ({evidence})")
+            (verdict @ (ChangeVerdict::Slower | ChangeVerdict::Faster), Some(ratio)) => {
+                let word = if verdict == ChangeVerdict::Slower { "slower" } else { "faster" };
+                format!("{word}, {ratio:.3} times as fast as in the baseline ({evidence})")
             }
             (ChangeVerdict::Same, Some(ratio)) => {
                 format!("as fast as in the baseline ({ratio:.3}; {evidence})")

@@ -4,19 +4,17 @@
 //! server cannot know a visitor's. On `stack`, a page whose browser signals them is loaded beside the present order: a server that
 //! obeys then sends as one that overrides what browsers signal. Loads of other recordings judge ([`super::trial`]).
 
-use super::answer::{JudgedCandidate, Verdict};
-use super::goal::Goal;
-use super::moved::{Moved, all_moved, later};
-use super::paired_loads::Batch;
-use super::trial::{BATCH, Trial, adjusted};
-use super::{Question, Step};
+use super::answer::JudgedCandidate;
+use super::moved::{all_moved, later};
+use super::paired_loads::{Batch, Pair, pairs};
+use super::trial::BATCH;
+use super::{Goal, Moved, Question, Step, Verdict};
 use crate::bounds::{self, Effort, LATER_MAX, Priorities, is_visible_image, schedule_scheme};
 use crate::network::Network;
 use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::{geometric_mean, median};
-use crate::study::{Engine, RunRecord, StudyError};
+use crate::study::{RunRecord, StudyError};
 use corpus::Page;
-use schedulers::Scheme;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -77,17 +75,6 @@ pub struct Gain {
     pub percent_of_oracle: Option<f64>,
 }
 
-/// A network with its loads.
-struct OnNetwork {
-    network: Network,
-    goal: Goal,
-    oracle: Scheme,
-    trial: Trial,
-    present: Vec<RunRecord>,
-    found: Vec<RunRecord>,
-    of_oracle: Vec<RunRecord>,
-}
-
 /// Searches priorities for each page that has something above the fold.
 pub fn by_resource(
     question: &Question,
@@ -97,14 +84,12 @@ pub fn by_resource(
     for page in &question.pages() {
         all.extend(of_page(question, page, progress)?);
     }
-    let p_values: Vec<Option<f64>> =
-        all.iter().flat_map(|it| &it.networks).map(|it| it.judgement.wilcoxon_p).collect();
-    let mut adjusted = adjusted(&p_values).into_iter();
+    let gains = all.iter_mut().flat_map(|it| &mut it.networks);
+    JudgedCandidate::judge(gains.map(|it| (&mut it.judgement, &mut it.verdict)).collect());
     for page in &mut all {
-        for gain in &mut page.networks {
-            (gain.judgement, gain.verdict) = gain.judgement.judged(adjusted.next().flatten());
+        for gain in page.networks.iter_mut().filter(|_| !page.resources.is_empty()) {
             // The search saw a gain, and another recording may have it.
-            if gain.verdict == Verdict::NothingBetter && !page.resources.is_empty() {
+            if gain.verdict == Verdict::NothingBetter {
                 gain.verdict = Verdict::Unsure;
             }
         }
@@ -123,30 +108,18 @@ fn of_page(
     let recordings = question.searched_recordings(page);
     let found = bounds::priorities(&recordings, &ideal, Effort::default());
     let Some(bounds::Found { priorities, doubtful, oracles }) = found else { return Ok(None) };
-    let mut cases: Vec<OnNetwork> = question
-        .networks
-        .iter()
-        .zip(&oracles)
-        .map(|(network, oracle)| OnNetwork {
-            network: network.clone(),
-            goal: question.goal.clone(),
-            oracle: schedule_scheme(oracle, "oracle-order"),
-            trial: Trial::new(question.rule(), 1, None),
-            present: Vec::new(),
-            found: Vec::new(),
-            of_oracle: Vec::new(),
-        })
-        .collect();
-    let loads = Loads { question, page, progress };
     let signalled = signalling(page, &priorities);
-    while let Some(from) = cases.iter().find_map(|it| it.trial.next_seeds()).map(|it| it.start) {
-        // A batch as a whole, although a trial takes its first seed alone.
-        let open: Vec<&mut OnNetwork> =
-            cases.iter_mut().filter(|it| it.trial.next_seeds().is_some()).collect();
-        loads.add(open, &signalled, from)?;
+    let changed = |batch: &Batch<'_>| Batch { page: &signalled, ..batch.clone() }.present();
+    let pairs = pairs(question, page, progress, changed, None)?;
+    let mut gains = Vec::new();
+    for (pair, oracle) in pairs.iter().zip(&oracles) {
+        // Its packets are those of the page as it was recorded.
+        let batch = Batch::on_stack(question, page, vec![pair.network.clone()], 0, progress);
+        let of_oracle = batch.knowing(schedule_scheme(oracle, "oracle-order"))?.runs;
+        gains.push(gain(&question.goal, pair, &of_oracle));
     }
     let unsure = doubtful.into_iter().map(|it| page.url(it)).collect();
-    Ok(Some(ByResource { unsure, ..answer(page, &priorities, &cases) }))
+    Ok(Some(ByResource { unsure, ..answer(page, &priorities, &pairs, gains) }))
 }
 
 /// The page whose browser signals these priorities.
@@ -158,82 +131,21 @@ fn signalling(page: &Page, priorities: &Priorities) -> Arc<Page> {
     Arc::new(page)
 }
 
-/// How a page is loaded.
-struct Loads<'a> {
-    question: &'a Question,
-    page: &'a Arc<Page>,
-    progress: &'a (dyn Fn(Step) + Sync),
-}
-
-impl Loads<'_> {
-    fn batch<'a>(&'a self, page: &'a Arc<Page>, networks: Vec<Network>, from: u64) -> Batch<'a> {
-        let seeds = from..from + BATCH as u64;
-        let Self { question, progress, .. } = *self;
-        Batch { question, page, engine: Engine::Stack, networks, seeds, progress }
-    }
-
-    fn add(
-        &self,
-        cases: Vec<&mut OnNetwork>,
-        signalled: &Arc<Page>,
-        from: u64,
-    ) -> Result<(), StudyError> {
-        let networks: Vec<Network> = cases.iter().map(|it| it.network.clone()).collect();
-        let present = self.batch(self.page, networks.clone(), from).present()?.runs;
-        let found = self.batch(signalled, networks, from).present()?.runs;
-        for case in cases {
-            case.add(from, &present, &found);
-            if from == 0 {
-                // Its packets are those of the page as it was recorded.
-                case.of_oracle = self.under_oracle(case)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn under_oracle(&self, case: &OnNetwork) -> Result<Vec<RunRecord>, StudyError> {
-        let batch = self.batch(self.page, vec![case.network.clone()], 0);
-        Ok(batch.knowing(case.oracle.clone())?.runs)
-    }
-}
-
-impl OnNetwork {
-    fn add(&mut self, from: u64, present: &[RunRecord], found: &[RunRecord]) {
-        let mine = |runs: &[RunRecord]| {
-            let mine = runs.iter().filter(|it| it.setting.network == self.network.name);
-            mine.cloned().collect::<Vec<_>>()
-        };
-        let (present, found) = (mine(present), mine(found));
-        let of = |runs| self.goal.indices(runs, &self.network, from);
-        self.trial.add(&of(&present), &[of(&found)]);
-        self.present.extend(present);
-        self.found.extend(found);
-    }
-
-    fn judges<'a>(&self, runs: &'a [RunRecord]) -> Vec<&'a RunRecord> {
-        let judging = self.trial.judging();
-        let judges =
-            |it: &&RunRecord| usize::try_from(it.seed).is_ok_and(|it| judging.contains(&it));
-        runs.iter().filter(judges).collect()
-    }
-
-    fn gain(&self) -> Gain {
-        let as_recorded = |runs: &[RunRecord]| {
-            let first = runs.iter().filter(|it| it.seed < BATCH as u64);
-            median(&first.filter_map(|it| self.goal.index(it).ms()).collect::<Vec<_>>())
-        };
-        let [present_ms, found_ms, oracle_ms] =
-            [&self.present, &self.found, &self.of_oracle].map(|it| as_recorded(it));
-        let judged = self.trial.judgement(0);
-        Gain {
-            network: self.network.name.clone(),
-            verdict: Verdict::Unknown,
-            judgement: judged.map(JudgedCandidate::of).unwrap_or_default(),
-            present_ms,
-            found_ms,
-            oracle_ms,
-            percent_of_oracle: percent(present_ms, found_ms, oracle_ms),
-        }
+fn gain(goal: &Goal, pair: &Pair, of_oracle: &[RunRecord]) -> Gain {
+    let as_recorded = |runs: &[RunRecord]| {
+        let first = runs.iter().filter(|it| it.seed < BATCH as u64);
+        median(&first.filter_map(|it| goal.index(it).ms()).collect::<Vec<_>>())
+    };
+    let [present_ms, found_ms, oracle_ms] =
+        [&pair.present[..], &pair.changed, of_oracle].map(as_recorded);
+    Gain {
+        network: pair.network.name.clone(),
+        verdict: Verdict::Unknown,
+        judgement: pair.trial.judgement(0).map(JudgedCandidate::of).unwrap_or_default(),
+        present_ms,
+        found_ms,
+        oracle_ms,
+        percent_of_oracle: percent(present_ms, found_ms, oracle_ms),
     }
 }
 
@@ -242,47 +154,48 @@ fn percent(present_ms: Option<f64>, found_ms: Option<f64>, oracle_ms: Option<f64
     (present / oracle >= WORTHWHILE).then(|| 100.0 * (present - found) / (present - oracle))
 }
 
-fn answer(page: &Arc<Page>, priorities: &Priorities, cases: &[OnNetwork]) -> ByResource {
-    let networks: Vec<Gain> = cases.iter().map(OnNetwork::gain).collect();
+fn answer(
+    page: &Arc<Page>,
+    priorities: &Priorities,
+    pairs: &[Pair],
+    networks: Vec<Gain>,
+) -> ByResource {
     let ratio = |it: &usize| networks[*it].judgement.ratio.unwrap_or_default();
-    let most = (0..cases.len()).max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
+    let most = (0..pairs.len()).max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
     let moved: Vec<Moved> = most.map_or_else(Vec::new, |it| {
-        let case = &cases[it];
-        all_moved(page, &case.judges(&case.present), &case.judges(&case.found))
+        let [present, found] = pairs[it].judging();
+        all_moved(page, &present, &found)
     });
     let usual = bounds::usual(page);
     let changed = (0..usual.len()).filter(|it| usual[*it] != priorities[*it]);
-    let mut resources: Vec<ResourcePriority> = changed
-        .map(|id| ResourcePriority {
-            id,
-            url: page.url(id),
-            urgency: priorities[id].urgency,
-            incremental: priorities[id].incremental,
-            later_ms: moved.iter().find(|it| it.id == id).map_or(0.0, |it| it.later_ms),
-        })
-        .collect();
+    let resource = |id| ResourcePriority {
+        id,
+        url: page.url(id),
+        urgency: priorities[id].urgency,
+        incremental: priorities[id].incremental,
+        later_ms: moved.iter().find(|it| it.id == id).map_or(0.0, |it| it.later_ms),
+    };
+    let mut resources: Vec<ResourcePriority> = changed.map(resource).collect();
     resources.sort_by(|one, other| other.later_ms.abs().total_cmp(&one.later_ms.abs()));
-    let page_name = page.name.clone();
     ByResource {
-        page: page_name,
+        page: page.name.clone(),
         is_better: false,
         resources,
         unsure: Vec::new(),
-        late: late(page, cases),
+        late: late(page, pairs),
         networks,
         of: Some(Arc::clone(page)),
     }
 }
 
 /// The visible images that the priorities make late on a network.
-fn late(page: &Page, cases: &[OnNetwork]) -> Vec<String> {
-    let is_late = |case: &OnNetwork, id: usize| {
-        later(id, &case.judges(&case.present), &case.judges(&case.found))
-            .is_some_and(|it| it > LATER_MAX)
+fn late(page: &Page, pairs: &[Pair]) -> Vec<String> {
+    let judging: Vec<_> = pairs.iter().map(Pair::judging).collect();
+    let is_late = |id: &usize| {
+        judging.iter().any(|[present, found]| later(*id, present, found) > Some(LATER_MAX))
     };
     let images = (0..page.resources.len()).filter(|it| is_visible_image(page, *it));
-    let late = images.filter(|id| cases.iter().any(|it| is_late(it, *id)));
-    late.map(|it| page.url(it)).collect()
+    images.filter(is_late).map(|it| page.url(it)).collect()
 }
 
 #[cfg(test)]

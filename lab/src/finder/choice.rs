@@ -5,12 +5,9 @@
 //! the present one. Priorities of single resources are
 //! chosen where they are as fast, because any server that sends by RFC 9218 can be told them.
 
-use super::answer::RankedOrder;
-use super::answer::{Answer, PageAnswer, Verdict};
-use super::by_resource::ByResource;
 use super::robust::{LeastWorst, Regrets, least_worst};
 use super::trial::BATCH;
-use super::words::WHAT_YOU_HAVE;
+use super::{Answer, ByResource, PageAnswer, RankedOrder, Verdict, WHAT_YOU_HAVE};
 use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::geometric_mean;
 use serde::Serialize;
@@ -65,10 +62,8 @@ fn choice(page: Option<&str>, cases: &[&PageAnswer], by_resource: &[ByResource])
         geometric_mean(&ratios).unwrap_or(1.0)
     };
     let scheme = scheme(cases).map(|it| (mean(&|case| case.speedup(&it)), it));
-    let gains: Vec<&ByResource> = by_resource
-        .iter()
-        .filter(|it| it.is_better && cases.iter().any(|case| case.page == it.page))
-        .collect();
+    let mut gains: Vec<&ByResource> = by_resource.iter().filter(|it| it.is_better).collect();
+    gains.retain(|it| cases.iter().any(|case| case.page == it.page));
     let of_priorities = mean(&|case| speedup(case, &gains));
     let others = scheme.as_ref().map_or(1.0, |it| it.0);
     let (kind, scheme, speedup) = match scheme {

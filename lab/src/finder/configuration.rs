@@ -1,11 +1,10 @@
 //! Priorities of single resources as a configuration that `utmost serve --config` takes.
 
-use super::by_resource::{ByResource, ResourcePriority};
-use super::hints::ByHints;
+use super::{ByHints, ByResource, ResourcePriority};
 use crate::Metadata;
-use crate::study::policy::{OF_SITE, quoted};
+use crate::study::policy::{OF_SITE, facts_key, hint_keys, pages_key, quoted};
 use corpus::Page;
-use schedulers::{Kind, Resource, metadata_field};
+use schedulers::Resource;
 use serde_json::Value;
 use server::{SignalUse, is_one_path};
 use std::collections::BTreeSet;
@@ -27,15 +26,8 @@ pub enum PolicySite {
 impl PolicySite {
     /// The keys of `[site]`.
     fn keys(&self) -> String {
-        let listed = |pages: &[String]| {
-            let pages: Vec<String> = pages.iter().map(|it| quoted(it)).collect();
-            match &pages[..] {
-                [page] => format!("page = {page}"),
-                several => format!("pages = [{}]", several.join(", ")),
-            }
-        };
         match self {
-            Self::Pages(pages) => listed(pages),
+            Self::Pages(pages) => pages_key(pages),
             Self::Folder(folder) => format!("root = {}", quoted(folder)),
             Self::Backend(url) => format!("upstream = {}", quoted(url)),
             Self::ToFillIn => format!(
@@ -45,9 +37,7 @@ impl PolicySite {
             ),
         }
     }
-}
 
-impl PolicySite {
     /// The host of a page's route; `None`: any. A folder gives the same files under every name.
     fn host_of<'a>(&self, page: &'a Page) -> Option<&'a str> {
         match self {
@@ -79,9 +69,7 @@ pub fn policy(
     let mut told = BTreeSet::new();
     for page in found {
         text.push("\n".to_owned());
-        for sentence in page.words() {
-            text.push(format!("# {sentence}\n"));
-        }
+        text.extend(page.words().iter().map(|it| format!("# {it}\n")));
         let hinted = hints.iter().find(|it| it.page == page.page && it.is_better);
         let is_behind = hinted.is_some_and(|it| it.speedup() > page.speedup());
         match page.page().filter(|_| page.is_better) {
@@ -91,12 +79,8 @@ pub fn policy(
             }
             Some(of) => text.push(route(page, site.host_of(of), of, &mut told)),
             None => {
-                let why = page.why_not().map(|it| format!("# {it}\n"));
-                text.push(format!(
-                    "{}# page {}: no difference\n",
-                    why.unwrap_or_default(),
-                    page.page
-                ));
+                text.extend(page.why_not().map(|it| format!("# {it}\n")));
+                text.push(format!("# page {}: no difference\n", page.page));
             }
         }
     }
@@ -151,14 +135,8 @@ fn hinting(found: &ByHints, host: Option<&str>, told: &mut BTreeSet<String>) -> 
     if !is_one_path(path) || !told.insert(format!("route {place}")) {
         return format!("# left out: {place} has a route above, or cannot have one\n");
     }
-    let mut text = vec![format!("[[route]]\n{}path = {}\n", host_key(host), quoted(path))];
-    for (key, links) in [("links", &found.links), ("early_hints", &found.early_hints)] {
-        let links: Vec<String> = links.iter().map(|it| quoted(it)).collect();
-        if !links.is_empty() {
-            text.push(format!("{key} = [{}]\n", links.join(", ")));
-        }
-    }
-    text.concat()
+    let hints = hint_keys(&found.links, &found.early_hints);
+    format!("[[route]]\n{}path = {}\n{hints}", host_key(host), quoted(path))
 }
 
 fn host_key(host: Option<&str>) -> String {
@@ -166,13 +144,7 @@ fn host_key(host: Option<&str>) -> String {
 }
 
 fn table(path: &str, resource: Resource, priority: &ResourcePriority) -> String {
-    let known = Resource { main: false, ..Metadata::Browser.of(resource) };
-    let mut facts = metadata_field(&known);
-    if known.kind == Kind::Css && !known.in_head {
-        // A directory takes each stylesheet for one that the head refers to.
-        facts.push_str(", in-head=?0");
-    }
-    let facts = if facts.is_empty() { facts } else { format!("facts = {}\n", quoted(&facts)) };
+    let facts = facts_key(Metadata::Browser.of(resource));
     let ResourcePriority { urgency, incremental, .. } = priority;
     format!(
         "[route.resource.{}]\n{facts}urgency = {urgency}\nincremental = {incremental}\n",

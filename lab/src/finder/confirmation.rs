@@ -1,10 +1,10 @@
 //! Stage 3: what was chosen, and the present order, in real time: over real UDP (engine `wire`), or in a browser.
 
-use super::answer::{Answer, JudgedCandidate, PageAnswer, Verdict};
+use super::answer::JudgedCandidate;
 use super::paired_loads::Batch;
 use super::trial::{Indices, Judgement, judged, ratios};
-use super::words::{WHAT_YOU_HAVE, evidence};
-use super::{PRESENT, Question, Step};
+use super::words::evidence;
+use super::{Answer, PRESENT, PageAnswer, Question, Step, Verdict, WHAT_YOU_HAVE};
 use crate::study::{Engine, RunRecord, StudyError};
 use serde::Serialize;
 

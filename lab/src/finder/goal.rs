@@ -33,14 +33,12 @@ impl Default for Goal {
 
 /// Why a text is not a goal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum GoalError {
-    /// There is no such metric.
     #[error("no metric is named `{0}`; there are {names}", names = names())]
     Metric(String),
-    /// The weight is not a positive number.
     #[error("`{0}`: a weight is a positive number, as in byte_index:2,first_render:1")]
     Weight(String),
-    /// A metric is there twice.
     #[error("{0} is there twice")]
     Twice(&'static str),
 }

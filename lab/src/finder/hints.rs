@@ -4,15 +4,12 @@
 //! `Link` fields that preload and early hints, and later ones judge ([`super::trial`]), as everywhere in the finder. Hints and
 //! priorities of single resources are not loaded together, so nothing is said of both at once.
 
-use super::answer::{JudgedCandidate, Verdict};
-use super::goal::Goal;
-use super::paired_loads::Batch;
-use super::trial::{BATCH, Trial, adjusted};
-use super::{Question, Step, WHAT_YOU_HAVE};
+use super::answer::JudgedCandidate;
+use super::paired_loads::{Batch, Pair, pairs};
+use super::{Question, Step, Verdict, WHAT_YOU_HAVE};
 use crate::ahead::{Ahead, Hints};
-use crate::network::Network;
 use crate::study::statistics::geometric_mean;
-use crate::study::{Engine, RunRecord, StudyError};
+use crate::study::{RunRecord, StudyError};
 use corpus::Page;
 use serde::Serialize;
 use std::sync::Arc;
@@ -58,13 +55,9 @@ pub fn by_hints(
     for page in &question.pages() {
         all.push(of_page(question, page, progress)?);
     }
-    let tests = all.iter().flat_map(|it: &ByHints| &it.networks);
-    let p_values: Vec<Option<f64>> = tests.map(|it| it.judgement.wilcoxon_p).collect();
-    let mut adjusted = adjusted(&p_values).into_iter();
+    let gains = all.iter_mut().flat_map(|it: &mut ByHints| &mut it.networks);
+    JudgedCandidate::judge(gains.map(|it| (&mut it.judgement, &mut it.verdict)).collect());
     for page in &mut all {
-        for gain in &mut page.networks {
-            (gain.judgement, gain.verdict) = gain.judgement.judged(adjusted.next().flatten());
-        }
         let is_better = |it: &HintsGain| it.verdict == Verdict::Better;
         page.is_better = !page.networks.is_empty() && page.networks.iter().all(is_better);
     }
@@ -77,17 +70,14 @@ fn of_page(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<ByHints, StudyError> {
     let networks = &question.networks;
-    let batch = |networks: Vec<Network>, from: u64| {
-        let seeds = from..from + BATCH as u64;
-        Batch { question, page, engine: Engine::Stack, networks, seeds, progress }
-    };
+    let batch = Batch::on_stack(question, page, networks.clone(), 0, progress);
     let mut best: Option<(f64, Hints, Vec<RunRecord>)> = None;
     for hints in [Hints::Preload, Hints::EarlyHints] {
         let (links, early_hints) = named(page, hints);
         if links.is_empty() && early_hints.is_empty() {
             continue;
         }
-        let runs = batch(networks.clone(), 0).hinting(hints)?.runs;
+        let runs = batch.hinting(Some(hints))?.runs;
         let index = question.goal.mean_logarithm(&runs, networks);
         if best.as_ref().is_none_or(|it| index < it.0) {
             best = Some((index, hints, runs));
@@ -96,36 +86,14 @@ fn of_page(
     let Some((_, hints, first)) = best else {
         return Ok(ByHints::of(page, None, Vec::new()));
     };
-    let mut trials: Vec<(&Network, Trial)> =
-        networks.iter().map(|it| (it, Trial::new(question.rule(), 1, None))).collect();
-    let present = batch(networks.clone(), 0).present()?.runs;
-    add(&question.goal, &mut trials, 0, [&present, &first]);
-    while let Some(from) = trials.iter().find_map(|it| it.1.next_seeds()).map(|it| it.start) {
-        let open = trials.iter().filter(|it| it.1.next_seeds().is_some());
-        let open: Vec<Network> = open.map(|it| it.0.clone()).collect();
-        let present = batch(open.clone(), from).present()?.runs;
-        let hinted = batch(open, from).hinting(hints)?.runs;
-        add(&question.goal, &mut trials, from, [&present, &hinted]);
-    }
-    let gain = |(network, trial): &(&Network, Trial)| HintsGain {
-        network: network.name.clone(),
+    let hinted = |batch: &Batch<'_>| batch.hinting(Some(hints));
+    let gain = |it: &Pair| HintsGain {
+        network: it.network.name.clone(),
         verdict: Verdict::Unknown,
-        judgement: trial.judgement(0).map(JudgedCandidate::of).unwrap_or_default(),
+        judgement: it.trial.judgement(0).map(JudgedCandidate::of).unwrap_or_default(),
     };
-    Ok(ByHints::of(page, Some(hints), trials.iter().map(gain).collect()))
-}
-
-/// Adds a batch to the networks that still need one.
-fn add(
-    goal: &Goal,
-    trials: &mut [(&Network, Trial)],
-    from: u64,
-    [present, hinted]: [&[RunRecord]; 2],
-) {
-    for (network, trial) in trials.iter_mut().filter(|it| it.1.next_seeds().is_some()) {
-        let of = |runs| goal.indices(runs, network, from);
-        trial.add(&of(present), &[of(hinted)]);
-    }
+    let pairs = pairs(question, page, progress, hinted, Some(first))?;
+    Ok(ByHints::of(page, Some(hints), pairs.iter().map(gain).collect()))
 }
 
 /// What hints name in the document's response, and in early hints alone.

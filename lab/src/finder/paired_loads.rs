@@ -1,9 +1,8 @@
 //! Stage 2: a page under the finalists and in the present order on the engine `stack`, with the same seeds.
 
-use super::goal::Goal;
-use super::moved::{Moved, moved};
-use super::trial::{Indices, Trial};
-use super::{PRESENT, Question, Step};
+use super::moved::moved;
+use super::trial::{BATCH, Indices, Trial};
+use super::{Goal, Moved, PRESENT, Question, Step};
 use crate::ahead::Hints;
 use crate::network::Network;
 use crate::study::statistics::median;
@@ -55,12 +54,8 @@ pub(super) fn load(
     while let Some(seeds) = cases.iter().find_map(|it| it.trial.next_seeds()) {
         let open = open_networks(question, &cases);
         let batch = |networks| Batch {
-            question,
-            page,
-            engine: Engine::Stack,
-            networks,
             seeds: seeds.clone(),
-            progress,
+            ..Batch::on_stack(question, page, networks, 0, progress)
         };
         let networks = open.values().flatten().cloned().collect();
         let present = batch(networks).present()?.runs;
@@ -87,6 +82,7 @@ fn open_networks(question: &Question, cases: &[Case]) -> BTreeMap<Vec<usize>, Ve
 }
 
 /// Loads of a page with the same seeds.
+#[derive(Clone)]
 pub(super) struct Batch<'a> {
     pub(super) question: &'a Question,
     pub(super) page: &'a Arc<Page>,
@@ -98,19 +94,29 @@ pub(super) struct Batch<'a> {
     pub(super) progress: &'a (dyn Fn(Step) + Sync),
 }
 
-impl Batch<'_> {
+impl<'a> Batch<'a> {
+    /// A whole batch of seeds on `stack`, although a trial takes its first seed alone.
+    pub(super) fn on_stack(
+        question: &'a Question,
+        page: &'a Arc<Page>,
+        networks: Vec<Network>,
+        from: u64,
+        progress: &'a (dyn Fn(Step) + Sync),
+    ) -> Self {
+        let seeds = from..from + BATCH as u64;
+        Self { question, page, engine: Engine::Stack, networks, seeds, progress }
+    }
+
     /// Loads the page in the present order: the server obeys the client's signals.
     pub(super) fn present(&self) -> Result<Study, StudyError> {
-        let scheme = Contender::find(PRESENT);
-        let scheme = scheme.map_err(|it| StudyError::Impossible(it.to_string()))?;
-        self.load(&[scheme], &[SignalUse::Obey], Metadata::default(), None)
+        self.hinting(None)
     }
 
     /// The same with hints.
-    pub(super) fn hinting(&self, hints: Hints) -> Result<Study, StudyError> {
+    pub(super) fn hinting(&self, hints: Option<Hints>) -> Result<Study, StudyError> {
         let scheme = Contender::find(PRESENT);
         let scheme = scheme.map_err(|it| StudyError::Impossible(it.to_string()))?;
-        self.load(&[scheme], &[SignalUse::Obey], Metadata::default(), Some(hints))
+        self.load(&[scheme], &[SignalUse::Obey], Metadata::default(), hints)
     }
 
     /// Loads the page under `schemes` of a server that ignores signals.
@@ -171,18 +177,71 @@ impl Batch<'_> {
     }
 }
 
+/// A page on a network in the present order, and with one change.
+pub(super) struct Pair {
+    pub(super) network: Network,
+    pub(super) trial: Trial,
+    pub(super) present: Vec<RunRecord>,
+    pub(super) changed: Vec<RunRecord>,
+}
+
+/// Loads `page` in the present order, and as `changed` does with each batch, until each network has enough. `first`: what the
+/// change gave with the first seeds, if it is loaded already.
+pub(super) fn pairs(
+    question: &Question,
+    page: &Arc<Page>,
+    progress: &(dyn Fn(Step) + Sync),
+    changed: impl Fn(&Batch<'_>) -> Result<Study, StudyError>,
+    mut first: Option<Vec<RunRecord>>,
+) -> Result<Vec<Pair>, StudyError> {
+    let new = |it: &Network| Pair {
+        network: it.clone(),
+        trial: Trial::new(question.rule(), 1, None),
+        present: Vec::new(),
+        changed: Vec::new(),
+    };
+    let mut pairs: Vec<Pair> = question.networks.iter().map(new).collect();
+    while let Some(from) = pairs.iter().find_map(|it| it.trial.next_seeds()).map(|it| it.start) {
+        let open = pairs.iter_mut().filter(|it| it.trial.next_seeds().is_some());
+        let open: Vec<&mut Pair> = open.collect();
+        let networks = open.iter().map(|it| it.network.clone()).collect();
+        let batch = Batch::on_stack(question, page, networks, from, progress);
+        let present = batch.present()?.runs;
+        let changed = match first.take() {
+            Some(loaded) => loaded,
+            None => changed(&batch)?.runs,
+        };
+        for pair in open {
+            pair.add(&question.goal, from, [&present, &changed]);
+        }
+    }
+    Ok(pairs)
+}
+
+impl Pair {
+    fn add(&mut self, goal: &Goal, from: u64, [present, changed]: [&[RunRecord]; 2]) {
+        let of = |runs| goal.indices(runs, &self.network, from);
+        self.trial.add(&of(present), &[of(changed)]);
+        let mine = |it: &&RunRecord| it.setting.network == self.network.name;
+        self.present.extend(present.iter().filter(mine).cloned());
+        self.changed.extend(changed.iter().filter(mine).cloned());
+    }
+
+    /// The loads that judge, in the present order and with the change.
+    pub(super) fn judging(&self) -> [Vec<&RunRecord>; 2] {
+        [&self.present, &self.changed].map(|runs| self.trial.judges(runs))
+    }
+}
+
 impl Case {
     fn new(question: &Question, page: &Arc<Page>, network: &str, names: &[String]) -> Self {
+        let reference = names.iter().position(|it| it == BASELINE);
         Self {
             page: Arc::clone(page),
             network: network.to_owned(),
             goal: question.goal.clone(),
             names: names.to_vec(),
-            trial: Trial::new(
-                question.rule(),
-                names.len(),
-                names.iter().position(|it| it == BASELINE),
-            ),
+            trial: Trial::new(question.rule(), names.len(), reference),
             bound_ms: None,
             moved: Vec::new(),
             first_render_ms: None,
@@ -215,14 +274,9 @@ impl Case {
             self.bound_ms = all().find_map(|it| it.lower_bound.atf);
         }
         if let Some(leader) = self.trial.leader() {
-            let judging = self.trial.judging();
-            let judges = |it: &&RunRecord| {
-                usize::try_from(it.seed).is_ok_and(|seed| judging.contains(&seed))
-            };
-            let present: Vec<&RunRecord> = self.present.iter().filter(judges).collect();
-            let under =
-                self.others.iter().filter(judges).filter(|it| it.scheme == self.names[leader]);
-            let under: Vec<&RunRecord> = under.collect();
+            let present = self.trial.judges(&self.present);
+            let mut under = self.trial.judges(&self.others);
+            under.retain(|it| it.scheme == self.names[leader]);
             self.moved = moved(&self.page, &present, &under);
             let renders = first_render(&present).zip(first_render(&under));
             self.first_render_ms = renders.map(|(present, under)| [present, under]);

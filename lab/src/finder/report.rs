@@ -1,11 +1,12 @@
 //! The answer as one HTML file: the words, the ratios with their intervals, and what arrived when.
 
-use super::answer::{Answer, PageAnswer, RankedOrder};
 use super::paired_loads::Batch;
-use super::words::WHAT_YOU_HAVE;
-use super::{ByHints, ByResource, Choice, PRESENT, Question, Step};
+use super::{
+    Answer, ByHints, ByResource, Choice, PRESENT, PageAnswer, Question, RankedOrder, Step,
+    WHAT_YOU_HAVE,
+};
 use crate::network::Network;
-use crate::study::{DRAWN_MAX, Engine, StudyError};
+use crate::study::{Engine, StudyError, most_telling};
 use crate::{Load, figure_resources};
 use corpus::Page;
 use qlog_tools::figures::{IntervalPanel, IntervalRow, Intervals, Sheet, Standing};
@@ -30,7 +31,8 @@ pub fn report(
 ) -> Result<String, StudyError> {
     let metric = question.goal.metric();
     let heading = metric.heading;
-    let drawn = most_telling(&answer.pages);
+    let ratio = |place: usize| answer.pages[place].judgement.ratio.unwrap_or_default();
+    let drawn = most_telling(answer.pages.len(), ratio);
     let mut pages = Vec::new();
     for (place, of_page) in answer.pages.iter().enumerate() {
         let Some(page) = question.pages.iter().find(|it| it.name == of_page.page) else { continue };
@@ -46,6 +48,11 @@ pub fn report(
     answers.extend(by_resource.iter().flat_map(ByResource::words));
     answers.extend(by_resource.iter().filter_map(priorities));
     answers.extend(by_hints.iter().flat_map(ByHints::words));
+    let omitted = format!(
+        "The {} with the highest ratios are drawn; the others are lines of the last table.",
+        drawn.len()
+    );
+    let own_pages = question.pages();
     Ok(comparison_report(&Comparison {
         title: "In which order to send".to_owned(),
         answers,
@@ -57,19 +64,8 @@ pub fn report(
         metric,
         baseline: WHAT_YOU_HAVE.to_owned(),
         provenance: answer.provenance.clone(),
-        figures: question
-            .pages()
-            .iter()
-            .filter_map(|it| intervals(&it.name, answer, heading))
-            .collect(),
-        omitted: if drawn.len() < pages.len() {
-            format!(
-                "The {} with the highest ratios are drawn; the others are lines of the last table.",
-                drawn.len()
-            )
-        } else {
-            String::new()
-        },
+        figures: own_pages.iter().filter_map(|it| intervals(&it.name, answer, heading)).collect(),
+        omitted: if drawn.len() < pages.len() { omitted } else { String::new() },
         pages,
         ..Comparison::default()
     }))
@@ -94,15 +90,6 @@ fn priorities(found: &ByResource) -> Option<String> {
 fn capitalised(text: &str) -> String {
     let (first, rest) = text.split_at(1);
     first.to_uppercase() + rest
-}
-
-/// The places of the answers that are drawn.
-fn most_telling(pages: &[PageAnswer]) -> Vec<usize> {
-    let ratio = |place: usize| pages[place].judgement.ratio.unwrap_or_default();
-    let mut places: Vec<usize> = (0..pages.len()).collect();
-    places.sort_by(|one, other| ratio(*other).total_cmp(&ratio(*one)));
-    places.truncate(DRAWN_MAX);
-    places
 }
 
 /// The numbers of a page on a network.

@@ -1,8 +1,7 @@
 //! Stage 1: every scheme on the engine `ideal`, and who goes on to stage 2.
 
-use super::answer::Index;
 use super::robust::{Regrets, least_worst};
-use super::{Goal, Question, Step};
+use super::{Goal, Index, Question, Step};
 use crate::network::Network;
 use crate::study::{BASELINE, Engine, RunRecord, StudyError, run};
 use serde::Serialize;

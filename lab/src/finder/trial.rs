@@ -8,7 +8,7 @@
 use crate::study::paired_tests::{SignedRanks, holm};
 use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::{Interval, SAMPLE_MIN, median};
-use crate::study::{LEVEL, Ratio, are_of_one_load};
+use crate::study::{LEVEL, Ratio, RunRecord, are_of_one_load};
 use std::ops::Range;
 
 /// Seeds that are added at a time. The first batch chooses the candidate; its first seed comes alone.
@@ -180,6 +180,13 @@ impl Trial {
     /// The seeds that judge.
     pub fn judging(&self) -> Range<usize> {
         BATCH.min(self.loads())..self.loads()
+    }
+
+    /// Those of `runs` that judge.
+    pub(super) fn judges<'a>(&self, runs: &'a [RunRecord]) -> Vec<&'a RunRecord> {
+        let judging = self.judging();
+        let seed = |it: &RunRecord| usize::try_from(it.seed).ok();
+        runs.iter().filter(|it| seed(it).is_some_and(|it| judging.contains(&it))).collect()
     }
 
     fn choosing(&self) -> Range<usize> {

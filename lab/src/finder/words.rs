@@ -1,9 +1,10 @@
 //! The answer in words.
 
-use super::answer::{JudgedCandidate, PageAnswer, RobustChoice, Verdict};
-use super::goal::Goal;
+use super::answer::JudgedCandidate;
+use super::{Goal, PageAnswer, RobustChoice, Verdict};
 use crate::study::LEVEL;
 use qlog_tools::report::p_text;
+use std::collections::BTreeSet;
 
 /// How the present order is called.
 pub const WHAT_YOU_HAVE: &str = "what you have";
@@ -22,23 +23,20 @@ pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String 
         "Over all resources".to_owned()
     };
     let evidence = evidence(&answer.judgement);
-    let words = if answer.verdict == Verdict::Better {
-        format!(
-            "{page} on {network}: {candidate} is better. {place}, it is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence})."
-        )
-    } else if answer.verdict == Verdict::Unsure {
-        format!(
-            "{page} on {network}: unsure. {place}, {candidate} is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence}).{}",
-            doubt(&answer.judgement, tests)
-        )
-    } else {
-        let but = but(&answer.judgement, tests);
-        format!(
-            "{page} on {network}: nothing is better than {WHAT_YOU_HAVE}. {place}, the best other order, {candidate}, is \
-             {ratio:.3} times as fast ({evidence}).{but}"
-        )
+    let gain = format!("{ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence}).");
+    let words = match answer.verdict {
+        Verdict::Better => format!("{candidate} is better. {place}, it is {gain}"),
+        Verdict::Unsure => {
+            let doubt = doubt(&answer.judgement, tests);
+            format!("unsure. {place}, {candidate} is {gain}{doubt}")
+        }
+        _ => format!(
+            "nothing is better than {WHAT_YOU_HAVE}. {place}, the best other order, {candidate}, is {ratio:.3} times as fast \
+             ({evidence}).{}",
+            but(&answer.judgement, tests)
+        ),
     };
-    words + later(answer).as_str() + inexact(answer).as_str()
+    format!("{page} on {network}: {words}{}{}", later(answer), inexact(answer))
 }
 
 /// The first rendering counts as later if it is by more than this share.
@@ -91,14 +89,10 @@ pub(super) fn doubt(judged: &JudgedCandidate, tests: usize) -> String {
 }
 
 /// What is said of orders that cannot be chosen for want of loads.
-pub(super) fn too_few(orders: &[&str]) -> String {
-    match orders {
-        [] => String::new(),
-        orders => format!(
-            " Not asked further, because a first load was far behind: {}.",
-            orders.join(", ")
-        ),
-    }
+pub(super) fn too_few(orders: BTreeSet<&str>) -> String {
+    let named = orders.into_iter().collect::<Vec<_>>().join(", ");
+    let words = format!(" Not asked further, because a first load was far behind: {named}.");
+    if named.is_empty() { String::new() } else { words }
 }
 
 /// Why a candidate whose interval lies above 1 does not count as better.
@@ -121,15 +115,10 @@ pub(super) fn of_robust(choice: &RobustChoice, is_bounded: bool, is_beaten: bool
     let best = if is_bounded { "the lower bound" } else { "the best order's" };
     let at_worst =
         format!("At worst its index is {worst_regret:.2} times {best} ({page} on {network})");
-    if choice.is_present && !is_beaten {
-        return format!(
-            "One order for all: keep {WHAT_YOU_HAVE}. {at_worst}, and nothing is better than it beyond chance."
-        );
-    }
     if choice.is_present {
-        return format!(
-            "One order for all: keep {WHAT_YOU_HAVE}. {at_worst}, and no other order has a better worst case."
-        );
+        let other = "no other order has a better worst case";
+        let why = if is_beaten { other } else { "nothing is better than it beyond chance" };
+        return format!("One order for all: keep {WHAT_YOU_HAVE}. {at_worst}, and {why}.");
     }
     let there = match (choice.speedup_present, choice.interval) {
         (Some(ratio), Some([low, high])) if low < high => format!(

@@ -50,11 +50,8 @@ pub(crate) fn micros(ms: f64) -> u64 {
     rounded(ms * 1000.0)
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "times and slots are positive; beyond u64 it saturates"
-)]
-pub(super) fn rounded(value: f64) -> u64 {
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+/// The nearest whole number; beyond the range of the type its end.
+pub(crate) fn rounded(value: f64) -> u64 {
     value.round() as u64
 }

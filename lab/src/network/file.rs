@@ -45,11 +45,8 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Network, NetworkError> {
     let (down, up) = (keys.down.take(), keys.up.take());
     let profile = |direction: &str, own: Option<Box<Keys>>| {
         let own = own.unwrap_or_default();
-        if own.down.is_some()
-            || own.up.is_some()
-            || own.about.is_some()
-            || own.server_pace.is_some()
-        {
+        let belong_above = own.about.is_some() || own.server_pace.is_some();
+        if belong_above || own.down.is_some() || own.up.is_some() {
             return Err(format!(
                 "[{direction}] holds `about`, `server_pace`, `down` or `up`: these belong above it"
             ));

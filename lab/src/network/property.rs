@@ -1,6 +1,7 @@
 //! The properties of a network's links that a study can set: round trip, rate and loss.
 
 use super::{Network, NetworkError};
+use crate::ideal::rounded;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use simulator::link::{Loss, Profile, Rate};
@@ -92,12 +93,7 @@ impl TryFrom<f64> for Amount {
     /// Refuses what would have to be rounded.
     fn try_from(value: f64) -> Result<Self, String> {
         let exact = value * MILLIONTHS as f64;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "within 0 and AMOUNT_MAX millionths"
-        )]
-        let amount = Self { millionths: exact.round().clamp(0.0, AMOUNT_MAX * 1e6) as u64 };
+        let amount = Self { millionths: rounded(exact.clamp(0.0, AMOUNT_MAX * 1e6)) };
         // The product of two numbers with an error of half a unit in the last place each.
         let error = (amount.value() - value).abs();
         if value <= AMOUNT_MAX && error <= value.abs() * 4.0 * f64::EPSILON {

@@ -1,6 +1,7 @@
 //! How deep the queue of a network's bottleneck is, where a study does not leave it as the network has it.
 
 use super::{Network, NetworkError};
+use crate::ideal::rounded;
 use corpus::size;
 use serde::{Deserialize, Serialize};
 use simulator::link::{Profile, Queue};
@@ -40,13 +41,8 @@ impl QueueDepth {
                 "`{text}` is not a queue: use 0.001bdp to {BDPS_MAX:.0}bdp, or a size such as 64k"
             )
         })?;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "1 to 1,000,000"
-        )]
-        let thousandths = (products * 1000.0).round() as u32;
-        Ok(Self::BdpThousandths(thousandths))
+        // At most a million.
+        Ok(Self::BdpThousandths(u32::try_from(rounded(products * 1000.0)).unwrap_or(u32::MAX)))
     }
 
     /// Its size in thousands of bytes, if it is one.
@@ -71,13 +67,7 @@ impl QueueDepth {
             Self::BdpThousandths(thousandths) => {
                 let round_trip_s = network.round_trip_ms() / 1000.0;
                 let product = network.down.rate.mean() / 8.0 * round_trip_s;
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "saturates"
-                )]
-                let bytes = (product * f64::from(thousandths) / 1000.0).round() as u64;
-                bytes
+                rounded(product * f64::from(thousandths) / 1000.0)
             }
         }
     }

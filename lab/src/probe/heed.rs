@@ -85,7 +85,8 @@ pub(super) fn updates(runs: &[Run]) -> Heed {
     Heed { verdict, why, measured }
 }
 
-fn of(runs: &[Run], kind: Kind, value: fn(&Run) -> f64) -> Vec<f64> {
+/// A value of each run of a kind.
+pub(super) fn of(runs: &[Run], kind: Kind, value: fn(&Run) -> f64) -> Vec<f64> {
     runs.iter().filter(|run| run.kind == kind).map(value).collect()
 }
 

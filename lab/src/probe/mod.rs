@@ -129,14 +129,12 @@ impl Run {
 
 /// Why a server could not be tested.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages and types say it")]
 pub enum ProbeError {
-    /// The connection failed.
     #[error(transparent)]
     Connection(#[from] PlayError),
-    /// The client's own log cannot be read.
     #[error(transparent)]
     Log(#[from] ReadError),
-    /// The server did not answer as it should.
     #[error("{0}")]
     Answer(String),
 }
@@ -203,20 +201,14 @@ fn plan(target: &Target, effort: Effort, kind: Kind) -> Plan {
         urgency: Some(urgency),
         incremental: kind == Kind::Incremental,
     };
-    let after_bytes = target.body_bytes / 2;
+    let (paths, after_bytes) = (target.paths.iter(), target.body_bytes / 2);
     // When as much again was read, the request has long arrived.
     let update =
         (kind == Kind::Updated).then_some(Update { urgency: 0, after_bytes: 2 * after_bytes });
     Plan {
         host: target.host.clone(),
         port: target.port,
-        first: target
-            .paths
-            .iter()
-            .cycle()
-            .take(effort.others)
-            .map(|path| request(path, others))
-            .collect(),
+        first: paths.cycle().take(effort.others).map(|path| request(path, others)).collect(),
         late: target.paths.first().map(|path| Late {
             request: request(path, late),
             after_bytes,
@@ -257,12 +249,8 @@ fn measure(
             }
         }
     }
-    let others: u64 = timeline
-        .transfers
-        .iter()
-        .filter(|it| it.stream != late)
-        .map(|it| it.stream_bytes.unwrap_or(body_bytes))
-        .sum();
+    let others = timeline.transfers.iter().filter(|it| it.stream != late);
+    let others: u64 = others.map(|it| it.stream_bytes.unwrap_or(body_bytes)).sum();
     Some(Run {
         kind,
         others_bytes: between,

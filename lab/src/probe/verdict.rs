@@ -1,6 +1,6 @@
 //! From the runs of a probe to a verdict.
 
-use super::heed::{Heed, Heeds, incremental, updates};
+use super::heed::{Heed, Heeds, incremental, of, updates};
 use super::{Kind, Run};
 use crate::study::statistics::median;
 use serde::Serialize;
@@ -91,15 +91,12 @@ impl Interval {
 
 /// The verdict on all runs.
 pub fn judge(runs: &[Run]) -> Finding {
-    let of = |kind: Kind, value: fn(&Run) -> f64| -> Vec<f64> {
-        runs.iter().filter(|run| run.kind == kind).map(value).collect()
-    };
-    let interval = |kind| Interval::of(&of(kind, Run::others_first));
+    let interval = |kind| Interval::of(&of(runs, kind, Run::others_first));
     let (control, urgent, inverse) =
         (interval(Kind::Control), interval(Kind::Urgent), interval(Kind::Inverse));
     // What is left when a response becomes urgent is judged with the updates.
     let left: Vec<f64> = runs.iter().filter(|it| it.kind != Kind::Updated).map(Run::left).collect();
-    let inverse_share = Interval::of(&of(Kind::Inverse, Run::others_share));
+    let inverse_share = Interval::of(&of(runs, Kind::Inverse, Run::others_share));
     let (verdict, why) = if median(&left).is_none_or(|it| it < LEFT_MIN) {
         (Verdict::Inconclusive, "nearly everything had been sent when the late request came; name a larger resource with --path".to_owned())
     } else {
@@ -107,7 +104,7 @@ pub fn judge(runs: &[Run]) -> Finding {
     };
     let prioritizes = matches!(verdict, Verdict::Prioritizes | Verdict::Weakly);
     // One run in which nothing was ahead says little: a request may come between two bursts.
-    let ahead = median(&of(Kind::Urgent, |run| run.ahead_bytes as f64));
+    let ahead = median(&of(runs, Kind::Urgent, |run| run.ahead_bytes as f64));
     let committed_bytes = ahead.filter(|_| prioritizes).map(whole_bytes);
     let (incremental, updates) = (incremental(runs), updates(runs));
     Finding { verdict, why, control, urgent, inverse, committed_bytes, incremental, updates }

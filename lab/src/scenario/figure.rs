@@ -49,10 +49,9 @@ pub fn figure(scenario: &Scenario, scheme: &Scheme, moments: &[Moment], most: us
 
 /// What the scenario calls its streams, and the scheme its groups.
 fn names(scenario: &Scenario, scheme: &Scheme, moments: &[Moment]) -> BTreeMap<Element, String> {
-    let streams = scenario
-        .requests
-        .iter()
-        .filter_map(|it| Some((Element::Stream(StreamId(it.stream)), it.name.clone()?)));
+    let requests = scenario.requests.iter();
+    let streams =
+        requests.filter_map(|it| Some((Element::Stream(StreamId(it.stream)), it.name.clone()?)));
     let groups = moments.iter().flat_map(|it| group_names(scheme, &it.tree));
     streams.chain(groups).collect()
 }

@@ -27,17 +27,14 @@ pub const HEAD_BYTES: u64 = 100;
 
 /// Why a scenario cannot be sent.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages and types say it")]
 pub enum OverQuicError {
-    /// The scenario exceeds what this connection can do.
     #[error("{0}")]
     Impossible(String),
-    /// The two ends cannot be made.
     #[error(transparent)]
     Stack(#[from] StackError),
-    /// The network `paper` cannot be made.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// The log cannot be kept.
     #[error(transparent)]
     Log(#[from] FileError),
 }

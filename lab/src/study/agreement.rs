@@ -1,9 +1,8 @@
 //! How well one study predicts another: the same pages, schemes and settings, such as the playback on `stack` beside a browser.
 
-use super::run::RunRecord;
-use super::setting::Setting;
 use super::statistics::{Interval, hodges_lehmann, median, spearman};
-use qlog_tools::metrics::{Measured, Metric, find};
+use super::{RunRecord, Setting};
+use qlog_tools::metrics::{Metric, find};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -73,11 +72,7 @@ pub fn agreements(
 ) -> Vec<Agreement> {
     let (measured, predicted) = (by_scheme(measured), by_scheme(predicted));
     let both = measured.iter().filter_map(|(key, ours)| Some((key, ours, predicted.get(key)?)));
-    let agreement = |((page, setting), ours, theirs): (&(&str, &Setting), _, _)| {
-        let agreement = Agreement::of(ours, theirs, metric)?;
-        Some(Agreement { page: (*page).to_owned(), setting: Setting::clone(setting), ..agreement })
-    };
-    both.filter_map(agreement).collect()
+    both.filter_map(|(key, ours, theirs)| Agreement::of(*key, ours, theirs, metric)).collect()
 }
 
 fn by_scheme(runs: &[RunRecord]) -> Loads<'_> {
@@ -89,18 +84,13 @@ fn by_scheme(runs: &[RunRecord]) -> Loads<'_> {
     loads
 }
 
-/// The value that counts.
-fn value(metrics: &Measured, metric: &Metric) -> Option<f64> {
-    let values = metrics.get(metric);
-    values.atf.or(values.all)
-}
-
 fn median_of(runs: &[&RunRecord], metric: &Metric) -> Option<f64> {
-    median(&runs.iter().filter_map(|it| value(&it.metrics, metric)).collect::<Vec<_>>())
+    median(&runs.iter().filter_map(|it| it.value(metric)).collect::<Vec<_>>())
 }
 
 impl Agreement {
     fn of(
+        (page, setting): (&str, &Setting),
         measured: &BTreeMap<&str, Vec<&RunRecord>>,
         predicted: &BTreeMap<&str, Vec<&RunRecord>>,
         metric: &Metric,
@@ -136,8 +126,8 @@ impl Agreement {
         let halves: Vec<(f64, f64)> = schemes.iter().filter_map(halves).collect();
         let told = told_apart(&schemes, measured, metric);
         Some(Self {
-            page: String::new(),
-            setting: Setting::default(),
+            page: page.to_owned(),
+            setting: setting.clone(),
             spearman: rank_correlation(&pairs),
             repeatability: rank_correlation(&halves),
             told_apart: told.len(),
@@ -200,7 +190,7 @@ fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
 fn ratios(loads: &[&RunRecord], by: &[&RunRecord], metric: &Metric) -> Vec<f64> {
     let ratio = |one: &&RunRecord| {
         let other = by.iter().find(|it| it.seed == one.seed)?;
-        Some(value(&one.metrics, metric)? / value(&other.metrics, metric)?)
+        Some(one.value(metric)? / other.value(metric)?)
     };
     loads.iter().filter_map(ratio).filter(|it| it.is_finite()).collect()
 }

@@ -1,12 +1,10 @@
 //! Each scheme against the baseline: how large the difference is over sites, and whether it is more than chance.
 
 use super::bootstrap::bootstrap_geometric_mean;
-use super::dimension::varied;
 use super::paired_tests::{Method, SignedRanks, holm};
-use super::run::RunRecord;
-use super::setting::Setting;
 use super::statistics::{Interval, Weighted, hodges_lehmann, mean, weighted_mean};
-use super::summary::{LoadSpeedups, Pages, Paired, by_site, grouped};
+use super::summary::{LoadSpeedups, Paired, grouped};
+use super::{Pages, RunRecord, Setting, by_site, varied};
 use qlog_tools::metrics::{BySet, Metric, Set};
 use qlog_tools::report::{PairedNumbers, PairedRow};
 use serde::Serialize;

@@ -1,18 +1,22 @@
-//! What a study can vary, one row each, and how files, tables and figures name it.
+//! What a study can vary, and how files, tables and figures name it.
 
-use super::setting::Setting;
+use super::setting::{DIMENSIONS, Setting};
 use push::Policy;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// One thing that a study can vary.
 pub struct Dimension {
     /// Its key in JSON and its column in CSV files.
     pub column: &'static str,
+    /// The key of its values in a manifest.
+    pub(super) list: &'static str,
+    /// The flag that sets them.
+    pub(super) flag: &'static str,
     /// Its name in a sentence.
     pub name: &'static str,
     /// The unit in a sentence.
-    unit: &'static str,
+    pub(super) unit: &'static str,
     /// The files that have the column whatever the study varies. In others it stands where its values say something.
     pub(super) always_in: &'static [File],
     /// Null where there is none.
@@ -20,10 +24,12 @@ pub struct Dimension {
     /// A value that goes without saying.
     pub(super) usual: &'static str,
     /// A value in a table, made of that in a CSV file.
-    label: fn(&str) -> String,
+    pub(super) label: fn(&str) -> String,
     /// A value in a figure, made of that in a CSV file.
-    mark: fn(&str) -> String,
+    pub(super) mark: fn(&str) -> String,
     pub(super) copy: fn(&mut Setting, &Setting),
+    /// Whether it means something in a setting.
+    pub(super) applies: fn(&Setting) -> bool,
     /// Its values as numbers: a figure can have them on an axis, one for each unit that they can have. Empty: they are names.
     pub axes: &'static [Axis],
 }
@@ -59,8 +65,10 @@ pub(super) const HINTS: &str = "hints";
 pub(super) const SIGNALS: &str = "signals";
 
 /// A dimension without a unit, whose values are told as they are in CSV files.
-const PLAIN: Dimension = Dimension {
+pub(super) const PLAIN: Dimension = Dimension {
     column: "",
+    list: "",
+    flag: "",
     name: "",
     unit: "",
     always_in: &[],
@@ -69,145 +77,9 @@ const PLAIN: Dimension = Dimension {
     label: str::to_owned,
     mark: str::to_owned,
     copy: |_, _| {},
+    applies: |_| true,
     axes: &[],
 };
-
-/// All dimensions, in the order of columns.
-pub(super) static DIMENSIONS: [Dimension; 13] = [
-    Dimension {
-        column: NETWORK,
-        name: "network",
-        always_in: &[File::Runs, File::Summary],
-        value: |it| json!(it.network),
-        copy: |to, from| to.network.clone_from(&from.network),
-        ..PLAIN
-    },
-    Dimension {
-        column: SEND_BUFFER,
-        name: "send buffer",
-        unit: " bytes",
-        always_in: &[File::Runs, File::Summary],
-        value: |it| json!(it.send_buffer_bytes),
-        mark: buffer_mark,
-        copy: |to, from| to.send_buffer_bytes = from.send_buffer_bytes,
-        axes: &[Axis {
-            title: "send buffer, kB",
-            at: |it| Some(it.send_buffer_bytes as f64 / 1e3),
-        }],
-        ..PLAIN
-    },
-    Dimension {
-        column: CONTROL,
-        name: "congestion control",
-        usual: "bbr2",
-        always_in: &[File::Runs],
-        value: |it| json!(it.cc),
-        copy: |to, from| to.cc = from.cc,
-        ..PLAIN
-    },
-    Dimension {
-        column: "queue",
-        name: "queue",
-        value: |it| json!(it.queue),
-        label: |it| format!("queue {it}"),
-        // A heading is not divided at this space.
-        mark: |it| format!("queue\u{a0}{it}"),
-        copy: |to, from| to.queue = from.queue,
-        axes: &[
-            Axis { title: "queue, kB", at: |it| it.queue?.kilobytes() },
-            Axis { title: "queue, bandwidth-delay products", at: |it| it.queue?.products() },
-        ],
-        ..PLAIN
-    },
-    Dimension {
-        column: "rtt_ms",
-        name: "round trip",
-        unit: " ms",
-        value: |it| json!(it.rtt_ms),
-        label: |it| format!("{it} ms"),
-        mark: |it| format!("{it}\u{a0}ms"),
-        copy: |to, from| to.rtt_ms = from.rtt_ms,
-        axes: &[Axis { title: "round trip, ms", at: |it| Some(it.rtt_ms?.value()) }],
-        ..PLAIN
-    },
-    Dimension {
-        column: "rate",
-        name: "rate",
-        unit: " bit/s",
-        value: |it| json!(it.rate),
-        label: rate_label,
-        mark: |it| rate_label(it).replace(' ', "\u{a0}"),
-        copy: |to, from| to.rate = from.rate,
-        axes: &[Axis { title: "rate, Mbit/s", at: |it| Some(it.rate?.value() / 1e6) }],
-        ..PLAIN
-    },
-    Dimension {
-        column: "loss",
-        name: "loss",
-        value: |it| json!(it.loss),
-        label: loss_label,
-        mark: |it| loss_label(it).replace(' ', "\u{a0}"),
-        copy: |to, from| to.loss = from.loss,
-        axes: &[Axis { title: "loss, %", at: |it| Some(percent(it.loss?.value())) }],
-        ..PLAIN
-    },
-    Dimension {
-        column: "cross",
-        name: "cross traffic",
-        usual: "none",
-        value: |it| json!(it.cross),
-        label: cross_label,
-        mark: cross_label,
-        copy: |to, from| to.cross = from.cross,
-        ..PLAIN
-    },
-    Dimension {
-        column: PUSH,
-        name: "push",
-        usual: "none",
-        value: |it| json!(it.push),
-        label: push_label,
-        mark: push_label,
-        copy: |to, from| to.push = from.push,
-        ..PLAIN
-    },
-    Dimension {
-        column: GATE,
-        name: "gate",
-        value: |it| json!(it.gate),
-        copy: |to, from| to.gate = from.gate,
-        ..PLAIN
-    },
-    Dimension {
-        column: HINTS,
-        name: "hints",
-        usual: "none",
-        value: |it| json!(it.hints),
-        label: hints_label,
-        mark: hints_label,
-        copy: |to, from| to.hints = from.hints,
-        ..PLAIN
-    },
-    Dimension {
-        column: SIGNALS,
-        name: "signals",
-        value: |it| json!(it.signals),
-        copy: |to, from| to.signals = from.signals,
-        ..PLAIN
-    },
-    Dimension {
-        column: "warm_up_bytes",
-        name: "warm-up",
-        unit: " bytes",
-        usual: "0",
-        value: |it| json!(it.warm_up_bytes),
-        label: warm_up_label,
-        mark: warm_up_label,
-        copy: |to, from| to.warm_up_bytes = from.warm_up_bytes,
-        axes: &[Axis { title: "warm-up, kB", at: |it| Some(it.warm_up_bytes? as f64 / 1e3) }],
-        ..PLAIN
-    },
-];
 
 /// A kind of file with a row for each load or for many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -295,15 +167,15 @@ pub(super) fn notable(settings: &[&Setting]) -> Vec<&'static Dimension> {
     DIMENSIONS.iter().filter(is_notable).collect()
 }
 
-fn push_label(policy: &str) -> String {
+pub(super) fn push_label(policy: &str) -> String {
     if policy == Policy::NoOpt.name() { "no push" } else { policy }.to_owned()
 }
 
-fn cross_label(traffic: &str) -> String {
+pub(super) fn cross_label(traffic: &str) -> String {
     if traffic == "none" { "alone" } else { traffic }.to_owned()
 }
 
-fn hints_label(hints: &str) -> String {
+pub(super) fn hints_label(hints: &str) -> String {
     match hints {
         "none" => "no hints",
         "preload" => "Link",
@@ -313,7 +185,7 @@ fn hints_label(hints: &str) -> String {
 }
 
 /// `after 300k`.
-fn warm_up_label(bytes: &str) -> String {
+pub(super) fn warm_up_label(bytes: &str) -> String {
     match bytes.parse() {
         Ok(0) => "cold".to_owned(),
         Ok(bytes) => format!("after {}", corpus::size::text(bytes)),
@@ -322,7 +194,7 @@ fn warm_up_label(bytes: &str) -> String {
 }
 
 /// `5 Mbit/s`.
-fn rate_label(bits_per_s: &str) -> String {
+pub(super) fn rate_label(bits_per_s: &str) -> String {
     match bits_per_s.parse() {
         Ok(rate @ 1e6..) => format!("{} Mbit/s", rate / 1e6),
         Ok(rate) => format!("{} kbit/s", rate / 1e3),
@@ -331,17 +203,17 @@ fn rate_label(bits_per_s: &str) -> String {
 }
 
 /// `1 % loss`.
-fn loss_label(share: &str) -> String {
+pub(super) fn loss_label(share: &str) -> String {
     share.parse().map_or_else(|_| share.to_owned(), |it| format!("{} % loss", percent(it)))
 }
 
 /// A share has at most six decimals, its percentage therefore four.
-fn percent(share: f64) -> f64 {
+pub(super) fn percent(share: f64) -> f64 {
     (share * 1e6).round() / 1e4
 }
 
 /// `280 kB`. A heading is not divided at this space.
-fn buffer_mark(bytes: &str) -> String {
+pub(super) fn buffer_mark(bytes: &str) -> String {
     let in_kilobytes = bytes.strip_suffix("000").map(|it| format!("{it}\u{a0}kB"));
     in_kilobytes.unwrap_or_else(|| format!("{bytes}\u{a0}B"))
 }

@@ -1,6 +1,6 @@
 //! Schemes that failed while a study ran: they are compared with nothing.
 
-use super::run::{RunRecord, Unfinished};
+use super::{RunRecord, Unfinished};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

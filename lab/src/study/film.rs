@@ -1,11 +1,9 @@
 //! The film strips of a study in a browser.
 
 use super::loading::place_of;
-use super::report::conditions;
-use super::run::RunRecord;
-use super::{Plan, Study};
+use super::{Plan, RunRecord, Study, conditions};
 use crate::{FileError, figure_resources};
-use qlog_tools::metrics::find;
+use qlog_tools::metrics::{Metric, find};
 use qlog_tools::report::{Film, Scene, Strip};
 use std::path::Path;
 
@@ -26,11 +24,8 @@ pub fn film(
         }
         let heading = format!("{}, {}", cell.page.name, cell.setting.sentence());
         if scenes.last().is_none_or(|it| it.heading != heading) {
-            scenes.push(Scene {
-                heading,
-                resources: figure_resources(cell.page),
-                strips: Vec::new(),
-            });
+            let resources = figure_resources(cell.page);
+            scenes.push(Scene { heading, resources, strips: Vec::new() });
         }
         let strip = Strip {
             label: cell.scheme.name().to_owned(),
@@ -63,14 +58,10 @@ fn pictures(
 
 /// What stands at the right of a strip.
 fn notes(run: &RunRecord) -> Vec<(String, String)> {
-    ["first_render", "speed_index", "byte_index", "load"]
-        .iter()
-        .filter_map(|name| find(name))
-        .map(|metric| {
-            let value = run.metrics.get(metric);
-            let value = value.atf.or(value.all);
-            let heading = format!("{} {}", metric.heading, metric.unit);
-            (heading, value.map_or("-".to_owned(), |it| format!("{it:.0}")))
-        })
-        .collect()
+    let note = |metric: &Metric| {
+        let value = run.value(metric).map_or("-".to_owned(), |it| format!("{it:.0}"));
+        (format!("{} {}", metric.heading, metric.unit), value)
+    };
+    let metrics = ["first_render", "speed_index", "byte_index", "load"];
+    metrics.into_iter().filter_map(find).map(note).collect()
 }

@@ -3,12 +3,11 @@
 
 mod figures;
 
-use super::dimension::{self, Dimension, File};
-use super::loading::Loader;
-use super::setting::Setting;
+use super::dimension::{self, File};
 use super::statistics::Interval;
 use super::{
-    ComparisonRow, PageRow, Plan, Pushes, RunRecord, Study, StudyError, SummaryRow, report,
+    ComparisonRow, Dimension, Loader, PageRow, Plan, Pushes, RunRecord, Setting, Study, StudyError,
+    SummaryRow, report,
 };
 use crate::{FileError, write_file};
 use qlog_tools::figures::FigureStyle;

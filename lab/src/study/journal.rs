@@ -1,6 +1,6 @@
 //! The loads of a study that are done, a line of JSON each: an interrupted study goes on from there.
 
-use super::plan::{Cell, Engine};
+use super::plan::Cell;
 use super::run::RunRecord;
 use crate::Load;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub(super) enum Format {
 }
 
 /// One load that is done.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
     #[serde(default)]
@@ -29,25 +29,14 @@ pub(super) struct Entry {
     /// Its place in the whole plan.
     pub(super) place: usize,
     pub(super) run: RunRecord,
-    /// What came when, where a figure needs it. A journal keeps it unless the load can be repeated exactly.
-    #[serde(default)]
+    /// What came when, where a figure needs it and the load cannot be repeated exactly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) load: Option<Load>,
-}
-
-/// An [`Entry`] as it is written.
-#[derive(Serialize)]
-struct Line<'a> {
-    format: Format,
-    place: usize,
-    run: &'a RunRecord,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    load: Option<&'a Load>,
 }
 
 /// A journal that is being written.
 pub(super) struct Journal {
     file: File,
-    engine: Engine,
     /// Lines that may be lost when the machine stops: the journal waits for the disk after this many.
     lines_a_sync: usize,
     unsynced: usize,
@@ -58,11 +47,7 @@ const BUSY: &str = "another process writes here; wait for its end, or name anoth
 
 impl Journal {
     /// Opens or makes the journal of `folder`, and reads the entries that it holds. An incomplete last line is dropped.
-    pub(super) fn open(
-        folder: &Path,
-        engine: Engine,
-        lines_a_sync: usize,
-    ) -> io::Result<(Self, Vec<Entry>)> {
+    pub(super) fn open(folder: &Path, lines_a_sync: usize) -> io::Result<(Self, Vec<Entry>)> {
         let path = folder.join(FILE);
         let file = OpenOptions::new().create(true).append(true).open(&path)?;
         // Until the process ends, however it ends.
@@ -72,17 +57,11 @@ impl Journal {
         })?;
         let (entries, whole_bytes) = entries(&std::fs::read(&path)?)?;
         file.set_len(whole_bytes)?;
-        Ok((Self { file, engine, lines_a_sync, unsynced: 0 }, entries))
+        Ok((Self { file, lines_a_sync, unsynced: 0 }, entries))
     }
 
     pub(super) fn add(&mut self, entry: &Entry) -> io::Result<()> {
-        let load = entry.load.as_ref().filter(|_| self.engine != Engine::Ideal);
-        let mut line = serde_json::to_vec(&Line {
-            format: entry.format,
-            place: entry.place,
-            run: &entry.run,
-            load,
-        })?;
+        let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
         let before = self.file.metadata()?.len();
         if let Err(error) = self.file.write_all(&line) {
@@ -111,13 +90,10 @@ pub(super) fn check(entries: &[Entry], cells: &[Cell<'_>]) -> io::Result<()> {
     };
     match entries.iter().find(|it| !is_its(it)) {
         None => Ok(()),
-        Some(Entry { place, run, .. }) => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!(
-                "load {place} is not one of this study: page {}, scheme {}, seed {}; remove its line, and it is made again",
-                run.page, run.scheme, run.seed
-            ),
-        )),
+        Some(Entry { place, run, .. }) => Err(invalid(format!(
+            "load {place} is not one of this study: page {}, scheme {}, seed {}; remove its line, and it is made again",
+            run.page, run.scheme, run.seed
+        ))),
     }
 }
 
@@ -131,21 +107,27 @@ fn entries(bytes: &[u8]) -> io::Result<(Vec<Entry>, u64)> {
     let lines = bytes[..whole].split(|it| *it == b'\n').filter(|it| !it.is_empty());
     let parsed = lines.enumerate().map(|(place, line)| {
         serde_json::from_slice(line).map_err(|error| {
-            io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("line {}: {error}; without that line its load is made again", place + 1),
-            )
+            invalid(format!(
+                "line {}: {error}; without that line its load is made again",
+                place + 1
+            ))
         })
     });
     let entries: Vec<Entry> = parsed.collect::<Result<_, _>>()?;
     let mut places = BTreeSet::new();
     match entries.iter().position(|it| !places.insert(it.place)) {
         None => Ok((entries, whole as u64)),
-        Some(line) => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("line {}: a load that an earlier line has, too; remove the line", line + 1),
-        )),
+        Some(line) => {
+            let line = line + 1;
+            Err(invalid(format!(
+                "line {line}: a load that an earlier line has, too; remove the line"
+            )))
+        }
     }
+}
+
+fn invalid(cause: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, cause)
 }
 
 #[cfg(test)]
@@ -162,7 +144,7 @@ mod tests {
     #[test]
     fn an_incomplete_last_line_is_dropped_and_the_journal_goes_on() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (mut journal, empty) = Journal::open(folder.path(), Engine::Stack, 1).expect("made");
+        let (mut journal, empty) = Journal::open(folder.path(), 1).expect("made");
         assert!(empty.is_empty());
         journal.add(&entry(0)).expect("written");
         journal.add(&entry(1)).expect("written");
@@ -171,8 +153,7 @@ mod tests {
         drop(journal);
         for torn in [whole.len() - 1, whole.len() - 20, whole.len() / 2 + 1] {
             std::fs::write(&path, &whole[..torn]).expect("torn");
-            let (mut journal, left) =
-                Journal::open(folder.path(), Engine::Stack, 1).expect("opened");
+            let (mut journal, left) = Journal::open(folder.path(), 1).expect("opened");
             assert_eq!(left.iter().map(|it| it.place).collect::<Vec<_>>(), [0]);
             journal.add(&entry(5)).expect("written");
             let places: Vec<usize> =
@@ -184,7 +165,7 @@ mod tests {
     #[test]
     fn a_line_names_its_format_those_of_old_name_none_and_another_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (mut journal, _) = Journal::open(folder.path(), Engine::Stack, 1).expect("made");
+        let (mut journal, _) = Journal::open(folder.path(), 1).expect("made");
         journal.add(&entry(0)).expect("written");
         let path = folder.path().join(FILE);
         let text = std::fs::read_to_string(&path).expect("a journal");
@@ -199,17 +180,17 @@ mod tests {
     #[test]
     fn a_folder_has_one_writer_at_a_time() {
         let folder = tempfile::tempdir().expect("a folder");
-        let first = Journal::open(folder.path(), Engine::Stack, 1).expect("made");
-        let error = Journal::open(folder.path(), Engine::Stack, 1).err().expect("busy").to_string();
+        let first = Journal::open(folder.path(), 1).expect("made");
+        let error = Journal::open(folder.path(), 1).err().expect("busy").to_string();
         assert_eq!(error, "another process writes here; wait for its end, or name another folder");
         drop(first);
-        Journal::open(folder.path(), Engine::Stack, 1).expect("free again");
+        Journal::open(folder.path(), 1).expect("free again");
     }
 
     #[test]
     fn a_load_that_stands_twice_is_named() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (mut journal, _) = Journal::open(folder.path(), Engine::Stack, 1).expect("made");
+        let (mut journal, _) = Journal::open(folder.path(), 1).expect("made");
         for place in [0, 1, 0] {
             journal.add(&entry(place)).expect("written");
         }
@@ -226,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_comes_back_as_it_was_unless_it_can_be_repeated() {
+    fn a_load_comes_back_as_it_was() {
         let transfer =
             Transfer { stream: 4, url: "/a".into(), requested_us: 3, ..Transfer::default() };
         let frame = StreamFrame { time_us: 9, stream: 4, offset: 0, bytes: 10 };
@@ -238,12 +219,10 @@ mod tests {
             renders: vec![RenderTimes { load_us: Some(9), ..RenderTimes::default() }],
         };
         let load = Load { completed: true, timeline: timeline.clone() };
-        for (engine, expected) in [(Engine::Stack, Some(timeline)), (Engine::Ideal, None)] {
-            let folder = tempfile::tempdir().expect("a folder");
-            let (mut journal, _) = Journal::open(folder.path(), engine, 1).expect("made");
-            journal.add(&Entry { load: Some(load.clone()), ..entry(0) }).expect("written");
-            let back = read(folder.path()).expect("read").remove(0).load;
-            assert_eq!(back.map(|it| it.timeline), expected, "{engine:?}");
-        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut journal, _) = Journal::open(folder.path(), 1).expect("made");
+        journal.add(&Entry { load: Some(load), ..entry(0) }).expect("written");
+        let back = read(folder.path()).expect("read").remove(0).load;
+        assert_eq!(back.map(|it| it.timeline), Some(timeline));
     }
 }

@@ -3,12 +3,9 @@
 use super::dimension::SEND_BUFFER;
 use super::failed;
 use super::journal::{Entry, Format};
-use super::plan::{Cell, Engine, Plan};
-use super::pushes::Pushes;
+use super::plan::Cell;
 use super::report::DRAWN_MAX;
-use super::run::{OnlyAtf, RunRecord, Unfinished};
-use super::setting::Setting;
-use super::{Study, StudyError};
+use super::{Engine, OnlyAtf, Plan, Pushes, RunRecord, Setting, Study, StudyError, Unfinished};
 use crate::browsing::{self, Browsed, BrowsingError, SeenFrame, Stage};
 use crate::network::Network;
 use crate::{
@@ -51,17 +48,13 @@ impl<'a> Loader<'a> {
             for page in &plan.pages {
                 let bound = match plan.engine {
                     Engine::Ideal => bounds::lower_bound_ms(page, &network),
-                    Engine::Stack | Engine::Wire | Engine::Browser => {
-                        bounds::transport_lower_bound_ms(page, &network)
-                    }
+                    _ => bounds::transport_lower_bound_ms(page, &network),
                 };
                 bounds.extend(bound.map(|it| ((page.name.as_str(), pace.clone()), it)));
             }
         }
-        let identity = match plan.engine {
-            Engine::Stack => Some(Identity::self_signed()?),
-            Engine::Ideal | Engine::Wire | Engine::Browser => None,
-        };
+        let has_server = plan.engine == Engine::Stack;
+        let identity = has_server.then(Identity::self_signed).transpose()?;
         let is_browser = plan.engine == Engine::Browser;
         let stage = is_browser.then(Stage::new).transpose()?;
         // One browser has one port to go to.
@@ -103,15 +96,13 @@ impl<'a> Loader<'a> {
         study: &Study,
         places: &[usize],
     ) -> Result<BTreeMap<usize, Load>, StudyError> {
-        let key = |page, scheme, setting, seed| (page, scheme, setting, seed);
         let cells = self.plan.cells();
-        let cells: BTreeMap<_, &Cell<'_>> = cells
-            .iter()
-            .map(|it| (key(&*it.page.name, it.scheme.name(), &*it.setting, it.seed), it))
-            .collect();
+        let keyed =
+            cells.iter().map(|it| ((&*it.page.name, it.scheme.name(), &*it.setting, it.seed), it));
+        let cells: BTreeMap<_, &Cell<'_>> = keyed.collect();
         let load = |place: &usize| {
             let run = &study.runs[*place];
-            let cell = cells.get(&key(&*run.page, &*run.scheme, &run.setting, run.seed));
+            let cell = cells.get(&(&*run.page, &*run.scheme, &run.setting, run.seed));
             match (study.loads[*place].clone(), cell) {
                 (Some(kept), _) => Ok(Some((*place, kept))),
                 (None, Some(cell)) if self.plan.repeats() => {
@@ -138,7 +129,7 @@ impl<'a> Loader<'a> {
 
     fn run(&self, cell: &Cell<'_>) -> Result<Entry, StudyError> {
         let logs = LogFolder::new(self.plan, cell)?;
-        let loaded = self.load(cell, logs.as_ref().map(LogFolder::path))?;
+        let loaded = self.load(cell, logs.as_ref().map(|it| &*it.path))?;
         let mut run = self.record(cell, &loaded);
         let load = loaded.load;
         if !load.completed {
@@ -212,12 +203,8 @@ impl<'a> Loader<'a> {
         let site = cell.setting.ahead().site_of(pages, None, self.plan.metadata);
         let ends = stack::Ends { site, client };
         let loaded = stack::load_between(&first, &ends, setup)?;
-        let whole = Loaded {
-            problems: loaded.problems,
-            outcome: loaded.outcome,
-            ..Loaded::from(loaded.load)
-        };
-        Ok(whole.last(&first, &ends.client.then))
+        let stack::StackLoad { load, problems, outcome, .. } = loaded;
+        Ok(Loaded::last(&first, &ends.client.then, load, problems, outcome))
     }
 
     fn load_on_wire(
@@ -243,13 +230,8 @@ impl<'a> Loader<'a> {
             delivery_order: plan.delivery_order,
             log_dir,
         };
-        let loaded = wire::load(&first, setup)?;
-        let whole = Loaded {
-            problems: loaded.problems,
-            outcome: loaded.outcome,
-            ..Loaded::from(loaded.load)
-        };
-        Ok(whole.last(&first, &then))
+        let wire::WireLoad { load, problems, outcome } = wire::load(&first, setup)?;
+        Ok(Loaded::last(&first, &then, load, problems, outcome))
     }
 
     /// The first page that the client loads, and its options. Where the server ignores signals, the client sends none:
@@ -260,17 +242,15 @@ impl<'a> Loader<'a> {
         scheme: &Scheme,
         signals: SignalUse,
     ) -> (Arc<Page>, client::Options) {
-        let (scheme, pushes) = (Some(scheme.clone()), cell.setting.ahead().client_pushes());
+        let pushes = cell.setting.ahead().client_pushes();
         let (first, then) = match cell.setting.warm_up_bytes {
             Some(bytes @ 1..) => warm_up::before(cell.page, bytes),
             _ => (Arc::clone(cell.page), Vec::new()),
         };
         let says = if signals.uses_signals() { Says::Signals } else { Says::Nothing };
         let hold_back = self.plan.profile.as_ref().and_then(|it| it.hold_back);
-        (
-            first,
-            client::Options { scheme, says, hold_back, pushes, then, ..client::Options::default() },
-        )
+        let options = client::Options { says, hold_back, pushes, then, ..Default::default() };
+        (first, client::Options { scheme: Some(scheme.clone()), ..options })
     }
 
     fn load_in_browser(
@@ -357,14 +337,19 @@ impl From<Load> for Loaded {
 
 impl Loaded {
     /// The last page of the connection, or what kept the client from reaching it.
-    fn last(mut self, first: &Arc<Page>, then: &[NextPage]) -> Self {
-        let outcome = std::mem::take(&mut self.outcome);
-        let mut pages = Navigation::all(first, then, &self.load.timeline, outcome);
+    fn last(
+        first: &Arc<Page>,
+        then: &[NextPage],
+        load: Load,
+        problems: Vec<String>,
+        outcome: client::Outcome,
+    ) -> Self {
+        let mut pages = Navigation::all(first, then, &load.timeline, outcome);
         match pages.pop() {
             Some(Navigation { load, problems, outcome, .. }) if pages.len() == then.len() => {
                 Self { problems, outcome, ..Self::from(load) }
             }
-            _ => self,
+            _ => Self { problems, ..Self::from(load) },
         }
     }
 }
@@ -413,10 +398,10 @@ impl Plan {
 }
 
 /// The folder into which one load writes its logs.
-enum LogFolder {
-    Kept(PathBuf),
-    /// Deleted after the load.
-    Temporary(tempfile::TempDir),
+struct LogFolder {
+    path: PathBuf,
+    /// It is deleted after the load.
+    temporary: Option<tempfile::TempDir>,
 }
 
 impl LogFolder {
@@ -426,31 +411,22 @@ impl LogFolder {
             return Ok(None);
         }
         if let Some(folder) = &plan.qlog_dir {
-            return Ok(Some(Self::Kept(made(folder.join(place_of(plan, cell)))?)));
+            let path = made(folder.join(place_of(plan, cell)))?;
+            return Ok(Some(Self { path, temporary: None }));
         }
         let folder = tempfile::tempdir().map_err(FileError::at(&std::env::temp_dir()))?;
-        Ok(Some(Self::Temporary(folder)))
-    }
-
-    fn path(&self) -> &Path {
-        match self {
-            Self::Kept(path) => path,
-            Self::Temporary(folder) => folder.path(),
-        }
+        Ok(Some(Self { path: folder.path().to_owned(), temporary: Some(folder) }))
     }
 
     /// Keeps the logs of a load that did not finish, if the plan says where. Returns the place relative to the
     /// study's folder.
     fn keep(self, plan: &Plan, cell: &Cell<'_>) -> Result<Option<String>, StudyError> {
-        let kept_in = match &self {
-            Self::Kept(_) => &plan.qlog_dir,
-            Self::Temporary(_) => &plan.unfinished_dir,
-        };
+        let kept_in = if self.temporary.is_some() { &plan.unfinished_dir } else { &plan.qlog_dir };
         let Some(folder) = kept_in else { return Ok(None) };
         let place = place_of(plan, cell);
-        if let Self::Temporary(from) = &self {
+        if self.temporary.is_some() {
             let to = made(folder.join(&place))?;
-            copy_files(from.path(), &to).map_err(FileError::at(&to))?;
+            copy_files(&self.path, &to).map_err(FileError::at(&to))?;
         }
         let last = folder.file_name().unwrap_or_default();
         Ok(Some(Path::new(last).join(place).display().to_string()))

@@ -2,11 +2,8 @@
 
 use super::failed;
 use super::folder::write_json;
-use super::plan::{Engine, Plan, Shard};
-use super::run::page_sha256;
-use super::setting::{Setting, Settings};
-use super::weights::Weights;
-use super::{BASELINE, StudyError};
+use super::setting::DIMENSIONS;
+use super::{BASELINE, Engine, Plan, Setting, Settings, Shard, StudyError, Weights, page_sha256};
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, FileError, Metadata};
@@ -112,27 +109,23 @@ fn recorded(plan: &Plan) -> Recorded {
     let client = client::ClientConfig::default();
     let receive =
         json!({"connection": client.receive_bytes, "stream": client.stream_receive_bytes});
-    let pages = plan.pages.iter();
-    let schemes = plan.schemes.iter();
+    let page = |it: &Arc<Page>| RecordedPage {
+        name: it.name.clone(),
+        sha256: page_sha256(it),
+        site: it.site().to_owned(),
+    };
+    let recorded_scheme = |it: &Contender| RecordedScheme {
+        name: it.name().to_owned(),
+        revision: it.revision(),
+        sha256: text_of(it).map(|text| corpus::sha256_hex(text.as_bytes())),
+    };
     Recorded {
         engine: plan.engine,
         browser: plan.browser_description(),
         profile: plan.profile.as_ref().map(|it| it.name.clone()),
         networks: plan.settings.networks.iter().map(|it| json!(it)).collect(),
-        pages: pages
-            .map(|it| RecordedPage {
-                name: it.name.clone(),
-                sha256: page_sha256(it),
-                site: it.site().to_owned(),
-            })
-            .collect(),
-        schemes: schemes
-            .map(|it| RecordedScheme {
-                name: it.name().to_owned(),
-                revision: it.revision(),
-                sha256: text_of(it).map(|text| corpus::sha256_hex(text.as_bytes())),
-            })
-            .collect(),
+        pages: plan.pages.iter().map(page).collect(),
+        schemes: plan.schemes.iter().map(recorded_scheme).collect(),
         left_out: plan.left_out.clone(),
         settings: plan.settings.clone(),
         send_buffer_model: plan.send_buffer_model,
@@ -163,30 +156,20 @@ pub(super) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str
 /// What sets the value of a key, for a user who gave flags and never saw the manifest.
 pub(super) fn set_by(key: &str) -> String {
     let flag = match key {
-        "networks" => "--network",
-        "send_buffers_bytes" => "--send-buffer",
-        "congestion_controls" => "--cc",
-        "queues" => "--queue",
-        "rtts_ms" => "--set rtt_ms",
-        "rates" => "--set rate",
-        "losses" => "--set loss",
-        "crosses" => "--cross",
-        "pushes" => "--push",
-        "gates" => "--gate",
-        "warm_ups_bytes" => "--warm-up",
         "initial_window_packets" => "--initial-window",
         "seeds" => "--seeds or --first-seed",
-        "pages" => return "the pages".to_owned(),
+        "pages" => "the pages",
         "engine" => "--engine",
-        "browser" => return "the browser, or the pages' bodies".to_owned(),
+        "browser" => "the browser, or the pages' bodies",
         "schemes" => "--schemes",
         "send_buffer_model" => "--send-buffer-model",
         "metadata" => "--metadata",
         "delivery_order" => "--delivery-order",
-        "hints" => "--hints",
-        "signals" => "--signals",
         "shard" => "--shard",
-        other => return format!("the program (`{other}`)"),
+        other => match DIMENSIONS.iter().find(|it| it.list == other) {
+            Some(dimension) => dimension.flag,
+            None => return format!("the program (`{other}`)"),
+        },
     };
     flag.to_owned()
 }
@@ -282,21 +265,21 @@ pub fn plan(path: &Path) -> Result<Plan, StudyError> {
     let recorded: Recorded = serde_json::from_value(read(path)?)
         .map_err(|error| unusable(path, format!("not a study's manifest: {error}; {EXPECTED}")))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let pages = recorded.pages.iter().map(|it| page(it, folder));
-    let pages = pages.collect::<Result<_, _>>().map_err(|cause| unusable(path, cause))?;
+    planned(&recorded, folder).map_err(|cause| unusable(path, cause))
+}
+
+fn planned(recorded: &Recorded, folder: &Path) -> Result<Plan, String> {
+    let pages = recorded.pages.iter().map(|it| page(it, folder)).collect::<Result<_, _>>()?;
     let schemes = recorded.schemes.iter().map(|it| contender(it, folder));
-    let schemes = schemes.collect::<Result<_, _>>().map_err(|cause| unusable(path, cause))?;
-    let networks = recorded.networks.iter().map(network);
-    let networks: Vec<Network> =
-        networks.collect::<Result<_, _>>().map_err(|cause| unusable(path, cause))?;
+    let schemes = schemes.collect::<Result<_, _>>()?;
+    let networks: Vec<Network> = recorded.networks.iter().map(network).collect::<Result<_, _>>()?;
     let first = networks.first().cloned().filter(|_| !recorded.seeds.is_empty());
-    let first = first.ok_or_else(|| unusable(path, "no network or no seed"))?;
-    let shard = recorded.shard.as_deref().map(Shard::parse).transpose();
-    let shard = shard.map_err(|cause| unusable(path, cause))?;
-    let metric = recorded.metric.as_deref().map_or(Some(metrics::byte_index()), metrics::find);
+    let first = first.ok_or("no network or no seed")?;
+    let shard = recorded.shard.as_deref().map(Shard::parse).transpose()?;
     let profile = recorded.profile.as_deref().map(Profile::find).transpose();
-    let profile = profile.map_err(|cause| unusable(path, cause))?;
-    let metric = metric.ok_or_else(|| unusable(path, "its metric is unknown"))?;
+    let profile = profile.map_err(|it| it.to_string())?;
+    let metric = recorded.metric.as_deref().map_or(Some(metrics::byte_index()), metrics::find);
+    let metric = metric.ok_or("its metric is unknown")?;
     let mut plan = Plan {
         settings: Settings { networks, ..recorded.settings.clone() },
         send_buffer_model: recorded.send_buffer_model,

@@ -1,11 +1,10 @@
 //! The shards of a study, made on several machines, as one study.
 
 use super::journal::{self, Entry, Journal};
-use super::loading::Loader;
 use super::manifest::{self, unusable};
-use super::plan::{Cell, Plan};
+use super::plan::Cell;
 use super::record::begin;
-use super::{Study, StudyError};
+use super::{Loader, Plan, Study, StudyError};
 use crate::FileError;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -22,10 +21,8 @@ pub fn merge(
     if out.join(journal::FILE).exists() || out.join(manifest::FILE).exists() {
         return Err(unusable(out, "holds a study already; use another --out"));
     }
-    let mut manifests = Vec::new();
-    for folder in folders {
-        manifests.push(manifest::read(&folder.join(manifest::FILE))?);
-    }
+    let manifests = folders.iter().map(|it| manifest::read(&it.join(manifest::FILE)));
+    let manifests: Vec<Value> = manifests.collect::<Result<_, _>>()?;
     for (folder, other) in folders.iter().zip(&manifests) {
         if let Some(key) = manifest::difference(&manifests[0], other) {
             let first = folders[0].display();
@@ -43,7 +40,7 @@ pub fn merge(
     check_whole(&plan, &cells, &entries, shards)?;
     let provenance = merged_provenance(&manifests[0], program);
     begin(&plan, &provenance, out)?;
-    write(&plan, &entries, out).map_err(|error| StudyError::Record(FileError::at(out)(error)))?;
+    write(&entries, out).map_err(|error| StudyError::Record(FileError::at(out)(error)))?;
     let study = Loader::new(&plan)?.study(provenance, entries);
     Ok((plan, study))
 }
@@ -95,8 +92,8 @@ fn check_whole(
     )))
 }
 
-fn write(plan: &Plan, entries: &[Entry], out: &Path) -> std::io::Result<()> {
-    let (mut journal, _) = Journal::open(out, plan.engine, usize::MAX)?;
+fn write(entries: &[Entry], out: &Path) -> std::io::Result<()> {
+    let (mut journal, _) = Journal::open(out, usize::MAX)?;
     for entry in entries {
         journal.add(entry)?;
     }

@@ -1,11 +1,8 @@
 //! The results of each page: how good each scheme is for it, and how certain that is.
 
-use super::dimension::varied;
-use super::pushes::Pushes;
-use super::run::RunRecord;
-use super::setting::Setting;
 use super::statistics::{Interval, hodges_lehmann, median};
 use super::summary::{Paired, group, grouped, measured};
+use super::{Pushes, RunRecord, Setting, varied};
 use qlog_tools::metrics::{BySet, Measured, Metric};
 use serde::{Serialize, Serializer};
 

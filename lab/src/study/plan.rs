@@ -1,8 +1,6 @@
 //! The plan of a study, and the loads in it.
 
-use super::setting::{Setting, Settings};
-use super::weights::Weights;
-use super::{BASELINE, StudyError};
+use super::{BASELINE, Setting, Settings, StudyError, Weights};
 use crate::browsing::Browser;
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
@@ -177,6 +175,11 @@ impl Plan {
         browser.description().ok()
     }
 
+    /// A scheme that must know the whole page.
+    pub(super) fn looking_ahead(&self) -> Option<&str> {
+        self.schemes.iter().find(|it| it.looks_ahead()).map(Contender::name)
+    }
+
     /// How many loads it asks for.
     pub fn loads(&self) -> usize {
         self.cells().len()
@@ -260,12 +263,9 @@ impl Plan {
         self.check_baseline()?;
         self.check_signals()?;
         self.check_weights()?;
-        if self.metadata != Metadata::Full
-            && let Some(scheme) = self.schemes.iter().find(|it| it.looks_ahead())
-        {
+        if let Some(name) = self.looking_ahead().filter(|_| self.metadata != Metadata::Full) {
             return impossible(format!(
-                "`{}` looks ahead in the whole page: use --metadata full",
-                scheme.name()
+                "`{name}` looks ahead in the whole page: use --metadata full"
             ));
         }
         self.check_pushes()?;
@@ -316,12 +316,14 @@ impl Plan {
             ("--warm-up", warm_ups_bytes.is_empty(), "has no connection that could be warm"),
             ("an initial window", self.initial_window_packets.is_none(), "has none"),
         ];
-        match needs.iter().find(|(_, is_empty, _)| !is_empty) {
-            None => Ok(()),
-            Some((flag, _, why)) => {
-                impossible(format!("{flag}: engine ideal {why}; use --engine stack or wire"))
-            }
-        }
+        self.refuse(&needs)
+    }
+
+    /// Refuses the first of these flags that is not as without it, and says why the engine cannot honour it.
+    fn refuse(&self, needs: &[(&str, bool, &str)]) -> Result<(), StudyError> {
+        let Some((flag, _, why)) = needs.iter().find(|it| !it.1) else { return Ok(()) };
+        let engine = self.engine.name();
+        impossible(format!("{flag}: engine {engine} {why}; use --engine stack or wire"))
     }
 
     /// A browser does what it does: it takes no pushes, and nobody looks into it.
@@ -337,9 +339,7 @@ impl Plan {
                 "hands over bytes by stream",
             ),
         ];
-        if let Some((flag, _, why)) = needs.iter().find(|(_, is_default, _)| !is_default) {
-            return impossible(format!("{flag}: engine browser {why}; use --engine stack or wire"));
-        }
+        self.refuse(&needs)?;
         if self.browser.is_none() {
             return impossible("engine browser: the plan names no browser");
         }
@@ -388,13 +388,11 @@ impl Plan {
         if !self.settings.signals.contains(&SignalUse::Obey) {
             return Ok(());
         }
-        match self.schemes.iter().find(|it| it.looks_ahead()) {
-            None => Ok(()),
-            Some(scheme) => impossible(format!(
-                "--signals obey: `{}` looks ahead in the page, which signals do not tell; use --signals ignore",
-                scheme.name()
-            )),
-        }
+        self.looking_ahead().map_or(Ok(()), |name| {
+            impossible(format!(
+                "--signals obey: `{name}` looks ahead in the page, which signals do not tell; use --signals ignore"
+            ))
+        })
     }
 
     /// Brackets are searched for on `ideal`, without a send buffer and chance.

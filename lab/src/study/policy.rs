@@ -7,14 +7,13 @@ mod configuration;
 mod facts;
 mod trial;
 
-use super::StudyError;
 use super::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS};
-use super::plan::{Engine, Plan};
 use super::statistics::{Interval, geometric_mean};
+use super::{Engine, Plan, StudyError};
 use crate::Contender;
 use crate::ahead::Ahead;
-pub(crate) use configuration::quoted;
 pub use configuration::{Configuration, page_argument};
+pub(crate) use configuration::{facts_key, hint_keys, pages_key, quoted};
 use server::SignalUse;
 pub use trial::choose;
 
@@ -113,8 +112,7 @@ pub fn check(plan: &Plan, terms: Terms<'_>) -> Result<(), StudyError> {
             .to_owned()
     } else if let Some(dimension) = varied.iter().find(|it| !is_free(it.column)) {
         format!("name one {}, the site's", dimension.name)
-    } else if let Some(scheme) = plan.schemes.iter().find(|it| it.looks_ahead()) {
-        let name = scheme.name();
+    } else if let Some(name) = plan.looking_ahead() {
         format!("`{name}` looks ahead in the page, which a server of files cannot: leave it out")
     } else if !settings.iter().any(|(_, it)| it.ahead().is_nothing()) {
         "pushes and hints need loads without them to compare with: add none to --push and to --hints"

@@ -1,8 +1,7 @@
 //! Published results, and how well a study agrees with their ranks of the schemes.
 
-use super::setting::Setting;
 use super::statistics::{SAMPLE_MIN, spearman};
-use super::summary::SummaryRow;
+use super::{Setting, SummaryRow};
 use serde::{Deserialize, Serialize};
 
 /// A row of Table 2 (Marx et al. 2019, page 140): mean speedups over `rr`.
@@ -83,23 +82,18 @@ pub fn rank_correlations(summary: &[SummaryRow]) -> Vec<RankCorrelation> {
         };
         for (published, known, of) in columns {
             let rows = summary.iter().filter(|it| it.setting == *setting && it.sites >= SAMPLE_MIN);
-            let pairs: Vec<(f64, f64)> = rows
-                .filter_map(|row| {
-                    let published = TABLE_2.iter().find(|it| it.scheme == row.scheme)?;
-                    Some((of(row)?, known(published)))
-                })
-                .collect();
-            if pairs.len() < SCHEMES_MIN {
-                continue;
-            }
-            if let Some(spearman) = spearman(&pairs) {
-                correlations.push(RankCorrelation {
-                    setting: setting.clone(),
-                    published: (*published).to_owned(),
-                    schemes: pairs.len(),
-                    spearman,
-                });
-            }
+            let pair = |row: &SummaryRow| {
+                let published = TABLE_2.iter().find(|it| it.scheme == row.scheme)?;
+                Some((of(row)?, known(published)))
+            };
+            let pairs: Vec<(f64, f64)> = rows.filter_map(pair).collect();
+            let spearman = spearman(&pairs).filter(|_| pairs.len() >= SCHEMES_MIN);
+            correlations.extend(spearman.map(|spearman| RankCorrelation {
+                setting: setting.clone(),
+                published: (*published).to_owned(),
+                schemes: pairs.len(),
+                spearman,
+            }));
         }
     }
     correlations

@@ -26,11 +26,10 @@ impl Pushes<u64> {
         let used = || outcome.pushed.iter().filter(|(_, used)| *used).map(|(id, _)| *id);
         let urls: Vec<String> = used().map(|it| page.url(it)).collect();
         let bytes = PushedBytes::of(&load.timeline, |url| urls.iter().any(|it| it == url));
-        let count = |it: usize| it as u64;
         Self {
-            taken: count(urls.len()),
-            refused: count(outcome.refused_pushes),
-            late: count(outcome.late_pushes),
+            taken: urls.len() as u64,
+            refused: outcome.refused_pushes as u64,
+            late: outcome.late_pushes as u64,
             wasted_bytes: bytes.wasted,
         }
     }

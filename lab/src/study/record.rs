@@ -1,10 +1,9 @@
 //! A study in a folder: every load is written down as soon as it is done, and is not done again.
 
 use super::journal::{self, Journal};
-use super::loading::Loader;
 use super::manifest;
-use super::plan::{Cell, Engine, Plan};
-use super::{Study, StudyError};
+use super::plan::Cell;
+use super::{Engine, Loader, Plan, Study, StudyError};
 use crate::FileError;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -26,7 +25,7 @@ pub fn run_into(
     let provenance = claim(plan, program, folder)?;
     let file = |error| StudyError::Record(FileError::at(&folder.join(journal::FILE))(error));
     let lines_a_sync = if plan.engine == Engine::Ideal { IDEAL_LINES_A_SYNC } else { 1 };
-    let (journal, mut entries) = Journal::open(folder, plan.engine, lines_a_sync).map_err(file)?;
+    let (journal, mut entries) = Journal::open(folder, lines_a_sync).map_err(file)?;
     let cells = plan.cells();
     journal::check(&entries, &cells).map_err(file)?;
     let done: BTreeSet<usize> = entries.iter().map(|it| it.place).collect();
@@ -52,32 +51,29 @@ pub fn run_into(
 fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError> {
     let path = folder.join(manifest::FILE);
     let fresh = manifest::provenance(plan, program);
-    if path.exists() {
-        let mut there = manifest::read(&path)?;
-        let differing = manifest::difference(&there, &fresh);
-        let differing = differing.or((there["shard"] != fresh["shard"]).then_some("shard"));
-        return match differing {
-            None => {
-                for key in manifest::OF_SUMMARIES {
-                    match (fresh.get(key), there.as_object_mut()) {
-                        (Some(value), _) => there[key] = value.clone(),
-                        (None, Some(there)) => drop(there.remove(key)),
-                        (None, None) => {}
-                    }
-                }
-                Ok(there)
-            }
-            Some(key) => Err(manifest::unusable(
-                folder,
-                format!(
-                    "holds another study: they differ in {}; use another folder, or remove this one",
-                    manifest::set_by(key)
-                ),
-            )),
-        };
+    if !path.exists() {
+        begin(plan, &fresh, folder)?;
+        return Ok(fresh);
     }
-    begin(plan, &fresh, folder)?;
-    Ok(fresh)
+    let mut there = manifest::read(&path)?;
+    let differing = manifest::difference(&there, &fresh);
+    if let Some(key) = differing.or((there["shard"] != fresh["shard"]).then_some("shard")) {
+        let set_by = manifest::set_by(key);
+        return Err(manifest::unusable(
+            folder,
+            format!(
+                "holds another study: they differ in {set_by}; use another folder, or remove this one"
+            ),
+        ));
+    }
+    for key in manifest::OF_SUMMARIES {
+        match (fresh.get(key), there.as_object_mut()) {
+            (Some(value), _) => there[key] = value.clone(),
+            (None, Some(there)) => drop(there.remove(key)),
+            (None, None) => {}
+        }
+    }
+    Ok(there)
 }
 
 /// Writes the manifest, and the pages and scheme files that it names.

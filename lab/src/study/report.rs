@@ -6,11 +6,11 @@ mod means;
 
 pub use conditions::conditions;
 
-use super::dimension::Dimension;
-use super::setting::Setting;
 use super::statistics::{mean, median};
 use super::summary::{Group, Paired, group, measured};
-use super::{Plan, RunRecord, Study, StudyError, SummaryRow, missing, same_loads};
+use super::{
+    Dimension, Plan, RunRecord, Setting, Study, StudyError, SummaryRow, missing, same_loads,
+};
 use crate::{Contender, Load, figure_resources};
 use corpus::Page;
 use qlog_tools::figures::{FigureStyle, Sheet};
@@ -20,7 +20,7 @@ use qlog_tools::speedups::Speedups;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages (on each network, with each buffer) that are drawn; of more, those that gain most from a scheme.
-pub(crate) const DRAWN_MAX: usize = 24;
+pub(super) const DRAWN_MAX: usize = 24;
 
 /// `again` gives what came when in the loads at these places of the study.
 pub(super) fn comparison(
@@ -34,27 +34,21 @@ pub(super) fn comparison(
     for setting in &view.settings {
         pages.extend(plan.pages.iter().map(|page| {
             let name = format!("{}{}", page.name, setting.suffix);
-            let rows = view.rows(page, setting);
-            let of_page = PageComparison::new(
-                &name,
-                &figure_resources(page),
-                rows,
-                plan.metric,
-                view.baseline,
-            );
-            (&**page, setting, of_page)
+            let (resources, rows) = (figure_resources(page), view.rows(page, setting));
+            let compared = PageComparison::new(&name, &resources, rows, plan.metric, view.baseline);
+            (&**page, setting, compared)
         }));
     }
-    let drawn = most_telling(&pages);
-    let omitted = if drawn.len() < pages.len() {
-        format!(
-            "Of {} pages the {} that gain most from a scheme are drawn; the others are lines of the last table.",
-            pages.len(),
-            drawn.len()
-        )
-    } else {
-        String::new()
-    };
+    let drawn = most_telling(pages.len(), |place| {
+        let rows = pages[place].2.rows.iter();
+        rows.filter_map(|it| it.speedup.atf.or(it.speedup.all)).fold(0.0, f64::max)
+    });
+    let omitted = format!(
+        "Of {} pages the {} that gain most from a scheme are drawn; the others are lines of the last table.",
+        pages.len(),
+        drawn.len()
+    );
+    let omitted = if drawn.len() < pages.len() { omitted } else { String::new() };
     let shown = |place: &usize| view.shown(pages[*place].0, pages[*place].1);
     let loads = again(&drawn.iter().flat_map(shown).collect::<Vec<_>>())?;
     let pages = pages.into_iter().enumerate().map(|(place, (page, setting, compared))| {
@@ -131,7 +125,12 @@ impl<'a> View<'a> {
         // Only the ByteIndex has lower bounds.
         let bounded = plan.metric.name == metrics::byte_index().name;
         let bounds = study.runs.iter().filter(|it| bounded && it.scheme == baseline).map(bound);
-        let (settings, varied) = (settings(plan), plan.settings.varied());
+        let varied = plan.settings.varied();
+        let compared = |(_, setting): (_, Setting)| Compared {
+            suffix: after_comma(&setting.words(&varied)),
+            setting,
+        };
+        let settings = plan.settings.each().into_iter().map(compared).collect();
         let bounds = bounds.collect();
         let certain = plan.certain_settings();
         Self { plan, study, settings, varied, runs, bounds, baseline, certain, style }
@@ -189,8 +188,7 @@ impl<'a> View<'a> {
     fn middle(&self, places: &[usize]) -> Option<usize> {
         let value = |place: &usize| {
             let run = Some(&self.study.runs[*place]).filter(|it| it.completed)?;
-            let values = run.metrics.get(self.plan.metric);
-            Some((values.atf.or(values.all)?, *place))
+            Some((run.value(self.plan.metric)?, *place))
         };
         let mut values: Vec<(f64, usize)> = places.iter().filter_map(value).collect();
         values.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -289,25 +287,12 @@ fn quartiles(mut values: Vec<f64>) -> Option<[f64; 2]> {
     (values.len() >= 4 && first < last).then(|| [at(1), at(3)])
 }
 
-/// The places of the pages that are drawn.
-fn most_telling(pages: &[(&Page, &Compared, PageComparison)]) -> Vec<usize> {
-    let gain = |place: usize| {
-        let rows = pages[place].2.rows.iter();
-        rows.filter_map(|it| it.speedup.atf.or(it.speedup.all)).fold(0.0, f64::max)
-    };
-    let mut places: Vec<usize> = (0..pages.len()).collect();
+/// The places of those among `count` pages that are drawn: of many, those that gain most.
+pub(crate) fn most_telling(count: usize, gain: impl Fn(usize) -> f64) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..count).collect();
     places.sort_by(|one, other| gain(*other).total_cmp(&gain(*one)));
     places.truncate(DRAWN_MAX);
     places
-}
-
-fn settings(plan: &Plan) -> Vec<Compared> {
-    let varied = plan.settings.varied();
-    let compared = |(_, setting): (_, Setting)| {
-        let suffix = after_comma(&setting.words(&varied));
-        Compared { setting, suffix }
-    };
-    plan.settings.each().into_iter().map(compared).collect()
 }
 
 fn after_comma(words: &str) -> String {
@@ -315,10 +300,9 @@ fn after_comma(words: &str) -> String {
 }
 
 fn title(plan: &Plan) -> String {
-    let pages = if plan.pages.len() == 1 {
-        "One page".to_owned()
-    } else {
-        format!("{} pages", plan.pages.len())
+    let pages = match plan.pages.len() {
+        1 => "One page".to_owned(),
+        several => format!("{several} pages"),
     };
     format!("{pages} under {} schemes", plan.schemes.len())
 }

@@ -1,12 +1,10 @@
 //! One load's row of results, every number of it computed from the load's timeline.
 
-use super::plan::Engine;
-use super::pushes::Pushes;
-use super::setting::Setting;
+use super::{Engine, Pushes, Setting};
 use crate::{Load, above_fold};
 use client::Outcome;
 use corpus::Page;
-use qlog_tools::metrics::{BySet, Completions, Measured};
+use qlog_tools::metrics::{BySet, Completions, Measured, Metric};
 use qlog_tools::tail::Tail;
 use qlog_tools::timeline::{Delivery, Transfer};
 use serde::{Deserialize, Serialize};
@@ -130,6 +128,12 @@ impl RunRecord {
         self.metrics.byte_index()
     }
 
+    /// The value that counts: above the fold, or over all resources where a page has nothing there.
+    pub fn value(&self, metric: &Metric) -> Option<f64> {
+        let values = self.metrics.get(metric);
+        values.atf.or(values.all)
+    }
+
     /// Whether the load does not count because its scheme failed.
     pub fn has_failed_scheme(&self) -> bool {
         self.unfinished.as_ref().is_some_and(|it| it.of_scheme)
@@ -146,16 +150,10 @@ fn resource_times(page: &Page, load: &Load) -> Vec<ResourceTimes> {
     let ids: BTreeMap<String, usize> =
         page.resources.iter().map(|it| (page.url(it.id), it.id)).collect();
     let start_us = load.timeline.start_us().unwrap_or(0);
-    let deliveries = load.timeline.deliveries();
-    let mut rows: Vec<ResourceTimes> = load
-        .timeline
-        .transfers
-        .iter()
-        .zip(&deliveries)
-        .filter_map(|(transfer, delivery)| {
-            Some(times(*ids.get(&transfer.url)?, transfer, delivery, start_us))
-        })
-        .collect();
+    let all = load.timeline.transfers.iter().zip(load.timeline.deliveries());
+    let row =
+        |(of, delivery): (&Transfer, _)| Some(times(*ids.get(&of.url)?, of, &delivery, start_us));
+    let mut rows: Vec<ResourceTimes> = all.filter_map(row).collect();
     rows.sort_by(|a, b| a.requested_ms.total_cmp(&b.requested_ms));
     rows
 }

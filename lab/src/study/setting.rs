@@ -1,137 +1,217 @@
 //! What loads meet beside page, scheme and seed: a [`Setting`]. Only loads that met the same one are compared.
 //!
-//! A new dimension is a field of [`Setting`], a list with a line of [`Settings::each`], and a row of [`DIMENSIONS`].
-//! Tables, JSON, figures, manifests, shards and the names of log folders follow from these.
+//! A new dimension is a row of [`DIMENSIONS`]. Tables, JSON, figures, manifests, shards and the names of log folders follow from it.
 
-use super::dimension::{DIMENSIONS, Dimension, File, columns, varied};
-use super::plan::Engine;
+use super::dimension::{
+    CONTROL, File, NETWORK, PLAIN, SEND_BUFFER, buffer_mark, columns, cross_label, hints_label,
+    loss_label, percent, push_label, rate_label, warm_up_label,
+};
+use super::{Axis, Dimension, Engine, varied};
 use crate::CrossTraffic;
 use crate::ahead::{Ahead, Hints};
 use crate::network::{Amount, Network, NetworkError, Property, QueueDepth};
 use push::{Gate, Policy};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::json;
 use server::{CongestionControl, SignalUse};
 
-/// One combination of the dimensions. A field that a file lacks has its default.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(default)]
-pub struct Setting {
-    /// The network's name.
-    pub network: String,
-    /// The server's send buffer.
-    pub send_buffer_bytes: u64,
-    /// Congestion control; `None` without a transport.
-    pub cc: Option<CongestionControl>,
-    /// The bottleneck's queue; `None`: the network's own.
-    pub queue: Option<QueueDepth>,
-    /// [`Property::RoundTrip`]; `None`, here and below: the network's own.
-    pub rtt_ms: Option<Amount>,
-    /// [`Property::Rate`].
-    pub rate: Option<Amount>,
-    /// [`Property::Loss`].
-    pub loss: Option<Amount>,
-    /// What others do on the links; `None`: nothing.
-    pub cross: Option<CrossTraffic>,
-    /// What the server pushes; `None`: nothing.
-    pub push: Option<Policy>,
-    /// When pushed bytes may go; `None`: nothing is pushed, or the server's default holds.
-    pub gate: Option<Gate>,
-    /// What the document's response names; `None`: nothing.
-    pub hints: Option<Hints>,
-    /// How the server uses signals; `None`: its default.
-    pub signals: Option<SignalUse>,
-    /// Bytes of a document that the client loads before the page on the same connection; `None`: nothing.
-    pub warm_up_bytes: Option<u64>,
+/// Makes of each row a field of [`Setting`], a list of [`Settings`], and a [`Dimension`] after network, send buffer and congestion
+/// control, of which every manifest says something.
+macro_rules! dimensions {
+    ($($(#[$doc:meta])* $field:ident: $type:ty, $list:ident, $dimension:expr;)*) => {
+        /// One combination of the dimensions. A field that a file lacks has its default.
+        #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+        #[serde(default)]
+        pub struct Setting {
+            /// The network's name.
+            pub network: String,
+            /// The server's send buffer.
+            pub send_buffer_bytes: u64,
+            /// Congestion control; `None` without a transport.
+            pub cc: Option<CongestionControl>,
+            $($(#[$doc])* pub $field: Option<$type>,)*
+        }
+
+        /// The values of each dimension. A study has all combinations.
+        #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+        pub struct Settings {
+            /// The networks. A manifest resolves them itself.
+            #[serde(skip)]
+            pub networks: Vec<Network>,
+            /// Send buffers in bytes.
+            pub send_buffers_bytes: Vec<u64>,
+            /// Empty without a transport. Manifests of old name one, or none, under `congestion_control`.
+            #[serde(alias = "congestion_control", deserialize_with = "one_or_several")]
+            pub congestion_controls: Vec<CongestionControl>,
+            $(
+                #[doc = concat!("Values of [`Setting::", stringify!($field), "`]; empty: as without one.")]
+                #[serde(default, skip_serializing_if = "Vec::is_empty")]
+                pub $list: Vec<$type>,
+            )*
+        }
+
+        impl Settings {
+            /// Every combination on a network.
+            fn on_network(&self, network: &Network) -> Vec<Setting> {
+                let all = vec![Setting { network: network.name.clone(), ..Setting::default() }];
+                let all = spread(&PLAIN, all, &self.send_buffers_bytes, |it, bytes| it.send_buffer_bytes = bytes);
+                let all = spread(&PLAIN, all, &self.congestion_controls, |it, cc| it.cc = Some(cc));
+                $(let all = spread(&$dimension, all, &self.$list, |it, value| it.$field = Some(value));)*
+                all
+            }
+        }
+
+        /// All dimensions, in the order of columns.
+        pub(super) static DIMENSIONS: &[Dimension] = &[
+            Dimension {
+                column: NETWORK,
+                list: "networks",
+                flag: "--network",
+                name: "network",
+                always_in: &[File::Runs, File::Summary],
+                value: |it| json!(it.network),
+                copy: |to, from| to.network.clone_from(&from.network),
+                ..PLAIN
+            },
+            Dimension {
+                column: SEND_BUFFER,
+                list: "send_buffers_bytes",
+                flag: "--send-buffer",
+                name: "send buffer",
+                unit: " bytes",
+                always_in: &[File::Runs, File::Summary],
+                value: |it| json!(it.send_buffer_bytes),
+                mark: buffer_mark,
+                copy: |to, from| to.send_buffer_bytes = from.send_buffer_bytes,
+                axes: &[Axis { title: "send buffer, kB", at: |it| Some(it.send_buffer_bytes as f64 / 1e3) }],
+                ..PLAIN
+            },
+            Dimension {
+                column: CONTROL,
+                list: "congestion_controls",
+                flag: "--cc",
+                name: "congestion control",
+                usual: "bbr2",
+                always_in: &[File::Runs],
+                value: |it| json!(it.cc),
+                copy: |to, from| to.cc = from.cc,
+                ..PLAIN
+            },
+            $(Dimension {
+                column: stringify!($field),
+                list: stringify!($list),
+                value: |it| json!(it.$field),
+                copy: |to, from| to.$field = from.$field,
+                ..$dimension
+            },)*
+        ];
+    };
 }
 
-/// The values of each dimension. A study has all combinations.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Settings {
-    /// The networks. A manifest resolves them itself.
-    #[serde(skip)]
-    pub networks: Vec<Network>,
-    /// Send buffers in bytes.
-    pub send_buffers_bytes: Vec<u64>,
-    /// Empty without a transport. Manifests of old name one, or none, under `congestion_control`.
-    #[serde(alias = "congestion_control", deserialize_with = "one_or_several")]
-    pub congestion_controls: Vec<CongestionControl>,
-    /// Depths of the bottleneck's queue; empty: each network's own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub queues: Vec<QueueDepth>,
-    /// Round trips; empty, here and below: each network's own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rtts_ms: Vec<Amount>,
-    /// Rates.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rates: Vec<Amount>,
-    /// Shares that are lost.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub losses: Vec<Amount>,
-    /// Traffic of others; empty: there is none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub crosses: Vec<CrossTraffic>,
-    /// Push policies; empty: nothing is pushed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pushes: Vec<Policy>,
-    /// Gates of the policies that push; empty: the server's default.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gates: Vec<Gate>,
-    /// What the documents' responses name; empty: nothing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hints: Vec<Hints>,
-    /// Uses of signals; empty: the server's default.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub signals: Vec<SignalUse>,
-    /// Bytes of documents loaded before; empty: none is.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warm_ups_bytes: Vec<u64>,
+dimensions! {
+    /// The bottleneck's queue; `None`: the network's own.
+    queue: QueueDepth, queues, Dimension {
+        name: "queue",
+        flag: "--queue",
+        label: |it| format!("queue {it}"),
+        // A heading is not divided at this space.
+        mark: |it| format!("queue\u{a0}{it}"),
+        axes: &[
+            Axis { title: "queue, kB", at: |it| it.queue?.kilobytes() },
+            Axis { title: "queue, bandwidth-delay products", at: |it| it.queue?.products() },
+        ],
+        ..PLAIN
+    };
+    /// [`Property::RoundTrip`]; `None`, here and below: the network's own.
+    rtt_ms: Amount, rtts_ms, Dimension {
+        name: "round trip",
+        flag: "--set rtt_ms",
+        unit: " ms",
+        label: |it| format!("{it} ms"),
+        mark: |it| format!("{it}\u{a0}ms"),
+        axes: &[Axis { title: "round trip, ms", at: |it| Some(it.rtt_ms?.value()) }],
+        ..PLAIN
+    };
+    /// [`Property::Rate`].
+    rate: Amount, rates, Dimension {
+        name: "rate",
+        flag: "--set rate",
+        unit: " bit/s",
+        label: rate_label,
+        mark: |it| rate_label(it).replace(' ', "\u{a0}"),
+        axes: &[Axis { title: "rate, Mbit/s", at: |it| Some(it.rate?.value() / 1e6) }],
+        ..PLAIN
+    };
+    /// [`Property::Loss`].
+    loss: Amount, losses, Dimension {
+        name: "loss",
+        flag: "--set loss",
+        label: loss_label,
+        mark: |it| loss_label(it).replace(' ', "\u{a0}"),
+        axes: &[Axis { title: "loss, %", at: |it| Some(percent(it.loss?.value())) }],
+        ..PLAIN
+    };
+    /// What others do on the links; `None`: nothing.
+    cross: CrossTraffic, crosses, Dimension {
+        name: "cross traffic",
+        flag: "--cross",
+        usual: "none",
+        label: cross_label,
+        mark: cross_label,
+        ..PLAIN
+    };
+    /// What the server pushes; `None`: nothing.
+    push: Policy, pushes, Dimension {
+        name: "push",
+        flag: "--push",
+        usual: "none",
+        label: push_label,
+        mark: push_label,
+        ..PLAIN
+    };
+    /// When pushed bytes may go; `None`: nothing is pushed, or the server's default holds.
+    gate: Gate, gates, Dimension { name: "gate", flag: "--gate", applies: Setting::pushes, ..PLAIN };
+    /// What the document's response names; `None`: nothing.
+    hints: Hints, hints, Dimension {
+        name: "hints",
+        flag: "--hints",
+        usual: "none",
+        label: hints_label,
+        mark: hints_label,
+        ..PLAIN
+    };
+    /// How the server uses signals; `None`: its default.
+    signals: SignalUse, signals, Dimension { name: "signals", flag: "--signals", ..PLAIN };
+    /// Bytes of a document that the client loads before the page on the same connection; `None`: nothing.
+    warm_up_bytes: u64, warm_ups_bytes, Dimension {
+        name: "warm-up",
+        flag: "--warm-up",
+        unit: " bytes",
+        usual: "0",
+        label: warm_up_label,
+        mark: warm_up_label,
+        axes: &[Axis { title: "warm-up, kB", at: |it| Some(it.warm_up_bytes? as f64 / 1e3) }],
+        ..PLAIN
+    };
 }
 
 impl Settings {
     /// A network as it is, without a send buffer.
     pub fn on(network: Network, engine: Engine) -> Self {
         let with_transport = engine != Engine::Ideal;
+        let control = with_transport.then_some(CongestionControl::Bbr2);
         Self {
             networks: vec![network],
             send_buffers_bytes: vec![0],
-            congestion_controls: with_transport
-                .then_some(CongestionControl::Bbr2)
-                .into_iter()
-                .collect(),
-            queues: Vec::new(),
-            rtts_ms: Vec::new(),
-            rates: Vec::new(),
-            losses: Vec::new(),
-            crosses: Vec::new(),
-            pushes: Vec::new(),
-            gates: Vec::new(),
-            hints: Vec::new(),
-            signals: Vec::new(),
-            warm_ups_bytes: Vec::new(),
+            congestion_controls: control.into_iter().collect(),
+            ..Self::default()
         }
     }
 
     /// Every combination, with its network.
     pub fn each(&self) -> Vec<(&Network, Setting)> {
-        let on = |network: &Network| {
-            let one = vec![Setting { network: network.name.clone(), ..Setting::default() }];
-            let all =
-                spread(one, &self.send_buffers_bytes, |it, bytes| it.send_buffer_bytes = bytes);
-            let all = spread(all, &self.congestion_controls, |it, cc| it.cc = Some(cc));
-            let all = spread(all, &self.queues, |it, queue| it.queue = Some(queue));
-            let all = spread(all, &self.rtts_ms, |it, amount| it.rtt_ms = Some(amount));
-            let all = spread(all, &self.rates, |it, amount| it.rate = Some(amount));
-            let all = spread(all, &self.losses, |it, amount| it.loss = Some(amount));
-            let all = spread(all, &self.crosses, |it, traffic| it.cross = Some(traffic));
-            let all = spread(all, &self.pushes, |it, policy| it.push = Some(policy));
-            let all =
-                spread_where(Setting::pushes, all, &self.gates, |it, gate| it.gate = Some(gate));
-            let all = spread(all, &self.hints, |it, hints| it.hints = Some(hints));
-            let all = spread(all, &self.signals, |it, signals| it.signals = Some(signals));
-            spread(all, &self.warm_ups_bytes, |it, bytes| it.warm_up_bytes = Some(bytes))
-        };
-        let networks = self.networks.iter();
-        networks.flat_map(|it| on(it).into_iter().map(move |setting| (it, setting))).collect()
+        let on = |it| self.on_network(it).into_iter().map(move |setting| (it, setting));
+        self.networks.iter().flat_map(on).collect()
     }
 
     /// The dimensions with several values.
@@ -141,33 +221,23 @@ impl Settings {
     }
 }
 
-/// Every one of `settings` with every one of `values`; without values, `settings` as they are.
-fn spread<T: Copy>(settings: Vec<Setting>, values: &[T], set: fn(&mut Setting, T)) -> Vec<Setting> {
-    if values.is_empty() {
-        return settings;
-    }
-    let with = |setting: Setting| {
-        values.iter().map(move |value| {
-            let mut setting = setting.clone();
-            set(&mut setting, *value);
-            setting
-        })
-    };
-    settings.into_iter().flat_map(with).collect()
-}
-
-/// As [`spread`], for those settings in which the dimension means something.
-fn spread_where<T: Copy>(
-    applies: fn(&Setting) -> bool,
+/// Every one of `settings` in which the dimension means something with every one of `values`; others, and without values all, as
+/// they are.
+fn spread<T: Copy>(
+    dimension: &Dimension,
     settings: Vec<Setting>,
     values: &[T],
     set: fn(&mut Setting, T),
 ) -> Vec<Setting> {
-    let each = settings.into_iter().flat_map(|it| {
-        let values = if applies(&it) { values } else { &[] };
-        spread(vec![it], values, set)
-    });
-    each.collect()
+    let with = |setting: Setting| {
+        if values.is_empty() || !(dimension.applies)(&setting) {
+            return vec![setting];
+        }
+        let mut each = vec![setting; values.len()];
+        each.iter_mut().zip(values).for_each(|(it, value)| set(it, *value));
+        each
+    };
+    settings.into_iter().flat_map(with).collect()
 }
 
 impl Setting {

@@ -118,11 +118,7 @@ fn from_ordered(key: u64) -> f64 {
 
 /// How many of the pairs' means lie outside of the interval on either side, and one more: the largest `c` such that
 /// the signed-rank statistic is less than `c` with a probability of at most 2.5 %; 0: there is none.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "between 0 and the number of pairs"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the pairs")]
 fn signed_rank_critical(count: usize) -> usize {
     let most = count * (count + 1) / 2;
     if count > EXACT_VALUES {
@@ -134,12 +130,11 @@ fn signed_rank_critical(count: usize) -> usize {
     let ways = ways_to_add_up(1..=count);
     let all = 2.0_f64.powi(i32::try_from(count).unwrap_or(i32::MAX));
     let mut below = 0.0;
-    ways.iter()
-        .take_while(|it| {
-            below += **it;
-            below / all <= 0.025
-        })
-        .count()
+    let is_outside = |it: &&f64| {
+        below += **it;
+        below / all <= 0.025
+    };
+    ways.iter().take_while(is_outside).count()
 }
 
 /// In how many of all ways to give signs `ranks` with a plus add up to each sum, from 0 on.

@@ -1,14 +1,10 @@
 //! The results of each scheme: means over pages of the per-page ratio to the baseline, as in the paper, and how certain
 //! they are.
 
-use super::BASELINE;
 use super::bootstrap::{bootstrap_geometric_mean, bootstrap_weighted_mean};
-use super::comparisons::{Unit, log_ratios};
-use super::dimension::varied;
-use super::pushes::Pushes;
-use super::run::{OnlyAtf, RunRecord};
-use super::setting::Setting;
+use super::comparisons::log_ratios;
 use super::statistics::{Interval, Weighted, mean, weighted_mean, weighted_median};
+use super::{BASELINE, OnlyAtf, Pushes, RunRecord, Setting, Unit, varied};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Metric, Set};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -209,16 +205,14 @@ fn row<'a>(
     baselines: &Paired<'_>,
     of: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
 ) -> SummaryRow {
-    let counts = |it: &&&'a RunRecord| (of.weight_of)(&it.page) > 0.0;
+    let weight = |run: &&'a RunRecord| (of.weight_of)(&run.page);
     let pages = baselines.speedups_by_page(runs, of);
-    let loads = |speedups: &[BySet], set| -> Vec<f64> {
-        speedups.iter().filter_map(|it| it.get(set)).collect()
-    };
-    let means = |set| -> Vec<(&'a str, f64)> {
-        pages.iter().filter_map(|(page, it)| Some((*page, mean(&loads(it, set))?))).collect()
-    };
     let weighted = |set| -> Vec<(&'a str, Weighted)> {
-        means(set).into_iter().map(|(page, it)| (page, (it, (of.weight_of)(page)))).collect()
+        let of_page = |(page, speedups): (&&'a str, &Vec<BySet>)| {
+            let loads: Vec<f64> = speedups.iter().filter_map(|it| it.get(set)).collect();
+            Some((*page, (mean(&loads)?, (of.weight_of)(page))))
+        };
+        pages.iter().filter_map(of_page).collect()
     };
     let of_pages = |of: fn(&[Weighted]) -> Option<f64>| {
         BySet::each(|set| of(&weighted(set).iter().map(|it| it.1).collect::<Vec<_>>()))
@@ -231,17 +225,13 @@ fn row<'a>(
     };
     let counts_of = |set| of.counts(&pages, set);
     let unfinished = runs.iter().filter(|it| !it.completed).count();
-    let completed: Vec<&RunRecord> =
-        runs.iter().filter(|it| it.completed).filter(counts).copied().collect();
-    let weighted_run = |run: &'a RunRecord, value| (value, (of.weight_of)(&run.page));
-    let regrets: Vec<Weighted> =
-        completed.iter().filter_map(|it| Some(weighted_run(it, it.regret()?))).collect();
-    let of_runs = |metric: &'static Metric, set| {
-        let values = completed
-            .iter()
-            .filter_map(|it| Some(weighted_run(it, it.metrics.get(metric).get(set)?)));
+    let mut completed = runs.to_vec();
+    completed.retain(|it| it.completed && weight(it) > 0.0);
+    let mean_of = |value: &dyn Fn(&RunRecord) -> Option<f64>| {
+        let values = completed.iter().filter_map(|it| Some((value(it)?, weight(it))));
         weighted_mean(&values.collect::<Vec<_>>())
     };
+    let of_runs = |metric: &'static Metric, set| mean_of(&|it| it.metrics.get(metric).get(set));
     SummaryRow {
         scheme: runs[0].scheme.clone(),
         setting: setting.clone(),
@@ -263,7 +253,7 @@ fn row<'a>(
         median_speedup: of_pages(weighted_median),
         best_page_speedup: of_pages(|it| it.iter().map(|it| it.0).max_by(f64::total_cmp)),
         worst_page_speedup: of_pages(|it| it.iter().map(|it| it.0).min_by(f64::total_cmp)),
-        mean_regret: OnlyAtf { atf: weighted_mean(&regrets) },
+        mean_regret: OnlyAtf { atf: mean_of(&RunRecord::regret) },
         proven_pages: proven_pages(&completed),
         mean_pushes: Pushes::means(&completed),
     }

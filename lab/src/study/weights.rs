@@ -55,6 +55,11 @@ impl PageWeights {
         })
     }
 
+    /// How much a page counts; `None` stands for weights that are equal.
+    pub(super) fn weight_of(weights: Option<&Self>, page: &str) -> f64 {
+        weights.map_or(1.0, |it| it.pages.get(page).copied().unwrap_or_default())
+    }
+
     /// How well the pages stand for the population, in a sentence.
     pub fn sentence(&self) -> String {
         format!(

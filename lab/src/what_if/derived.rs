@@ -2,6 +2,7 @@
 
 use super::causes::{Happened, Response, causes};
 use super::{link, visits};
+use crate::ideal::micros;
 use crate::network::Network;
 use corpus::import::{ImportError, completed, mime_of};
 use corpus::page::{
@@ -102,9 +103,8 @@ pub struct Recorded {
 impl Recorded {
     /// A load that began this much later than its log: completions count from its own first request already.
     fn earlier(self, shift_us: u64) -> Self {
-        let earlier = |ms: Option<f64>| ms.map(|it| it - shift_us as f64 / 1000.0);
-        let BySet { all, atf } = self.byte_index_ms;
-        Self { byte_index_ms: BySet { all: earlier(all), atf: earlier(atf) }, ..self }
+        let earlier = |ms: f64| Some(ms - shift_us as f64 / 1000.0);
+        Self { byte_index_ms: self.byte_index_ms.map(earlier), ..self }
     }
 }
 
@@ -152,11 +152,6 @@ fn visit<'a>(
     visits::largest(&visited, &trace.timeline.navigations_us)
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time of a log")]
-fn micros(ms: f64) -> u64 {
-    (ms * 1000.0).round() as u64
-}
-
 /// The document that stands in for what made a client ask for several things at once.
 const STAND_IN: &str = "/stand-in-for-what-came-before";
 
@@ -194,22 +189,18 @@ pub fn derive(
         recorded(first, &transfers, usize::from(has_stand_in), above_fold).earlier(shift_us);
     let start_us = transfers[0].0.requested_us;
     let since_start = |(us, bytes)| Some((u64::checked_sub(us, start_us)? as f64 / 1000.0, bytes));
+    let datagrams = arrivals(first).into_iter();
+    let datagrams = datagrams.filter(|it| end_us.is_none_or(|end_us| it.0 < end_us));
     let came = Came {
-        datagrams: arrivals(first)
-            .into_iter()
-            .filter(|it| end_us.is_none_or(|end_us| it.0 < end_us))
-            .filter_map(since_start)
-            .collect(),
+        datagrams: datagrams.filter_map(since_start).collect(),
         readable: all[0].readable(),
         waits: all[0].responses.iter().map(|it| (it.requested_ms, it.complete_ms)).collect(),
     };
-    let initial_window_packets = came.first_flight(facts.round_trip_ms).clamp(WINDOW, WINDOW_MAX);
-    let page = Arc::new(page);
     Ok(Derived {
-        page,
+        page: Arc::new(page),
         has_stand_in,
         networks,
-        initial_window_packets,
+        initial_window_packets: came.first_flight(facts.round_trip_ms).clamp(WINDOW, WINDOW_MAX),
         sender: Sender::Controlled(CongestionControl::Bbr2),
         recorded,
         came,
@@ -299,14 +290,11 @@ fn happened_in<'a>(
         // The heads of further DATA frames, and trailers, do not belong to the body.
         let body_bytes = transfer.body_bytes.unwrap_or(u64::MAX);
         let body = |it: u64| it.saturating_sub(transfer.body_offset).min(body_bytes);
+        let steps = delivery.steps.iter();
         Some(Response {
             kind: kind(transfer, details),
             requested_ms: ms(transfer.requested_us),
-            arrived: delivery
-                .steps
-                .iter()
-                .map(|it| (ms(it.time_us), body(it.readable_bytes)))
-                .collect(),
+            arrived: steps.map(|it| (ms(it.time_us), body(it.readable_bytes))).collect(),
             complete_ms: ms(delivery.complete_us?),
         })
     };

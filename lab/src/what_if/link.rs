@@ -24,11 +24,7 @@ pub(super) fn networks(log: &str, facts: &LinkFacts) -> Vec<Network> {
     losses[..=usize::from(lost.is_some())].iter().flat_map(|it| of_loss(*it)).collect()
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a conversion from a float saturates"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
 fn network(log: &str, facts: &LinkFacts, queue: f64, loss: Option<Loss>) -> Network {
     let LinkFacts { round_trip_ms, rate, .. } = *facts;
     let on_its_way = rate / 8.0 * round_trip_ms / 1000.0;

@@ -177,10 +177,7 @@ pub fn replay(
         };
         Replay {
             order: name(order),
-            byte_index_ms: BySet {
-                all: over(&|it| it.byte_index_ms.all),
-                atf: over(&|it| it.byte_index_ms.atf),
-            },
+            byte_index_ms: BySet::each(|set| over(&|it| it.byte_index_ms.get(set))),
             differs: over(&|it| it.differs),
             first_request_ms: over(&|it| it.first_request_ms),
         }
@@ -272,11 +269,8 @@ fn seen(derived: &Derived, mut timeline: Timeline) -> Seen {
     let all = index(Completions::new(&timeline, |_| true));
     let atf = index(Completions::new(&timeline, |it| has_set && is_seen(&it.url)));
     let first_request_ms = timeline.start_us().map(|it| it as f64 / 1000.0);
-    Seen {
-        byte_index_ms: BySet { all, atf },
-        differs: differs(derived, &timeline),
-        first_request_ms,
-    }
+    let (byte_index_ms, differs) = (BySet { all, atf }, differs(derived, &timeline));
+    Seen { byte_index_ms, differs, first_request_ms }
 }
 
 /// By how much completion times differ from the log's: the median over resources.

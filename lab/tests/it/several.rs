@@ -1,9 +1,12 @@
 //! A page load over several connections.
 
+#[path = "../../examples/several/mod.rs"]
+mod loads;
+
 use corpus::Page;
 use lab::network::Network;
-use lab::several::{Setup, load};
 use lab::study::RunRecord;
+use loads::{Setup, load};
 use qlog_tools::timeline::Timeline;
 use schedulers::find_scheme;
 use server::{Identity, Options};

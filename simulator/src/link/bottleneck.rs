@@ -62,11 +62,7 @@ impl Bottleneck {
 }
 
 /// Rounded up, so that a rate is never exceeded.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "clamped to be positive"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
 pub(super) fn nanoseconds(ns: f64) -> u64 {
     ns.ceil().clamp(0.0, 1e18) as u64
 }

@@ -226,17 +226,12 @@ impl Profile {
         }
         within("delay_ms", self.delay_ms, 0.0..=60_000.0, "from 0 to 60000")?;
         match self.queue {
-            Queue::Bytes(bytes) if bytes < DATAGRAM_BYTES => {
-                return impossible(
-                    "queue.bytes",
-                    bytes,
-                    "room for one datagram at least, 2000 bytes",
-                );
+            Queue::Bytes(bytes) => {
+                let remedy = "room for one datagram at least, 2000 bytes";
+                demand(bytes >= DATAGRAM_BYTES, "queue.bytes", bytes, remedy)?;
             }
-            Queue::Packets(0) => {
-                return impossible("queue.packets", 0, "1 or more");
-            }
-            _ => {}
+            Queue::Packets(count) => demand(count > 0, "queue.packets", count, "1 or more")?,
+            Queue::Unlimited => {}
         }
         share("duplicate", self.duplicate)?;
         share("corrupt", self.corrupt)?;
@@ -253,10 +248,11 @@ impl Profile {
         match self.loss {
             None => Ok(()),
             Some(Loss::Independent(it)) => share("loss", it),
-            Some(Loss::Capped(it)) if it.burst_max == 0 => {
-                impossible("loss.burst_max", 0, "1 or more; for no loss leave `loss` out")
+            Some(Loss::Capped(it)) => {
+                let remedy = "1 or more; for no loss leave `loss` out";
+                demand(it.burst_max > 0, "loss.burst_max", it.burst_max, remedy)?;
+                share("loss.share", it.share)
             }
-            Some(Loss::Capped(it)) => share("loss.share", it.share),
             Some(Loss::GilbertElliott(it)) => {
                 share("loss.good", it.good)?;
                 share("loss.bad", it.bad)?;
@@ -274,28 +270,16 @@ impl Jitter {
                 share("jitter.share", it.share)?;
                 within("jitter.at_most_ms", it.at_most_ms, 0.0..=60_000.0, "from 0 to 60000")?;
                 let [least, most] = it.later;
-                if least == 0 || least > most || most > 1000 {
-                    return impossible(
-                        "jitter.later",
-                        format_args!("[{least}, {most}]"),
-                        "the least and the most, from 1 to 1000",
-                    );
-                }
-                Ok(())
+                let holds = 0 < least && least <= most && most <= 1000;
+                let remedy = "the least and the most, from 1 to 1000";
+                demand(holds, "jitter.later", format_args!("[{least}, {most}]"), remedy)
             }
             Self::ByNumber(it) => {
-                if it.every == 0 {
-                    return impossible("jitter.every", 0, "1 or more");
-                }
+                demand(it.every > 0, "jitter.every", it.every, "1 or more")?;
                 let [least, most] = it.late_ms;
-                if 0.0 <= least && least <= most && most <= 60_000.0 {
-                    return Ok(());
-                }
-                impossible(
-                    "jitter.late_ms",
-                    format_args!("[{least}, {most}]"),
-                    "the least and the most, from 0 to 60000",
-                )
+                let holds = 0.0 <= least && least <= most && most <= 60_000.0;
+                let remedy = "the least and the most, from 0 to 60000";
+                demand(holds, "jitter.late_ms", format_args!("[{least}, {most}]"), remedy)
             }
         }
     }
@@ -304,21 +288,12 @@ impl Jitter {
 impl Blackhole {
     fn check(&self) -> Result<(), Impossible> {
         let end_ms = self.every_ms.unwrap_or(f64::MAX);
-        if end_ms.is_nan() || end_ms <= 0.0 {
-            return impossible("blackhole.every_ms", end_ms, "more than 0");
-        }
-        match self
-            .windows_ms
-            .iter()
-            .find(|[from, to]| !(0.0 <= *from && from < to && *to <= end_ms))
-        {
-            None => Ok(()),
-            Some([from, to]) => impossible(
-                "blackhole.windows_ms",
-                format_args!("[{from}, {to}]"),
-                "[from, to] with 0 <= from < to, and to not beyond every_ms",
-            ),
-        }
+        demand(end_ms > 0.0, "blackhole.every_ms", end_ms, "more than 0")?;
+        let remedy = "[from, to] with 0 <= from < to, and to not beyond every_ms";
+        self.windows_ms.iter().try_for_each(|[from, to]| {
+            let holds = 0.0 <= *from && from < to && *to <= end_ms;
+            demand(holds, "blackhole.windows_ms", format_args!("[{from}, {to}]"), remedy)
+        })
     }
 }
 
@@ -335,16 +310,14 @@ fn within(
     allowed: std::ops::RangeInclusive<f64>,
     remedy: &'static str,
 ) -> Result<(), Impossible> {
-    if allowed.contains(&value) {
-        return Ok(());
-    }
-    impossible(key, value, remedy)
+    demand(allowed.contains(&value), key, value, remedy)
 }
 
-fn impossible(
+fn demand(
+    holds: bool,
     key: &'static str,
     value: impl Display,
     remedy: &'static str,
 ) -> Result<(), Impossible> {
-    Err(Impossible { key, value: value.to_string(), remedy })
+    if holds { Ok(()) } else { Err(Impossible { key, value: value.to_string(), remedy }) }
 }

@@ -7,6 +7,7 @@ use crate::study::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS, notable};
 use crate::study::{Plan, Study};
 use corpus::Page;
 use push::Graph;
+use schedulers::{Kind, Resource, metadata_field};
 use server::site::Pushing;
 use server::{SignalUse, is_one_path};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,25 +76,20 @@ impl Configuration<'_> {
 
     fn head(&self, choices: &[Choice]) -> String {
         let Self { plan, study, to_beat, pages, .. } = self;
-        let listed: Vec<String> = pages.iter().map(|it| quoted(it)).collect();
-        let files: Vec<String> =
-            self.scheme_files(choices).iter().map(|(name, _)| quoted(name)).collect();
-        let files = match files.len() {
-            0 => String::new(),
-            _ => format!("scheme_files = [{}]\n", files.join(", ")),
-        };
+        let files =
+            self.scheme_files(choices).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        let files = list_key("scheme_files", &files);
         format!(
             "# Pages that a study found to be faster in another order. All others stay as they are without this file: the server\n\
              # obeys the priorities that browsers send. Serve it with utmost serve --config FILE.\n\
              # Ratios are the ATF {} under {to_beat}, which obeys, divided by that under the scheme, with their 95 % interval.\n\
              # Other loads chose the scheme. Engine {}, {}.\n\
-             # {}\n\n[site]\n{} = {}\n{files}scheme = {}\nsignals = {}\n",
+             # {}\n\n[site]\n{}\n{files}scheme = {}\nsignals = {}\n",
             plan.metric.heading,
             plan.engine.name(),
             self.conditions(),
             study.provenance,
-            if pages.len() == 1 { "page" } else { "pages" },
-            if pages.len() == 1 { listed[0].clone() } else { format!("[{}]", listed.join(", ")) },
+            pages_key(pages),
             quoted(OF_SITE),
             quoted(SignalUse::Obey.name()),
         )
@@ -138,19 +134,13 @@ impl Configuration<'_> {
     }
 
     fn keys(&self, page: &Page, pushing: &Pushing) -> String {
-        let listed = |links: &[String]| {
-            let links: Vec<String> = links.iter().map(|it| quoted(it)).collect();
-            (!links.is_empty()).then(|| format!("[{}]", links.join(", ")))
-        };
         let keys = [
             ("push_policy", pushing.policy.map(|it| quoted(it.name()))),
             ("push_graph", pushing.graph.as_ref().map(|_| quoted(&self.graph_file(page)))),
             ("push_gate", pushing.gate.map(|it| quoted(&it.to_string()))),
-            ("links", listed(&pushing.links)),
-            ("early_hints", listed(&pushing.early_hints)),
         ];
         let lines = keys.into_iter().filter_map(|(key, it)| Some(format!("{key} = {}\n", it?)));
-        lines.collect()
+        lines.chain([hint_keys(&pushing.links, &pushing.early_hints)]).collect()
     }
 }
 
@@ -180,6 +170,39 @@ impl Written {
 
 pub(crate) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
+}
+
+/// A key with a list; nothing for an empty one.
+fn list_key(key: &str, values: &[String]) -> String {
+    if values.is_empty() { String::new() } else { format!("{key} = {}\n", list(values)) }
+}
+
+fn list(values: &[String]) -> String {
+    format!("[{}]", values.iter().map(|it| quoted(it)).collect::<Vec<_>>().join(", "))
+}
+
+/// The keys of a route whose document names resources early.
+pub(crate) fn hint_keys(links: &[String], early_hints: &[String]) -> String {
+    list_key("links", links) + list_key("early_hints", early_hints).as_str()
+}
+
+/// The key of `[site]` for these pages.
+pub(crate) fn pages_key(pages: &[String]) -> String {
+    match pages {
+        [page] => format!("page = {}", quoted(page)),
+        several => format!("pages = {}", list(several)),
+    }
+}
+
+/// The key of a resource's table that says what is known of it.
+pub(crate) fn facts_key(resource: Resource) -> String {
+    // The route says which resource is the document.
+    let mut facts = metadata_field(&Resource { main: false, ..resource });
+    if resource.kind == Kind::Css && !resource.in_head {
+        // A directory takes each stylesheet for one that the head refers to.
+        facts.push_str(", in-head=?0");
+    }
+    if facts.is_empty() { facts } else { format!("facts = {}\n", quoted(&facts)) }
 }
 
 /// How `page` is named in a configuration: bundled by its name, otherwise by its file, from the root on.

@@ -1,11 +1,10 @@
 //! What the server of a study knew of the resources of a page, for the server of the site.
 
 use super::Choice;
-use super::configuration::quoted;
+use super::configuration::{facts_key, quoted};
 use crate::Metadata;
 use crate::ahead::Ahead;
 use corpus::{Page, PageResource};
-use schedulers::{Kind, Resource, metadata_field};
 use server::site::{Request, Response};
 use server::{SignalUse, is_one_path};
 use std::collections::BTreeMap;
@@ -47,19 +46,12 @@ impl Facts {
 
 /// The keys of a resource's table, of what the study's server knew.
 fn keys(response: &Response, signals: SignalUse) -> String {
-    // The route says which resource is the document.
-    let resource = Resource { main: false, ..response.resource };
-    let mut facts = metadata_field(&resource);
-    if resource.kind == Kind::Css && !resource.in_head {
-        // A directory takes each stylesheet for one that the head refers to.
-        facts.push_str(", in-head=?0");
-    }
-    let facts = (!facts.is_empty()).then(|| format!("facts = {}\n", quoted(&facts)));
+    let facts = facts_key(response.resource);
     let directive = response.directive.filter(|_| signals == SignalUse::Override);
     let directive = directive.unwrap_or_default();
     let urgency = directive.urgency.map(|it| format!("urgency = {it}\n"));
     let incremental = directive.incremental.map(|it| format!("incremental = {it}\n"));
-    [facts, urgency, incremental].into_iter().flatten().collect()
+    [Some(facts), urgency, incremental].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

@@ -7,14 +7,9 @@
 use super::{Choice, Found, Terms, check, gain};
 use crate::Contender;
 use crate::ahead::Ahead;
-use crate::study::StudyError;
 use crate::study::dimension::{GATE, HINTS, PUSH, SIGNALS};
-use crate::study::page_summary::Ratio;
-use crate::study::plan::Plan;
-use crate::study::run::RunRecord;
-use crate::study::setting::Setting;
+use crate::study::{Plan, Ratio, RunRecord, Setting, StudyError};
 use corpus::Page;
-use qlog_tools::metrics::Metric;
 use schedulers::Language;
 use server::SignalUse;
 use std::collections::BTreeMap;
@@ -129,7 +124,8 @@ impl<'a> Trial<'a> {
     fn values(&self, scheme: &str, setting: &[Setting]) -> Option<Values> {
         let on = |setting: &Setting| {
             let runs = self.runs.iter().filter(|it| it.scheme == scheme && it.setting == *setting);
-            runs.map(|it| Some((it.seed, value(it, self.plan.metric)?))).collect()
+            let value = |it: &RunRecord| it.value(self.plan.metric).filter(|it| *it > 0.0);
+            runs.map(|it| Some((it.seed, value(it).filter(|_| it.completed)?))).collect()
         };
         setting.iter().map(on).collect()
     }
@@ -165,11 +161,6 @@ impl<'a> Trial<'a> {
         let labels = candidate.setting.first().map(|it| it.labels(&varied)).unwrap_or_default();
         format!("{} {labels}", candidate.scheme).trim_end().to_owned()
     }
-}
-
-fn value(run: &RunRecord, metric: &Metric) -> Option<f64> {
-    let values = run.metrics.get(metric);
-    values.atf.or(values.all).filter(|it| run.completed && *it > 0.0)
 }
 
 #[cfg(test)]

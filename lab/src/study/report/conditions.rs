@@ -3,9 +3,9 @@
 use super::after_comma;
 use crate::Metadata;
 use crate::network::{Network, queue_text};
-use crate::study::dimension::{CONTROL, DIMENSIONS, Dimension, NETWORK, notable};
-use crate::study::setting::Setting;
-use crate::study::{Engine, Plan, Weights};
+use crate::study::dimension::{CONTROL, NETWORK, notable};
+use crate::study::setting::DIMENSIONS;
+use crate::study::{Dimension, Engine, Plan, Setting, Weights};
 use corpus::PageSet;
 use simulator::link::{Loss, Profile};
 use std::collections::BTreeSet;

@@ -3,9 +3,8 @@
 use super::conditions::{self, Over};
 use super::{Compared, LOWER_BOUND, PageSpeedups, View, after_comma};
 use crate::Contender;
-use crate::study::dimension::{Axis, Dimension, NETWORK, SEND_BUFFER};
-use crate::study::missing;
-use crate::study::setting::Setting;
+use crate::study::dimension::{NETWORK, SEND_BUFFER};
+use crate::study::{Axis, Dimension, Setting, missing};
 use corpus::Page;
 use qlog_tools::figures::{
     Distribution, DistributionOf, Dot, DotGroup, Drawing, HeatMap, HeatRow, Interleaving,
@@ -65,8 +64,11 @@ impl View<'_> {
 
     /// What a mean is: `Mean ByteIndex speedup over rr, above the fold`.
     fn what(&self) -> String {
-        let heading = self.plan.metric.heading;
-        format!("Mean {heading} speedup over {}, above the fold", self.baseline)
+        format!("Mean {}, above the fold", self.speedup())
+    }
+
+    fn speedup(&self) -> String {
+        format!("{} speedup over {}", self.plan.metric.heading, self.baseline)
     }
 
     /// The names of the schemes and brackets, and of the lower bound behind them.
@@ -140,13 +142,9 @@ impl View<'_> {
         };
         let groups = self.names().filter(|it| *it != self.baseline).filter_map(group).collect();
         let setting = &settings[0].setting;
+        let others = after_comma(&setting.words(&others));
         let figure = SpeedupDots {
-            title: format!(
-                "{} speedup over {}, page by page{}",
-                self.plan.metric.heading,
-                self.baseline,
-                after_comma(&setting.words(&others))
-            ),
+            title: format!("{}, page by page{others}", self.speedup()),
             baseline: self.baseline.to_owned(),
             columns,
             groups,
@@ -170,7 +168,7 @@ impl View<'_> {
         });
         let panels = self.settings.iter().map(|it| self.interval_panel(it, &schemes));
         let figure = Intervals {
-            title: format!("{} speedup over {}", self.plan.metric.heading, self.baseline),
+            title: self.speedup(),
             what: self.what(),
             baseline: self.baseline.to_owned(),
             dot: "mean",
@@ -215,14 +213,10 @@ impl View<'_> {
         };
         let schemes: Vec<DistributionOf> = self.others().filter_map(of).collect();
         let name = self.file_name("distribution", &setting.setting, SEND_BUFFER);
+        let varied = after_comma(&setting.setting.words(&self.varied));
         let figure = Distribution {
             id: name.clone(),
-            title: format!(
-                "{} speedup over {} above the fold, by share of pages{}",
-                self.plan.metric.heading,
-                self.baseline,
-                after_comma(&setting.setting.words(&self.varied))
-            ),
+            title: format!("{} above the fold, by share of pages{varied}", self.speedup()),
             baseline: self.baseline.to_owned(),
             schemes,
         };
@@ -321,12 +315,9 @@ impl View<'_> {
 
     /// `fifo`, `kway:N` and `rr` as one family, if the study has at least three of it.
     fn interleaving(&self) -> Option<NamedFigure> {
-        let mut widths: Vec<(u64, &str)> = self
-            .plan
-            .schemes
-            .iter()
-            .filter_map(|it| Some((interleaving_width(it.name())?, it.name())))
-            .collect();
+        let names = self.plan.schemes.iter().map(Contender::name);
+        let mut widths: Vec<(u64, &str)> =
+            names.filter_map(|it| Some((interleaving_width(it)?, it))).collect();
         widths.sort_unstable();
         let first = widths.first().filter(|_| widths.len() > 2)?.1;
         let speedups = self.speedups_over(first);

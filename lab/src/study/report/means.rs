@@ -3,8 +3,8 @@
 use super::{Compared, PageSpeedups, View};
 use crate::study::comparisons::{are_behind, log_ratios};
 use crate::study::statistics::{Weighted, weighted_mean};
-use crate::study::summary::{Pages, Paired};
-use crate::study::{RunRecord, SummaryRow, Unit};
+use crate::study::summary::Paired;
+use crate::study::{PageWeights, Pages, RunRecord, SummaryRow, Unit};
 use corpus::Page;
 use qlog_tools::figures::Standing;
 use qlog_tools::metrics::Set;
@@ -35,8 +35,7 @@ impl View<'_> {
     }
 
     fn weight_of(&self, page: &str) -> f64 {
-        let weights = self.study.weights.as_ref();
-        weights.map_or(1.0, |it| it.pages.get(page).copied().unwrap_or_default())
+        PageWeights::weight_of(self.study.weights.as_ref(), page)
     }
 
     /// How `schemes` stand in a setting, whatever the baseline; those whose `mean` is unknown do not compete. The best one has

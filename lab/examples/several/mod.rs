@@ -5,14 +5,13 @@
 //! as one ([`http3::Settings::connection_group`]). All connections open when the load begins. The document
 //! uses the first.
 
-use crate::limits::CONNECTIONS_MAX;
-use crate::network::Network;
-use crate::stack::{SERVER, StackError, patient, server_world};
-use crate::{Load, render_times};
 use client::playback::Playback;
 use connection::{ClientConfig, MemoryLog};
 use corpus::Page;
 use http3::{Event, Settings, StreamId};
+use lab::network::Network;
+use lab::stack::{SERVER, StackError, patient, server_world};
+use lab::{Load, render_times};
 use page_site::PageSite;
 use qlog_tools::assembly::StreamFrame;
 use qlog_tools::reader::read;
@@ -26,22 +25,25 @@ use std::time::Duration;
 
 /// The settings of a load, besides its page.
 #[derive(Clone)]
-pub struct Setup<'a> {
+pub(super) struct Setup<'a> {
     /// The server's.
-    pub options: Options,
+    pub(super) options: Options,
     /// The links, which all connections share.
-    pub network: &'a Network,
+    pub(super) network: &'a Network,
     /// The seed of the links' random events.
-    pub seed: u64,
+    pub(super) seed: u64,
     /// The server's certificate.
-    pub identity: &'a Identity,
+    pub(super) identity: &'a Identity,
     /// How many connections: from 1 to 64.
-    pub connections: u16,
+    pub(super) connections: u16,
     /// Which connection requests a resource, counted from 0. Numbers beyond the last begin again.
-    pub split: fn(&Page, usize) -> usize,
+    pub(super) split: fn(&Page, usize) -> usize,
     /// Whether the client asks the server to order them as one.
-    pub grouped: bool,
+    pub(super) grouped: bool,
 }
+
+/// Connections of one page load.
+const CONNECTIONS_MAX: u16 = 64;
 
 /// The group's name. Nobody guesses here.
 const GROUP: u64 = 0x1234_5678_9abc;
@@ -49,7 +51,7 @@ const GROUP: u64 = 0x1234_5678_9abc;
 /// Loads `page` once.
 ///
 /// Stream IDs in the timeline are unique over all connections: stream 4 n of connection c of C is 4 (n C + c).
-pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<Load, StackError> {
+pub(super) fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<Load, StackError> {
     let name = setup.options.scheme.name.clone();
     let mut several = Several::new(page, setup)?;
     let completed = several.run();
