@@ -1,5 +1,7 @@
 //! The horizontal axis: what it counts, and where its ticks are.
 
+use std::convert::identity;
+
 use super::svg::{GRID, SMALL, Svg, number};
 
 /// What a ribbon's width means.
@@ -68,6 +70,11 @@ pub(super) struct Across {
 }
 
 impl Across {
+    /// An axis that begins at 0, with the title that it has.
+    pub(super) fn new(axis: Axis, left: f64, right: f64, end: f64) -> Self {
+        Self { axis, left, right, end, origin: 0.0, words: identity }
+    }
+
     /// Where a value is.
     pub(super) fn x(&self, value: f64) -> f64 {
         if self.end <= 0.0 {
@@ -96,12 +103,8 @@ impl Across {
                 svg.text(x, labels, SMALL.middle(), &tick.label);
             }
         }
-        svg.text(
-            f64::midpoint(self.left, self.right),
-            title,
-            SMALL.middle().muted(),
-            &(self.words)(words),
-        );
+        let middle = f64::midpoint(self.left, self.right);
+        svg.text(middle, title, SMALL.middle().muted(), &(self.words)(words));
     }
 }
 
@@ -112,14 +115,11 @@ pub(super) fn round_step(rough: f64) -> f64 {
     }
     let power = 10_f64.powf(rough.log10().floor());
     let factor = rough / power;
-    let round = if factor < 1.5 {
-        1.0
-    } else if factor < 3.5 {
-        2.0
-    } else if factor < 7.5 {
-        5.0
-    } else {
-        10.0
+    let round = match factor {
+        ..1.5 => 1.0,
+        1.5..3.5 => 2.0,
+        3.5..7.5 => 5.0,
+        _ => 10.0,
     };
     (round * power).max(0.01)
 }

@@ -1,9 +1,9 @@
 //! Ours beside others' values, published ones or a model's: a filled mark for ours, a hollow one for theirs, on one axis of ratios.
 
-use super::Table;
 use super::ratio_axis::RatioAxis;
 use super::sheet::Sheet;
-use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, WIDTH, circle, number};
+use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, WIDTH, circle, d, hollow};
+use super::table::{Table, row};
 use crate::number_texts::ratio_text;
 use crate::short_texts::shorten;
 
@@ -80,16 +80,15 @@ impl Beside {
 
     /// The figure's numbers.
     pub fn table(&self) -> Table {
-        let mut headings = vec!["scheme".to_owned()];
-        for column in &self.columns {
-            headings.extend([format!("{column}, ours"), format!("{column}, {}", self.theirs)]);
-        }
+        let headings = self
+            .columns
+            .iter()
+            .flat_map(|column| ["ours", self.theirs].map(|whose| format!("{column}, {whose}")));
         let rows = self.groups.iter().map(|group| {
-            let mut cells = vec![group.label.clone()];
-            cells.extend(group.pairs.iter().flat_map(|it| [it.ours, it.theirs]).map(ratio_text));
-            cells
+            let values = group.pairs.iter().flat_map(|it| [it.ours, it.theirs]);
+            row(&group.label, values.map(ratio_text))
         });
-        Table { caption: self.title.clone(), rows: rows.collect(), headings }
+        Table::new(&self.title, row("scheme", headings), rows)
     }
 
     fn draw_group(
@@ -104,8 +103,7 @@ impl Beside {
             let x = left + (column as f64 + 0.5) * column_width;
             let colour = COLOURS[column % COLOURS.len()];
             if let (Some(ours), Some(theirs)) = (pair.ours, pair.theirs) {
-                let d =
-                    format!("M{} {}V{}", number(x), number(axis.y(ours)), number(axis.y(theirs)));
+                let d = d!("M{} {}V{}", x, axis.y(ours), axis.y(theirs));
                 svg.path(&d, &format!(r#"stroke="{colour}" stroke-width="1.5" fill="none""#), "");
             }
             if let Some(interval) = pair.interval {
@@ -113,13 +111,7 @@ impl Beside {
             }
             let what = format!("{}, {}", group.label, self.columns[column]);
             let marks = [
-                (
-                    pair.theirs,
-                    format!(
-                        r##"class="hollow" fill="#ffffff" stroke="{colour}" stroke-width="2""##
-                    ),
-                    self.theirs,
-                ),
+                (pair.theirs, hollow(colour, "2"), self.theirs),
                 (pair.ours, format!(r#"fill="{colour}""#), "ours"),
             ];
             for (value, attributes, whose) in marks {
@@ -127,41 +119,27 @@ impl Beside {
                 let title = format!("{what}: {whose} {}", ratio_text(Some(value)));
                 svg.path(&circle(x, axis.y(value), RADIUS), &attributes, &title);
             }
-            svg.text(
-                x,
-                axis.bottom() + 18.0,
-                Style::PLAIN.size(9.5).middle().muted(),
-                &self.columns[column],
-            );
+            let style = Style::PLAIN.size(9.5).middle().muted();
+            svg.text(x, axis.bottom() + 18.0, style, &self.columns[column]);
         }
-        svg.text(
-            left + width / 2.0,
-            axis.bottom() + 36.0,
-            Style::PLAIN.size(12.0).middle().bold(),
-            &shorten(&group.label, 14),
-        );
+        let (middle, label) = (left + width / 2.0, shorten(&group.label, 14));
+        svg.text(middle, axis.bottom() + 36.0, Style::PLAIN.middle().bold(), &label);
     }
 }
 
 /// An error bar: beneath the marks, and in the colour of text, so that it is not taken for the line between ours and theirs.
 fn draw_interval(svg: &mut Svg, axis: &RatioAxis, x: f64, [low, high]: [f64; 2]) {
-    let cap = |y: f64| format!("M{} {}h8", number(x - 4.0), number(y));
-    let (low, high) = (axis.y(low), axis.y(high));
-    let stem = format!("M{} {}V{}", number(x), number(low), number(high));
-    let d = format!("{stem}{}{}", cap(low), cap(high));
-    svg.path(
-        &d,
-        r##"class="line" stroke="#5a5a5a" stroke-width="1" fill="none""##,
-        "95 % interval",
-    );
+    let (low, high, left) = (axis.y(low), axis.y(high), x - 4.0);
+    let d = d!("M{} {}V{}M{} {}h8M{} {}h8", x, low, high, left, low, left, high);
+    let attributes = r##"class="line" stroke="#5a5a5a" stroke-width="1" fill="none""##;
+    svg.path(&d, attributes, "95 % interval");
 }
 
 fn draw_legend(svg: &mut Svg, top: f64, theirs: &str) {
     let colour = COLOURS[1];
     svg.path(&circle(LEFT + 6.0, top + 8.0, RADIUS), &format!(r#"fill="{colour}""#), "");
     svg.text(LEFT + 18.0, top + 12.0, SMALL, "ours");
-    let hollow = format!(r##"class="hollow" fill="#ffffff" stroke="{colour}" stroke-width="2""##);
-    svg.path(&circle(LEFT + 76.0, top + 8.0, RADIUS), &hollow, "");
+    svg.path(&circle(LEFT + 76.0, top + 8.0, RADIUS), &hollow(colour, "2"), "");
     svg.text(LEFT + 88.0, top + 12.0, SMALL, theirs);
 }
 

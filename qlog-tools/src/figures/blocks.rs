@@ -38,23 +38,14 @@ impl Blocks {
     /// On the time axis a block ends when its frame arrived and is as wide as its bytes take at
     /// the run's highest sustained rate; frames of one burst stand one after another before its end.
     pub fn new(timeline: &Timeline, resources: &[PageResource], axis: Axis) -> Self {
-        let places: BTreeMap<&str, usize> = resources
-            .iter()
-            .enumerate()
-            .rev()
-            .map(|(place, resource)| (&*resource.url, place))
-            .collect();
-        let streams: BTreeMap<u64, Option<usize>> = timeline
-            .transfers
-            .iter()
-            .map(|transfer| (transfer.stream, places.get(&*transfer.url).copied()))
-            .collect();
-        let frames: Vec<(&StreamFrame, Option<usize>)> = timeline
-            .frames
-            .iter()
-            .filter(|frame| frame.bytes > 0)
-            .filter_map(|frame| Some((frame, *streams.get(&frame.stream)?)))
-            .collect();
+        let places = resources.iter().enumerate().rev().map(|(place, it)| (&*it.url, place));
+        let places: BTreeMap<&str, usize> = places.collect();
+        let streams = timeline.transfers.iter();
+        let streams: BTreeMap<u64, Option<usize>> =
+            streams.map(|it| (it.stream, places.get(&*it.url).copied())).collect();
+        let frames = timeline.frames.iter().filter(|frame| frame.bytes > 0);
+        let frames: Vec<(&StreamFrame, Option<usize>)> =
+            frames.filter_map(|frame| Some((frame, *streams.get(&frame.stream)?))).collect();
         let blocks = match axis {
             Axis::Time => by_time(&frames, timeline.start_us().unwrap_or_default()),
             Axis::Frames => one_after_another(&frames, |_| 1.0),

@@ -1,13 +1,11 @@
 //! Progress over time: the share of bytes in fully downloaded resources (the paper's Figure 11).
 //! The area above a curve is its `ByteIndex`.
 
-use std::convert::identity;
-use std::fmt::Write as _;
-
+use super::REGRET;
 use super::axis::{Across, Axis};
 use super::sheet::{Drawing, Sheet};
-use super::svg::{GRID, MARGIN, SMALL, Style, Svg, number, whole};
-use super::{REGRET, Table};
+use super::svg::{GRID, MARGIN, SMALL, Style, Svg, d, whole};
+use super::table::{Table, row};
 use crate::metrics::CurvePoint;
 use crate::number_texts::{milliseconds_text, or_dash};
 use crate::short_texts::shorten;
@@ -90,28 +88,16 @@ impl Drawing for Curves {
     /// When each run had a quarter, half, three quarters, nine tenths and all of the bytes.
     fn table(&self) -> Table {
         const SHARES: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
-        let mut headings = vec!["run".to_owned(), "ByteIndex (ms)".to_owned()];
-        headings.extend(SHARES.iter().map(|share| format!("{:.0}\u{202f}% (ms)", share * 100.0)));
+        let shares = SHARES.map(|share| format!("{:.0}\u{202f}% (ms)", share * 100.0));
+        let headings = ["run", "ByteIndex (ms)"].map(str::to_owned).into_iter().chain(shares);
         let rows = self.ranking().into_iter().map(|place| {
             let curve = &self.curves[place];
-            let mut cells = vec![curve.label.clone(), text(curve.index_ms)];
-            cells.extend(SHARES.iter().map(|&share| {
-                // The last share is a sum of fractions and may miss 1 by rounding.
-                text(
-                    curve
-                        .points
-                        .iter()
-                        .find(|point| point.share >= share - 1e-9)
-                        .map(|point| point.time_ms),
-                )
-            }));
-            cells
+            // The last share is a sum of fractions and may miss 1 by rounding.
+            let reached = |share| curve.points.iter().find(|point| point.share >= share - 1e-9);
+            let times = SHARES.map(|share| reached(share).map(|point| point.time_ms));
+            row(&curve.label, std::iter::once(curve.index_ms).chain(times).map(text))
         });
-        Table {
-            caption: format!("{}: when each share was reached", self.what),
-            rows: rows.collect(),
-            headings,
-        }
+        Table::new(format!("{}: when each share was reached", self.what), headings, rows)
     }
 }
 
@@ -128,7 +114,7 @@ impl Curves {
         let Plot { right, bottom, height, .. } = *plot;
         for quarter in 0..=4 {
             let y = bottom - height * f64::from(quarter) / 4.0;
-            svg.path(&format!("M{LEFT} {}H{right}", number(y)), GRID, "");
+            svg.path(&d!("M{LEFT} {}H{right}", y), GRID, "");
             let label = format!("{}\u{202f}%", quarter * 25);
             svg.text(LEFT - 8.0, y + 4.0, SMALL.end(), &label);
         }
@@ -141,12 +127,12 @@ impl Curves {
         let curve = &self.curves[place];
         let Some(first) = curve.points.first() else { return };
         let across = plot.across();
-        let y = |share: f64| number(TOP + plot.height * (1.0 - share));
-        let mut d = format!("M{} {}", number(across.x(first.time_ms)), y(first.share));
+        let y = |share: f64| TOP + plot.height * (1.0 - share);
+        let mut d = d!("M{} {}", across.x(first.time_ms), y(first.share));
         for point in &curve.points[1..] {
-            let _ = write!(d, "H{}V{}", number(across.x(point.time_ms)), y(point.share));
+            d.push_str(&d!("H{}V{}", across.x(point.time_ms), y(point.share)));
         }
-        let _ = write!(d, "H{}", plot.right);
+        d.push_str(&format!("H{}", plot.right));
         let title = format!("{}: ByteIndex {} ms", curve.label, text(curve.index_ms));
         svg.path(&d, &svg.sheet().line_stroke(place), &title);
     }
@@ -154,15 +140,12 @@ impl Curves {
     fn draw_legend_line(&self, svg: &mut Svg, (left, top): (f64, f64), right: f64, place: usize) {
         let curve = &self.curves[place];
         let stroke = svg.sheet().line_stroke(place);
-        svg.path(&format!("M{} {}h36", number(left), number(top + 7.0)), &stroke, "");
+        svg.path(&d!("M{} {}h36", left, top + 7.0), &stroke, "");
         let style = svg.sheet().names(Style::PLAIN.bold());
         svg.text(left + 44.0, top + 11.0, style, &shorten(&curve.label, 26));
-        let index = curve.index_ms.map_or_else(
-            || "no index".to_owned(),
-            |index| format!("{} ms", milliseconds_text(index)),
-        );
+        let index = curve.index_ms.map(|it| format!("{} ms", milliseconds_text(it)));
         let style = svg.sheet().names(Style::PLAIN.end());
-        svg.text(right, top + 11.0, style, &index);
+        svg.text(right, top + 11.0, style, index.as_deref().unwrap_or("no index"));
     }
 }
 
@@ -182,8 +165,7 @@ impl Plot {
     }
 
     fn across(&self) -> Across {
-        let Self { right, end_ms: end, .. } = *self;
-        Across { axis: Axis::Time, left: LEFT, right, end, origin: 0.0, words: identity }
+        Across::new(Axis::Time, LEFT, self.right, self.end_ms)
     }
 }
 

@@ -1,14 +1,12 @@
 //! Packets by the moment at which they were handed to HTTP/3: those handed up together stand on one another (the
 //! paper's Figure 13). An empty place is a moment at which nothing could be used.
 
-use std::convert::identity;
-use std::fmt::Write as _;
-
 use super::axis::{Across, Axis};
+use super::legend;
 use super::paint::Paints;
 use super::sheet::Sheet;
-use super::svg::{Area, GRID, MARGIN, Style, Svg, WIDTH, number};
-use super::{Table, legend};
+use super::svg::{Area, GRID, MARGIN, Style, Svg, WIDTH, add_box, d};
+use super::table::{Table, row};
 use crate::labels::short_name;
 use crate::page_resources::PageResource;
 use crate::palette::looks;
@@ -58,8 +56,8 @@ impl DeliveryStacks {
             top += height + 18.0;
         }
         self.across().draw(&mut svg, [top + 10.0, top + 28.0], |_| None);
-        let area = Area { left: MARGIN, top: top + 44.0, width: WIDTH - 2.0 * MARGIN, height: 0.0 };
-        let height = legend::draw(&mut svg, area, &self.resources, &paints.fills);
+        let place = (top + 44.0, WIDTH - MARGIN);
+        let height = legend::draw(&mut svg, place, &self.resources, &paints.fills);
         svg.finish(WIDTH, top + 44.0 + height + MARGIN, &self.title)
     }
 
@@ -74,20 +72,12 @@ impl DeliveryStacks {
     /// How many stacks of each height there are, over the whole load.
     pub fn table(&self) -> Table {
         let most = self.rows.iter().map(highest_of).max().unwrap_or(0).max(1);
-        let mut headings = vec!["run".to_owned()];
-        headings.extend((1..=most).map(|it| it.to_string()));
-        let rows = self.rows.iter().map(|row| {
-            let mut cells = vec![row.label.clone()];
-            cells.extend((1..=most).map(|height| {
-                row.stacks.iter().filter(|(_, packets)| packets.len() == height).count().to_string()
-            }));
-            cells
+        let headings = row("run", (1..=most).map(|it| it.to_string()));
+        let rows = self.rows.iter().map(|run| {
+            let of = |height| run.stacks.iter().filter(|it| it.1.len() == height).count();
+            row(&run.label, (1..=most).map(|height| of(height).to_string()))
         });
-        Table {
-            caption: "Stacks by the number of packets in them".to_owned(),
-            rows: rows.collect(),
-            headings,
-        }
+        Table::new("Stacks by the number of packets in them", headings, rows)
     }
 
     fn highest(&self, row: &StackRow) -> usize {
@@ -96,39 +86,28 @@ impl DeliveryStacks {
     }
 
     fn across(&self) -> Across {
-        Across {
-            axis: Axis::Time,
-            left: LEFT,
-            right: WIDTH - MARGIN,
-            end: self.end_ms.max(1.0),
-            origin: 0.0,
-            words: identity,
-        }
+        Across::new(Axis::Time, LEFT, WIDTH - MARGIN, self.end_ms.max(1.0))
     }
 
     fn draw_row(&self, svg: &mut Svg, row: &StackRow, bottom: f64, paints: &Paints) {
         svg.text(MARGIN, bottom - 4.0, Style::PLAIN.size(12.0).bold(), &shorten(&row.label, 20));
-        let line = format!("M{LEFT} {}H{}", number(bottom + 0.5), WIDTH - MARGIN);
-        svg.path(&line, GRID, "");
+        svg.path(&d!("M{LEFT} {}H{}", bottom + 0.5, WIDTH - MARGIN), GRID, "");
         let across = self.across();
         let width = (across.x(self.slot_ms) - LEFT).max(0.6);
         // One path a resource: a load has thousands of packets.
         let mut paths = vec![String::new(); paints.fills.len() + 1];
         for (time_ms, packets) in row.stacks.iter().filter(|it| it.0 <= self.end_ms) {
             for (height, packet) in packets.iter().enumerate() {
-                let path = &mut paths
-                    [packet.filter(|it| *it < paints.fills.len()).unwrap_or(paints.fills.len())];
-                let (x, y) = (across.x(*time_ms) - width, bottom - (height + 1) as f64 * BLOCK);
-                let (drawn, tall) = (number((width - 0.4).max(0.5)), number(BLOCK - 0.6));
-                // Writing to a string cannot fail.
-                let _ = write!(path, "M{} {}h{drawn}v{tall}h-{drawn}z", number(x), number(y));
+                let place = packet.unwrap_or(usize::MAX).min(paints.fills.len());
+                let top = bottom - (height + 1) as f64 * BLOCK;
+                let (left, width) = (across.x(*time_ms) - width, (width - 0.4).max(0.5));
+                add_box(&mut paths[place], Area { left, top, width, height: BLOCK - 0.6 });
             }
         }
-        for (place, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-            let fill = paints.of(Some(place));
+        paints.draw(svg, &paths, |place| {
             let name = self.resources.get(place).map_or("not listed", |it| short_name(&it.url));
-            svg.path(path, &format!(r#"fill="{fill}""#), &format!("{}: {name}", row.label));
-        }
+            format!("{}: {name}", row.label)
+        });
     }
 }
 

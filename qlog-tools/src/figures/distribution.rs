@@ -1,12 +1,11 @@
 //! How speedups are distributed over pages: a panel a scheme, with the cumulative share of pages upwards.
 
-use super::Table;
 use super::multiples::{Multiples, own_stroke};
 use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
-use super::svg::{Area, GRID, SMALL, Svg, number};
+use super::svg::{Area, GRID, SMALL, Svg, d};
+use super::table::{Table, row};
 use crate::number_texts::ratio_text;
-use std::fmt::Write as _;
 
 /// The figure.
 #[derive(Debug, Clone, Default)]
@@ -55,8 +54,7 @@ impl Drawing for Distribution {
             draw_shares(&mut svg, area, grid.is_first(place));
             grid.draw_behind(&mut svg, &self.id, place, &first);
             let d = staircase(&steps[place], &axis, area);
-            let stroke = own_stroke(sheet);
-            svg.path(&d, &stroke, &scheme.label);
+            svg.path(&d, &own_stroke(sheet), &scheme.label);
             grid.draw_label(&mut svg, place, &scheme.label);
             if grid.is_first(place) {
                 grid.draw_title_up(&mut svg, place, "pages");
@@ -81,21 +79,16 @@ impl Drawing for Distribution {
 
     fn table(&self) -> Table {
         const SHARES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
-        let mut headings = vec!["scheme".to_owned(), "slower pages".to_owned()];
-        headings.extend(SHARES.map(|it| format!("{:.0}\u{202f}%", it * 100.0)));
+        let shares = SHARES.map(|it| format!("{:.0}\u{202f}%", it * 100.0));
+        let headings = ["scheme", "slower pages"].map(str::to_owned).into_iter().chain(shares);
         let rows = self.schemes.iter().map(|scheme| {
             let slower = scheme.speedups.iter().filter(|it| **it < 1.0).count();
             let steps = cumulative(&scheme.speedups);
             let reached = |share: f64| steps.iter().find(|it| it.1 >= share - 1e-9).map(|it| it.0);
-            let mut cells = vec![scheme.label.clone(), slower.to_string()];
-            cells.extend(SHARES.map(|it| ratio_text(reached(it))));
-            cells
+            let speedups = SHARES.map(|it| ratio_text(reached(it)));
+            row(&scheme.label, std::iter::once(slower.to_string()).chain(speedups))
         });
-        Table {
-            caption: "The speedup that each share of pages stays below".to_owned(),
-            rows: rows.collect(),
-            headings,
-        }
+        Table::new("The speedup that each share of pages stays below", headings, rows)
     }
 }
 
@@ -122,21 +115,19 @@ fn cumulative(ratios: &[f64]) -> Vec<(f64, f64)> {
 
 /// From 0 % at the left to 100 % at the right; of very many steps, each N-th and the last.
 fn staircase(steps: &[(f64, f64)], axis: &RatioAxis, area: Area) -> String {
-    let y = |share: f64| number(area.top + area.height * (1.0 - share));
-    let mut d = format!("M{} {}", number(area.left), y(0.0));
+    let y = |share: f64| area.top + area.height * (1.0 - share);
+    let mut d = d!("M{} {}", area.left, y(0.0));
     let every = steps.len().div_ceil(STEPS_MAX).max(1);
     for (ratio, share) in steps.iter().rev().step_by(every).rev() {
-        // Writing to a string cannot fail.
-        let _ = write!(d, "H{}V{}", number(axis.x(*ratio)), y(*share));
+        d.push_str(&d!("H{}V{}", axis.x(*ratio), y(*share)));
     }
-    let _ = write!(d, "H{}", number(area.left + area.width));
-    d
+    d + &d!("H{}", area.left + area.width)
 }
 
 fn draw_shares(svg: &mut Svg, area: Area, is_labelled: bool) {
     for half in 0..=2 {
         let y = area.top + area.height * (1.0 - f64::from(half) / 2.0);
-        svg.path(&format!("M{} {}h{}", number(area.left), number(y), number(area.width)), GRID, "");
+        svg.path(&d!("M{} {}h{}", area.left, y, area.width), GRID, "");
         if is_labelled {
             let label = format!("{}\u{202f}%", half * 50);
             svg.text(area.left - 6.0, y + 4.0, SMALL.end(), &label);
@@ -146,6 +137,7 @@ fn draw_shares(svg: &mut Svg, area: Area, is_labelled: bool) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::svg::number;
     use super::*;
 
     fn figure() -> Distribution {

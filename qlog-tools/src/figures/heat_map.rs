@@ -1,9 +1,9 @@
 //! A heat map: schemes down, networks across, a ratio in each cell as a number and as a colour.
 
-use super::Table;
 use super::sheet::{Drawing, Sheet};
 use super::standing::{Standing, caption};
 use super::svg::{Area, MARGIN, SMALL, Style, Svg, name_lines, star, whole};
+use super::table::{Table, row};
 use crate::number_texts::ratio_text;
 use crate::short_texts::shorten;
 
@@ -93,14 +93,9 @@ impl Drawing for HeatMap {
     }
 
     fn table(&self) -> Table {
-        let mut headings = vec!["scheme".to_owned()];
-        headings.extend(self.columns.iter().cloned());
-        let rows = self.rows.iter().map(|row| {
-            let mut cells = vec![row.label.clone()];
-            cells.extend(row.ratios.iter().map(|it| ratio_text(*it)));
-            cells
-        });
-        Table { caption: self.what.clone(), rows: rows.collect(), headings }
+        let values = |of: &HeatRow| row(&of.label, of.ratios.iter().map(|it| ratio_text(*it)));
+        let headings = row("scheme", self.columns.iter().cloned());
+        Table::new(&self.what, headings, self.rows.iter().map(values))
     }
 }
 
@@ -204,7 +199,7 @@ fn draw_cell(svg: &mut Svg, area: Area, ratio: Option<f64>, standing: Standing, 
     let fill = ratio.map_or_else(|| "#e4e4e4".to_owned(), colour);
     svg.rect(inner, &format!(r#"fill="{fill}""#));
     let weight = if standing == Standing::Best { r#" font-weight="700""# } else { "" };
-    let ink = if ratio.is_some_and(is_strong) { "#ffffff" } else { "#1a1a1a" };
+    let ink = if ratio.is_some_and(|it| strength(it) > 0.62) { "#ffffff" } else { "#1a1a1a" };
     let text = if is_bound { format!("[{}]", ratio_text(ratio)) } else { ratio_text(ratio) };
     let (x, y) = (area.left + area.width / 2.0 - 1.0, area.top + area.height / 2.0 + 3.5);
     // In a narrow cell the number makes room.
@@ -228,10 +223,10 @@ fn draw_cell(svg: &mut Svg, area: Area, ratio: Option<f64>, standing: Standing, 
 fn star_of(standing: Standing, ink: &str) -> Option<(String, &'static str)> {
     match standing {
         Standing::Best => Some((format!(r#"fill="{ink}""#), "the best of its column")),
-        Standing::Tied => Some((
-            format!(r#"fill="none" stroke="{ink}" stroke-width="0.8""#),
-            "may be the best of its column",
-        )),
+        Standing::Tied => {
+            let paint = format!(r#"fill="none" stroke="{ink}" stroke-width="0.8""#);
+            Some((paint, "may be the best of its column"))
+        }
         Standing::Behind | Standing::Unknown => None,
     }
 }
@@ -264,10 +259,6 @@ fn colour(ratio: f64) -> String {
 
 fn strength(ratio: f64) -> f64 {
     (ratio.max(1e-9).ln().abs() / FULL.ln()).min(1.0)
-}
-
-fn is_strong(ratio: f64) -> bool {
-    strength(ratio) > 0.62
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! How wide to interleave: the index of `kway:N` by N, a line a network. Where a line's lowest point moves away
 //! from 1, sequential sending stops being best.
 
-use std::fmt::Write as _;
-
-use super::Table;
 use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
-use super::svg::{MARGIN, SMALL, Style, Svg, circle, number};
+use super::svg::{MARGIN, SMALL, Style, Svg, circle, d, polyline};
+use super::table::{Table, row};
 use crate::number_texts::{or_dash, ratio_text};
 use crate::short_texts::shorten;
 
@@ -63,18 +61,14 @@ impl Drawing for Interleaving {
             svg.text(self.x(place, right), axis.bottom() + 18.0, SMALL.middle(), width);
         }
         let middle = f64::midpoint(LEFT, right);
-        svg.text(
-            middle,
-            axis.bottom() + 38.0,
-            SMALL.middle().muted(),
-            "resources that share the link",
-        );
+        let words = "resources that share the link";
+        svg.text(middle, axis.bottom() + 38.0, SMALL.middle().muted(), words);
         let below = axis.bottom() + 52.0;
         let legend = sheet.either((right + 24.0, TOP), (LEFT, below));
-        for (place, line) in self.lines.iter().enumerate() {
+        for place in 0..self.lines.len() {
             self.draw_line(&mut svg, &axis, right, place);
             let top = legend.1 + place as f64 * 20.0;
-            self.draw_legend_line(&mut svg, (legend.0, top), place, line);
+            self.draw_legend_line(&mut svg, (legend.0, top), place);
         }
         let legend = legend.1 + 20.0 * self.lines.len() as f64 + sheet.either(MARGIN, 0.0);
         svg.finish(sheet.or_paper(WIDTH), below.max(legend), &self.title)
@@ -85,20 +79,12 @@ impl Drawing for Interleaving {
     }
 
     fn table(&self) -> Table {
-        let mut headings = vec!["network".to_owned()];
-        headings.extend(self.widths.iter().cloned());
-        headings.push("best".to_owned());
+        let headings = row("network", self.widths.iter().cloned().chain(["best".to_owned()]));
         let rows = self.lines.iter().map(|line| {
-            let mut cells = vec![line.label.clone()];
-            cells.extend(line.ratios.iter().map(|it| ratio_text(*it)));
-            cells.push(self.best_text(line));
-            cells
+            let ratios = line.ratios.iter().map(|it| ratio_text(*it));
+            row(&line.label, ratios.chain([self.best_text(line)]))
         });
-        Table {
-            caption: "Speedup over sending one resource at a time, above the fold".to_owned(),
-            rows: rows.collect(),
-            headings,
-        }
+        Table::new("Speedup over sending one resource at a time, above the fold", headings, rows)
     }
 }
 
@@ -115,15 +101,9 @@ impl Interleaving {
     fn draw_line(&self, svg: &mut Svg, axis: &RatioAxis, right: f64, place: usize) {
         let line = &self.lines[place];
         let stroke = svg.sheet().line_stroke(place);
-        let mut d = String::new();
-        for (width, ratio) in line.ratios.iter().enumerate() {
-            let Some(ratio) = *ratio else { continue };
-            let command = if d.is_empty() { 'M' } else { 'L' };
-            // Writing to a string cannot fail.
-            let _ =
-                write!(d, "{command}{} {}", number(self.x(width, right)), number(axis.y(ratio)));
-        }
-        svg.path(&d, &stroke, &line.label);
+        let known = line.ratios.iter().enumerate().filter_map(|(width, it)| Some((width, (*it)?)));
+        let points = known.map(|(width, ratio)| (self.x(width, right), axis.y(ratio)));
+        svg.path(&polyline(points), &stroke, &line.label);
         let best = line.best().and_then(|width| Some((width, line.ratios[width]?)));
         if let Some((width, ratio)) = best {
             let ring = circle(self.x(width, right), axis.y(ratio), 5.5);
@@ -131,15 +111,10 @@ impl Interleaving {
         }
     }
 
-    fn draw_legend_line(
-        &self,
-        svg: &mut Svg,
-        (left, top): (f64, f64),
-        place: usize,
-        line: &InterleavingLine,
-    ) {
+    fn draw_legend_line(&self, svg: &mut Svg, (left, top): (f64, f64), place: usize) {
+        let line = &self.lines[place];
         let stroke = svg.sheet().line_stroke(place);
-        svg.path(&format!("M{left} {}h30", number(top + 4.0)), &stroke, "");
+        svg.path(&d!("M{left} {}h30", top + 4.0), &stroke, "");
         svg.text(left + 38.0, top + 8.0, Style::PLAIN.bold(), &shorten(&line.label, 20));
         let best = format!("best: {}", self.best_text(line));
         let right = svg.sheet().or_paper(WIDTH);

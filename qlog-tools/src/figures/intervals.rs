@@ -4,7 +4,9 @@ use super::Table;
 use super::ratio_axis::{RatioAxis, in_reach};
 use super::sheet::{Drawing, Sheet};
 use super::standing::{Standing, caption};
-use super::svg::{Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, number, star, whole};
+use super::svg::{
+    Area, BAND, Flow, INK, MARGIN, SMALL, Style, Svg, circle, d, hollow, polyline, star, whole,
+};
 use crate::number_texts::{end_text, or_dash, ratio_text};
 use crate::short_texts::shorten;
 
@@ -75,10 +77,8 @@ impl Drawing for Intervals {
     fn draw(&self, sheet: &Sheet) -> String {
         let layout = Layout::of(self, sheet);
         let mut svg = Svg::on(sheet);
-        svg.head(
-            &[&self.title, &self.what],
-            if self.has_titles() { TOP - 30.0 } else { TOP - 12.0 },
-        );
+        let has_titles = self.panels.iter().any(|it| !it.title.is_empty());
+        svg.head(&[&self.title, &self.what], TOP - if has_titles { 30.0 } else { 12.0 });
         let plot = layout.plot(0);
         let (left, right) = (plot.left + 6.0, plot.left + plot.width - 6.0);
         let axis = RatioAxis::across(self.ratios().into_iter(), left, right);
@@ -115,28 +115,16 @@ impl Drawing for Intervals {
             ["setting", "scheme", self.dot, "from", "to", "geometric mean", "from", "to"];
         let columns = if self.has_geometric_means() { 8 } else { 5 };
         let rows = self.panels.iter().flat_map(|panel| {
-            panel.rows.iter().map(|row| {
-                let end =
-                    |of: Option<[f64; 2]>, end: usize| or_dash(of.map(|it| end_text(it[end])));
-                let mut cells = vec![
-                    panel.title.clone(),
-                    row.label.clone(),
-                    ratio_text(row.mean),
-                    end(row.interval, 0),
-                    end(row.interval, 1),
-                    ratio_text(row.geometric_mean),
-                    end(row.geometric_mean_interval, 0),
-                    end(row.geometric_mean_interval, 1),
-                ];
+            panel.rows.iter().map(move |row| {
+                let mut cells = vec![panel.title.clone(), row.label.clone()];
+                cells.extend(mean_texts(row.mean, row.interval));
+                cells.extend(mean_texts(row.geometric_mean, row.geometric_mean_interval));
                 cells.truncate(columns);
                 cells
             })
         });
-        Table {
-            caption: format!("{}, with 95\u{202f}% intervals", self.what),
-            rows: rows.collect(),
-            headings: headings[..columns].iter().map(|it| (*it).to_owned()).collect(),
-        }
+        let caption = format!("{}, with 95\u{202f}% intervals", self.what);
+        Table::new(caption, headings.into_iter().take(columns), rows)
     }
 }
 
@@ -147,10 +135,6 @@ impl Intervals {
 
     fn has_geometric_means(&self) -> bool {
         self.rows().any(|it| it.geometric_mean.is_some())
-    }
-
-    fn has_titles(&self) -> bool {
-        self.panels.iter().any(|it| !it.title.is_empty())
     }
 
     fn ratios(&self) -> Vec<f64> {
@@ -213,6 +197,12 @@ impl Intervals {
         }
         flow.top + 24.0
     }
+}
+
+/// A mean and the ends of its interval.
+fn mean_texts(mean: Option<f64>, interval: Option<[f64; 2]>) -> [String; 3] {
+    let end = |end: usize| or_dash(interval.map(|it| end_text(it[end])));
+    [ratio_text(mean), end(0), end(1)]
 }
 
 /// Where panels stand.
@@ -282,16 +272,15 @@ fn draw_interval(
     (y, colour): (f64, &str),
 ) {
     let end = |x: f64, is_shown: bool, inward: f64| {
-        let (x, inner) = (number(x), number(x + inward));
-        let (top, bottom) = (number(y - 3.0), number(y + 3.0));
+        let (inner, top, bottom) = (x + inward, y - 3.0, y + 3.0);
         if is_shown {
-            format!("M{x} {top}V{bottom}")
+            d!("M{} {}V{}", x, top, bottom)
         } else {
-            format!("M{inner} {top}L{x} {}L{inner} {bottom}", number(y))
+            polyline([(inner, top), (x, y), (inner, bottom)])
         }
     };
     let ends = end(low, are_shown[0], 4.0) + &end(high, are_shown[1], -4.0);
-    let d = format!("M{} {}H{}{ends}", number(low), number(y), number(high));
+    let d = d!("M{} {}H{}{ends}", low, y, high);
     svg.path(&d, &format!(r#"fill="none" stroke="{colour}" stroke-width="1.2""#), "");
 }
 
@@ -300,20 +289,15 @@ fn draw_mean(svg: &mut Svg, (x, y): (f64, f64)) {
 }
 
 fn draw_geometric_mean(svg: &mut Svg, (x, y): (f64, f64)) {
-    let d = format!("M{} {}l3.6 3.9l-3.6 3.9l-3.6 -3.9z", number(x), number(y - 3.9));
-    let paint =
-        format!(r##"class="hollow" fill="#ffffff" stroke="{GEOMETRIC}" stroke-width="1.3""##);
-    svg.path(&d, &paint, "");
+    let d = d!("M{} {}l3.6 3.9l-3.6 3.9l-3.6 -3.9z", x, y - 3.9);
+    svg.path(&d, &hollow(GEOMETRIC, "1.3"), "");
 }
 
 fn draw_star(svg: &mut Svg, (x, y): (f64, f64), standing: Standing) {
+    const OUTLINE: &str = r##"class="outline" fill="none" stroke="#1a1a1a" stroke-width="0.9""##;
     match standing {
-        Standing::Best => svg.path(&star(x, y), r##"class="ink" fill="#1a1a1a""##, "the best"),
-        Standing::Tied => svg.path(
-            &star(x, y),
-            r##"class="outline" fill="none" stroke="#1a1a1a" stroke-width="0.9""##,
-            "may be the best",
-        ),
+        Standing::Best => svg.path(&star(x, y), INK, "the best"),
+        Standing::Tied => svg.path(&star(x, y), OUTLINE, "may be the best"),
         Standing::Behind | Standing::Unknown => {}
     }
 }

@@ -2,7 +2,7 @@
 
 use schedulers::Kind;
 
-use super::svg::{Area, Flow, INK, SMALL, Style, Svg, number, whole};
+use super::svg::{Area, Flow, INK, MARGIN, SMALL, Style, Svg, d, whole};
 use crate::number_texts::bytes_text;
 use crate::page_resources::PageResource;
 use crate::palette::{LOOKS, are_by_kind, kind_colour, shade};
@@ -16,9 +16,14 @@ const STREAMS_MAX: usize = 240;
 /// At most this many of a kind are listed if not all are.
 const LISTED_OF_KIND_MAX: usize = 12;
 
-/// Draws it from the area's left and top over its width, and gives its height. `fills` has one
-/// paint for each resource.
-pub(super) fn draw(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[String]) -> f64 {
+/// Draws it from the figure's left to `right`, and gives its height. `fills` has one paint for each resource.
+pub(super) fn draw(
+    svg: &mut Svg,
+    (top, right): (f64, f64),
+    resources: &[PageResource],
+    fills: &[String],
+) -> f64 {
+    let area = Area { left: MARGIN, top, width: right - MARGIN, height: 0.0 };
     let keys = draw_keys(svg, area, resources);
     let area = Area { top: area.top + keys, ..area };
     let height = if are_by_kind(resources) {
@@ -49,8 +54,7 @@ fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) -> f64 {
         svg.rect(Area { left: x, top: top + 4.0, width: 22.0, height: 3.0 }, INK);
         svg.text(x + 28.0, top + 10.0, SMALL, "above the fold (ATF): bold, outlined");
         let (x, top) = flow.place(180.0);
-        let triangle = format!("M{} {}l-4 -6h8z", number(x), number(top + 9.0));
-        svg.path(&triangle, INK, "");
+        svg.path(&d!("M{} {}l-4 -6h8z", x, top + 9.0), INK, "");
         svg.text(x + 9.0, top + 10.0, SMALL, "all ATF resources complete");
     }
     flow.top - area.top + LINE + 8.0
@@ -76,13 +80,8 @@ fn draw_in_request_order(
         let (row, column) = (place / columns, place % columns);
         rows = row + 1;
         let left = area.left + f64::from(column) * width;
-        draw_resource(
-            svg,
-            Area { left, top: area.top + f64::from(row) * LINE, width, ..area },
-            resource,
-            resources,
-            paint,
-        );
+        let line = Area { left, top: area.top + f64::from(row) * LINE, width, ..area };
+        draw_resource(svg, line, (resource, paint), resources);
     }
     if resources.len() > STREAMS_MAX {
         let text = format!("and {} more", resources.len() - STREAMS_MAX);
@@ -96,19 +95,14 @@ fn draw_in_request_order(
 fn draw_resource(
     svg: &mut Svg,
     area: Area,
-    resource: &PageResource,
+    (resource, paint): (&PageResource, &str),
     all: &[PageResource],
-    paint: &str,
 ) {
-    let outline = if resource.above_fold {
-        r##" class="outline" stroke="#1a1a1a" stroke-width="1.6""##
-    } else {
-        ""
-    };
+    const OUTLINE: &str = r##" class="outline" stroke="#1a1a1a" stroke-width="1.6""##;
+    let plain = Style::PLAIN.size(11.5);
+    let (outline, style) = if resource.above_fold { (OUTLINE, plain.bold()) } else { ("", plain) };
     let swatch = Area { left: area.left + 1.0, top: area.top, width: SWATCH, height: SWATCH };
     svg.rect(swatch, &format!(r#"fill="{paint}"{outline}"#));
-    let style =
-        if resource.above_fold { Style::PLAIN.size(11.5).bold() } else { Style::PLAIN.size(11.5) };
     let name = resource.label(characters(area.width - SWATCH - 12.0, resource.above_fold), all);
     svg.text(area.left + SWATCH + 7.0, area.top + 10.5, style, &name);
 }
@@ -137,13 +131,8 @@ fn draw_kinds(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[St
         match entry {
             Entry::Kind(kind, text) => draw_kind(svg, line, *kind, text),
             Entry::Resource(resource, paint) => {
-                draw_resource(
-                    svg,
-                    Area { left: left + 8.0, width: width - 8.0, ..line },
-                    resource,
-                    resources,
-                    paint,
-                );
+                let line = Area { left: left + 8.0, width: width - 8.0, ..line };
+                draw_resource(svg, line, (resource, paint), resources);
             }
             Entry::More(count) => {
                 let text = format!("and {count} more");
@@ -157,21 +146,16 @@ fn draw_kinds(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[St
 fn entries<'a>(resources: &'a [PageResource], fills: &'a [String]) -> Vec<Entry<'a>> {
     let mut entries = Vec::new();
     for kind in Kind::ALL {
-        let of_kind: Vec<(&PageResource, &str)> = resources
-            .iter()
-            .zip(fills.iter().map(String::as_str))
-            .filter(|(resource, _)| resource.kind == kind)
-            .collect();
+        let all = resources.iter().zip(fills.iter().map(String::as_str));
+        let of_kind: Vec<(&PageResource, &str)> = all.filter(|it| it.0.kind == kind).collect();
         if of_kind.is_empty() {
             continue;
         }
         let bytes = of_kind.iter().fold(0, |sum: u64, (resource, _)| {
             sum.saturating_add(resource.body_bytes.unwrap_or(0))
         });
-        entries.push(Entry::Kind(
-            kind,
-            format!("{}: {}, {}", kind.name(), of_kind.len(), bytes_text(bytes)),
-        ));
+        let text = format!("{}: {}, {}", kind.name(), of_kind.len(), bytes_text(bytes));
+        entries.push(Entry::Kind(kind, text));
         let all = of_kind.len();
         let mut listed = of_kind;
         if resources.len() > LISTED_MAX {
@@ -192,12 +176,8 @@ fn entries<'a>(resources: &'a [PageResource], fills: &'a [String]) -> Vec<Entry<
 fn draw_kind(svg: &mut Svg, area: Area, kind: Kind, text: &str) {
     for step in 0..4 {
         let colour = shade(kind_colour(kind), f64::from(step) / 3.0);
-        let swatch = Area {
-            left: area.left + f64::from(step) * 7.0,
-            top: area.top,
-            width: 7.0,
-            height: SWATCH,
-        };
+        let left = area.left + f64::from(step) * 7.0;
+        let swatch = Area { left, top: area.top, width: 7.0, height: SWATCH };
         svg.rect(swatch, &format!(r#"fill="{colour}""#));
     }
     svg.text(area.left + 34.0, area.top + 10.5, Style::PLAIN.size(11.5).muted(), text);
@@ -219,7 +199,7 @@ mod tests {
             };
             let mut svg = Svg::new();
             let area = Area { left: 0.0, top: 0.0, width: 192.0, height: 0.0 };
-            draw_resource(&mut svg, area, &resource, &[], "#000000");
+            draw_resource(&mut svg, area, (&resource, "#000000"), &[]);
             let svg = svg.finish(192.0, 20.0, "");
             let name = svg.split_once("text-anchor").and_then(|it| it.1.split_once('>'));
             name.and_then(|it| it.1.split_once('<')).map(|it| it.0.chars().count())

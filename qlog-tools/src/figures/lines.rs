@@ -2,9 +2,8 @@
 
 use super::axis::round_step;
 use super::sheet::Sheet;
-use super::svg::{GRID, Style, Svg, number};
+use super::svg::{GRID, Style, Svg, WIDTH, d, polyline};
 use crate::palette::line_stroke;
-use std::fmt::Write as _;
 
 /// A figure with one line a case.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +29,6 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
 }
 
-const WIDTH: f64 = 1180.0;
 const LEFT: f64 = 74.0;
 const RIGHT: f64 = 900.0;
 const TOP: f64 = 42.0;
@@ -52,13 +50,13 @@ impl Lines {
         for (name, value) in &self.levels {
             let y = up(*value, most);
             let dashed = r##"class="muted" stroke="#5a5a5a" stroke-dasharray="6 4" fill="none""##;
-            svg.path(&format!("M{LEFT} {}H{RIGHT}", number(y)), dashed, name);
+            svg.path(&d!("M{LEFT} {}H{RIGHT}", y), dashed, name);
             svg.text(RIGHT + 8.0, y + 4.0, Style::PLAIN.size(11.0).muted(), name);
         }
         for (place, line) in self.lines.iter().enumerate() {
             draw_line(&mut svg, place, line, end, most);
             let top = TOP + PLOT_HEIGHT + 62.0 + place as f64 * LEGEND_LINE;
-            svg.path(&format!("M{LEFT} {}h36", number(top - 4.0)), &line_stroke(place), "");
+            svg.path(&d!("M{LEFT} {}h36", top - 4.0), &line_stroke(place), "");
             svg.text(LEFT + 46.0, top, Style::PLAIN, &line.label);
         }
         let height = TOP + PLOT_HEIGHT + 62.0 + self.lines.len() as f64 * LEGEND_LINE;
@@ -69,20 +67,17 @@ impl Lines {
         let bottom = TOP + PLOT_HEIGHT;
         for (value, label) in ticks(most) {
             let y = up(value, most);
-            svg.path(&format!("M{LEFT} {}H{RIGHT}", number(y)), GRID, "");
+            svg.path(&d!("M{LEFT} {}H{RIGHT}", y), GRID, "");
             svg.text(LEFT - 8.0, y + 4.0, Style::PLAIN.size(11.0).end(), &label);
         }
         for (value, label) in ticks(end) {
             let x = across(value, end);
-            svg.path(&format!("M{} {bottom}v5", number(x)), GRID, "");
+            svg.path(&d!("M{} {bottom}v5", x), GRID, "");
             svg.text(x, bottom + 18.0, Style::PLAIN.size(11.0).middle(), &label);
         }
         let style = Style::PLAIN.size(11.0).middle().muted();
         svg.text(f64::midpoint(LEFT, RIGHT), bottom + 36.0, style, &self.across);
-        let middle = TOP + PLOT_HEIGHT / 2.0;
-        svg.raw(&format!(r#"<g transform="rotate(-90 22 {middle})">"#));
-        svg.text(22.0, middle, style, &self.up);
-        svg.raw("</g>");
+        svg.upright(22.0, TOP + PLOT_HEIGHT / 2.0, &self.up);
     }
 }
 
@@ -104,18 +99,16 @@ fn up(value: f64, most: f64) -> f64 {
 /// Draws a line; of a long one, only the lowest and the highest of each group of points.
 fn draw_line(svg: &mut Svg, place: usize, line: &Line, end: f64, most: f64) {
     let group = (line.points.len() * 2).div_ceil(POINTS_MAX).max(1);
-    let mut d = String::new();
+    let mut drawn = Vec::new();
     for points in line.points.chunks(group) {
         let first = points[0].0;
         let low = points.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
         let high = points.iter().map(|it| it.1).fold(0.0, f64::max);
         for value in if points.len() > 1 { vec![low, high] } else { vec![high] } {
-            let command = if d.is_empty() { 'M' } else { 'L' };
-            let _ =
-                write!(d, "{command}{} {}", number(across(first, end)), number(up(value, most)));
+            drawn.push((across(first, end), up(value, most)));
         }
     }
-    svg.path(&d, &line_stroke(place), &line.label);
+    svg.path(&polyline(drawn), &line_stroke(place), &line.label);
 }
 
 #[cfg(test)]

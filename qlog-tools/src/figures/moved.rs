@@ -1,7 +1,7 @@
 //! What moved between two runs of a page: a line a resource, from its moment in the first run to its moment in the other.
 
 use super::axis::{Across, Axis};
-use super::svg::{Area, BAND, SMALL, Style, Svg, WIDTH, circle, number};
+use super::svg::{Area, BAND, SMALL, Style, Svg, WIDTH, circle, d, hollow};
 use crate::alignment::{AlignedResource, Alignment, ResourceRun, path_of};
 use crate::short_texts::shorten;
 
@@ -45,7 +45,7 @@ impl MovedResources<'_> {
             let top = TOP + place as f64 * ROW;
             svg.rect(Area { left: 14.0, top, width: WIDTH - 28.0, height: ROW }, BAND);
         }
-        let line = |x: &str| Some(format!("M{x} {TOP}V{}", number(bottom)));
+        let line = |x: &str| Some(d!("M{x} {TOP}V{}", bottom));
         across.draw(&mut svg, [bottom + 16.0, bottom + 34.0], line);
         for (place, resource) in shown.iter().enumerate() {
             self.draw_row(&mut svg, &across, resource, TOP + (place as f64 + 0.5) * ROW);
@@ -65,14 +65,7 @@ impl MovedResources<'_> {
     fn across(&self, resources: &[&AlignedResource]) -> Across {
         let runs = resources.iter().flat_map(|it| self.runs(it)).flatten();
         let end = runs.filter_map(|it| it.complete_ms).fold(0.0, f64::max);
-        Across {
-            axis: Axis::Time,
-            left: LEFT,
-            right: RIGHT,
-            end: end.max(1.0),
-            origin: 0.0,
-            words: |it| it,
-        }
+        Across::new(Axis::Time, LEFT, RIGHT, end.max(1.0))
     }
 
     fn draw_row(&self, svg: &mut Svg, across: &Across, resource: &AlignedResource, middle: f64) {
@@ -88,9 +81,7 @@ impl MovedResources<'_> {
         let complete = runs.map(|it| it.and_then(|it| it.complete_ms));
         draw_change(svg, across, first, middle - 5.0, (SAME, "1"));
         draw_change(svg, across, complete, middle + 2.0, (colour, "2.5"));
-        let hollow =
-            format!(r##"class="hollow" fill="#ffffff" stroke="{colour}" stroke-width="2""##);
-        let marks = [hollow, format!(r#"fill="{colour}""#)];
+        let marks = [hollow(colour, "2"), format!(r#"fill="{colour}""#)];
         for ((ms, attributes), name) in complete.into_iter().zip(marks).zip(self.names) {
             let Some(ms) = ms else { continue };
             let about = format!("{}: {ms:.1} ms in {name}", resource.url);
@@ -115,7 +106,7 @@ fn draw_change(
     (colour, width): (&str, &str),
 ) {
     let [Some(from), Some(to)] = moments else { return };
-    let d = format!("M{} {}H{}", number(across.x(from)), number(y), number(across.x(to)));
+    let d = d!("M{} {}H{}", across.x(from), y, across.x(to));
     svg.path(&d, &format!(r#"stroke="{colour}" stroke-width="{width}" fill="none""#), "");
     svg.path(&circle(across.x(to), y, 2.0), &format!(r#"fill="{colour}""#), "");
 }
@@ -123,8 +114,7 @@ fn draw_change(
 /// What rings, dots and colours mean.
 fn draw_keys(svg: &mut Svg, [first, other]: [&str; 2]) {
     let y = 48.0;
-    let hollow = format!(r##"class="hollow" fill="#ffffff" stroke="{SAME}" stroke-width="2""##);
-    svg.path(&circle(20.0, y, RADIUS), &hollow, "");
+    svg.path(&circle(20.0, y, RADIUS), &hollow(SAME, "2"), "");
     svg.text(32.0, y + 4.0, SMALL, &format!("last byte in {first}"));
     svg.path(&circle(420.0, y, RADIUS), &format!(r#"fill="{SAME}""#), "");
     svg.text(432.0, y + 4.0, SMALL, &format!("in {other}"));

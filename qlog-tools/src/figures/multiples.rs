@@ -1,7 +1,7 @@
 //! Small multiples: one panel a case with the other cases in pale grey behind, all on the same axes.
 
 use super::sheet::Sheet;
-use super::svg::{Area, GRID, MARGIN, SMALL, Style, Svg, number, whole};
+use super::svg::{Area, GRID, MARGIN, SMALL, Style, Svg, d, whole};
 use crate::short_texts::shorten;
 
 /// How a panel's own line is drawn, and what is behind it.
@@ -105,11 +105,9 @@ impl Multiples {
             ));
         }
         let (across, down) = self.shift(place);
-        svg.raw(&format!(r##"<use href="#{id}" x="{}" y="{}"/>"##, number(across), number(down)));
+        svg.raw(&d!(r##"<use href="#{id}" x="{}" y="{}"/>"##, across, down));
         let Area { left, top, width, height } = self.area(place);
-        let frame =
-            format!("M{} {}v{}h{}", number(left), number(top), number(height), number(width));
-        svg.path(&frame, GRID, "");
+        svg.path(&d!("M{} {}v{}h{}", left, top, height, width), GRID, "");
     }
 }
 

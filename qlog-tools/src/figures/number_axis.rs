@@ -1,7 +1,7 @@
 //! A level axis of numbers that are at least 0: even, or logarithmic where few large numbers would squeeze the others, and where
 //! numbers that span a decade are nearer to even distances on it.
 
-use super::svg::{Area, GRID, SMALL, Svg, number};
+use super::svg::{Area, GRID, SMALL, Svg, d, number};
 
 /// Where numbers stand.
 #[derive(Debug, Clone)]
@@ -75,7 +75,7 @@ impl NumberAxis {
         let bottom = plot.top + plot.height;
         for value in &self.values {
             let x = self.x(*value) + right_by;
-            svg.path(&format!("M{} {}v4", number(x), number(bottom)), GRID, "");
+            svg.path(&d!("M{} {}v4", x, bottom), GRID, "");
         }
         for (line, values) in self.labelled().iter().enumerate().filter(|_| is_labelled) {
             for value in values {

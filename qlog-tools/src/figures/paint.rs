@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::svg::Svg;
 use crate::palette::{Look, Pattern};
 
 /// The color of resources that the page does not list.
@@ -42,6 +43,13 @@ impl Paints {
             }
         }
         Self { definitions: definitions + "</defs>", fills }
+    }
+
+    /// Draws one path a resource and, as the last, one for those that are not listed; `title` says what a place is.
+    pub(super) fn draw(&self, svg: &mut Svg, paths: &[String], title: impl Fn(usize) -> String) {
+        for (place, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
+            svg.path(d, &format!(r#"fill="{}""#, self.of(Some(place))), &title(place));
+        }
     }
 
     /// The paint of a resource; grey for `None` and places beyond the last.

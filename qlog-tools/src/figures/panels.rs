@@ -2,9 +2,8 @@
 
 use super::ratio_axis::RatioAxis;
 use super::sheet::Sheet;
-use super::svg::{GRID, MARGIN, SMALL, Style, Svg, WIDTH, number};
+use super::svg::{GRID, MARGIN, SMALL, Style, Svg, WIDTH, d, polyline};
 use crate::palette::{line_colour, line_stroke};
-use std::fmt::Write as _;
 
 /// A figure of panels, from left to right and from top to bottom.
 #[derive(Debug, Clone, Default)]
@@ -74,11 +73,7 @@ impl Panels {
 
     fn ratios(&self) -> impl Iterator<Item = f64> + '_ {
         let points = self.panels.iter().flat_map(|it| it.lines.iter().flatten());
-        points
-            .flat_map(|it| {
-                [Some(it.value), it.interval.map(|it| it[0]), it.interval.map(|it| it[1])]
-            })
-            .flatten()
+        points.flat_map(|it| it.interval.into_iter().flatten().chain([it.value]))
     }
 
     fn width(&self) -> f64 {
@@ -94,12 +89,7 @@ impl Panels {
         let step = self.width() / self.places.len().max(1) as f64;
         let x = |place: usize| left + (place as f64 + 0.5) * step;
         for (place, label) in self.places.iter().enumerate() {
-            let tick = format!(
-                "M{} {}V{}",
-                number(x(place)),
-                number(axis.top()),
-                number(axis.bottom() + 4.0)
-            );
+            let tick = d!("M{} {}V{}", x(place), axis.top(), axis.bottom() + 4.0);
             svg.path(&tick, GRID, "");
             svg.text(x(place), axis.bottom() + 16.0, SMALL.middle(), label);
         }
@@ -118,11 +108,7 @@ impl Panels {
         let step = (WIDTH - LEFT - MARGIN) / self.names.len().max(1) as f64;
         for (place, name) in self.names.iter().enumerate() {
             let left = LEFT + place as f64 * step;
-            svg.path(
-                &format!("M{} {}h36", number(left), number(top - 4.0)),
-                &line_stroke(place),
-                "",
-            );
+            svg.path(&d!("M{} {}h36", left, top - 4.0), &line_stroke(place), "");
             svg.text(left + 44.0, top, Style::PLAIN, name);
         }
     }
@@ -135,27 +121,14 @@ fn draw_line(
     axis: RatioAxis,
     at: impl Fn(&Point) -> (f64, f64),
 ) {
-    let (mut line, mut intervals) = (String::new(), String::new());
-    for point in points {
-        let (x, aside) = at(point);
-        let command = if line.is_empty() { 'M' } else { 'L' };
-        // Writing to a string cannot fail.
-        let _ = write!(line, "{command}{} {}", number(x), number(axis.y(point.value)));
-        if let Some([low, high]) = point.interval {
-            let _ = write!(
-                intervals,
-                "M{} {}V{}",
-                number(x + aside),
-                number(axis.y(low)),
-                number(axis.y(high))
-            );
-        }
-    }
-    let thin = format!(
-        r#"fill="none" stroke="{}" stroke-width="1" stroke-opacity="0.7""#,
-        line_colour(place)
-    );
-    svg.path(&intervals, &thin, "");
+    let intervals = points.iter().filter_map(|point| {
+        let ((x, aside), [low, high]) = (at(point), point.interval?);
+        Some(d!("M{} {}V{}", x + aside, axis.y(low), axis.y(high)))
+    });
+    let colour = line_colour(place);
+    let thin = format!(r#"fill="none" stroke="{colour}" stroke-width="1" stroke-opacity="0.7""#);
+    svg.path(&intervals.collect::<String>(), &thin, "");
+    let line = polyline(points.iter().map(|it| (at(it).0, axis.y(it.value))));
     svg.path(&line, &line_stroke(place), name);
 }
 

@@ -1,6 +1,6 @@
 //! A logarithmic axis of ratios: ×2 lies as far from ×1 as /2 does on the other side.
 
-use super::svg::{Area, MARGIN, SMALL, Svg, number};
+use super::svg::{Area, MARGIN, SMALL, Svg, d};
 
 /// Where ratios stand.
 #[derive(Debug, Clone, Copy)]
@@ -111,8 +111,7 @@ impl RatioAxis {
         }
         for (ratio, label) in self.ticks(Way::Up) {
             let y = self.y(ratio);
-            let d = format!("M{} {}H{}", number(left), number(y), number(right));
-            svg.path(&d, &grid(ratio), "");
+            svg.path(&d!("M{} {}H{}", left, y, right), &grid(ratio), "");
             svg.text(left - 8.0, y + 4.0, SMALL.end(), &label);
         }
     }
@@ -121,8 +120,7 @@ impl RatioAxis {
     pub(super) fn draw_in(&self, svg: &mut Svg, plot: Area, is_labelled: bool) {
         for (ratio, label) in self.ticks(Way::Up) {
             let y = self.y(ratio);
-            let d = format!("M{} {}h{}", number(plot.left), number(y), number(plot.width));
-            svg.path(&d, &grid(ratio), "");
+            svg.path(&d!("M{} {}h{}", plot.left, y, plot.width), &grid(ratio), "");
             if is_labelled {
                 svg.text(plot.left - 6.0, y + 4.0, SMALL.end(), &label);
             }
@@ -134,8 +132,7 @@ impl RatioAxis {
         let bottom = plot.top + plot.height;
         for (ratio, label) in self.ticks(Way::Across) {
             let x = self.x(ratio);
-            let d = format!("M{} {}V{}", number(x), number(plot.top), number(bottom));
-            svg.path(&d, &grid(ratio), "");
+            svg.path(&d!("M{} {}V{}", x, plot.top, bottom), &grid(ratio), "");
             if is_labelled {
                 svg.text(x, bottom + 14.0, SMALL.middle(), &label);
             }
@@ -180,12 +177,8 @@ pub(super) fn in_reach(values: &[f64], intervals: impl Iterator<Item = [f64; 2]>
 }
 
 fn grid(ratio: f64) -> String {
-    let width = if is_one(ratio) { "1.8" } else { "1" };
+    let width = if (ratio - 1.0).abs() < 1e-9 { "1.8" } else { "1" };
     format!(r##"class="grid" stroke="#d9d9d9" stroke-width="{width}" fill="none""##)
-}
-
-fn is_one(ratio: f64) -> bool {
-    (ratio - 1.0).abs() < 1e-9
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! Ribbons: who got each packet, run under run (the paper's Figure 8).
 
-use std::convert::identity;
 use std::fmt::Write as _;
 
 use super::axis::{Across, Axis};
 use super::blocks::{Block, Blocks};
 use super::paint::Paints;
 use super::sheet::{Drawing, Sheet};
-use super::svg::{Area, INK, MARGIN, Style, Svg, number, whole, wrapped};
+use super::svg::{Area, INK, MARGIN, Style, Svg, add_box, d, whole, wrapped};
 use super::{REGRET, Table, legend};
 use crate::limits::NAME_CHARACTERS;
 use crate::number_texts::{bytes_text, milliseconds_text, or_dash};
@@ -83,12 +82,8 @@ impl Drawing for Ribbons<'_> {
             self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &paints);
         }
         let top = layout.axis_top + AXIS_HEIGHT;
-        let height = legend::draw(
-            &mut svg,
-            Area { left: MARGIN, top, width: sheet.width() - 2.0 * MARGIN, height: 0.0 },
-            &self.resources,
-            &paints.fills,
-        );
+        let place = (top, sheet.width() - MARGIN);
+        let height = legend::draw(&mut svg, place, &self.resources, &paints.fills);
         svg.finish(sheet.width(), top + height + MARGIN, &self.title)
     }
 
@@ -122,9 +117,8 @@ impl Drawing for Ribbons<'_> {
 
     /// When each resource was complete in each run.
     fn table(&self) -> Table {
-        let mut headings: Vec<String> =
-            ["resource", "kind", "bytes", "ATF"].map(str::to_owned).into();
-        headings.extend(self.rows.iter().map(|row| row.label.clone()));
+        let headings = ["resource", "kind", "bytes", "ATF"].into_iter();
+        let headings = headings.chain(self.rows.iter().map(|row| &*row.label));
         let completions: Vec<Vec<Option<f64>>> =
             self.rows.iter().map(|row| completions_ms(row.timeline, &self.resources)).collect();
         let rows = self.resources.iter().enumerate().map(|(place, resource)| {
@@ -137,12 +131,8 @@ impl Drawing for Ribbons<'_> {
             cells.extend(completions.iter().map(|run| optional_ms(run[place])));
             cells
         });
-        Table {
-            caption: "Time to completion of each resource, in ms since the first request"
-                .to_owned(),
-            headings,
-            rows: rows.collect(),
-        }
+        let caption = "Time to completion of each resource, in ms since the first request";
+        Table::new(caption, headings, rows)
     }
 }
 
@@ -154,16 +144,12 @@ impl Ribbons<'_> {
     fn draw_row(&self, svg: &mut Svg, layout: &Layout, place: usize, row: &RibbonRow<'_>) {
         let top = row_top(place);
         let baseline = top + 15.5;
-        let track = Area {
-            left: layout.across.left,
-            top,
-            width: layout.across.right - layout.across.left,
-            height: BLOCK_HEIGHT,
-        };
+        let Across { left, right, .. } = layout.across;
+        let track = Area { left, top, width: right - left, height: BLOCK_HEIGHT };
         svg.rect(track, r##"class="track" fill="#f3f3f3""##);
         let label = shorten(&row.label, layout.label_characters);
         let style = svg.sheet().names(Style::PLAIN.size(12.5).bold().end());
-        svg.text(layout.across.left - 8.0, baseline, style, &label);
+        svg.text(left - 8.0, baseline, style, &label);
         for (place, note) in row.notes.iter().enumerate().take(layout.note_titles.len()) {
             let style = svg.sheet().names(Style::PLAIN.end());
             svg.text(layout.note_x(place), baseline, style, note);
@@ -182,13 +168,9 @@ impl Ribbons<'_> {
         let Some(last_ms) = times.and_then(|times| times.into_iter().reduce(f64::max)) else {
             return;
         };
-        let d = format!("M{} {}l-4 -6h8z", number(layout.across.x(last_ms)), number(top));
-        let title = format!(
-            "{}: all ATF resources complete at {} ms",
-            row.label,
-            milliseconds_text(last_ms)
-        );
-        svg.path(&d, INK, &title);
+        let complete = milliseconds_text(last_ms);
+        let title = format!("{}: all ATF resources complete at {complete} ms", row.label);
+        svg.path(&d!("M{} {}l-4 -6h8z", layout.across.x(last_ms), top), INK, &title);
     }
 
     fn draw_blocks(
@@ -211,16 +193,14 @@ impl Ribbons<'_> {
             let path = &mut paths[block.resource.unwrap_or(self.resources.len())];
             let (left, right) = (layout.across.x(block.start), layout.across.x(block.end));
             let width = if is_separate { (right - left) * 0.94 } else { right - left };
-            add_box(path, left, top, width.max(0.15), BLOCK_HEIGHT);
+            add_box(path, Area { left, top, width: width.max(0.15), height: BLOCK_HEIGHT });
         }
         // Once a run: it goes through all of the run's frames.
         let complete = completions_ms(self.rows[place].timeline, &self.resources);
-        for (resource, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
-            let paint = paints.of(Some(resource));
+        paints.draw(svg, &paths, |resource| {
             let complete_ms = complete.get(resource).copied().flatten();
-            let title = self.tooltip(place, (resource, complete_ms), counts[resource]);
-            svg.path(d, &format!(r#"fill="{paint}""#), &title);
-        }
+            self.tooltip(place, (resource, complete_ms), counts[resource])
+        });
         let mut bar = String::new();
         let is_atf = |block: &&Block| {
             block.resource.is_some_and(|resource| self.resources[resource].above_fold)
@@ -229,13 +209,8 @@ impl Ribbons<'_> {
             blocks.iter().filter(is_atf).map(|block| Block { resource: None, ..*block }).collect();
         for block in joined(&atf) {
             let (left, right) = (layout.across.x(block.start), layout.across.x(block.end));
-            add_box(
-                &mut bar,
-                left,
-                top + BLOCK_HEIGHT + 1.0,
-                (right - left).max(0.15),
-                ATF_BAR_HEIGHT,
-            );
+            let (top, width) = (top + BLOCK_HEIGHT + 1.0, (right - left).max(0.15));
+            add_box(&mut bar, Area { left, top, width, height: ATF_BAR_HEIGHT });
         }
         if !bar.is_empty() {
             svg.path(&bar, INK, "");
@@ -250,10 +225,8 @@ impl Ribbons<'_> {
     ) -> String {
         let row = &self.rows[row];
         let Some(known) = self.resources.get(resource) else {
-            return format!(
-                "{}: {blocks} blocks of resources that the page does not list",
-                row.label
-            );
+            let label = &row.label;
+            return format!("{label}: {blocks} blocks of resources that the page does not list");
         };
         let mut title = format!("{}: {} ({}", row.label, named(known), known.kind.name());
         if known.above_fold {
@@ -269,15 +242,13 @@ impl Ribbons<'_> {
 }
 
 fn draw_axis(svg: &mut Svg, layout: &Layout) {
-    let line =
-        |x: &str| Some(format!("M{x} {}V{}", number(TITLE_HEIGHT - 2.0), number(layout.axis_top)));
+    let line = |x: &str| Some(d!("M{x} {}V{}", TITLE_HEIGHT - 2.0, layout.axis_top));
     layout.across.draw(svg, [layout.axis_top + 17.0, layout.axis_top + 34.0], line);
     // The ribbons hide the grid: the axis has ticks of its own.
-    let (left, right) = (number(layout.across.left), number(layout.across.right));
-    let top = number(layout.axis_top);
-    let mut axis = format!("M{left} {top}H{right}");
+    let top = layout.axis_top;
+    let mut axis = d!("M{} {}H{}", layout.across.left, top, layout.across.right);
     for tick in layout.across.axis.ticks(layout.across.end).0 {
-        let _ = write!(axis, "M{} {top}v5", number(layout.across.x(tick.value)));
+        axis.push_str(&d!("M{} {}v5", layout.across.x(tick.value), top));
     }
     svg.path(&axis, r##"class="outline" stroke="#1a1a1a" stroke-width="1" fill="none""##, "");
     for (place, title) in layout.note_titles.iter().enumerate() {
@@ -317,7 +288,7 @@ impl Layout {
             note_width,
             note_titles,
             label_characters,
-            across: Across { axis: figure.axis, left, right, end, origin: 0.0, words: identity },
+            across: Across::new(figure.axis, left, right, end),
             axis_top: TITLE_HEIGHT + 6.0 + figure.rows.len() as f64 * ROW_PITCH,
         }
     }
@@ -343,11 +314,6 @@ fn joined(blocks: &[Block]) -> Vec<Block> {
         }
     }
     joined
-}
-
-fn add_box(path: &mut String, left: f64, top: f64, width: f64, height: f64) {
-    let (width, height) = (number(width), number(height));
-    let _ = write!(path, "M{} {}h{width}v{height}h-{width}z", number(left), number(top));
 }
 
 /// When each resource was complete, in milliseconds from the run's first request.

@@ -1,8 +1,9 @@
 //! What something saves, in percent: a filled mark for ours, a hollow one for what is published, a stroke for a model.
 
-use super::Table;
 use super::sheet::Sheet;
-use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, circle, number};
+use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, circle, d, hollow};
+use super::table::{self, Table};
+use crate::number_texts::or_dash;
 
 /// The figure: rows in groups, all on one axis.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +43,8 @@ const TOP: f64 = 66.0;
 const ROW: f64 = 17.0;
 const HEADING: f64 = 26.0;
 const COLOUR: &str = "#0072B2";
+/// How a model's stroke is drawn.
+const MODEL: &str = r##"stroke="#D55E00" stroke-width="2" fill="none""##;
 const RADIUS: f64 = 4.0;
 /// The distance of ticks, in percent.
 const STEP: f64 = 10.0;
@@ -79,15 +82,13 @@ impl Savings {
 
     /// The figure's numbers.
     pub fn table(&self) -> Table {
-        let headings = ["", "ours", "published", "model"].map(str::to_owned).to_vec();
         let rows = self.groups.iter().flat_map(|group| {
             group.rows.iter().map(|row| {
                 let label = format!("{}: {}", group.title, row.label);
-                let values = [row.ours, row.published, row.model].map(percent);
-                std::iter::once(label).chain(values).collect()
+                table::row(label, [row.ours, row.published, row.model].map(percent))
             })
         });
-        Table { caption: self.title.clone(), rows: rows.collect(), headings }
+        Table::new(&self.title, ["", "ours", "published", "model"], rows)
     }
 }
 
@@ -116,12 +117,12 @@ impl Scale {
         let mut tick = self.lowest;
         let step = if self.highest - self.lowest > 150.0 { 5.0 * STEP } else { STEP };
         while tick <= self.highest + STEP / 2.0 {
-            let x = number(self.x(tick));
+            let x = self.x(tick);
             let width = if tick.abs() < STEP / 2.0 { "1.8" } else { "1" };
             let grid =
                 format!(r##"class="grid" stroke="#d9d9d9" stroke-width="{width}" fill="none""##);
-            svg.path(&format!("M{x} {}V{}", number(TOP), number(bottom)), &grid, "");
-            svg.text(self.x(tick), bottom + 18.0, SMALL.middle().muted(), &format!("{tick:+.0} %"));
+            svg.path(&d!("M{} {}V{}", x, TOP, bottom), &grid, "");
+            svg.text(x, bottom + 18.0, SMALL.middle().muted(), &format!("{tick:+.0} %"));
             tick += step;
         }
     }
@@ -132,14 +133,15 @@ fn draw_row(svg: &mut Svg, scale: &Scale, row: &Saving, y: f64) {
     let title =
         |whose: &str, value: f64| format!("{}: {whose} {}", row.label, percent(Some(value)));
     if let (Some(ours), Some(published)) = (row.ours, row.published) {
-        let d = format!("M{} {}H{}", number(scale.x(ours)), number(y), number(scale.x(published)));
+        let d = d!("M{} {}H{}", scale.x(ours), y, scale.x(published));
         svg.path(&d, &format!(r#"stroke="{COLOUR}" stroke-width="1.5" fill="none""#), "");
     }
     if let Some(model) = row.model {
-        svg.path(&stroke(scale.x(model), y), &model_style(), &title("model", model));
+        svg.path(&stroke(scale.x(model), y), MODEL, &title("model", model));
     }
     if let Some(published) = row.published {
-        svg.path(&circle(scale.x(published), y, RADIUS), &hollow(), &title("published", published));
+        let d = circle(scale.x(published), y, RADIUS);
+        svg.path(&d, &hollow(COLOUR, "1.8"), &title("published", published));
     }
     if let Some(ours) = row.ours {
         let attributes = format!(r#"fill="{COLOUR}""#);
@@ -151,32 +153,18 @@ fn draw_row(svg: &mut Svg, scale: &Scale, row: &Saving, y: f64) {
 fn draw_legend(svg: &mut Svg, y: f64) {
     svg.path(&circle(LEFT, y, RADIUS), &format!(r#"fill="{COLOUR}""#), "");
     svg.text(LEFT + 10.0, y + 4.0, SMALL, "ours");
-    svg.path(&circle(LEFT + 70.0, y, RADIUS), &hollow(), "");
+    svg.path(&circle(LEFT + 70.0, y, RADIUS), &hollow(COLOUR, "1.8"), "");
     svg.text(LEFT + 80.0, y + 4.0, SMALL, "published");
-    svg.path(&stroke(LEFT + 170.0, y), &model_style(), "");
+    svg.path(&stroke(LEFT + 170.0, y), MODEL, "");
     svg.text(LEFT + 180.0, y + 4.0, SMALL, "model");
 }
 
-fn hollow() -> String {
-    format!(r##"class="hollow" fill="#ffffff" stroke="{COLOUR}" stroke-width="1.8""##)
-}
-
-fn model_style() -> String {
-    r##"stroke="#D55E00" stroke-width="2" fill="none""##.to_owned()
-}
-
 fn stroke(x: f64, y: f64) -> String {
-    format!("M{} {}v12", number(x), number(y - 6.0))
+    d!("M{} {}v12", x, y - 6.0)
 }
 
 fn percent(value: Option<f64>) -> String {
-    value.map_or_else(
-        || "–".to_owned(),
-        |it| {
-            let text = format!("{it:+.1} %");
-            if text == "-0.0 %" { "+0.0 %".to_owned() } else { text }
-        },
-    )
+    or_dash(value.map(|it| format!("{it:+.1} %").replace("-0.0 %", "+0.0 %")))
 }
 
 #[cfg(test)]

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use super::Table;
 use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
-use super::svg::{Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, name_lines, number, whole};
-use crate::number_texts::bytes_text;
-use crate::number_texts::ratio_text;
+use super::svg::{Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, d, name_lines, whole};
+use crate::number_texts::{bytes_text, ratio_text};
 use crate::short_texts::shorten;
 use crate::speedups::Speedups;
 
@@ -87,11 +86,10 @@ impl SizeClass {
 
     /// Shape as well as colour tells the classes apart.
     fn add_mark(self, path: &mut String, x: f64, y: f64) {
-        let corner = || format!("M{} {}", number(x), number(y));
         path.push_str(&match self {
             Self::Small => circle(x, y, 2.4),
-            Self::Medium => corner() + "m0 -2.9l2.8 5h-5.6z",
-            Self::Large => corner() + "m-2.1 -2.1h4.2v4.2h-4.2z",
+            Self::Medium => d!("M{} {}m0 -2.9l2.8 5h-5.6z", x, y),
+            Self::Large => d!("M{} {}m-2.1 -2.1h4.2v4.2h-4.2z", x, y),
         });
     }
 }
@@ -113,6 +111,7 @@ const LABEL_LINE: f64 = 13.0;
 const BIN: f64 = 4.0;
 const DOT: f64 = 5.2;
 const RING: f64 = 5.0;
+const MEDIAN: &str = r##"class="outline" stroke="#1a1a1a" stroke-width="2" fill="none""##;
 /// Up to this many dots, each has a tooltip that names its page.
 const TITLED_MAX: usize = 4000;
 
@@ -156,19 +155,7 @@ impl Drawing for SpeedupDots {
 
     /// Each column in numbers.
     fn table(&self) -> Table {
-        let headings = [
-            "scheme",
-            "what",
-            "pages",
-            "mean",
-            "median",
-            "best",
-            "worst",
-            "not slower",
-            "small",
-            "medium",
-            "large",
-        ];
+        let headings = "scheme|what|pages|mean|median|best|worst|not slower|small|medium|large";
         let rows = self.groups.iter().flat_map(|group| {
             group.columns.iter().zip(&self.columns).filter(|(dots, _)| !dots.is_empty()).map(
                 |(dots, column)| {
@@ -183,14 +170,11 @@ impl Drawing for SpeedupDots {
                 },
             )
         });
-        Table {
-            caption: format!(
-                "Speedups over {} by column; `not slower`: pages that are at least as fast; the last three: means by size class",
-                self.baseline
-            ),
-            headings: headings.map(str::to_owned).into(),
-            rows: rows.collect(),
-        }
+        let caption = format!(
+            "Speedups over {} by column; `not slower`: pages that are at least as fast; the last three: means by size class",
+            self.baseline
+        );
+        Table::new(caption, headings.split('|'), rows)
     }
 }
 
@@ -266,9 +250,9 @@ impl SpeedupDots {
             }
         }
         if let Some(median) = Speedups::of(dots.iter().map(|dot| dot.speedup).collect()).median {
-            let (y, half) = (number(axis.y(median)), width * 0.38);
-            let d = format!("M{} {y}h{}", number(middle - half), number(2.0 * half));
-            svg.path(&d, r##"class="outline" stroke="#1a1a1a" stroke-width="2" fill="none""##, "");
+            let half = width * 0.38;
+            let d = d!("M{} {}h{}", middle - half, axis.y(median), 2.0 * half);
+            svg.path(&d, MEDIAN, "");
         }
     }
 
@@ -276,12 +260,8 @@ impl SpeedupDots {
         let class = SizeClass::of(dot.bytes);
         let mut path = String::new();
         class.add_mark(&mut path, x, y);
-        let title = format!(
-            "{} ({}): {what} {}",
-            dot.page,
-            bytes_text(dot.bytes),
-            ratio_text(Some(dot.speedup))
-        );
+        let (bytes, speedup) = (bytes_text(dot.bytes), ratio_text(Some(dot.speedup)));
+        let title = format!("{} ({bytes}): {what} {speedup}", dot.page);
         svg.path(&path, &class.paint("0.85"), &title);
         if let Some(place) = self.outlined.iter().position(|(page, _)| *page == dot.page) {
             svg.path(&circle(x, y, RING), &ring_stroke(place), "");
@@ -299,8 +279,7 @@ impl SpeedupDots {
             svg.text(x + 13.0, top + 12.0, SMALL, class.look()[1]);
         }
         let (x, top) = flow.place(120.0);
-        let d = format!("M{} {}h16", number(x), number(top + 8.0));
-        svg.path(&d, r##"class="outline" stroke="#1a1a1a" stroke-width="2" fill="none""##, "");
+        svg.path(&d!("M{} {}h16", x, top + 8.0), MEDIAN, "");
         svg.text(x + 22.0, top + 12.0, SMALL, "median page");
         for (place, (_, words)) in self.outlined.iter().enumerate() {
             let (x, top) = flow.place(40.0 + words.chars().count() as f64 * 6.2);
@@ -367,6 +346,7 @@ fn draw_together(svg: &mut Svg, dots: &[Dot], places: &[(f64, f64)]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::svg::number;
     use super::*;
 
     fn dot(page: &str, bytes: u64, speedup: f64) -> Dot {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::axis::{Across, Axis};
 use super::legend;
 use super::paint::Paints;
-use super::svg::{Area, GRID, MARGIN, Style, Svg, WIDTH, number};
+use super::svg::{Area, GRID, MARGIN, Style, Svg, WIDTH, add_box, d};
 use crate::head_of_line::{HeadOfLine, Piece};
 use crate::page_resources::PageResource;
 use crate::palette::looks;
@@ -57,13 +57,8 @@ impl Stacks<'_> {
         let axis_top = TITLE_HEIGHT + 2.0 * ROW_HEIGHT;
         let across = self.across();
         across.draw(&mut svg, [axis_top + 15.0, axis_top + 32.0], |_| None);
-        let area = Area {
-            left: MARGIN,
-            top: axis_top + AXIS_HEIGHT,
-            width: WIDTH - 2.0 * MARGIN,
-            height: 0.0,
-        };
-        let height = legend::draw(&mut svg, area, &self.resources, &paints.fills);
+        let place = (axis_top + AXIS_HEIGHT, WIDTH - MARGIN);
+        let height = legend::draw(&mut svg, place, &self.resources, &paints.fills);
         svg.finish(WIDTH, axis_top + AXIS_HEIGHT + height + MARGIN, &self.title)
     }
 
@@ -83,26 +78,16 @@ impl Stacks<'_> {
     fn across(&self) -> Across {
         let end = self.timeline.frames.len().max(1) as f64;
         let words = |it| it + " in order of arrival; frames delivered together are stacked";
-        Across {
-            axis: Axis::Frames,
-            left: MARGIN + LABEL_WIDTH,
-            right: WIDTH - MARGIN,
-            end,
-            origin: 0.0,
-            words,
-        }
+        Across { words, ..Across::new(Axis::Frames, MARGIN + LABEL_WIDTH, WIDTH - MARGIN, end) }
     }
 
     /// By column the highest of its stacks.
     fn columns(&self, released_by: impl Fn(&Piece) -> usize) -> BTreeMap<usize, (usize, Released)> {
         let places: BTreeMap<&str, usize> =
             self.resources.iter().enumerate().map(|(place, it)| (&*it.url, place)).collect();
-        let of_stream: BTreeMap<u64, Option<usize>> = self
-            .timeline
-            .transfers
-            .iter()
-            .map(|it| (it.stream, places.get(&*it.url).copied()))
-            .collect();
+        let transfers = self.timeline.transfers.iter();
+        let of_stream: BTreeMap<u64, Option<usize>> =
+            transfers.map(|it| (it.stream, places.get(&*it.url).copied())).collect();
         let mut released: BTreeMap<usize, (Released, usize)> = BTreeMap::new();
         for piece in self.hol.pieces() {
             let (stack, last) =
@@ -145,23 +130,14 @@ impl Stacks<'_> {
             for (level, resource) in stack.iter().enumerate() {
                 let top = bottom - height * (level + 1) as f64;
                 let path = &mut paths[resource.unwrap_or(self.resources.len())];
-                let (x, y) = (number(left), number(top));
-                let (w, h) = (number(width.max(0.4)), number((height * 0.92).max(0.3)));
-                let block = format!("M{x} {y}h{w}v{h}h-{w}z");
-                path.push_str(&block);
+                let (width, height) = (width.max(0.4), (height * 0.92).max(0.3));
+                add_box(path, Area { left, top, width, height });
             }
         }
-        for (resource, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
-            let paint = paints.of(Some(resource));
-            let title = self.resources.get(resource).map_or("other streams", |it| &it.url);
-            svg.path(d, &format!(r#"fill="{paint}""#), title);
-        }
-        let line = format!(
-            "M{} {}H{}",
-            number(MARGIN + LABEL_WIDTH),
-            number(bottom + 0.5),
-            number(WIDTH - MARGIN)
-        );
+        paints.draw(svg, &paths, |resource| {
+            self.resources.get(resource).map_or("other streams", |it| &it.url).to_owned()
+        });
+        let line = d!("M{} {}H{}", MARGIN + LABEL_WIDTH, bottom + 0.5, WIDTH - MARGIN);
         svg.path(&line, GRID, "");
     }
 }

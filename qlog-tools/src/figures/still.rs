@@ -7,17 +7,15 @@ mod multiplexing;
 mod stacks;
 mod waterfall;
 
-use std::fmt::Write as _;
-
 use schedulers::Kind;
 
 use super::axis::{Across, Axis};
 use super::legend;
 use super::paint::Paints;
-use super::svg::{Area, SMALL, Style, Svg, WIDTH, number, whole};
+use super::svg::{Area, SMALL, Style, Svg, WIDTH, d, polyline, whole};
 use crate::page_resources::PageResource;
 use crate::palette::{LOOKS, Look};
-use crate::viewer::Recording;
+use crate::viewer::{Recording, Stream};
 
 const LEFT: f64 = 240.0;
 const RIGHT: f64 = 1160.0;
@@ -68,18 +66,15 @@ impl Plot {
         let looks = recording.streams.iter().take(LOOKS).map(|it| it.look.clone());
         let paints = Paints::new(ID, &looks.collect::<Vec<Look>>());
         let across = Across {
-            axis: Axis::Time,
-            left: LEFT,
-            right: RIGHT,
-            end: end_us as f64 / 1000.0,
             origin: recording.start_us as f64 / 1000.0,
             words: |it| it.replace("time since the first request", "the log's clock"),
+            ..Across::new(Axis::Time, LEFT, RIGHT, end_us as f64 / 1000.0)
         };
         let mut svg = Svg::new();
         svg.raw(&paints.definitions);
         svg.text(14.0, 22.0, Style::PLAIN.size(14.0).bold(), &title);
         let bottom = TOP + height;
-        let line = |x: &str| Some(format!("M{x} {TOP}V{}", number(bottom)));
+        let line = |x: &str| Some(d!("M{x} {TOP}V{}", bottom));
         across.draw(&mut svg, [bottom + 16.0, bottom + 34.0], line);
         Self { svg, title, height, end_us, across, paints, legend: 0.0 }
     }
@@ -109,6 +104,11 @@ impl Plot {
         }
     }
 
+    /// A line of the grid behind the plot.
+    fn grid(&mut self, y: f64) {
+        self.svg.path(&d!("M{LEFT} {}H{RIGHT}", y), r##"class="grid" stroke="#e6e6e6""##, "");
+    }
+
     /// A line of the plot as the legend explains it.
     fn key(&mut self, left: f64, middle: f64, (colour, dash): (&str, &str), name: &str) {
         self.line(&[(left, middle), (left + 24.0, middle)], colour, dash);
@@ -127,22 +127,18 @@ impl Plot {
 
     /// The streams with their looks, below the axis.
     fn draw_legend(&mut self, recording: &Recording) {
-        let resources: Vec<PageResource> = recording
-            .streams
-            .iter()
-            .map(|stream| PageResource {
-                url: stream.named_url(),
-                kind: Kind::Other,
-                above_fold: false,
-                body_bytes: Some(stream.bytes),
-                streams: vec![stream.id],
-            })
-            .collect();
+        let resource = |stream: &Stream| PageResource {
+            url: stream.named_url(),
+            kind: Kind::Other,
+            above_fold: false,
+            body_bytes: Some(stream.bytes),
+            streams: vec![stream.id],
+        };
+        let resources: Vec<PageResource> = recording.streams.iter().map(resource).collect();
         let paint = |place: usize| self.paints.of(Some(place % LOOKS)).to_owned();
         let paints: Vec<String> = (0..resources.len()).map(paint).collect();
-        let top = TOP + self.height + BOTTOM;
-        let area = Area { left: 14.0, top, width: RIGHT - 14.0, height: 0.0 };
-        self.legend = legend::draw(&mut self.svg, area, &resources, &paints) + 10.0;
+        let place = (TOP + self.height + BOTTOM, RIGHT);
+        self.legend = legend::draw(&mut self.svg, place, &resources, &paints) + 10.0;
     }
 
     /// Where the log ends.
@@ -152,16 +148,13 @@ impl Plot {
 
     /// A line through points on the plot.
     fn line(&mut self, points: &[(f64, f64)], colour: &str, dash: &str) {
-        let Some(((x, y), rest)) = points.split_first() else { return };
-        let mut d = format!("M{} {}", number(*x), number(*y));
-        for (x, y) in rest {
-            // Writing to a string cannot fail.
-            let _ = write!(d, "L{} {}", number(*x), number(*y));
+        if points.is_empty() {
+            return;
         }
         let attributes = format!(
             r#"fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="{dash}""#
         );
-        self.svg.path(&d, &attributes, "");
+        self.svg.path(&polyline(points.iter().copied()), &attributes, "");
     }
 
     fn finish(self) -> String {

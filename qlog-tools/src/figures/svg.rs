@@ -25,6 +25,14 @@ const FOOT: f64 = 10.5;
 const FOOT_LINE: f64 = 14.0;
 const FOOT_LETTER: f64 = 6.2;
 
+/// The attribute `d` of a path through these numbers: `d!("M{} {}H{}", left, y, right)`.
+macro_rules! d {
+    ($form:literal $(, $number:expr)* $(,)?) => {
+        format!($form $(, $crate::figures::svg::number($number))*)
+    };
+}
+pub(super) use d;
+
 /// A drawing in the making.
 pub(super) struct Svg {
     body: String,
@@ -99,10 +107,9 @@ impl Svg {
         if self.sheet.is_paper() {
             self.head = end;
         } else {
-            lines
-                .iter()
-                .zip(styles)
-                .for_each(|(line, (y, style))| self.text(MARGIN, y, style, line));
+            for (line, (y, style)) in lines.iter().zip(styles) {
+                self.text(MARGIN, y, style, line);
+            }
         }
     }
 
@@ -113,12 +120,9 @@ impl Svg {
     /// Attributes are the caller's own words, never a log's.
     pub(super) fn rect(&mut self, area: Area, attributes: &str) {
         let Area { left, top, width, height } = area;
+        let [left, top, width, height] = [left, top, width, height].map(number);
         self.add(format_args!(
-            r#"<rect x="{}" y="{}" width="{}" height="{}" {attributes}/>"#,
-            number(left),
-            number(top),
-            number(width),
-            number(height)
+            r#"<rect x="{left}" y="{top}" width="{width}" height="{height}" {attributes}/>"#
         ));
     }
 
@@ -148,8 +152,7 @@ impl Svg {
 
     /// The title of an upright axis, read from below, around its middle.
     pub(super) fn upright(&mut self, left: f64, middle: f64, title: &str) {
-        let turned = format!(r#"<g transform="rotate(-90 {} {})">"#, number(left), number(middle));
-        self.raw(&turned);
+        self.raw(&d!(r#"<g transform="rotate(-90 {} {})">"#, left, middle));
         self.text(left, middle, SMALL.middle().muted(), title);
         self.raw("</g>");
     }
@@ -280,22 +283,35 @@ impl Flow {
 
 /// The path of a circle.
 pub(super) fn circle(x: f64, y: f64, radius: f64) -> String {
-    let (x, y, r, d) = (number(x), number(y), number(radius), number(2.0 * radius));
+    let [x, y, r, d] = [x, y, radius, 2.0 * radius].map(number);
     format!("M{x} {y}m-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z")
 }
 
 /// The path of a star; not every font has one.
 pub(super) fn star(x: f64, y: f64) -> String {
-    let mut path = String::new();
-    for corner in 0..10 {
+    let corners = (0..10).map(|corner| {
         let angle = f64::from(corner) * std::f64::consts::PI / 5.0;
         let radius = if corner % 2 == 0 { 5.0 } else { 2.1 };
-        let command = if corner == 0 { 'M' } else { 'L' };
-        let (x, y) = (x + radius * angle.sin(), y - radius * angle.cos());
-        // Writing to a string cannot fail.
-        let _ = write!(path, "{command}{} {}", number(x), number(y));
-    }
-    path + "z"
+        (x + radius * angle.sin(), y - radius * angle.cos())
+    });
+    polyline(corners) + "z"
+}
+
+/// The path from point to point.
+pub(super) fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> String {
+    let commands = std::iter::once('M').chain(std::iter::repeat('L'));
+    points.into_iter().zip(commands).map(|((x, y), it)| d!("{it}{} {}", x, y)).collect()
+}
+
+/// A rectangle of a path that has many.
+pub(super) fn add_box(path: &mut String, area: Area) {
+    let [left, top, width, height] = [area.left, area.top, area.width, area.height].map(number);
+    path.push_str(&format!("M{left} {top}h{width}v{height}h-{width}z"));
+}
+
+/// How the outline of a mark is drawn whose inside is as the paper.
+pub(super) fn hollow(colour: &str, width: &str) -> String {
+    format!(r##"class="hollow" fill="#ffffff" stroke="{colour}" stroke-width="{width}""##)
 }
 
 /// The pixel, or the count, that a number which is not negative falls into.

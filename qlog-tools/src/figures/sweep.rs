@@ -1,11 +1,11 @@
 //! Speedups by a number that a study varies: a panel a scheme, with the interval of each mean as a band.
 
-use super::Table;
 use super::multiples::{Multiples, own_fill, own_stroke};
 use super::number_axis::NumberAxis;
 use super::ratio_axis::{RatioAxis, in_reach};
 use super::sheet::{Drawing, Sheet};
-use super::svg::{Area, Svg, circle, number};
+use super::svg::{Area, Svg, circle, number, polyline};
+use super::table::{Table, row};
 use crate::number_texts::{end_text, ratio_text};
 
 /// The figure.
@@ -100,20 +100,13 @@ impl Drawing for Sweep {
         let mut values: Vec<f64> = self.points().map(|it| it.value).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
-        let mut headings = vec!["scheme".to_owned()];
-        headings.extend(values.iter().map(|it| number(*it)));
+        let headings = row("scheme", values.iter().map(|it| number(*it)));
         let rows = self.schemes.iter().map(|scheme| {
             let at =
                 |value: &f64| scheme.points.iter().find(|it| it.value.total_cmp(value).is_eq());
-            let mut cells = vec![scheme.label.clone()];
-            cells.extend(values.iter().map(|it| cell(at(it))));
-            cells
+            row(&scheme.label, values.iter().map(|it| cell(at(it))))
         });
-        Table {
-            caption: format!("{}, by {}", self.what, self.across),
-            rows: rows.collect(),
-            headings,
-        }
+        Table::new(format!("{}, by {}", self.what, self.across), headings, rows)
     }
 }
 
@@ -138,16 +131,14 @@ fn cell(point: Option<&SweepPoint>) -> String {
     let Some(point) = point else { return ratio_text(None) };
     let mean = ratio_text(Some(point.ratio));
     match point.interval {
-        Some([low, high]) => {
-            format!("{mean} ({} to {})", end_text(low), end_text(high))
-        }
+        Some([low, high]) => format!("{mean} ({} to {})", end_text(low), end_text(high)),
         None => mean,
     }
 }
 
 fn line(points: &[SweepPoint], across: &NumberAxis, up: &RatioAxis, right_by: f64) -> String {
     let place = |it: &SweepPoint| (across.x(it.value) + right_by, up.y(it.ratio));
-    path(points.iter().map(place))
+    polyline(points.iter().map(place))
 }
 
 /// Along the upper ends and back along the lower ones; empty without intervals.
@@ -157,14 +148,7 @@ fn band(points: &[SweepPoint], across: &NumberAxis, up: &RatioAxis, right_by: f6
     let upper = known().map(|(value, [_, high])| (x(value), up.y(high)));
     let lower = known().map(|(value, [low, _])| (x(value), up.y(low)));
     let lower: Vec<(f64, f64)> = lower.collect();
-    path(upper.chain(lower.into_iter().rev())) + "z"
-}
-
-fn path(places: impl Iterator<Item = (f64, f64)>) -> String {
-    let steps = places.enumerate().map(|(place, (x, y))| {
-        format!("{}{} {}", if place == 0 { 'M' } else { 'L' }, number(x), number(y))
-    });
-    steps.collect()
+    polyline(upper.chain(lower.into_iter().rev())) + "z"
 }
 
 #[cfg(test)]

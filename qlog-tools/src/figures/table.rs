@@ -10,3 +10,19 @@ pub struct Table {
     /// The rows.
     pub rows: Vec<Vec<String>>,
 }
+
+impl Table {
+    pub(super) fn new<T: Into<String>>(
+        caption: impl Into<String>,
+        headings: impl IntoIterator<Item = T>,
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> Self {
+        let headings = headings.into_iter().map(Into::into).collect();
+        Self { caption: caption.into(), headings, rows: rows.into_iter().collect() }
+    }
+}
+
+/// The name of a row, or of the first column, and the other cells.
+pub(super) fn row(name: impl Into<String>, cells: impl IntoIterator<Item = String>) -> Vec<String> {
+    std::iter::once(name.into()).chain(cells).collect()
+}

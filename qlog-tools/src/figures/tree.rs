@@ -10,8 +10,8 @@ use schedulers::{Element, Kind, Scheme, Snapshot, SnapshotNode};
 
 pub use self::happened::{TreeChange, in_words};
 use self::layout::{BOX_HEIGHT, BOX_WIDTH, Band, Laid, Line, TRUNK, laid_out};
-use super::Table;
-use super::svg::{Area, SMALL, Style, Svg, number, whole};
+use super::svg::{Area, SMALL, Style, Svg, d, number, whole};
+use super::table::{Table, row};
 use crate::palette::kind_colour;
 use crate::short_texts::shorten;
 
@@ -100,19 +100,10 @@ impl Trees {
                 rows.entry(node.element).or_insert_with(absent)[place] = share_text(node.share);
             }
         }
-        let headings = std::iter::once("element".to_owned())
-            .chain(self.panels.iter().map(|it| it.when.clone()));
-        Table {
-            caption: "The share of the connection that each element and all below it get"
-                .to_owned(),
-            headings: headings.collect(),
-            rows: rows
-                .into_iter()
-                .map(|(element, shares)| {
-                    std::iter::once(self.name(element)).chain(shares).collect()
-                })
-                .collect(),
-        }
+        let caption = "The share of the connection that each element and all below it get";
+        let headings = row("element", self.panels.iter().map(|it| it.when.clone()));
+        let rows = rows.into_iter().map(|(element, shares)| row(self.name(element), shares));
+        Table::new(caption, headings, rows)
     }
 
     fn draw_node(&self, svg: &mut Svg, left: f64, top: f64, laid: &Laid<'_>) {
@@ -207,15 +198,16 @@ impl Trees {
             svg.text(left, top + 14.0, SMALL, words);
         };
         let mut left = MARGIN;
-        svg.rect(sample(left), READY);
-        text(svg, left + 30.0, "ready to send");
-        left += 122.0;
-        svg.rect(sample(left), WAITING);
-        text(svg, left + 30.0, "has no bytes yet");
-        left += 136.0;
-        svg.rect(sample(left), GROUP);
-        text(svg, left + 30.0, "group");
-        left += 82.0;
+        let boxes = [
+            (READY, "ready to send", 122.0),
+            (WAITING, "has no bytes yet", 136.0),
+            (GROUP, "group", 82.0),
+        ];
+        for (look, words, width) in boxes {
+            svg.rect(sample(left), look);
+            text(svg, left + 30.0, words);
+            left += width;
+        }
         let bar = Area { width: 30.0, ..sample(left - 6.0) };
         svg.rect(Area { width: 24.0, ..sample(left) }, r##"fill="#ffffff" stroke="#bdbdbd""##);
         draw_share_bar(svg, bar, 0.6);
@@ -242,7 +234,7 @@ fn panel_width(laid: &Laid<'_>) -> f64 {
 }
 
 fn draw_panel_title(svg: &mut Svg, left: f64, top: f64, width: f64, panel: &TreePanel) {
-    let line = format!("M{} {}h{}", number(left), number(top + 4.0), number(width));
+    let line = d!("M{} {}h{}", left, top + 4.0, width);
     svg.path(&line, r##"class="grid" stroke="#bdbdbd" stroke-width="1" fill="none""##, "");
     let when = shorten(&panel.when, characters(width));
     svg.text(left, top + 20.0, Style::PLAIN.size(12.5).bold(), &when);
@@ -282,8 +274,7 @@ fn draw_texts(svg: &mut Svg, area: Area, node: &SnapshotNode, (name, what): (Str
     // The name of a group leaves no room beside it.
     let share_at = if is_stream { (text_right, first) } else { (text_left, second) };
     if node.active {
-        let style = SMALL;
-        let style = if is_stream { style.end() } else { style };
+        let style = if is_stream { SMALL.end() } else { SMALL };
         let style = if node.share > 0.0 { style.bold() } else { style.muted() };
         svg.text(share_at.0, share_at.1, style, &share_text(node.share));
     }
@@ -298,8 +289,7 @@ fn draw_fan(svg: &mut Svg, from: (f64, f64), left: f64, top: f64, line: &Line<'_
     for is_served in [false, true] {
         for (offset, child) in line.children.iter().filter(|(_, it)| it.is_served() == is_served) {
             let to = left + offset + child.box_left + BOX_WIDTH / 2.0;
-            let (x, y) = (number(from.0), number(from.1));
-            let d = format!("M{x} {y}V{}H{}V{}", number(bus), number(to), number(top));
+            let d = d!("M{} {}V{}H{}V{}", from.0, from.1, bus, to, top);
             svg.path(&d, &stroke(child), "");
         }
     }
@@ -314,14 +304,14 @@ fn draw_branches(
     line: &Line<'_>,
     is_served: bool,
 ) {
-    let start = format!("M{} {}", number(trunk.0), number(trunk.1));
+    let start = d!("M{} {}", trunk.0, trunk.1);
     for (offset, child) in line.children.iter().filter(|(_, it)| it.is_served() == is_served) {
         let box_left = left + offset + child.box_left;
         let d = if line.is_single() {
-            format!("{start}V{}H{}", number(top + BOX_HEIGHT / 2.0), number(box_left))
+            d!("{start}V{}H{}", top + BOX_HEIGHT / 2.0, box_left)
         } else {
-            let bus = number(top - layout::BUS_GAP);
-            format!("{start}V{bus}H{}V{}", number(box_left + BOX_WIDTH / 2.0), number(top))
+            let (bus, middle) = (top - layout::BUS_GAP, box_left + BOX_WIDTH / 2.0);
+            d!("{start}V{}H{}V{}", bus, middle, top)
         };
         svg.path(&d, &stroke(child), "");
     }

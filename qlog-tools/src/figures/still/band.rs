@@ -4,7 +4,7 @@ use schedulers::Restraint;
 
 use super::congestion::{GAP, PANEL, Panel, bytes, draw_panel};
 use super::{LEFT, Plot, RIGHT, TOP};
-use crate::figures::svg::{Area, number};
+use crate::figures::svg::{Area, whole};
 use crate::restraints::Span;
 use crate::viewer::{Band, Recording};
 
@@ -23,11 +23,7 @@ pub(super) fn draw(recording: &Recording, band: &Band) -> String {
         let top = TOP + GAP + PANEL + 10.0 + row as f64 * LANE;
         let total = &band.totals[place];
         plot.label(top + 10.0, &format!("{} {:.1} %", total.name, total.percent));
-        let line = format!(
-            r##"<path d="M{LEFT} {y}H{RIGHT}" class="grid" stroke="#e6e6e6"/>"##,
-            y = number(top + BLOCK)
-        );
-        plot.svg.raw(&line);
+        plot.grid(top + BLOCK);
         let colour = if row % 2 == 0 { "#0072b2" } else { "#b34a00" };
         let shares = shares(&plot, band, Restraint::ALL[place]);
         draw_lane(&mut plot, &shares, top, colour);
@@ -51,13 +47,11 @@ fn curves(band: &Band) -> Panel {
 
 /// The share of each pixel column in which this restraint held.
 fn shares(plot: &Plot, band: &Band, by: Restraint) -> Vec<f64> {
-    let columns = crate::whole::whole(RIGHT - LEFT);
-    let mut shares = vec![0.0; usize::try_from(columns).unwrap_or_default()];
+    let mut shares = vec![0.0; whole(RIGHT - LEFT)];
     for span in band.spans.iter().filter(|it| it.by == by) {
         let Span { from_us, to_us, .. } = *span;
         let (from, to) = (plot.x(from_us) - LEFT, plot.x(to_us) - LEFT);
-        let first = usize::try_from(crate::whole::whole(from)).unwrap_or_default();
-        for (column, share) in shares.iter_mut().enumerate().skip(first) {
+        for (column, share) in shares.iter_mut().enumerate().skip(whole(from)) {
             let left = column as f64;
             if left >= to {
                 break;
@@ -86,6 +80,7 @@ fn draw_lane(plot: &mut Plot, shares: &[f64], top: f64, colour: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::svg::number;
     use crate::viewer::{Series, Total, Unit};
 
     #[test]

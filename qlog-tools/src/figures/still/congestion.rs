@@ -1,8 +1,8 @@
 //! Window and bytes in flight, round-trip times, goodput, lost packets: one panel a unit, as in the report.
 
-use super::{LEFT, Plot, RIGHT, TOP};
+use super::{LEFT, Plot, TOP};
 use crate::figures::axis::round_step;
-use crate::figures::svg::{INK, number};
+use crate::figures::svg::INK;
 use crate::number_texts::{bytes_text, milliseconds_text, rate_text};
 use crate::viewer::{LOST, Recording, SENT_AGAIN, Unit};
 use crate::whole::whole;
@@ -120,11 +120,7 @@ pub(super) fn draw_panel(plot: &mut Plot, panel: &Panel, top: f64) {
     let ticks = (0..10_u32).map(|count| f64::from(count) * step).take_while(|it| *it <= most);
     for tick in ticks {
         let y = top + PANEL * (1.0 - tick / most);
-        let line = format!(
-            r##"<path d="M{LEFT} {y}H{RIGHT}" class="grid" stroke="#e6e6e6"/>"##,
-            y = number(y)
-        );
-        plot.svg.raw(&line);
+        plot.grid(y);
         plot.label(y + 4.0, &(panel.text)(tick));
     }
     let mut left = LEFT + 4.0;
@@ -157,6 +153,8 @@ fn pixels(plot: &Plot, values: &[(u64, f64)], most: f64, top: f64) -> Vec<(f64, 
 mod tests {
     use super::*;
     use crate::causes::Mark;
+    use crate::figures::still::RIGHT;
+    use crate::figures::svg::number;
     use crate::viewer::{Events, Frame, Series};
 
     fn recording() -> Recording {

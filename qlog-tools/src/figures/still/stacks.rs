@@ -11,13 +11,8 @@ const HALF: f64 = 110.0;
 
 pub(super) fn draw(recording: &Recording) -> String {
     let mut plot = Plot::new(recording, "what each arrival made readable", 2.0 * HALF);
-    let most = recording
-        .frames
-        .iter()
-        .map(|frame| frame.released_bytes.max(frame.released_tcp_bytes))
-        .max()
-        .unwrap_or_default()
-        .max(1);
+    let most = recording.frames.iter().map(|it| it.released_bytes.max(it.released_tcp_bytes)).max();
+    let most = most.unwrap_or_default().max(1);
     // The tallest of each pixel column: bytes and stream over QUIC, bytes as over TCP.
     let mut columns: BTreeMap<usize, (u64, usize, u64)> = BTreeMap::new();
     for frame in &recording.frames {

@@ -45,14 +45,9 @@ pub(super) fn draw(recording: &Recording) -> String {
         plot.label(middle + 4.0, label.trim_end());
         draw_request(&mut plot, stream, middle);
         for run in columns[row].chunk_by(|one, next| next.abs_diff(*one) <= 1) {
-            let left = LEFT + run[0] as f64;
-            let area = Area {
-                left,
-                top: top + 3.0,
-                width: (run[run.len() - 1] - run[0] + 1) as f64 + 0.5,
-                height: ROW - 6.0,
-            };
-            plot.block(area, row);
+            let (left, top) = (LEFT + run[0] as f64, top + 3.0);
+            let width = (run[run.len() - 1] - run[0] + 1) as f64 + 0.5;
+            plot.block(Area { left, top, width, height: ROW - 6.0 }, row);
         }
         for &(_, column, mark) in
             marked.range((row, 0, Mark::Retransmitted)..(row + 1, 0, Mark::Retransmitted))
@@ -78,12 +73,7 @@ fn draw_request(plot: &mut Plot, stream: &Stream, middle: f64) {
     if let (Some(requested_us), Some(first_us)) = (stream.requested_us, stream.first_us) {
         let (from, to) = (plot.x(requested_us), plot.x(first_us));
         plot.line(&[(from, middle), (to.max(from), middle)], "#5a5a5a", "");
-        let triangle = [
-            (from, middle - 5.0),
-            (from + 6.0, middle),
-            (from, middle + 5.0),
-            (from, middle - 5.0),
-        ];
-        plot.line(&triangle, "#1a1a1a", "");
+        let (top, bottom) = ((from, middle - 5.0), (from, middle + 5.0));
+        plot.line(&[top, (from + 6.0, middle), bottom, top], "#1a1a1a", "");
     }
 }
