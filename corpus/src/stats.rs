@@ -162,11 +162,11 @@ fn clusters(rows: &[Row]) -> Vec<Cluster> {
 fn distributions(rows: &[Row]) -> Vec<Distribution> {
     let plain = |rows: &[&Row], value: Value| percentiles(rows.iter().map(|it| value(it)));
     let of = |name: &str, source: SourceKind| {
-        distribution(name, rows.iter().filter(|it| it.source == source).collect(), plain)
+        distribution(name, rows.iter().filter(|it| it.source == source), plain)
     };
-    let as_the_web = rows.iter().filter(|it| it.weight > 0.0).collect();
+    let as_the_web = rows.iter().filter(|it| it.weight > 0.0);
     let all = [
-        distribution("all", rows.iter().collect(), plain),
+        distribution("all", rows.iter(), plain),
         distribution("all, weighted as the web", as_the_web, |rows, value| {
             weighted_percentiles(rows.iter().map(|it| (value(it), it.weight)).collect())
         }),
@@ -181,11 +181,12 @@ fn distributions(rows: &[Row]) -> Vec<Distribution> {
 type Value = fn(&Row) -> u64;
 
 /// How these rows spread by what `percentiles` makes of a value of each; `None` without rows.
-fn distribution(
+fn distribution<'a>(
     of: &str,
-    rows: Vec<&Row>,
+    rows: impl Iterator<Item = &'a Row>,
     percentiles: impl Fn(&[&Row], Value) -> Percentiles,
 ) -> Option<Distribution> {
+    let rows: Vec<&Row> = rows.collect();
     (!rows.is_empty()).then(|| Distribution {
         of: of.to_owned(),
         pages: Some(rows.len()),

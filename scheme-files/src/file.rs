@@ -261,13 +261,11 @@ fn element(name: &Spanned<String>, groups: &[(Group, usize)]) -> Result<Element,
 
 fn level(rank: Option<&Spanned<i64>>) -> Result<u16, Fault> {
     let Some(rank) = rank else { return Ok(0) };
-    match u16::try_from(*rank.get_ref()) {
-        Ok(it @ 0..=RANK_MAX) => Ok(it),
-        _ => {
-            let cause = format!("rank {} must be from 0 (first) to {RANK_MAX}", rank.get_ref());
-            Fault::at(rank.span().start, cause)
-        }
+    if let Ok(it @ 0..=RANK_MAX) = u16::try_from(*rank.get_ref()) {
+        return Ok(it);
     }
+    let cause = format!("rank {} must be from 0 (first) to {RANK_MAX}", rank.get_ref());
+    Fault::at(rank.span().start, cause)
 }
 
 fn weight_of(weight: Option<&Spanned<i64>>) -> Result<u16, Fault> {
