@@ -1,7 +1,6 @@
 //! Traffic of others on the links of a page load: what it is, and what chance makes of it. The engine `stack` carries it.
 
-use crate::ideal::rounded;
-use crate::network::{Amount, Network};
+use crate::network::{Amount, Network, rounded};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};

@@ -8,9 +8,9 @@ mod simulation;
 mod tests;
 mod way_down;
 
-use crate::network::{Network, PACKET_BYTES};
+use crate::network::{Network, PACKET_BYTES, rounded};
 use crate::{DeliveryOrder, Load, Metadata};
-pub(crate) use clock::{Clock, micros, rounded};
+pub(crate) use clock::{Clock, micros};
 use corpus::Page;
 use ordered::Ordered;
 use schedulers::{Scheduler, Scheme, StreamId};

@@ -176,6 +176,12 @@ fn beyond_ideal(profile: &Profile) -> Option<&'static str> {
     beyond.into_iter().find(|(has, _)| *has).map(|(_, what)| what)
 }
 
+/// The nearest whole number; beyond the range of the type its end.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+pub(crate) fn rounded(value: f64) -> u64 {
+    value.round() as u64
+}
+
 /// A queue in words, for reports.
 pub fn queue_text(queue: Queue) -> String {
     match queue {

@@ -1,6 +1,6 @@
 //! The slots of the engine.
 
-use crate::network::{Network, PACKET_BYTES};
+use crate::network::{Network, PACKET_BYTES, rounded};
 
 /// Packet `n` leaves in slot `n`. It arrives a delay after the slot's end.
 #[derive(Debug, Clone, Copy)]
@@ -48,10 +48,4 @@ impl Clock {
 
 pub(crate) fn micros(ms: f64) -> u64 {
     rounded(ms * 1000.0)
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-/// The nearest whole number; beyond the range of the type its end.
-pub(crate) fn rounded(value: f64) -> u64 {
-    value.round() as u64
 }

@@ -1,7 +1,6 @@
 //! The properties of a network's links that a study can set: round trip, rate and loss.
 
-use super::{Network, NetworkError};
-use crate::ideal::rounded;
+use super::{Network, NetworkError, rounded};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use simulator::link::{Loss, Profile, Rate};

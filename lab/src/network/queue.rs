@@ -1,7 +1,6 @@
 //! How deep the queue of a network's bottleneck is, where a study does not leave it as the network has it.
 
-use super::{Network, NetworkError};
-use crate::ideal::rounded;
+use super::{Network, NetworkError, rounded};
 use corpus::size;
 use serde::{Deserialize, Serialize};
 use simulator::link::{Profile, Queue};
