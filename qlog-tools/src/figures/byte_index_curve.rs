@@ -132,7 +132,7 @@ impl Curves {
         for point in &curve.points[1..] {
             d.push_str(&d!("H{}V{}", across.x(point.time_ms), y(point.share)));
         }
-        d.push_str(&format!("H{}", plot.right));
+        d.push_str(&d!("H{}", plot.right));
         let title = format!("{}: ByteIndex {} ms", curve.label, text(curve.index_ms));
         svg.path(&d, &svg.sheet().line_stroke(place), &title);
     }

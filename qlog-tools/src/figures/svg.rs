@@ -306,7 +306,8 @@ pub(super) fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> String {
 /// A rectangle of a path that has many.
 pub(super) fn add_box(path: &mut String, area: Area) {
     let [left, top, width, height] = [area.left, area.top, area.width, area.height].map(number);
-    path.push_str(&format!("M{left} {top}h{width}v{height}h-{width}z"));
+    // Writing to a string cannot fail.
+    let _ = write!(path, "M{left} {top}h{width}v{height}h-{width}z");
 }
 
 /// How the outline of a mark is drawn whose inside is as the paper.
