@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::assembly::Assembly;
-use crate::assembly::StreamFrame;
+use crate::assembly::{Assembly, StreamFrame};
 use crate::packed_frames::PackedFrames;
 use crate::pairing::other_end;
 use crate::trace::{Trace, Vantage};
@@ -68,14 +67,11 @@ impl Causes {
 /// [`crate::trace::Detail::Arrivals`] or more.
 pub fn settle(traces: &mut [Trace]) {
     traces.iter_mut().filter(|it| it.vantage == Vantage::Server).for_each(settle_sender);
-    let exact: Vec<Option<BTreeMap<u64, Causes>>> = traces
-        .iter()
-        .map(|client| {
-            let server = other_end(traces, client, Vantage::Server)
-                .filter(|_| client.vantage == Vantage::Client);
-            server.map(|server| by_stream(client, server))
-        })
-        .collect();
+    let exact = |client: &Trace| {
+        let server = other_end(traces, client, Vantage::Server);
+        server.filter(|_| client.vantage == Vantage::Client).map(|it| by_stream(client, it))
+    };
+    let exact: Vec<Option<BTreeMap<u64, Causes>>> = traces.iter().map(exact).collect();
     for (trace, causes) in traces.iter_mut().zip(exact) {
         let Some(causes) = causes else { continue };
         trace.has_exact_causes = true;
@@ -162,9 +158,22 @@ fn by_stream(client: &Trace, server: &Trace) -> BTreeMap<u64, Causes> {
     causes
 }
 
+/// What is special about each frame of a log, and how many of its bytes were new; `other` is the log of the other end, if there
+/// is one.
+pub(crate) fn frame_marks(trace: &Trace, other: Option<&Trace>) -> Vec<(Option<Mark>, u64)> {
+    if trace.vantage != Vantage::Server {
+        return marks(trace, other);
+    }
+    let again = sent_again(trace).zip(trace.arrivals.iter());
+    let mark = |(again, (frame, _)): (Again, (StreamFrame, _))| {
+        (again.mark(), frame.bytes - again.lost_bytes - again.arrived_bytes)
+    };
+    again.map(mark).collect()
+}
+
 /// What is special about each frame that arrived in a client's log, and how many of its bytes were new; `server` is the log
 /// of the other end, if there is one.
-pub(crate) fn marks(client: &Trace, server: Option<&Trace>) -> Vec<(Option<Mark>, u64)> {
+fn marks(client: &Trace, server: Option<&Trace>) -> Vec<(Option<Mark>, u64)> {
     let first = server.map(|server| FirstSent::of(&server.arrivals));
     let mut streams: BTreeMap<u64, Stream> = BTreeMap::new();
     let arrivals = client.arrivals.iter().map(|(frame, packet)| {

@@ -34,6 +34,13 @@ pub(crate) struct Row {
     pub(crate) about: RowAbout,
 }
 
+impl Row {
+    /// The stream that it is about.
+    pub(crate) fn stream(&self) -> Option<u64> {
+        if let RowAbout::Stream(stream) = self.about { Some(stream) } else { None }
+    }
+}
+
 /// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowAbout {

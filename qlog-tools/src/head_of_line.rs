@@ -165,6 +165,18 @@ impl HeadOfLine {
         })
     }
 
+    /// The bytes that each of `frames` arrivals made readable, over QUIC and in one order.
+    pub(crate) fn released(&self, frames: usize) -> Vec<[u64; 2]> {
+        let mut released = vec![[0_u64; 2]; frames];
+        for piece in self.pieces() {
+            let own = &mut released[piece.delivered][0];
+            *own = own.saturating_add(piece.bytes);
+            let in_one_order = &mut released[piece.delivered_in_one_order][1];
+            *in_one_order = in_one_order.saturating_add(piece.bytes);
+        }
+        released
+    }
+
     fn piece(&self, place: usize, latest: u32) -> Piece {
         let (atom, delivered) = (&self.atoms.by_offset[place], self.delivered[place]);
         Piece {

@@ -55,111 +55,71 @@ pub enum Better {
 }
 
 /// The weighted mean of several metrics that a user chose. It has no row and no values of its own.
-pub static MIX: Metric = Metric {
-    name: "mix",
-    heading: "mix",
-    short: "mix",
-    unit: "ms",
-    better: Better::Lower,
-    meaning: "The weighted mean of several metrics",
-    compute: OfPage(|_, _| None),
-};
+pub static MIX: Metric =
+    in_ms(["mix", "mix", "mix"], "The weighted mean of several metrics", OfPage(|_, _| None));
 
 /// All metrics. The first is the one that studies compare unless told otherwise.
 pub static METRICS: [Metric; 10] = [
-    Metric {
-        name: "byte_index",
-        heading: "ByteIndex",
-        short: "BI",
-        unit: "ms",
-        better: Better::Lower,
-        meaning: "How long the average body byte was missing, where a byte counts once its whole resource is there: the area above the curve of download progress (Bocchi et al. 2016; Marx et al. 2019, section 4.2, without its sampling; theirs is `sampled`)",
-        compute: OfSet(Completions::byte_index_ms),
-    },
-    Metric {
-        name: "byte_index_sampled",
-        heading: "sampled",
-        short: "sampled",
-        unit: "ms",
-        better: Better::Lower,
-        meaning: "The ByteIndex as the paper samples it: each completion is noticed at the next multiple of 100 ms",
-        compute: OfSet(|set| {
-            set.mean_ms_by_bytes(|it| it.complete_us.div_ceil(SAMPLE_US) * SAMPLE_US)
-        }),
-    },
-    Metric {
-        name: "byte_index_progressive",
-        heading: "progressive",
-        short: "progr.",
-        unit: "ms",
-        better: Better::Lower,
-        meaning: "The ByteIndex where bytes count as they can be read, whether or not their resource is complete",
-        compute: OfSet(Completions::progressive_mean_ms),
-    },
-    Metric {
-        name: "object_index",
-        heading: "ObjectIndex",
-        short: "OI",
-        unit: "ms",
-        better: Better::Lower,
-        meaning: "The mean time to completion, each resource counting the same",
-        compute: OfSet(Completions::mean_ms_by_resource),
-    },
-    Metric {
-        name: "critical_ms",
-        heading: "completion",
-        short: "completion",
-        unit: "ms",
-        better: Better::Lower,
-        meaning: "When the last resource of the set was complete. The ATF set holds the resources that rendering waits for, so its value says when the page can be shown in full",
-        compute: OfSet(Completions::last_ms),
-    },
-    Metric {
-        name: "first_render",
-        heading: "first render",
-        short: "FR",
-        unit: "ms",
-        better: Better::Lower,
-        meaning: "When the page was first shown: the head of its document had arrived, and everything that blocks rendering was executed",
-        compute: OfPage(|times, start_us| since(times.first_render_us, start_us)),
-    },
-    Metric {
-        name: "hero_render",
-        heading: "hero render",
-        short: "HR",
-        unit: "ms",
-        better: Better::Lower,
-        meaning: "When the page was shown with its hero images",
-        compute: OfPage(|times, start_us| since(times.hero_render_us, start_us)),
-    },
-    Metric {
-        name: "speed_index",
-        heading: "SpeedIndex",
-        short: "SI",
-        unit: "ms",
-        better: Better::Lower,
-        meaning: "How long the average region above the fold was not shown in its final form. Regions are the document, images and fonts, weighted by their bytes",
-        compute: OfPage(RenderTimes::mean_region_ms),
-    },
-    Metric {
-        name: "dom_content_loaded",
-        heading: "DOM ready",
-        short: "DCL",
-        unit: "ms",
-        better: Better::Lower,
-        meaning: "`DOMContentLoaded`: the document had arrived, and all synchronous, deferred and module scripts were executed",
-        compute: OfPage(|times, start_us| since(times.dom_content_loaded_us, start_us)),
-    },
-    Metric {
-        name: "load",
-        heading: "load",
-        short: "load",
-        unit: "ms",
-        better: Better::Lower,
-        meaning: "The load event: everything that was discovered by then had arrived, except lazy resources",
-        compute: OfPage(|times, start_us| since(times.load_us, start_us)),
-    },
+    in_ms(
+        ["byte_index", "ByteIndex", "BI"],
+        "How long the average body byte was missing, where a byte counts once its whole resource is there: the area above the curve of download progress (Bocchi et al. 2016; Marx et al. 2019, section 4.2, without its sampling; theirs is `sampled`)",
+        OfSet(Completions::byte_index_ms),
+    ),
+    in_ms(
+        ["byte_index_sampled", "sampled", "sampled"],
+        "The ByteIndex as the paper samples it: each completion is noticed at the next multiple of 100 ms",
+        OfSet(|set| set.mean_ms_by_bytes(|it| it.complete_us.div_ceil(SAMPLE_US) * SAMPLE_US)),
+    ),
+    in_ms(
+        ["byte_index_progressive", "progressive", "progr."],
+        "The ByteIndex where bytes count as they can be read, whether or not their resource is complete",
+        OfSet(Completions::progressive_mean_ms),
+    ),
+    in_ms(
+        ["object_index", "ObjectIndex", "OI"],
+        "The mean time to completion, each resource counting the same",
+        OfSet(Completions::mean_ms_by_resource),
+    ),
+    in_ms(
+        ["critical_ms", "completion", "completion"],
+        "When the last resource of the set was complete. The ATF set holds the resources that rendering waits for, so its value says when the page can be shown in full",
+        OfSet(Completions::last_ms),
+    ),
+    in_ms(
+        ["first_render", "first render", "FR"],
+        "When the page was first shown: the head of its document had arrived, and everything that blocks rendering was executed",
+        OfPage(|times, start_us| since(times.first_render_us, start_us)),
+    ),
+    in_ms(
+        ["hero_render", "hero render", "HR"],
+        "When the page was shown with its hero images",
+        OfPage(|times, start_us| since(times.hero_render_us, start_us)),
+    ),
+    in_ms(
+        ["speed_index", "SpeedIndex", "SI"],
+        "How long the average region above the fold was not shown in its final form. Regions are the document, images and fonts, weighted by their bytes",
+        OfPage(RenderTimes::mean_region_ms),
+    ),
+    in_ms(
+        ["dom_content_loaded", "DOM ready", "DCL"],
+        "`DOMContentLoaded`: the document had arrived, and all synchronous, deferred and module scripts were executed",
+        OfPage(|times, start_us| since(times.dom_content_loaded_us, start_us)),
+    ),
+    in_ms(
+        ["load", "load", "load"],
+        "The load event: everything that was discovered by then had arrived, except lazy resources",
+        OfPage(|times, start_us| since(times.load_us, start_us)),
+    ),
 ];
+
+/// A metric of time: its name, its heading and its short name, its meaning, and how it is computed.
+const fn in_ms(
+    [name, heading, short]: [&'static str; 3],
+    meaning: &'static str,
+    compute: Compute,
+) -> Metric {
+    Metric { name, heading, short, unit: "ms", better: Better::Lower, meaning, compute }
+}
 
 fn since(time_us: Option<u64>, start_us: u64) -> Option<f64> {
     time_us.map(|it| it.saturating_sub(start_us) as f64 / 1000.0)

@@ -18,12 +18,8 @@ impl PushedBytes {
     /// Counts the bytes of a client's timeline; `is_used` says whether the pushed response of a URL was used.
     pub fn of(timeline: &Timeline, is_used: impl Fn(&str) -> bool) -> Self {
         let is_push = |stream: u64| stream % 4 == 3 && !OWN_STREAMS.contains(&stream);
-        let used: Vec<u64> = timeline
-            .transfers
-            .iter()
-            .filter(|it| is_push(it.stream) && is_used(&it.url))
-            .map(|it| it.stream)
-            .collect();
+        let used = timeline.transfers.iter().filter(|it| is_push(it.stream) && is_used(&it.url));
+        let used: Vec<u64> = used.map(|it| it.stream).collect();
         let mut bytes = Self::default();
         for frame in timeline.frames.iter().filter(|it| is_push(it.stream)) {
             if used.contains(&frame.stream) {

@@ -69,11 +69,9 @@ pub fn stream_rows(trace: &Trace) -> Vec<StreamRow> {
         rows.insert(stream.stream, row);
     }
     for (transfer, details) in trace.timeline.transfers.iter().zip(&trace.details) {
-        let row = rows.entry(transfer.stream).or_insert_with(|| StreamRow {
-            stream: transfer.stream,
-            role: StreamRole::Request,
-            ..StreamRow::default()
-        });
+        let (stream, role) = (transfer.stream, StreamRole::Request);
+        let requested = StreamRow { stream, role, ..StreamRow::default() };
+        let row = rows.entry(stream).or_insert(requested);
         row.requested_ms = Some(milliseconds(transfer.requested_us));
         row.body_bytes = transfer.body_bytes;
         row.status = details.status;

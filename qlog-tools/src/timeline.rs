@@ -184,10 +184,7 @@ impl Timeline {
                 assembly.receive(frame);
             }
         }
-        self.transfers
-            .iter()
-            .map(|transfer| assemblies[&transfer.stream].deliver(transfer))
-            .collect()
+        self.transfers.iter().map(|it| assemblies[&it.stream].deliver(it)).collect()
     }
 
     /// The frames of responses, those of one stream in a row together.

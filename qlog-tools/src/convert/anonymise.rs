@@ -92,7 +92,7 @@ impl Anonymiser {
     }
 }
 
-fn is_listed(words: &str, word: &str) -> bool {
+pub(super) fn is_listed(words: &str, word: &str) -> bool {
     words.split(' ').any(|it| it == word)
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Target;
+use super::anonymise::is_listed;
 use crate::reader::moment::rfc_3339;
 use crate::reader::raw::Facts;
 
@@ -76,12 +77,7 @@ pub(super) fn event(
         return legacy_stream(target, trigger, &data);
     }
     let event = match &*event {
-        "metric_update"
-        | "metrics_update"
-        | "cwnd_update"
-        | "rtt_update"
-        | "bytes_in_flight_update"
-        | "recovery_metrics_updated" => "metrics_updated",
+        event if is_listed(METRICS, event) => "metrics_updated",
         "data_moved" => "stream_data_moved",
         "spin_bit_update" => "spin_bit_updated",
         other => other,
@@ -111,21 +107,22 @@ fn named(target: Target, category: &str, event: &str) -> String {
     }
 }
 
+/// Events of metrics in older drafts, and in the newest.
+const METRICS: &str = "\
+    metric_update metrics_update cwnd_update rtt_update bytes_in_flight_update recovery_metrics_updated";
+/// Events of draft-02's categories.
+const RECOVERY: &str = "\
+    packet_lost congestion_state_updated loss_timer_updated marked_for_retransmit timer_updated";
+const CONNECTIVITY: &str = "\
+    connection_started connection_closed connection_state_updated spin_bit_updated server_listening \
+    connection_id_updated";
+
 /// Where draft-02 had what is now `quic:`.
 fn old_category(event: &str) -> &'static str {
     match event {
-        "packet_lost"
-        | "congestion_state_updated"
-        | "loss_timer_updated"
-        | "marked_for_retransmit"
-        | "timer_updated" => "recovery",
         "key_updated" | "key_discarded" => "security",
-        "connection_started"
-        | "connection_closed"
-        | "connection_state_updated"
-        | "spin_bit_updated"
-        | "server_listening"
-        | "connection_id_updated" => "connectivity",
+        _ if is_listed(RECOVERY, event) => "recovery",
+        _ if is_listed(CONNECTIVITY, event) => "connectivity",
         _ => "transport",
     }
 }
@@ -136,15 +133,14 @@ fn normalise(data: &mut Value, event: &str) {
         rename(body, "cwnd", "congestion_window");
         rename(body, "byte_length", "length");
         if let Some(Value::Object(header)) = body.get_mut("header") {
-            numbers(header, &["packet_number"]);
+            numbers(header, "packet_number");
             for gone in ["scil", "dcil", "payload_length"] {
                 header.remove(gone);
             }
         }
-        if let Some(kind) = body
-            .remove("packet_type")
-            .or_else(|| if event == "packet_lost" { body.remove("type") } else { None })
-        {
+        let is_lost = event == "packet_lost";
+        let kind = body.remove("packet_type");
+        if let Some(kind) = kind.or_else(|| is_lost.then(|| body.remove("type"))?) {
             put(body, "header", "packet_type", kind);
         }
         if let Some(number) = body.remove("packet_number") {
@@ -155,7 +151,7 @@ fn normalise(data: &mut Value, event: &str) {
         if let Some(size) = size.and_then(|header| header.remove("packet_size")) {
             put(body, "raw", "length", size);
         }
-        numbers(body, &["stream_id", "offset", "length"]);
+        numbers(body, "stream_id offset length");
         for frame in body.get_mut("frames").and_then(Value::as_array_mut).into_iter().flatten() {
             normalise_frame(frame);
         }
@@ -170,10 +166,7 @@ fn normalise(data: &mut Value, event: &str) {
 fn normalise_frame(frame: &mut Value) {
     let Value::Object(frame) = frame else { return };
     let kind = frame.get("frame_type").and_then(Value::as_str).unwrap_or_default().to_owned();
-    if matches!(
-        &*kind,
-        "stream" | "max_stream_data" | "stream_data_blocked" | "reset_stream" | "stop_sending"
-    ) {
+    if is_listed("stream max_stream_data stream_data_blocked reset_stream stop_sending", &kind) {
         rename(frame, "id", "stream_id");
     }
     // OpenSSL's `length` counts the frame's head only.
@@ -182,16 +175,7 @@ fn normalise_frame(frame: &mut Value) {
     }
     numbers(
         frame,
-        &[
-            "stream_id",
-            "offset",
-            "length",
-            "maximum",
-            "sequence_number",
-            "retire_prior_to",
-            "ack_delay",
-            "raw_error_code",
-        ],
+        "stream_id offset length maximum sequence_number retire_prior_to ack_delay raw_error_code",
     );
     let ranges = frame.get_mut("acked_ranges").and_then(Value::as_array_mut);
     for bound in ranges.into_iter().flatten().filter_map(Value::as_array_mut).flatten() {
@@ -305,9 +289,9 @@ fn rename(object: &mut Map<String, Value>, from: &str, to: &str) {
     }
 }
 
-fn numbers(object: &mut Map<String, Value>, keys: &[&str]) {
-    for key in keys {
-        if let Some(value) = object.get_mut(*key)
+fn numbers(object: &mut Map<String, Value>, keys: &str) {
+    for key in keys.split(' ') {
+        if let Some(value) = object.get_mut(key)
             && let Value::String(text) = value
             && let Ok(number) = text.parse::<u64>()
         {

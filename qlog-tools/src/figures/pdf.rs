@@ -31,19 +31,19 @@ pub(super) fn document(tree: &Tree, about: &About<'_>) -> Result<Vec<u8>, PngErr
     let width = tree.size().width() * POINTS_A_PIXEL;
     let height = tree.size().height() * POINTS_A_PIXEL;
     let upright = Transform::from_row(POINTS_A_PIXEL, 0.0, 0.0, -POINTS_A_PIXEL, 0.0, height);
-    let mut pdf = Pdf::new();
     let mut page = Page::new(Fonts::new(tree.fontdb()), upright, OTHERS);
     let mut content = Content::new();
     content.transform(matrix(upright));
-    page.draw(&mut pdf, &mut content, tree.root())?;
-    write_stream(&mut pdf, CONTENT, &content.finish())?;
+    page.draw(&mut content, tree.root())?;
+    let pdf = &mut page.pdf;
+    write_stream(pdf, CONTENT, &content.finish())?;
     pdf.catalog(CATALOG).pages(PAGES);
     pdf.pages(PAGES).kids([PAGE]).count(1);
     let mut written = pdf.page(PAGE);
     written.media_box(Rect::new(0.0, 0.0, width, height)).parent(PAGES).contents(CONTENT);
     written.pair(Name(b"Resources"), RESOURCES);
     written.finish();
-    page.write_resources(&mut pdf, RESOURCES)?;
+    let mut pdf = page.write_resources(RESOURCES)?;
     pdf.document_info(INFO)
         .title(TextStr(about.title))
         .subject(TextStr(about.subject))

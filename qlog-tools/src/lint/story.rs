@@ -89,10 +89,8 @@ impl Story {
     /// Whether each response was signalled in the terms of RFC 9218.
     pub(super) fn is_all_signalled(&self) -> bool {
         let signalled: BTreeSet<u64> = self.events.iter().filter_map(Event::signalled).collect();
-        self.events
-            .iter()
-            .filter_map(|event| event.what.call())
-            .all(|call| !matches!(call, Call::Open(it, _) if !signalled.contains(&it.0)))
+        let mut calls = self.events.iter().filter_map(|event| event.what.call());
+        calls.all(|call| !matches!(call, Call::Open(it, _) if !signalled.contains(&it.0)))
     }
 
     /// Whether anything was said about order in RFC 9218's terms.

@@ -86,11 +86,9 @@ impl Collector {
         requests: &Flow,
         trace: &mut Trace,
     ) -> (Vec<Transfer>, Vec<TransferDetails>) {
-        let mut transfers: Vec<(Transfer, TransferDetails)> = responses
-            .streams
-            .iter()
-            .filter_map(|(stream, flow)| self.transfer(stream, flow, requests, trace))
-            .collect();
+        let with_frames = responses.streams.iter();
+        let mut transfers: Vec<(Transfer, TransferDetails)> =
+            with_frames.filter_map(|it| self.transfer(it.0, it.1, requests, trace)).collect();
         for (stream, exchange) in self.streams.iter() {
             if exchange.request.is_some() && responses.streams.get(stream).is_none() {
                 let empty = FlowStream::default();
@@ -152,9 +150,8 @@ impl Collector {
             return None;
         }
         let promise = push_id.and_then(|push_id| self.promises.get(&push_id));
-        let request = promise.map(|promise| &promise.request).or(exchange
-            .and_then(|exchange| exchange.request.as_ref())
-            .map(|(_, _, request)| request));
+        let asked = exchange.and_then(|exchange| exchange.request.as_ref()).map(|it| &it.2);
+        let request = promise.map(|promise| &promise.request).or(asked);
         let response = exchange.and_then(|exchange| exchange.response.as_ref());
         let stream_bytes = stream_end(flow, response, trace);
         let transfer = Transfer {
@@ -227,9 +224,7 @@ fn body_bytes(
 ) -> Option<u64> {
     let fits = |bytes: &u64| *bytes <= stream_bytes.unwrap_or(limits::STREAM_OFFSET);
     let announced = response.and_then(|response| response.content_length).filter(fits);
-    let parsed = stream_bytes
-        .filter(|_| flow.framing.data_frames > 0)
-        .map(|_| flow.framing.data_bytes)
-        .filter(fits);
+    let is_parsed = stream_bytes.is_some() && flow.framing.data_frames > 0;
+    let parsed = is_parsed.then_some(flow.framing.data_bytes).filter(fits);
     announced.max(parsed)
 }

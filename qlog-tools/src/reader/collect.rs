@@ -19,8 +19,7 @@ use crate::event_list::About;
 use crate::limits;
 use crate::packet::{Packet as PacketRecord, PacketEvent, Space};
 use crate::timeline::RenderTimes;
-use crate::trace::SchedulerCall;
-use crate::trace::{Detail, PrioritySignal, SignalKind, StreamRole, Trace, Vantage};
+use crate::trace::{Detail, PrioritySignal, SchedulerCall, SignalKind, StreamRole, Trace, Vantage};
 
 /// What has been read so far. Which direction carries the responses is known only at the end.
 #[derive(Default)]

@@ -11,7 +11,6 @@ use super::event::body;
 use super::http3::kept;
 use super::quic::{Direction, Frame, Packet};
 use super::tolerant::Whole;
-use crate::credit::InitialCredit;
 use crate::limits;
 use crate::trace::{Detail, Vantage};
 
@@ -63,19 +62,12 @@ impl Collector {
             credit.raise(time_us, bytes.0);
             self.moments_kept += 1;
         }
-        let or_before = |now: Option<Whole>, before| now.map(|it| it.0).or(before);
-        let before = credit.initial;
-        credit.initial = InitialCredit {
-            of_its_streams: or_before(
-                parameters.initial_max_stream_data_bidi_local,
-                before.of_its_streams,
-            ),
-            of_own_streams: or_before(
-                parameters.initial_max_stream_data_bidi_remote,
-                before.of_own_streams,
-            ),
-            one_way: or_before(parameters.initial_max_stream_data_uni, before.one_way),
-        };
+        let set =
+            |limit: &mut Option<u64>, now: Option<Whole>| *limit = now.map(|it| it.0).or(*limit);
+        let initial = &mut credit.initial;
+        set(&mut initial.of_its_streams, parameters.initial_max_stream_data_bidi_local);
+        set(&mut initial.of_own_streams, parameters.initial_max_stream_data_bidi_remote);
+        set(&mut initial.one_way, parameters.initial_max_stream_data_uni);
     }
 
     /// A frame that came and may raise a limit ([`Detail::Full`]).

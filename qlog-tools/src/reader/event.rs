@@ -69,13 +69,8 @@ impl<'a> Event<'a> {
             _ => return None,
         };
         let data = object.data.map_or(&b"{}"[..], |data| data.get().as_bytes());
-        Some(Self {
-            time: object.time.0,
-            name,
-            data,
-            group: object.group_id,
-            trigger: object.trigger,
-        })
+        let Object { time, group_id: group, trigger, .. } = object;
+        Some(Self { time: time.0, name, data, group, trigger })
     }
 
     /// An array, whose columns the trace's header names.

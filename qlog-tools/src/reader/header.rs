@@ -30,10 +30,8 @@ impl Header {
             Some(Value::Object(trace)) => Some(trace),
             _ => None,
         };
-        let is_header = trace.is_some()
-            || ["file_schema", "qlog_version", "qlog_format"]
-                .iter()
-                .any(|key| file.contains_key(*key));
+        let versions = ["file_schema", "qlog_version", "qlog_format"];
+        let is_header = trace.is_some() || versions.iter().any(|key| file.contains_key(*key));
         is_header.then(|| Self { file, trace: trace.unwrap_or_default() })
     }
 
@@ -56,13 +54,15 @@ impl Header {
         text(value)
     }
 
+    /// The first of these places that has a text.
+    fn first_text(&self, places: &[&[&str]]) -> Option<String> {
+        places.iter().find_map(|keys| self.text_at(keys))
+    }
+
     /// The side that wrote the log.
     pub(super) fn vantage(&self) -> Vantage {
-        let kind = self
-            .text_at(&["vantage_point", "type"])
-            .or_else(|| self.text_at(&["vantagepoint"]))
-            .unwrap_or_default();
-        match &*kind.to_ascii_lowercase() {
+        let kind = self.first_text(&[&["vantage_point", "type"], &["vantagepoint"]]);
+        match &*kind.unwrap_or_default().to_ascii_lowercase() {
             "client" => Vantage::Client,
             "server" => Vantage::Server,
             "network" => Vantage::Network,
@@ -76,12 +76,9 @@ impl Header {
     }
 
     pub(super) fn clock(&self) -> Clock {
-        let format = self
-            .text_at(&["common_fields", "time_format"])
-            .or_else(|| self.text_at(&["configuration", "time_format"]));
-        let units = self
-            .text_at(&["configuration", "time_units"])
-            .or_else(|| self.text_at(&["common_fields", "time_units"]));
+        let (common, configured) = ("common_fields", "configuration");
+        let format = self.first_text(&[&[common, "time_format"], &[configured, "time_format"]]);
+        let units = self.first_text(&[&[configured, "time_units"], &[common, "time_units"]]);
         let mut clock = Clock::new(format.as_deref(), units.as_deref());
         if self.event_fields().iter().any(|field| field == "delta_time") {
             clock.count_from_previous();
@@ -103,9 +100,8 @@ impl Header {
 
     /// The wall clock at time 0: the reference time's, or the reference time itself.
     pub(super) fn start(&self) -> Option<String> {
-        self.text_at(&["common_fields", "reference_time", "wall_clock_time"])
-            .or_else(|| self.text_at(&["common_fields", "reference_time"]))
-            .or_else(|| self.text_at(&["starttime"]))
+        let reference = ["common_fields", "reference_time", "wall_clock_time"];
+        self.first_text(&[&reference, &reference[..2], &["starttime"]])
     }
 
     pub(super) fn title(&self) -> Option<String> {
@@ -119,10 +115,9 @@ impl Header {
 
     /// The connection's ID, as both ends write it.
     pub(super) fn connection(&self) -> Option<String> {
-        let id = ["ODCID", "odcid", "group_id"]
-            .iter()
-            .find_map(|key| self.text_at(&["common_fields", key]));
-        id.or_else(|| self.text_at(&["connectionid"])).map(|id| id.to_ascii_lowercase())
+        let [first, old, group] = ["ODCID", "odcid", "group_id"].map(|it| ["common_fields", it]);
+        let id = self.first_text(&[&first, &old, &group, &["connectionid"]]);
+        id.map(|id| id.to_ascii_lowercase())
     }
 
     /// tquic's logs do not name it, but their descriptions are unique.

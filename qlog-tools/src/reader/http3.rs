@@ -226,12 +226,9 @@ impl Framing {
     /// whatever was logged of the frames before them (reserved frames often are not); a stream
     /// whose end is unknown has only the logged frames.
     pub(super) fn body_offset(&self, stream_bytes: Option<u64>) -> u64 {
-        let rest = stream_bytes
-            .and_then(|bytes| {
-                bytes.checked_sub(self.data_bytes)?.checked_sub(self.data_header_bytes)
-            })
-            .filter(|_| self.data_frames > 0)
-            .unwrap_or(self.header_bytes);
+        let of_data = self.data_bytes.saturating_add(self.data_header_bytes);
+        let rest = stream_bytes.and_then(|bytes| bytes.checked_sub(of_data));
+        let rest = rest.filter(|_| self.data_frames > 0).unwrap_or(self.header_bytes);
         rest.saturating_add(self.first_data_header_bytes)
     }
 }

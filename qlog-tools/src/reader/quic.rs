@@ -182,6 +182,13 @@ pub(super) struct Stream {
 }
 
 impl Stream {
+    /// `None` if it is beyond the largest offset that there is.
+    fn of(id: Whole, offset: Option<Whole>, bytes: Option<Whole>, ends: bool) -> Option<Self> {
+        let [offset, bytes] = [offset, bytes].map(|it| it.map_or(0, |it| it.0));
+        let is_possible = offset.checked_add(bytes)? <= STREAM_OFFSET;
+        is_possible.then_some(Self { id: id.0, offset, bytes, ends })
+    }
+
     /// For the list of events.
     pub(super) fn content(self) -> FrameContent {
         let Self { id, offset, bytes, ends } = self;
@@ -211,12 +218,7 @@ impl Frame<'_> {
         if !self.is_stream() {
             return None;
         }
-        let bytes = self.length().map_or(0, |bytes| bytes.0);
-        let offset = self.offset.map_or(0, |offset| offset.0);
-        if offset.checked_add(bytes)? > STREAM_OFFSET {
-            return None;
-        }
-        Some(Stream { id: self.stream_id?.0, offset, bytes, ends: self.fin == Some(true) })
+        Stream::of(self.stream_id?, self.offset, self.length(), self.fin == Some(true))
     }
 
     /// The stream that a `STOP_SENDING` frame cancels. With `H3_NO_ERROR` it cancels nothing: all of the response has come,
@@ -291,13 +293,8 @@ pub(super) struct LoneStream {
 
 impl LoneStream {
     pub(super) fn stream(&self) -> Option<Stream> {
-        let offset = self.offset.map_or(0, |offset| offset.0);
-        let bytes = self.length.map_or(0, |bytes| bytes.0);
-        if offset.checked_add(bytes)? > STREAM_OFFSET {
-            return None;
-        }
         let ends = self.final_frame.is_some_and(|flag| flag.0 != 0);
-        Some(Stream { id: self.stream_id.0, offset, bytes, ends })
+        Stream::of(self.stream_id, self.offset, self.length, ends)
     }
 }
 

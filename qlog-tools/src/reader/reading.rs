@@ -31,6 +31,7 @@ const FULL: &str =
     "the file has more frames, streams or traces than the limits allow; the rest was not read";
 
 /// The traces of one file while it is read.
+#[derive(Default)]
 pub(super) struct Reading {
     options: ReadOptions,
     file: String,
@@ -50,6 +51,7 @@ pub(super) struct Reading {
 }
 
 /// One trace while it is read.
+#[derive(Default)]
 struct TraceReading {
     collector: Collector,
     /// As the header has it: for the trace, and for each of its connections.
@@ -78,7 +80,9 @@ impl Sink for Reading {
         }
         if let Some(header) = Header::of_record(bytes) {
             self.begin(&header);
-            self.count_record();
+            if let Some(trace) = self.current_trace() {
+                trace.counts.records += 1;
+            }
             return;
         }
         let event = Event::object(bytes);
@@ -130,27 +134,15 @@ impl Sink for Reading {
 
     fn repair(&mut self, what: &'static str) {
         let record = self.records;
-        if let Some(place) = self.current {
-            self.traces[place].collector.trace.repair(what, record);
+        if let Some(trace) = self.current_trace() {
+            trace.repair(what, record);
         }
     }
 }
 
 impl Reading {
     pub(super) fn new(file: &str, options: ReadOptions) -> Self {
-        Self {
-            options,
-            file: file.to_owned(),
-            traces: Vec::new(),
-            current: None,
-            groups: BTreeMap::new(),
-            records: 0,
-            kept: 0,
-            streams: 0,
-            text_bytes: 0,
-            early: Vec::new(),
-            breaks_off: false,
-        }
+        Self { options, file: file.to_owned(), ..Self::default() }
     }
 
     /// Whether the file's texts take more memory than they may.
@@ -172,22 +164,14 @@ impl Reading {
         let trace = Trace { file: self.file.clone(), ..Trace::default() };
         let mut reading = TraceReading {
             collector: Collector::new(trace, self.options),
-            clock: Clock::default(),
-            fields: Vec::new(),
-            header_clock: Clock::default(),
-            flows_as_server: false,
-            rtt_unit_ms: 1.0,
+            clock: header.clock(),
+            fields: header.event_fields(),
             has_header,
-            first_record: 0,
-            header_trace: None,
+            ..TraceReading::default()
         };
         for (what, record) in self.early.drain(..) {
-            reading.collector.trace.leave_out(what, record);
-            reading.collector.trace.counts.records += 1;
-            reading.collector.trace.counts.bad_records += 1;
+            leave_out_record(&mut reading.collector.trace, what, record);
         }
-        reading.clock = header.clock();
-        reading.fields = header.event_fields();
         reading.set_header(header);
         self.text_bytes += reading.collector.trace.text_bytes();
         self.current = Some(self.traces.len());
@@ -248,8 +232,8 @@ impl Reading {
             fields: like.fields.clone(),
             rtt_unit_ms: like.rtt_unit_ms,
             has_header: like.has_header,
-            first_record: 0,
             header_trace: Some(base),
+            first_record: 0,
         });
         self.text_bytes += self.traces[place].collector.trace.text_bytes();
         self.groups.insert(group, place);
@@ -262,30 +246,25 @@ impl Reading {
         clock.clone().normalize(event.time).map(|(time_us, _)| time_us)
     }
 
-    fn count_record(&mut self) {
-        if let Some(place) = self.current {
-            self.traces[place].collector.trace.counts.records += 1;
-        }
+    /// The trace that a header began.
+    fn current_trace(&mut self) -> Option<&mut Trace> {
+        self.current.map(|place| &mut self.traces[place].collector.trace)
     }
 
     fn bad(&mut self, what: &'static str) {
-        match self.current {
-            Some(place) => {
-                let trace = &mut self.traces[place].collector.trace;
-                trace.counts.records += 1;
-                trace.counts.bad_records += 1;
-                trace.leave_out(what, self.records);
-            }
-            None if self.early.len() < 1000 => self.early.push((what, self.records)),
-            None => {}
+        let record = self.records;
+        if let Some(trace) = self.current_trace() {
+            leave_out_record(trace, what, record);
+        } else if self.early.len() < 1000 {
+            self.early.push((what, record));
         }
     }
 
     /// Something of the file that is not in the traces.
     pub(super) fn leave_out(&mut self, what: &'static str) {
         let record = self.records;
-        if let Some(place) = self.current {
-            self.traces[place].collector.trace.leave_out(what, record);
+        if let Some(trace) = self.current_trace() {
+            trace.leave_out(what, record);
         }
     }
 
@@ -308,8 +287,8 @@ impl Reading {
     pub(super) fn finish(mut self, container: Container) -> Option<Vec<Trace>> {
         if self.breaks_off {
             self.repair(super::ENDS_EARLY);
-            if let Some(place) = self.current {
-                self.traces[place].collector.trace.take_back(BAD_RECORD);
+            if let Some(trace) = self.current_trace() {
+                trace.take_back(BAD_RECORD);
             }
         }
         let is_empty = |reading: &TraceReading| reading.collector.trace.counts.events == 0;
@@ -448,6 +427,13 @@ impl TraceReading {
         }
         Ok(Taken::Fresh)
     }
+}
+
+/// Counts a record that could not be read.
+fn leave_out_record(trace: &mut Trace, what: &'static str, record: u64) {
+    trace.counts.records += 1;
+    trace.counts.bad_records += 1;
+    trace.leave_out(what, record);
 }
 
 /// How many bytes of memory that took.

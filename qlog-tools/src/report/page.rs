@@ -58,29 +58,21 @@ impl PageComparison {
 }
 
 fn is_above_fold(resources: &[PageResource]) -> impl Fn(&Transfer) -> bool {
-    let urls: std::collections::BTreeSet<&str> = resources
-        .iter()
-        .filter(|resource| resource.above_fold)
-        .map(|resource| &*resource.url)
-        .collect();
+    let above = resources.iter().filter(|resource| resource.above_fold);
+    let urls: std::collections::BTreeSet<&str> = above.map(|it| &*it.url).collect();
     move |transfer| urls.contains(&*transfer.url)
 }
 
 fn in_a_sentence(resources: &[PageResource]) -> String {
-    let bytes = |resources: &[&PageResource]| {
-        resources.iter().fold(0, |sum: u64, resource| {
-            sum.saturating_add(resource.body_bytes.unwrap_or_default())
-        })
+    let sums = |is_in: fn(&PageResource) -> bool| {
+        let bytes = resources.iter().filter(|it| is_in(it)).map(|it| it.body_bytes);
+        let bytes = bytes.fold((0, 0_u64), |(count, sum), bytes| {
+            (count + 1, sum.saturating_add(bytes.unwrap_or_default()))
+        });
+        (bytes.0, bytes_text(bytes.1))
     };
-    let all: Vec<&PageResource> = resources.iter().collect();
-    let atf: Vec<&PageResource> = resources.iter().filter(|resource| resource.above_fold).collect();
-    format!(
-        "{} resources, {}; {} of them above the fold (ATF), {}.",
-        all.len(),
-        bytes_text(bytes(&all)),
-        atf.len(),
-        bytes_text(bytes(&atf))
-    )
+    let ((all, all_bytes), (atf, atf_bytes)) = (sums(|_| true), sums(|it| it.above_fold));
+    format!("{all} resources, {all_bytes}; {atf} of them above the fold (ATF), {atf_bytes}.")
 }
 
 fn ribbons<'a>(
@@ -101,6 +93,11 @@ fn ribbons<'a>(
         notes.extend(has_regret.then(|| or_dash(row.regret.map(|regret| format!("{regret:.2}")))));
         notes
     };
+    let ribbon = |(run, row): (&Run<'a>, &Row)| RibbonRow {
+        label: run.scheme.to_owned(),
+        notes: notes(row),
+        timeline: run.timeline,
+    };
     let set = if has_atf { "ATF" } else { "all" };
     let mut note_titles =
         vec![format!("{} {set} ({})", metric.short, metric.unit), "speedup".to_owned()];
@@ -111,33 +108,22 @@ fn ribbons<'a>(
         axis: Axis::Time,
         resources: resources.to_vec(),
         note_titles,
-        rows: runs
-            .iter()
-            .zip(rows)
-            .map(|(run, row)| RibbonRow {
-                label: run.scheme.to_owned(),
-                notes: notes(row),
-                timeline: run.timeline,
-            })
-            .collect(),
+        rows: runs.iter().zip(rows).map(ribbon).collect(),
     }
 }
 
 fn curve(name: &str, resources: &[PageResource], runs: &[Run<'_>], rows: &[Row]) -> Curves {
+    let curve = |(run, row): (&Run<'_>, &Row)| Curve {
+        label: match row.regret {
+            Some(regret) => format!("{} (regret {regret:.2})", run.scheme),
+            None => run.scheme.to_owned(),
+        },
+        index_ms: row.metrics.byte_index().atf,
+        points: completed_share(run.timeline, is_above_fold(resources)),
+    };
     Curves {
         title: format!("{name}: above-the-fold bytes in fully downloaded resources"),
         what: "ATF bytes complete".to_owned(),
-        curves: runs
-            .iter()
-            .zip(rows)
-            .map(|(run, row)| Curve {
-                label: match row.regret {
-                    Some(regret) => format!("{} (regret {regret:.2})", run.scheme),
-                    None => run.scheme.to_owned(),
-                },
-                index_ms: row.metrics.byte_index().atf,
-                points: completed_share(run.timeline, is_above_fold(resources)),
-            })
-            .collect(),
+        curves: runs.iter().zip(rows).map(curve).collect(),
     }
 }

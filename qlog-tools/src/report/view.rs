@@ -55,11 +55,8 @@ pub(super) fn of(comparison: &Comparison) -> Value {
     let provenance = serde_json::to_string_pretty(&comparison.provenance).unwrap_or_default();
     let (drawn, lines): (Vec<&PageComparison>, Vec<&PageComparison>) =
         comparison.pages.iter().partition(|page| page.is_drawn());
-    let summaries: Vec<Value> = comparison
-        .summary
-        .chunk_by(|one, other| one.setting == other.setting)
-        .map(|rows| summary(rows, &comparison.baseline))
-        .collect();
+    let settings = comparison.summary.chunk_by(|one, other| one.setting == other.setting);
+    let summaries: Vec<Value> = settings.map(|it| summary(it, &comparison.baseline)).collect();
     context! {
         title => &comparison.title,
         answers => &comparison.answers,
@@ -191,8 +188,7 @@ pub(super) fn words(text: Option<String>) -> Option<Number> {
 
 /// A number of promises, which is neither good nor bad.
 fn count(row: &SummaryRow, of: fn(&PushMeans) -> f64) -> Option<Number> {
-    let value = of(row.pushes.as_ref()?);
-    Some(Number { text: format!("{value:.1}"), cost: None })
+    words(row.pushes.as_ref().map(|it| format!("{:.1}", of(it))))
 }
 
 /// Fewer are better.
@@ -210,8 +206,7 @@ pub(super) fn interval(ends: Option<[f64; 2]>, decimals: usize) -> Option<Number
 }
 
 fn range(ends: Option<[f64; 2]>, text: impl Fn(f64) -> String) -> Option<Number> {
-    let words = |[low, high]: [f64; 2]| format!("{} to {}", text(low), text(high));
-    ends.map(|ends| Number { text: words(ends), cost: None })
+    words(ends.map(|[low, high]| format!("{} to {}", text(low), text(high))))
 }
 
 /// A mean over fewer pages than another's is not to be compared with it.

@@ -103,10 +103,7 @@ fn write_events(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
     let mut words = String::new();
     for row in list.rows() {
         words.clear();
-        let stream = match row.about {
-            RowAbout::Stream(stream) => Cell::Whole(stream),
-            _ => Cell::None,
-        };
+        let stream = Cell::maybe(row.stream(), Cell::Whole);
         let mut packet = [Cell::None; 4];
         if let RowAbout::Packet { event, space, number, bytes, frames } = row.about {
             for frame in all_frames.by_ref().take(frames as usize) {

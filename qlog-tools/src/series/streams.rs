@@ -3,12 +3,11 @@
 use std::io;
 
 use super::{Cell, Column, Rows, Series, Source};
-use crate::assembly::StreamFrame;
-use crate::causes::{Again, marks, sent_again};
+use crate::causes::frame_marks;
 use crate::head_of_line::{Arrivals, HeadOfLine};
 use crate::metrics::completed_share;
 use crate::stream_table::stream_rows;
-use crate::trace::{Detail, SignalKind, Trace, Vantage};
+use crate::trace::{Detail, SignalKind, Trace};
 use crate::views::{NO_SIGNALS, no_streams, why_not};
 use crate::whole::whole;
 
@@ -83,15 +82,7 @@ pub(super) const FRAMES: Series = Series {
 
 fn write_frames(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
     let trace = source.trace;
-    let marks = if trace.vantage == Vantage::Server {
-        let again = sent_again(trace).zip(trace.arrivals.iter());
-        let row = |(again, (frame, _)): (Again, (StreamFrame, _))| {
-            (again.mark(), frame.bytes - again.lost_bytes - again.arrived_bytes)
-        };
-        again.map(row).collect()
-    } else {
-        marks(trace, source.other)
-    };
+    let marks = frame_marks(trace, source.other);
     for ((frame, packet), (mark, new_bytes)) in trace.arrivals.iter().zip(marks) {
         rows(&[
             Cell::time(frame.time_us),
@@ -132,15 +123,9 @@ fn write_blocking(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
     let trace = source.trace;
     let server = source.other.filter(|it| no_streams(it).is_none());
     let hol = HeadOfLine::new(Arrivals::of(trace, server.map(|it| &it.arrivals)));
-    let mut readable = vec![(0_u64, 0_u64); trace.arrivals.len()];
-    for piece in hol.pieces() {
-        let (own, _) = &mut readable[piece.delivered];
-        *own = own.saturating_add(piece.bytes);
-        let (_, in_one_order) = &mut readable[piece.delivered_in_one_order];
-        *in_one_order = in_one_order.saturating_add(piece.bytes);
-    }
+    let readable = hol.released(trace.arrivals.len());
     let order = if hol.is_exact { "exact" } else { "estimated" };
-    for ((frame, _), (own, in_one_order)) in trace.arrivals.iter().zip(readable) {
+    for ((frame, _), [own, in_one_order]) in trace.arrivals.iter().zip(readable) {
         rows(&[
             Cell::time(frame.time_us),
             Cell::Whole(frame.stream),

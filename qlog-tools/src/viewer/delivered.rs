@@ -1,29 +1,21 @@
 //! What was special about each frame, and what each made readable.
 
 use super::recording::Frame;
-use crate::causes::{marks, sent_again};
+use crate::causes::{frame_marks, sent_again};
 use crate::head_of_line::{Arrivals, HeadOfLine};
-use crate::trace::{Trace, Vantage};
+use crate::trace::Trace;
 
 /// Fills `mark`, `released_bytes` and `released_tcp_bytes` of the frames, which are `trace`'s in its order; `sender` is
 /// the sender's log. Whether the order of one ordered stream is known, from that log.
 pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace>) -> bool {
-    if trace.vantage == Vantage::Server {
-        for (frame, again) in frames.iter_mut().zip(sent_again(trace)) {
-            frame.mark = again.mark();
-        }
-    } else {
-        for (frame, (mark, _)) in frames.iter_mut().zip(marks(trace, sender)) {
-            frame.mark = mark;
-        }
+    for (frame, (mark, _)) in frames.iter_mut().zip(frame_marks(trace, sender)) {
+        frame.mark = mark;
     }
     let sent = sender.map(|sender| &sender.arrivals);
     let hol = HeadOfLine::new(Arrivals::of(trace, sent));
-    for piece in hol.pieces() {
-        let released = &mut frames[piece.delivered].released_bytes;
-        *released = released.saturating_add(piece.bytes);
-        let released = &mut frames[piece.delivered_in_one_order].released_tcp_bytes;
-        *released = released.saturating_add(piece.bytes);
+    let released = hol.released(frames.len());
+    for (frame, released) in frames.iter_mut().zip(released) {
+        [frame.released_bytes, frame.released_tcp_bytes] = released;
     }
     hol.is_exact
 }
@@ -38,6 +30,7 @@ pub(super) fn sent_again_us(trace: &Trace) -> Vec<u64> {
 mod tests {
     use super::*;
     use crate::assembly::StreamFrame;
+    use crate::trace::Vantage;
 
     fn frame(stream: u64, offset: u64, bytes: u64) -> StreamFrame {
         StreamFrame { time_us: 0, stream, offset, bytes }

@@ -48,7 +48,7 @@ impl EventColumns {
             "time": pack_rising(rows.iter().map(|it| at(it.time_us))),
             "name": pack(rows.iter().map(|it| u64::from(it.name))),
             "what": pack(rows.iter().map(what)),
-            "stream": pack(rows.iter().filter_map(stream)),
+            "stream": pack(rows.iter().filter_map(Row::stream)),
             "space": pack(packets().map(|it| it.space as u64)),
             "number": pack(numbers(packets())),
             "bytes": pack(packets().map(|it| u64::from(it.bytes))),
@@ -97,13 +97,6 @@ fn what(row: &Row) -> u64 {
         RowAbout::Packet { event: PacketEvent::Received, .. } => 2,
         RowAbout::Packet { event: PacketEvent::Lost | PacketEvent::Acknowledged, .. } => 3,
         RowAbout::Stream(_) => 4,
-    }
-}
-
-fn stream(row: &Row) -> Option<u64> {
-    match row.about {
-        RowAbout::Stream(stream) => Some(stream),
-        _ => None,
     }
 }
 

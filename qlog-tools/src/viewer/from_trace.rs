@@ -219,11 +219,8 @@ fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
         trace.streams.iter().map(|summary| said.stream(summary, start_us)).collect();
     for transfer in &trace.timeline.transfers {
         if !with_frames.contains(&transfer.stream) {
-            let summary = StreamSummary {
-                stream: transfer.stream,
-                role: StreamRole::Request,
-                ..StreamSummary::default()
-            };
+            let (stream, role) = (transfer.stream, StreamRole::Request);
+            let summary = StreamSummary { stream, role, ..StreamSummary::default() };
             streams.push(Stream { first_us: None, ..said.stream(&summary, start_us) });
         }
     }
@@ -314,20 +311,12 @@ fn packets(trace: &Trace) -> [String; 2] {
         Vantage::Client | Vantage::Server => format!("the {}: ", trace.vantage.name()),
         _ => String::new(),
     };
+    let (stack, format) = (shorten(&trace.stack.to_string(), 80), shorten(format, 80));
+    let (container, losses) = (trace.container.name(), views::losses(trace, "declared lost"));
+    let (sent, received) = (counts.packets_sent, counts.packets_received);
     [
-        format!(
-            "{whose} by {}, {} ({}), {} events",
-            shorten(&trace.stack.to_string(), 80),
-            shorten(format, 80),
-            trace.container.name(),
-            counts.events
-        ),
-        format!(
-            "{side}{} packets sent, {} received, {}",
-            counts.packets_sent,
-            counts.packets_received,
-            views::losses(trace, "declared lost")
-        ),
+        format!("{whose} by {stack}, {format} ({container}), {} events", counts.events),
+        format!("{side}{sent} packets sent, {received} received, {losses}"),
     ]
 }
 

@@ -34,18 +34,17 @@ impl<'a> End<'a> {
 /// Windows and round-trip times of one end.
 pub(super) fn series(end: &End<'_>) -> Vec<Series> {
     let us = |ms: f64| whole(ms.clamp(0.0, 3.6e6) * 1000.0);
-    let measured_us = first_measured_us(&end.trace.recovery);
+    let (samples, clock) = (&end.trace.recovery, end.clock);
+    let measured_us = first_measured_us(samples);
     let measured = |it: &RecoverySample, ms: Option<f64>| {
         ms.filter(|_| measured_us.is_some_and(|first_us| it.time_us >= first_us)).map(us)
     };
     let of = |name, unit, value: &dyn Fn(&RecoverySample) -> Option<u64>| Series {
         name,
         unit,
-        points: end
-            .trace
-            .recovery
+        points: samples
             .iter()
-            .filter_map(|sample| Some((end.clock.within(sample.time_us)?, value(sample)?)))
+            .filter_map(|it| Some((clock.within(it.time_us)?, value(it)?)))
             .collect(),
     };
     let all = [
@@ -114,14 +113,12 @@ pub(super) fn events(shown: &End<'_>, sender: Option<&End<'_>>) -> Vec<Events> {
     let signals = |wanted: fn(SignalKind) -> bool| {
         trace.signals.iter().filter(move |it| wanted(it.how)).map(|it| it.time_us).collect()
     };
+    let updates = signals(|how| !matches!(how, SignalKind::Request | SignalKind::Response));
     let mut all = vec![
         losses(sender.unwrap_or(shown)),
         of("request", requests.collect()),
         of("response complete", completions.collect()),
-        of(
-            "priority update",
-            signals(|how| !matches!(how, SignalKind::Request | SignalKind::Response)),
-        ),
+        of("priority update", updates),
         of("response with priority", signals(|how| how == SignalKind::Response)),
     ];
     all.extend(named(shown, ""));

@@ -23,10 +23,8 @@ pub struct ListedFile {
 
 /// The page as HTML. It sends names to `report?file=NAME`, and dropped files to `upload?name=NAME`.
 pub fn listing(directory: &str, files: &[ListedFile]) -> String {
-    let files: Vec<Value> = files
-        .iter()
-        .map(|file| context! { name => &file.name, query => utf8_percent_encode(&file.name, RESERVED).to_string(), size => bytes_text(file.bytes) })
-        .collect();
+    let file = |file: &ListedFile| context! { name => &file.name, query => utf8_percent_encode(&file.name, RESERVED).to_string(), size => bytes_text(file.bytes) };
+    let files: Vec<Value> = files.iter().map(file).collect();
     let view = context! {
         directory => directory,
         files => files,

@@ -67,11 +67,8 @@ pub fn report(report: &Report) -> String {
 }
 
 fn view(report: &Report) -> Value {
-    let logs: Vec<Value> = report
-        .recordings
-        .iter()
-        .map(|it| context! { name => &it.name, sender => &it.sender, facts => &it.facts, remarks => &it.remarks })
-        .collect();
+    let log = |it: &Recording| context! { name => &it.name, sender => &it.sender, facts => &it.facts, remarks => &it.remarks };
+    let logs: Vec<Value> = report.recordings.iter().map(log).collect();
     let provenance = match &report.provenance {
         serde_json::Value::Null => String::new(),
         provenance => serde_json::to_string_pretty(provenance).unwrap_or_default(),

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 
 /// What the page's operators refer to.
 pub(super) struct Page {
+    /// The document.
+    pub(super) pdf: Pdf,
     fonts: Fonts,
     /// From the figure to the page.
     upright: Transform,
@@ -36,7 +38,8 @@ fn unknown(what: &str) -> PngError {
 impl Page {
     /// `next`: the first free number of an object.
     pub(super) fn new(fonts: Fonts, upright: Transform, next: i32) -> Self {
-        Self { fonts, upright, opacities: BTreeMap::new(), patterns: BTreeMap::new(), next }
+        let (opacities, patterns) = (BTreeMap::new(), BTreeMap::new());
+        Self { pdf: Pdf::new(), fonts, upright, opacities, patterns, next }
     }
 
     fn object(&mut self) -> Ref {
@@ -44,12 +47,7 @@ impl Page {
         Ref::new(self.next - 1)
     }
 
-    pub(super) fn draw(
-        &mut self,
-        pdf: &mut Pdf,
-        content: &mut Content,
-        group: &Group,
-    ) -> Result<(), PngError> {
+    pub(super) fn draw(&mut self, content: &mut Content, group: &Group) -> Result<(), PngError> {
         if group.clip_path().is_some() || group.mask().is_some() || !group.filters().is_empty() {
             return Err(unknown("a clip path, a mask or a filter"));
         }
@@ -62,9 +60,9 @@ impl Page {
         }
         for child in group.children() {
             match child {
-                Node::Group(group) => self.draw(pdf, content, group)?,
-                Node::Path(path) => self.draw_path(pdf, content, path)?,
-                Node::Text(text) => self.draw_text(pdf, content, text)?,
+                Node::Group(group) => self.draw(content, group)?,
+                Node::Path(path) => self.draw_path(content, path)?,
+                Node::Text(text) => self.draw_text(content, text)?,
                 Node::Image(_) => return Err(unknown("an image")),
             }
         }
@@ -72,12 +70,7 @@ impl Page {
         Ok(())
     }
 
-    fn draw_path(
-        &mut self,
-        pdf: &mut Pdf,
-        content: &mut Content,
-        path: &Path,
-    ) -> Result<(), PngError> {
+    fn draw_path(&mut self, content: &mut Content, path: &Path) -> Result<(), PngError> {
         if !path.is_visible() {
             return Ok(());
         }
@@ -85,8 +78,7 @@ impl Page {
         let opacities = [path.fill().map(Fill::opacity), path.stroke().map(Stroke::opacity)];
         self.set_opacities(content, opacities.map(opacity));
         if let Some(fill) = path.fill() {
-            let absolute = path.abs_transform();
-            self.set_fill(pdf, content, fill.paint(), absolute)?;
+            self.set_fill(content, fill.paint(), path.abs_transform())?;
             trace(content, path);
             match fill.rule() {
                 FillRule::NonZero => content.fill_nonzero(),
@@ -115,7 +107,6 @@ impl Page {
 
     fn set_fill(
         &mut self,
-        pdf: &mut Pdf,
         content: &mut Content,
         paint: &Paint,
         absolute: Transform,
@@ -126,7 +117,7 @@ impl Page {
                 content.set_fill_rgb(red, green, blue);
             }
             Paint::Pattern(pattern) => {
-                let name = self.pattern(pdf, pattern, absolute)?;
+                let name = self.pattern(pattern, absolute)?;
                 content.set_fill_color_space(Name(b"Pattern"));
                 content.set_fill_pattern(None, Name(name.as_bytes()));
             }
@@ -138,23 +129,18 @@ impl Page {
     }
 
     /// The name of a pattern on a path that has this transform.
-    fn pattern(
-        &mut self,
-        pdf: &mut Pdf,
-        pattern: &Pattern,
-        absolute: Transform,
-    ) -> Result<String, PngError> {
+    fn pattern(&mut self, pattern: &Pattern, absolute: Transform) -> Result<String, PngError> {
         let key = format!("{} {absolute:?}", pattern.id());
         if let Some((name, _)) = self.patterns.get(&key) {
             return Ok(name.clone());
         }
         let mut content = Content::new();
-        self.draw(pdf, &mut content, pattern.root())?;
+        self.draw(&mut content, pattern.root())?;
         let id = self.object();
         let tile = pattern.rect();
         let bytes = packed(&content.finish())?;
         let place = self.upright.pre_concat(absolute).pre_concat(pattern.transform());
-        let mut written = pdf.tiling_pattern(id, &bytes);
+        let mut written = self.pdf.tiling_pattern(id, &bytes);
         written.filter(Filter::FlateDecode);
         written
             .tiling_type(TilingType::ConstantSpacing)
@@ -171,20 +157,15 @@ impl Page {
     }
 
     /// Letters in an embedded font; of a font that cannot be embedded their outlines.
-    fn draw_text(
-        &mut self,
-        pdf: &mut Pdf,
-        content: &mut Content,
-        text: &Text,
-    ) -> Result<(), PngError> {
+    fn draw_text(&mut self, content: &mut Content, text: &Text) -> Result<(), PngError> {
         let mut glyphs = text.layouted().iter().flat_map(|it| &it.positioned_glyphs);
         if !glyphs.all(|it| self.fonts.can_embed(it.font)) {
-            return self.draw(pdf, content, text.flattened());
+            return self.draw(content, text.flattened());
         }
         for span in text.layouted().iter().filter(|it| it.visible) {
             let Some(fill) = &span.fill else { continue };
             self.set_opacities(content, [fill.opacity(), Opacity::ONE]);
-            self.set_fill(pdf, content, fill.paint(), text.abs_transform())?;
+            self.set_fill(content, fill.paint(), text.abs_transform())?;
             content.begin_text();
             for glyph in &span.positioned_glyphs {
                 let Some(of) = self.fonts.glyph(glyph.font, glyph.id.0, &glyph.text) else {
@@ -201,26 +182,26 @@ impl Page {
         Ok(())
     }
 
-    pub(super) fn write_resources(mut self, pdf: &mut Pdf, id: Ref) -> Result<(), PngError> {
-        let fonts = self.fonts.write(pdf, &mut self.next)?;
-        let mut resources = pdf.indirect(id).dict();
-        let mut dict = resources.insert(Name(b"Font")).dict();
-        for (name, font) in &fonts {
-            dict.pair(Name(name.as_bytes()), *font);
+    /// Writes what the operators refer to, and gives the document.
+    pub(super) fn write_resources(mut self, id: Ref) -> Result<Pdf, PngError> {
+        let fonts = self.fonts.write(&mut self.pdf, &mut self.next)?;
+        let patterns: Vec<(String, Ref)> = self.patterns.into_values().collect();
+        let mut resources = self.pdf.indirect(id).dict();
+        for (kind, named) in [(&b"Font"[..], fonts), (b"Pattern", patterns)] {
+            let mut dict = resources.insert(Name(kind)).dict();
+            for (name, object) in &named {
+                dict.pair(Name(name.as_bytes()), *object);
+            }
         }
-        dict.finish();
-        let mut dict = resources.insert(Name(b"Pattern")).dict();
-        for (name, pattern) in self.patterns.values() {
-            dict.pair(Name(name.as_bytes()), *pattern);
-        }
-        dict.finish();
         let mut dict = resources.insert(Name(b"ExtGState")).dict();
         for (percent, name) in &self.opacities {
             let [fill, stroke] = percent.map(|it| it as f32 / 100.0);
             let mut state = dict.insert(Name(name.as_bytes())).dict();
             state.pair(Name(b"ca"), fill).pair(Name(b"CA"), stroke);
         }
-        Ok(())
+        dict.finish();
+        resources.finish();
+        Ok(self.pdf)
     }
 }
 
@@ -265,14 +246,9 @@ fn trace(content: &mut Content, path: &Path) {
             PathSegment::QuadTo(by, to) => {
                 // The same curve as a cubic one.
                 let toward = |from: f32, by: f32| from + (by - from) * 2.0 / 3.0;
-                content.cubic_to(
-                    toward(last.0, by.x),
-                    toward(last.1, by.y),
-                    toward(to.x, by.x),
-                    toward(to.y, by.y),
-                    to.x,
-                    to.y,
-                );
+                let first = (toward(last.0, by.x), toward(last.1, by.y));
+                let second = (toward(to.x, by.x), toward(to.y, by.y));
+                content.cubic_to(first.0, first.1, second.0, second.1, to.x, to.y);
                 last = (to.x, to.y);
             }
             PathSegment::CubicTo(by, and, to) => {
