@@ -209,11 +209,14 @@ fn stated(entry: &Value, fetch: &Fetch) -> Stated {
         // chrome-har: over HTTP/2 it knows no head, and its body is the whole response.
         stated.body = None;
     }
-    if fetch.status == 304 {
-        // What is stated of the wire is this answer's, or the cached response's.
-        (stated.body, stated.whole) = (None, None);
-    }
     stated.note_head(&response["headers"], &fetch.method, fetch.status);
+    if fetch.status == 304 {
+        // A body that is larger than a head is the cached response's; everything else of the wire is this answer's.
+        let head = stated.head.unwrap_or(stated.head_text);
+        let decoded = stated.decoded.unwrap_or(0);
+        stated.body = stated.body.filter(|&it| head < it && it <= decoded.saturating_add(head));
+        stated.whole = None;
+    }
     if let Some(unpacked) = size(&entry["_objectSizeUncompressed"]) {
         stated.decoded = Some(unpacked);
     }
@@ -308,6 +311,7 @@ fn without_zone(date: &str) -> Option<DateTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Size;
 
     fn har(dates: &[&str]) -> Vec<f64> {
         let entries: Vec<String> =
@@ -350,6 +354,21 @@ mod tests {
             let marked: Vec<bool> = fetches.iter().map(|it| it.in_subframe).collect();
             assert_eq!(marked, [true, false, false, false], "{key}");
         }
+    }
+
+    #[test]
+    fn a_revalidated_body_is_as_large_as_firefox_states_and_not_as_a_head() {
+        let entry = |body: i64| {
+            format!(
+                r#"{{"response":{{"status":304,"bodySize":{body},"headersSize":386,"content":{{"size":23866}}}}}}"#
+            )
+        };
+        let entries = [entry(5509), entry(380), entry(-1), entry(30_000)].join(",");
+        let capture = read_har(format!(r#"{{"log":{{"entries":[{entries}]}}}}"#).as_bytes());
+        let fetches = capture.unwrap().loads[0].fetches.clone();
+        let bytes: Vec<(u64, Size)> = fetches.iter().map(|it| (it.bytes, it.size)).collect();
+        let decoded = (23_866, Size::Decoded);
+        assert_eq!(bytes, [(5509, Size::Recorded), decoded, decoded, decoded]);
     }
 
     #[test]

@@ -94,6 +94,8 @@ pub struct Fetch {
     pub bytes: u64,
     /// How `bytes` is known.
     pub size: Size,
+    /// The recording has the fields of the response's head, which it lacks of some that were cut.
+    pub has_head: bool,
     /// Bytes of the decoded body.
     pub decoded_bytes: u64,
     /// The part of the browser that asked for it.
@@ -130,6 +132,7 @@ impl Fetch {
     /// Takes in the size of the body. A body that was not compressed is as large decoded.
     pub(crate) fn settle(&mut self, bytes: u64, size: Size, stated: &Stated) {
         (self.bytes, self.size) = (bytes, size);
+        self.has_head = stated.head_text > 0;
         self.decoded_bytes = match stated.decoded {
             Some(decoded) if decoded > 0 && stated.encoded => decoded,
             decoded => decoded.unwrap_or(0).max(bytes),

@@ -64,13 +64,23 @@ impl Stated {
 
     /// The body, where it is known for sure.
     fn exact(&self) -> Option<u64> {
-        self.content_length.filter(|&it| !self.is_cut(it)).or_else(|| self.not_compressed())
+        let of_head = self.content_length.filter(|&it| !self.is_cut(it) && !self.is_foreign(it));
+        of_head.or_else(|| self.not_compressed())
     }
 
     /// Less than the head announced came, on the wire and decoded.
     fn is_cut(&self, length: u64) -> bool {
         let less = |it: Option<u64>| it.is_some_and(|it| 0 < it && it < length);
         less(self.whole) && less(self.decoded)
+    }
+
+    /// The head is that of another response, such as the redirect before: more than it announced came on the wire and decoded, and
+    /// no head or compression is that large.
+    fn is_foreign(&self, length: u64) -> bool {
+        let decoded = self.decoded.unwrap_or(0);
+        let Some(wire) = self.body.max(self.whole).filter(|&it| it < decoded) else { return false };
+        let beyond = wire.saturating_sub(length.saturating_add(wire / FRAMING));
+        beyond > HEAD_BYTES_MAX || beyond > self.head_text && decoded / COMPRESSION_MAX > length
     }
 
     /// The decoded size, if what came on the wire is as large, and at most by a head larger.
@@ -191,6 +201,21 @@ mod tests {
 
     fn bodies(all: &[Stated]) -> Vec<u64> {
         body_sizes(all, false).into_iter().map(|it| it.0).collect()
+    }
+
+    #[test]
+    fn the_length_of_another_response_says_nothing() {
+        let of = |length: &str, whole, decoded| Stated {
+            whole: Some(whole),
+            decoded: Some(decoded),
+            ..stated(&json!({"content-length": length}))
+        };
+        // The head of the redirect before; then lengths that heads and compression explain.
+        assert_eq!(bodies(&[of("169", 31_977, 120_318)]), [31_957]);
+        assert_eq!(bodies(&[of("169", 1_000, 20_000)]), [980]);
+        assert_eq!(bodies(&[of("900", 1_300, 20_000)]), [900]);
+        assert_eq!(bodies(&[of("30000", 120_000, 120_000)]), [30_000]);
+        assert_eq!(bodies(&[of("200", 1_400, 300)]), [200]);
     }
 
     #[test]

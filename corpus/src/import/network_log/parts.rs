@@ -23,6 +23,7 @@ pub(super) fn join(requests: Vec<Fetch>, notes: &mut Vec<String>) -> (Vec<Fetch>
             Some(first) if certainty(&fetch) > certainty(first) => {
                 (first.bytes, first.decoded_bytes) = (fetch.bytes, fetch.decoded_bytes);
                 (first.size, first.from_cache) = (fetch.size, fetch.from_cache);
+                first.has_head = fetch.has_head;
             }
             Some(_) => {}
         }
@@ -42,13 +43,14 @@ pub(super) fn join(requests: Vec<Fetch>, notes: &mut Vec<String>) -> (Vec<Fetch>
     (kept, repeated)
 }
 
-fn certainty(it: &Fetch) -> u8 {
-    match it.size {
+fn certainty(it: &Fetch) -> (u8, bool) {
+    let of_size = match it.size {
         Size::Recorded if !it.from_cache => 3,
         Size::Recorded => 2,
         Size::Decoded => 1,
         Size::Unknown => 0,
-    }
+    };
+    (of_size, it.has_head)
 }
 
 /// The bytes that ranges cover, each once.
@@ -99,5 +101,12 @@ mod tests {
         let (kept, _) = join(vec![answer, own], &mut Vec::new());
         let it = &kept[0];
         assert_eq!((it.bytes, it.size, it.requested_ms), (8000, Size::Recorded, 1.0));
+    }
+    #[test]
+    fn a_fetch_whose_head_is_missing_says_less_than_one_that_has_it() {
+        let cut = Fetch { url: "/a.woff".into(), bytes: 41_574, ..Fetch::default() };
+        let whole = Fetch { bytes: 70_588, has_head: true, ..cut.clone() };
+        let (kept, _) = join(vec![cut, whole], &mut Vec::new());
+        assert_eq!(kept[0].bytes, 70_588);
     }
 }
