@@ -11,7 +11,7 @@
 
 mod names;
 
-use self::names::{Names, SIGN_BYTES, Standing, standing};
+use self::names::{Names, SIGN_OF_LIFE_BYTES, Standing, standing};
 use crate::limits::CHALLENGES;
 use crate::unproven::Unproven;
 use connection::{Connection, Path};
@@ -123,7 +123,7 @@ impl Addresses {
             if let Some(credit) = &mut self.current_credit {
                 credit.received(datagram.len());
             }
-            self.pass_on(connection, datagram, self.home);
+            self.hand_over(connection, datagram, self.home);
             return Verdict::GoOn;
         }
         let verdict = if self.proven.contains(&from) {
@@ -189,7 +189,7 @@ impl Addresses {
         let bytes = datagram.len();
         let Some(name) = self.names.free(connection, from) else {
             // Addresses that nobody proves may be somebody else's work, of which the client knows nothing (RFC 9000, 9.3.2).
-            self.pass_on(connection, datagram, self.home);
+            self.hand_over(connection, datagram, self.home);
             return Verdict::GoOn;
         };
         let path = self.names.path(name);
@@ -221,9 +221,14 @@ impl Addresses {
     /// Tells the transport that a datagram came from `known`. True: it is the client's, and new.
     fn pass_on(&mut self, connection: &mut Connection, datagram: &mut [u8], known: Path) -> bool {
         let before = received(connection);
+        self.hand_over(connection, datagram, known);
+        received(connection) > before
+    }
+
+    /// The same, where nobody asks.
+    fn hand_over(&mut self, connection: &mut Connection, datagram: &mut [u8], known: Path) {
         connection.receive(datagram, known);
         self.take_events(connection);
-        received(connection) > before
     }
 
     /// A datagram of the client's came from the candidate.
@@ -350,15 +355,21 @@ impl Addresses {
     /// [`Addresses::ways`] says.
     pub(crate) fn is_held_back(&self, connection: &Connection) -> bool {
         let has_left = self.candidate.as_ref().is_some_and(|it| it.has_left);
-        has_left || self.away(connection).is_some()
+        has_left || self.asked_by(connection).is_some()
+    }
+
+    /// The name by which the client is asked to bring the transport home. It is asked as long as the transport is away, so the paths
+    /// need not be looked at for each datagram.
+    fn asked_by(&self, connection: &Connection) -> Option<Path> {
+        self.asking.and_then(|_| self.away(connection))
     }
 
     /// The ways to be tried, in this order, for a question, a challenge and an acknowledgement.
     pub(crate) fn ways(&self, connection: &Connection) -> [Option<Way>; 2] {
         let candidate = self.candidate.as_ref();
         let has_left = candidate.is_some_and(|it| it.has_left);
-        if let Some(by) = self.away(connection).filter(|_| !has_left) {
-            let question = Way { by, to: self.current, room: SIGN_BYTES };
+        if let Some(by) = self.asked_by(connection).filter(|_| !has_left) {
+            let question = Way { by, to: self.current, room: SIGN_OF_LIFE_BYTES };
             return [self.owes_question().then_some(question), None];
         }
         let is_owed = self.owes_question();
@@ -371,7 +382,7 @@ impl Addresses {
             Standing::Failed | Standing::Unanswered => candidate.credit.challenge_room(),
         };
         let way = |by, room| (room > 0).then_some(Way { by, to, room });
-        let acknowledgement = way(self.home, room.min(SIGN_BYTES)).filter(|_| has_left);
+        let acknowledgement = way(self.home, room.min(SIGN_OF_LIFE_BYTES)).filter(|_| has_left);
         [way(name, room), acknowledgement]
     }
 

@@ -1,6 +1,7 @@
 //! The server's work for one connection: requests come in, the site answers, and the send loop sends.
 
 mod ahead;
+mod datagrams;
 mod deadlines;
 mod migrating;
 mod relay;
@@ -17,7 +18,7 @@ use crate::limits::{Budget, CONTROL_BYTES, EVENTS, LOAD_NUISANCES};
 use crate::order::Picker;
 use crate::pushes::Pushes;
 use crate::read_ahead::Pages;
-use crate::send_loop::{Datagram, SendLoop};
+use crate::send_loop::SendLoop;
 use crate::site::RuledSite;
 use crate::streams::{CONTROL_STREAM, OWN_STREAMS};
 use crate::{Options, SignalUse};
@@ -252,80 +253,12 @@ impl Responder {
         self.sender.order.picker_mut()
     }
 
-    /// The next datagram, if one may go now.
-    pub(crate) fn datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
-        self.sender.flush();
-        for stream in self.sender.streams.take_hungry() {
-            self.relay_one(stream, now);
-        }
-        if !self.sender.connection.is_closing() {
-            let sign = self.sign(out);
-            if sign.is_some() || self.addresses.is_held_back(&self.sender.connection) {
-                return sign;
-            }
-        }
-        let datagram = self.next_datagram(now, out);
-        self.tell(now);
-        if datagram.is_none() && self.close_if_done() {
-            return self.next_datagram(now, out);
-        }
-        datagram
-    }
-
-    /// What goes to a client that moves, before everything else.
-    fn sign(&mut self, out: &mut [u8]) -> Option<Datagram> {
-        for way in self.addresses.ways(&self.sender.connection).into_iter().flatten() {
-            let room = way.room.min(out.len());
-            if let Some(bytes) = self.sender.sign(way.by, &mut out[..room]) {
-                self.addresses.went(way, bytes);
-                return Some((bytes, way.to));
-            }
-        }
-        self.addresses.nothing_went();
-        None
-    }
-
-    fn next_datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
-        let room = self.addresses.room().min(out.len());
-        if room == 0 {
-            return None;
-        }
-        let datagram = self.sender.datagram(now, &mut out[..room]).unwrap_or_else(|error| {
-            self.sender.connection.close(Code::Internal, &error.to_string());
-            None
-        });
-        datagram.map(|(bytes, _)| (bytes, self.addresses.sent(bytes)))
-    }
-
-    /// Timers of the transport and of a challenge may be due.
-    pub(crate) fn on_timeout(&mut self, now: Instant) {
-        let is_due = |at: Option<Instant>| at.is_some_and(|it| it <= now);
-        let connection = &self.sender.connection;
-        let is_transports = is_due(connection.quic.timeout_instant());
-        if is_transports {
-            self.sender.timer_fired();
-        } else if !is_due(self.addresses.next_timeout(connection)) {
-            return;
-        }
-        let connection = &mut self.sender.connection;
-        self.addresses.timer_fired(connection, now);
-    }
-
     /// Closes the connection of a client that is where it cannot be reached.
     fn heed(&mut self, verdict: Verdict) {
         if verdict == Verdict::Lost {
             let cause = "the new address cannot be proven";
             self.sender.connection.close(Code::NoError, cause);
         }
-    }
-
-    pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
-        let connection = &self.sender.connection;
-        let timeout = connection.quic.timeout_instant();
-        let challenge = self.addresses.next_timeout(connection);
-        let is_held_back = self.addresses.is_held_back(connection);
-        let send = if is_held_back { None } else { self.sender.next_wakeup(now) };
-        [timeout, challenge, send].into_iter().flatten().min()
     }
 
     pub(crate) fn cut(&mut self) {

@@ -291,7 +291,7 @@ impl SendLoop {
     }
 
     /// A datagram that the transport sends by this path while the client moves: its size.
-    pub(crate) fn sign(&mut self, by: Path, out: &mut [u8]) -> Option<usize> {
+    pub(crate) fn send_by(&mut self, by: Path, out: &mut [u8]) -> Option<usize> {
         let sent = self.connection.quic.send_on_path(out, Some(by.local), Some(by.peer)).ok();
         self.window.sent_unasked(sent.map_or(0, |it| it.0));
         sent.map(|it| it.0)

@@ -8,7 +8,7 @@ use connection::{Connection, Path};
 use std::net::{Ipv6Addr, SocketAddr};
 
 /// Bytes of a datagram that asks for a sign of life or gives one.
-pub(super) const SIGN_BYTES: usize = 100;
+pub(super) const SIGN_OF_LIFE_BYTES: usize = 100;
 
 /// The names of one connection, by number.
 pub(super) struct Names {
@@ -102,7 +102,7 @@ impl Names {
             return;
         }
         let Path { local, peer } = name.path;
-        let mut nowhere = [0; SIGN_BYTES];
+        let mut nowhere = [0; SIGN_OF_LIFE_BYTES];
         connection.quic.probe_path(local, peer).ok();
         connection.quic.send_on_path(&mut nowhere, Some(local), Some(peer)).ok();
         name.state = NameState::Ending { timeouts: timeouts_of(connection, name.path) };
