@@ -87,7 +87,8 @@ impl Network {
                 "no network named `{argument}`; there are {known}, or a file whose name has a `/` or ends in `.toml`"
             )));
         }
-        let text = std::fs::read_to_string(argument).map_err(FileError::at(Path::new(argument)))?;
+        let text = server::read_limited_text(Path::new(argument))
+            .map_err(FileError::at(Path::new(argument)))?;
         file::parse(argument, &text)
     }
 

@@ -1,9 +1,10 @@
 //! Visitors try orders: the flags, and the file that says what they have shown.
 
 use crate::{Failure, values};
+use ::server::read_limited_text;
 use schedulers::{Scheme, SchemeError};
 use server::{Candidate, Exploration, ExplorationReport};
-use std::fs::{read_to_string, rename, write};
+use std::fs::{rename, write};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -71,7 +72,7 @@ impl Explore {
         let failed = |error: String| {
             Failure::BadInput(format!("--explore-file: {}: {error}", file.display()))
         };
-        match read_to_string(&file) {
+        match read_limited_text(&file) {
             Ok(text) => {
                 let report: ExplorationReport = serde_json::from_str(&text)
                     .map_err(|error| failed(format!("not a report of --explore: {error}")))?;

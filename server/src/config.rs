@@ -10,6 +10,7 @@ mod places;
 mod pushing;
 mod twins;
 
+use crate::limited_file::read_limited;
 use crate::site::{Directive, Field, Pushing};
 use crate::upstream::Address;
 use crate::{LoadBalancer, SignalUse};
@@ -131,7 +132,7 @@ pub enum ConfigError {
 impl Config {
     /// Reads a file; a relative `root`, and relative files, count from the file's own directory.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let bytes = std::fs::read(path)
+        let bytes = read_limited(path)
             .map_err(|source| ConfigError::Unreadable(path.to_owned(), source))?;
         let text = std::str::from_utf8(&bytes).map_err(|error| ConfigError::Malformed {
             file: path.to_owned(),

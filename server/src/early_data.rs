@@ -8,6 +8,7 @@
 //! The key that opens tickets is derived from the limits, so that such a ticket cannot be opened.
 
 use crate::Limits;
+use crate::limited_file::read_limited;
 use boring::hash::{MessageDigest, hash};
 use http3::Settings;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -54,7 +55,7 @@ impl TicketKey {
     /// Reads a file of exactly [`Self::BYTES`] bytes.
     pub fn load(path: &Path) -> Result<Self, TicketKeyError> {
         let unreadable = |source| TicketKeyError::Unreadable(path.to_owned(), source);
-        let bytes = std::fs::read(path).map_err(unreadable)?;
+        let bytes = read_limited(path).map_err(unreadable)?;
         let size = bytes.len();
         let wrong = |_| TicketKeyError::Size(path.to_owned(), size);
         bytes.try_into().map(Self).map_err(wrong)

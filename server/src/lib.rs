@@ -21,6 +21,7 @@ mod experiments;
 mod exploration;
 mod head;
 mod http_date;
+mod limited_file;
 mod limits;
 pub mod metrics;
 mod migrations;
@@ -59,6 +60,7 @@ pub use experiments::Experiments;
 pub use exploration::{
     Candidate, Exploration, ExplorationReport, LeftOut, MemoryError, OrderReport, PageReport,
 };
+pub use limited_file::{read_limited, read_limited_text};
 pub use limits::{FileLimits, Limits, QlogLimits, UpstreamLimits, raise_descriptors};
 pub use observer::{Answered, Event, Observer, Observers, Refusal};
 pub use options::{CongestionControl, Datagrams, Downloads, Options};

@@ -194,6 +194,8 @@ pub(crate) fn backend_connections() -> usize {
 /// Clients whose handshakes over TCP are counted, because they had some in the last second or wait for their turn; beyond it all are
 /// forgotten. As many whose refused heads are counted.
 pub(crate) const REMEMBERED_CLIENTS: usize = 10_000;
+/// Bytes of a file that the operator names and that is read at once: a configuration, a certificate, a key, a graph.
+pub(crate) const NAMED_FILE_BYTES: u64 = 16 << 20;
 /// Bytes of memory that the decoded heads of all requests take, over all versions of HTTP, from before they are looked at until
 /// nobody needs their fields any more. A client may have as much of it as is free; beyond it the answer is 431.
 pub(crate) const DECODED_BYTES: usize = 32 << 20;

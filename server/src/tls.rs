@@ -3,6 +3,7 @@
 mod one_size;
 mod validity;
 
+use crate::limited_file::read_limited;
 use crate::responder::settings;
 use crate::site::Names;
 use crate::{CongestionControl, Datagrams, Options};
@@ -211,7 +212,7 @@ fn pin(public_key: &[u8]) -> Result<String, TlsError> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    std::fs::read(path).map_err(|source| TlsError::Unreadable(path.to_owned(), source))
+    read_limited(path).map_err(|source| TlsError::Unreadable(path.to_owned(), source))
 }
 
 /// The transport's configuration for all connections of a server.

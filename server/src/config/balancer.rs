@@ -1,6 +1,7 @@
 //! `[load_balancer]`: what this server and the load balancer before it have agreed on.
 
 use crate::LoadBalancer;
+use crate::limited_file::read_limited;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,7 @@ impl FileLoadBalancer {
 }
 
 fn read_key(path: &Path) -> Result<[u8; LoadBalancer::KEY_BYTES], String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let bytes = read_limited(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let (path, size, wanted) = (path.display(), bytes.len(), LoadBalancer::KEY_BYTES);
     let make = format!("make one with `head -c {wanted} /dev/urandom`");
     bytes.try_into().map_err(|_| format!("{path}: {size} bytes, a key has {wanted}; {make}"))

@@ -3,6 +3,7 @@
 use super::file::FileRoute;
 use super::paths::{is_sendable, renamed, twin};
 use super::{Wrong, idle};
+use crate::limited_file::read_limited_text;
 use crate::site::decoded;
 use crate::site::{Pushing, fits};
 use push::Graph;
@@ -73,7 +74,7 @@ impl Document<'_> {
     fn graph(&self, file: &Path) -> Result<Arc<Graph>, Wrong> {
         let wrong = |cause| Wrong::at("push_graph", cause);
         let unreadable = |cause: String| wrong(format!("{}: {cause}", file.display()));
-        let text = std::fs::read_to_string(file).map_err(|it| unreadable(it.to_string()))?;
+        let text = read_limited_text(file).map_err(|it| unreadable(it.to_string()))?;
         let graph = Graph::from_json(&text).map_err(|it| unreadable(it.to_string()))?;
         // These characters delimit it in `Link` fields.
         if let Some(bad) = graph.nodes.iter().find(|it| it.path.contains(['<', '>'])) {

@@ -172,7 +172,7 @@ fn show(judged: &Judged, all: bool) -> Result<(), Failure> {
 fn read(file: &Path) -> Result<Captures, Failure> {
     let wrong =
         |error: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {error}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|it| wrong(&it))?;
+    let text = ::server::read_limited_text(file).map_err(|it| wrong(&it))?;
     let captures: Captures = serde_json::from_str(&text).map_err(|it| wrong(&it))?;
     match &*captures.format {
         CAPTURES_FORMAT => Ok(captures),

@@ -37,7 +37,7 @@ impl SetArguments {
 
 fn read(file: &Path) -> Result<AtfSet, Failure> {
     let bad = |cause: String| Failure::of_file(file, cause);
-    let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+    let text = ::server::read_limited_text(file).map_err(|error| bad(error.to_string()))?;
     let urls: Vec<String> = if text.trim_start().starts_with('[') {
         serde_json::from_str(&text)
             .map_err(|error| bad(format!("{error}; use an array of URLs")))?
