@@ -88,8 +88,8 @@ pub struct Answered {
     pub path: String,
     /// The page that referred to it.
     pub referer: Option<String>,
-    /// The client's program.
-    pub user_agent: Option<String>,
+    /// The client's program, as it came.
+    pub user_agent: Option<Vec<u8>>,
     /// HTTP status; 0: there was none yet.
     pub status: u16,
     /// Bytes of the body that were sent on the connection of the request. Over TCP: that the connection has taken.
@@ -151,7 +151,9 @@ impl Watched {
             host: cut(without_user(&request.authority)),
             path: cut(&request.path),
             referer: request.field("referer").map(referer),
-            user_agent: request.field("user-agent").map(cut),
+            user_agent: request
+                .bytes("user-agent")
+                .map(|it| it[..it.len().min(LOGGED_BYTES)].to_vec()),
             status: 0,
             bytes: 0,
             duration: Duration::ZERO,

@@ -35,9 +35,9 @@ fn combined(answered: &Answered, time: Timestamp) -> String {
     let client = answered.client.map_or("-".to_owned(), |it| it.to_canonical().to_string());
     let time = time.strftime("%d/%b/%Y:%H:%M:%S %z");
     let bytes = if *bytes == 0 { "-".to_owned() } else { bytes.to_string() };
-    let text = |it: &Option<String>| quoted(it.as_deref().unwrap_or("-"));
-    let (method, path) = (quoted(method), quoted(path));
-    let (referer, agent) = (text(&answered.referer), text(&answered.user_agent));
+    let (method, path) = (quoted(method.as_bytes()), quoted(path.as_bytes()));
+    let referer = quoted(answered.referer.as_deref().unwrap_or("-").as_bytes());
+    let agent = quoted(answered.user_agent.as_deref().unwrap_or(b"-"));
     let duration_us = duration.as_micros();
     format!(
         "{client} - - [{time}] \"{method} {path} {protocol}\" {status:03} {bytes} \"{referer}\" \"{agent}\" {duration_us}\n"
@@ -45,12 +45,12 @@ fn combined(answered: &Answered, time: Timestamp) -> String {
 }
 
 /// What may stand between quotes: a client cannot end a line, or write to a terminal.
-fn quoted(text: &str) -> String {
+fn quoted(text: &[u8]) -> String {
     let mut quoted = String::with_capacity(text.len());
-    for byte in text.bytes() {
+    for byte in text {
         match byte {
-            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
-            b' '..=b'~' => quoted.push(char::from(byte)),
+            b'"' | b'\\' => quoted.extend(['\\', char::from(*byte)]),
+            b' '..=b'~' => quoted.push(char::from(*byte)),
             // Writing to a String does not fail.
             _ => write!(quoted, "\\x{byte:02x}").unwrap_or_default(),
         }
@@ -76,9 +76,38 @@ fn json(answered: &Answered, time: Timestamp) -> String {
         "priority": format!("u={}{incremental}", priority.urgency_or_default()),
         "complete": answered.is_complete,
         "referer": answered.referer,
-        "user_agent": answered.user_agent,
+        "user_agent": answered.user_agent.as_deref().map(text_of),
     });
-    format!("{object}\n")
+    format!("{}\n", ascii(&object.to_string()))
+}
+
+/// Bytes as a text: those that are not UTF-8 stand in it as `\xe4`.
+fn text_of(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a String does not fail.
+            write!(text, "\\x{byte:02x}").unwrap_or_default();
+        }
+    }
+    text
+}
+
+/// The same JSON in ASCII: other characters could end a line for some readers (U+0085, U+2028), or turn what a terminal shows
+/// around (U+202E).
+fn ascii(json: &str) -> String {
+    let mut ascii = String::with_capacity(json.len());
+    for character in json.chars() {
+        if matches!(character, ' '..='~') {
+            ascii.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                write!(ascii, "\\u{unit:04x}").unwrap_or_default();
+            }
+        }
+    }
+    ascii
 }
 
 #[cfg(test)]
@@ -97,7 +126,7 @@ pub(super) mod tests {
             host: "a.test".to_owned(),
             path: "/x?y=1".to_owned(),
             referer: None,
-            user_agent: Some("Firefox \"1\"\n".to_owned()),
+            user_agent: Some(b"Firefox \"1\"\n".to_vec()),
             status: 200,
             bytes: 5_000,
             duration: Duration::from_micros(12_345),
@@ -147,5 +176,20 @@ pub(super) mod tests {
             "user_agent": "Firefox \"1\"\n",
         });
         assert_eq!(object, expected);
+    }
+
+    #[test]
+    fn what_is_not_ascii_is_escaped_and_kept() {
+        let path = "/\u{85}\u{2028}\u{202e}\u{fc}\u{1f600}".to_owned();
+        let agent = Some(b"M\xe4rz \xc3\xbc \\".to_vec());
+        let strange = Answered { path: path.clone(), user_agent: agent, ..answered() };
+        let line = Format::Json.line(&strange, time());
+        let expected = r#""path":"/\u0085\u2028\u202e\u00fc\ud83d\ude00""#;
+        assert!(line.contains(expected) && line.is_ascii(), "{line}");
+        let object: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(object["path"], path);
+        assert_eq!(object["user_agent"], "M\\xe4rz \u{fc} \\");
+        let line = Format::Combined.line(&strange, time());
+        assert!(line.contains(r#""M\xe4rz \xc3\xbc \\" "#), "{line}");
     }
 }

@@ -121,6 +121,12 @@ impl Request {
         self.fields.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
+    /// The first value of a field, whatever its bytes.
+    pub(crate) fn bytes(&self, name: &str) -> Option<&[u8]> {
+        let other = || self.other_fields.iter().find(|(it, _)| it == name);
+        self.field(name).map(str::as_bytes).or_else(|| other().map(|(_, value)| value.as_slice()))
+    }
+
     /// A field that is a list, its lines joined (RFC 9110, 5.3).
     pub fn list(&self, name: &str) -> Option<Cow<'_, str>> {
         let mut lines = self.fields.iter().filter(|(it, _)| it == name).map(|(_, value)| value);
