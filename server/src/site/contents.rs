@@ -3,6 +3,11 @@
 use crate::limits::FileLimits;
 use boring::sha::sha256;
 use bytes::Bytes;
+#[cfg(target_os = "linux")]
+use nix::{
+    errno::Errno,
+    fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat2},
+};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -161,7 +166,7 @@ impl Budget {
         self.descriptors.load(Ordering::Relaxed)
     }
 
-    /// Opens a regular file. It costs memory if it is small and there is some, otherwise a descriptor.
+    /// Opens a regular file, by a path without symbolic links. It costs memory if it is small and there is some, otherwise a descriptor.
     pub(super) fn open(self: &Arc<Self>, path: &Path) -> io::Result<(Contents, Version)> {
         // Before it is opened: to open a pipe waits for its other end.
         let found = std::fs::metadata(path)?;
@@ -175,7 +180,7 @@ impl Budget {
             return Ok(opened);
         }
         let share = self.descriptor().ok_or(ErrorKind::QuotaExceeded)?;
-        let file = File::open(path)?;
+        let file = open_unlinked(path)?;
         let version = Version::of(&file.metadata()?);
         Ok((Contents { place: Place::Disk(file, version), _share: share }, version))
     }
@@ -203,9 +208,29 @@ fn take(held: &AtomicU64, more: u64, most: u64) -> bool {
     held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).is_ok()
 }
 
+/// Opens a file by a path without symbolic links. One that somebody has put there since it was looked at is not followed: it could
+/// lead anywhere.
+#[cfg(target_os = "linux")]
+fn open_unlinked(path: &Path) -> io::Result<File> {
+    let how = OpenHow::new()
+        .flags(OFlag::O_RDONLY | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+    match openat2(AT_FDCWD, path, how) {
+        Ok(file) => Ok(file.into()),
+        // A system before 5.6, or a container that does not know the call.
+        Err(Errno::ENOSYS | Errno::EPERM) => File::open(path),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_unlinked(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
 /// Reads a file of `bytes`. `None`: it changes at this moment.
 fn read_small(path: &Path, bytes: u64, share: Share) -> io::Result<Option<(Contents, Version)>> {
-    let mut file = File::open(path)?;
+    let mut file = open_unlinked(path)?;
     let version = Version::of(&file.metadata()?);
     let mut read = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
     file.by_ref().take(bytes + 1).read_to_end(&mut read)?;

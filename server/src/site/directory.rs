@@ -5,7 +5,7 @@ mod tests;
 
 use super::codings::Coding;
 use super::compressed::{Compressed, Made};
-use super::hot_files::{HotFile, HotFiles};
+use super::hot_files::{HotFile, HotFiles, is_hidden};
 use super::paths::encoded;
 use super::{Body, Later, Request, Response, Site, types};
 use crate::FileLimits;
@@ -51,14 +51,12 @@ impl DirectorySite {
     }
 }
 
-/// The path of the file that a request asks for, its escapes resolved, if there can be one that is served. Names that begin with
-/// a dot are hidden (`.git`, `.env`), except that of RFC 8615.
+/// The path of the file that a request asks for, its escapes resolved, if there can be one that is served.
 fn wanted(path: &str) -> Option<Cow<'_, str>> {
     let path = path.split('?').next()?;
     let decoded = percent_decode_str(path).decode_utf8().ok()?;
-    let is_hidden = |name: &str| name.starts_with('.') && name != ".well-known";
     let is_plain = decoded.starts_with('/') && !decoded.contains('\0');
-    (is_plain && !decoded.split('/').any(is_hidden)).then(|| as_file(decoded))
+    (is_plain && !decoded.split('/').any(|it| is_hidden(it.as_ref()))).then(|| as_file(decoded))
 }
 
 /// The path of a file, with one `/` between names.

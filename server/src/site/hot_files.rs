@@ -7,6 +7,7 @@ use crate::limits::{FILE_IS_FRESH, FileLimits, KEPT_FILE_BYTES};
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use schedulers::Kind;
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -82,6 +83,10 @@ impl HotFiles {
     ) -> io::Result<Arc<HotFile>> {
         let place = self.root.join(path.trim_start_matches('/')).canonicalize()?;
         let own_path = place.strip_prefix(&self.root).map_err(|_| ErrorKind::NotFound)?;
+        // A link does not show what its own name would hide.
+        if own_path.iter().any(is_hidden) {
+            return Err(ErrorKind::NotFound.into());
+        }
         let own_path = own_path.to_str().map(|it| format!("/{it}")).filter(|it| it != path);
         // Other paths lead to the same file; they share it.
         let same = own_path.as_ref().and_then(|it| self.kept(it));
@@ -127,6 +132,11 @@ impl HotFiles {
             checked: now,
         })
     }
+}
+
+/// Whether a name in a path is not served: it begins with a dot (`.git`, `.env`), and is not that of RFC 8615.
+pub(super) fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".") && name != ".well-known"
 }
 
 /// The type of a file. A text says its character set if that is UTF-8, as far as its beginning tells.
@@ -243,6 +253,31 @@ mod tests {
         fs::remove_file(root.join("link")).expect("removed");
         symlink("../secret", root.join("link")).expect("linked");
         assert!(files.find("/link", Some(start + Duration::from_secs(1))).is_err());
+    }
+
+    #[test]
+    fn a_link_shows_nothing_that_its_own_name_would_hide() {
+        let (_folder, root) = folder();
+        for folder in [".git", ".well-known"] {
+            fs::create_dir(root.join(folder)).expect("created");
+            fs::write(root.join(folder).join("a"), folder).expect("written");
+        }
+        symlink(".git", root.join("git")).expect("linked");
+        symlink(".well-known", root.join("known")).expect("linked");
+        let files = HotFiles::new(root, limits());
+        assert_eq!(files.find("/git/a", None).expect_err("hidden").kind(), ErrorKind::NotFound);
+        assert_eq!(text(&files.find("/known/a", None).expect("found")), ".well-known");
+    }
+
+    #[test]
+    fn a_link_that_takes_the_place_of_a_file_before_it_is_opened_is_not_followed() {
+        let (_folder, root) = folder();
+        fs::write(root.join("../secret"), "no").expect("written");
+        symlink("../secret", root.join("a")).expect("linked");
+        let files = HotFiles::new(root.clone(), limits());
+        // The place as it was found before.
+        let error = files.open(root.join("a"), None).expect_err("a link");
+        assert_eq!(error.raw_os_error(), Some(nix::errno::Errno::ELOOP as i32));
     }
 
     #[test]
