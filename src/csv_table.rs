@@ -1,6 +1,7 @@
 //! Tables as CSV (RFC 4180): a row is written as soon as it is known.
 
 use crate::output::printable;
+use ::qlog_tools::csv_cell::inert;
 use ::serve::Failure;
 use std::fmt::{Display, Write as _};
 use std::fs::File;
@@ -47,9 +48,10 @@ impl CsvTable {
             self.cell.clear();
             // A text takes all that is written to it.
             let _ = write!(self.cell, "{cell}");
+            let cell = inert(&self.cell);
             match self.file {
-                Some(_) => self.writer.write_field(&self.cell),
-                None => self.writer.write_field(&*printable(&self.cell)),
+                Some(_) => self.writer.write_field(&*cell),
+                None => self.writer.write_field(&*printable(&cell)),
             }
             .map_err(cause)?;
         }

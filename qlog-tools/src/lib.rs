@@ -9,6 +9,7 @@ pub mod assembly;
 pub mod causes;
 pub mod convert;
 mod credit;
+pub mod csv_cell;
 pub mod event_list;
 pub mod figures;
 pub mod head_of_line;

@@ -10,6 +10,7 @@ use super::{
     SummaryRow, report,
 };
 use crate::{FileError, write_file};
+use qlog_tools::csv_cell::inert;
 use qlog_tools::figures::FigureStyle;
 use qlog_tools::figures::png::{PngError, Rasterizer};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
@@ -92,7 +93,7 @@ struct Cells(Vec<(String, String)>);
 
 impl Cells {
     fn text(mut self, column: &str, value: &(impl ToString + ?Sized)) -> Self {
-        self.0.push((column.to_owned(), value.to_string()));
+        self.0.push((column.to_owned(), inert(&value.to_string()).into_owned()));
         self
     }
 
