@@ -14,6 +14,9 @@ pub struct Limits {
     /// field). The smaller of this and our `max_field_section_size` setting holds. A larger section is an error of the
     /// stream, which a server may answer with 431.
     pub field_section_bytes: u64,
+    /// Field lines of one section, pseudo-header fields among them. A section with more is an error of the stream, which a server
+    /// may answer with 431.
+    pub field_lines: usize,
     /// Bytes of one SETTINGS frame.
     pub settings_payload_bytes: u64,
     /// Bytes of one `PRIORITY_UPDATE` frame. The frames of our extensions have a fixed greatest length.
@@ -46,6 +49,8 @@ impl Default for Limits {
             headers_payload_bytes: 64 * 1024,
             unfinished_bytes: 256 * 1024,
             field_section_bytes: 64 * 1024,
+            // A thousand, and the pseudo-header fields of an extended CONNECT (RFC 9220).
+            field_lines: 1005,
             settings_payload_bytes: 256,
             priority_update_payload_bytes: 256,
             waiting_priority_updates: 128,

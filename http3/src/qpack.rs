@@ -57,6 +57,21 @@ pub(crate) fn decode_section(
     }
 }
 
+/// Refuses a section of more than `most` field lines before any is decoded: each costs the time of many bytes. What else is wrong
+/// with it, decoding finds.
+pub(crate) fn check_line_count(stream: StreamId, section: &[u8], most: usize) -> Result<(), Error> {
+    let mut lines = field_lines(section);
+    for _ in 0..most {
+        let Some(length) = line_bytes(lines) else { return Ok(()) };
+        lines = &lines[length..];
+    }
+    match line_bytes(lines) {
+        None => Ok(()),
+        Some(_) => Code::ExcessiveLoad
+            .fail_stream(stream, "the field section has more fields than our limit"),
+    }
+}
+
 /// Whether the integers of a section that was decoded fit into 64 bits. The decoder drops the bits above, and would read
 /// another section than was sent (RFC 7541, 5.1).
 fn is_laid_out(section: &[u8]) -> bool {
@@ -270,6 +285,14 @@ mod tests {
         let mut section = vec![0, 0];
         section.resize(10_000, 0xc0 | 0x11);
         assert_eq!(refusal(&section), (Code::ExcessiveLoad, Some(STREAM)));
+    }
+
+    #[test]
+    fn a_section_of_more_lines_than_the_limit_is_an_error_of_its_stream() {
+        let section = |lines: usize| [&[0, 0], vec![0xc0 | 0x11; lines].as_slice()].concat();
+        assert!(check_line_count(STREAM, &section(1005), 1005).is_ok());
+        let error = check_line_count(STREAM, &section(1006), 1005).unwrap_err();
+        assert_eq!((error.kind(), error.stream()), (Code::ExcessiveLoad, Some(STREAM)));
     }
 
     #[test]

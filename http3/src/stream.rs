@@ -5,7 +5,7 @@ use crate::error::{Code, Error, unexpected};
 use crate::frame::{FrameKind, FrameReader, Piece, Treatment, frame_bytes};
 use crate::headers::{check_request, check_response, check_trailers, malformed};
 use crate::pushes::{Pushes, is_push_stream};
-use crate::qpack::decode_section;
+use crate::qpack::{check_line_count, decode_section};
 use crate::tree_frame::{Form, Reach, TreeFrame};
 use crate::{Event, Extension, Limits, Role, StreamId};
 use std::collections::{BTreeSet, VecDeque};
@@ -240,6 +240,7 @@ impl Incoming {
 
     fn take_promise(&mut self, payload: &[u8], context: &mut Context<'_>) -> Result<(), Error> {
         let (push, section) = context.pushes.read_promise(payload)?;
+        check_line_count(self.stream, section, context.limits.field_lines)?;
         let headers = decode_section(self.stream, section, context.field_section_bytes)?;
         check_request(self.stream, &headers, false)?;
         context.pushes.promise(push, &headers)?;
@@ -301,6 +302,7 @@ impl Incoming {
     fn take_section(&mut self, section: &[u8], context: &mut Context<'_>) -> Result<(), Error> {
         let stream = self.stream;
         self.headers_frame_bytes += frame_bytes(section.len() as u64);
+        check_line_count(stream, section, context.limits.field_lines)?;
         let headers = decode_section(stream, section, context.field_section_bytes)?;
         if self.phase == Phase::Content {
             check_trailers(stream, &headers)?;

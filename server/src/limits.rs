@@ -199,6 +199,9 @@ pub(crate) const NAMED_FILE_BYTES: u64 = 16 << 20;
 /// Bytes of memory that the decoded heads of all requests take, over all versions of HTTP, from before they are looked at until
 /// nobody needs their fields any more. A client may have as much of it as is free; beyond it the answer is 431.
 pub(crate) const DECODED_BYTES: usize = 32 << 20;
+/// What the heads of one connection may take besides, so that a visitor is served whose address an attacker shares. A browser's
+/// head takes about 10 kB.
+pub(crate) const SURE_HEAD_BYTES: usize = 16 << 10;
 /// What a field takes of it besides its name and value: a place in the library's table (72 to 112 bytes), and one in the request
 /// and in its copy for a backend (48 each), whose texts are allocations of at least 32 bytes.
 pub(crate) const HELD_FIELD_BYTES: usize = 320;
@@ -210,11 +213,16 @@ pub(crate) const UNFINISHED_BYTE_BYTES: usize = 80;
 pub(crate) const UNFINISHED_HEAD_BYTES: usize = 256 << 10;
 /// Bytes that one connection of HTTP/2 reads before others have their turn, or before its requests are looked at.
 pub(crate) const TURN_BYTES: usize = 4 << 10;
+/// Fields of a head over HTTP/2 that cost its connection no rest: more than any browser sends.
+pub(crate) const FREE_FIELDS: usize = 100;
+/// How long the connection rests for each further one before it is read again. To decode a field takes the thread of all
+/// connections about a thousandth of this. A byte of a head that the library refused counts as a field.
+pub(crate) const FIELD_REST: Duration = Duration::from_micros(100);
 /// Tasks over TCP that run before sockets are looked at.
 pub(crate) const TURN_TASKS: u32 = 16;
 /// Bytes of a head of HTTP/2 that count as one more nuisance, where the library refuses it. Those of trailers always do.
 pub(crate) const REFUSED_BYTES: usize = 256;
-/// Fields of a request's head over TCP; beyond it the answer is 431. Over QUIC only their bytes are limited.
+/// Fields of a request's head; beyond it the answer is 431.
 pub(crate) const HEAD_FIELDS: usize = 1000;
 /// Bytes of a response that go to a connection over TCP at once: what fits into a record of TLS. A client that does not take
 /// as much within [`Limits::stalled`] is given up.

@@ -10,9 +10,10 @@ mod signals;
 mod unusable;
 mod visits;
 
-use crate::account::Account;
+use crate::account::{Account, HeadRoom};
 use crate::addresses::{Addresses, Verdict};
 use crate::alarm::Alarm;
+use crate::client::Client;
 use crate::experiments::group::Groups;
 use crate::limits::{Budget, CONTROL_BYTES, EVENTS, LOAD_NUISANCES};
 use crate::order::Picker;
@@ -75,6 +76,7 @@ pub(crate) struct Responder {
     unusable: Unusable,
     unread: Unread,
     deadlines: Deadlines,
+    head_room: HeadRoom,
     pub(crate) migrating: Migrating,
 }
 
@@ -110,6 +112,7 @@ impl Responder {
             unusable: Unusable::default(),
             unread: Unread::of(&shared.unread),
             deadlines: Deadlines::default(),
+            head_room: HeadRoom::new(&shared.decoded, Client::at(Some(path.peer.ip()))),
             migrating: Migrating::default(),
             shared,
         }

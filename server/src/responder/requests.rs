@@ -2,11 +2,9 @@
 
 use super::Responder;
 use crate::SignalUse;
-use crate::account::Held;
-use crate::client::Client;
 use crate::early_data::is_safe;
 use crate::head;
-use crate::limits::LOAD_NUISANCES;
+use crate::limits::{HEAD_FIELDS, LOAD_NUISANCES};
 use crate::outgoing::{Arriving, Stage};
 use crate::pushes::Pushes;
 use crate::site::{Availability, Body, Field, Request, Response};
@@ -19,8 +17,9 @@ impl Responder {
             return self.sender.connection.shut(stream, Code::RequestRejected);
         }
         self.unusable.asked();
+        let regular = headers.iter().filter(|it| !it.name().starts_with(b":")).count();
         let fields = headers.iter().map(|it| it.name().len() + it.value().len());
-        let held = Held::of(&self.shared.decoded, Client::at(Some(self.client())), fields);
+        let held = if regular > HEAD_FIELDS { None } else { self.head_room.hold(fields) };
         if held.is_none() {
             self.nuisances += LOAD_NUISANCES;
         }

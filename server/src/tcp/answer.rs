@@ -5,7 +5,7 @@ use super::request::{has_too_many_fields, request};
 use super::source::{OfBackend, Source};
 use super::told::Told;
 use super::waiting::Waiting;
-use crate::account::{Account, Held};
+use crate::account::{HeadRoom, Held};
 use crate::client::{Allowances, Client};
 use crate::early_data::is_safe;
 use crate::head;
@@ -29,8 +29,8 @@ pub(super) struct Guest {
     pub(super) local: SocketAddr,
     pub(super) activity: Arc<Activity>,
     pub(super) waiting: Arc<Waiting>,
-    /// What decoded heads take.
-    pub(super) decoded: Arc<Account>,
+    /// For decoded heads.
+    pub(super) head_room: HeadRoom,
     /// What is left to each client of heads that are refused after they were decoded.
     pub(super) refusals: Arc<Allowances>,
 }
@@ -44,9 +44,7 @@ impl Guest {
     /// The part of a head in the memory for all; `None`: there is no room for it, or it has too many fields.
     pub(super) fn admit(&self, fields: &HeaderMap) -> Option<Held> {
         let bytes = fields.iter().map(|(name, value)| name.as_str().len() + value.len());
-        let held =
-            (!has_too_many_fields(fields)).then(|| Held::of(&self.decoded, self.client(), bytes));
-        held.flatten()
+        if has_too_many_fields(fields) { None } else { self.head_room.hold(bytes) }
     }
 }
 

@@ -6,8 +6,8 @@ use super::event_loop::{Current, News, Phase};
 use super::waiting::Waiting;
 use super::{http1, http2, redirect};
 use crate::Event;
-use crate::account::Account;
-use crate::client::Allowances;
+use crate::account::{Account, HeadRoom};
+use crate::client::{Allowances, Client};
 use crate::limits::UNSENT_BYTES;
 use crate::population::Place;
 use socket2::SockRef;
@@ -66,7 +66,8 @@ pub(super) async fn serve(
     let address = client.ip().to_canonical();
     let Accounts { waiting, decoded, refusals } = accounts;
     let waiting = Arc::new(Waiting::new(&waiting, address));
-    let guest = Guest { site, options, address, local, activity, waiting, decoded, refusals };
+    let head_room = HeadRoom::new(&decoded, Client::at(Some(address)));
+    let guest = Guest { site, options, address, local, activity, waiting, head_room, refusals };
     let by = speak(stream, &guest, news).await;
     guest.options.observers.notice(&Event::Closed { by, code: "none" });
 }

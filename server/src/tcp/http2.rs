@@ -50,7 +50,7 @@ pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let intake = Intake::new(guest);
+    let intake = Intake::new(guest.head_room.clone());
     let stream = Answering::new(ByTurns::new(stream, &intake), guest.options.wall_clock);
     let mut connection = builder(&guest.options).handshake(stream).await?;
     let nuisances = Arc::new(Nuisances::new(guest));
@@ -60,7 +60,7 @@ where
             next = next_request(&mut connection, &intake, &nuisances) => {
                 let Some(next) = next else { return Ok(()) };
                 let (request, respond) = next?;
-                intake.accepted(respond.stream_id().into());
+                intake.accepted(respond.stream_id().into(), request.headers().len());
                 begin(guest, &nuisances, news.clone(), request, respond);
             }
             () = nuisances.are_too_many() => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),

@@ -1,18 +1,22 @@
 //! What a connection of HTTP/2 reads: a few bytes a turn, so that others have theirs, and so that its requests are counted before the
-//! library decodes more.
+//! library decodes more. After heads with many fields, which take the thread long, it rests.
 
-use super::answer::Guest;
 use super::frames::Frames;
-use crate::account::Share;
-use crate::limits::{TURN_BYTES, UNFINISHED_BYTE_BYTES, UNFINISHED_HEAD_BYTES};
+use crate::account::{HeadRoom, Share};
+use crate::limits::{
+    FIELD_REST, FREE_FIELDS, REFUSED_BYTES, TURN_BYTES, UNFINISHED_BYTE_BYTES,
+    UNFINISHED_HEAD_BYTES,
+};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
+use tokio::time::{Sleep, sleep};
 
 /// What was read, as far as it counts.
 pub(super) struct Intake {
-    guest: Guest,
+    head_room: HeadRoom,
     state: Mutex<State>,
 }
 
@@ -26,25 +30,32 @@ struct State {
     /// For a head that has not come whole, and how many bytes of it are counted.
     unfinished: Option<(usize, Share)>,
     has_no_room: bool,
+    /// Fields for which the connection will rest.
+    owed_fields: usize,
+    rest: Option<Pin<Box<Sleep>>>,
 }
 
 impl Intake {
-    pub(super) fn new(guest: &Guest) -> Arc<Self> {
-        Arc::new(Self { guest: guest.clone(), state: Mutex::default() })
+    pub(super) fn new(head_room: HeadRoom) -> Arc<Self> {
+        Arc::new(Self { head_room, state: Mutex::default() })
     }
 
-    /// The library has passed a request on.
-    pub(super) fn accepted(&self, stream: u32) {
-        self.state().frames.accepted(stream);
-    }
-
-    /// All requests that came are under way. What the heads count for that the library refused; `None`: a head that goes on takes more memory than there is.
-    pub(super) fn end_turn(&self, context: &Context<'_>) -> Option<u64> {
+    /// The library has passed a request on that has so many fields.
+    pub(super) fn accepted(&self, stream: u32, fields: usize) {
         let mut state = self.state();
-        if std::mem::take(&mut state.bytes) >= TURN_BYTES {
+        state.frames.accepted(stream);
+        state.owed_fields += fields.saturating_sub(FREE_FIELDS);
+    }
+
+    /// All requests that came are under way. What the heads count for that the library refused; `None`: a head that goes on takes
+    /// more memory than there is. The task is woken when the connection may read again.
+    pub(super) fn end_turn(&self, context: &mut Context<'_>) -> Option<u64> {
+        let mut state = self.state();
+        let refused = if state.wants_more { state.frames.refused() } else { 0 };
+        state.owed_fields += usize::try_from(refused).unwrap_or(usize::MAX) * REFUSED_BYTES;
+        if state.is_rested(context) && std::mem::take(&mut state.bytes) >= TURN_BYTES {
             context.waker().wake_by_ref();
         }
-        let refused = if state.wants_more { state.frames.refused() } else { 0 };
         (!state.has_no_room).then_some(refused)
     }
 
@@ -64,11 +75,31 @@ impl Intake {
         state.unfinished = None;
         if unfinished > 0 {
             let bytes = (unfinished * UNFINISHED_BYTE_BYTES).min(UNFINISHED_HEAD_BYTES);
-            let share = self.guest.decoded.take(self.guest.client(), bytes);
+            let share = self.head_room.take(bytes);
             state.has_no_room |= share.is_none();
             state.unfinished = share.map(|it| (unfinished, it));
         }
     }
+}
+
+impl State {
+    /// Whether the connection need not rest. Otherwise its task is woken after its rest, and `bytes` is a whole turn until then.
+    fn is_rested(&mut self, context: &mut Context<'_>) -> bool {
+        if self.rest.is_none() && self.owed_fields > 0 {
+            self.rest = Some(Box::pin(sleep(rest_for(std::mem::take(&mut self.owed_fields)))));
+        }
+        let is_over = self.rest.as_mut().is_none_or(|it| it.as_mut().poll(context).is_ready());
+        if is_over {
+            self.rest = None;
+        } else {
+            self.bytes = TURN_BYTES;
+        }
+        is_over
+    }
+}
+
+fn rest_for(fields: usize) -> Duration {
+    FIELD_REST.saturating_mul(u32::try_from(fields).unwrap_or(u32::MAX))
 }
 
 /// A stream that is read by turns.
@@ -126,5 +157,44 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ByTurns<S> {
         context: &mut Context<'_>,
     ) -> Poll<std::io::Result<()>> {
         Pin::new(self.stream.get_mut()).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Account;
+    use crate::client::Client;
+    use crate::limits::DECODED_BYTES;
+    use std::future::poll_fn;
+    use std::task::Waker;
+
+    fn intake() -> Arc<Intake> {
+        Intake::new(HeadRoom::new(&Account::new(DECODED_BYTES), Client::at(None)))
+    }
+
+    #[test]
+    fn a_head_rests_for_100_us_a_field_beyond_its_first_100() {
+        let rest = |fields| {
+            let intake = intake();
+            intake.accepted(1, fields);
+            rest_for(intake.state().owed_fields).as_micros()
+        };
+        assert_eq!([0, 100, 101, 990].map(rest), [0, 0, 100, 89_000]);
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_rests_is_woken_to_read_again() {
+        let intake = intake();
+        intake.accepted(1, 3_100);
+        let mut context = Context::from_waker(Waker::noop());
+        assert_eq!(intake.end_turn(&mut context), Some(0));
+        assert_eq!(intake.state().bytes, TURN_BYTES, "nothing is read");
+        poll_fn(|context| {
+            intake.end_turn(context);
+            if intake.state().bytes == 0 { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        assert!(intake.state().rest.is_none());
     }
 }
