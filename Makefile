@@ -8,7 +8,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 tools := $(or $(UTMOST_TOOLS),.tools)
 demo_page := case-study-1
 
-.PHONY: build test demo interop bench bench-peers results notebook artifact advisories bootstrap help
+.PHONY: build test check demo interop bench bench-peers results notebook artifact advisories bootstrap help
 
 build: bootstrap ## builds the programs, optimized: target/release/utmost, utmost-serve and utmost-workshop
 	cargo build --locked --release --workspace --bin utmost --bin utmost-serve --bin utmost-workshop
@@ -17,6 +17,9 @@ build: bootstrap ## builds the programs, optimized: target/release/utmost, utmos
 test: ## checks format, lints, all tests, unused dependencies, licences
 	@./bootstrap test
 	@tests/run
+
+check: ## checks format, and lints and tests the crates that changed; BASE=COMMIT names since when
+	@tests/check
 
 demo: bootstrap ## loads a page with a late hero image under twelve schemes over QUIC, and shows what the order changes
 	cargo build --locked --no-default-features --bin utmost --bin utmost-serve
