@@ -50,7 +50,7 @@ impl Allowances {
     }
 
     /// Clients that are listed.
-    pub fn len(&self) -> usize {
+    pub fn clients(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }

@@ -73,8 +73,8 @@ mod tests {
             }
         };
         come(start);
-        assert_eq!(turns.0.len(), REMEMBERED_CLIENTS);
+        assert_eq!(turns.0.clients(), REMEMBERED_CLIENTS);
         turns.next(CLIENT.into(), &limits, start + Duration::from_millis(10));
-        assert_eq!(turns.0.len(), 1);
+        assert_eq!(turns.0.clients(), 1);
     }
 }
