@@ -3,10 +3,11 @@
 use crate::Metadata;
 use crate::metadata::LimitedSite;
 use corpus::Page;
+use gateway::site::{Pushing, Rule, RuledSite, as_many_as_fit};
 use page_site::PageSite;
 use push::{Gate, Graph, Policy};
 use serde::{Deserialize, Serialize};
-use server::site::{Pushing, Rule, RuledSite, Site, as_many_as_fit};
+use server::site::Site;
 use std::sync::Arc;
 
 /// How many pushes a client allows that takes any.

@@ -20,9 +20,9 @@ use client::{Client, ClientConfig, ConnectError, Verify};
 use connection::MemoryLog;
 use connection::experiments::SendOrder;
 use corpus::Page;
+use gateway::site::RuledSite;
 use others::{Others, Servers};
 use qlog_tools::reader::{ReadError, read};
-use server::site::RuledSite;
 use server::{Identity, Options, Server, TlsError};
 use simulator::link::LinkLogEntry;
 use simulator::{Links, World};
@@ -171,7 +171,7 @@ pub fn patient(transport: ClientConfig) -> ClientConfig {
 
 /// A server that waits as long as a [`patient`] client.
 fn patient_server(
-    site: impl Into<RuledSite>,
+    site: RuledSite,
     mut options: Options,
     identity: &Identity,
 ) -> Result<Server, StackError> {
@@ -181,7 +181,7 @@ fn patient_server(
 
 /// A server alone behind the links of `network`.
 pub fn server_world(
-    site: impl Into<RuledSite>,
+    site: RuledSite,
     options: Options,
     identity: &Identity,
     network: &Network,

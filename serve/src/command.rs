@@ -5,15 +5,16 @@ use crate::listening::{Bound, Listening};
 use crate::watch::{Watch, Watching};
 use crate::{Failure, certificates, values};
 use ::corpus::Page;
-use ::server::access_log::Reopen;
+use ::gateway::access_log::Reopen;
+use ::gateway::site::{DirectorySite, Rule, RuledSite};
+use ::gateway::upstream::{Address, StartError, UpstreamSite};
+use ::gateway::{Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, UpstreamLimits};
 use ::server::event_loop::{EventLoop, Reload, Renewal};
 use ::server::metrics::Metrics;
-use ::server::site::{DirectorySite, Rule, RuledSite, Site};
-use ::server::upstream::{Address, StartError, UpstreamSite};
+use ::server::site::Site;
 use ::server::{
-    Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, CongestionControl, Downloads,
-    Exploration, Identity, LoadBalancer, Options, Pace, ResetKey, Server, SignalUse, TicketKey,
-    UpstreamLimits, open_to_others, raise_descriptors,
+    CongestionControl, Downloads, Exploration, Identity, LoadBalancer, Options, Pace, ResetKey,
+    Server, SignalUse, TicketKey, open_to_others, raise_descriptors,
 };
 use migration::Policy;
 use page_site::PageSite;
@@ -190,7 +191,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // The access log ends when the last one who could write to it is gone.
     drop(options);
     if let Some(listeners) = listeners {
-        servers[0].serve_tcp(listeners, &identity).map_err(Failure::elsewhere)?;
+        gateway::serve_tcp(&mut servers[0], listeners, &identity).map_err(Failure::elsewhere)?;
     }
     for server in &mut servers {
         server.report_with(Box::new(|line| eprintln!("{line}")));
@@ -257,7 +258,7 @@ fn load(
     for warning in secrets.filter_map(|it| open_to_others(it)).chain(of_certificates) {
         eprintln!("warning: {warning}");
     }
-    Ok((Renewal { site: what.site_of(&identity), identity, options }, what.load_balancer))
+    Ok((Renewal { site: Arc::new(what.site_of(&identity)), identity, options }, what.load_balancer))
 }
 
 #[expect(clippy::disallowed_methods, reason = "responses say when they were made")]

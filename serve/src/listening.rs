@@ -2,8 +2,9 @@
 
 use crate::Failure;
 use crate::values::{self, Addresses};
+use gateway::Listeners;
+use server::Identity;
 use server::event_loop::EventLoop;
-use server::{Identity, Listeners};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 

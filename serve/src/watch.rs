@@ -1,7 +1,7 @@
 //! What watches a server while it runs: its access log, and its metrics.
 
 use crate::{Failure, metrics_page, values};
-use server::access_log::{AccessLog, Format, Reopen, Writing};
+use gateway::access_log::{AccessLog, Format, Reopen, Writing};
 use server::metrics::Metrics;
 use server::{Observer, Observers};
 use std::net::SocketAddr;

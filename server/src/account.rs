@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What all clients hold of some bytes.
 #[derive(Debug)]
-pub(crate) struct Account {
+pub struct Account {
     most_bytes: usize,
     sums: Mutex<Sums>,
 }
@@ -21,13 +21,13 @@ struct Sums {
 
 impl Account {
     /// An account of `most_bytes` for all clients.
-    pub(crate) fn new(most_bytes: usize) -> Arc<Self> {
+    pub fn new(most_bytes: usize) -> Arc<Self> {
         Arc::new(Self { most_bytes, sums: Mutex::default() })
     }
 
     /// Adds to what a client holds, if its share allows it: as much as is free. So one has half of all, and two have a third
     /// each.
-    pub(crate) fn take(self: &Arc<Self>, client: Client, bytes: usize) -> Option<Share> {
+    pub fn take(self: &Arc<Self>, client: Client, bytes: usize) -> Option<Share> {
         let mut sums = self.sums();
         let free = self.most_bytes - sums.bytes;
         let own = sums.by_client.get(&client).copied().unwrap_or(0) + bytes;
@@ -50,8 +50,7 @@ impl Account {
     }
 
     /// Bytes that all clients hold.
-    #[cfg(test)]
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let sums = self.sums();
         debug_assert_eq!(sums.bytes, sums.by_client.values().sum::<usize>());
         sums.bytes
@@ -64,7 +63,7 @@ impl Account {
 
 /// Some bytes of an account, given back when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub struct Share {
     of: Payer,
     bytes: usize,
 }
@@ -90,19 +89,20 @@ impl Drop for Share {
 /// Where a connection finds room for its heads: in [`SURE_HEAD_BYTES`] of its own, whatever others of its address hold, and
 /// beyond them in its client's part of the account.
 #[derive(Debug, Clone)]
-pub(crate) struct HeadRoom {
+pub struct HeadRoom {
     account: Arc<Account>,
     client: Client,
     own_taken: Arc<AtomicUsize>,
 }
 
 impl HeadRoom {
-    pub(crate) fn new(account: &Arc<Account>, client: Client) -> Self {
+    /// Room for the heads of one connection.
+    pub fn new(account: &Arc<Account>, client: Client) -> Self {
         Self { account: Arc::clone(account), client, own_taken: Arc::default() }
     }
 
     /// Takes room for some bytes, if there is any.
-    pub(crate) fn take(&self, bytes: usize) -> Option<Share> {
+    pub fn take(&self, bytes: usize) -> Option<Share> {
         let with_own = |taken: usize| Some(taken + bytes).filter(|it| *it <= SURE_HEAD_BYTES);
         let own = self.own_taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_own);
         match own {
@@ -112,7 +112,7 @@ impl HeadRoom {
     }
 
     /// Takes room for a head whose fields have these bytes in their names and values.
-    pub(crate) fn hold(&self, fields: impl Iterator<Item = usize>) -> Option<Held> {
+    pub fn hold(&self, fields: impl Iterator<Item = usize>) -> Option<Held> {
         let bytes = fields.map(|it| HELD_FIELD_BYTES + HELD_COPIES * it).sum();
         Some(Held { _share: Some(Arc::new(self.take(bytes)?)) })
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Rings when something came. The server shares it with the threads that bring something.
 #[derive(Clone, Default)]
-pub(crate) struct Alarm(Arc<State>);
+pub struct Alarm(Arc<State>);
 
 #[derive(Default)]
 struct State {
@@ -39,7 +39,7 @@ impl Alarm {
     }
 
     /// Wakes the server, for the sake of no connection.
-    pub(crate) fn wake(&self) {
+    pub fn wake(&self) {
         if let Some(wake) = self.0.wake.get() {
             wake();
         }

@@ -11,11 +11,11 @@ const NETWORK_BITS: u32 = 64;
 
 /// The clients at one address, which share one part of what the server has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Client(Option<IpAddr>);
+pub struct Client(Option<IpAddr>);
 
 impl Client {
     /// The client at `address`, or an unknown one.
-    pub(crate) fn at(address: Option<IpAddr>) -> Self {
+    pub fn at(address: Option<IpAddr>) -> Self {
         let network =
             |it: Ipv6Addr| Ipv6Addr::from_bits(it.to_bits() >> NETWORK_BITS << NETWORK_BITS);
         // A socket of IPv6 shows clients of IPv4 as addresses of IPv6.
@@ -28,11 +28,11 @@ impl Client {
 
 /// What is left of an allowance that each client has. One that has all of it need not be listed.
 #[derive(Debug, Default)]
-pub(crate) struct Allowances(Mutex<BTreeMap<Client, Budget>>);
+pub struct Allowances(Mutex<BTreeMap<Client, Budget>>);
 
 impl Allowances {
     /// Takes something off a client's budget, which is this one at first.
-    pub(crate) fn take<T>(
+    pub fn take<T>(
         &self,
         client: Client,
         whole: Budget,
@@ -50,8 +50,7 @@ impl Allowances {
     }
 
     /// Clients that are listed.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
+    pub fn clients(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }

@@ -91,7 +91,7 @@ impl std::fmt::Debug for TicketKey {
 
 /// Whether a request may be answered although it may be a replay: it asks for nothing to be done (RFC 8470, 4; RFC 9110,
 /// 9.2.1).
-pub(crate) fn is_safe(method: &str) -> bool {
+pub fn is_safe(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
 }
 

@@ -4,7 +4,7 @@ mod socket;
 mod unbatched;
 
 use crate::limits::{WRITE_BURST, WRITE_BURST_BYTES};
-use crate::site::RuledSite;
+use crate::site::Site;
 use crate::{Identity, Options, Server};
 use connection::Endpoint;
 use mio::net::UdpSocket;
@@ -32,7 +32,7 @@ pub type Reload = Box<dyn FnMut(&mut Server) -> Option<Renewal> + Send>;
 #[expect(missing_docs, reason = "the types say it")]
 pub struct Renewal {
     pub identity: Identity,
-    pub site: RuledSite,
+    pub site: Arc<dyn Site>,
     pub options: Options,
 }
 

@@ -5,7 +5,7 @@ use crate::http_date::http_date;
 use crate::site::{Field, Response};
 
 /// The fields of a response but for its status; `length` is the body's, where the response's own fields do not say it.
-pub(crate) fn fields(response: &Response, length: Option<u64>, options: &Options) -> Vec<Field> {
+pub fn fields(response: &Response, length: Option<u64>, options: &Options) -> Vec<Field> {
     let mut fields: Vec<Field> = vec![("server".into(), "utmost".to_owned())];
     fields.extend(length.map(|it| ("content-length".into(), it.to_string())));
     fields.extend(response.headers.iter().cloned());

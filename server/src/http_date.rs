@@ -6,13 +6,13 @@ use jiff::tz::TimeZone;
 use std::time::SystemTime;
 
 /// A time as HTTP writes it (RFC 9110, 5.6.7); empty for one that the calendar does not have.
-pub(crate) fn http_date(time: SystemTime) -> String {
+pub fn http_date(time: SystemTime) -> String {
     let time = Timestamp::try_from(time);
     time.map(|it| it.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()).unwrap_or_default()
 }
 
 /// A time in one of the three forms that HTTP has had (RFC 9110, 5.6.7).
-pub(crate) fn time(text: &str) -> Option<SystemTime> {
+pub fn time(text: &str) -> Option<SystemTime> {
     httpdate(text.trim()).map(SystemTime::from)
 }
 

@@ -7,30 +7,28 @@
 //! picks a stream, the send loop offers one packet's worth of it to the transport, and quiche encrypts it
 //! (`responder`, `send_loop`).
 
-pub mod access_log;
-mod account;
+pub mod account;
 mod addresses;
 mod admission;
-mod alarm;
-mod client;
-mod config;
+pub mod alarm;
+pub mod client;
 mod connection_ids;
-mod early_data;
+pub mod early_data;
 pub mod event_loop;
 mod experiments;
 mod exploration;
-mod head;
-mod http_date;
+pub mod head;
+pub mod http_date;
 mod limited_file;
-mod limits;
+pub mod limits;
 pub mod metrics;
 mod migrations;
-mod observer;
+pub mod observer;
 mod options;
 mod order;
 mod outgoing;
 mod pace;
-mod population;
+pub mod population;
 mod pushes;
 mod qlog_files;
 mod read_ahead;
@@ -45,15 +43,10 @@ mod shards;
 mod signal_use;
 pub mod site;
 mod streams;
-mod tcp;
-mod tls;
+pub mod tls;
 mod unproven;
-pub mod upstream;
 
 pub use account::Held;
-pub use config::{
-    Config, ConfigError, ConfigLimits, ConfigLines, ConfigRoute, ConfigSite, is_one_path, line_of,
-};
 pub use connection_ids::LoadBalancer;
 pub use early_data::{TicketKey, TicketKeyError};
 pub use experiments::Experiments;
@@ -61,14 +54,13 @@ pub use exploration::{
     Candidate, Exploration, ExplorationReport, LeftOut, MemoryError, OrderReport, PageReport,
 };
 pub use limited_file::{read_limited, read_limited_text};
-pub use limits::{FileLimits, Limits, QlogLimits, UpstreamLimits, raise_descriptors};
+pub use limits::{FileLimits, Limits, QlogLimits, raise_descriptors};
 pub use observer::{Answered, Event, Observer, Observers, Refusal};
 pub use options::{CongestionControl, Datagrams, Downloads, Options};
 pub use pace::Pace;
 pub use reset_key::ResetKey;
-pub use router::Server;
+pub use router::{Beside, Common, Server};
 pub use secrets::open_to_others;
 pub use send_buffer::SendBuffer;
 pub use signal_use::SignalUse;
-pub use tcp::{Listeners, StartError as TcpStartError};
 pub use tls::{Identity, TlsError, Validity, certificate_pin};

@@ -116,11 +116,13 @@ impl Observers {
         self.0.push(observer);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nobody watches.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn notice(&self, event: &Event) {
+    /// Tells all of them.
+    pub fn notice(&self, event: &Event) {
         for observer in &self.0 {
             observer.notice(event);
         }
@@ -135,15 +137,17 @@ impl fmt::Debug for Observers {
 
 /// What is noted of a response until it ends.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub struct Watched {
     asked_at: Instant,
     /// It is part of the load of a page that is measured; whether it is above the fold there.
     pub(crate) of_load: Option<bool>,
-    pub(crate) answered: Answered,
+    /// What is known of it so far.
+    pub answered: Answered,
 }
 
 impl Watched {
-    pub(crate) fn new(request: &Request, of_load: Option<bool>, now: Instant) -> Self {
+    /// A request that came at `now`.
+    pub fn new(request: &Request, of_load: Option<bool>, now: Instant) -> Self {
         let answered = Answered {
             protocol: request.protocol,
             client: request.client,
@@ -165,7 +169,8 @@ impl Watched {
         Self { asked_at: now, of_load, answered }
     }
 
-    pub(crate) fn ended(self, scheme: &str, now: Instant) -> Event {
+    /// The event at its end. `scheme`: what ordered it.
+    pub fn ended(self, scheme: &str, now: Instant) -> Event {
         let duration = now.saturating_duration_since(self.asked_at);
         let scheme = scheme.to_owned();
         Event::Answered(Arc::new(Answered { duration, scheme, ..self.answered }))

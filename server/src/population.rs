@@ -8,22 +8,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The clients of all servers that share an address.
 #[derive(Debug, Default)]
-pub(crate) struct Population {
+pub struct Population {
     /// All connections.
-    pub(crate) connections: usize,
+    pub connections: usize,
     /// Connections whose handshake is not complete.
-    pub(crate) handshakes: usize,
+    pub handshakes: usize,
     /// Connections by their client. A client without any is not listed.
     by_client: BTreeMap<Client, usize>,
 }
 
 impl Population {
-    pub(crate) fn of(&self, client: IpAddr) -> usize {
+    /// Connections of a client.
+    pub fn of(&self, client: IpAddr) -> usize {
         self.by_client.get(&Client::at(Some(client))).copied().unwrap_or(0)
     }
 
     /// Why there is no room for another connection of a client.
-    pub(crate) fn refusal(&self, client: IpAddr, limits: &Limits) -> Option<Refusal> {
+    pub fn refusal(&self, client: IpAddr, limits: &Limits) -> Option<Refusal> {
         if self.connections >= limits.connections {
             Some(Refusal::Full)
         } else if self.of(client) >= limits.connections_per_network {
@@ -33,12 +34,13 @@ impl Population {
         }
     }
 
-    pub(crate) fn enter(&mut self, client: IpAddr) {
+    /// A client has come in.
+    pub fn enter(&mut self, client: IpAddr) {
         *self.by_client.entry(Client::at(Some(client))).or_default() += 1;
     }
 
     /// A connection has ended, that of `client` if one had come in.
-    pub(crate) fn ended(&mut self, client: Option<IpAddr>) {
+    pub fn ended(&mut self, client: Option<IpAddr>) {
         self.connections -= 1;
         let Some(client) = client.map(|it| Client::at(Some(it))) else { return };
         let Some(count) = self.by_client.get_mut(&client) else { return };
@@ -51,14 +53,14 @@ impl Population {
 
 /// The place of a connection whose client has proven its address by other means than QUIC's. It is free when this is
 /// dropped.
-pub(crate) struct Place {
+pub struct Place {
     population: Arc<Mutex<Population>>,
     client: IpAddr,
 }
 
 impl Place {
     /// A place for a client, if there is room within `limits`.
-    pub(crate) fn take(
+    pub fn take(
         population: &Arc<Mutex<Population>>,
         client: IpAddr,
         limits: &Limits,

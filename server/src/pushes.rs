@@ -2,7 +2,7 @@
 
 use crate::limits::{DIARY_PATHS, MAX_CONCURRENT};
 use crate::send_loop::SendLoop;
-use crate::site::{Ahead, Promise, Request, Response, RuledSite, may_be_sent};
+use crate::site::{Ahead, Promise, Request, Response, Site, may_be_sent};
 use crate::streams::CONTROL_STREAM;
 use connection::Connection;
 use http3::{PushId, StreamId};
@@ -71,7 +71,7 @@ impl Pushes {
     pub(crate) fn promise(
         &mut self,
         sender: &mut SendLoop,
-        site: &RuledSite,
+        site: &dyn Site,
         main: StreamId,
         ahead: &Ahead,
     ) -> (Vec<u8>, Vec<Pushed>) {

@@ -124,7 +124,8 @@ impl Drop for Read {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::{DirectorySite, Request, Site};
+    use crate::FileLimits;
+    use crate::site::contents::Budget;
     use std::fs::File;
     use std::io::Write;
 
@@ -134,8 +135,9 @@ mod tests {
         let path = folder.path().join("large");
         let contents: Vec<u8> = (0..=250).cycle().take(bytes).collect();
         std::fs::write(&path, contents).expect("room");
-        let site = DirectorySite::open(folder.path()).expect("a site");
-        let body = site.respond(&Request::get("page.test", "/large")).body;
+        let files = Arc::new(Budget::new(FileLimits::default()));
+        let (contents, version) = files.open(&path).expect("a file");
+        let body = Body::File(Arc::new(contents), version.bytes);
         assert!(body.is_on_disk());
         (File::options().write(true).open(path).expect("a handle"), body)
     }

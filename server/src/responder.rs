@@ -20,7 +20,7 @@ use crate::order::Picker;
 use crate::pushes::Pushes;
 use crate::read_ahead::Pages;
 use crate::send_loop::SendLoop;
-use crate::site::RuledSite;
+use crate::site::Site;
 use crate::streams::{CONTROL_STREAM, OWN_STREAMS};
 use crate::{Options, SignalUse};
 use connection::{Connection, Path};
@@ -38,7 +38,7 @@ use visits::Visits;
 
 /// What all connections of a server have in common.
 pub(crate) struct Shared {
-    pub(crate) site: RuledSite,
+    pub(crate) site: Arc<dyn Site>,
     pub(crate) options: Options,
     pub(crate) alarm: Alarm,
     pub(crate) groups: Arc<Groups>,

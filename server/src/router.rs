@@ -1,6 +1,7 @@
 //! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
 
 mod batches;
+mod beside;
 mod closing;
 mod draining;
 mod entering;
@@ -14,12 +15,12 @@ use crate::qlog_files::{QlogFile, QlogFolder};
 use crate::read_ahead::Pages;
 use crate::responder::{Responder, Shared};
 use crate::shards::Shard;
-use crate::site::RuledSite;
-use crate::tcp::{Listeners, StartError, TcpServer};
+use crate::site::Site;
 use crate::tls::transport_config;
 use crate::unproven::Unproven;
 use crate::{Event, Identity, LoadBalancer, Options, TlsError};
 use batches::Aside;
+pub use beside::{Beside, Common};
 use connection::{Endpoint, Path, Transmit};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -48,8 +49,8 @@ pub struct Server {
     /// Where connections are logged, if the operator wants it.
     qlogs: Option<QlogFolder>,
     report: Box<dyn Fn(&str) + Send>,
-    /// The connections of other versions of HTTP.
-    tcp: Option<TcpServer>,
+    /// A server of the same site over something else.
+    beside: Option<Box<dyn Beside>>,
 }
 
 struct Entry {
@@ -73,11 +74,11 @@ impl Server {
     pub fn new(
         local: SocketAddr,
         identity: &Identity,
-        site: impl Into<RuledSite>,
+        site: impl Site + 'static,
         options: Options,
     ) -> Result<Self, TlsError> {
         let qlogs = QlogFolder::of_options(&options);
-        Self::of_shard(local, identity, site.into(), options, qlogs, Shard::alone())
+        Self::of_shard(local, identity, Arc::new(site), options, qlogs, Shard::alone())
     }
 
     /// Servers at these addresses, one for each of as many threads. The system spreads clients over those that share an address. The limits on
@@ -89,10 +90,11 @@ impl Server {
         locals: &[SocketAddr],
         load_balancer: Option<LoadBalancer>,
         identity: &Identity,
-        site: impl Into<RuledSite>,
+        site: impl Site + 'static,
         options: &Options,
     ) -> Result<Vec<Self>, TlsError> {
-        let (site, qlogs) = (site.into(), QlogFolder::of_options(options));
+        let site: Arc<dyn Site> = Arc::new(site);
+        let qlogs = QlogFolder::of_options(options);
         let shards = Shard::all(locals, load_balancer).ok_or(TlsError::Randomness)?;
         let server = |(shard, local): (Shard, &SocketAddr)| {
             Self::of_shard(*local, identity, site.clone(), options.clone(), qlogs.clone(), shard)
@@ -103,7 +105,7 @@ impl Server {
     fn of_shard(
         local: SocketAddr,
         identity: &Identity,
-        site: RuledSite,
+        site: Arc<dyn Site>,
         options: Options,
         qlogs: Option<QlogFolder>,
         shard: Shard,
@@ -134,23 +136,8 @@ impl Server {
             serial: 0,
             scratch: vec![0; 65_536],
             draining: None,
-            tcp: None,
+            beside: None,
         })
-    }
-
-    /// Serves the same over HTTP/2 and HTTP/1.1, too, on a thread of its own. It is reloaded and ends with this server. The
-    /// limits on connections hold for both together.
-    pub fn serve_tcp(
-        &mut self,
-        listeners: Listeners,
-        identity: &Identity,
-    ) -> Result<(), StartError> {
-        let (site, options) = (self.shared.site.clone(), self.shared.options.clone());
-        let (population, alarm) = (self.shard.population(), self.shard.alarm());
-        let shared = (population, self.shard.decoded());
-        let tcp = TcpServer::start(listeners, identity, site, options, shared, alarm)?;
-        self.tcp = Some(tcp);
-        Ok(())
     }
 
     /// Has `wake` called, on any thread, whenever [`Server::on_arrivals`] must be called because something has come from

@@ -263,7 +263,7 @@ pub(crate) fn transport_config(
 }
 
 /// Takes TLS connections over TCP, for HTTP/2 and HTTP/1.1.
-pub(crate) fn acceptor(identity: &Identity) -> Result<SslAcceptor, TlsError> {
+pub fn acceptor(identity: &Identity) -> Result<SslAcceptor, TlsError> {
     let mut tls = SslAcceptor::mozilla_intermediate_v5(SslMethod::tls())?;
     identity.present(&mut tls)?;
     // A client that offers no protocol, or other ones only, speaks HTTP/1.1, or learns that it has come to the wrong place.

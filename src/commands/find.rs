@@ -11,6 +11,7 @@ use ::client::profile::Profile;
 use ::corpus::Page;
 use ::serve::Failure;
 use compared::{Compare, Compared};
+use gateway::Config;
 use inputs::{Browser, Inputs};
 use lab::Contender;
 use lab::export::{Server, of_policy};
@@ -21,7 +22,6 @@ use lab::finder::{
 use lab::study::Engine;
 use lab::study::folder::REPORT;
 use serde::Serialize;
-use server::Config;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

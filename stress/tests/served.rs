@@ -3,6 +3,7 @@
 mod at_server;
 
 use at_server::{at_proxy, at_server};
+use gateway::site::RuledSite;
 use server::site::{Body, Request, Response, Site};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +33,7 @@ impl Site for Bodies {
 
 #[test]
 fn each_broken_rule_of_http3_gets_its_code() {
-    let outcome = at_server(Bodies::default(), |address| {
+    let outcome = at_server(RuledSite::of(Bodies::default()), |address| {
         let target = Target::new(address, vec![File::unknown("/")], None).expect("on this machine");
         let attack = find("malformed").expect("in the list");
         run(&target, attack, Duration::from_secs(3)).expect("carried out")
@@ -43,7 +44,7 @@ fn each_broken_rule_of_http3_gets_its_code() {
 
 #[test]
 fn faults_of_http_2_end_their_connections_and_visitors_over_tcp_go_on() {
-    at_server(Bodies::default(), |address| {
+    at_server(RuledSite::of(Bodies::default()), |address| {
         let target = Target::new(address, vec![File::unknown("/")], None).expect("on this machine");
         assert!(target.answers_over_tcp().expect("a socket"));
         for (name, codes) in [
@@ -116,7 +117,7 @@ fn an_attack_on_websockets_says_when_none_reaches_the_backend_or_there_is_none()
 
 /// A soak of four seconds, in which the server's process is this one.
 fn soaked(site: Bodies) -> Soaked {
-    at_server(site, |address| {
+    at_server(RuledSite::of(site), |address| {
         let files = ["/300000", "/20000", "/0"].map(File::unknown).to_vec();
         let target = Target::new(address, files, Some(std::process::id()));
         let plan = Soak {
@@ -152,7 +153,7 @@ fn a_soak_sees_a_body_with_other_bytes_of_the_same_number() {
 #[test]
 fn visitors_and_attackers_ask_for_the_host_that_is_named() {
     let site = Bodies { host: Some("example.com:8443"), ..Bodies::default() };
-    let (named, unnamed) = at_server(site, |address| {
+    let (named, unnamed) = at_server(RuledSite::of(site), |address| {
         let target = Target::new(address, vec![File::unknown("/")], None).expect("on this machine");
         let attack = find("rapid-reset").expect("in the list");
         let run = |target: &Target| run(target, attack, Duration::from_secs(1));

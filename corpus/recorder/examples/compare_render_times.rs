@@ -14,6 +14,7 @@ use client::Options;
 use client::profile::Profile;
 use corpus::Page;
 use corpus::page::SourceKind;
+use gateway::site::RuledSite;
 use lab::network::Network;
 use lab::relay::Relay;
 use lab::stack::{self, Ends, Setup};
@@ -126,7 +127,7 @@ fn predict(page: &Arc<Page>, network: &Network) -> Outcome<Times> {
         hold_back: Profile::find("chromium-156")?.hold_back,
         ..Options::default()
     };
-    let ends = Ends { site: Arc::new(PageSite::new(Page::clone(page))).into(), client };
+    let ends = Ends { site: RuledSite::of(PageSite::new(Page::clone(page))), client };
     let loaded = stack::load_between(page, &ends, Setup::new(options, network, &identity))?;
     let run = RunRecord::of_load(page, &loaded.load);
     Ok(TIMES.map(|(name, _)| run.metrics.get(find(name)?).all))
@@ -142,7 +143,7 @@ struct Browser {
 impl Browser {
     fn start(network: &Network) -> Outcome<Self> {
         let site = Arc::new(Stage::default());
-        let mut server = LocalServer::start_with(Arc::clone(&site) as Arc<dyn Site>, |_| ())?;
+        let mut server = LocalServer::start_with(RuledSite::of(Arc::clone(&site)), |_| ())?;
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let mut relay = Relay::bind(address(0), address(server.port), network.clone(), 0)?;
         server.port = relay.local_addr()?.port();

@@ -10,6 +10,7 @@
 //! a click on a link to a file is, and is 10 s old when the page is asked for. Both are on one connection.
 
 use corpus::Page;
+use gateway::site::RuledSite;
 use lab::network::Network;
 use lab::relay::Relay;
 use lab::study::statistics::median;
@@ -69,7 +70,7 @@ impl<'a> Stage<'a> {
     fn start(page: &'a Page, network: &Network, rule: Option<Downloads>) -> Outcome<Self> {
         let page_site = PageSite::new(page.clone()).for_browsers();
         let site = Arc::new(Shelf { page: page_site, requests: AtomicUsize::new(0) });
-        let shared = Arc::clone(&site) as Arc<dyn Site>;
+        let shared = RuledSite::of(Arc::clone(&site));
         let mut server = LocalServer::start_with(shared, |it| it.downloads = rule)?;
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let mut relay = Relay::bind(address(0), address(server.port), network.clone(), 0)?;

@@ -8,6 +8,7 @@
 //! It needs Chromium. The words are the page, the network, the present scheme, the one that a fifth of the visitors try, and the
 //! number of runs. A run ends when the other scheme is the favourite, or after 60 visits. Each visit is a new profile.
 
+use gateway::site::RuledSite;
 use lab::network::Network;
 use lab::relay::Relay;
 use page_site::PageSite;
@@ -71,7 +72,7 @@ impl Run<'_> {
         let exploration = Arc::new(Exploration::new(vec![candidate], SHARE, self.seed));
         let page_site = PageSite::new(self.page.clone()).for_browsers();
         let site = Arc::new(Counted { page: page_site, requests: AtomicUsize::new(0) });
-        let (shared, explored) = (Arc::clone(&site) as Arc<dyn Site>, Arc::clone(&exploration));
+        let (shared, explored) = (RuledSite::of(Arc::clone(&site)), Arc::clone(&exploration));
         let mut server = LocalServer::start_with(shared, |options| {
             options.scheme = present.clone();
             options.signals = SignalUse::Ignore;

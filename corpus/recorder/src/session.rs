@@ -7,9 +7,10 @@ use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::observe::{Observations, observe};
 use crate::setting::Setting;
 use crate::site::RecordedSite;
+use gateway::site::RuledSite;
 use schedulers::find_scheme;
 use server::event_loop::{EventLoop, Stop};
-use server::site::{Request, RuledSite, Site};
+use server::site::{Request, Site};
 use server::{Identity, Options, Server, SignalUse};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -35,21 +36,20 @@ pub struct LocalServer {
 impl LocalServer {
     /// Serves `site` on a free port, with clients' RFC 9218 signals obeyed.
     pub fn start(site: Arc<dyn Site>) -> Result<Self, RecordError> {
-        Self::start_with(site, |it| it.initial_window_packets = INITIAL_WINDOW_PACKETS)
+        Self::start_with(RuledSite::of(site), |it| {
+            it.initial_window_packets = INITIAL_WINDOW_PACKETS
+        })
     }
 
     /// The same with the server's own initial congestion window, and with options that `change` changes.
     pub fn start_with(
-        site: impl Into<RuledSite>,
+        site: RuledSite,
         change: impl FnOnce(&mut Options),
     ) -> Result<Self, RecordError> {
         Self::serve(site, change).map_err(|error| RecordError::Server(error.to_string()))
     }
 
-    fn serve(
-        site: impl Into<RuledSite>,
-        change: impl FnOnce(&mut Options),
-    ) -> Result<Self, Trouble> {
+    fn serve(site: RuledSite, change: impl FnOnce(&mut Options)) -> Result<Self, Trouble> {
         let identity = Identity::self_signed()?;
         let pin = identity.public_key_pin()?;
         let mut event_loop = EventLoop::bind(([127, 0, 0, 1], 0).into())?;

@@ -114,7 +114,7 @@ fn compress(body: &Body) -> Option<Arc<[u8]>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use server::site::DirectorySite;
+    use gateway::site::DirectorySite;
 
     fn request(path: &str) -> Request {
         Request { priority: Some(b"u=1, i".to_vec()), ..Request::get("page.test", path) }

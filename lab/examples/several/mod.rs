@@ -8,6 +8,7 @@
 use client::playback::Playback;
 use connection::{ClientConfig, MemoryLog};
 use corpus::Page;
+use gateway::site::RuledSite;
 use http3::{Event, Settings, StreamId};
 use lab::network::Network;
 use lab::stack::{SERVER, StackError, patient, server_world};
@@ -83,7 +84,7 @@ impl Several {
         let mut playback = Playback::new(Arc::clone(page));
         playback.start(0);
         let site = Arc::new(PageSite::new(Page::clone(page)));
-        let world = server_world(site, options, identity, network, seed)?;
+        let world = server_world(RuledSite::of(site), options, identity, network, seed)?;
         let connection_group = grouped.then_some(GROUP);
         let settings = Settings { connection_group, ..Settings::default() };
         let config = patient(ClientConfig { settings, ..ClientConfig::default() });

@@ -2,8 +2,8 @@
 
 use corpus::Page;
 use corpus::page::Script;
+use gateway::is_one_path;
 use schedulers::{Kind, Priority, Resource, usual_urgency};
-use server::is_one_path;
 
 /// Lines that are named as those that move most.
 const NAMED: usize = 5;

@@ -4,8 +4,9 @@ use super::advice::{Advice, Document, INDEX, Line, NamedBy};
 use crate::limits::DOCUMENT_BYTES_MAX;
 use corpus::Page;
 use corpus::page::Script;
+use gateway::{Config, ConfigRoute, ConfigSite};
 use schedulers::{Priority, Resource};
-use server::{Config, ConfigRoute, ConfigSite, SignalUse};
+use server::SignalUse;
 use std::path::Path;
 
 /// The priorities, links and early hints of a configuration of `utmost serve`, such as `compare --policy` and `find --policy` write

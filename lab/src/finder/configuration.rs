@@ -4,9 +4,10 @@ use super::{ByHints, ByResource, ResourcePriority};
 use crate::Metadata;
 use crate::study::policy::{OF_SITE, facts_key, hint_keys, pages_key, quoted};
 use corpus::Page;
+use gateway::is_one_path;
 use schedulers::Resource;
 use serde_json::Value;
-use server::{SignalUse, is_one_path};
+use server::SignalUse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

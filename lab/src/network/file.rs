@@ -38,7 +38,7 @@ enum RateKey {
 pub(super) fn parse(name: &str, text: &str) -> Result<Network, NetworkError> {
     let malformed = |cause: String| NetworkError::Wrong(format!("{name}: {cause}"));
     let mut keys: Keys = toml::from_str(text).map_err(|error| {
-        let line = server::line_of(&error, text);
+        let line = gateway::line_of(&error, text);
         malformed(format!("line {line}: {}", error.message()))
     })?;
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));

@@ -12,6 +12,7 @@ use crate::network::{Network, NetworkError};
 use crate::stack::{CLIENT, SERVER, StackError, patient, server_world};
 use crate::{FileError, file_name};
 use connection::ClientConfig;
+use gateway::site::RuledSite;
 use http3::{Event, Extension, Settings};
 use schedulers::{ClientHalf, Scheme, Signal, StreamId};
 use server::site::{Body, Response, Site};
@@ -19,7 +20,6 @@ use server::{Identity, Options, Pace, Server, SignalUse};
 use simulator::{BareClient, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes of a response's header.
@@ -151,7 +151,7 @@ impl<'a> Sending<'a> {
         let requests = scenario.requests.iter().map(|it| (path(it), it.clone())).collect();
         let network = Network::find("paper")?;
         let identity = Identity::self_signed().map_err(StackError::from)?;
-        let site = Arc::new(ScenarioSite { requests });
+        let site = RuledSite::of(ScenarioSite { requests });
         let world = server_world(site, options, &identity, &network, 0)?;
         let settings = Settings { extensions: offered(scenario, scheme), ..Settings::default() };
         let config = patient(ClientConfig { settings, ..ClientConfig::default() });

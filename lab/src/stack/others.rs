@@ -7,6 +7,7 @@ use crate::limits::CROSS_FLOWS_MAX;
 use crate::network::Network;
 use client::Client;
 use connection::{ClientConfig, Endpoint, Path, Transmit};
+use gateway::site::RuledSite;
 use http3::{Code, Event};
 use schedulers::SCHEMES;
 use server::site::{Body, Request, Response, Site};
@@ -54,7 +55,7 @@ impl Servers {
         // A connection has one response: every scheme sends it alike.
         let scheme = SCHEMES[0].clone();
         let options = Options { congestion_control: control, ..Options::new(scheme) };
-        let server = patient_server(Sizes, options, setup.identity)?;
+        let server = patient_server(RuledSite::of(Sizes), options, setup.identity)?;
         let others = Some(BusyServer::new(server, setup.network, setup.seed));
         Ok(Self { page, others })
     }

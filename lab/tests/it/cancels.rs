@@ -1,6 +1,7 @@
 //! A user who gives up, on the engine `stack`: what still comes.
 
 use client::Cancels;
+use gateway::site::RuledSite;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
@@ -20,7 +21,7 @@ fn load(send_buffer_bytes: u64, cancels: Cancels) -> StackLoad {
     let identity = Identity::self_signed().expect("a certificate");
     let options =
         Options { send_buffer_bytes, ..Options::new(find_scheme("fifo").expect("a scheme")) };
-    let site = PageSite::new(page.as_ref().clone()).into();
+    let site = RuledSite::of(PageSite::new(page.as_ref().clone()));
     let client = client::Options { cancels, ..client::Options::default() };
     load_between(&page, &Ends { site, client }, Setup::new(options, &network, &identity))
         .expect("a load")

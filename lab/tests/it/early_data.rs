@@ -2,11 +2,11 @@
 
 use client::{EarlyData, SavedSession};
 use corpus::Page;
+use gateway::site::{Pushing, Rule, RuledSite};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use schedulers::find_scheme;
-use server::site::{Pushing, Rule, RuledSite};
 use server::{Identity, Options, TicketKey};
 use simulator::link::Profile;
 use std::sync::Arc;

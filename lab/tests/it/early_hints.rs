@@ -1,11 +1,12 @@
 //! Early hints and `Link` fields from end to end, over quiche in virtual time.
 
 use corpus::Page;
+use gateway::site::{Pushing, Rule, RuledSite};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use schedulers::find_scheme;
-use server::site::{Pushing, Request, Response, Rule, RuledSite, Site};
+use server::site::{Request, Response, Site};
 use server::{Identity, Options};
 use simulator::link::Profile;
 use std::path::Path;

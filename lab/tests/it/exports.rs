@@ -3,9 +3,9 @@
 //! The expected texts are the files of `exports`; `UTMOST_BLESS=1` writes them anew.
 
 use corpus::page::Script;
+use gateway::Config;
 use lab::export::{Advice, Document, Line, NamedBy, SERVERS, Server, of_policy};
 use schedulers::{Kind, Priority, Resource};
-use server::Config;
 use std::path::Path;
 
 fn line(path: &str, kind: Kind, (urgency, incremental): (u8, bool), later_ms: f64) -> Line {

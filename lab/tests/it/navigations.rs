@@ -2,6 +2,7 @@
 
 use client::{HttpCache, NextPage};
 use corpus::Page;
+use gateway::site::{Pushing, Rule, RuledSite};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use lab::study::{Engine, Plan, Settings, run};
@@ -9,7 +10,7 @@ use lab::{Contender, Navigation};
 use page_site::PageSite;
 use schedulers::find_scheme;
 use server::CongestionControl::{Bbr2, Cubic, Reno};
-use server::site::{Pushing, Request, Response, Rule, RuledSite, Site};
+use server::site::{Request, Response, Site};
 use server::{Identity, Options};
 use simulator::link::Profile;
 use std::sync::Arc;

@@ -2,6 +2,8 @@
 
 use client::NextPage;
 use corpus::Page;
+use gateway::site::{DirectorySite, Rule, RuledSite};
+use gateway::{Config, ConfigRoute, ConfigSite};
 use lab::finder::{Goal, PolicySite, Question, by_resource, policy};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, load_between};
@@ -12,8 +14,7 @@ use page_site::PageSite;
 use qlog_tools::metrics::METRICS;
 use schedulers::find_scheme;
 use serde_json::{Value, json};
-use server::site::{DirectorySite, Rule, RuledSite};
-use server::{Config, ConfigRoute, ConfigSite, Identity, Options, SignalUse};
+use server::{Identity, Options, SignalUse};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,6 +4,7 @@ mod caching;
 
 use client::HttpCache;
 use corpus::Page;
+use gateway::site::{Pushing, Rule, RuledSite};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use lab::study::{Engine, Plan, RunRecord, Settings, run};
@@ -11,7 +12,6 @@ use lab::{Contender, Metadata};
 use page_site::PageSite;
 use push::{Gate, Policy};
 use schedulers::{Language, Needs, REGISTRY, Scheme, find_scheme};
-use server::site::{Pushing, Rule, RuledSite};
 use server::{Identity, Options, SignalUse};
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 
 use client::ClientConfig;
 use corpus::Page;
+use gateway::site::RuledSite;
 use lab::network::Network;
 use lab::stack::{Ends, Setup, load_between};
 use page_site::PageSite;
@@ -22,7 +23,7 @@ fn server_log(network: &str, control: CongestionControl, transport: ClientConfig
     let scheme = find_scheme("rfc9218").expect("a scheme");
     let options = Options { congestion_control: control, ..Options::new(scheme.clone()) };
     let client = client::Options { scheme: Some(scheme), transport, ..client::Options::default() };
-    let ends = Ends { site: PageSite::new(Page::clone(&page)).into(), client };
+    let ends = Ends { site: RuledSite::of(PageSite::new(Page::clone(&page))), client };
     let setup = Setup { log_dir: Some(folder.path()), ..Setup::new(options, &network, &identity) };
     assert!(load_between(&page, &ends, setup).expect("a load").load.completed);
     let is_servers = |it: &Path| it.to_string_lossy().ends_with("_server.sqlog");

@@ -1,6 +1,7 @@
 //! What clients say over the wire, and what servers make of it, from the servers' logs.
 
 use corpus::Page;
+use gateway::site::RuledSite;
 use lab::Metadata;
 use lab::network::Network;
 use lab::scenario::Scenario;
@@ -113,7 +114,7 @@ fn calls_in_virtual_time(scheme: &Scheme, signals: SignalUse) -> Vec<Call> {
         None => options,
     };
     let client = client::Options { scheme: Some(scheme.clone()), ..client::Options::default() };
-    let ends = Ends { site: PageSite::new(Page::clone(&page)).into(), client };
+    let ends = Ends { site: RuledSite::of(PageSite::new(Page::clone(&page))), client };
     let setup =
         stack::Setup { log_dir: Some(logs), ..stack::Setup::new(options, &network, &identity) };
     assert!(stack::load_between(&page, &ends, setup).expect("a load").load.completed);

@@ -3,8 +3,8 @@
 use super::setup::{demo_case, linked, pushing, used};
 use crate::bench::{Bench, Case, Times};
 use crate::{ReproduceError, Row};
+use gateway::site::Pushing;
 use push::visits::PushWhen;
-use server::site::Pushing;
 
 const TABLE: &str = "Directives";
 const TWO_OF_THREE: &str = "`max_concurrent_pushes` of 2, three paths";

@@ -31,7 +31,7 @@ impl Responder {
         if request.pushed || ahead.pushes.is_empty() {
             return;
         }
-        let site = &self.shared.site;
+        let site = self.shared.site.as_ref();
         let (promises, pushes) = self.pushes.promise(&mut self.sender, site, stream, ahead);
         self.sender.extend(stream, &promises);
         for pushed in pushes {

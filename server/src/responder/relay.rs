@@ -5,8 +5,8 @@ use crate::Event;
 use crate::outgoing::{Arriving, Stage};
 use crate::site::trailers::{from_http3, to_http3};
 use crate::site::{Body, Piece, Request, Response, Trouble, may_be_sent};
+use http::header::HeaderMap;
 use http3::{Code, Header, StreamId};
-use hyper::header::HeaderMap;
 use std::time::Instant;
 
 impl Responder {

@@ -55,7 +55,7 @@ impl Responder {
         first_bytes: Vec<u8>,
         now: Instant,
     ) {
-        if response.begins_page {
+        if request.begins_page(&response.resource) {
             self.begin_page(stream, request, &response, now);
         }
         let resource = self.known_of(&response, request);

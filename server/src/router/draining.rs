@@ -2,7 +2,6 @@
 
 use super::Server;
 use crate::Event;
-use crate::tcp::TcpServer;
 use std::time::Instant;
 
 impl Server {
@@ -11,8 +10,8 @@ impl Server {
         if self.draining.is_none() {
             self.draining = Some(now + self.shared.options.limits.drain);
             self.notice(&Event::Draining);
-            if let Some(tcp) = &self.tcp {
-                tcp.drain();
+            if let Some(beside) = &self.beside {
+                beside.drain();
             }
             self.connections.values_mut().for_each(|it| it.responder.drain());
             let serials: Vec<u64> = self.connections.keys().copied().collect();
@@ -26,7 +25,7 @@ impl Server {
     pub fn is_drained(&self, now: Instant) -> bool {
         let ended = || {
             self.sendable.is_empty()
-                && self.tcp.as_ref().is_none_or(TcpServer::is_over)
+                && self.beside.as_ref().is_none_or(|it| it.is_over())
                 && self.connections.values().all(|it| it.responder.sender.connection.is_over())
         };
         self.draining.is_some_and(|deadline| now >= deadline || ended())
@@ -52,6 +51,6 @@ impl Server {
         for serial in &left {
             self.enqueue(*serial);
         }
-        left.len() + self.tcp.as_ref().map_or(0, TcpServer::cut)
+        left.len() + self.beside.as_ref().map_or(0, |it| it.cut())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Server;
 use crate::responder::Shared;
-use crate::site::RuledSite;
+use crate::site::Site;
 use crate::tls::transport_config;
 use crate::{Identity, Options, TlsError};
 use std::sync::Arc;
@@ -15,16 +15,16 @@ impl Server {
     pub fn reload(
         &mut self,
         identity: &Identity,
-        site: impl Into<RuledSite>,
+        site: impl Site + 'static,
         options: Options,
     ) -> Result<(), TlsError> {
         let observers = self.shared.options.observers.clone();
         let exploration = self.shared.options.exploration.clone();
         let options = Options { observers, exploration, ..options };
-        let site = site.into();
+        let site: Arc<dyn Site> = Arc::new(site);
         let config = transport_config(identity, &options)?;
-        if let Some(tcp) = &self.tcp {
-            tcp.renew(identity, site.clone(), options.clone())?;
+        if let Some(beside) = &self.beside {
+            beside.renew(identity, Arc::clone(&site), options.clone())?;
         }
         self.config = config;
         self.admission.limit(&options.limits);

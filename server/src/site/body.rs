@@ -65,7 +65,7 @@ impl Body {
     }
 
     /// The whole body for packets to share, if it is in memory.
-    pub(crate) fn shared(&self) -> Option<bytes::Bytes> {
+    pub fn shared(&self) -> Option<bytes::Bytes> {
         match self {
             Self::Bytes(bytes) => Some(bytes::Bytes::from_owner(Arc::clone(bytes))),
             Self::File(contents, _) => Contents::shared(contents),

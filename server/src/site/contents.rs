@@ -33,7 +33,7 @@ enum Place {
 
 impl Contents {
     /// Fills `buffer` from `offset` on; fails if somebody has written to the file, because its bytes are of two versions then.
-    pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+    pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         match &self.place {
             Place::Disk(file, version) => {
                 file.read_exact_at(buffer, offset)?;
@@ -59,13 +59,13 @@ impl Contents {
     }
 
     /// All of them for others to share, if they are in memory.
-    pub(super) fn shared(contents: &Arc<Self>) -> Option<Bytes> {
+    pub fn shared(contents: &Arc<Self>) -> Option<Bytes> {
         let in_use = InUse(Arc::clone(contents));
         contents.in_memory().map(|_| Bytes::from_owner(in_use))
     }
 
     /// Bytes of memory that they hold. `None`: they hold a descriptor.
-    pub(super) fn memory_bytes(&self) -> Option<u64> {
+    pub fn memory_bytes(&self) -> Option<u64> {
         self.in_memory().map(|it| it.len() as u64)
     }
 }
@@ -81,17 +81,19 @@ impl AsRef<[u8]> for InUse {
 
 /// A version of a file: two are the same if nobody has written to the file or replaced it, whatever time it was given since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Version {
+pub struct Version {
     device: u64,
     inode: u64,
     changed: (i64, i64),
     /// When anything about it was changed, its times included. Only the system sets it.
     status_changed: (i64, i64),
-    pub(super) bytes: u64,
+    /// The size.
+    pub bytes: u64,
 }
 
 impl Version {
-    pub(super) fn of(metadata: &Metadata) -> Self {
+    /// What the system says of a file.
+    pub fn of(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
             inode: metadata.ino(),
@@ -103,7 +105,7 @@ impl Version {
 
     /// The entity tag of these contents. Two files may have one size and one time, such as those of two releases that were packed
     /// reproducibly. So it is of the bytes, or of what the system knows of a file that is too large to be read.
-    pub(super) fn etag(&self, contents: &Contents) -> String {
+    pub fn etag(&self, contents: &Contents) -> String {
         let digest =
             contents.in_memory().map_or_else(|| sha256(format!("{self:?}").as_bytes()), sha256);
         let begin = digest.first_chunk().map_or(0, |it| u64::from_be_bytes(*it));
@@ -112,18 +114,18 @@ impl Version {
 
     /// When the file was changed, to the second. It has been here since its status was changed at the latest: a time in the future
     /// is not passed on (RFC 9110, 8.8.2.1).
-    pub(super) fn changed(&self) -> SystemTime {
+    pub fn changed(&self) -> SystemTime {
         let seconds = self.changed.0.min(self.status_changed.0).max(0);
         SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.unsigned_abs())
     }
 
     /// Whether the time tells it from earlier versions: nobody has set it (RFC 9110, 8.8.2.2).
-    pub(super) fn is_told_by_time(&self) -> bool {
+    pub fn is_told_by_time(&self) -> bool {
         self.changed.0 == self.status_changed.0
     }
 
     /// Whether the file was changed in a later second than another one. Programs that compress copy the time without its fraction.
-    pub(super) fn is_newer_than(&self, other: &Self) -> bool {
+    pub fn is_newer_than(&self, other: &Self) -> bool {
         self.changed.0 > other.changed.0
     }
 
@@ -135,7 +137,7 @@ impl Version {
 
 /// Descriptors and memory that contents hold.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub struct Budget {
     limits: FileLimits,
     descriptors: AtomicU64,
     memory: AtomicU64,
@@ -157,17 +159,18 @@ impl Drop for Share {
 }
 
 impl Budget {
-    pub(super) fn new(limits: FileLimits) -> Self {
+    /// A budget of which nothing is used.
+    pub fn new(limits: FileLimits) -> Self {
         Self { limits, descriptors: AtomicU64::new(0), memory: AtomicU64::new(0) }
     }
 
-    #[cfg(test)]
-    pub(super) fn open_files(&self) -> u64 {
+    /// Files that are open.
+    pub fn open_files(&self) -> u64 {
         self.descriptors.load(Ordering::Relaxed)
     }
 
     /// Opens a regular file, by a path without symbolic links. It costs memory if it is small and there is some, otherwise a descriptor.
-    pub(super) fn open(self: &Arc<Self>, path: &Path) -> io::Result<(Contents, Version)> {
+    pub fn open(self: &Arc<Self>, path: &Path) -> io::Result<(Contents, Version)> {
         // Before it is opened: to open a pipe waits for its other end.
         let found = std::fs::metadata(path)?;
         if !found.is_file() {

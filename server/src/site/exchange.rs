@@ -3,18 +3,18 @@
 
 use super::{Response, Trouble, trailers};
 use crate::limits::{BUFFER_BYTES, INTERIM_RESPONSES};
-use hyper::StatusCode;
-use hyper::body::{Bytes, Frame};
-use hyper::header::{HeaderMap, HeaderValue, LINK};
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::{HeaderMap, HeaderValue, LINK};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// A request under way, and its response.
-pub(crate) struct Exchange {
+pub struct Exchange {
     /// It opens a WebSocket: what would be the request's body goes on as it comes.
-    pub(crate) is_tunnel: bool,
+    pub is_tunnel: bool,
     /// Bytes that the request's body may have.
     most_bytes: u64,
     state: Mutex<State>,
@@ -62,16 +62,25 @@ enum Progress {
 
 /// How far the backend's connection has come with the request's body.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Turns {
+pub struct Turns {
     /// How often it has taken some.
     taken: u64,
     /// It waits for the client.
-    pub(crate) awaits_client: bool,
+    pub awaits_client: bool,
+}
+
+/// A piece of a request's body.
+#[derive(Debug)]
+pub enum UploadPiece {
+    /// Its next bytes.
+    Bytes(Bytes),
+    /// The trailer fields behind it.
+    Trailers(HeaderMap),
 }
 
 impl Exchange {
     /// A request whose body may have so many bytes, unless it opens a WebSocket.
-    pub(crate) fn new(is_tunnel: bool, most_bytes: u64) -> Arc<Self> {
+    pub fn new(is_tunnel: bool, most_bytes: u64) -> Arc<Self> {
         Arc::new(Self { is_tunnel, most_bytes, state: Mutex::default() })
     }
 
@@ -106,32 +115,33 @@ impl State {
 /// The backend's side. Only one task calls the functions that poll, but for [`Self::poll_upload`].
 impl Exchange {
     /// Ends the exchange from anywhere.
-    pub(crate) fn stop(&self, trouble: Trouble) {
+    pub fn stop(&self, trouble: Trouble) {
         self.state().stop(trouble);
     }
 
     /// Ready when the exchange must not go on, with the reason.
-    pub(crate) fn poll_stopped(&self, context: &mut Context<'_>) -> Poll<Trouble> {
+    pub fn poll_stopped(&self, context: &mut Context<'_>) -> Poll<Trouble> {
         self.poll(context, |state| state.stopped.clone())
     }
 
     /// Ready when the request's body fills the buffer, or is here wholly: then true.
-    pub(crate) fn poll_gathered(&self, context: &mut Context<'_>) -> Poll<bool> {
+    pub fn poll_gathered(&self, context: &mut Context<'_>) -> Poll<bool> {
         let is_gathered = |it: &State| it.upload_ended || it.upload.len() >= BUFFER_BYTES;
         self.poll(context, |state| is_gathered(state).then_some(state.upload_ended))
     }
 
     /// Ready when the backend's connection has turned to the request's body since `before`.
-    pub(crate) fn poll_turns(&self, before: Turns, context: &mut Context<'_>) -> Poll<Turns> {
+    pub fn poll_turns(&self, before: Turns, context: &mut Context<'_>) -> Poll<Turns> {
         self.poll(context, |state| Some(state.turns).filter(|it| *it != before))
     }
 
-    pub(crate) fn turns(&self) -> Turns {
+    /// How far the backend's connection has come with the request's body.
+    pub fn turns(&self) -> Turns {
         self.state().turns
     }
 
     /// Ready when there is room for more of the response's body.
-    pub(crate) fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
+    pub fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
         self.poll(context, |state| (state.body.len() < BUFFER_BYTES).then_some(()))
     }
 
@@ -145,17 +155,17 @@ impl Exchange {
     }
 
     /// The bytes of the request's body that are here and not taken.
-    pub(crate) fn upload_bytes(&self) -> usize {
+    pub fn upload_bytes(&self) -> usize {
         self.state().upload.len()
     }
 
     /// The names of the trailer fields of the request's body that are here and not taken.
-    pub(crate) fn trailer_names(&self) -> Vec<String> {
+    pub fn trailer_names(&self) -> Vec<String> {
         self.state().upload_trailers.keys().map(ToString::to_string).collect()
     }
 
     /// The next bytes of the request's body, then its trailer fields, if it has some; `None` at its end.
-    pub(crate) fn poll_upload(&self, context: &mut Context<'_>) -> Poll<Option<Frame<Bytes>>> {
+    pub fn poll_upload(&self, context: &mut Context<'_>) -> Poll<Option<UploadPiece>> {
         let mut state = self.state();
         let (front, _) = state.upload.as_slices();
         let bytes = Bytes::copy_from_slice(front);
@@ -174,14 +184,14 @@ impl Exchange {
         state.wake();
         if bytes.is_empty() {
             let trailers = std::mem::take(&mut state.upload_trailers);
-            return Poll::Ready((!trailers.is_empty()).then(|| Frame::trailers(trailers)));
+            return Poll::Ready((!trailers.is_empty()).then(|| UploadPiece::Trailers(trailers)));
         }
         Self::ring(state);
-        Poll::Ready(Some(Frame::data(bytes)))
+        Poll::Ready(Some(UploadPiece::Bytes(bytes)))
     }
 
     /// An interim response came. Only the first early hints are kept.
-    pub(crate) fn interim(&self, status: StatusCode, headers: &HeaderMap) {
+    pub fn interim(&self, status: StatusCode, headers: &HeaderMap) {
         let mut state = self.state();
         state.interim += 1;
         if state.interim > INTERIM_RESPONSES {
@@ -193,26 +203,27 @@ impl Exchange {
         Self::ring(state);
     }
 
-    pub(crate) fn answer(&self, head: Response) {
+    /// The head of the response has come.
+    pub fn answer(&self, head: Response) {
         let mut state = self.state();
         (state.head, state.progress) = (Some(head), Progress::Answered);
         Self::ring(state);
     }
 
     /// Whether the response has begun.
-    pub(crate) fn is_answered(&self) -> bool {
+    pub fn is_answered(&self) -> bool {
         self.state().progress != Progress::Asked
     }
 
     /// Adds to the response's body, even if there is no room ([`Self::poll_room`]).
-    pub(crate) fn write_body(&self, bytes: &[u8]) {
+    pub fn write_body(&self, bytes: &[u8]) {
         let mut state = self.state();
         state.body.extend(bytes);
         Self::ring(state);
     }
 
     /// The response ends, with these trailer fields.
-    pub(crate) fn finish(&self, end: Result<HeaderMap, Trouble>) {
+    pub fn finish(&self, end: Result<HeaderMap, Trouble>) {
         let mut state = self.state();
         state.end.get_or_insert(end);
         state.progress = Progress::Finished;
@@ -221,18 +232,18 @@ impl Exchange {
     }
 
     /// A response that is here as a whole.
-    pub(crate) fn answer_whole(&self, response: Response) {
+    pub fn answer_whole(&self, response: Response) {
         self.answer(response);
         self.finish(Ok(HeaderMap::new()));
     }
 
     /// Whether some of the request's body has come.
-    pub(crate) fn has_body(&self) -> bool {
+    pub fn has_body(&self) -> bool {
         self.state().uploaded > 0
     }
 
     /// Whether nothing more of the request's body is of use.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         let state = self.state();
         state.progress == Progress::Finished || state.stopped.is_some()
     }
@@ -251,10 +262,12 @@ impl fmt::Debug for Exchange {
 
 /// A piece of a response, in the order in which the backend brings them.
 #[derive(Debug)]
-pub(crate) enum Piece {
+pub enum Piece {
     /// The `Link` fields of the first early hints.
     Hints(Vec<String>),
+    /// The head.
     Head(Box<Response>),
+    /// The next bytes of the body.
     Body(Vec<u8>),
     /// The end: trailer fields, of which there may be none, if the whole body came.
     End(Result<HeaderMap, Trouble>),
@@ -275,46 +288,47 @@ enum Maker {
 }
 
 impl Later {
-    pub(crate) fn new(exchange: Arc<Exchange>) -> Self {
+    /// The response of a backend.
+    pub fn new(exchange: Arc<Exchange>) -> Self {
         Self { exchange, maker: Maker::Backend }
     }
 
     /// A response that this server makes while its client waits, and the exchange that takes it
     /// ([`Exchange::answer_whole`]).
-    pub(crate) fn made_here() -> (Arc<Exchange>, Self) {
+    pub fn made_here() -> (Arc<Exchange>, Self) {
         let exchange = Exchange::new(false, 0);
         (Arc::clone(&exchange), Self { exchange, maker: Maker::Here })
     }
 
     /// Whether it comes as a whole, body and all, and not from a backend piece by piece.
-    pub(crate) fn comes_whole(&self) -> bool {
+    pub fn comes_whole(&self) -> bool {
         self.maker == Maker::Here
     }
 
     /// Whether the request has a body, or may have one.
-    pub(crate) fn may_have_body(&self) -> bool {
+    pub fn may_have_body(&self) -> bool {
         let state = self.exchange.state();
         state.uploaded > 0 || !state.upload_ended
     }
 
     /// Whether this response of the backend opens a tunnel, whose two directions stay open.
-    pub(crate) fn is_opened_by(&self, response: &Response) -> bool {
+    pub fn is_opened_by(&self, response: &Response) -> bool {
         // A backend that does not switch cannot answer 200 then.
         self.is_tunnel() && response.status == 200
     }
 
     /// Whether the client asks for a tunnel.
-    pub(crate) fn is_tunnel(&self) -> bool {
+    pub fn is_tunnel(&self) -> bool {
         self.exchange.is_tunnel
     }
 
     /// Calls `ring` from now on when there is news.
-    pub(crate) fn watch(&self, ring: Arc<dyn Fn() + Send + Sync>) {
+    pub fn watch(&self, ring: Arc<dyn Fn() + Send + Sync>) {
         self.exchange.state().ring = Some(ring);
     }
 
     /// The next piece, if one has come; at most `room` bytes of a body.
-    pub(crate) fn next(&self, room: usize) -> Option<Piece> {
+    pub fn next(&self, room: usize) -> Option<Piece> {
         let mut state = self.exchange.state();
         if let Some(links) = state.hints.take() {
             return Some(Piece::Hints(links));
@@ -332,7 +346,7 @@ impl Later {
     }
 
     /// Adds to the request's body, even if there is no room ([`Self::has_room`]).
-    pub(crate) fn give(&self, bytes: &[u8]) {
+    pub fn give(&self, bytes: &[u8]) {
         let mut state = self.exchange.state();
         if state.stopped.is_none() {
             state.uploaded += bytes.len() as u64;
@@ -344,12 +358,13 @@ impl Later {
         }
     }
 
-    pub(crate) fn has_room(&self) -> bool {
+    /// Whether there is room for more of the request's body.
+    pub fn has_room(&self) -> bool {
         self.exchange.state().upload.len() < BUFFER_BYTES
     }
 
     /// Trailer fields follow the request's body, which is here wholly.
-    pub(crate) fn trail(&self, fields: &HeaderMap) {
+    pub fn trail(&self, fields: &HeaderMap) {
         let mut state = self.exchange.state();
         match trailers::of_request(fields) {
             Some(fields) => state.upload_trailers = fields,
@@ -357,14 +372,15 @@ impl Later {
         }
     }
 
-    pub(crate) fn end_upload(&self) {
+    /// The request's body is here wholly.
+    pub fn end_upload(&self) {
         let mut state = self.exchange.state();
         state.upload_ended = true;
         state.wake();
     }
 
     /// The rest of the request's body does not come, because it is malformed.
-    pub(crate) fn break_upload(&self) {
+    pub fn break_upload(&self) {
         self.exchange.state().stop(Trouble::ClientWrong);
     }
 }
@@ -381,7 +397,7 @@ impl Drop for Later {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::HeaderName;
+    use http::header::HeaderName;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
 
@@ -403,10 +419,8 @@ mod tests {
         match now(|it| backend.poll_upload(it)) {
             None => "nothing yet".to_owned(),
             Some(None) => "the end".to_owned(),
-            Some(Some(frame)) => match frame.into_data() {
-                Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-                Err(frame) => format!("{:?}", frame.into_trailers().expect("nothing else")),
-            },
+            Some(Some(UploadPiece::Bytes(bytes))) => String::from_utf8_lossy(&bytes).into_owned(),
+            Some(Some(UploadPiece::Trailers(fields))) => format!("{fields:?}"),
         }
     }
 

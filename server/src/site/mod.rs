@@ -1,48 +1,47 @@
-//! Sites: sources of content, and the rules of their operator.
+//! What answers requests, and what goes between it and the connections.
 
 mod ahead;
 mod body;
-mod codings;
-mod compressed;
-mod conditions;
-mod contents;
-mod directory;
+pub mod contents;
 mod exchange;
-mod hot_files;
-mod last_answers;
 mod names;
-mod paths;
-mod pushing;
-mod ranges;
+pub mod paths;
 mod request;
 mod response;
-mod rules;
-pub(crate) mod trailers;
+pub mod trailers;
 mod trouble;
-mod types;
 
 pub use ahead::{Ahead, Promise};
 pub use body::Body;
 pub use contents::Contents;
-pub use directory::{DirectorySite, OpenError};
-pub use exchange::Later;
-pub(crate) use exchange::{Exchange, Piece};
+pub use exchange::{Exchange, Later, Piece, Turns, UploadPiece};
 pub use names::Names;
-pub use pushing::{ConditionalPushes, Knows, Pushing, as_many_as_fit};
 pub use request::{Protocol, Request};
-pub use response::{Availability, Field, Response};
-pub(crate) use response::{Foreseen, may_be_sent};
-pub(crate) use rules::decoded;
-pub use rules::{Directive, Rule, RuledSite, fits};
+pub use response::{Availability, Field, Foreseen, Response, may_be_sent};
 pub use trouble::Trouble;
 
 use std::sync::Arc;
 
-/// A source of content.
+/// What a server serves, or a source of it.
 pub trait Site: Send + Sync {
     /// Answers a request at once. A response that takes time says so in [`Response::ready`], or comes later as a whole
-    /// ([`Body::Later`]).
+    /// ([`Body::Later`]). Such a one has what goes ahead of its head; [`Self::head_came`] follows.
     fn respond(&self, request: &Request) -> Response;
+
+    /// The head of an awaited response has come: what is sent in its place.
+    fn head_came(&self, _request: &Request, head: Response) -> Response {
+        head
+    }
+
+    /// Early hints have come for an awaited response, with these `Link` fields: what goes ahead of it on their account.
+    fn hints_came(&self, _request: &Request, _links: &[String]) -> Ahead {
+        Ahead::default()
+    }
+
+    /// Whether it answers for a host.
+    fn is_for(&self, _host: &str) -> bool {
+        true
+    }
 
     /// Whether another server makes the responses, so that asking is not free and conditions are that server's matter.
     fn is_remote(&self) -> bool {
@@ -58,6 +57,18 @@ pub trait Site: Send + Sync {
 impl<S: Site + ?Sized> Site for Arc<S> {
     fn respond(&self, request: &Request) -> Response {
         self.as_ref().respond(request)
+    }
+
+    fn head_came(&self, request: &Request, head: Response) -> Response {
+        self.as_ref().head_came(request, head)
+    }
+
+    fn hints_came(&self, request: &Request, links: &[String]) -> Ahead {
+        self.as_ref().hints_came(request, links)
+    }
+
+    fn is_for(&self, host: &str) -> bool {
+        self.as_ref().is_for(host)
     }
 
     fn is_remote(&self) -> bool {

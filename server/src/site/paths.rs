@@ -1,8 +1,7 @@
 //! Paths of requests, as nginx reads them: dot segments are resolved before anything is looked up, percent-encoded or not.
 
-use super::rules::decoded;
-use hyper::http::uri::PathAndQuery;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use http::uri::PathAndQuery;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use std::borrow::Cow;
 
 /// What is encoded in a path that is made here: all but what a segment may have as it is (RFC 3986, 3.3).
@@ -29,7 +28,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 /// A request's path and query without fragment and dot segments (RFC 3986, 5.2.4), so that rules, files and backends see the same
 /// path. One without dot segments stays as it came, and so does one that leads above the root, which nobody serves. Slashes in a
 /// row are one slash to a dot segment behind them, as they are to a rule and to a file.
-pub(super) fn resolved(path: &str) -> Cow<'_, str> {
+pub fn resolved(path: &str) -> Cow<'_, str> {
     let path = path.split('#').next().unwrap_or_default();
     let (plain, query) = decoded(path);
     let is_dots = |it: &[u8]| matches!(it, b"." | b"..");
@@ -43,14 +42,20 @@ pub(super) fn resolved(path: &str) -> Cow<'_, str> {
 
 /// Whether every version of HTTP can carry a path and query. The libraries of HTTP/1.1 and HTTP/2 take `{` and what is beside ASCII
 /// as they are, but not `<`, nor `"` in a query. CONNECT has no path.
-pub(super) fn is_sayable(path: &str) -> bool {
+pub fn is_sayable(path: &str) -> bool {
     let is_whole = !path.contains(char::REPLACEMENT_CHARACTER);
     path.is_empty() || (is_whole && PathAndQuery::try_from(path).is_ok())
 }
 
 /// A path as it stands in a URI.
-pub(super) fn encoded(path: &[u8]) -> String {
+pub fn encoded(path: &[u8]) -> String {
     percent_encode(path, ENCODED).to_string()
+}
+
+/// A path without percent-encoding, and its query as it is.
+pub fn decoded(path: &str) -> (Cow<'_, [u8]>, Option<&str>) {
+    let (plain, query) = path.split_once('?').map_or((path, None), |(it, query)| (it, Some(query)));
+    (percent_decode_str(plain).into(), query)
 }
 
 /// A decoded path without dot segments; `None`: it leads above the root.

@@ -1,13 +1,11 @@
 //! A request, as far as a site needs it.
 
 use super::paths::resolved;
-use super::types;
 use crate::account::Held;
 use http3::{Header, NameValue};
-use schedulers::Kind;
+use schedulers::{Kind, Resource};
 use std::borrow::Cow;
 use std::net::IpAddr;
-use std::path::Path;
 use std::time::Instant;
 
 /// The version of HTTP by which a request came.
@@ -36,7 +34,7 @@ impl Protocol {
     }
 
     /// The version alone, as in `Via` (RFC 9110, 7.6.3).
-    pub(crate) fn version(self) -> &'static str {
+    pub fn version(self) -> &'static str {
         self.name().trim_start_matches("HTTP/")
     }
 }
@@ -111,7 +109,7 @@ impl Request {
 
     /// Marks a request that came before the handshake was complete, here or at a gateway (RFC 8470, 5.1).
     #[must_use]
-    pub(crate) fn not_proven_fresh(self, before_handshake: bool) -> Self {
+    pub fn not_proven_fresh(self, before_handshake: bool) -> Self {
         let said = self.field("early-data").is_some();
         Self { early: before_handshake || said, ..self }
     }
@@ -135,7 +133,7 @@ impl Request {
     }
 
     /// Whether the client sends the body only if it is asked to (RFC 9110, 10.1.1).
-    pub(crate) fn awaits_continue(&self) -> bool {
+    pub fn awaits_continue(&self) -> bool {
         self.field("expect").is_some_and(|it| it.eq_ignore_ascii_case("100-continue"))
     }
 
@@ -156,37 +154,17 @@ impl Request {
         self.path.split('?').next().unwrap_or_default()
     }
 
-    /// What kind of response the request suggests.
-    pub(crate) fn expected_kind(&self) -> Kind {
-        if self.upgrade.is_some() {
-            return Kind::Xhr;
-        }
-        match self.field("sec-fetch-dest") {
-            Some("document" | "iframe" | "frame") => return Kind::Html,
-            Some("style") => return Kind::Css,
-            Some("script") => return Kind::Js,
-            Some("font") => return Kind::Font,
-            Some("image") => return Kind::Image,
-            Some("audio" | "video" | "track") => return Kind::Media,
-            _ => {}
-        }
-        match types::of(Path::new(self.plain_path())) {
-            Some(mime) => Kind::of_mime(mime),
-            None if self.method == "GET" => Kind::Html,
-            None => Kind::Xhr,
-        }
-    }
-
     /// Whether a page begins with the response. A document in a frame belongs to the page around it, and a push to the page
     /// that it goes with.
-    pub(super) fn begins_page(&self, for_document: bool) -> bool {
+    pub(crate) fn begins_page(&self, resource: &Resource) -> bool {
         let destination = self.field("sec-fetch-dest");
         let in_page = matches!(destination, Some("iframe" | "frame" | "embed" | "object"));
-        !self.pushed && !in_page && self.is_navigation(for_document)
+        let for_document = resource.kind == Kind::Html;
+        resource.main || (!self.pushed && !in_page && self.is_navigation(for_document))
     }
 
     /// Whether the response will be shown as a page. Browsers say so; for other clients, every document is.
-    pub(super) fn is_navigation(&self, for_document: bool) -> bool {
+    pub fn is_navigation(&self, for_document: bool) -> bool {
         self.field("sec-fetch-mode").map_or(for_document, |it| it == "navigate")
     }
 }
@@ -249,17 +227,5 @@ mod tests {
             |value: &str| Header::new(schedulers::METADATA_FIELD.as_bytes(), value.as_bytes());
         let request = Request::from_headers(&["kind=css", "critical"].map(header));
         assert_eq!(request.metadata.as_deref(), Some(&b"kind=css, critical"[..]));
-    }
-
-    #[test]
-    fn a_request_tells_what_its_response_will_be() {
-        let kind = |path: &str, destination: &str| {
-            let mut request = Request::get("a", path);
-            request.fields.push(("sec-fetch-dest".into(), destination.into()));
-            request.expected_kind()
-        };
-        assert_eq!(kind("/a.css?1", ""), Kind::Css);
-        assert_eq!(kind("/a.php", "script"), Kind::Js);
-        assert_eq!(kind("/shop/", ""), Kind::Html);
     }
 }

@@ -33,8 +33,6 @@ pub struct Response {
     pub directive: Option<schedulers::Priority>,
     /// The hints and pushes that go ahead of it.
     pub ahead: Ahead,
-    /// Whether a page begins with it, as far as the request and the rules tell.
-    pub begins_page: bool,
     /// The scheme for the page whose document this is; `None`: the server's.
     pub scheme: Option<schedulers::Scheme>,
     /// How clients' signals are used on that page; `None`: as the server does.
@@ -131,20 +129,24 @@ impl Availability {
 
 /// What is known of a response before its request is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Foreseen {
-    pub(crate) status: u16,
+pub struct Foreseen {
+    /// HTTP status.
+    pub status: u16,
     /// The `Vary` field, its lines joined; empty if there is none.
-    pub(crate) vary: String,
-    pub(crate) etag: Option<String>,
-    pub(crate) links: Vec<String>,
+    pub vary: String,
+    /// The `ETag` field.
+    pub etag: Option<String>,
+    /// The `Link` fields.
+    pub links: Vec<String>,
     /// The `Cache-Control` field, its lines joined.
-    pub(crate) cache_control: Option<String>,
+    pub cache_control: Option<String>,
     /// It sets a cookie.
-    pub(crate) sets_cookie: bool,
+    pub sets_cookie: bool,
 }
 
 impl Foreseen {
-    pub(crate) fn of(response: &Response) -> Self {
+    /// What a response with a head says.
+    pub fn of(response: &Response) -> Self {
         Self {
             status: response.status,
             vary: response.fields("vary").collect::<Vec<_>>().join(","),
@@ -156,7 +158,7 @@ impl Foreseen {
     }
 
     /// What it says about the clients that it is for.
-    pub(crate) fn said(&self) -> Said<'_> {
+    pub fn said(&self) -> Said<'_> {
         let cache_control = self.cache_control.as_deref().unwrap_or_default();
         Said { vary: &self.vary, cache_control, sets_cookie: self.sets_cookie }
     }
@@ -164,7 +166,7 @@ impl Foreseen {
 
 /// Whether a response may answer a request that the client has not made: the client can use it, it varies on nothing
 /// that the client's own request might have otherwise, and it is not for somebody else.
-pub(crate) fn may_be_sent(request: &Request, response: &Response) -> bool {
+pub fn may_be_sent(request: &Request, response: &Response) -> bool {
     let names: Vec<&str> = request.fields.iter().map(|(name, _)| name.as_str()).collect();
     matches!(response.status, 200 | 304)
         && guard::allows(&Foreseen::of(response).said(), &names, request.cookies_known)

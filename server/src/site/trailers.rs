@@ -4,11 +4,11 @@
 //! what it must not find there.
 
 use crate::limits::TRAILER_BYTES;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http3::{Header, NameValue};
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// Fields that concern one connection only (RFC 9110, 7.6.1).
-pub(crate) const HOP_BY_HOP: [&str; 8] = [
+pub const HOP_BY_HOP: [&str; 8] = [
     "connection",
     "keep-alive",
     "proxy-connection",
@@ -30,7 +30,7 @@ fn is_claim(name: &str) -> bool {
 
 /// Whether a backend gets a client's field of this name. Many backends cannot tell `_` from `-` in a name, so `X_Real_IP`
 /// would pass for `X-Real-IP`.
-pub(crate) fn passes(name: &str) -> bool {
+pub fn passes(name: &str) -> bool {
     !OWN.contains(&name) && !HOP_BY_HOP.contains(&name) && !is_claim(name) && !name.contains('_')
 }
 

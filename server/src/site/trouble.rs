@@ -2,6 +2,7 @@
 
 use super::Response;
 use http3::Code;
+use std::error::Error;
 
 /// Why the backend's response does not come or does not end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,8 +37,13 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// A response that a library of HTTP does not take, with the causes.
+    pub fn improper(error: &dyn Error) -> Self {
+        Self::Improper(causes(error))
+    }
+
     /// The response that the server sends instead (RFC 9110, 15.5 and 15.6).
-    pub(crate) fn response(&self) -> Response {
+    pub fn response(&self) -> Response {
         let response = Response::empty(match self {
             Self::Busy => 503,
             Self::TooSlow(_) => 504,
@@ -52,7 +58,7 @@ impl Trouble {
     }
 
     /// The code with which a response ends that has begun.
-    pub(crate) fn code(&self) -> Code {
+    pub fn code(&self) -> Code {
         match self {
             Self::ClientSlow | Self::ClientGone => Code::RequestCancelled,
             _ => Code::Internal,
@@ -60,7 +66,7 @@ impl Trouble {
     }
 
     /// Whether it is a matter between this server and the client, of which the operator need not hear.
-    pub(crate) fn is_the_clients(&self) -> bool {
+    pub fn is_the_clients(&self) -> bool {
         matches!(
             self,
             Self::ClientSlow
@@ -70,4 +76,9 @@ impl Trouble {
                 | Self::Unsayable(_)
         )
     }
+}
+
+fn causes(error: &dyn Error) -> String {
+    let cause = error.source().map(causes);
+    cause.map_or_else(|| error.to_string(), |it| format!("{error}: {it}"))
 }

@@ -1,13 +1,13 @@
 //! Responses that move from one connection of a client to another while they are being sent.
 
 use crate::peers::{Peer, World, config, options};
-use crate::simulation::Bodies;
+use crate::simulation::{Bodies, Pushing};
 use connection::ClientConfig;
 use http3::{Code, Signal, StreamId};
 use migration::{
     Destination, Kind, MIGRATE, Migrate, Name, Policy, Rest, Secret, SizeRule, Subject,
 };
-use server::site::{Pushing, Rule, RuledSite};
+use server::site::Site;
 use server::{Limits, Options, SignalUse};
 use simulator::Links;
 use simulator::link::{Profile, Queue, Reorder};
@@ -30,7 +30,7 @@ impl Moving {
         Self::under(options, Bodies, down)
     }
 
-    fn under(options: Options, site: impl Into<RuledSite>, down: &Profile) -> Self {
+    fn under(options: Options, site: impl Site + 'static, down: &Profile) -> Self {
         let up = Profile::plain(1e9, RTT_MS / 2.0);
         let world = World::over(Links::new(down, &up, 0).logged(), options, site);
         let config = ClientConfig {
@@ -206,8 +206,7 @@ fn a_cancelled_response_ends_at_its_new_connection() {
 
 #[test]
 fn a_pushed_response_moves_after_its_promise() {
-    let pushing = Pushing { push: vec!["/2000000/png".into()], ..Pushing::default() };
-    let site = RuledSite::new(Bodies, vec![Rule::pushing("/5000/html", pushing)]);
+    let site = Pushing { document: "/5000/html", push: vec!["/2000000/png".into()] };
     let options = Options { migration: Some(large()), ..options("rr") };
     let mut moving = Moving::under(options, site, &link());
     moving.open_spare();

@@ -2,10 +2,9 @@
 //! or SETTINGS.
 
 use crate::peers::{Peer, World, limits, options};
-use crate::simulation::{Bodies, read_log};
+use crate::simulation::{Pushing, read_log};
 use http3::{Extension, Settings, StreamId, priority_update};
 use schedulers::find_scheme;
-use server::site::{Pushing, Rule, RuledSite};
 use server::{Options, SignalUse};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -149,8 +148,7 @@ const PUSHED: [(&str, &str); 4] = [
 /// The order in which pushes came that were promised in that of [`PUSHED`].
 fn pushed(options: Options, settings: Settings) -> String {
     let push = PUSHED.map(|(_, path)| path.to_owned()).into();
-    let pushing = Pushing { push, ..Pushing::default() };
-    let site = RuledSite::new(Bodies, vec![Rule::pushing("/100/html", pushing)]);
+    let site = Pushing { document: "/100/html", push };
     let mut world = World::of(options, site);
     let mut peer = Peer::allowing(&world, ([127, 0, 0, 1], 5001).into(), settings, 20);
     world.run_ms(20, &mut [&mut peer]);

@@ -3,7 +3,7 @@
 use crate::simulation::{Bodies, assert_body};
 use connection::{ClientConfig, Endpoint, Path, Transmit, Verify};
 use http3::{Event, Header, NameValue, PushId, Settings, StreamId};
-use server::site::RuledSite;
+use server::site::Site;
 use server::{CongestionControl, Identity, Limits, Options, Server};
 use simulator::{BareClient, Links};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,11 +31,11 @@ impl World {
         Self::of(options, Bodies)
     }
 
-    pub(crate) fn of(options: Options, site: impl Into<RuledSite>) -> Self {
+    pub(crate) fn of(options: Options, site: impl Site + 'static) -> Self {
         Self::over(Links::immediate(), options, site)
     }
 
-    pub(crate) fn over(links: Links, options: Options, site: impl Into<RuledSite>) -> Self {
+    pub(crate) fn over(links: Links, options: Options, site: impl Site + 'static) -> Self {
         let identity = Identity::self_signed().expect("a certificate");
         let server = Server::new(SERVER.into(), &identity, site, options).expect("a server");
         Self(simulator::World::new(server, links))

@@ -1,10 +1,9 @@
 //! Clients that ask for more pushes than is good: what they cost is bounded.
 
 use crate::peers::{Peer, World, options};
-use crate::simulation::Bodies;
+use crate::simulation::Pushing;
 use http3::{Code, Extension, PushId, Settings, Signal, StreamId};
 use schedulers::Element;
-use server::site::{DirectorySite, Pushing, Rule, RuledSite};
 use server::{Options, Pace, SignalUse};
 use std::time::Duration;
 
@@ -16,8 +15,7 @@ const ALL_IDS: u64 = 1 << 62;
 /// A server that pushes 100 resources with each document, and a client that lets it open so many streams.
 fn world(unidirectional_streams: u64) -> (World, Peer) {
     let push = (0..100).map(|it| format!("/{PUSHED_BYTES}/css/0/{it}")).collect();
-    let pushing = Pushing { push, ..Pushing::default() };
-    let site = RuledSite::new(Bodies, vec![Rule::pushing("/5000/html*", pushing)]);
+    let site = Pushing { document: "/5000/html", push };
     let mut world = World::of(options("fifo"), site);
     let address = ([127, 0, 0, 1], 5001).into();
     let mut peer = Peer::allowing(&world, address, Settings::default(), unidirectional_streams);
@@ -44,8 +42,7 @@ fn a_client_that_allows_all_push_ids_gets_ten_at_a_time_and_each_resource_once()
 /// A client that orders everything but the push: the document and an image of 1 MB are children of the root. Then it may
 /// send `then` on its control stream. How long the push takes after the document, in milliseconds.
 fn pushed_after_document_ms(then: Option<Vec<u8>>) -> u128 {
-    let pushing = Pushing { push: vec!["/20000/css".into()], ..Pushing::default() };
-    let site = RuledSite::new(Bodies, vec![Rule::pushing("/5000/html", pushing)]);
+    let site = Pushing { document: "/5000/html", push: vec!["/20000/css".into()] };
     let pace = Pace { packet_bytes: 1400, interval: Duration::from_millis(1) };
     let options = Options { signals: SignalUse::Obey, ..options("tree") }.paced(pace);
     let mut world = World::of(options, site);
@@ -71,8 +68,7 @@ fn pushed_after_document_ms(then: Option<Vec<u8>>) -> u128 {
 /// The order in which responses end: of a document that is over before its client can say where it belongs, of the push that it
 /// brings, and of an image of 1 MB that the client places beside the document.
 fn order_after_a_late_word(scheme: &schedulers::Scheme, parent: Element) -> Vec<u64> {
-    let pushing = Pushing { push: vec!["/20000/css".into()], ..Pushing::default() };
-    let site = RuledSite::new(Bodies, vec![Rule::pushing("/5000/html", pushing)]);
+    let site = Pushing { document: "/5000/html", push: vec!["/20000/css".into()] };
     let pace = Pace { packet_bytes: 1400, interval: Duration::from_millis(1) };
     let options = Options { signals: SignalUse::Obey, ..options(&scheme.name) }.paced(pace);
     let mut world = World::of(options, site);
@@ -118,32 +114,6 @@ fn the_clients_word_about_a_push_in_the_tree_overrides_the_servers() {
     let frame = http3::whole_frame(Extension::TreeDraft22.codepoint(), &payload);
     let pushed_ms = pushed_after_document_ms(Some(frame));
     assert!((200..260).contains(&pushed_ms), "15 packets, every seventeenth: {pushed_ms}");
-}
-
-#[test]
-fn in_a_directory_a_promise_is_made_while_its_file_is_there() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("a.css");
-    std::fs::write(folder.path().join("index.html"), "<p>").expect("written");
-    let pushing = Pushing { push: vec!["/a.css".into()], ..Pushing::default() };
-    let root = DirectorySite::open(folder.path()).expect("a directory");
-    let site = RuledSite::new(root, vec![Rule::pushing("/", pushing)]);
-    let mut world = World::of(options("fifo"), site);
-    let mut promises = |number| {
-        let mut peer = Peer::new(&world, number);
-        peer.takes_any_body = true;
-        world.run_ms(50, &mut [&mut peer]);
-        peer.allow_pushes(10);
-        peer.get(0, "/");
-        world.run_ms(100, &mut [&mut peer]);
-        assert!(peer.body_bytes(0) == Some(3) && peer.closed_with().is_none());
-        peer.promised.len()
-    };
-    assert_eq!(promises(1), 0);
-    std::fs::write(&file, "p {}").expect("written");
-    assert_eq!(promises(2), 1);
-    std::fs::remove_file(&file).expect("removed");
-    assert_eq!(promises(3), 0);
 }
 
 #[test]

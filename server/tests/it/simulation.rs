@@ -3,7 +3,7 @@
 use crate::peers::{Peer, World};
 use connection::{ClientConfig, Verify};
 use schedulers::{Kind, Resource, find_scheme};
-use server::site::{Body, Request, Response, Site};
+use server::site::{Ahead, Body, Promise, Request, Response, Site};
 use server::{Limits, Options};
 use simulator::Links;
 use simulator::link::{LinkLogEntry, Profile, Queue, Verdict, Way};
@@ -35,6 +35,23 @@ impl Site for Bodies {
             Resource { kind: Kind::of_mime(mime), body_bytes: Some(bytes), ..Resource::default() };
         let body = Body::synthetic(bytes, 1);
         Response { body, resource, ready, ..Response::empty(200) }
+    }
+}
+
+/// [`Bodies`], of which this document, whatever its query, brings others with it.
+pub(crate) struct Pushing {
+    pub(crate) document: &'static str,
+    pub(crate) push: Vec<String>,
+}
+
+impl Site for Pushing {
+    fn respond(&self, request: &Request) -> Response {
+        let response = Bodies.respond(request);
+        if request.plain_path() != self.document || request.path_state.is_none() {
+            return response;
+        }
+        let pushes = self.push.iter().map(|it| Promise::new(&request.authority, it)).collect();
+        Response { ahead: Ahead { pushes, ..Ahead::default() }, ..response }
     }
 }
 

@@ -4,8 +4,9 @@ mod access_log;
 
 use super::outputs::{self, Kind};
 use crate::{output, values};
+use ::gateway::site::DirectorySite;
 use ::serve::Failure;
-use ::server::site::{DirectorySite, Promise, Response, Site};
+use ::server::site::{Promise, Response, Site};
 use push::scan::{Files, scan};
 use push::{Graph, is_host};
 use std::path::{Path, PathBuf};

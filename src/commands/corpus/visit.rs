@@ -3,10 +3,11 @@
 use crate::{output, values};
 use ::corpus::Page;
 use ::serve::Failure;
+use gateway::site::DirectorySite;
 use page_site::PageSite;
 use recorder::visit::visit;
 use recorder::{RecordError, bodies, package};
-use server::site::{DirectorySite, Site};
+use server::site::Site;
 use std::path::Path;
 use std::sync::Arc;
 

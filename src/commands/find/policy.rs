@@ -5,9 +5,9 @@ use super::{Arguments, Document};
 use crate::output;
 use ::corpus::Page;
 use ::serve::Failure;
+use gateway::upstream::Address;
 use lab::finder::{PolicySite, Question, at_host, policy};
 use lab::study::policy::page_argument;
-use server::upstream::Address;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use ::client::Cancels;
 use ::corpus::Page;
 use ::serve::Failure;
-use server::site::fits;
+use gateway::site::fits;
 use std::time::Duration;
 
 /// The cancels of a page load.

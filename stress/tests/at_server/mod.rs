@@ -1,13 +1,14 @@
 //! A server in this process, over UDP and TCP.
 
+use gateway::site::RuledSite;
+use gateway::upstream::{Address, UpstreamSite};
+use gateway::{Listeners, UpstreamLimits};
 use server::event_loop::EventLoop;
-use server::site::RuledSite;
-use server::upstream::{Address, UpstreamSite};
-use server::{Identity, Limits, Listeners, Options, Server, UpstreamLimits};
+use server::{Identity, Limits, Options, Server};
 use std::net::{SocketAddr, TcpListener};
 
 /// What `visit` finds at a server of this site.
-pub(crate) fn at_server<T>(site: impl Into<RuledSite>, visit: impl FnOnce(SocketAddr) -> T) -> T {
+pub(crate) fn at_server<T>(site: RuledSite, visit: impl FnOnce(SocketAddr) -> T) -> T {
     let local = "127.0.0.1:0".parse().expect("an address");
     let (mut event_loop, secure) = std::iter::repeat_with(|| {
         let event_loop = EventLoop::bind(local).expect("a port");
@@ -24,7 +25,7 @@ pub(crate) fn at_server<T>(site: impl Into<RuledSite>, visit: impl FnOnce(Socket
     let options = Options { limits, websockets: true, ..options };
     let mut server = Server::new(address, &identity, site, options).expect("a server");
     let listeners = Listeners { secure: vec![secure], plain: Vec::new() };
-    server.serve_tcp(listeners, &identity).expect("a thread");
+    gateway::serve_tcp(&mut server, listeners, &identity).expect("a thread");
     let stop = event_loop.stopper();
     let serving = std::thread::spawn(move || event_loop.run(&mut server).expect("no error"));
     let found = visit(address);
@@ -41,5 +42,5 @@ pub(crate) fn at_proxy<T>(websockets: bool, visit: impl FnOnce(SocketAddr, Socke
     let address = address.taking_websockets(websockets);
     let report = std::sync::Arc::new(|_: &str| {});
     let site = UpstreamSite::start(&address, &UpstreamLimits::default(), report);
-    at_server(site.expect("a thread"), |server| visit(server, free))
+    at_server(RuledSite::of(site.expect("a thread")), |server| visit(server, free))
 }

@@ -1,12 +1,12 @@
 //! Trailer fields on their way through the gateway, and the handshake of a WebSocket with a backend.
 //! Input: the first 16 bytes are the key of the handshake; the rest are lines, each a name, a colon and a value.
 
+use gateway::upstream::readers::{
+    Handshake, WEBSOCKET, accept, from_http3, has_member, of_request, of_response, to_http3,
+};
 use http3::Header;
 use hyper::header::{
     CONNECTION, HeaderMap, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, UPGRADE,
-};
-use server::upstream::readers::{
-    Handshake, WEBSOCKET, accept, from_http3, has_member, of_request, of_response, to_http3,
 };
 
 /// Plays one input.

@@ -3,6 +3,7 @@
 use crate::at_server::{at_proxy, at_server};
 use crate::schemas::assert_valid;
 use crate::{only_line, utmost};
+use gateway::site::RuledSite;
 use serde_json::{Value, json};
 use server::site::{Body, Request, Response, Site};
 use std::time::Duration;
@@ -52,7 +53,7 @@ fn a_soak_is_as_its_schema_says() {
         moves: true,
         seed: 7,
     };
-    let soaked = at_server(OneFile, |address| {
+    let soaked = at_server(RuledSite::of(OneFile), |address| {
         let process = Some(std::process::id());
         let target = Target::new(address, vec![File::unknown("/")], process);
         soak(&target.expect("on this machine"), &plan, |_| {}).expect("carried out")

@@ -1,5 +1,6 @@
 //! A real Chromium, if there is one.
 
+use gateway::site::{DirectorySite, Pushing, Rule, RuledSite};
 use lab::Contender;
 use lab::network::Network;
 use lab::study::Engine;
@@ -14,7 +15,7 @@ use recorder::site::HOST;
 use recorder::study_browser::{self, Bodies, StudyBrowser};
 use recorder::visit::visit;
 use serde_json::Value;
-use server::site::{DirectorySite, Pushing, Rule, RuledSite, Site};
+use server::site::Site;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;

@@ -5,8 +5,9 @@ use super::configuration::{facts_key, quoted};
 use crate::Metadata;
 use crate::ahead::Ahead;
 use corpus::{Page, PageResource};
-use server::site::{Request, Response};
-use server::{SignalUse, is_one_path};
+use gateway::is_one_path;
+use server::SignalUse;
+use server::site::{Request, Response, Site};
 use std::collections::BTreeMap;
 
 /// What pages say of the paths of a site. A path has one table, whichever page asks for it.

@@ -3,9 +3,9 @@
 use super::{Case, done_ms, page};
 use client::HttpCache;
 use corpus::Page;
+use gateway::site::{Pushing, Rule};
 use lab::stack::StackLoad;
 use push::guard::CookiePolicy;
-use server::site::{Pushing, Rule};
 use std::sync::Arc;
 
 /// A page with entity tags, whose scripts have this `Cache-Control` field.

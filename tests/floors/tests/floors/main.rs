@@ -40,14 +40,33 @@ fn described(root: &Path, imports: &Imports) -> Vec<String> {
     lines
 }
 
+/// Libraries that a crate must do without, and so must all crates of ours that it uses.
+const APART: [(&str, &[&str]); 1] = [("server", &["tokio", "hyper", "h2", "toml"])];
+
+#[test]
+fn a_crate_that_stands_apart_does_without_what_others_need() {
+    let arrows = arrows::of_manifests(&workspace(), &manifest);
+    let mut found = Vec::new();
+    for (name, libraries) in APART {
+        for used in arrows::reached(&arrows, name) {
+            let folder = arrows::folders(&workspace(), &manifest).remove(&used).expect("a folder");
+            let table = manifest(&workspace().join(folder).join("Cargo.toml"));
+            let has = |it: &&&str| table["dependencies"].get(**it).is_some();
+            let lines = libraries.iter().filter(has);
+            found.extend(lines.map(|it| format!("{name} does without {it}, but {used} needs it")));
+        }
+    }
+    assert_eq!(found, [""; 0]);
+}
+
+fn manifest(file: &Path) -> toml::Table {
+    fs::read_to_string(file).expect("a manifest").parse().expect("TOML")
+}
+
 #[test]
 fn the_table_of_architecture_shows_the_arrows_between_crates() {
-    let read = |file: &Path| {
-        let text = fs::read_to_string(file).expect("a manifest");
-        text.parse().expect("TOML")
-    };
     let text = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
-    assert_eq!(arrows::of_table(&text), arrows::of_manifests(&workspace(), &read));
+    assert_eq!(arrows::of_table(&text), arrows::of_manifests(&workspace(), &manifest));
 }
 
 #[test]

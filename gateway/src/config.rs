@@ -1,0 +1,753 @@
+//! The server's configuration file.
+
+mod balancer;
+mod file;
+mod headers;
+mod idle;
+mod limits;
+mod paths;
+mod places;
+mod pushing;
+mod twins;
+
+use crate::site::{Directive, Pushing};
+use crate::upstream::Address;
+use file::{File, FileDirective, FileRoute, FileSite, OTHER_KEYS};
+pub use limits::ConfigLimits;
+pub use paths::is_one_path;
+pub use places::line_of;
+use places::{Places, cause_of};
+use server::site::Field;
+use server::{LoadBalancer, SignalUse, read_limited};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The contents of a configuration file.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The site to serve.
+    pub site: ConfigSite,
+    /// The scheme, by name.
+    pub scheme: Option<String>,
+    /// The lines of the file at which it names its site and its scheme, whose values are looked up elsewhere.
+    pub lines: ConfigLines,
+    /// Files of schemes that are not built in.
+    pub scheme_files: Vec<PathBuf>,
+    /// How clients' signals are used.
+    pub signals: Option<SignalUse>,
+    /// Directives for single resources, by path.
+    pub directives: BTreeMap<String, Directive>,
+    /// Rules for some paths, in order.
+    pub routes: Vec<ConfigRoute>,
+    /// Which responses move between connections of a client; `None`: none does.
+    pub migration: Option<migration::Policy>,
+    /// The load balancer before the server.
+    pub load_balancer: Option<LoadBalancer>,
+    /// Limits of the server and of backends.
+    pub limits: ConfigLimits,
+    /// Messages about settings that do nothing.
+    pub warnings: Vec<String>,
+}
+
+impl Config {
+    /// A site without further settings.
+    pub fn of(site: ConfigSite) -> Self {
+        Self {
+            site,
+            scheme: None,
+            lines: ConfigLines::default(),
+            scheme_files: Vec::new(),
+            signals: None,
+            directives: BTreeMap::new(),
+            routes: Vec::new(),
+            migration: None,
+            load_balancer: None,
+            limits: ConfigLimits::default(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Whether any backend gets WebSockets.
+    pub fn takes_websockets(&self) -> bool {
+        let of_site = match &self.site {
+            ConfigSite::Upstream(address) => Some(address),
+            _ => None,
+        };
+        let of_routes = self.routes.iter().filter_map(|it| it.upstream.as_ref());
+        of_site.into_iter().chain(of_routes).any(Address::takes_websockets)
+    }
+}
+
+/// Lines of a file, from 1; 0 without a file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ConfigLines {
+    /// The line of `root`, `page`, `pages` or `upstream`.
+    pub site: usize,
+    /// The line of `scheme`.
+    pub scheme: usize,
+}
+
+/// Rules for some paths. Of the routes that fit a request and say something, the first decides.
+#[derive(Debug, Clone, Default)]
+pub struct ConfigRoute {
+    /// The host; `None`: any.
+    pub host: Option<String>,
+    /// One path, or, if it ends in `*`, all paths that begin with the rest.
+    pub path: String,
+    /// The scheme for the page whose document is at the path, by name.
+    pub scheme: Option<String>,
+    /// The line of the file at which it is named.
+    pub scheme_line: usize,
+    /// How clients' signals are used on that page.
+    pub signals: Option<SignalUse>,
+    /// The backend that answers.
+    pub upstream: Option<Address>,
+    /// Its pushes and hints.
+    pub pushing: Option<Pushing>,
+    /// Fields of its responses, in place of their own.
+    pub headers: Option<Vec<Field>>,
+}
+
+/// The site to serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfigSite {
+    /// The files below a directory.
+    Root(PathBuf),
+    /// Pages: bundled names, or files.
+    Pages(Vec<String>),
+    /// A backend.
+    Upstream(Address),
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum ConfigError {
+    #[error("{0}: {1}")]
+    Unreadable(PathBuf, #[source] std::io::Error),
+    #[error("{file}: line {line}: {cause}")]
+    Malformed { file: PathBuf, line: usize, cause: String },
+}
+
+impl Config {
+    /// Reads a file; a relative `root`, and relative files, count from the file's own directory.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let bytes = read_limited(path)
+            .map_err(|source| ConfigError::Unreadable(path.to_owned(), source))?;
+        let text = std::str::from_utf8(&bytes).map_err(|error| ConfigError::Malformed {
+            file: path.to_owned(),
+            line: bytes[..error.valid_up_to()].split(|it| *it == b'\n').count(),
+            cause: "not UTF-8: save the file in this encoding".to_owned(),
+        })?;
+        let mut config = Self::parse(text, path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        if let ConfigSite::Root(root) = &mut config.site {
+            *root = folder.join(&root);
+        }
+        for file in &mut config.scheme_files {
+            *file = folder.join(&file);
+        }
+        Ok(config)
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        let malformed = |line, cause| ConfigError::Malformed { file: path.to_owned(), line, cause };
+        let unreadable = |it: toml::de::Error| malformed(line_of(&it, text), cause_of(&it, text));
+        let file: File = toml::from_str(text).map_err(unreadable)?;
+        let places = Places::of(text).map_err(unreadable)?;
+        let (scheme, signals) = (file.site.scheme.clone(), file.site.signals);
+        let scheme_files = file.site.scheme_files.clone();
+        let ca = file.site.upstream_ca.clone();
+        let idle_websockets = file.idle_websockets(&places);
+        let site =
+            file.site.served().map_err(|it| malformed(places.in_site("upstream"), it.into()))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let load_balancer = file.load_balancer.map(|it| it.load(folder)).transpose();
+        let load_balancer = load_balancer.map_err(|(key, cause)| {
+            malformed(places.in_load_balancer(key), format!("{key}: {cause}"))
+        })?;
+        let (migration, limits) = (file.migration, file.limits);
+        let mut config =
+            Self { scheme, signals, migration, load_balancer, limits, ..Self::of(site) };
+        config.scheme_files = scheme_files;
+        config.lines = ConfigLines { site: places.of_served(), scheme: places.in_site("scheme") };
+        let mut warnings = idle_websockets;
+        if config.migration.is_some_and(|it| it.after_bytes > 0 && !it.knows_sizes()) {
+            let cause = "after_bytes does nothing without size or blocking";
+            warnings.push((places.in_migration("after_bytes"), cause.to_owned()));
+        }
+        for (index, mut route) in file.route.into_iter().enumerate() {
+            let wrong = |it: Wrong| malformed(places.of_wrong(index, &it), it.cause);
+            for (resource, directive) in std::mem::take(&mut route.resource) {
+                config.direct(resource, directive).map_err(wrong)?;
+            }
+            let route = config.route(route, places.pushes(index), path);
+            let route = route.and_then(|it| config.is_first(&it, &places).map(|()| it));
+            let scheme_line = places.in_route(index, "scheme");
+            config.routes.push(ConfigRoute { scheme_line, ..route.map_err(wrong)? });
+            if places.route_keys(index).all(|it| it == "path" || it == "host") {
+                warnings.push((
+                    places.in_route(index, "path"),
+                    "the route says nothing: remove it".to_owned(),
+                ));
+            }
+        }
+        warnings.extend(config.idle(&places));
+        if let Some(ca) = ca
+            && !config.trust(&folder.join(ca))
+        {
+            let cause = "upstream_ca does nothing without an https:// upstream";
+            warnings.push((places.in_site("upstream_ca"), cause.to_owned()));
+        }
+        if matches!(config.site, ConfigSite::Root(_)) {
+            config.add_twins();
+        }
+        let idle = config.idle_directives();
+        warnings.extend(idle.map(|it| (places.in_site("signals"), it.to_owned())));
+        let warning = |(line, cause)| format!("{}: line {line}: {cause}", path.display());
+        config.warnings = warnings.into_iter().map(warning).collect();
+        Ok(config)
+    }
+
+    /// Makes all backends prove themselves by this file of certificate authorities. False: none has to prove itself.
+    fn trust(&mut self, ca: &Path) -> bool {
+        let of_site = match &mut self.site {
+            ConfigSite::Upstream(address) => Some(address),
+            _ => None,
+        };
+        let of_routes = self.routes.iter_mut().filter_map(|it| it.upstream.as_mut());
+        let mut is_used = false;
+        for address in of_site.into_iter().chain(of_routes).filter(|it| it.is_secure()) {
+            *address = address.clone().trusting(Some(ca.to_owned()));
+            is_used = true;
+        }
+        is_used
+    }
+
+    fn direct(&mut self, resource: String, directive: FileDirective) -> Result<(), Wrong> {
+        let is_whole = is_one_path(&resource);
+        let directive = Directive::from(directive);
+        let before = self.directives.insert(resource.clone(), directive);
+        let cause = if !is_whole {
+            "must be a whole path that begins with / and has no *"
+        } else if before.is_some_and(|it| it != directive) {
+            "has another directive in an earlier route: keep one, as it holds for all pages"
+        } else {
+            return Ok(());
+        };
+        let cause = format!("resource \"{resource}\" {cause}");
+        Err(Wrong { entry: Some(resource), ..Wrong::at("resource", cause) })
+    }
+
+    fn route(&self, mut route: FileRoute, pushes: bool, file: &Path) -> Result<ConfigRoute, Wrong> {
+        let of_page = [("scheme", route.scheme.is_some()), ("signals", route.signals.is_some())];
+        if let Some((key, _)) = of_page.into_iter().find(|it| it.1 && route.path.ends_with('*')) {
+            let cause = format!(
+                "{key} is for one page: give the route the path of its document, without a *"
+            );
+            return Err(Wrong::at(key, cause));
+        }
+        let (host, path) = (route.host.clone(), route.path.clone());
+        let (scheme, signals) = (route.scheme.clone(), route.signals);
+        let websockets = route.websockets;
+        let upstream = route.upstream.clone().map(|it| it.taking_websockets(websockets));
+        let headers = route.headers.take().map(headers::checked).transpose()?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let in_directory = matches!(self.site, ConfigSite::Root(_));
+        let pushing = pushes.then(|| route.checked_pushing(folder, in_directory)).transpose()?;
+        Ok(ConfigRoute { host, path, scheme, scheme_line: 0, signals, upstream, pushing, headers })
+    }
+
+    /// Checks that no earlier route has the same host and path.
+    fn is_first(&self, route: &ConfigRoute, places: &Places<'_>) -> Result<(), Wrong> {
+        let same = |it: &ConfigRoute| it.host == route.host && it.path == route.path;
+        match self.routes.iter().position(same) {
+            None => Ok(()),
+            Some(before) => {
+                let line = places.in_route(before, "path");
+                let path = &route.path;
+                Err(Wrong::at(
+                    "path",
+                    format!("path \"{path}\" has a route at line {line}: merge the two"),
+                ))
+            }
+        }
+    }
+}
+
+impl Places<'_> {
+    /// Whether the `index`-th route says anything about pushes and hints.
+    fn pushes(&self, index: usize) -> bool {
+        self.route_keys(index).any(|it| !OTHER_KEYS.contains(&it))
+    }
+}
+
+impl File {
+    /// The keys `websockets` that do nothing: the line of each, and why.
+    fn idle_websockets(&self, places: &Places<'_>) -> Vec<(usize, String)> {
+        let of_site = self.site.websockets && self.site.upstream.is_none();
+        let of_site = of_site.then(|| places.in_site("websockets"));
+        let is_idle = |it: &FileRoute| it.websockets && it.upstream.is_none();
+        let of_routes = self.route.iter().enumerate().filter(|(_, it)| is_idle(it));
+        let of_routes = of_routes.map(|(index, _)| places.in_route(index, "websockets"));
+        let why = "websockets does nothing without an upstream beside it";
+        of_site.into_iter().chain(of_routes).map(|line| (line, why.to_owned())).collect()
+    }
+}
+
+impl FileSite {
+    fn served(self) -> Result<ConfigSite, &'static str> {
+        match (self.root, self.page, self.pages, self.upstream) {
+            (Some(root), None, None, None) => Ok(ConfigSite::Root(root)),
+            (None, Some(page), None, None) => Ok(ConfigSite::Pages(vec![page])),
+            (None, None, Some(pages), None) if !pages.is_empty() => Ok(ConfigSite::Pages(pages)),
+            (None, None, None, Some(upstream)) => {
+                Ok(ConfigSite::Upstream(upstream.taking_websockets(self.websockets)))
+            }
+            _ => Err("[site] must have exactly one of `root`, `page`, `pages`, `upstream`"),
+        }
+    }
+}
+
+/// What is wrong with a route, and the key at which it is wrong.
+#[derive(Debug)]
+struct Wrong {
+    key: &'static str,
+    /// Where the key's value is a table: the key in it.
+    entry: Option<String>,
+    cause: String,
+}
+
+impl Wrong {
+    fn at(key: &'static str, cause: impl Into<String>) -> Self {
+        Self { key, entry: None, cause: cause.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::{Metadata, Priority};
+
+    #[test]
+    fn a_site_with_its_scheme_is_read() {
+        let text = "[site]\npage = \"davies-meenan\"\nscheme = \"dfifo\"\nsignals = \"override\"\n[[route]]\npath = \"/\"\nscheme = \"fifo\"\n\
+                    signals = \"ignore\"\n[route.resource.\"/hero.jpg\"]\nurgency = 1\nfacts = \"above-fold\"\n";
+        let config = Config::parse(text, Path::new("x.toml")).expect("good");
+        assert_eq!(config.site, ConfigSite::Pages(vec!["davies-meenan".into()]));
+        assert_eq!(
+            (config.scheme.as_deref(), config.signals),
+            (Some("dfifo"), Some(SignalUse::Override))
+        );
+        let hero = Directive {
+            priority: Priority { urgency: Some(1), incremental: None },
+            facts: Metadata::parse(b"above-fold"),
+        };
+        assert_eq!(config.directives, [("/hero.jpg".into(), hero)].into());
+        let [route] = &config.routes[..] else { panic!("one route") };
+        assert_eq!((route.path.as_str(), route.scheme.as_deref()), ("/", Some("fifo")));
+        assert_eq!(route.signals, Some(SignalUse::Ignore));
+        assert!(route.host.is_none() && route.upstream.is_none() && route.pushing.is_none());
+    }
+
+    #[test]
+    fn websockets_are_for_the_backend_beside_the_key() {
+        let read = |text: &str| Config::parse(text, Path::new("x.toml")).expect("good");
+        let site = read("[site]\nupstream = \"http://a\"\nwebsockets = true\n");
+        assert!(site.takes_websockets() && site.warnings.is_empty());
+        let route = "[site]\nroot = \"a\"\n[[route]]\npath = \"/chat\"\n";
+        let chat = read(&format!("{route}upstream = \"http://a\"\nwebsockets = true\n"));
+        assert!(chat.takes_websockets() && chat.warnings.is_empty(), "{:?}", chat.warnings);
+        assert!(!read("[site]\nupstream = \"http://a\"\n").takes_websockets());
+        let warned = |text: &str, line: u8| {
+            let idle = read(text);
+            let why = "websockets does nothing without an upstream beside it";
+            assert!(!idle.takes_websockets());
+            assert_eq!(idle.warnings, [format!("x.toml: line {line}: {why}")]);
+        };
+        warned("[site]\nroot = \"a\"\nwebsockets = true\n", 3);
+        warned(&format!("{route}x_push = false\nwebsockets = true\n"), 6);
+    }
+
+    #[test]
+    fn a_file_of_another_encoding_names_the_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("x.toml");
+        std::fs::write(&file, b"[site]\nroot = \"caf\xe9\"\n").expect("written");
+        let error = Config::load(&file).expect_err("Latin-1").to_string();
+        assert!(
+            error.ends_with("x.toml: line 2: not UTF-8: save the file in this encoding"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_error_names_its_line() {
+        let cases = [
+            ("[site]\nroot = \"a\"\nrooot = 1", "x.toml: line 3: unknown field `rooot`"),
+            (
+                "# A site.\n\n[site]\nroot = \"a\"\npage = \"b\"",
+                "x.toml: line 3: [site] must have exactly one of",
+            ),
+            (
+                "[site]\npages = []\n",
+                "x.toml: line 1: [site] must have exactly one of `root`, `page`, `pages`, `upstream`",
+            ),
+            ("[site]\nupstream = \"https:a\"", "x.toml: line 2: upstream `https:a`: expected"),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/api/*\"\nupstream = \"a\"",
+                "x.toml: line 5: upstream `a`: expected",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\npush_preload = 3",
+                "x.toml: line 5: push_preload: invalid type: integer `3`, expected a boolean",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nx_push = true\npush_policy = \"push\"",
+                "x.toml: line 6: push_policy needs push_graph",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nearly_hints = [\"/a.css\"]",
+                "x.toml: line 5: early_hints \"/a.css\" must be a Link value",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nscheme = \"rr\"\n[[route]]\npath = \"/\"\nx_push = true",
+                "x.toml: line 7: path \"/\" has a route at line 4",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\n[route.resource.\"/a\"]\nurgency = 1\n\
+                 [route.resource.\"/b\"]\nurgency = 8",
+                "x.toml: line 8: urgency 8 must be from 0 to 7",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"x\"",
+                "x.toml: line 4: path \"x\" must begin with /",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\npushh = []",
+                "x.toml: line 5: unknown field `pushh`, expected one of `path`",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\npush_gate = \"x\"",
+                "x.toml: line 5: `x` is not a push gate",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/a*b\"",
+                "x.toml: line 4: path \"/a*b\" must have its * at the end",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\nhost = \"a.test:443\"\npath = \"/\"",
+                "x.toml: line 4: host \"a.test:443\" must have no scheme, port or path: write \"a.test\"",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/*\"\nscheme = \"rr\"",
+                "x.toml: line 5: scheme is for one page",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/*\"\nsignals = \"ignore\"",
+                "x.toml: line 5: signals is for one page: give the route the path of its document",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nsignals = \"no\"",
+                "x.toml: line 5: unknown variant `no`",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\n[route.resource.\"/a\"]\nfacts = \"kind=image, hero\"",
+                "x.toml: line 6: facts \"kind=image, hero\": \"hero\" is not a fact; write some of kind=css, u=2, ",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\n[route.resource.\"/a/*\"]\nurgency = 1",
+                "x.toml: line 5: resource \"/a/*\" must be a whole path",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\nhost = \"::1\"\npath = \"/\"",
+                "x.toml: line 4: host \"::1\": an IPv6 address stands in brackets: write \"[::1]\"",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\nhost = \"https://[::1]:443/x\"\npath = \"/\"",
+                "x.toml: line 4: host \"https://[::1]:443/x\" must have no scheme, port or path: write \"[::1]\"",
+            ),
+            (
+                "[site]\nroot = \"a\"\n[[route]]\nhost = \"a b\"\npath = \"/\"",
+                "x.toml: line 4: host \"a b\" is not a name or an address",
+            ),
+            ("[site]\nsignals = \"no\"", "x.toml: line 2: unknown variant `no`"),
+            ("", "x.toml: line 1: missing field `site`"),
+        ];
+        for (text, expected) in cases {
+            let message = Config::parse(text, Path::new("x.toml")).expect_err(text).to_string();
+            assert!(message.starts_with(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_setting_that_does_nothing_is_warned_about() {
+        let warnings = |text: &str| {
+            Config::parse(text, Path::new("x.toml")).expect("usable").warnings.join("\n")
+        };
+        let directed = |signals: &str| {
+            let site = format!("[site]\nroot = \"a\"\nsignals = \"{signals}\"\n");
+            warnings(&format!(
+                "{site}[[route]]\npath = \"/\"\n[route.resource.\"/a\"]\nurgency = 1"
+            ))
+        };
+        let expected = "x.toml: line 3: directives do nothing unless signals = \"override\"";
+        assert_eq!((directed("ignore").as_str(), directed("obey").as_str()), (expected, expected));
+        assert_eq!(directed("override"), "");
+        let told = |site: &str, page: &str| {
+            let site = format!("[site]\nroot = \"a\"\n{site}[[route]]\npath = \"/\"\n{page}");
+            warnings(&format!("{site}[route.resource.\"/a\"]\nfacts = \"in-head\""))
+        };
+        let (obey, ignore) = ("signals = \"obey\"\n", "signals = \"ignore\"\n");
+        let expected = "x.toml: line 3: facts of resources do nothing where signals = \"obey\"";
+        assert_eq!((told(obey, "").as_str(), told(obey, obey).as_str()), (expected, expected));
+        assert_eq!([told(obey, ignore), told(ignore, obey), told("", "")], [""; 3]);
+        let idle = warnings("[site]\nroot = \"a\"\n[[route]]\nhost = \"a\"\npath = \"/\"");
+        assert_eq!(idle, "x.toml: line 5: the route says nothing: remove it");
+        let told = warnings(
+            "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nearly_hints = \"learn\"\npush_gate = \"strict\"\n\
+             max_concurrent_pushes = 3\nclient_has = [\"conditional\"]",
+        );
+        let nothing = "does nothing, because this route pushes nothing";
+        let expected = [
+            format!("x.toml: line 6: push_gate {nothing}"),
+            format!("x.toml: line 7: max_concurrent_pushes {nothing}"),
+            format!("x.toml: line 8: client_has {nothing}"),
+            "x.toml: line 5: early_hints does nothing: it needs the fields of a backend, and no backend answers here"
+                .to_owned(),
+        ];
+        assert_eq!(told, expected.join("\n"));
+        let hinting =
+            "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nearly_hints = [\"</a>; rel=preload\"]";
+        assert_eq!(
+            warnings(hinting),
+            "x.toml: line 5: early_hints does nothing for files, which are ready at once: add early_hints_for_files = true to send \
+             them all the same"
+        );
+        let learning = "[[route]]\npath = \"/\"\nearly_hints = \"learn\"";
+        assert_eq!(warnings(&format!("[site]\nupstream = \"http://a\"\n{learning}")), "");
+        let mounted = "[[route]]\npath = \"/*\"\nupstream = \"http://a\"";
+        assert_eq!(warnings(&format!("[site]\nroot = \"a\"\n{learning}\n{mounted}")), "");
+    }
+
+    #[test]
+    fn too_many_pushes_and_304s_that_cannot_happen_are_warned_about() {
+        let pushing = |rest: &str| {
+            let text = format!("[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\n{rest}");
+            Config::parse(&text, Path::new("x.toml")).expect("usable").warnings.join("\n")
+        };
+        let list =
+            |count: u32| format!("{:?}", (0..count).map(|it| format!("/{it}")).collect::<Vec<_>>());
+        assert_eq!(
+            pushing(&format!("push = {}", list(15))),
+            "x.toml: line 5: push names 15 paths, and the first 10 are pushed: raise max_concurrent_pushes"
+        );
+        assert_eq!(pushing(&format!("push = {}\nmax_concurrent_pushes = 15", list(15))), "");
+        assert_eq!(pushing(&format!("push = {}", list(10))), "");
+        let validating =
+            |has: &str| pushing(&format!("push = [\"/a\"]\npush_not_modified = true\n{has}"));
+        let expected =
+            "x.toml: line 6: push_not_modified does nothing, because nothing reports stale copies";
+        for has in ["", "client_has = [\"conditional\"]"] {
+            assert!(validating(has).starts_with(expected), "{has}");
+        }
+        assert_eq!(validating("client_has = [\"cache-digest\"]"), "");
+    }
+
+    #[test]
+    fn responses_move_by_the_rules_of_the_migration_table() {
+        let read = |keys: &str| {
+            let text = format!("[site]\nroot = \"a\"\n[migration]\n{keys}\n");
+            Config::parse(&text, Path::new("x.toml"))
+        };
+        let config =
+            read("size = { above_bytes = 1_000_000, beside = 1 }\nafter_bytes = 9").expect("good");
+        let size = Some(migration::SizeRule { above_bytes: 1_000_000, beside: 1 });
+        let expected = migration::Policy { size, after_bytes: 9, ..migration::Policy::default() };
+        assert_eq!((config.migration, config.warnings), (Some(expected), Vec::new()));
+        let idle = "x.toml: line 4: after_bytes does nothing without size or blocking";
+        assert_eq!(read("after_bytes = 9").expect("usable").warnings, [idle]);
+        let error = read("size = { above_bytes = 1 }").expect_err("beside is missing").to_string();
+        assert_eq!(error, "x.toml: line 4: missing field `beside`");
+        for (keys, expected) in [
+            (
+                "after_bytes = -1",
+                "after_bytes: invalid value: integer `-1`, expected a whole number from 0",
+            ),
+            (
+                "after_bytes = \"1k\"",
+                "after_bytes: invalid type: string \"1k\", expected a whole number from 0",
+            ),
+            (
+                "size = { above_bytes = 1, beside = 0.5 }",
+                "beside: invalid type: floating point `0.5`, expected a whole number from 0",
+            ),
+            (
+                "size = 5",
+                "size: invalid type: integer `5`, expected a table such as { above_bytes = 1_000_000, beside = 1 }",
+            ),
+            (
+                "blocking = true",
+                "blocking: invalid type: boolean `true`, expected a table such as { above_ms = 500, beside = 1 }",
+            ),
+        ] {
+            let error = read(keys).expect_err(keys).to_string();
+            assert_eq!(error, format!("x.toml: line 4: {expected}"));
+        }
+    }
+
+    #[test]
+    fn a_route_that_an_earlier_one_hides_is_warned_about() {
+        let warnings = |first: &str, second: &str| {
+            let route = |it: &str| format!("[[route]]\n{it}\npush = [\"/x\"]\n");
+            let text = format!("[site]\nroot = \"a\"\n{}{}", route(first), route(second));
+            Config::parse(&text, Path::new("x.toml")).expect("usable").warnings.join("\n")
+        };
+        let expected =
+            "x.toml: line 7: path \"/a\": \"/*\" at line 4 decides about pushes and hints first";
+        assert_eq!(warnings("path = \"/*\"", "path = \"/a\""), expected);
+        assert_eq!(warnings("path = \"/a\"", "path = \"/*\""), "");
+        assert_eq!(warnings("path = \"/*\"\nhost = \"b.test\"", "path = \"/a\""), "");
+    }
+
+    #[test]
+    fn a_ca_is_for_all_backends_over_tls() {
+        let text = "[site]\nroot = \"a\"\nupstream_ca = \"ca.pem\"\n[[route]]\npath = \"/*\"\nupstream = \"https://b\"";
+        let config = Config::parse(text, Path::new("etc/x.toml")).expect("a configuration");
+        let address: Address = "https://b".parse().expect("an address");
+        let trusting = address.trusting(Some("etc/ca.pem".into()));
+        assert_eq!(
+            (config.routes[0].upstream.as_ref(), config.warnings.len()),
+            (Some(&trusting), 0)
+        );
+        let text = text.replace("https", "http");
+        let config = Config::parse(&text, Path::new("x.toml")).expect("a configuration");
+        let expected = "x.toml: line 3: upstream_ca does nothing without an https:// upstream";
+        assert_eq!(config.warnings, [expected]);
+    }
+
+    #[test]
+    fn a_backend_serves_the_site_or_some_paths() {
+        let text = "[site]\nupstream = \"http://127.0.0.1:8080\"\n[[route]]\npath = \"/api/*\"\nupstream = \"http://api\"";
+        let config = Config::parse(text, Path::new("x.toml")).expect("good");
+        let address = |text: &str| text.parse::<Address>().expect("an address");
+        assert_eq!(config.site, ConfigSite::Upstream(address("http://127.0.0.1:8080")));
+        let [api] = &config.routes[..] else { panic!("one route") };
+        assert_eq!(
+            (api.path.as_str(), api.upstream.clone()),
+            ("/api/*", Some(address("http://api")))
+        );
+    }
+
+    /// What the routes of a directory say, line by line: the path, and what is pushed with it.
+    fn pushed(routes: &str) -> String {
+        let text = format!("[site]\nroot = \"a\"\n{routes}");
+        let config = Config::parse(&text, Path::new("x.toml")).expect("usable");
+        let line = |it: &ConfigRoute| {
+            Some(format!("{}: {}", it.path, it.pushing.as_ref()?.push.join(" ")))
+        };
+        config.routes.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn in_a_directory_a_route_holds_for_both_paths_of_an_index_unless_the_other_has_its_own() {
+        let route =
+            |path: &str, push: &str| format!("[[route]]\npath = \"{path}\"\npush = [\"{push}\"]\n");
+        let index = route("/index.html", "/a");
+        assert_eq!(pushed(&index), "/index.html: /a\n/: /a");
+        assert_eq!(pushed(&route("/x/", "/a")), "/x/: /a\n/x/index.html: /a");
+        assert_eq!(pushed(&route("/x/*", "/a")), "/x/*: /a");
+        assert_eq!(pushed(&(route("/", "/b") + &index)), "/: /b\n/index.html: /a");
+        let shop = "[[route]]\npath = \"/*\"\nupstream = \"http://a\"\n";
+        assert_eq!(pushed(&format!("{shop}{index}")), "/index.html: /a");
+    }
+
+    #[test]
+    fn in_a_directory_schemes_and_directives_hold_for_both_paths_of_an_index() {
+        let text = "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nscheme = \"rr\"\n\
+                    signals = \"ignore\"\n[route.resource.\"/index.html\"]\nfacts = \"critical\"";
+        let config = Config::parse(text, Path::new("x.toml")).expect("usable");
+        assert!(config.routes.iter().all(|it| it.signals == Some(SignalUse::Ignore)));
+        let paths: Vec<&str> = config.routes.iter().map(|it| it.path.as_str()).collect();
+        let directed: Vec<&str> = config.directives.keys().map(String::as_str).collect();
+        assert_eq!((paths, directed), (vec!["/", "/index.html"], vec!["/", "/index.html"]));
+    }
+
+    #[test]
+    fn a_graph_must_know_the_documents_of_its_route() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let node = |path: &str, kind: &str| {
+            format!("{{\"host\":\"a\",\"path\":\"{path}\",\"kind\":\"{kind}\",\"bytes\":1}}")
+        };
+        let nodes = [node("/shop/index.html", "html"), node("/a.css", "css")].join(",");
+        let graph = format!("{{\"format\":\"utmost-graph/1\",\"nodes\":[{nodes}],\"edges\":[]}}");
+        std::fs::write(folder.path().join("graph.json"), graph).expect("written");
+        let bad = "{\"format\":\"utmost-graph/1\",\"nodes\":[{\"host\":\"a\",\"path\":\"/a>;x\",\"kind\":\"html\",\"bytes\":1}],\
+                   \"edges\":[]}";
+        std::fs::write(folder.path().join("bad.json"), bad).expect("written");
+        let parse_with = |path: &str, graph: &str| {
+            let route = format!(
+                "[[route]]\npath = \"{path}\"\npush_policy = \"push\"\npush_graph = \"{graph}\""
+            );
+            let text = format!("[site]\nroot = \"a\"\n{route}");
+            Config::parse(&text, &folder.path().join("x.toml"))
+        };
+        let parse = |path: &str| parse_with(path, "graph.json");
+        let error = parse_with("/", "bad.json").expect_err("no path").to_string();
+        assert!(error.contains("x.toml: line 6: "), "{error}");
+        assert!(error.contains("push_graph: node \"/a>;x\": write < and > as %3C"), "{error}");
+        let error = parse("/").expect_err("another page's").to_string();
+        let expected = "x.toml: line 6: push_graph is for the page \"/shop/index.html\" and does not know \"/\"";
+        assert!(error.contains(expected), "{error}");
+        let config = parse("/shop/").expect("the same document");
+        let known =
+            |it: &ConfigRoute| Some(it.pushing.as_ref()?.graph.as_ref()?.nodes[0].path.clone());
+        let known: Vec<String> = config.routes.iter().filter_map(known).collect();
+        assert_eq!(known, ["/shop/", "/shop/index.html"]);
+        assert!(parse("/shop/*").is_ok() && parse("/a.css").is_ok());
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_is_read_without_a_warning() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = include_str!("../../docs/push.md");
+        let example = text.split("```toml\n").nth(1).and_then(|it| it.split("```").next());
+        let graph = "{\"format\":\"utmost-graph/1\",\"nodes\":[{\"host\":\"localhost\",\"path\":\"/shop/\",\"kind\":\"html\",\
+                     \"bytes\":1}],\"edges\":[]}";
+        std::fs::write(folder.path().join("shop.json"), graph).expect("written");
+        let config = Config::parse(example.expect("TOML"), &folder.path().join("site.toml"));
+        let config = config.expect("good");
+        assert_eq!(config.warnings, Vec::<String>::new());
+        let paths: Vec<&str> = config.routes.iter().map(|it| it.path.as_str()).collect();
+        let expected = ["/index.html", "/", "/assets/*", "/shop/", "/shop/index.html", "/app/*"];
+        assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn the_example_of_a_backend_with_websockets_is_read_without_a_warning() {
+        let text = include_str!("../../docs/serve.md");
+        let mut examples = text.split("```toml\n").skip(1).filter_map(|it| it.split("```").next());
+        let example = examples.find(|it| it.contains("websockets = ")).expect("an example");
+        let config = Config::parse(example, Path::new("site.toml")).expect("good");
+        assert!(config.takes_websockets());
+        assert_eq!(config.warnings, Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_example_of_a_page_with_its_own_order_is_read_without_a_warning() {
+        let text = include_str!("../../docs/serve.md");
+        let example = text.split("```toml\n").skip(1).find(|it| it.contains("facts = "));
+        let example = example.and_then(|it| it.split("```").next()).expect("an example");
+        let config = Config::parse(example, Path::new("site.toml")).expect("good");
+        assert_eq!(config.warnings, Vec::<String>::new());
+        let told: Vec<&str> = config.directives.keys().map(String::as_str).collect();
+        assert_eq!(told, ["/shop/hero.jpg", "/shop/late.css"]);
+    }
+
+    #[test]
+    fn a_backend_may_be_for_one_host() {
+        let text = "[site]\nroot = \"a\"\n[[route]]\nhost = \"b.test\"\npath = \"/*\"\nupstream = \"http://b\"";
+        let config = Config::parse(text, Path::new("x.toml")).expect("good");
+        assert_eq!(config.routes[0].host.as_deref(), Some("b.test"));
+    }
+}

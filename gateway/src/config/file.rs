@@ -1,0 +1,356 @@
+//! The configuration file as it is written.
+
+use super::balancer::FileLoadBalancer;
+use super::headers::FileValues;
+use super::limits::ConfigLimits;
+use super::paths;
+use crate::site::{ConditionalPushes, Directive, Knows, Pushing};
+use crate::upstream::Address;
+use push::freshness::fresh_s;
+use push::guard::{CookiePolicy, Scope};
+use push::link::{self, Link};
+use push::visits::PushWhen;
+use push::{Gate, Policy};
+use schedulers::{FACTS, Metadata, Priority};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use server::SignalUse;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::net::Ipv6Addr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) site: FileSite,
+    #[serde(default)]
+    pub(super) route: Vec<FileRoute>,
+    pub(super) migration: Option<migration::Policy>,
+    pub(super) load_balancer: Option<FileLoadBalancer>,
+    #[serde(default)]
+    pub(super) limits: ConfigLimits,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileSite {
+    pub(super) root: Option<PathBuf>,
+    pub(super) page: Option<String>,
+    pub(super) pages: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "parsed")]
+    pub(super) upstream: Option<Address>,
+    /// Whether the backend gets WebSockets.
+    #[serde(default)]
+    pub(super) websockets: bool,
+    /// The file of certificate authorities for all backends.
+    pub(super) upstream_ca: Option<PathBuf>,
+    pub(super) scheme: Option<String>,
+    /// Files of schemes that are not built in.
+    #[serde(default)]
+    pub(super) scheme_files: Vec<PathBuf>,
+    pub(super) signals: Option<SignalUse>,
+}
+
+/// The keys of a `[[route]]`; the names are NGINX's where it has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "keys, independent of each other")]
+pub(super) struct FileRoute {
+    #[serde(deserialize_with = "path")]
+    pub(super) path: String,
+    #[serde(default, deserialize_with = "host")]
+    pub(super) host: Option<String>,
+    pub(super) scheme: Option<String>,
+    pub(super) signals: Option<SignalUse>,
+    #[serde(default, deserialize_with = "parsed")]
+    pub(super) upstream: Option<Address>,
+    #[serde(default)]
+    pub(super) websockets: bool,
+    #[serde(default)]
+    pub(super) resource: BTreeMap<String, FileDirective>,
+    pub(super) headers: Option<BTreeMap<String, FileValues>>,
+    #[serde(default)]
+    push: Vec<String>,
+    #[serde(default)]
+    push_preload: bool,
+    #[serde(default)]
+    x_push: bool,
+    #[serde(default, deserialize_with = "links")]
+    links: Vec<String>,
+    #[serde(default)]
+    early_hints: EarlyHints,
+    #[serde(default)]
+    early_hints_for_files: bool,
+    #[serde(default, deserialize_with = "push_when")]
+    push_when: PushWhen,
+    #[serde(default, deserialize_with = "parsed")]
+    push_policy: Option<Policy>,
+    pub(super) push_graph: Option<PathBuf>,
+    #[serde(default, deserialize_with = "parsed")]
+    push_gate: Option<Gate>,
+    max_concurrent_pushes: Option<u64>,
+    #[serde(default, deserialize_with = "client_has")]
+    client_has: Knows,
+    #[serde(default, deserialize_with = "cookies")]
+    cookies: CookiePolicy,
+    #[serde(default)]
+    push_not_modified: bool,
+    #[serde(default)]
+    push_if_match: bool,
+    #[serde(default, deserialize_with = "cache_control")]
+    cache_control: Option<String>,
+}
+
+/// The keys of a route that are not about pushes and hints.
+pub(super) const OTHER_KEYS: [&str; 8] =
+    ["path", "host", "scheme", "signals", "upstream", "websockets", "resource", "headers"];
+
+impl FileRoute {
+    /// What the route says about pushes and hints, without its graph.
+    pub(super) fn pushing(self) -> Pushing {
+        Pushing {
+            push: self.push,
+            push_preload: self.push_preload,
+            x_push: self.x_push,
+            links: self.links,
+            early_hints: self.early_hints.links,
+            learn_hints: self.early_hints.learn,
+            hints_for_files: self.early_hints_for_files,
+            push_when: self.push_when,
+            policy: self.push_policy,
+            graph: None,
+            gate: self.push_gate,
+            max_concurrent_pushes: self.max_concurrent_pushes,
+            knows: self.client_has,
+            cookies: self.cookies,
+            conditional: ConditionalPushes {
+                not_modified: self.push_not_modified,
+                if_match: self.push_if_match,
+            },
+            cache_control: self.cache_control,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileDirective {
+    #[serde(default, deserialize_with = "urgency")]
+    urgency: Option<u8>,
+    incremental: Option<bool>,
+    #[serde(default, deserialize_with = "facts")]
+    facts: Metadata,
+}
+
+impl From<FileDirective> for Directive {
+    fn from(FileDirective { urgency, incremental, facts }: FileDirective) -> Self {
+        Self { priority: Priority { urgency, incremental }, facts }
+    }
+}
+
+/// Reads a value and checks it; an error says what is wrong.
+fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>, U>(
+    value: D,
+    check: impl FnOnce(T) -> Result<U, String>,
+) -> Result<U, D::Error> {
+    check(T::deserialize(value)?).map_err(D::Error::custom)
+}
+
+fn parsed<'de, D: Deserializer<'de>, T>(value: D) -> Result<Option<T>, D::Error>
+where
+    T: FromStr<Err: Display>,
+{
+    checked(value, |text: String| text.parse().map(Some).map_err(|error: T::Err| error.to_string()))
+}
+
+fn path<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
+    checked(value, |path: String| match paths::malformed(&path) {
+        Some(cause) => Err(format!("path \"{path}\" {cause}")),
+        None => Ok(path),
+    })
+}
+
+/// A host as requests name it, without the port.
+fn host<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let is_host = |it: &str| {
+        let is_address = it.starts_with('[') && it.ends_with(']');
+        paths::is_sendable(it)
+            && !it.is_empty()
+            && !it.contains(['/', '*', '@'])
+            && (is_address || !it.contains(':'))
+    };
+    checked(value, |text: String| {
+        let authority = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
+        let bare = http3::host(authority.split('/').next().unwrap_or_default());
+        if text.parse::<Ipv6Addr>().is_ok() {
+            Err(format!("host \"{text}\": an IPv6 address stands in brackets: write \"[{text}]\""))
+        } else if !is_host(bare) {
+            Err(format!(
+                "host \"{text}\" is not a name or an address: write \"example.com\" or \"[::1]\""
+            ))
+        } else if bare != text {
+            Err(format!("host \"{text}\" must have no scheme, port or path: write \"{bare}\""))
+        } else {
+            Ok(Some(text))
+        }
+    })
+}
+
+/// In the words of the request field `utmost-metadata`. Each of them must say something: servers ignore unknown words of
+/// clients, but an operator's is a mistake.
+fn facts<'de, D: Deserializer<'de>>(value: D) -> Result<Metadata, D::Error> {
+    let is_idle = |it: &&str| Metadata::parse(it.as_bytes()) == Metadata::default();
+    checked(value, |text: String| match text.split(',').map(str::trim).find(is_idle) {
+        None => Ok(Metadata::parse(text.as_bytes())),
+        Some(word) => {
+            let facts: Vec<&str> = FACTS.iter().map(|it| it.member).collect();
+            Err(format!(
+                "facts \"{text}\": \"{word}\" is not a fact; write some of kind=css, u=2, incremental, render-blocking, \
+                 parser-blocking, {}",
+                facts.join(", ")
+            ))
+        }
+    })
+}
+
+fn urgency<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u8>, D::Error> {
+    checked(value, |it: u8| match it {
+        0..=7 => Ok(Some(it)),
+        _ => Err(format!("urgency {it} must be from 0 to 7")),
+    })
+}
+
+/// `Link` values, or `"learn"`: those of the last response to the same request.
+#[derive(Default)]
+struct EarlyHints {
+    links: Vec<String>,
+    learn: bool,
+}
+
+impl<'de> Deserialize<'de> for EarlyHints {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        checked(value, |said: NameOr<Vec<String>>| match said {
+            NameOr::Name(name) if name == "learn" => Ok(Self { learn: true, ..Self::default() }),
+            NameOr::Name(name) => {
+                Err(format!("early_hints \"{name}\" must be \"learn\" or a list of Link values"))
+            }
+            NameOr::Value(links) => Ok(Self { links: hints("early_hints", links)?, learn: false }),
+        })
+    }
+}
+
+/// `Link` values that a client can act on early.
+fn hints(key: &str, links: Vec<String>) -> Result<Vec<String>, String> {
+    let is_hint =
+        |it: &String| !it.contains(char::is_control) && link::parse(it).iter().any(Link::is_hint);
+    match links.iter().find(|it| !is_hint(it)) {
+        None => Ok(links),
+        Some(link) => Err(format!(
+            "{key} \"{}\" must be a Link value that preloads or preconnects, such as \
+             \"</style.css>; rel=preload; as=style\"",
+            link.escape_default()
+        )),
+    }
+}
+
+fn links<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
+    checked(value, |said| hints("links", said))
+}
+
+/// A word that stands for a value, or the value.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a word or a list or table, as docs/serve.md says of this key"
+)]
+enum NameOr<T> {
+    Name(String),
+    Value(T),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileWhen {
+    cookie_absent: String,
+}
+
+fn push_when<'de, D: Deserializer<'de>>(value: D) -> Result<PushWhen, D::Error> {
+    checked(value, |FileWhen { cookie_absent: name }| {
+        if is_token(&name) {
+            return Ok(PushWhen::CookieAbsent(name));
+        }
+        Err(format!("cookie_absent \"{name}\" is not a possible cookie name (RFC 6265, 4.1.1)"))
+    })
+}
+
+#[derive(PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum FileHas {
+    CacheDigest,
+    Conditional,
+}
+
+fn client_has<'de, D: Deserializer<'de>>(value: D) -> Result<Knows, D::Error> {
+    checked(value, |said: Vec<FileHas>| {
+        if said.is_empty() {
+            return Err(
+                "client_has is empty: remove it, or add a way to know, such as \"cache-digest\""
+                    .into(),
+            );
+        }
+        let has = |it| said.contains(&it);
+        Ok(Knows {
+            cache_digest: has(FileHas::CacheDigest),
+            conditional: has(FileHas::Conditional),
+        })
+    })
+}
+
+/// `"none"`, `"same-path"`, or the path of each cookie.
+fn cookies<'de, D: Deserializer<'de>>(value: D) -> Result<CookiePolicy, D::Error> {
+    checked(value, |said: NameOr<BTreeMap<String, String>>| match said {
+        NameOr::Name(name) if name == "same-path" => Ok(CookiePolicy::SamePath),
+        NameOr::Name(name) if name == "none" => Ok(CookiePolicy::None),
+        NameOr::Name(name) => Err(format!(
+            "cookies \"{name}\" must be \"none\", \"same-path\", or a table of cookies and their paths"
+        )),
+        NameOr::Value(scopes) => {
+            let is_bad =
+                |(name, path): &(&String, &String)| !is_token(name) || !path.starts_with('/');
+            if let Some((name, path)) = scopes.iter().find(is_bad) {
+                return Err(format!(
+                    "cookies \"{name}\" = \"{path}\" must be a cookie's name and the path it is set for, such as \
+                     session = \"/\""
+                ));
+            }
+            let scopes = scopes.into_iter().map(|(name, path)| Scope { name, path });
+            Ok(CookiePolicy::DeclaredScope(scopes.collect()))
+        }
+    })
+}
+
+fn cache_control<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let is_age = |directive: &str| {
+        let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
+        let value = value.trim().trim_matches('"');
+        let is_number = !value.is_empty() && value.bytes().all(|it| it.is_ascii_digit());
+        is_number || !name.trim().eq_ignore_ascii_case("max-age")
+    };
+    checked(value, |said: String| {
+        let is_plain = said.bytes().all(|it| (b' '..=b'~').contains(&it));
+        if is_plain && fresh_s(&said, None).is_some() && said.split(',').all(is_age) {
+            return Ok(Some(said));
+        }
+        Err(format!(
+            "cache_control \"{said}\" must say how long, such as \"max-age=3600\" or \"no-cache\""
+        ))
+    })
+}
+
+/// Whether a cookie may have this name (RFC 9110, 5.6.2).
+fn is_token(name: &str) -> bool {
+    let special = b"!#$%&'*+-.^_`|~";
+    !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || special.contains(&it))
+}

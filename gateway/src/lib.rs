@@ -1,0 +1,18 @@
+//! What answers behind the server: files and backends under the rules of an operator, over HTTP/3 and, on a thread of its own,
+//! HTTP/2 and HTTP/1.1.
+//!
+//! [`site::RuledSite`] is the [`server::site::Site`] that a [`server::Server`] asks. [`serve_tcp`] asks it beside that server.
+//! [`Config`] is the operator's file.
+
+pub mod access_log;
+mod config;
+mod limits;
+pub mod site;
+mod tcp;
+pub mod upstream;
+
+pub use config::{
+    Config, ConfigError, ConfigLimits, ConfigLines, ConfigRoute, ConfigSite, is_one_path, line_of,
+};
+pub use limits::UpstreamLimits;
+pub use tcp::{Listeners, StartError as TcpStartError, serve_tcp};

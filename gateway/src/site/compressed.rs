@@ -1,0 +1,157 @@
+//! Files that are compressed when they are first asked for, and kept.
+
+use super::codings::Coding;
+use super::hot_files::HotFile;
+use crate::limits::{
+    COMPRESSED_AT_ONCE_BYTES, COMPRESSED_BYTES, COMPRESSIBLE_BYTES, COMPRESSION_BYTES,
+    COMPRESSION_BYTES_PER_SECOND,
+};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use quick_cache::Weighter;
+use quick_cache::unsync::Cache;
+use server::limits::Budget;
+use std::io::{self, Write};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
+
+/// How many files the cache expects; it takes more.
+const FILES_EXPECTED: usize = 256;
+/// The level that Caddy and nginx-like servers use for what is compressed while a client waits.
+const GZIP_LEVEL: u32 = 6;
+const ZSTD_LEVEL: i32 = 3;
+/// Bytes of a file that are read at a time.
+const PIECE_BYTES: u64 = 64 << 10;
+
+/// A version of a file in a coding.
+type Key = (String, Coding);
+
+/// Compressed files, by the entity tags of what they were made of.
+#[derive(Clone)]
+pub(super) struct Compressed {
+    state: Arc<Mutex<State>>,
+    /// What the thread has to do. It begins with the first large file, and ends with the last of these senders.
+    jobs: Arc<OnceLock<Option<Sender<Job>>>>,
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+struct State {
+    /// An empty one: the coding makes the file no smaller.
+    made: Cache<Key, Arc<[u8]>, Weight>,
+    /// Bytes that may be compressed.
+    budget: Budget,
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<Key, Arc<[u8]>> for Weight {
+    fn weight(&self, (tag, _): &Key, bytes: &Arc<[u8]>) -> u64 {
+        (bytes.len() + tag.len() + size_of::<Key>()) as u64
+    }
+}
+
+/// A file in a coding.
+pub(super) enum Made {
+    Here(Arc<[u8]>),
+    /// It takes a while: [`Compressed::make`].
+    Later,
+    /// The file is sent as it is, because it is too small or too large, becomes no smaller, or too much was compressed lately.
+    Not,
+}
+
+impl Compressed {
+    pub(super) fn new() -> Self {
+        let made = Cache::with_weighter(FILES_EXPECTED, COMPRESSED_BYTES, Weight);
+        let budget = Budget::new(COMPRESSION_BYTES, COMPRESSION_BYTES_PER_SECOND);
+        Self { state: Arc::new(Mutex::new(State { made, budget })), jobs: Arc::default() }
+    }
+
+    /// A file in a coding, as far as it is here or made at once.
+    pub(super) fn get(&self, file: &HotFile, coding: Coding, now: Option<Instant>) -> Made {
+        let bytes = file.version.bytes;
+        if !COMPRESSIBLE_BYTES.contains(&bytes) {
+            return Made::Not;
+        }
+        match self.kept(file, coding) {
+            Some(kept) if kept.is_empty() => Made::Not,
+            Some(kept) => Made::Here(kept),
+            None if !now.is_none_or(|it| self.state().budget.spend(bytes, it)) => Made::Not,
+            None if bytes > COMPRESSED_AT_ONCE_BYTES => Made::Later,
+            None => self.made(file, coding).map_or(Made::Not, Made::Here),
+        }
+    }
+
+    /// Has the thread make a file in a coding. `then` gets it, or `None`: the file is sent as it is. False: there is no thread.
+    pub(super) fn make(
+        &self,
+        file: Arc<HotFile>,
+        coding: Coding,
+        then: impl FnOnce(Option<Arc<[u8]>>) + Send + 'static,
+    ) -> bool {
+        let own = Self { state: Arc::clone(&self.state), jobs: Arc::default() };
+        let job = move || then(own.made(&file, coding));
+        let jobs = self.jobs.get_or_init(start);
+        jobs.as_ref().is_some_and(|it| it.send(Box::new(job)).is_ok())
+    }
+
+    /// A file in a coding, made now unless it is kept.
+    fn made(&self, file: &HotFile, coding: Coding) -> Option<Arc<[u8]>> {
+        let made = if let Some(kept) = self.kept(file, coding) {
+            kept
+        } else {
+            let made: Arc<[u8]> = compress(file, coding).ok()?.into();
+            self.state().made.insert(key(file, coding), Arc::clone(&made));
+            made
+        };
+        (!made.is_empty()).then_some(made)
+    }
+
+    fn kept(&self, file: &HotFile, coding: Coding) -> Option<Arc<[u8]>> {
+        self.state().made.get(&key(file, coding)).cloned()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn key(file: &HotFile, coding: Coding) -> Key {
+    (file.tag.clone(), coding)
+}
+
+/// Starts the thread that compresses one file after another; `None`: the system has none.
+fn start() -> Option<Sender<Job>> {
+    let (jobs, coming) = channel::<Job>();
+    let builder = std::thread::Builder::new().name("compress".to_owned());
+    builder.spawn(move || coming.into_iter().for_each(|job| job())).ok()?;
+    Some(jobs)
+}
+
+/// The bytes in a coding, or none if they are not fewer.
+fn compress(file: &HotFile, coding: Coding) -> io::Result<Vec<u8>> {
+    let made = match coding {
+        // Files of it are served, and not made.
+        Coding::Brotli => Vec::new(),
+        Coding::Zstd => copied(file, zstd::Encoder::new(Vec::new(), ZSTD_LEVEL)?)?.finish()?,
+        Coding::Gzip => {
+            copied(file, GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL)))?.finish()?
+        }
+    };
+    Ok(if (made.len() as u64) < file.version.bytes { made } else { Vec::new() })
+}
+
+/// An encoder that has taken a whole file.
+fn copied<W: Write>(file: &HotFile, mut encoder: W) -> io::Result<W> {
+    let (mut offset, mut piece) = (0, Vec::new());
+    while offset < file.version.bytes {
+        let count = PIECE_BYTES.min(file.version.bytes - offset);
+        piece.resize(usize::try_from(count).map_err(io::Error::other)?, 0);
+        file.contents.read_at(offset, &mut piece)?;
+        encoder.write_all(&piece)?;
+        offset += count;
+    }
+    Ok(encoder)
+}

@@ -1,0 +1,228 @@
+//! A directory as a site.
+
+#[cfg(test)]
+mod tests;
+
+use super::codings::Coding;
+use super::compressed::{Compressed, Made};
+use super::hot_files::{HotFile, HotFiles, is_hidden};
+use super::types;
+use nix::errno::Errno;
+use percent_encoding::percent_decode_str;
+use schedulers::{Kind, Resource};
+use server::FileLimits;
+use server::http_date::http_date;
+use server::site::paths::encoded;
+use server::site::{Body, Later, Request, Response, Site};
+use std::borrow::Cow;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Serves the files below a directory; a path that ends in `/` means its `index.html`.
+pub struct DirectorySite {
+    files: HotFiles,
+    compressed: Compressed,
+}
+
+/// A directory that cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum OpenError {
+    #[error("{0}: {1}; name a readable directory")]
+    Unreadable(PathBuf, #[source] std::io::Error),
+    #[error("{0}: not a directory; name a directory")]
+    NotADirectory(PathBuf),
+}
+
+impl DirectorySite {
+    /// A site of the files below `root`.
+    pub fn open(root: &Path) -> Result<Self, OpenError> {
+        Self::within(root, FileLimits::default())
+    }
+
+    /// The same within other limits.
+    pub fn within(root: &Path, limits: FileLimits) -> Result<Self, OpenError> {
+        let resolved =
+            root.canonicalize().map_err(|source| OpenError::Unreadable(root.to_owned(), source))?;
+        if !resolved.is_dir() {
+            return Err(OpenError::NotADirectory(root.to_owned()));
+        }
+        Ok(Self { files: HotFiles::new(resolved, limits), compressed: Compressed::new() })
+    }
+}
+
+/// The path of the file that a request asks for, its escapes resolved, if there can be one that is served.
+fn wanted(path: &str) -> Option<Cow<'_, str>> {
+    let path = path.split('?').next()?;
+    let decoded = percent_decode_str(path).decode_utf8().ok()?;
+    let is_plain = decoded.starts_with('/') && !decoded.contains('\0');
+    (is_plain && !decoded.split('/').any(|it| is_hidden(it.as_ref()))).then(|| as_file(decoded))
+}
+
+/// The path of a file, with one `/` between names.
+fn as_file(path: Cow<'_, str>) -> Cow<'_, str> {
+    if !path.ends_with('/') && !path.contains("//") {
+        return path;
+    }
+    let names = path.split('/').filter(|it| !it.is_empty());
+    let index = path.ends_with('/').then_some("index.html");
+    names.chain(index).fold(String::new(), |path, name| path + "/" + name).into()
+}
+
+impl Site for DirectorySite {
+    fn respond(&self, request: &Request) -> Response {
+        if !matches!(request.method.as_str(), "GET" | "HEAD") {
+            return Response::only_get_and_head();
+        }
+        let Some(path) = wanted(&request.path) else { return not_found(request) };
+        match self.files.find(&path, request.asked_at) {
+            Ok(file) => self.response(request, &path, &file),
+            Err(error) if is_missing(&error) => self.absent(request, &path),
+            Err(_) => Response::unavailable(),
+        }
+    }
+
+    /// Without the field, a browser takes a copy for fresh for a tenth of its age (RFC 9111, 4.2.2), and shows a new page with
+    /// an old stylesheet.
+    fn usual_freshness(&self) -> Option<&'static str> {
+        Some("no-cache")
+    }
+}
+
+impl DirectorySite {
+    /// A file, in a coding that the client takes.
+    fn response(&self, request: &Request, path: &str, file: &Arc<HotFile>) -> Response {
+        let field = request.list("accept-encoding").unwrap_or_default();
+        let accepted: Vec<Coding> =
+            Coding::ALL.into_iter().filter(|it| it.is_accepted(&field)).collect();
+        let is_made = types::is_compressible(&file.mime);
+        // A promise has no such field that it could vary on, and its answer suits every client.
+        let varies = (is_made || !file.coded.is_empty()) && !(request.pushed && field.is_empty());
+        if let Some(beside) = self.beside(request, path, file, &accepted) {
+            return varied(beside, varies);
+        }
+        // Who asks for parts gets those of the file itself.
+        if is_made && request.field("range").is_none() {
+            for coding in accepted.into_iter().filter(|it| *it != Coding::Brotli) {
+                match self.compressed.get(file, coding, request.asked_at) {
+                    Made::Here(bytes) => return varied(made(file, bytes, coding), varies),
+                    Made::Later => return self.awaited(file, coding, varies),
+                    Made::Not => {}
+                }
+            }
+        }
+        varied(plain(file), varies)
+    }
+
+    /// Another file that has this one in a coding.
+    fn beside(
+        &self,
+        request: &Request,
+        path: &str,
+        file: &HotFile,
+        accepted: &[Coding],
+    ) -> Option<Response> {
+        accepted.iter().filter(|it| file.coded.contains(it)).find_map(|coding| {
+            let beside = self.files.find(&format!("{path}{}", coding.ending()), request.asked_at);
+            let beside = beside.ok()?;
+            Some(in_coding(response(file, &beside), *coding))
+        })
+    }
+
+    /// A file in a coding, which comes when it is made.
+    fn awaited(&self, file: &Arc<HotFile>, coding: Coding, varies: bool) -> Response {
+        let (maker, later) = Later::made_here();
+        let of = Arc::clone(file);
+        let then = move |bytes: Option<Arc<[u8]>>| {
+            let response = bytes.map_or_else(|| plain(&of), |it| made(&of, it, coding));
+            maker.answer_whole(varied(response, varies));
+        };
+        if !self.compressed.make(Arc::clone(file), coding, then) {
+            return varied(plain(file), varies);
+        }
+        Response { body: Body::Later(later.into()), ..varied(plain(file), varies) }
+    }
+
+    /// There is no such file: the folder of this name, or an error.
+    fn absent(&self, request: &Request, path: &str) -> Response {
+        let (plain, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+        let index = format!("{path}/index.html");
+        if plain.ends_with('/') || self.files.find(&index, request.asked_at).is_err() {
+            return not_found(request);
+        }
+        let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+        // Of the path as it is here: one with two slashes would be another host.
+        let headers = vec![("location".into(), format!("{}/{query}", encoded(path.as_bytes())))];
+        Response { headers, ..Response::empty(301) }
+    }
+}
+
+/// There is no such file. A client that would show a page gets one.
+fn not_found(request: &Request) -> Response {
+    let shows_page = request.list("accept").is_some_and(|it| it.contains("text/html"));
+    if shows_page { Response::not_found() } else { Response::empty(404) }
+}
+
+/// A file as it is.
+fn plain(file: &HotFile) -> Response {
+    response(file, file)
+}
+
+/// A file in a coding that was made here.
+fn made(file: &HotFile, bytes: Arc<[u8]>, coding: Coding) -> Response {
+    let mut response = plain(file);
+    response.body = Body::Bytes(bytes);
+    response.resource.body_bytes = Some(response.body.bytes());
+    in_coding(response, coding)
+}
+
+/// Says the coding of a response. Each has a tag of its own (RFC 9110, 8.8.1).
+fn in_coding(mut response: Response, coding: Coding) -> Response {
+    for (_, tag) in response.headers.iter_mut().filter(|(name, _)| name == "etag") {
+        tag.insert_str(tag.len() - 1, &format!("-{}", coding.name()));
+    }
+    response.headers.push(("content-encoding".into(), coding.name().to_owned()));
+    response
+}
+
+/// Says that other clients may get another coding, whatever this one says of codings (RFC 9110, 12.5.5).
+fn varied(mut response: Response, varies: bool) -> Response {
+    if varies {
+        response.headers.push(("vary".into(), "accept-encoding".to_owned()));
+    }
+    response
+}
+
+/// The response about a file with the contents of `stored`.
+fn response(file: &HotFile, stored: &HotFile) -> Response {
+    let body = Body::File(Arc::clone(&stored.contents), stored.version.bytes);
+    let resource = Resource {
+        kind: file.kind,
+        // A folder does not say who refers to its files; of stylesheets it is nearly always a head.
+        in_head: file.kind == Kind::Css,
+        body_bytes: Some(body.bytes()),
+        ..Resource::default()
+    };
+    Response {
+        headers: vec![
+            ("content-type".into(), file.mime.clone()),
+            ("etag".into(), stored.tag.clone()),
+            ("last-modified".into(), http_date(stored.version.changed())),
+            ("accept-ranges".into(), "bytes".to_owned()),
+        ],
+        body,
+        resource,
+        is_told_by_time: stored.version.is_told_by_time(),
+        ..Response::empty(200)
+    }
+}
+
+/// Whether there is no such file for anybody. A file that may not be read is none, so that nobody learns of it. Anything
+/// else, such as too many open files, is a trouble of the server that may pass.
+fn is_missing(error: &io::Error) -> bool {
+    use ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound, PermissionDenied};
+    let leads_nowhere = error.raw_os_error() == Some(Errno::ELOOP as i32);
+    let kinds = [NotFound, NotADirectory, PermissionDenied, InvalidInput, InvalidFilename];
+    leads_nowhere || kinds.contains(&error.kind())
+}

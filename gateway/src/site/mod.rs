@@ -1,0 +1,16 @@
+//! Sources of content, and the rules of their operator.
+
+mod codings;
+mod compressed;
+mod conditions;
+mod directory;
+mod hot_files;
+mod last_answers;
+mod pushing;
+mod ranges;
+mod rules;
+pub(crate) mod types;
+
+pub use directory::{DirectorySite, OpenError};
+pub use pushing::{ConditionalPushes, Knows, Pushing, as_many_as_fit};
+pub use rules::{Directive, Rule, RuledSite, fits};

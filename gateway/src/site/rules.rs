@@ -1,0 +1,402 @@
+//! The rules of a site's operator: one table, applied once to the head of each response.
+
+use super::conditions::conditional;
+use super::last_answers::LastAnswers;
+use super::pushing::Pushing;
+use super::ranges::ranged;
+use super::types;
+use schedulers::{Kind, Metadata, Priority, Scheme};
+use server::SignalUse;
+use server::site::paths::{decoded, is_sayable};
+use server::site::{Ahead, Field, Foreseen, Names, Promise, Request, Response, Site};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A row of the table: what holds for some paths. The first row that fits a request and says something decides.
+#[derive(Clone, Default)]
+pub struct Rule {
+    /// The host; `None`: any.
+    pub host: Option<String>,
+    /// One path with any query, or, if it ends in `*`, all paths that begin with the rest.
+    pub path: String,
+    /// The source that answers in place of the site.
+    pub source: Option<Arc<dyn Site>>,
+    /// The scheme for the page whose document is at this path.
+    pub scheme: Option<Scheme>,
+    /// How clients' signals are used on that page.
+    pub signals: Option<SignalUse>,
+    /// Its pushes and hints.
+    pub pushing: Option<Pushing>,
+    /// Fields of the response, in place of its own.
+    pub headers: Option<Vec<Field>>,
+}
+
+/// What the operator says about one resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Directive {
+    /// Its priority, on top of what the client says.
+    pub priority: Priority,
+    /// Facts about it, on top of those that the site knows.
+    pub facts: Metadata,
+}
+
+impl Rule {
+    /// A rule about pushes and hints, for any host.
+    pub fn pushing(path: &str, pushing: Pushing) -> Self {
+        Self { path: path.to_owned(), pushing: Some(pushing), ..Self::default() }
+    }
+
+    fn fits(&self, request: &Request) -> bool {
+        let is_for = |host: &String| host.eq_ignore_ascii_case(request.host());
+        self.host.as_ref().is_none_or(is_for) && fits(&self.path, &request.path)
+    }
+}
+
+/// Whether a rule for the paths of `pattern` holds for `path`, however much of either is percent-encoded, and with
+/// how many slashes in a row: a directory gives the same file for all of these.
+pub fn fits(pattern: &str, path: &str) -> bool {
+    let (plain, query) = divided(path);
+    if let Some(prefix) = pattern.strip_suffix('*') {
+        return plain.starts_with(&divided(prefix).0);
+    }
+    let (wanted, wanted_query) = divided(pattern);
+    wanted == plain && (wanted_query.is_none() || wanted_query == query)
+}
+
+/// A path as a directory understands it, with single slashes, and its query as it is.
+fn divided(path: &str) -> (Cow<'_, [u8]>, Option<&str>) {
+    let (mut plain, query) = decoded(path);
+    if plain.windows(2).any(|it| it == b"//") {
+        plain.to_mut().dedup_by(|next, one| *next == b'/' && *one == b'/');
+    }
+    (plain, query)
+}
+
+/// A source of content under the rules of its operator: what a server serves.
+#[derive(Clone)]
+pub struct RuledSite {
+    source: Arc<dyn Site>,
+    rules: Vec<Rule>,
+    /// The hosts that it answers for; `None`: all.
+    names: Option<Names>,
+    directives: BTreeMap<String, Directive>,
+    /// What remote sources answered last.
+    last_answers: Arc<Mutex<LastAnswers>>,
+}
+
+impl RuledSite {
+    /// A source about which the operator says nothing.
+    pub fn of(source: impl Site + 'static) -> Self {
+        Self::new(source, Vec::new())
+    }
+
+    /// A source under `rules`.
+    pub fn new(source: impl Site + 'static, rules: Vec<Rule>) -> Self {
+        let directives = BTreeMap::new();
+        let (source, names) = (Arc::new(source), None);
+        Self { source, rules, names, directives, last_answers: Arc::default() }
+    }
+
+    /// The same for these hosts only, and those of the rules.
+    #[must_use]
+    pub fn only_for(self, names: &[String]) -> Self {
+        let names = Names::new(names.iter().map(String::as_str).chain(self.hosts()));
+        Self { names: Some(names), ..self }
+    }
+
+    /// The hosts that the rules name.
+    pub fn hosts(&self) -> BTreeSet<&str> {
+        self.rules.iter().filter_map(|it| it.host.as_deref()).collect()
+    }
+
+    /// The same with directives by path. A directive for a path without a query holds with any query. A response to which a
+    /// priority applies says so in its `priority` field (RFC 9218, 5 and 8).
+    #[must_use]
+    pub fn directing(self, directives: BTreeMap<String, Directive>) -> Self {
+        Self { directives, ..self }
+    }
+
+    /// A response that is here, to a request with conditions.
+    fn finished(&self, request: &Request, response: Response) -> Response {
+        let source = self.source(request);
+        let response = if source.is_remote() {
+            response
+        } else {
+            ranged(request, conditional(request, response))
+        };
+        let mut response = self.complete(request, self.with_headers(request, response));
+        let is_of_file = response.fields("etag").next().is_some();
+        let usual = source.usual_freshness().filter(|_| is_of_file);
+        if let Some(usual) = usual.filter(|_| response.cache_control().is_none()) {
+            response.headers.push(("cache-control".into(), usual.to_owned()));
+        }
+        response
+    }
+
+    /// Whether a request asks for a resource of another origin (RFC 9110, 7.4).
+    fn is_foreign(&self, request: &Request) -> bool {
+        let is_https = request.scheme == "https" || request.method == "CONNECT";
+        !is_https || !self.is_for(request.host())
+    }
+
+    fn complete(&self, request: &Request, response: Response) -> Response {
+        self.with_pushes(request, self.with_freshness(request, response))
+    }
+
+    fn with_headers(&self, request: &Request, response: Response) -> Response {
+        match self.decided(request, |it| it.headers.as_ref()) {
+            Some(headers) => response.with_headers(headers),
+            None => response,
+        }
+    }
+
+    /// The pushes of rules that the site is known to answer with another status than 200: the path of the rule and the
+    /// path of the push.
+    pub fn absent_pushes(&self) -> Vec<(&str, &str)> {
+        let mut absent = Vec::new();
+        for rule in &self.rules {
+            for path in rule.pushing.iter().flat_map(|it| &it.push) {
+                let host = rule.host.as_deref().unwrap_or_default();
+                let known = self.foresee(&Promise::new(host, path).request());
+                if known.is_some_and(|it| it.status != 200) {
+                    absent.push((rule.path.as_str(), path.as_str()));
+                }
+            }
+        }
+        absent
+    }
+
+    /// What the response to a request would be, without asking a remote source; `None`: nothing is known.
+    pub(super) fn foresee(&self, request: &Request) -> Option<Foreseen> {
+        let source = self.source(request);
+        let mut known = if source.is_remote() {
+            self.recall(request)?
+        } else {
+            Foreseen::of(&self.with_headers(request, source.respond(request)))
+        };
+        let own = || self.pushing(request)?.cache_control.clone();
+        known.cache_control = known.cache_control.or_else(own);
+        Some(known)
+    }
+
+    pub(super) fn recall(&self, request: &Request) -> Option<Foreseen> {
+        self.last_answers().recall(request)
+    }
+
+    pub(super) fn pushing(&self, request: &Request) -> Option<&Pushing> {
+        self.decided(request, |it| it.pushing.as_ref())
+    }
+
+    pub(super) fn is_remote(&self, request: &Request) -> bool {
+        self.source(request).is_remote()
+    }
+
+    fn source(&self, request: &Request) -> &dyn Site {
+        self.decided(request, |it| it.source.as_ref()).unwrap_or(&self.source).as_ref()
+    }
+
+    fn decided<'a, T>(
+        &'a self,
+        request: &Request,
+        says: impl Fn(&'a Rule) -> Option<&'a T>,
+    ) -> Option<&'a T> {
+        self.rules.iter().filter(|it| it.fits(request)).find_map(says)
+    }
+
+    /// What the operator says about order. The document of a page with a scheme, or with a use of signals, counts as the main
+    /// document.
+    fn ordered(&self, request: &Request, mut response: Response) -> Response {
+        let directives = &self.directives;
+        let own = directives.get(&request.path).or_else(|| directives.get(request.plain_path()));
+        if let Some(Directive { priority, facts }) = own {
+            response.resource = facts.refine(&response.resource);
+            let is_said = *priority != Priority::default();
+            response.directive = is_said.then_some(*priority).or(response.directive);
+        }
+        let scheme = self.decided(request, |it| it.scheme.as_ref());
+        let signals = self.decided(request, |it| it.signals.as_ref());
+        response.resource.main |= scheme.is_some() || signals.is_some();
+        response.scheme = scheme.cloned().or(response.scheme);
+        response.signals = signals.copied().or(response.signals);
+        response
+    }
+
+    fn last_answers(&self) -> MutexGuard<'_, LastAnswers> {
+        self.last_answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Site for RuledSite {
+    fn respond(&self, request: &Request) -> Response {
+        if self.is_foreign(request) {
+            return Response::empty(421);
+        }
+        // The server as a whole, whatever it serves (RFC 9110, 9.3.7).
+        if request.path == "*" {
+            return Response::empty(204);
+        }
+        if !is_sayable(&request.path) {
+            return Response::empty(400);
+        }
+        let source = self.source(request);
+        let response = self.ordered(request, source.respond(request));
+        if response.is_awaited() {
+            let response = self.with_headers(request, response);
+            let ahead = self.before_head(request, &response);
+            return Response { ahead, ..response };
+        }
+        self.finished(request, response)
+    }
+
+    fn head_came(&self, request: &Request, head: Response) -> Response {
+        let head = self.ordered(request, head);
+        if !self.is_remote(request) {
+            return self.finished(request, head);
+        }
+        let head = self.with_headers(request, head);
+        if request.upgrade.is_none() {
+            self.last_answers().note(request, &head);
+        }
+        self.complete(request, head)
+    }
+
+    fn hints_came(&self, request: &Request, links: &[String]) -> Ahead {
+        let ahead = self.pushes_of_hints(request, links);
+        let navigates = request.is_navigation(types::expected(request) == Kind::Html);
+        let hints = links.iter().filter(|it| navigates && push::link::is_hint(it));
+        Ahead { hints: hints.cloned().collect(), ..ahead }
+    }
+
+    fn is_for(&self, host: &str) -> bool {
+        self.names.as_ref().is_none_or(|it| it.include(host))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::find_scheme;
+
+    struct Status(u16);
+
+    impl Site for Status {
+        fn respond(&self, _: &Request) -> Response {
+            Response::empty(self.0)
+        }
+    }
+
+    fn rule(host: Option<&str>, path: &str) -> Rule {
+        Rule { host: host.map(str::to_owned), path: path.to_owned(), ..Rule::default() }
+    }
+
+    #[test]
+    fn the_first_source_whose_rule_fits_answers() {
+        let source = |host, path, status| Rule {
+            source: Some(Arc::new(Status(status))),
+            ..rule(host, path)
+        };
+        let rules = vec![
+            rule(None, "/api/*"),
+            source(None, "/api/old", 410),
+            source(Some("b.test"), "/api/*", 202),
+            source(None, "/api/*", 201),
+            source(Some("[::1]"), "/*", 203),
+        ];
+        let site = RuledSite::new(Status(200), rules);
+        for (authority, path, status) in [
+            ("a.test", "/", 200),
+            ("a.test", "/api/old?x", 410),
+            ("a.test", "/api/new", 201),
+            ("a.test", "/api/", 201),
+            ("a.test", "/api", 200),
+            ("B.test:4433", "/api/new", 202),
+            ("b.test", "/", 200),
+            ("[::1]", "/", 203),
+            ("[::1]:4433", "/", 203),
+        ] {
+            let request = Request::get(authority, path);
+            assert_eq!(site.respond(&request).status, status, "{authority} {path}");
+        }
+    }
+
+    #[test]
+    fn a_request_for_another_origin_is_misdirected() {
+        let site = RuledSite::new(Status(200), vec![rule(Some("b.test"), "/x")]);
+        let status = |site: &RuledSite, scheme: &str, authority: &str| {
+            let scheme = scheme.to_owned();
+            site.respond(&Request { scheme, ..Request::get(authority, "/") }).status
+        };
+        assert_eq!(status(&site, "https", "any.test"), 200, "its names are not known");
+        assert_eq!(status(&site, "http", "a.test"), 421);
+        let site = site.only_for(&["a.test".to_owned()]);
+        for (authority, expected) in
+            [("A.test:4433", 200), ("b.test", 200), ("c.test", 421), ("127.0.0.1:4433", 200)]
+        {
+            assert_eq!(status(&site, "https", authority), expected, "{authority}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_the_same_however_much_of_it_is_encoded() {
+        assert_eq!(decoded("/%73tyle.css?%61"), (Cow::from(b"/style.css".to_vec()), Some("%61")));
+        assert_ne!(decoded("/a%3Fb"), decoded("/a?b"));
+    }
+
+    #[test]
+    fn a_rule_holds_for_its_paths_in_whatever_way_a_client_writes_them() {
+        for (pattern, path, expected) in [
+            ("/sub/*", "/sub/a", true),
+            ("/sub/*", "/sub%2fa", true),
+            ("/sub/*", "/%73ub/a?b=%2f", true),
+            ("/sub/*", "/sub", false),
+            ("/sub/*", "/sub%252fa", false),
+            ("/sub/a", "/sub///a", true),
+            ("/sub/a", "/sub//%61?b", true),
+            ("/a%20b", "/a%20b", true),
+            ("/caf%C3%A9", "/caf%c3%a9", true),
+            ("/a?b=1", "/%61?b=1", true),
+            ("/a?b=1", "/a?b=%31", false),
+            ("/a?b=1", "/a", false),
+            ("/a", "/a%3Fb", false),
+            ("/*", "/%FF", true),
+        ] {
+            assert_eq!(fits(pattern, path), expected, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn a_scheme_holds_for_its_document_on_its_host_with_any_query() {
+        let scheme = |host, path, scheme| Rule {
+            scheme: Some(find_scheme(scheme).expect("known")),
+            ..rule(host, path)
+        };
+        let rules = vec![scheme(Some("a.test"), "/", "dfifo"), scheme(None, "/shop", "fifo")];
+        let site = RuledSite::new(Status(200), rules);
+        for (authority, path, expected) in [
+            ("a.test", "/", Some("dfifo")),
+            ("A.test:4433", "/?x=1", Some("dfifo")),
+            ("b.test", "/", None),
+            ("b.test", "/shop?x=1", Some("fifo")),
+            ("b.test", "/shop/", None),
+        ] {
+            let response = site.respond(&Request::get(authority, path));
+            let name = response.scheme.map(|it| it.name);
+            assert_eq!(name.as_deref(), expected, "{authority} {path}");
+            assert_eq!(response.resource.main, expected.is_some());
+        }
+    }
+
+    #[test]
+    fn a_directive_for_a_path_holds_with_any_query_that_has_none_of_its_own() {
+        let directive = |urgency| Directive {
+            priority: Priority { urgency: Some(urgency), incremental: None },
+            ..Directive::default()
+        };
+        let directives = [("/a".to_owned(), directive(1)), ("/a?x".to_owned(), directive(2))];
+        let site = RuledSite::of(Status(200)).directing(directives.into());
+        let urgency =
+            |path: &str| site.respond(&Request::get("a", path)).directive.and_then(|it| it.urgency);
+        assert_eq!(["/a", "/a?x", "/a?y", "/b"].map(urgency), [Some(1), Some(2), Some(1), None]);
+    }
+}

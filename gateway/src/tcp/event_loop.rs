@@ -1,0 +1,313 @@
+//! The thread of the connections over TCP, with its sockets.
+
+use super::activity::now;
+use super::connection::Accounts;
+use super::turns::Turns;
+use super::{connection, redirect};
+use crate::limits::{ACCEPT_PAUSE, TURN_TASKS, WAITING_BYTES, tcp_connections};
+use boring::ssl::SslAcceptor;
+use server::account::Account;
+use server::population::{Place, Population};
+use server::site::Site;
+use server::tls::acceptor;
+use server::{Beside, Common, Event, Identity, Limits, Options, Refusal, Server, TlsError};
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{self, channel};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// Where a server also listens, besides its UDP address.
+#[derive(Debug)]
+pub struct Listeners {
+    /// For HTTP/2 and HTTP/1.1 over TLS.
+    pub secure: Vec<TcpListener>,
+    /// For plain HTTP, which is redirected to `https` at the port of `Alt-Svc`.
+    pub plain: Vec<TcpListener>,
+}
+
+/// Why a server does not serve over TCP.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum StartError {
+    #[error("TCP: {0}")]
+    System(#[from] io::Error),
+    #[error("{0}")]
+    Tls(#[from] TlsError),
+}
+
+/// What connections get that begin now.
+pub(super) struct Current {
+    pub(super) site: Arc<dyn Site>,
+    pub(super) options: Arc<Options>,
+    pub(super) acceptor: SslAcceptor,
+}
+
+impl Current {
+    fn new(identity: &Identity, site: Arc<dyn Site>, options: Options) -> Result<Self, TlsError> {
+        Ok(Self { site, options: Arc::new(options), acceptor: acceptor(identity)? })
+    }
+}
+
+/// How far the server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    Open,
+    /// Responses under way end.
+    Draining,
+    /// Everything ends.
+    Over,
+}
+
+/// Tells a task how far the server is.
+#[derive(Clone)]
+pub(crate) struct News(watch::Receiver<Phase>);
+
+impl News {
+    /// Ends when the server is as far as this.
+    pub(super) async fn reached(&mut self, phase: Phase) {
+        // The sender lives as long as the thread.
+        self.0.wait_for(|it| *it >= phase).await.ok();
+    }
+
+    pub(super) fn is_at(&mut self, phase: Phase) -> bool {
+        *self.0.borrow() >= phase
+    }
+}
+
+/// The connections of a server over TCP. They end when this is dropped.
+struct TcpServer {
+    phase: watch::Sender<Phase>,
+    current: watch::Sender<Arc<Current>>,
+    open: Arc<AtomicUsize>,
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Serves the same over HTTP/2 and HTTP/1.1, too, on a thread of its own. It is reloaded and ends with the server. The limits
+/// on connections hold for both together.
+pub fn serve_tcp(
+    server: &mut Server,
+    listeners: Listeners,
+    identity: &Identity,
+) -> Result<(), StartError> {
+    let tcp = TcpServer::start(listeners, identity, server.common())?;
+    server.stand_beside(tcp);
+    Ok(())
+}
+
+impl TcpServer {
+    /// Starts the thread, which shares its clients and the memory for heads with other versions.
+    fn start(
+        listeners: Listeners,
+        identity: &Identity,
+        common: Common,
+    ) -> Result<Self, StartError> {
+        let Common { site, options, population, decoded, alarm } = common;
+        let port = options.alt_svc_port;
+        let (current, renewed) = watch::channel(Arc::new(Current::new(identity, site, options)?));
+        let (phase, news) = watch::channel(Phase::Open);
+        let runtime =
+            Builder::new_current_thread().event_interval(TURN_TASKS).enable_all().build()?;
+        let open = Arc::<AtomicUsize>::default();
+        let doors = doors(&runtime, listeners, port)?;
+        let waiting = Account::new(WAITING_BYTES);
+        let accounts = Accounts { waiting, decoded, refusals: Arc::default() };
+        let (news, turns) = (News(news), Arc::default());
+        let hall = Hall { renewed, news, population, open: Arc::clone(&open), accounts, turns };
+        let is_over = Arc::<AtomicBool>::default();
+        let over = Arc::clone(&is_over);
+        let builder = std::thread::Builder::new().name("tcp".to_owned());
+        let thread = builder.spawn(move || {
+            runtime.block_on(hall.run(doors));
+            // With it, all that is under way ends.
+            drop(runtime);
+            over.store(true, Ordering::SeqCst);
+            alarm.wake();
+        })?;
+        Ok(Self { phase, current, open, is_over, thread: Some(thread) })
+    }
+
+    fn reach(&self, phase: Phase) {
+        self.phase.send_if_modified(|it| std::mem::replace(it, phase.max(*it)) < phase);
+    }
+}
+
+impl Beside for TcpServer {
+    fn renew(
+        &self,
+        identity: &Identity,
+        site: Arc<dyn Site>,
+        options: Options,
+    ) -> Result<(), TlsError> {
+        self.current.send_replace(Arc::new(Current::new(identity, site, options)?));
+        Ok(())
+    }
+
+    fn drain(&self) {
+        self.reach(Phase::Draining);
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    fn cut(&self) -> usize {
+        let left = self.open.load(Ordering::SeqCst);
+        self.reach(Phase::Over);
+        left
+    }
+}
+
+impl Drop for TcpServer {
+    fn drop(&mut self) {
+        self.reach(Phase::Over);
+        if let Some(thread) = self.thread.take() {
+            // If it has panicked, its connections are gone, too.
+            thread.join().ok();
+        }
+    }
+}
+
+/// A socket that listens, and what its clients get.
+struct Door {
+    listener: tokio::net::TcpListener,
+    leads_to: Leads,
+}
+
+#[derive(Clone, Copy)]
+enum Leads {
+    Site,
+    /// To `https` at this port.
+    Elsewhere(u16),
+}
+
+/// The doors; plain HTTP leads to this port, or to the one at which the other listens.
+fn doors(runtime: &Runtime, listeners: Listeners, port: Option<u16>) -> io::Result<Vec<Door>> {
+    let _context = runtime.enter();
+    let of_first = || listeners.secure.first().map(TcpListener::local_addr).transpose();
+    let port = match port {
+        Some(port) => port,
+        None => of_first()?.map_or(0, |it| it.port()),
+    };
+    let door = |listener: TcpListener, leads_to| {
+        listener.set_nonblocking(true)?;
+        Ok(Door { listener: tokio::net::TcpListener::from_std(listener)?, leads_to })
+    };
+    let secure = listeners.secure.into_iter().map(|it| (it, Leads::Site));
+    let plain = listeners.plain.into_iter().map(|it| (it, Leads::Elsewhere(port)));
+    secure.chain(plain).map(|(it, leads_to)| door(it, leads_to)).collect()
+}
+
+/// What all doors lead to.
+#[derive(Clone)]
+struct Hall {
+    renewed: watch::Receiver<Arc<Current>>,
+    news: News,
+    population: Arc<Mutex<Population>>,
+    open: Arc<AtomicUsize>,
+    accounts: Accounts,
+    turns: Arc<Turns>,
+}
+
+impl Hall {
+    /// Lets clients in until the server drains, and waits for those that are in.
+    async fn run(mut self, doors: Vec<Door>) {
+        let (alive, mut over): (_, mpsc::Receiver<Infallible>) = channel(1);
+        for door in doors {
+            tokio::spawn(self.clone().welcome(door, alive.clone()));
+        }
+        drop(alive);
+        tokio::select! {
+            // Nothing is ever sent: this waits until all tasks have ended.
+            _ = over.recv() => {}
+            () = self.news.reached(Phase::Over) => {}
+        }
+    }
+
+    async fn welcome(mut self, door: Door, alive: mpsc::Sender<Infallible>) {
+        loop {
+            let came = tokio::select! {
+                came = door.listener.accept() => came,
+                () = self.news.reached(Phase::Draining) => return,
+            };
+            match came {
+                Ok((stream, client)) => self.let_in(stream, client, door.leads_to, &alive),
+                // A client that is gone already, or too many descriptors.
+                Err(_) => sleep(ACCEPT_PAUSE).await,
+            }
+        }
+    }
+
+    /// Gives a client a place, if there is one, and serves it when it is its turn.
+    fn let_in(
+        &self,
+        stream: tokio::net::TcpStream,
+        client: SocketAddr,
+        leads_to: Leads,
+        alive: &mpsc::Sender<Infallible>,
+    ) {
+        let current = Arc::clone(&self.renewed.borrow());
+        let (place, wait) = match self.place(client.ip(), leads_to, &current.options.limits) {
+            Ok(place) => place,
+            Err(refusal) => return current.options.observers.notice(&Event::Refused(refusal)),
+        };
+        let (mut news, accounts) = (self.news.clone(), self.accounts.clone());
+        let (alive, open) = (alive.clone(), Open::new(&self.open));
+        tokio::spawn(async move {
+            match leads_to {
+                Leads::Site => {
+                    tokio::select! {
+                        () = sleep(wait) => {}
+                        () = news.reached(Phase::Draining) => return,
+                    }
+                    connection::serve(stream, client, current, news, accounts, place).await;
+                }
+                Leads::Elsewhere(port) => {
+                    redirect::serve(stream, client, current, news, port, place).await;
+                }
+            }
+            drop((alive, open));
+        });
+    }
+
+    /// A place for a client, and how long it waits for its turn to shake hands.
+    fn place(
+        &self,
+        client: IpAddr,
+        leads_to: Leads,
+        limits: &Limits,
+    ) -> Result<(Place, Duration), Refusal> {
+        let place = Place::take(&self.population, client, limits)?;
+        if self.open.load(Ordering::SeqCst) >= tcp_connections() {
+            return Err(Refusal::Full);
+        }
+        let wait = match leads_to {
+            Leads::Site => self.turns.next(client, limits, now()).ok_or(Refusal::Network)?,
+            Leads::Elsewhere(_) => Duration::ZERO,
+        };
+        Ok((place, wait))
+    }
+}
+
+/// Counts an open connection.
+struct Open(Arc<AtomicUsize>);
+
+impl Open {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}

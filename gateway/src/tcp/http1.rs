@@ -1,0 +1,279 @@
+//! HTTP/1.1 and 1.0 on one connection.
+
+use super::activity::{Activity, now};
+use super::answer::{Answer, Guest, Upload, answer};
+use super::event_loop::{News, Phase};
+use super::linger::Lingering;
+use super::source::{Broken, Source};
+use super::told::Told;
+use super::tunnel::{Entrance, Tunnel};
+use super::versions::OneVersion;
+use crate::limits::WHOLE_BODY_WITHIN;
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::{CONNECTION, HeaderMap, HeaderValue};
+use hyper::server::conn::http1::Builder;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use server::limits::{BUFFER_BYTES, HEAD_FIELDS};
+use server::{Event, Options};
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::time::timeout;
+
+/// The least buffer that the library takes.
+const LEAST_BUFFER_BYTES: usize = 8 << 10;
+
+/// The body of a request. A connection of which one is not read to its end lingers.
+struct Arriving {
+    body: Incoming,
+    has_ended: Arc<AtomicBool>,
+    activity: Arc<Activity>,
+}
+
+impl Arriving {
+    fn new(body: Incoming, activity: &Arc<Activity>) -> Self {
+        let has_ended = Arc::new(AtomicBool::new(body.is_end_stream()));
+        Self { body, has_ended, activity: Arc::clone(activity) }
+    }
+}
+
+impl Drop for Arriving {
+    fn drop(&mut self) {
+        if !self.has_ended.load(Ordering::Relaxed) {
+            self.activity.left_unread();
+        }
+    }
+}
+
+impl Upload for Arriving {
+    async fn next(&mut self) -> Result<Option<Frame<Bytes>>, ()> {
+        let frame = self.body.frame().await.transpose().map_err(drop)?;
+        if frame.as_ref().is_none_or(Frame::is_trailers) {
+            self.has_ended.store(true, Ordering::Relaxed);
+        }
+        Ok(frame)
+    }
+
+    /// A small body that is here can be read, so that the connection goes on. Reading would ask a client to send what it withholds.
+    async fn leave(mut self, activity: &Arc<Activity>, is_withheld: bool) {
+        let mut read_bytes = 0;
+        let reading = async {
+            while read_bytes < BUFFER_BYTES
+                && let Ok(Some(frame)) = self.next().await
+            {
+                let count = frame.data_ref().map_or(0, Bytes::len);
+                activity.used(count);
+                read_bytes += count;
+            }
+        };
+        if !is_withheld {
+            timeout(WHOLE_BODY_WITHIN, reading).await.ok();
+        }
+    }
+}
+
+/// What the library does, within these limits.
+pub(super) fn builder(options: &Options) -> Builder {
+    let head_bytes = options.limits.http3.field_section_bytes;
+    let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX);
+    let mut builder = Builder::new();
+    builder
+        // The host field is one of them.
+        .max_headers(HEAD_FIELDS + 1)
+        .max_buf_size(head_bytes.max(LEAST_BUFFER_BYTES))
+        // Where there is none, as in answers of the library to what it cannot read.
+        .auto_date_header(options.wall_clock.is_some());
+    builder
+}
+
+/// Answers the requests of a connection, one after another. A WebSocket is the last.
+pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result<(), hyper::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let tunnel = Mutex::default();
+    let service = service_fn(async |request: hyper::Request<Incoming>| {
+        Ok::<_, Infallible>(respond(request, guest, &tunnel).await)
+    });
+    let builder = builder(&guest.options);
+    let stream = Lingering::new(OneVersion::new(stream, &guest.activity), &guest.activity);
+    let stream = TokioIo::new(stream);
+    let mut connection = pin!(builder.serve_connection(stream, service).with_upgrades());
+    let mut is_ending = false;
+    loop {
+        tokio::select! {
+            end = connection.as_mut() => {
+                end?;
+                break;
+            }
+            () = news.reached(Phase::Draining), if !is_ending => {
+                is_ending = true;
+                guest.activity.drain(now());
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+    let opened = tunnel.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(opened) = opened {
+        Tunnel::run(opened, guest, news).await;
+    }
+    Ok(())
+}
+
+/// Answers a request, which may open a tunnel.
+async fn respond(
+    request: hyper::Request<Incoming>,
+    guest: &Guest,
+    tunnel: &Mutex<Option<Tunnel>>,
+) -> hyper::Response<Outgoing> {
+    let (mut head, upload) = request.into_parts();
+    let entrance = if guest.options.websockets { Entrance::of(&mut head) } else { None };
+    let held = guest.admit(&head.headers);
+    // The library has no interim responses.
+    let Some((entrance, inbound)) = entrance else {
+        let upload = Arriving::new(upload, &guest.activity);
+        let has_ended = Arc::clone(&upload.has_ended);
+        let mut answer = answer(guest, &head, held, upload, |_| {}).await;
+        if !has_ended.load(Ordering::Relaxed) {
+            // Another request could not be told from the rest of this one (RFC 9112, 9.3).
+            answer.head.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        return response(answer, guest);
+    };
+    let answer = answer(guest, &head, held, inbound, |_| {}).await;
+    if !answer.is_tunnel {
+        return response(answer, guest);
+    }
+    let (head, opened) = entrance.open(answer);
+    *tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
+    head.map(|()| Outgoing { pieces: None, told: None })
+}
+
+/// The response as the library takes it.
+fn response(answer: Answer, guest: &Guest) -> hyper::Response<Outgoing> {
+    let Answer { head, source, mut told, .. } = answer;
+    let pieces = if source.is_over() {
+        told.completed();
+        None
+    } else {
+        let (sender, receiver) = channel(1);
+        tokio::spawn(send(source, sender, guest.clone()));
+        Some(receiver)
+    };
+    head.map(|()| Outgoing { pieces, told: Some(told) })
+}
+
+/// The body of a response. The library takes it as fast as the client does.
+struct Outgoing {
+    /// What comes; `None`: nothing more.
+    pieces: Option<Receiver<Piece>>,
+    /// `None`: a tunnel has it.
+    told: Option<Told>,
+}
+
+enum Piece {
+    Bytes(Bytes),
+    /// The last bytes, where the source knew that they are.
+    Last(Bytes),
+    /// Nothing more but trailer fields, if there are some. The library sends them to clients that take them, behind chunks, and
+    /// only those that the head has named.
+    End(HeaderMap),
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let Some(pieces) = &mut self.pieces else { return Poll::Ready(None) };
+        let piece = ready!(pieces.poll_recv(context));
+        if let Some(Piece::Last(_) | Piece::End(_)) = piece {
+            self.pieces = None;
+            self.told.iter_mut().for_each(Told::completed);
+        }
+        let frame = match piece {
+            Some(Piece::Bytes(bytes) | Piece::Last(bytes)) => Frame::data(bytes),
+            Some(Piece::End(trailers)) if trailers.is_empty() => return Poll::Ready(None),
+            Some(Piece::End(trailers)) => Frame::trailers(trailers),
+            // A part must not look like the whole.
+            None => return Poll::Ready(Some(Err(Broken))),
+        };
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        self.told.iter_mut().for_each(|it| it.took(bytes));
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.pieces.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.pieces.is_none() { SizeHint::with_exact(0) } else { SizeHint::default() }
+    }
+}
+
+/// Brings the pieces of a body to where the library takes them. A client that takes none for the time of a stalled response is
+/// given up.
+async fn send(mut source: Source, sender: Sender<Piece>, guest: Guest) {
+    loop {
+        let ready = tokio::select! {
+            ready = source.ready() => ready,
+            // The client is gone.
+            () = sender.closed() => return,
+        };
+        let Ok(count) = ready else { return flushed(&sender, &guest).await };
+        match timeout(guest.options.limits.stalled, send_piece(&mut source, count, &sender, &guest))
+            .await
+        {
+            Ok(Some(Sent::More)) => {}
+            Ok(Some(Sent::All)) => return,
+            Ok(None) => return flushed(&sender, &guest).await,
+            Err(_) => return guest.options.observers.notice(&Event::Overdue),
+        }
+    }
+}
+
+/// The rest does not come. What came goes before the library learns that, and closes.
+async fn flushed(sender: &Sender<Piece>, guest: &Guest) {
+    tokio::select! {
+        // A client that takes nothing does not get it.
+        _ = timeout(guest.options.limits.stalled, guest.activity.flushed()) => {}
+        () = sender.closed() => {}
+    }
+}
+
+enum Sent {
+    More,
+    All,
+}
+
+/// Sends `count` bytes once the library takes some. `None`: the client is gone, or the rest does not come.
+async fn send_piece(
+    source: &mut Source,
+    count: usize,
+    sender: &Sender<Piece>,
+    guest: &Guest,
+) -> Option<Sent> {
+    let place = sender.reserve().await.ok()?;
+    if count == 0 {
+        place.send(Piece::End(source.trailers()));
+        return Some(Sent::All);
+    }
+    let bytes = source.take(count, &guest.waiting).await.ok()?;
+    if source.is_over() {
+        place.send(Piece::Last(bytes));
+        return Some(Sent::All);
+    }
+    place.send(Piece::Bytes(bytes));
+    Some(Sent::More)
+}

@@ -1,0 +1,342 @@
+//! HTTP/2 on one connection. hyper does not send interim responses, so this uses the library below it.
+//!
+//! The library takes turns between the responses that have bytes. It has no order by priority (RFC 9218), so each
+//! response may have few bytes in it.
+
+use super::activity::{Activity, now};
+use super::answer::{Answer, Guest, Interim, Upload, answer};
+use super::event_loop::{News, Phase};
+use super::intake::{ByTurns, Intake};
+use super::linger::read_on;
+use super::malformed::Answering;
+use super::source::{Broken, Source};
+use super::told::Told;
+use crate::limits::{HTTP2_STREAMS, RESPONSE_BUFFER_BYTES};
+use bytes::Bytes;
+use h2::server::{Builder, Connection, SendResponse};
+use h2::{Reason, RecvStream, SendStream};
+use hyper::body::Frame;
+use hyper::header::{HeaderMap, HeaderValue, LINK};
+use server::account::Held;
+use server::limits::{Budget, LOAD_NUISANCES};
+use server::{Event, Limits, Options};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+impl Upload for RecvStream {
+    async fn next(&mut self) -> Result<Option<Frame<Bytes>>, ()> {
+        let Some(bytes) = self.data().await else {
+            return Ok(self.trailers().await.map_err(drop)?.map(Frame::trailers));
+        };
+        let bytes = bytes.map_err(drop)?;
+        self.flow_control().release_capacity(bytes.len()).map_err(drop)?;
+        Ok(Some(Frame::data(bytes)))
+    }
+
+    /// When it is dropped and the response has gone, its stream is reset (`NO_ERROR`; RFC 9113, 8.1).
+    async fn leave(self, activity: &Arc<Activity>, _: bool) {
+        if !self.is_end_stream() {
+            tokio::spawn(read_on(self, Arc::clone(activity)));
+        }
+    }
+}
+
+/// Answers the requests of a connection.
+pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result<(), h2::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let intake = Intake::new(guest.head_room.clone());
+    let stream = Answering::new(ByTurns::new(stream, &intake), guest.options.wall_clock);
+    let mut connection = builder(&guest.options).handshake(stream).await?;
+    let nuisances = Arc::new(Nuisances::new(guest));
+    let mut is_ending = false;
+    loop {
+        tokio::select! {
+            next = next_request(&mut connection, &intake, &nuisances) => {
+                let Some(next) = next else { return Ok(()) };
+                let (request, respond) = next?;
+                intake.accepted(respond.stream_id().into(), request.headers().len());
+                begin(guest, &nuisances, news.clone(), request, respond);
+            }
+            () = nuisances.are_too_many() => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),
+            () = news.reached(Phase::Draining), if !is_ending => {
+                is_ending = true;
+                guest.activity.drain(now());
+                connection.graceful_shutdown();
+            }
+        }
+    }
+}
+
+/// Waits for the next request. The connection reads more once all are under way that came.
+async fn next_request<S>(
+    connection: &mut Connection<S, Bytes>,
+    intake: &Intake,
+    nuisances: &Nuisances,
+) -> Option<Result<(hyper::Request<RecvStream>, SendResponse<Bytes>), h2::Error>>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    poll_fn(|context| {
+        let next = pin!(connection.accept()).poll(context);
+        if next.is_pending() {
+            match intake.end_turn(context) {
+                Some(refused) => nuisances.refused(refused),
+                None => nuisances.too_many.notify_one(),
+            }
+        }
+        next
+    })
+    .await
+}
+
+/// Has a task answer a request. Of one that is not admitted, nothing is kept.
+fn begin(
+    guest: &Guest,
+    nuisances: &Arc<Nuisances>,
+    news: News,
+    mut request: hyper::Request<RecvStream>,
+    respond: SendResponse<Bytes>,
+) {
+    let held = guest.admit(request.headers());
+    if held.is_none() {
+        *request.headers_mut() = HeaderMap::new();
+        nuisances.refused(LOAD_NUISANCES);
+    }
+    let (guest, nuisances) = (guest.clone(), Arc::clone(nuisances));
+    tokio::spawn(async move {
+        if answer_one(&guest, request, held, respond, news).await == End::TakenBack {
+            nuisances.add(1);
+        }
+    });
+}
+
+fn builder(options: &Options) -> Builder {
+    let limits = &options.limits;
+    let window = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX).min(MOST_WINDOW);
+    let head_bytes = limits.http3.field_section_bytes;
+    let mut builder = Builder::new();
+    builder
+        .max_concurrent_streams(
+            u32::try_from(limits.streams).unwrap_or(u32::MAX).min(HTTP2_STREAMS),
+        )
+        .max_header_list_size(u32::try_from(head_bytes).unwrap_or(u32::MAX))
+        .initial_window_size(window(limits.stream_receive_bytes))
+        .initial_connection_window_size(window(limits.receive_bytes))
+        // A browser that leaves a page takes back as many at once.
+        .max_pending_accept_reset_streams(usize::try_from(limits.streams).unwrap_or(usize::MAX))
+        .max_send_buffer_size(RESPONSE_BUFFER_BYTES);
+    if options.websockets {
+        builder.enable_connect_protocol();
+    }
+    builder
+}
+
+/// The largest window (RFC 9113, 6.9.1).
+const MOST_WINDOW: u32 = (1 << 31) - 1;
+
+/// How a response ended.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// The connection has it all, or will not get it.
+    Over,
+    /// The client took its request back.
+    TakenBack,
+}
+
+async fn answer_one(
+    guest: &Guest,
+    request: hyper::Request<RecvStream>,
+    held: Option<Held>,
+    respond: SendResponse<Bytes>,
+    mut news: News,
+) -> End {
+    let (head, upload) = request.into_parts();
+    let respond = Mutex::new(respond);
+    let hint = |it: Interim<'_>| {
+        // It fails only if the client has taken the request back.
+        locked(&respond).send_informational(interim(&it)).ok();
+    };
+    let answer = tokio::select! {
+        answer = answer(guest, &head, held, upload, hint) => answer,
+        _ = poll_fn(|it| locked(&respond).poll_reset(it)) => return End::TakenBack,
+    };
+    drop(head);
+    let Answer { head, source, mut told, is_tunnel } = answer;
+    let ends = source.is_over();
+    let stream = locked(&respond).send_response(head, ends);
+    let Ok(stream) = stream else { return End::TakenBack };
+    if ends {
+        told.completed();
+        return End::Over;
+    }
+    tokio::select! {
+        end = send(stream, source, &mut told, guest) => end,
+        // Dropped, its stream is reset (`CANCEL`).
+        () = news.reached(Phase::Draining), if is_tunnel => End::Over,
+    }
+}
+
+fn locked(respond: &Mutex<SendResponse<Bytes>>) -> MutexGuard<'_, SendResponse<Bytes>> {
+    respond.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn interim(interim: &Interim<'_>) -> hyper::Response<()> {
+    let (status, links) = match interim {
+        Interim::Continue => (hyper::StatusCode::CONTINUE, &[][..]),
+        Interim::Hints(links) => (hyper::StatusCode::EARLY_HINTS, *links),
+    };
+    let mut response = hyper::Response::new(());
+    *response.status_mut() = status;
+    for link in links.iter().filter_map(|it| HeaderValue::from_str(it).ok()) {
+        response.headers_mut().append(LINK, link);
+    }
+    response
+}
+
+/// Sends a body piece by piece. A client that takes no piece for the time of a stalled response is given up.
+async fn send(
+    mut stream: SendStream<Bytes>,
+    mut source: Source,
+    told: &mut Told,
+    guest: &Guest,
+) -> End {
+    loop {
+        let ready = tokio::select! {
+            ready = source.ready() => ready,
+            _ = poll_fn(|it| stream.poll_reset(it)) => return End::TakenBack,
+        };
+        let piece = match ready {
+            Ok(count) => send_piece(&mut stream, &mut source, count, told, guest),
+            Err(Broken) => return break_off(&mut stream, guest).await,
+        };
+        match timeout(guest.options.limits.stalled, piece).await {
+            Ok(Ok(Sent::More)) => {}
+            Ok(Ok(Sent::All)) => break told.completed(),
+            Ok(Ok(Sent::Broken)) => return break_off(&mut stream, guest).await,
+            Ok(Err(_)) => return End::TakenBack,
+            Err(_) => {
+                told.observers.notice(&Event::Overdue);
+                return reset(&mut stream, Reason::CANCEL);
+            }
+        }
+    }
+    End::Over
+}
+
+fn reset(stream: &mut SendStream<Bytes>, reason: Reason) -> End {
+    stream.send_reset(reason);
+    End::Over
+}
+
+/// The rest does not come. What came goes first, which the library would drop with the reset.
+async fn break_off(stream: &mut SendStream<Bytes>, guest: &Guest) -> End {
+    // A client that takes nothing does not get it.
+    timeout(guest.options.limits.stalled, guest.activity.flushed()).await.ok();
+    reset(stream, Reason::INTERNAL_ERROR)
+}
+
+/// How far a body has come.
+enum Sent {
+    More,
+    All,
+    /// The rest does not come.
+    Broken,
+}
+
+/// Sends `count` bytes as the client has room for them. They are read only then, so that those that wait for a window take no
+/// memory.
+async fn send_piece(
+    stream: &mut SendStream<Bytes>,
+    source: &mut Source,
+    mut count: usize,
+    told: &mut Told,
+    guest: &Guest,
+) -> Result<Sent, h2::Error> {
+    if count == 0 {
+        let trailers = source.trailers();
+        if trailers.is_empty() {
+            stream.send_data(Bytes::new(), true)?;
+        } else {
+            stream.send_trailers(trailers)?;
+        }
+        return Ok(Sent::All);
+    }
+    while count > 0 {
+        stream.reserve_capacity(count);
+        let most = poll_fn(|it| poll_room(stream, it)).await?.min(count);
+        let bytes = tokio::select! {
+            bytes = source.take(most, &guest.waiting) => bytes,
+            reset = poll_fn(|it| stream.poll_reset(it)) => return Err(reset.map_or_else(|it| it, h2::Error::from)),
+        };
+        let Ok(bytes) = bytes else { return Ok(Sent::Broken) };
+        count -= bytes.len();
+        told.took(bytes.len());
+        let ends = source.is_over();
+        stream.send_data(bytes, ends)?;
+        if ends {
+            return Ok(Sent::All);
+        }
+    }
+    Ok(Sent::More)
+}
+
+/// Ready when some bytes can go, or the client does not want them any more.
+fn poll_room(
+    stream: &mut SendStream<Bytes>,
+    context: &mut Context<'_>,
+) -> Poll<Result<usize, h2::Error>> {
+    if let Poll::Ready(reset) = stream.poll_reset(context) {
+        return Poll::Ready(Err(reset.map_or_else(|it| it, h2::Error::from)));
+    }
+    let gone = || Err(Reason::CANCEL.into());
+    stream.poll_capacity(context).map(|it| it.unwrap_or_else(gone))
+}
+
+/// Requests that a client takes back after they were passed on, which cost the site an answer, and those whose heads are refused
+/// after they were decoded. These count for all connections of the client.
+struct Nuisances {
+    taken_back: Mutex<Budget>,
+    guest: Guest,
+    too_many: Notify,
+}
+
+impl Nuisances {
+    fn new(guest: &Guest) -> Self {
+        let taken_back = Mutex::new(whole(&guest.options.limits));
+        Self { taken_back, guest: guest.clone(), too_many: Notify::new() }
+    }
+
+    fn add(&self, count: u64) {
+        let mut budget = self.taken_back.lock().unwrap_or_else(PoisonError::into_inner);
+        self.judge(budget.spend(count, now()));
+    }
+
+    fn refused(&self, count: u64) {
+        if count > 0 {
+            let (guest, now) = (&self.guest, now());
+            let whole = whole(&guest.options.limits);
+            self.judge(guest.refusals.take(guest.client(), whole, now, |it| it.spend(count, now)));
+        }
+    }
+
+    fn judge(&self, are_few: bool) {
+        if !are_few {
+            self.too_many.notify_one();
+        }
+    }
+
+    async fn are_too_many(&self) {
+        self.too_many.notified().await;
+    }
+}
+
+fn whole(limits: &Limits) -> Budget {
+    Budget::new(limits.nuisances, limits.nuisances_per_second)
+}

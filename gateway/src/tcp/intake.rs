@@ -1,0 +1,200 @@
+//! What a connection of HTTP/2 reads: a few bytes a turn, so that others have theirs, and so that its requests are counted before the
+//! library decodes more. After heads with many fields, which take the thread long, it rests.
+
+use super::frames::Frames;
+use crate::limits::{
+    FIELD_REST, FREE_FIELDS, REFUSED_BYTES, TURN_BYTES, UNFINISHED_BYTE_BYTES,
+    UNFINISHED_HEAD_BYTES,
+};
+use server::account::{HeadRoom, Share};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
+use tokio::time::{Sleep, sleep};
+
+/// What was read, as far as it counts.
+pub(super) struct Intake {
+    head_room: HeadRoom,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    frames: Frames,
+    /// Bytes of this turn.
+    bytes: usize,
+    /// The library has decoded all that came, and wants more.
+    wants_more: bool,
+    /// For a head that has not come whole, and how many bytes of it are counted.
+    unfinished: Option<(usize, Share)>,
+    has_no_room: bool,
+    /// Fields for which the connection will rest.
+    owed_fields: usize,
+    rest: Option<Pin<Box<Sleep>>>,
+}
+
+impl Intake {
+    pub(super) fn new(head_room: HeadRoom) -> Arc<Self> {
+        Arc::new(Self { head_room, state: Mutex::default() })
+    }
+
+    /// The library has passed a request on that has so many fields.
+    pub(super) fn accepted(&self, stream: u32, fields: usize) {
+        let mut state = self.state();
+        state.frames.accepted(stream);
+        state.owed_fields += fields.saturating_sub(FREE_FIELDS);
+    }
+
+    /// All requests that came are under way. What the heads count for that the library refused; `None`: a head that goes on takes
+    /// more memory than there is. The task is woken when the connection may read again.
+    pub(super) fn end_turn(&self, context: &mut Context<'_>) -> Option<u64> {
+        let mut state = self.state();
+        let refused = if state.wants_more { state.frames.refused() } else { 0 };
+        state.owed_fields += usize::try_from(refused).unwrap_or(usize::MAX) * REFUSED_BYTES;
+        if state.is_rested(context) && std::mem::take(&mut state.bytes) >= TURN_BYTES {
+            context.waker().wake_by_ref();
+        }
+        (!state.has_no_room).then_some(refused)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn came(&self, bytes: &[u8]) {
+        let mut state = self.state();
+        state.bytes += bytes.len();
+        state.wants_more = false;
+        state.frames.take(bytes);
+        let unfinished = state.frames.unfinished_bytes();
+        if state.unfinished.as_ref().map_or(0, |it| it.0) == unfinished {
+            return;
+        }
+        state.unfinished = None;
+        if unfinished > 0 {
+            let bytes = (unfinished * UNFINISHED_BYTE_BYTES).min(UNFINISHED_HEAD_BYTES);
+            let share = self.head_room.take(bytes);
+            state.has_no_room |= share.is_none();
+            state.unfinished = share.map(|it| (unfinished, it));
+        }
+    }
+}
+
+impl State {
+    /// Whether the connection need not rest. Otherwise its task is woken after its rest, and `bytes` is a whole turn until then.
+    fn is_rested(&mut self, context: &mut Context<'_>) -> bool {
+        if self.rest.is_none() && self.owed_fields > 0 {
+            self.rest = Some(Box::pin(sleep(rest_for(std::mem::take(&mut self.owed_fields)))));
+        }
+        let is_over = self.rest.as_mut().is_none_or(|it| it.as_mut().poll(context).is_ready());
+        if is_over {
+            self.rest = None;
+        } else {
+            self.bytes = TURN_BYTES;
+        }
+        is_over
+    }
+}
+
+fn rest_for(fields: usize) -> Duration {
+    FIELD_REST.saturating_mul(u32::try_from(fields).unwrap_or(u32::MAX))
+}
+
+/// A stream that is read by turns.
+pub(super) struct ByTurns<S> {
+    stream: Take<S>,
+    intake: Arc<Intake>,
+}
+
+impl<S: AsyncRead> ByTurns<S> {
+    pub(super) fn new(stream: S, intake: &Arc<Intake>) -> Self {
+        Self { stream: stream.take(0), intake: Arc::clone(intake) }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for ByTurns<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let left = TURN_BYTES.saturating_sub(self.intake.state().bytes);
+        let before = buffer.filled().len();
+        let read = if left == 0 {
+            Poll::Pending
+        } else {
+            self.stream.set_limit(left as u64);
+            Pin::new(&mut self.stream).poll_read(context, buffer)
+        };
+        match read {
+            Poll::Pending => self.intake.state().wants_more = true,
+            Poll::Ready(_) => self.intake.came(&buffer.filled()[before..]),
+        }
+        read
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ByTurns<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(self.stream.get_mut()).poll_write(context, bytes)
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(self.stream.get_mut()).poll_flush(context)
+    }
+
+    fn poll_shutdown(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(self.stream.get_mut()).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use server::account::Account;
+    use server::client::Client;
+    use server::limits::DECODED_BYTES;
+    use std::future::poll_fn;
+    use std::task::Waker;
+
+    fn intake() -> Arc<Intake> {
+        Intake::new(HeadRoom::new(&Account::new(DECODED_BYTES), Client::at(None)))
+    }
+
+    #[test]
+    fn a_head_rests_for_100_us_a_field_beyond_its_first_100() {
+        let rest = |fields| {
+            let intake = intake();
+            intake.accepted(1, fields);
+            rest_for(intake.state().owed_fields).as_micros()
+        };
+        assert_eq!([0, 100, 101, 990].map(rest), [0, 0, 100, 89_000]);
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_rests_is_woken_to_read_again() {
+        let intake = intake();
+        intake.accepted(1, 3_100);
+        let mut context = Context::from_waker(Waker::noop());
+        assert_eq!(intake.end_turn(&mut context), Some(0));
+        assert_eq!(intake.state().bytes, TURN_BYTES, "nothing is read");
+        poll_fn(|context| {
+            intake.end_turn(context);
+            if intake.state().bytes == 0 { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        assert!(intake.state().rest.is_none());
+    }
+}

@@ -1,0 +1,27 @@
+//! HTTP/2 and HTTP/1.1 over TLS on the same port number, for clients that do not come over HTTP/3: a browser's first visit
+//! (`Alt-Svc` brings it to HTTP/3), command lines, crawlers, networks without UDP.
+//!
+//! One thread with an asynchronous runtime has all these connections, as each backend has one. It asks the same
+//! [`server::site::Site`] as the shards do. Schemes and late binding are HTTP/3's: here the transport is the system's,
+//! and responses of one connection take turns.
+
+mod activity;
+mod answer;
+mod connection;
+mod event_loop;
+mod frames;
+mod http1;
+mod http2;
+mod intake;
+mod linger;
+mod malformed;
+mod redirect;
+mod request;
+mod source;
+mod told;
+mod tunnel;
+mod turns;
+mod versions;
+mod waiting;
+
+pub use event_loop::{Listeners, StartError, serve_tcp};

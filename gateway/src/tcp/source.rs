@@ -1,0 +1,167 @@
+//! The body of a response, piece by piece, as it is ready.
+
+use super::activity::now;
+use super::waiting::{Room, Waiting};
+use crate::limits::PIECE_BYTES;
+use bytes::Bytes;
+use hyper::header::HeaderMap;
+use server::site::{Availability, Body, Later, Piece, Response};
+use std::sync::Arc;
+use tokio::sync::watch::Receiver;
+use tokio::time::sleep_until;
+
+/// Where the bytes of a response come from.
+pub(super) enum Source {
+    /// The site has them.
+    Site(Box<OfSite>),
+    /// A backend brings them.
+    Backend(Box<OfBackend>),
+}
+
+/// What a backend brings, and says when there is news.
+pub(super) struct OfBackend {
+    pub(super) later: Arc<Later>,
+    pub(super) news: Receiver<()>,
+    /// For what waits of it.
+    _room: Room,
+    /// What has come and is not taken.
+    come: Bytes,
+    /// The trailer fields, which come with the end.
+    trailers: HeaderMap,
+}
+
+pub(super) struct OfSite {
+    body: Body,
+    /// The whole body, if it is in memory.
+    shared: Option<Bytes>,
+    availability: Availability,
+    offset: u64,
+}
+
+/// The rest of a body does not come: a file has become shorter, or a backend has broken off.
+#[derive(Debug, thiserror::Error)]
+#[error("the rest of the body does not come")]
+pub(super) struct Broken;
+
+impl Source {
+    /// No body.
+    pub(super) fn empty() -> Self {
+        Self::of(Response::default())
+    }
+
+    /// The body of a response that was asked for now.
+    pub(super) fn of(response: Response) -> Self {
+        let availability = Availability::new(&response, now());
+        let shared = response.body.shared();
+        Self::Site(Box::new(OfSite { body: response.body, shared, availability, offset: 0 }))
+    }
+
+    /// Waits until the head may go.
+    pub(super) async fn head(&self) {
+        if let Self::Site(it) = self
+            && let Some(first) = it.availability.times().next().filter(|it| *it > now())
+        {
+            sleep_until(first.into()).await;
+        }
+    }
+
+    /// Whether there is nothing more of it, as far as that is known.
+    pub(super) fn is_over(&self) -> bool {
+        match self {
+            Self::Site(it) => it.offset >= it.body.bytes(),
+            Self::Backend(_) => false,
+        }
+    }
+
+    /// Waits until there is more: so many bytes, at most [`PIECE_BYTES`]. 0: that was all.
+    pub(super) async fn ready(&mut self) -> Result<usize, Broken> {
+        match self {
+            Self::Site(it) => Ok(it.piece().await),
+            Self::Backend(it) => it.piece().await,
+        }
+    }
+
+    /// The trailer fields, once all of the body is taken; empty if there are none.
+    pub(super) fn trailers(&mut self) -> HeaderMap {
+        match self {
+            Self::Site(_) => HeaderMap::new(),
+            Self::Backend(it) => std::mem::take(&mut it.trailers),
+        }
+    }
+
+    /// Takes at most `most` of the bytes that are ready, once there is room for them.
+    pub(super) async fn take(&mut self, most: usize, waiting: &Waiting) -> Result<Bytes, Broken> {
+        match self {
+            Self::Site(it) => it.take(most, waiting).await,
+            Self::Backend(it) => Ok(it.come.split_to(most.min(it.come.len()))),
+        }
+    }
+}
+
+impl OfBackend {
+    pub(super) fn new(later: &Arc<Later>, news: Receiver<()>, room: Room) -> Self {
+        let (come, trailers) = (Bytes::new(), HeaderMap::new());
+        Self { later: Arc::clone(later), news, _room: room, come, trailers }
+    }
+
+    pub(super) fn is_opened_by(&self, response: &Response) -> bool {
+        self.later.is_opened_by(response)
+    }
+
+    async fn piece(&mut self) -> Result<usize, Broken> {
+        while self.come.is_empty() {
+            match self.later.next(PIECE_BYTES) {
+                Some(Piece::Body(bytes)) => self.come = bytes.into(),
+                Some(Piece::End(end)) => {
+                    self.trailers = end.map_err(|_| Broken)?;
+                    return Ok(0);
+                }
+                Some(Piece::Hints(_) | Piece::Head(_)) => {}
+                None => self.news.changed().await.map_err(|_| Broken)?,
+            }
+        }
+        Ok(self.come.len())
+    }
+}
+
+impl OfSite {
+    /// How much is ready, at most a piece.
+    async fn piece(&self) -> usize {
+        if self.offset >= self.body.bytes() {
+            return 0;
+        }
+        let ready = self.ready().await - self.offset;
+        usize::try_from(ready).map_or(PIECE_BYTES, |it| it.min(PIECE_BYTES))
+    }
+
+    async fn take(&mut self, count: usize, waiting: &Waiting) -> Result<Bytes, Broken> {
+        let start = usize::try_from(self.offset).unwrap_or(usize::MAX);
+        let end = start.saturating_add(count);
+        let bytes = match &self.shared {
+            Some(shared) if end > shared.len() => return Err(Broken),
+            Some(shared) => shared.slice(start..end),
+            None => {
+                let room = waiting.room().await;
+                let mut bytes = vec![0; count];
+                self.body.read_at(self.offset, &mut bytes).map_err(|_| Broken)?;
+                room.holds(bytes)
+            }
+        };
+        self.offset += count as u64;
+        Ok(bytes)
+    }
+
+    /// Waits until there is more; how much there is then in all.
+    async fn ready(&self) -> u64 {
+        loop {
+            let now = now();
+            let ready = self.availability.body_bytes_at(now).unwrap_or(0);
+            if ready > self.offset {
+                return ready;
+            }
+            let next = self.availability.times().find(|it| *it > now);
+            let Some(next) = next else { return self.body.bytes() };
+            sleep_until(next.into()).await;
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What observers and limits learn of a response.
+
+use super::activity::{Activity, now};
+use schedulers::Priority;
+use server::observer::Watched;
+use server::site::Request;
+use server::{Event, Observers};
+use std::sync::Arc;
+
+/// A response under way. When it is dropped, the observers are told.
+pub(super) struct Told {
+    pub(super) observers: Observers,
+    watched: Option<Watched>,
+    activity: Arc<Activity>,
+}
+
+impl Told {
+    /// A request is here.
+    pub(super) fn asked(
+        observers: &Observers,
+        activity: &Arc<Activity>,
+        request: &Request,
+    ) -> Self {
+        activity.asked(now());
+        let mut watched = Watched::new(request, None, now());
+        let said = request.priority.as_deref().and_then(|it| Priority::parse(it).ok());
+        watched.answered.priority = said.unwrap_or_default();
+        let watched = (!observers.is_empty()).then_some(watched);
+        Self { observers: observers.clone(), watched, activity: Arc::clone(activity) }
+    }
+
+    /// What happens on its connection.
+    pub(super) fn activity(&self) -> &Arc<Activity> {
+        &self.activity
+    }
+
+    pub(super) fn status(&mut self, status: u16) {
+        if let Some(watched) = &mut self.watched {
+            watched.answered.status = status;
+        }
+    }
+
+    /// The response opens a tunnel.
+    pub(super) fn opened(&mut self) {
+        self.observers.notice(&Event::TunnelOpened);
+        if let Some(watched) = &mut self.watched {
+            watched.answered.is_tunnel = true;
+        }
+    }
+
+    /// The connection has taken so many bytes of the body.
+    pub(super) fn took(&mut self, bytes: usize) {
+        if let Some(watched) = &mut self.watched {
+            watched.answered.bytes += bytes as u64;
+        }
+    }
+
+    /// The connection has taken all of it.
+    pub(super) fn completed(&mut self) {
+        if let Some(watched) = &mut self.watched {
+            watched.answered.is_complete = true;
+        }
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.activity.answered(now());
+        if let Some(watched) = self.watched.take() {
+            self.observers.notice(&watched.ended("", now()));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! WebSockets of clients that come over HTTP/1.1: the connection leaves HTTP after the answer 101 (RFC 6455, 4).
+
+use super::activity::Activity;
+use super::answer::{Answer, Guest, Upload};
+use super::event_loop::{News, Phase};
+use super::source::Source;
+use super::told::Told;
+use crate::limits::PIECE_BYTES;
+use crate::upstream::{WEBSOCKET, accept, has_member};
+use bytes::Bytes;
+use hyper::body::Frame;
+use hyper::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, UPGRADE};
+use hyper::http::request::Parts;
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper::{Method, Response, StatusCode, Version};
+use hyper_util::rt::TokioIo;
+use server::Event;
+use std::future::pending;
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, split};
+use tokio::sync::oneshot::{Receiver, Sender, channel};
+use tokio::time::timeout;
+
+type Stream = ReadHalf<TokioIo<Upgraded>>;
+
+/// Whether a request of HTTP/1.1 asks for a WebSocket (RFC 6455, 4.2.1).
+pub(super) fn is_wanted(head: &Parts) -> bool {
+    let fields = &head.headers;
+    head.method == Method::GET
+        && head.version == Version::HTTP_11
+        && has_member(fields, &CONNECTION, "upgrade")
+        && has_member(fields, &UPGRADE, WEBSOCKET)
+        && fields.contains_key(SEC_WEBSOCKET_KEY)
+}
+
+/// A request for a WebSocket that waits for its answer.
+pub(super) struct Entrance {
+    switched: OnUpgrade,
+    accept: String,
+    stream: Sender<Stream>,
+}
+
+/// What the client says after the handshake.
+pub(super) struct Inbound {
+    awaited: Receiver<Stream>,
+    stream: Option<Stream>,
+    buffer: Vec<u8>,
+}
+
+/// A WebSocket that opens with the response.
+pub(super) struct Tunnel {
+    switched: OnUpgrade,
+    stream: Sender<Stream>,
+    source: Source,
+    told: Told,
+}
+
+impl Entrance {
+    /// For a request that asks for a WebSocket.
+    pub(super) fn of(head: &mut Parts) -> Option<(Self, Inbound)> {
+        let switched = head.extensions.remove::<OnUpgrade>().filter(|_| is_wanted(head))?;
+        let key = head.headers.get(SEC_WEBSOCKET_KEY).and_then(|it| it.to_str().ok());
+        let accept = accept(key.unwrap_or_default());
+        let (stream, awaited) = channel();
+        let inbound = Inbound { awaited, stream: None, buffer: Vec::new() };
+        Some((Self { switched, accept, stream }, inbound))
+    }
+
+    /// The head that opens the tunnel, and the tunnel.
+    pub(super) fn open(self, answer: Answer) -> (Response<()>, Tunnel) {
+        let Answer { mut head, source, mut told, .. } = answer;
+        *head.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        told.status(StatusCode::SWITCHING_PROTOCOLS.as_u16());
+        let fields = head.headers_mut();
+        fields.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        fields.insert(UPGRADE, HeaderValue::from_static(WEBSOCKET));
+        if let Ok(accept) = HeaderValue::from_str(&self.accept) {
+            fields.insert(SEC_WEBSOCKET_ACCEPT, accept);
+        }
+        (head, Tunnel { switched: self.switched, stream: self.stream, source, told })
+    }
+}
+
+impl Upload for Inbound {
+    async fn next(&mut self) -> Result<Option<Frame<Bytes>>, ()> {
+        if self.stream.is_none() {
+            self.stream = (&mut self.awaited).await.ok();
+            self.buffer = vec![0; PIECE_BYTES];
+        }
+        // There is no tunnel: the client has nothing more to say.
+        let Some(stream) = &mut self.stream else { return pending().await };
+        let count = stream.read(&mut self.buffer).await.map_err(drop)?;
+        let bytes = Bytes::copy_from_slice(&self.buffer[..count]);
+        Ok(Some(Frame::data(bytes)).filter(|_| count > 0))
+    }
+
+    async fn leave(self, _: &Arc<Activity>, _: bool) {}
+}
+
+impl Tunnel {
+    /// Carries the tunnel to its end. It ends with the server, too.
+    pub(super) async fn run(self, guest: &Guest, mut news: News) {
+        let Self { switched, stream, source, told } = self;
+        // The client is gone.
+        let Ok(switched) = switched.await else { return };
+        let (read, write) = split(TokioIo::new(switched));
+        stream.send(read).ok();
+        tokio::select! {
+            () = send(write, source, told, guest) => {}
+            () = news.reached(Phase::Draining) => {}
+        }
+    }
+}
+
+/// Sends what the backend says. A client that takes nothing for the time of a stalled response is given up.
+async fn send(
+    mut stream: impl AsyncWrite + Unpin,
+    mut source: Source,
+    mut told: Told,
+    guest: &Guest,
+) {
+    while let Ok(count) = source.ready().await {
+        if count == 0 {
+            told.completed();
+            drop(told);
+            // The client may be gone.
+            stream.shutdown().await.ok();
+            return;
+        }
+        let Ok(bytes) = source.take(count, &guest.waiting).await else { return };
+        let sent = async {
+            stream.write_all(&bytes).await?;
+            stream.flush().await
+        };
+        match timeout(guest.options.limits.stalled, sent).await {
+            Ok(Ok(())) => told.took(bytes.len()),
+            Ok(Err(_)) => return,
+            Err(_) => return guest.options.observers.notice(&Event::Overdue),
+        }
+    }
+}

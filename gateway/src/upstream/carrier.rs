@@ -1,0 +1,306 @@
+//! Carries out one exchange after another: asks the backend and passes on what it answers.
+
+mod tunnel;
+
+use super::address::Address;
+use super::connections::{Body, Connection, Connections};
+use super::fields::{Errand, Outbound, inbound, request};
+use super::handshake::Handshake;
+use super::patience::Patience;
+use super::places::{Place, Places};
+use super::reports::{Report, Troubles};
+use super::unanswered::Unanswered;
+use crate::limits::{
+    ANSWERED, BACKEND_FIELDS, UNANSWERED, UpstreamLimits, WHOLE_BODY_WITHIN, backend_connections,
+};
+use hyper::header::HeaderMap;
+use hyper::{StatusCode, header};
+use schedulers::{Kind, Resource};
+use server::limits::TRAILER_BYTES;
+use server::site::{Exchange, Response, Trouble, trailers};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Context;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until, timeout};
+
+type HttpResponse = hyper::Response<Body>;
+
+/// What the exchanges with one backend have in common.
+pub(super) struct Carrier {
+    address: Address,
+    connections: Arc<Connections>,
+    limits: UpstreamLimits,
+    /// The places of requests whose bodies are still to come, which may last long.
+    unended: Arc<Places>,
+    /// The places of requests that last long: their number says nothing about how busy the backend is.
+    slow: Arc<Places>,
+    troubles: Mutex<Troubles>,
+}
+
+/// How much of a request's body is here.
+enum Gathered {
+    Whole,
+    /// A buffer is full of it.
+    Much,
+    /// The client may wait for an answer before it sends more.
+    Unended,
+}
+
+impl Carrier {
+    pub(super) fn new(
+        address: &Address,
+        connections: Arc<Connections>,
+        limits: &UpstreamLimits,
+        report: Report,
+    ) -> Arc<Self> {
+        let (address, limits) = (address.clone(), limits.clone());
+        let unended = Places::new(limits.requests, limits.waiting);
+        let slow = Places::new(limits.slow.min(backend_connections()), 0);
+        let troubles = Mutex::new(Troubles::new(report));
+        Arc::new(Self { address, connections, limits, unended, slow, troubles })
+    }
+
+    /// Carries an exchange out, or ends it.
+    pub(super) async fn carry(self: Arc<Self>, errand: Errand, mut place: Place) {
+        let Errand { request, exchange } = &errand;
+        let end = tokio::select! {
+            biased;
+            trouble = poll_fn(|it| exchange.poll_stopped(it)) => Err(trouble),
+            end = self.carry_out(&errand, &mut place) => end,
+        };
+        if let Err(trouble) = &end
+            && !trouble.is_the_clients()
+        {
+            self.tell(format!(
+                "upstream {}: {} {}: {trouble}",
+                self.address, request.method, request.path
+            ));
+        }
+        exchange.finish(end);
+    }
+
+    fn tell(self: &Arc<Self>, line: String) {
+        let now = Instant::now().into_std();
+        if let Some(later) = self.troubles().tell(line, now) {
+            let carrier = Arc::clone(self);
+            tokio::spawn(async move {
+                sleep_until(later.into()).await;
+                carrier.troubles().tell_rest(Instant::now().into_std());
+            });
+        }
+    }
+
+    fn troubles(&self) -> MutexGuard<'_, Troubles> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the backend and passes on what it answers; returns the trailer fields at the end.
+    async fn carry_out(&self, errand: &Errand, place: &mut Place) -> Result<HeaderMap, Trouble> {
+        let Errand { request, exchange } = errand;
+        let gathered = self.gather(exchange).await;
+        if matches!(gathered, Gathered::Unended) && !place.move_to(&self.unended) {
+            return Err(Trouble::Busy);
+        }
+        let is_whole = matches!(gathered, Gathered::Whole);
+        timeout(self.limits.queue, place.turn()).await.map_err(|_| Trouble::Busy)?;
+        if request.is_tunnel {
+            return self.tunnel(errand).await;
+        }
+        let answer = self.response(errand, is_whole);
+        let (response, connection) = self.await_within(UNANSWERED, answer, place).await?;
+        check(&response)?;
+        exchange.answer(head(request, &response));
+        let body = self.pass_on(exchange, response.into_body());
+        let trailers = self.await_within(ANSWERED, body, place).await?;
+        // A backend that expects no body there takes it for the next request, which would be another client's.
+        if !(expects_no_body(request) && exchange.has_body()) {
+            self.connections.keep(connection).await;
+        }
+        Ok(trailers)
+    }
+
+    /// Waits for a part of an exchange. If it lasts longer than this, the exchange steps aside.
+    async fn await_within<T>(
+        &self,
+        most: Duration,
+        part: impl Future<Output = T>,
+        place: &mut Place,
+    ) -> T {
+        let mut part = pin!(part);
+        if let Ok(end) = timeout(most, part.as_mut()).await {
+            return end;
+        }
+        place.step_aside(&self.slow);
+        part.await
+    }
+
+    /// Waits a moment for the request's body: one that is here wholly goes on with its length and its trailer fields.
+    async fn gather(&self, exchange: &Exchange) -> Gathered {
+        if exchange.is_tunnel {
+            return Gathered::Whole;
+        }
+        let gathered = poll_fn(|it| exchange.poll_gathered(it));
+        match timeout(WHOLE_BODY_WITHIN, gathered).await {
+            Ok(true) => Gathered::Whole,
+            Ok(false) => Gathered::Much,
+            Err(_) => Gathered::Unended,
+        }
+    }
+
+    async fn response(
+        &self,
+        errand: &Errand,
+        is_whole: bool,
+    ) -> Result<(HttpResponse, Connection), Trouble> {
+        let (mut connection, is_reused) = self.connections.get().await?;
+        match self.ask(&mut connection, errand, is_whole, None).await {
+            Ok(response) => Ok((response, connection)),
+            // The backend may have closed a reused connection while the request was on its way.
+            Err(it) if is_reused && (!it.was_sent || is_repeatable(errand, &it.trouble)) => {
+                let mut connection = self.connections.open().await?;
+                let response = self.ask(&mut connection, errand, is_whole, None).await;
+                response.map(|it| (it, connection)).map_err(|it| it.trouble)
+            }
+            Err(it) => Err(it.trouble),
+        }
+    }
+
+    async fn ask(
+        &self,
+        connection: &mut Connection,
+        errand: &Errand,
+        is_whole: bool,
+        handshake: Option<&Handshake>,
+    ) -> Result<HttpResponse, Unanswered> {
+        let request = request(errand, connection.is_http2(), is_whole, self.limits.idle);
+        let mut request = request.map_err(Unanswered::sent)?;
+        if let Some(handshake) = handshake {
+            handshake.ask(request.headers_mut());
+        }
+        let most = self.limits.answer;
+        tokio::select! {
+            answer = connection.send(request, &errand.exchange) => answer,
+            () = silence(&errand.exchange, most) => {
+                Err(Unanswered::sent(Trouble::TooSlow(format!("no answer after {most:?}"))))
+            }
+        }
+    }
+
+    /// Passes the body on as it comes; returns the trailer fields at its end.
+    async fn pass_on(&self, exchange: &Exchange, mut body: Body) -> Result<HeaderMap, Trouble> {
+        let mut trailers = HeaderMap::new();
+        let mut patience = Patience::new(self.limits.unread);
+        loop {
+            let since = Instant::now();
+            let room = poll_fn(|it| exchange.poll_room(it));
+            timeout(patience.left(), room).await.map_err(|_| Trouble::ClientSlow)?;
+            patience.waited(since.elapsed());
+            let next = tokio::select! {
+                next = body.next() => next?,
+                trouble = standstill(exchange, self.limits.idle) => return Err(trouble),
+            };
+            let Some(frame) = next else { return Ok(trailers) };
+            match frame.into_data() {
+                Ok(bytes) => {
+                    patience.moved(bytes.len());
+                    exchange.write_body(&bytes);
+                }
+                Err(frame) => trailers = checked(&frame.into_trailers().unwrap_or_default())?,
+            }
+        }
+    }
+}
+
+/// Ends when the backend has neither answered nor taken any of the request's body for `most`.
+async fn silence(exchange: &Exchange, most: Duration) {
+    let mut turns = exchange.turns();
+    loop {
+        let before = turns;
+        let change = poll_fn(|it: &mut Context<'_>| exchange.poll_turns(before, it));
+        // A client that is too slow is the matter of the upload.
+        turns = if before.awaits_client {
+            change.await
+        } else if let Ok(turns) = timeout(most, change).await {
+            turns
+        } else {
+            return;
+        };
+    }
+}
+
+/// Ends when the backend has taken nothing of the request's body for `most`, with who is too slow.
+async fn standstill(exchange: &Exchange, most: Duration) -> Trouble {
+    let mut turns = exchange.turns();
+    while let Ok(next) = timeout(most, poll_fn(|it| exchange.poll_turns(turns, it))).await {
+        turns = next;
+    }
+    if turns.awaits_client {
+        return Trouble::ClientSlow;
+    }
+    Trouble::TooSlow(format!("no more of the body after {most:?}"))
+}
+
+/// Whether asking twice does no harm (RFC 9110, 9.2.1).
+fn is_repeatable(errand: &Errand, trouble: &Trouble) -> bool {
+    expects_no_body(&errand.request)
+        && !errand.exchange.has_body()
+        && matches!(trouble, Trouble::Improper(_))
+}
+
+/// Whether a body of the request has no meaning (RFC 9110, 9.3.1 and 9.3.2). It is passed on all the same.
+fn expects_no_body(request: &Outbound) -> bool {
+    matches!(request.method.as_str(), "GET" | "HEAD")
+}
+
+/// What this server does not pass on.
+fn check(response: &HttpResponse) -> Result<(), Trouble> {
+    let improper = |cause: &str| Err(Trouble::Improper(cause.to_owned()));
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return improper("it switches protocols");
+    }
+    check_size(response)?;
+    // The body would be passed on still encoded, and no field would say so.
+    let mut codings = response.headers().get_all(header::TRANSFER_ENCODING).iter();
+    if codings.any(|it| !it.as_bytes().eq_ignore_ascii_case(b"chunked")) {
+        return improper("a transfer coding other than chunked");
+    }
+    Ok(())
+}
+
+fn check_size(response: &HttpResponse) -> Result<(), Trouble> {
+    if response.headers().len() <= BACKEND_FIELDS {
+        return Ok(());
+    }
+    Err(Trouble::Improper(format!("its head has more than {BACKEND_FIELDS} fields")))
+}
+
+/// The trailer fields that go on.
+fn checked(fields: &HeaderMap) -> Result<HeaderMap, Trouble> {
+    let large = || Trouble::Improper(format!("more than {TRAILER_BYTES} bytes of trailers"));
+    trailers::of_response(fields).ok_or_else(large)
+}
+
+fn head(request: &Outbound, response: &HttpResponse) -> Response {
+    let status = response.status().as_u16();
+    let fields = response.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let fields: Vec<(&str, &[u8])> = fields.collect();
+    let said = || response.headers().get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
+    let length = match status {
+        // It has no content, and no field about its length (RFC 9110, 8.6).
+        204 => None,
+        // A response without a body states the length it would have (RFC 9110, 8.6).
+        304 => said(),
+        _ if request.method == "HEAD" => said(),
+        _ => response.body().length(),
+    };
+    let mime = response.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    let resource = Resource {
+        kind: Kind::of_mime(mime.unwrap_or_default()),
+        body_bytes: length,
+        ..Resource::default()
+    };
+    let (headers, other_headers) = inbound(&fields, response.version(), length);
+    Response { headers, other_headers, resource, ..Response::empty(status) }
+}

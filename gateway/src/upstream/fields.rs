@@ -1,0 +1,342 @@
+//! Header fields on their way through a gateway (RFC 9110, 7.6; RFC 9114, 4.2).
+
+use super::upload::Upload;
+use hyper::header::{
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING,
+};
+use hyper::{Uri, Version};
+use server::account::Held;
+use server::client::Client;
+use server::site::trailers::{HOP_BY_HOP, passes};
+use server::site::{Exchange, Field, Request, Trouble};
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The request as the backend gets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Outbound {
+    pub(super) method: String,
+    /// The host that was asked for, perhaps with a port.
+    pub(super) authority: String,
+    /// Path and query.
+    pub(super) path: String,
+    /// All fields but `host` and `content-length`.
+    pub(super) fields: Vec<(String, String)>,
+    /// Those of them that are not UTF-8.
+    pub(super) other_fields: Vec<(String, Vec<u8>)>,
+    /// It opens a WebSocket.
+    pub(super) is_tunnel: bool,
+    /// The length of the body, if the client says it.
+    pub(super) length: Option<u64>,
+    /// The client in whose share of the places it is.
+    pub(super) client: Client,
+    /// What the fields take of the memory for all.
+    pub(super) held: Held,
+}
+
+/// A request on its way to the backend, and the exchange that has its body and takes its response.
+pub(super) struct Errand {
+    pub(super) request: Outbound,
+    pub(super) exchange: Arc<Exchange>,
+}
+
+/// The request for the backend. It keeps the host that the client asked for. `is_tunnel`: it opens a WebSocket.
+pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
+    let client = request.client;
+    // This server shakes hands with either end.
+    let is_shaking = |name: &str| is_tunnel && name == "sec-websocket-key";
+    let passes = |name: &str| passes(name) && !is_shaking(name);
+    let fields = request.fields.iter().filter(|(name, _)| passes(name));
+    let mut fields: Vec<(String, String)> = fields.cloned().collect();
+    let others = request.other_fields.iter().filter(|(name, _)| passes(name));
+    let mut other_fields: Vec<(String, Vec<u8>)> = others.cloned().collect();
+    let mut add = |name: &str, value: String| fields.push((name.to_owned(), value));
+    // HTTP/1.1 has one cookie field (RFC 9114, 4.2.1).
+    let more = request.other_fields.iter().filter(|(name, _)| name == "cookie");
+    let more: Vec<&[u8]> = more.map(|(_, value)| value.as_slice()).collect();
+    match request.cookies() {
+        Some(cookies) if more.is_empty() => add("cookie", cookies),
+        cookies => {
+            let all: Vec<&[u8]> = cookies.iter().map(String::as_bytes).chain(more).collect();
+            if !all.is_empty() {
+                other_fields.push(("cookie".to_owned(), all.join(&b"; "[..])));
+            }
+        }
+    }
+    // What the client takes, this server can pass on (RFC 9110, 10.1.4).
+    if request.field("te") == Some("trailers") && !is_tunnel {
+        add("te", "trailers".to_owned());
+    }
+    // RFC 8470, 5.1: the backend may want to be asked again when the handshake is complete.
+    if request.early && request.field("early-data").is_none() {
+        add("early-data", "1".to_owned());
+    }
+    add("via", via(request.protocol.version(), request.list("via").as_deref()));
+    add("forwarded", forwarded(&request.authority, client));
+    if let Some(address) = client {
+        add("x-forwarded-for", address.to_string());
+    }
+    add("x-forwarded-host", request.authority.clone());
+    add("x-forwarded-proto", "https".to_owned());
+    Outbound {
+        // Over HTTP/1.1, a GET asks for another protocol (RFC 6455, 4.1).
+        method: if is_tunnel { "GET".to_owned() } else { request.method.clone() },
+        authority: request.authority.clone(),
+        path: request.path.clone(),
+        fields,
+        other_fields,
+        is_tunnel,
+        length: request.field("content-length").and_then(|it| it.parse().ok()),
+        // Senders of early data have not proven an address, so all of them share the places of one client.
+        client: Client::at(client.filter(|_| !request.early)),
+        held: request.held.clone(),
+    }
+}
+
+/// The request as the HTTP library takes it. If the body `is_whole`, its length is known. A client may stand still for
+/// `idle`.
+pub(super) fn request(
+    errand: &Errand,
+    is_http2: bool,
+    is_whole: bool,
+    idle: Duration,
+) -> Result<hyper::Request<Upload>, Trouble> {
+    let Errand { request: asked, exchange } = errand;
+    let trailers = exchange.trailer_names().join(", ");
+    let says = |name: &HeaderName| asked.fields.iter().any(|(it, _)| name == it.as_str());
+    let may_trail = !trailers.is_empty() || (!is_whole && says(&TRAILER));
+    let length = match is_whole {
+        // What the client says belongs to the other protocol.
+        _ if asked.is_tunnel => Some(0),
+        // Over HTTP/1.1, trailers follow chunks only (RFC 9112, 7.1.2).
+        _ if may_trail => None,
+        true => Some(exchange.upload_bytes() as u64),
+        false => asked.length,
+    };
+    let uri = Uri::builder().path_and_query(asked.path.as_str());
+    // HTTP/2 has a pseudo-header field in place of the host (RFC 9113, 8.3.1).
+    let uri = if is_http2 { uri.scheme("https").authority(asked.authority.as_str()) } else { uri };
+    let unsayable = |it: &dyn std::error::Error| Trouble::Unsayable(it.to_string());
+    let uri = uri.build().map_err(|it| unsayable(&it))?;
+    let mut request = hyper::Request::builder().method(asked.method.as_str()).uri(uri);
+    if !is_http2 {
+        request = request.header(HOST, asked.authority.as_str());
+    }
+    if !is_http2 && says(&TE) {
+        request = request.header(CONNECTION, "te");
+    }
+    if !trailers.is_empty() {
+        request = request.header(TRAILER, &trailers);
+    }
+    let fields = asked.fields.iter().map(|(name, value)| (name, value.as_bytes()));
+    let others = asked.other_fields.iter().map(|(name, value)| (name, value.as_slice()));
+    let is_own = |name: &str| name == "trailer" && !trailers.is_empty();
+    for (name, value) in fields.chain(others).filter(|(name, _)| !is_own(name)) {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|it| unsayable(&it))?;
+        let value = HeaderValue::from_bytes(value).map_err(|it| unsayable(&it))?;
+        request = request.header(name, value);
+    }
+    // A request of these methods states its length even if it is 0 (RFC 9110, 8.6).
+    let states_length = matches!(asked.method.as_str(), "POST" | "PUT" | "PATCH");
+    if let Some(length) = length.filter(|it| *it > 0 || states_length) {
+        request = request.header(CONTENT_LENGTH, length);
+    }
+    // The library takes it that these methods have no body, unless the head says so.
+    if !is_http2 && length.is_none() && matches!(asked.method.as_str(), "GET" | "HEAD") {
+        request = request.header(TRANSFER_ENCODING, "chunked");
+    }
+    request.body(Upload::new(exchange, length, idle)).map_err(|it| unsayable(&it))
+}
+
+/// The fields of a backend's response that the client gets, and those of them that are not UTF-8; `length` is the length of the
+/// body, if it is known.
+pub(super) fn inbound(
+    fields: &[(&str, &[u8])],
+    version: Version,
+    length: Option<u64>,
+) -> (Vec<Field>, Vec<(String, Vec<u8>)>) {
+    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+    let values = |name: &'static str| {
+        fields.iter().filter(move |(it, _)| *it == name).map(move |(_, value)| text(value))
+    };
+    let connection = values("connection").collect::<Vec<_>>().join(",").to_ascii_lowercase();
+    let passes = |name: &str| {
+        let own = matches!(name, "content-length" | "via" | "server" | "alt-svc");
+        let named = connection.split(',').any(|it| it.trim() == name);
+        !own && !named && !HOP_BY_HOP.contains(&name)
+    };
+    let (mut passed, mut others): (Vec<Field>, _) = (Vec::new(), Vec::new());
+    for (name, value) in fields.iter().filter(|(name, _)| passes(name)) {
+        match std::str::from_utf8(value) {
+            Ok(value) => passed.push((Cow::Owned((*name).to_owned()), value.to_owned())),
+            Err(_) => others.push(((*name).to_owned(), value.to_vec())),
+        }
+    }
+    passed.extend(length.map(|it| ("content-length".into(), it.to_string())));
+    let before = values("via").collect::<Vec<_>>().join(", ");
+    // RFC 9110, 7.6.3.
+    let protocol = match version {
+        Version::HTTP_10 => "1.0",
+        Version::HTTP_2 => "2",
+        _ => "1.1",
+    };
+    passed.push(("via".into(), via(protocol, Some(before.as_str()).filter(|it| !it.is_empty()))));
+    (passed, others)
+}
+
+fn via(version: &str, before: Option<&str>) -> String {
+    let own = format!("{version} utmost");
+    before.map_or_else(|| own.clone(), |it| format!("{it}, {own}"))
+}
+
+/// The `Forwarded` field: the client, the host and the protocol (RFC 7239).
+fn forwarded(authority: &str, client: Option<IpAddr>) -> String {
+    let from = match client {
+        Some(IpAddr::V4(address)) => format!("for={address};"),
+        Some(IpAddr::V6(address)) => format!("for=\"[{address}]\";"),
+        None => String::new(),
+    };
+    format!("{from}host=\"{authority}\";proto=https")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http3::Header;
+    use std::net::Ipv6Addr;
+
+    fn request(fields: &[(&str, &str)]) -> Request {
+        let pseudo = [(":method", "POST"), (":authority", "site.example"), (":path", "/a?b")];
+        let headers: Vec<Header> = pseudo
+            .iter()
+            .chain(fields)
+            .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
+            .collect();
+        Request::from_headers(&headers)
+    }
+
+    fn text(fields: impl IntoIterator<Item = (impl AsRef<str>, String)>) -> String {
+        let lines = fields.into_iter().map(|(name, value)| format!("{}: {value}", name.as_ref()));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_request_loses_what_is_of_its_connection_and_what_its_client_cannot_know() {
+        let fields = [
+            ("te", "trailers"),
+            ("cookie", "a=1"),
+            ("accept", "*/*"),
+            ("cookie", "b=2"),
+            ("x-forwarded-for", "10.0.0.1"),
+            ("if-none-match", "\"1\""),
+            ("content-length", "3"),
+            ("expect", "100-continue"),
+        ];
+        let client = IpAddr::V6(Ipv6Addr::LOCALHOST);
+        let request = Request { client: Some(client), ..request(&fields) };
+        let outbound = outbound(&request, false);
+        assert_eq!((outbound.authority.as_str(), outbound.path.as_str()), ("site.example", "/a?b"));
+        assert_eq!(outbound.length, Some(3));
+        let expected = "accept: */*\nif-none-match: \"1\"\ncookie: a=1; b=2\nte: trailers\nvia: 3 utmost\n\
+                        forwarded: for=\"[::1]\";host=\"site.example\";proto=https\nx-forwarded-for: ::1\n\
+                        x-forwarded-host: site.example\nx-forwarded-proto: https";
+        assert_eq!(text(outbound.fields), expected);
+    }
+
+    #[test]
+    fn a_field_that_a_backend_could_take_for_another_is_dropped() {
+        let fields = [
+            "x_forwarded_for",
+            "content_length",
+            "transfer_encoding",
+            "x_real-ip",
+            "x-forwarded-port",
+            "proxy",
+            "x-own",
+        ];
+        let outbound = outbound(&request(&fields.map(|it| (it, "1"))), false);
+        let expected = "x-own: 1\nvia: 3 utmost\nforwarded: host=\"site.example\";proto=https\n\
+                        x-forwarded-host: site.example\nx-forwarded-proto: https";
+        assert_eq!(text(outbound.fields), expected);
+    }
+
+    #[test]
+    fn fields_that_are_not_utf_8_go_on_as_they_came() {
+        let fields = [
+            (&b":method"[..], &b"GET"[..]),
+            (b"cookie", b"a=1"),
+            (b"x-latin", b"caf\xe9"),
+            (b"cookie", b"b=\xe9"),
+            (b"x_latin", b"\xe9"),
+        ];
+        let headers = fields.map(|(name, value)| Header::new(name, value));
+        let outbound = outbound(&Request::from_headers(&headers), false);
+        let named = |name: &str, value: &[u8]| (name.to_owned(), value.to_vec());
+        let expected = [named("x-latin", b"caf\xe9"), named("cookie", b"a=1; b=\xe9")];
+        assert_eq!(outbound.other_fields, expected);
+        assert!(outbound.fields.iter().all(|(name, _)| name != "cookie"));
+    }
+
+    #[test]
+    fn gateways_before_are_named_from_all_lines() {
+        let outbound = outbound(&request(&[("via", "1.1 a"), ("via", "2 b")]), false);
+        let via: Vec<&str> =
+            outbound.fields.iter().filter(|it| it.0 == "via").map(|it| it.1.as_str()).collect();
+        assert_eq!(via, ["1.1 a, 2 b, 3 utmost"]);
+    }
+
+    #[test]
+    fn a_websocket_is_asked_for_by_a_get_with_a_key_of_ours() {
+        let fields =
+            [("sec-websocket-key", "theirs"), ("sec-websocket-version", "13"), ("te", "trailers")];
+        let plain = outbound(&request(&fields), false);
+        assert_eq!((plain.method.as_str(), plain.fields[0].1.as_str()), ("POST", "theirs"));
+        let tunnel = outbound(&request(&fields), true);
+        assert_eq!(tunnel.method, "GET");
+        assert_eq!(tunnel.fields[0], ("sec-websocket-version".to_owned(), "13".to_owned()));
+        assert!(tunnel.fields.iter().all(|(name, _)| name != "te" && name != "sec-websocket-key"));
+    }
+
+    #[test]
+    fn the_backend_learns_of_a_possible_replay_8470_5_1() {
+        let said = |request: &Request| {
+            let fields = outbound(request, false).fields;
+            fields.into_iter().filter(|(name, _)| name == "early-data").count()
+        };
+        let plain = request(&[]);
+        assert_eq!(said(&plain), 0);
+        assert_eq!(said(&plain.not_proven_fresh(true)), 1);
+        assert_eq!(said(&request(&[("early-data", "1")]).not_proven_fresh(false)), 1);
+    }
+
+    #[test]
+    fn early_requests_of_all_clients_share_the_places_of_one() {
+        let from = |address: &str, is_early| {
+            let client = address.parse().ok();
+            outbound(&Request { client, ..request(&[]) }.not_proven_fresh(is_early), false).client
+        };
+        assert_eq!(from("192.0.2.1", true), from("192.0.2.2", true));
+        assert_ne!(from("192.0.2.1", false), from("192.0.2.2", false));
+        assert_ne!(from("192.0.2.1", false), from("192.0.2.1", true));
+    }
+
+    #[test]
+    fn a_response_loses_what_its_connection_field_names() {
+        let fields: [(&str, &[u8]); 8] = [
+            ("x-latin", b"caf\xe9"),
+            ("connection", b"Close, X-Secret"),
+            ("x-secret", b"1"),
+            ("transfer-encoding", b"chunked"),
+            ("content-length", b"99"),
+            ("server", b"backend"),
+            ("via", b"1.0 other"),
+            ("link", b"</a.css>; rel=preload"),
+        ];
+        let (passed, others) = inbound(&fields, Version::HTTP_11, Some(5));
+        assert_eq!(others, [("x-latin".to_owned(), b"caf\xe9".to_vec())]);
+        let expected = "link: </a.css>; rel=preload\ncontent-length: 5\nvia: 1.0 other, 1.1 utmost";
+        assert_eq!(text(passed), expected);
+    }
+}

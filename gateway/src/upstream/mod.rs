@@ -1,0 +1,35 @@
+//! A site whose responses another server makes, over HTTP/1.1 or HTTP/2.
+//!
+//! A request becomes an [`Exchange`](crate::site::Exchange), which a connection shares with a task of the backend's thread (`carrier`). The task
+//! brings the response's head and body. The connection brings the request's body and takes as much of the response as its
+//! client has room for. Each side waits while the other's buffer is full, so that neither a fast backend nor a fast client
+//! costs memory.
+
+mod address;
+mod backend;
+mod carrier;
+mod connections;
+mod fields;
+mod handshake;
+mod http2;
+mod patience;
+mod places;
+mod queue;
+mod reports;
+mod site;
+mod stream;
+mod unanswered;
+mod upload;
+
+pub use address::{Address, AddressError};
+pub use connections::StartError;
+pub(crate) use handshake::{WEBSOCKET, accept, has_member};
+pub use reports::Report;
+pub use site::UpstreamSite;
+
+/// Readers of what clients and backends say, without I/O, for the fuzzers.
+#[doc(hidden)]
+pub mod readers {
+    pub use super::handshake::{Handshake, WEBSOCKET, accept, has_member};
+    pub use server::site::trailers::{from_http3, of_request, of_response, to_http3};
+}

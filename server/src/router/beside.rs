@@ -1,0 +1,61 @@
+//! A server of the same site beside this one, over something else than QUIC.
+
+use super::Server;
+use crate::account::Account;
+use crate::alarm::Alarm;
+use crate::population::Population;
+use crate::site::Site;
+use crate::{Identity, Options, TlsError};
+use std::sync::{Arc, Mutex};
+
+/// A server that is reloaded and ends with another one, on a thread of its own.
+pub trait Beside: Send {
+    /// Serves connections that begin from now on with this. After an error nothing has changed.
+    fn renew(
+        &self,
+        identity: &Identity,
+        site: Arc<dyn Site>,
+        options: Options,
+    ) -> Result<(), TlsError>;
+
+    /// Accepts no more, and lets responses under way finish.
+    fn drain(&self);
+
+    /// Whether all connections have ended. [`Alarm::wake`] tells that this has changed.
+    fn is_over(&self) -> bool;
+
+    /// Ends everything; how many connections there were.
+    fn cut(&self) -> usize;
+}
+
+/// What servers beside each other have in common.
+pub struct Common {
+    /// What they serve.
+    pub site: Arc<dyn Site>,
+    /// How they run.
+    pub options: Options,
+    /// The clients that are in, on whom the limits hold for all servers together.
+    pub population: Arc<Mutex<Population>>,
+    /// What decoded heads take.
+    pub decoded: Arc<Account>,
+    /// Wakes the first server.
+    pub alarm: Alarm,
+}
+
+impl Server {
+    /// What a server beside this one shares with it.
+    pub fn common(&self) -> Common {
+        Common {
+            site: Arc::clone(&self.shared.site),
+            options: self.shared.options.clone(),
+            population: self.shard.population(),
+            decoded: self.shard.decoded(),
+            alarm: self.shard.alarm(),
+        }
+    }
+
+    /// Has another server reloaded and ended with this one.
+    pub fn stand_beside(&mut self, other: impl Beside + 'static) {
+        self.beside = Some(Box::new(other));
+    }
+}
