@@ -3,6 +3,7 @@
 
 use crate::outgoing::{Outgoing, Stage};
 use crate::responder::Responder;
+use crate::send_loop::Ending;
 use http3::{Code, StreamId};
 use migration::{
     Action, Continuation, Destination, Error, Kind, Migrate, Name, Names, Overtaking, Place,
@@ -341,7 +342,7 @@ impl Migrations {
     fn end_response(&mut self, key: Key, all: &mut dyn Connections, code: Code) {
         let Some(moving) = self.moving.get(&key) else { return };
         if let Some(responder) = all.responder(moving.source) {
-            responder.abort(moving.stream, code);
+            responder.sender.finish(moving.stream, Ending::GivenUp(code));
         }
         self.drop_response(key, all, code);
     }
@@ -354,7 +355,7 @@ impl Migrations {
             && let Some(responder) = all.responder(serial)
             && responder.sender.streams.is_sending(stream)
         {
-            responder.abort(stream, code);
+            responder.sender.finish(stream, Ending::GivenUp(code));
             self.touched.insert(serial);
         }
     }
@@ -412,7 +413,9 @@ fn take_out(moving: &mut Moving, all: &mut dyn Connections) -> Option<Box<Outgoi
             return Some(Box::new(rest));
         }
         At::Destination { serial, stream } => {
-            all.responder(serial).and_then(|it| it.give_up(stream)).map(Box::new)
+            let taken =
+                all.responder(serial).and_then(|it| it.sender.finish(stream, Ending::Moved));
+            taken.map(Box::new)
         }
         At::Nowhere(rest) => rest,
     };

@@ -243,13 +243,17 @@ impl Outgoing {
         Ok(())
     }
 
-    /// The transport took `bytes`; true: it has all.
-    pub(super) fn offered(&mut self, bytes: u64) -> bool {
+    /// The transport took `bytes`.
+    pub(super) fn offered(&mut self, bytes: u64) {
         self.offered += bytes;
         debug_assert!(self.offered <= self.committed, "only committed bytes are offered");
         let frames =
             usize::try_from(bytes).map_or(self.frames.len(), |it| it.min(self.frames.len()));
         self.frames.drain(..frames);
+    }
+
+    /// Whether the transport has all of it that goes here.
+    pub(crate) fn is_sent(&self) -> bool {
         self.stream_bytes() == Some(self.offered)
     }
 

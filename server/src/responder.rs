@@ -19,7 +19,7 @@ use crate::limits::{Budget, CONTROL_BYTES, EVENTS, LOAD_NUISANCES};
 use crate::order::Picker;
 use crate::pushes::Pushes;
 use crate::read_ahead::Pages;
-use crate::send_loop::SendLoop;
+use crate::send_loop::{Ending, SendLoop};
 use crate::site::Site;
 use crate::streams::{CONTROL_STREAM, OWN_STREAMS};
 use crate::{Options, SignalUse};
@@ -118,7 +118,8 @@ impl Responder {
         }
     }
 
-    /// A datagram came. What is wrong with it costs the sender, not the server.
+    /// A datagram came. What is wrong with it costs the sender, not the server. First comes what the last datagrams left: a
+    /// response is overdue if the client has not taken it by now, whatever this datagram acknowledges.
     pub(crate) fn receive(
         &mut self,
         datagram: &mut [u8],
@@ -127,30 +128,51 @@ impl Responder {
         scratch: &mut [u8],
     ) {
         self.end_overdue(now);
+        self.hand_in(datagram, path, now);
+        if self.sender.connection.is_open() {
+            self.act(now, scratch);
+        }
+        self.settle(now);
+    }
+
+    /// The transport gets the datagram. It goes by the address from which it came, so that the client's place is known before
+    /// anything is answered.
+    fn hand_in(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
         self.unusable.came(datagram.len());
         let (before, proven) = (self.addresses.current(), self.addresses.proven());
         let connection = &mut self.sender.connection;
         let verdict = self.addresses.receive(connection, datagram, path, now);
         self.heed(verdict);
-        let connection = &mut self.sender.connection;
         for _ in proven..self.addresses.proven() {
             self.unusable.moved();
         }
+        let connection = &mut self.sender.connection;
         if self.addresses.current() != before {
             // The network behind the new address may carry less (RFC 9000, 14.3).
             connection.quic.revalidate_pmtu();
         }
         connection.open();
         self.sender.home = self.addresses.home();
-        if connection.is_open() {
-            self.check_own_streams();
-            self.take_in(now, scratch);
-            if self.sender.connection.is_connected() {
-                self.ask_again(now);
-            }
-            self.forget_finished();
-            self.spend_budget(now);
+    }
+
+    /// What came is read and acted on, request by request. A client that stopped our own streams is not read any more; what
+    /// came too early for a backend is asked for again only when everything that came with the handshake's end is read, so
+    /// that a reset among it counts.
+    fn act(&mut self, now: Instant, scratch: &mut [u8]) {
+        self.check_own_streams();
+        self.take_in(now, scratch);
+        if self.sender.connection.is_connected() {
+            self.ask_again(now);
         }
+    }
+
+    /// The accounts, which judge what the datagram has led to: first its nuisances, then how much of it was of no use. Streams
+    /// that are over are forgotten before, because that finds responses that the client stopped, which are nuisances. The
+    /// send loop learns after that what the datagram has opened: what the events and the accounts have ended needs no room.
+    /// Then everything that ended by this datagram is known, and told.
+    fn settle(&mut self, now: Instant) {
+        self.forget_finished();
+        self.spend_budget(now);
         self.end_unusable();
         self.sender.received();
         if self.sender.connection.is_closing() {
@@ -243,7 +265,7 @@ impl Responder {
     fn fail(&mut self, read_from: StreamId, error: &http3::Error) {
         self.nuisances += if error.kind() == Code::ExcessiveLoad { LOAD_NUISANCES } else { 1 };
         if let Some(stream) = self.sender.connection.fail(error, read_from) {
-            self.sender.drop_response(stream);
+            self.sender.finish(stream, Ending::Shut);
         }
     }
 
@@ -271,7 +293,7 @@ impl Responder {
     /// The server ends: WebSockets end at once, everything else may finish.
     pub(crate) fn drain(&mut self) {
         for stream in self.sender.streams.tunnels() {
-            self.abort(stream, Code::RequestCancelled);
+            self.sender.finish(stream, Ending::GivenUp(Code::RequestCancelled));
         }
         self.go_away();
     }
@@ -348,8 +370,7 @@ impl Responder {
             Event::PushCancelled { push } => {
                 self.nuisances += 1;
                 if let Some(stream) = self.sender.streams.push_stream(push) {
-                    self.sender.connection.shut(stream, Code::RequestCancelled);
-                    self.sender.drop_response(stream);
+                    self.sender.finish(stream, Ending::Reset(Code::RequestCancelled));
                 }
             }
             Event::Frame { ref payload, .. } => self.on_migrate(payload),
@@ -360,9 +381,7 @@ impl Responder {
                 // The client took its request back: the response is of no use. The code is ours, because a server may not
                 // say that it rejected a request on which it worked (RFC 9114, 4.1.1).
                 self.nuisances += 1;
-                let (write, code) = (quiche::Shutdown::Write, Code::RequestCancelled.value());
-                self.sender.connection.quic.stream_shutdown(stream.0, write, code).ok();
-                self.sender.drop_response(stream);
+                self.sender.finish(stream, Ending::Reset(Code::RequestCancelled));
             }
             _ => {}
         }
@@ -393,19 +412,6 @@ impl Responder {
 
     fn client(&self) -> IpAddr {
         self.addresses.current().peer.ip()
-    }
-
-    /// Ends both directions of a stream, and drops its response. A promised one is cancelled, too: a reset that overtakes
-    /// the header of its stream would leave the promise open (RFC 9114, 7.2.3).
-    pub(crate) fn abort(&mut self, stream: StreamId, code: Code) {
-        let connection = &mut self.sender.connection;
-        if let Some(push) = self.sender.streams.get(stream).and_then(|it| it.push) {
-            let (control, frame) = connection.session.cancel_push(push);
-            connection.send(control, frame, false);
-        }
-        connection.shut(stream, code);
-        self.sender.drop_response(stream);
-        self.sender.flush();
     }
 
     /// Forgets streams that are over. As often as the search through all of them costs little for each datagram.

@@ -10,12 +10,15 @@
 //!   the same and a packet is asked for in a buffer too small for it: that marks the sender as limited
 //!   by the window and sends nothing.
 //!
-//! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful.
+//! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful. From it, and
+//! from what else holds packets back, `next.rs` decides by these rules; [`SendLoop::datagram`] does what it says.
 
 mod asking;
 mod downloads;
-mod holding;
+mod ending;
 mod measures;
+mod next;
+mod pacing;
 mod restart;
 mod restraint;
 mod staging;
@@ -24,27 +27,19 @@ mod window;
 
 use crate::order::{Order, Picker};
 use crate::outgoing::Outgoing;
-use crate::pace::Ticks;
 use crate::read_ahead::Pages;
-use crate::send_buffer::SendBuffer;
 use crate::streams::Streams;
-use crate::{CongestionControl, Downloads, Options};
-use connection::experiments::SendOrder;
+use crate::{Downloads, Options};
 use connection::{Connection, Path};
+pub(crate) use ending::Ending;
 use measures::Measures;
+use next::{Content, Facts, Handshake, Next, Paced, next};
+use pacing::Pacing;
 use push::Gate;
-use restart::Restart;
 use schedulers::{Call, Resource, Restraint, Scheduler, Scheme, StreamId};
-use std::time::{Duration, Instant};
-use token_bucket::TokenBucket;
+use staging::Passage;
+use std::time::Instant;
 use window::Window;
-
-/// Event loops sleep in steps of this, rounded up. A release that is nearer counts as now, and they are woken one step
-/// before a later one. Otherwise a fast link would be idle between two packets.
-const TIMER_STEP: Duration = Duration::from_millis(1);
-
-/// How long a client may wait before it acknowledges (RFC 9000, 18.2).
-const ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// A datagram that was made: its size and where it goes.
 pub(crate) type Datagram = (usize, Path);
@@ -55,24 +50,13 @@ pub(crate) struct SendLoop {
     pub(crate) home: Option<Path>,
     pub(crate) streams: Streams,
     pub(crate) order: Order,
-    buffer: SendBuffer,
-    buffer_limit_bytes: u64,
-    send_order: Option<SendOrder>,
+    passage: Passage,
     window: Window,
     measures: Measures,
-    pace: Option<Ticks>,
-    /// Under bbr2, bytes are staged behind those that have likely gone.
-    stages_ahead: bool,
-    /// Paces where the transport does not.
-    bucket: Option<TokenBucket>,
-    /// Limits the window after a pause.
-    restart: Option<Restart>,
+    pacing: Pacing,
     downloads: Option<Downloads>,
-    /// A timer of the transport has fired: its probes may ignore the window.
-    timer_fired: bool,
-    release: Option<Instant>,
-    /// The time until which staged bytes may be held back.
-    held_until: Option<Instant>,
+    /// What was decided last, since something came.
+    decided: Option<Next>,
     /// Responses that were dropped, not yet asked for.
     unwanted: u64,
     /// Datagrams with a part of a response since they were last counted.
@@ -80,11 +64,8 @@ pub(crate) struct SendLoop {
     has_paused: bool,
     /// What the log said last.
     restraint: Option<Restraint>,
-    /// Bytes of a full datagram, when the last one was asked for.
-    datagram_bytes: usize,
     /// Responses from other connections that were dropped, not yet asked for.
     stopped: Vec<StreamId>,
-    pages: Pages,
 }
 
 impl SendLoop {
@@ -95,29 +76,17 @@ impl SendLoop {
             home: None,
             streams: Streams::default(),
             order,
-            buffer: SendBuffer::default(),
-            buffer_limit_bytes: options.send_buffer_bytes,
-            send_order: options.experiments.send_order.clone(),
-            window: Window::new(options.datagrams),
+            passage: Passage::new(options, pages),
+            window: Window::new(options),
             measures: Measures::new(options.datagrams),
-            pace: options.pace.map(Ticks::new),
-            stages_ahead: options.congestion_control == CongestionControl::Bbr2
-                && options.pace.is_none(),
-            restart: options.restarts().then(|| {
-                Restart::new((options.initial_window_packets * options.udp_payload_bytes) as u64)
-            }),
+            pacing: Pacing::new(options),
             downloads: options.downloads,
-            bucket: options.needs_bucket().then(|| TokenBucket::new(options.udp_payload_bytes)),
-            timer_fired: false,
-            release: None,
-            held_until: None,
+            decided: None,
             unwanted: 0,
             carried: 0,
             has_paused: false,
             restraint: None,
-            datagram_bytes: 0,
             stopped: Vec::new(),
-            pages,
         }
     }
 
@@ -158,6 +127,9 @@ impl SendLoop {
     pub(crate) fn cut(&mut self, stream: StreamId) -> Option<Outgoing> {
         let rest = self.streams.cut(stream)?;
         self.close(stream);
+        if self.streams.outgoing(stream).is_some_and(Outgoing::is_sent) {
+            self.finish(stream, Ending::Sent);
+        }
         Some(rest)
     }
 
@@ -181,14 +153,6 @@ impl SendLoop {
         std::mem::take(&mut self.stopped)
     }
 
-    /// Takes a response out, of which nothing more goes here.
-    pub(crate) fn take(&mut self, stream: StreamId) -> Option<Outgoing> {
-        let outgoing = self.streams.take(stream)?;
-        self.buffer.remove(stream);
-        self.close(stream);
-        Some(outgoing)
-    }
-
     pub(crate) fn extend(&mut self, stream: StreamId, frames: &[u8]) {
         if let Some(outgoing) = self.streams.outgoing_mut(stream).filter(|_| !frames.is_empty()) {
             outgoing.extend(frames);
@@ -204,7 +168,7 @@ impl SendLoop {
     /// The response on `stream` is a push that belongs to the response on `main`.
     pub(crate) fn gate(&mut self, stream: StreamId, main: StreamId, gate: Gate) {
         if let Gate::EagerFifo(bytes) = gate {
-            self.buffer_limit_bytes = self.buffer_limit_bytes.max(bytes);
+            self.passage.widen(bytes);
         }
         self.streams.gate(stream, main, gate);
         self.update_ready(main);
@@ -220,26 +184,12 @@ impl SendLoop {
 
     /// Whether another scheme can take over: no response is under way, and no other connection shares the order.
     pub(crate) fn is_between_pages(&self) -> bool {
-        !self.order.picker().is_shared() && self.is_empty() && self.buffer.bytes() == 0
+        !self.order.picker().is_shared() && self.is_empty() && self.passage.is_empty()
     }
 
     /// Sends in the order of `scheme` from now on.
     pub(crate) fn adopt(&mut self, scheme: &Scheme) {
         self.reorder(&scheme.name, Box::new(Scheduler::new(scheme)));
-    }
-
-    /// Drops a response that the client does not want, or that cannot be sent whole.
-    pub(crate) fn drop_response(&mut self, stream: StreamId) {
-        if self.streams.is_sending(stream) {
-            let is_push = self.streams.get(stream).is_some_and(|it| it.push.is_some());
-            if !stream.0.is_multiple_of(4) && !is_push {
-                self.stopped.push(stream);
-            }
-            self.streams.finish(stream);
-            self.buffer.remove(stream);
-            self.unwanted += 1;
-            self.close(stream);
-        }
     }
 
     /// How many datagrams with a part of a response went since this was last asked.
@@ -264,6 +214,7 @@ impl SendLoop {
 
     /// The transport has read a datagram: windows and credit may have changed.
     pub(crate) fn received(&mut self) {
+        self.decided = None;
         self.window.received();
         self.measures.renew(&self.connection.quic);
         self.order.picker_mut().heard();
@@ -271,7 +222,9 @@ impl SendLoop {
             match self.connection.quic.stream_capacity(stream.0) {
                 Ok(0) => self.streams.hold(stream),
                 Ok(_) => self.update_ready(stream),
-                Err(_) => self.drop_response(stream),
+                Err(_) => {
+                    self.finish(stream, Ending::Shut);
+                }
             }
         }
     }
@@ -285,7 +238,7 @@ impl SendLoop {
 
     pub(crate) fn timer_fired(&mut self) {
         self.connection.quic.on_timeout();
-        self.timer_fired = true;
+        self.measures.owes_probe = true;
         self.measures.renew(&self.connection.quic);
         self.order.picker_mut().silent();
     }
@@ -299,12 +252,10 @@ impl SendLoop {
 
     /// When `datagram` may have a new datagram, apart from the transport's timers.
     pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
-        let has_data = || self.order.picker().pick().is_some() || self.buffer.bytes() > 0;
-        let tick = self.pace.as_ref().filter(|_| has_data()).and_then(Ticks::next);
-        let tick = tick.filter(|at| *at > now);
-        // What is overdue waits for the pacing's release.
-        let held = self.held_until.filter(|at| *at > now);
-        let release = self.release.map(|at| at.checked_sub(TIMER_STEP).unwrap_or(at));
+        let has_data = || self.order.picker().pick().is_some() || !self.passage.is_empty();
+        let tick = self.pacing.next_tick().filter(|at| *at > now && has_data());
+        let release = self.decided.and_then(Next::until).map(Pacing::wakeup);
+        let held = self.window.held_until(now);
         [self.streams.next_release(), release, held, tick].into_iter().flatten().min()
     }
 
@@ -318,99 +269,88 @@ impl SendLoop {
             self.update_ready(stream);
         }
         self.update_gates();
-        let quic = &self.connection.quic;
-        self.datagram_bytes = self.measures.datagram_bytes(quic).min(out.len());
-        let room = self.measures.room_bytes(quic).min(out.len());
+        let room = self.measures.room_bytes(&self.connection.quic, out.len());
         let out = &mut out[..room];
-        if !quic.is_established() {
-            // The handshake goes by itself; answers to early data behind it.
-            let sent = self.unasked(out)?;
-            if sent.is_some() || !self.connection.quic.is_in_early_data() {
-                return Ok(sent);
-            }
-        }
-        if self.timer_fired {
-            let sent = self.unasked(out)?;
-            self.timer_fired = sent.is_some();
-            if let (Some(restart), Some((bytes, _))) = (&mut self.restart, sent) {
-                restart.sent(bytes, now);
-            }
-            if sent.is_some() {
-                return Ok(sent);
-            }
-        }
-        match self.must_wait(now) {
-            false => self.data_datagram(now, out),
-            true if self.bucket.is_some() => self.show_more(now, out),
-            true => Ok(None),
-        }
-    }
-
-    fn data_datagram(
-        &mut self,
-        now: Instant,
-        out: &mut [u8],
-    ) -> Result<Option<Datagram>, quiche::Error> {
+        let mut asked_for_handshake = false;
         loop {
-            if self.window.is_clear() || (self.stages_ahead && self.window.has_likely_gone()) {
-                self.stage_at_tick(now);
-                if self.window.is_clear() {
-                    self.held_until = None;
-                    return self.unasked(out);
-                }
-                if self.window.is_unsent() {
-                    self.held_until = None;
-                }
-            }
-            self.restart_after_pause(now);
-            self.window.measure(&mut self.connection.quic, self.restart.as_mut());
-            let datagram_bytes = self.datagram_bytes;
-            if !self.window.fits(&mut self.connection.quic, datagram_bytes)
-                && !self.lacks_only_credit()
-                && !self.held_too_long(now)
-            {
+            let decided = next(&self.prepare(asked_for_handshake, now));
+            self.decided = Some(decided);
+            if matches!(decided, Next::Poke(None) | Next::Idle) {
                 let quic = &self.connection.quic;
                 self.order.picker_mut().window_full(&|| window::path_has_queue(quic));
-                return if self.restarts() { Ok(None) } else { self.poke(out) };
             }
-            self.top_up(now);
-            match self.send(out)? {
-                Some((sent, path)) => {
-                    self.carried += 1;
-                    self.held_until = None;
-                    if self.measures.is_probe(sent, self.datagram_bytes) {
-                        self.window.sent_unasked(sent);
-                    } else {
-                        let retransmitted = self.measures.retransmitted(&self.connection.quic);
-                        self.window.sent(sent, retransmitted);
-                    }
-                    if let Some(restart) = &mut self.restart {
-                        restart.sent(sent, now);
-                    }
-                    if let Some(bucket) = &mut self.bucket {
-                        bucket.sent(sent);
-                    }
-                    return Ok(Some((sent, path)));
-                }
-                None if self.window.proves_empty() => self.window.flushed(),
-                None => {
-                    // Nothing of it went: it is held back from now on.
-                    self.held_until = None;
-                    self.held_too_long(now);
+            let content = match decided {
+                Next::Send(content) => content,
+                Next::Poke(_) => return self.poke(out),
+                Next::Wait(_) | Next::Idle => return Ok(None),
+            };
+            if content == Content::Staged {
+                self.top_up(now);
+            }
+            if let Some((bytes, path)) = self.send(out)? {
+                self.went(content, bytes, now);
+                return Ok(Some((bytes, path)));
+            }
+            match content {
+                Content::Handshake => asked_for_handshake = true,
+                Content::Probe => self.measures.owes_probe = false,
+                Content::Staged if self.window.proves_empty() => self.window.flushed(),
+                Content::Staged => {
+                    self.window.hold(&self.connection.quic, now);
                     return Ok(None);
                 }
+                Content::Unstaged => return Ok(None),
             }
         }
     }
 
-    /// Stages a packet's worth, at a tick if there is a fixed pace. A tick at which nothing is ready passes unused.
-    fn stage_at_tick(&mut self, now: Instant) {
-        if self.pace.as_mut().is_some_and(|ticks| !ticks.allow(now)) {
-            return;
+    /// Stages the next packet's bytes, unless something goes before them, and gathers what decides whether they go.
+    fn prepare(&mut self, asked_for_handshake: bool, now: Instant) -> Facts {
+        let quic = &self.connection.quic;
+        let handshake = match (quic.is_established(), asked_for_handshake) {
+            (true, _) => Handshake::LetsDataGo,
+            (false, false) => Handshake::Goes,
+            (false, true) if quic.is_in_early_data() => Handshake::LetsDataGo,
+            (false, true) => Handshake::Waits,
+        };
+        let owes_probe = self.measures.owes_probe;
+        let mut facts = Facts { handshake, owes_probe, ..Facts::default() };
+        if !facts.let_data_go() {
+            return facts;
         }
-        self.stage(now);
-        if let Some(ticks) = self.pace.as_mut().filter(|_| self.window.is_clear()) {
-            ticks.idle();
+        let datagram_bytes = self.measures.datagram_bytes;
+        facts.paced = self.pacing.holds(quic, datagram_bytes, &self.window, now);
+        // While the loop paces, a packet stays staged, to be shown. While the transport does, bytes are chosen when it ends.
+        if !matches!(facts.paced, Paced::ByTransport(_)) {
+            self.stage_next(now);
+        }
+        facts.is_staged = !self.window.is_clear();
+        if facts.is_staged && facts.paced == Paced::No {
+            facts.room = self.window.room(&mut self.connection.quic, datagram_bytes, now);
+        }
+        facts.restarts = self.window.restarts();
+        facts
+    }
+
+    /// Notes that a datagram of these bytes went.
+    fn went(&mut self, content: Content, bytes: usize, now: Instant) {
+        match content {
+            Content::Handshake | Content::Unstaged => self.window.sent_unasked(bytes),
+            Content::Probe => {
+                self.window.sent_unasked(bytes);
+                self.window.sent_data(bytes, now);
+            }
+            Content::Staged => {
+                self.carried += 1;
+                if self.measures.is_probe(bytes) {
+                    self.window.probed(bytes);
+                } else {
+                    let retransmitted = self.measures.retransmitted(&self.connection.quic);
+                    self.window.sent(bytes, retransmitted);
+                }
+                self.window.sent_data(bytes, now);
+                self.pacing.sent(bytes);
+            }
         }
     }
 
@@ -442,7 +382,7 @@ impl SendLoop {
         let (unwanted, closed) =
             (quic.stream_capacity(stream.0).is_err(), quic.stream_closed(stream.0));
         if unwanted {
-            self.drop_response(stream);
+            self.finish(stream, Ending::Shut);
         }
         closed && !self.streams.is_sending(stream) && !self.streams.has_gate(stream)
     }

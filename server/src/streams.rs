@@ -222,16 +222,12 @@ impl Streams {
             return None;
         }
         let rest = outgoing.cut();
-        let is_sent = outgoing.offset() == outgoing.committed();
         self.unlist(stream, rest.times());
         self.open_ended.insert(stream);
-        if is_sent {
-            self.finish(stream);
-        }
         Some(rest)
     }
 
-    /// Takes a response out, of which nothing more goes here.
+    /// Takes a response out, of which nothing more goes here. [`crate::send_loop::Ending`] says why.
     pub(crate) fn take(&mut self, stream: StreamId) -> Option<Outgoing> {
         let record = self.all.get_mut(&stream)?;
         let outgoing = record.outgoing.take()?;
@@ -370,25 +366,19 @@ impl Streams {
         std::mem::take(&mut self.held)
     }
 
-    /// The transport took `bytes` of a response.
-    pub(crate) fn offered(&mut self, stream: StreamId, bytes: u64) {
+    /// The transport took `bytes` of a response; true: it has all.
+    pub(crate) fn offered(&mut self, stream: StreamId, bytes: u64) -> bool {
         self.taken += bytes;
-        let Some(outgoing) = self.outgoing_mut(stream) else { return };
-        if outgoing.offered(bytes) {
-            self.finish(stream);
-        } else if outgoing.wants_more() {
+        let Some(outgoing) = self.outgoing_mut(stream) else { return false };
+        outgoing.offered(bytes);
+        if outgoing.wants_more() {
             self.hungry.insert(stream);
         }
+        self.outgoing(stream).is_some_and(Outgoing::is_sent)
     }
 
-    /// Drops the response: the transport has it, or the client does not want it.
-    pub(crate) fn finish(&mut self, stream: StreamId) {
-        self.take(stream);
-    }
-
-    /// Drops the record: the stream is over on both sides.
+    /// Drops the record of a stream that is over on both sides and carries no response any more.
     pub(crate) fn forget(&mut self, stream: StreamId) {
-        self.finish(stream);
         self.leave_gate(stream);
         self.open_ended.remove(&stream);
         if let Some(push) = self.all.remove(&stream).and_then(|it| it.push) {

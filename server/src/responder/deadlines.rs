@@ -6,6 +6,7 @@
 
 use super::Responder;
 use crate::limits::DEADLINE_CHECKS;
+use crate::send_loop::Ending;
 use crate::streams::Waiting;
 use crate::{Event, Limits};
 use http3::{Code, StreamId};
@@ -96,7 +97,7 @@ impl Responder {
         // RFC 9114, 4.1.1: a response that is abandoned after its begin.
         for stream in self.deadlines.overdue(waiting, now, limits) {
             self.shared.options.observers.notice(&Event::Overdue);
-            self.abort(stream, Code::RequestCancelled);
+            self.sender.finish(stream, Ending::GivenUp(Code::RequestCancelled));
         }
     }
 }

@@ -5,7 +5,7 @@ use super::Responder;
 use crate::Options;
 use crate::outgoing::{Outgoing, Stage};
 use crate::streams::CONTROL_STREAM;
-use http3::{Code, PushId, Role, Session, Settings, Signal, StreamId};
+use http3::{PushId, Role, Session, Settings, Signal, StreamId};
 use migration::{
     Candidate, Continuation, MIGRATE, Migrate, Name, Offer, PAYLOAD_BYTES_MAX, Secret, Subject,
 };
@@ -195,14 +195,6 @@ impl Responder {
                 incremental,
             }));
         }
-    }
-
-    /// Takes a response that has moved here out again, and resets its stream.
-    pub(crate) fn give_up(&mut self, stream: StreamId) -> Option<Outgoing> {
-        let outgoing = self.sender.take(stream);
-        let code = Code::RequestCancelled.value();
-        self.sender.connection.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-        outgoing
     }
 }
 

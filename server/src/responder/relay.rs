@@ -3,6 +3,7 @@
 use super::Responder;
 use crate::Event;
 use crate::outgoing::{Arriving, Stage};
+use crate::send_loop::Ending;
 use crate::site::trailers::{from_http3, to_http3};
 use crate::site::{Body, Piece, Request, Response, Trouble, may_be_sent};
 use http::header::HeaderMap;
@@ -80,7 +81,8 @@ impl Responder {
         let is_pushed = self.arriving(stream).is_some_and(|it| it.request.pushed);
         let is_worth_it = !is_pushed && !trouble.is_the_clients();
         if !is_worth_it || !self.sender.has_unsent(stream) {
-            return self.abort(stream, trouble.code());
+            self.sender.finish(stream, Ending::GivenUp(trouble.code()));
+            return;
         }
         if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
             outgoing.lacks_rest(trouble);
@@ -93,7 +95,8 @@ impl Responder {
         if !trailers.is_empty() {
             let trailers = to_http3(trailers);
             let Ok(frame) = self.sender.connection.encode_headers(stream, &trailers) else {
-                return self.abort(stream, Code::Internal);
+                self.sender.finish(stream, Ending::GivenUp(Code::Internal));
+                return;
             };
             self.sender.extend(stream, &frame);
         }
@@ -139,7 +142,8 @@ impl Responder {
         let response = self.shared.site.head_came(&request, response);
         if self.arriving(stream).is_some_and(|it| it.later.is_opened_by(&response)) {
             if self.refused_from.is_some() {
-                return self.abort(stream, Code::RequestCancelled);
+                self.sender.finish(stream, Ending::GivenUp(Code::RequestCancelled));
+                return;
             }
             self.note_tunnel(stream);
         }
@@ -147,7 +151,7 @@ impl Responder {
             self.sender.streams.arrives_no_more(stream);
         }
         if request.pushed && !may_be_sent(&request, &response) {
-            self.abort(stream, Code::RequestCancelled);
+            self.sender.finish(stream, Ending::GivenUp(Code::RequestCancelled));
         } else {
             self.respond(stream, &request, response, now);
         }

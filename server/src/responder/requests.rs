@@ -7,6 +7,7 @@ use crate::head;
 use crate::limits::{HEAD_FIELDS, LOAD_NUISANCES};
 use crate::outgoing::{Arriving, Stage};
 use crate::pushes::Pushes;
+use crate::send_loop::Ending;
 use crate::site::{Availability, Body, Field, Request, Response};
 use http3::{Code, Extension, Header, NameValue, StreamId};
 use std::time::Instant;
@@ -95,7 +96,8 @@ impl Responder {
         let length = is_said.then(|| response.body.bytes());
         let fields = self.response_fields(stream, &response, length);
         let Ok(mut frames) = self.sender.connection.encode_headers(stream, &fields) else {
-            return self.abort(stream, Code::Internal);
+            self.sender.finish(stream, Ending::GivenUp(Code::Internal));
+            return;
         };
         if request.method == "HEAD" {
             response.body = Body::Empty;

@@ -3,6 +3,7 @@
 use super::Responder;
 use crate::exploration::{Begun, Candidate, Draw, Outcome};
 use crate::observer::Watched;
+use crate::send_loop::Ending;
 use crate::site::{Request, Response};
 use http3::StreamId;
 use std::time::{Duration, Instant};
@@ -168,7 +169,7 @@ impl Responder {
     pub(crate) fn gone(&mut self, now: Instant) {
         let left: Vec<StreamId> = self.sender.streams.under_way().collect();
         for stream in left {
-            self.sender.streams.finish(stream);
+            self.sender.finish(stream, Ending::Disconnected);
         }
         self.tell(now);
         self.end_load();

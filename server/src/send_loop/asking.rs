@@ -5,13 +5,6 @@ use crate::streams::OWN_STREAMS;
 use connection::Path;
 
 impl SendLoop {
-    /// A datagram of the transport's own, beside staged data.
-    pub(super) fn unasked(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
-        let sent = self.send(out)?;
-        self.window.sent_unasked(sent.map_or(0, |it| it.0));
-        Ok(sent)
-    }
-
     /// Asks the transport for a packet until it is certain that it has none.
     ///
     /// quiche keeps a stream in its queue if its lost bytes were acknowledged before they were sent again.
@@ -29,11 +22,18 @@ impl SendLoop {
         }
         send_once(quic, self.home, out)
     }
+
+    /// Asks for a packet in a buffer that is too small for it.
+    pub(super) fn poke(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
+        let quic = &mut self.connection.quic;
+        let size = (1 + quic.destination_id().len() + 8).min(out.len());
+        send_once(quic, self.home, &mut out[..size])
+    }
 }
 
 /// Asks for a packet to `to`. Without it the transport chooses: that may be a path with a challenge for which it has no
 /// credit left, and then it sends nothing at all.
-pub(super) fn send_once(
+fn send_once(
     quic: &mut connection::Quic,
     to: Option<Path>,
     out: &mut [u8],

@@ -14,6 +14,10 @@ pub(super) struct Measures {
     mtu_bytes: usize,
     is_on_first: bool,
     is_lossy: bool,
+    /// A timer of the transport has fired: its probes may ignore the window.
+    pub(super) owes_probe: bool,
+    /// Bytes of a full datagram, when the last one was asked for.
+    pub(super) datagram_bytes: usize,
 }
 
 impl Measures {
@@ -24,6 +28,8 @@ impl Measures {
             mtu_bytes: quiche::MIN_CLIENT_INITIAL_LEN,
             is_on_first: true,
             is_lossy: false,
+            owes_probe: false,
+            datagram_bytes: 0,
         }
     }
 
@@ -41,20 +47,18 @@ impl Measures {
         }
     }
 
-    /// Bytes of a full datagram.
-    pub(super) fn datagram_bytes(&self, quic: &connection::Quic) -> usize {
-        let most = quic.max_send_udp_payload_size();
-        if self.discovers_mtu { self.mtu_bytes.min(most) } else { most }
-    }
-
-    /// Bytes of the largest datagram that the transport may make: a probe is longer than a full one.
-    pub(super) fn room_bytes(&self, quic: &connection::Quic) -> usize {
-        if self.discovers_mtu && self.is_on_first { usize::MAX } else { self.datagram_bytes(quic) }
+    /// A datagram of at most `most_bytes` is asked for. The bytes that the transport may fill: a probe of the path is longer
+    /// than a full datagram.
+    pub(super) fn room_bytes(&mut self, quic: &connection::Quic, most_bytes: usize) -> usize {
+        let full = quic.max_send_udp_payload_size();
+        let full = if self.discovers_mtu { self.mtu_bytes.min(full) } else { full };
+        self.datagram_bytes = full.min(most_bytes);
+        if self.discovers_mtu && self.is_on_first { most_bytes } else { self.datagram_bytes }
     }
 
     /// Whether a datagram of `bytes` is a probe of the path, without data.
-    pub(super) fn is_probe(&self, bytes: usize, datagram_bytes: usize) -> bool {
-        self.discovers_mtu && bytes > datagram_bytes
+    pub(super) fn is_probe(&self, bytes: usize) -> bool {
+        self.discovers_mtu && bytes > self.datagram_bytes
     }
 
     /// Whether packets were ever lost, or seemed to be.

@@ -3,7 +3,6 @@
 //! After a pause longer than a probe timeout no more than the initial window may be in flight. That limit grows by what
 //! is acknowledged, as in slow start, until it reaches the transport's window, which then decides alone again.
 
-use super::SendLoop;
 use std::time::{Duration, Instant};
 
 /// The bookkeeping of one connection.
@@ -60,27 +59,6 @@ impl Restart {
     pub(super) fn window(&self, window_bytes: usize) -> usize {
         let limit_bytes = self.limit_bytes.and_then(|it| usize::try_from(it).ok());
         limit_bytes.map_or(window_bytes, |it| it.min(window_bytes))
-    }
-}
-
-impl SendLoop {
-    /// Limits the window if the staged bytes end a pause.
-    pub(super) fn restart_after_pause(&mut self, now: Instant) {
-        if self.restart.is_none() {
-            return;
-        }
-        let probe_timeout = self.probe_timeout();
-        if let (Some(restart), Some(probe_timeout)) = (&mut self.restart, probe_timeout)
-            && restart.begins(now, probe_timeout)
-        {
-            self.window.forget_room();
-        }
-    }
-
-    /// Whether a pause limits the window. Such a sender does not use the transport's window up, which must not grow then
-    /// (RFC 9002, 7.8).
-    pub(super) fn restarts(&self) -> bool {
-        self.restart.as_ref().is_some_and(Restart::is_in_force)
     }
 }
 

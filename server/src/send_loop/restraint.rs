@@ -2,6 +2,8 @@
 //!
 //! `utmost qlog limits` computes the same from the events that any stack logs; these events say how well it does.
 
+use super::next::Next;
+use super::window::congestion_lets;
 use super::{Datagram, SendLoop};
 use qlog::events::{EventImportance, JsonEvent};
 use schedulers::Restraint;
@@ -35,17 +37,18 @@ impl SendLoop {
             return Restraint::Handshake;
         }
         let is_staged = !self.window.is_clear() && !self.window.has_likely_gone();
-        let is_picked = self.order.picker().pick().is_some() || self.buffer.bytes() > 0;
+        let is_picked = self.order.picker().pick().is_some() || !self.passage.is_empty();
         if !is_staged && !is_picked {
             return self.without_bytes();
         }
-        let is_paced = self.release.is_some() || self.pace.is_some();
-        match self.window.has_room(quic, self.datagram_bytes) {
-            true if is_paced => Restraint::Pacing,
+        let waits = self.decided.and_then(Next::until).is_some();
+        let datagram_bytes = self.measures.datagram_bytes;
+        match self.window.has_room(quic, datagram_bytes) {
+            true if waits || self.pacing.is_fixed() => Restraint::Pacing,
             // Nothing was offered.
             true if !is_staged => Restraint::Scheduler,
             // Or the transport did not take what was offered: it counts headers, too.
-            _ if self.has_window() => Restraint::ConnectionFlowControl,
+            _ if congestion_lets(quic, datagram_bytes) => Restraint::ConnectionFlowControl,
             _ => Restraint::CongestionWindow,
         }
     }

@@ -1,26 +1,77 @@
 //! From the scheduler to the transport: picks bytes, commits them, and offers them right before their packet is made.
 
-use super::SendLoop;
 use super::window::{self, Staged, Window};
+use super::{Ending, SendLoop};
+use crate::Options;
 use crate::outgoing::{Left, Outgoing};
 use crate::read_ahead::Pages;
+use crate::send_buffer::SendBuffer;
 use connection::Quic;
+use connection::experiments::SendOrder;
+use http3::Code;
 use schedulers::{Call, StreamId};
 use std::io;
 use std::time::Instant;
 
+/// What committed bytes pass on their way to the transport.
+pub(super) struct Passage {
+    buffer: SendBuffer,
+    limit_bytes: u64,
+    pages: Pages,
+    /// Notes what the transport takes, for studies.
+    send_order: Option<SendOrder>,
+}
+
+impl Passage {
+    pub(super) fn new(options: &Options, pages: Pages) -> Self {
+        Self {
+            buffer: SendBuffer::default(),
+            limit_bytes: options.send_buffer_bytes,
+            pages,
+            send_order: options.experiments.send_order.clone(),
+        }
+    }
+
+    /// Whether nothing waits in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.buffer.bytes() == 0
+    }
+
+    /// Has room for this many bytes from now on.
+    pub(super) fn widen(&mut self, bytes: u64) {
+        self.limit_bytes = self.limit_bytes.max(bytes);
+    }
+
+    /// Forgets a stream of which nothing more goes.
+    pub(super) fn remove(&mut self, stream: StreamId) {
+        self.buffer.remove(stream);
+    }
+}
+
 impl SendLoop {
+    /// Puts the next packet's bytes before the transport, unless others are there. A tick of a fixed pace at which nothing is
+    /// ready passes unused.
+    pub(super) fn stage_next(&mut self, now: Instant) {
+        if !self.window.takes_next() || !self.pacing.lets_stage(now) {
+            return;
+        }
+        self.stage(now);
+        if self.window.is_clear() {
+            self.pacing.idle();
+        }
+    }
+
     /// Fills the send buffer from the scheduler, and puts its first packet's worth before the transport.
-    pub(super) fn stage(&mut self, now: Instant) {
-        while self.buffer.bytes() == 0
-            || self.buffer.bytes() + self.packet_bytes(self.datagram_bytes)
-                <= self.buffer_limit_bytes
+    fn stage(&mut self, now: Instant) {
+        let packet_bytes = self.pacing.packet_bytes(self.measures.datagram_bytes);
+        while self.passage.is_empty()
+            || self.passage.buffer.bytes() + packet_bytes <= self.passage.limit_bytes
         {
             if !self.commit_one(now) {
                 break;
             }
         }
-        while let Some((stream, run)) = self.buffer.front(|it| self.streams.is_held(it)) {
+        while let Some((stream, run)) = self.passage.buffer.front(|it| self.streams.is_held(it)) {
             let chunk = self.chunk_bytes(stream);
             let Some(credit) = self.credit(stream) else { continue };
             let bytes = chunk.min(run).min(credit);
@@ -29,9 +80,7 @@ impl SendLoop {
             if self.offer(stream, bytes) {
                 let staged = Staged::new(&self.connection.quic, stream, offset, bytes);
                 self.window.stage(staged.short(short));
-                if let Some(ticks) = &mut self.pace {
-                    ticks.used();
-                }
+                self.pacing.staged();
             }
             return;
         }
@@ -42,8 +91,8 @@ impl SendLoop {
         while let Some(stream) = self.order.picker().pick() {
             // With a send buffer the bytes wait there for credit; without one, only bytes that have credit are
             // charged, so that bytes offered and bytes charged are the same.
-            let credit =
-                if self.buffer_limit_bytes > 0 { Some(u64::MAX) } else { self.credit(stream) };
+            let is_buffered = self.passage.limit_bytes > 0;
+            let credit = if is_buffered { Some(u64::MAX) } else { self.credit(stream) };
             let Some(credit) = credit else { continue };
             let chunk = self.chunk_bytes(stream);
             let bytes = chunk.min(credit).min(self.streams.pending(stream));
@@ -62,7 +111,7 @@ impl SendLoop {
         let left = outgoing.commit(bytes);
         let committed = outgoing.committed();
         self.has_paused |= outgoing.is_paused();
-        self.buffer.push(stream, bytes);
+        self.passage.buffer.push(stream, bytes);
         self.call(Call::Sent(stream, bytes));
         match left {
             Left::Ready => self.stand_back(stream, bytes, committed, now),
@@ -83,7 +132,7 @@ impl SendLoop {
             }
             Ok(credit) => Some(credit as u64),
             Err(_) => {
-                self.drop_response(stream);
+                self.finish(stream, Ending::Shut);
                 None
             }
         }
@@ -94,19 +143,21 @@ impl SendLoop {
         let Some(outgoing) = self.streams.outgoing_mut(stream).filter(|_| bytes > 0) else {
             return false;
         };
-        let Ok(sent) = send(&mut self.connection.quic, stream, outgoing, bytes, &self.pages) else {
+        let Ok(sent) =
+            send(&mut self.connection.quic, stream, outgoing, bytes, &self.passage.pages)
+        else {
             // The file became shorter while it was being sent: the length that was announced is a lie.
-            let code = http3::Code::Internal as u64;
-            self.connection.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code).ok();
-            self.drop_response(stream);
+            self.finish(stream, Ending::Reset(Code::Internal));
             return false;
         };
         let Ok(taken) = sent else { return false };
         let taken = taken as u64;
         debug_assert_eq!(taken, bytes, "the credit was asked for before");
-        self.buffer.pop(stream, taken);
-        self.streams.offered(stream, taken);
-        if let Some(order) = &self.send_order {
+        self.passage.buffer.pop(stream, taken);
+        if self.streams.offered(stream, taken) {
+            self.finish(stream, Ending::Sent);
+        }
+        if let Some(order) = &self.passage.send_order {
             order.sent(stream, taken);
         }
         true
@@ -118,13 +169,13 @@ impl SendLoop {
         let wanted = self.chunk_bytes(stream).saturating_sub(staged);
         let Some(credit) = self.credit(stream) else { return };
         let wanted = wanted.min(credit);
-        let run = match self.buffer.front(|_| false) {
+        let run = match self.passage.buffer.front(|_| false) {
             Some((front, run)) if front == stream => run,
             Some(_) => return,
             None => wanted.min(self.streams.pending(stream)),
         };
         let bytes = wanted.min(run);
-        if self.buffer.bytes() == 0 && bytes > 0 {
+        if self.passage.is_empty() && bytes > 0 {
             self.commit(stream, bytes, now);
         }
         if self.offer(stream, bytes) {
@@ -136,11 +187,8 @@ impl SendLoop {
     fn chunk_bytes(&self, stream: StreamId) -> u64 {
         let offset = self.streams.outgoing(stream).map_or(0, |it| self.window.offset(it));
         let overhead = window::overhead_max(&self.connection.quic, stream, offset);
-        self.packet_bytes(self.datagram_bytes.saturating_sub(overhead + self.window.reserve()))
-    }
-
-    fn packet_bytes(&self, room_bytes: usize) -> u64 {
-        self.pace.as_ref().map_or(room_bytes, |it| it.packet_bytes().min(room_bytes)) as u64
+        let overhead = overhead + self.window.reserve();
+        self.pacing.packet_bytes(self.measures.datagram_bytes.saturating_sub(overhead))
     }
 }
 

@@ -1,10 +1,15 @@
 //! Room in the congestion window, and whether the bytes offered to the transport have gone.
 
+use super::next::Room;
 use super::restart::Restart;
-use crate::Datagrams;
 use crate::outgoing::Outgoing;
 use crate::streams::CONTROL_STREAM;
+use crate::{CongestionControl, Datagrams, Options};
 use schedulers::StreamId;
+use std::time::{Duration, Instant};
+
+/// How long a client may wait before it acknowledges (RFC 9000, 18.2).
+const ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// The bookkeeping of hold and poke.
 #[derive(Debug, Default)]
@@ -14,6 +19,8 @@ pub(crate) struct Window {
     /// transport says that it has nothing left.
     doubtful: bool,
     datagrams: Datagrams,
+    /// Under bbr2, bytes are staged behind those that have likely gone.
+    stages_ahead: bool,
     /// A datagram has gone since the bytes were staged.
     sent_since_staged: bool,
     /// That datagram had room for all of them.
@@ -25,6 +32,10 @@ pub(crate) struct Window {
     /// Datagram bytes sent since then.
     sent_bytes: u64,
     retransmitted_bytes: u64,
+    /// Limits the window after a pause.
+    restart: Option<Restart>,
+    /// The time until which staged bytes may be held back.
+    held_until: Option<Instant>,
 }
 
 /// Bytes offered to the transport and not known to have gone.
@@ -57,8 +68,12 @@ impl Staged {
 
 impl Window {
     /// Nothing is offered yet.
-    pub(crate) fn new(datagrams: Datagrams) -> Self {
-        Self { datagrams, ..Self::default() }
+    pub(crate) fn new(options: &Options) -> Self {
+        let initial_bytes = options.initial_window_packets * options.udp_payload_bytes;
+        let restart = options.restarts().then(|| Restart::new(initial_bytes as u64));
+        let stages_ahead = options.congestion_control == CongestionControl::Bbr2;
+        let stages_ahead = stages_ahead && options.pace.is_none();
+        Self { datagrams: options.datagrams, stages_ahead, restart, ..Self::default() }
     }
 
     /// The stream offset that counts in the room of a packet of these bytes: that of its first byte.
@@ -72,6 +87,11 @@ impl Window {
     /// Whether nothing is before the transport.
     pub(crate) fn is_clear(&self) -> bool {
         self.staged.is_none()
+    }
+
+    /// Whether the next packet's bytes can be staged.
+    pub(crate) fn takes_next(&self) -> bool {
+        self.is_clear() || (self.stages_ahead && self.has_likely_gone())
     }
 
     /// Whether bytes of `stream` are before the transport.
@@ -105,11 +125,7 @@ impl Window {
         self.staged = Some(staged);
         self.sent_since_staged = false;
         self.likely_gone = false;
-    }
-
-    /// Whether bytes are staged of which certainly none has gone.
-    pub(crate) fn is_unsent(&self) -> bool {
-        self.staged.is_some() && !self.sent_since_staged
+        self.held_until = None;
     }
 
     /// The staged bytes, if they were cut short and none has gone yet.
@@ -125,16 +141,79 @@ impl Window {
         }
     }
 
+    /// The room for the staged bytes as a packet of at most `datagram_bytes`. Where it is not known how much of them is
+    /// left, or where the window cut them short, only a full packet will do.
+    pub(crate) fn room(
+        &mut self,
+        quic: &mut connection::Quic,
+        datagram_bytes: usize,
+        now: Instant,
+    ) -> Room {
+        self.end_pause(quic, now);
+        self.measure(quic);
+        let opening_bytes = self.opening_bytes.unwrap_or(0);
+        if opening_bytes >= self.sent_bytes + self.needed_bytes(quic, datagram_bytes) {
+            Room::Fits
+        } else if !self.restarts() && congestion_lets(quic, datagram_bytes) {
+            Room::LacksCredit
+        } else if self.is_held_too_long(quic, now) {
+            Room::HeldTooLong
+        } else {
+            Room::Full
+        }
+    }
+
+    /// Limits the window if the staged bytes end a pause.
+    fn end_pause(&mut self, quic: &connection::Quic, now: Instant) {
+        if let Some(restart) = &mut self.restart
+            && let Some(probe_timeout) = probe_timeout(quic)
+            && restart.begins(now, probe_timeout)
+        {
+            // It is measured again.
+            self.opening_bytes = None;
+        }
+    }
+
+    /// Whether a pause limits the window further than the transport does.
+    pub(crate) fn restarts(&self) -> bool {
+        self.restart.as_ref().is_some_and(Restart::is_in_force)
+    }
+
+    /// The transport's window, or the limit after a pause.
+    pub(crate) fn limited(&self, window_bytes: usize) -> usize {
+        self.restart.as_ref().map_or(window_bytes, |it| it.window(window_bytes))
+    }
+
+    /// Whether the staged bytes have been held back long enough; otherwise they are from now on.
+    fn is_held_too_long(&mut self, quic: &connection::Quic, now: Instant) -> bool {
+        let is_too_long = self.held_until.is_some_and(|it| it <= now);
+        if is_too_long {
+            self.held_until = None;
+        } else if self.held_until.is_none() {
+            self.hold(quic, now);
+        }
+        is_too_long
+    }
+
+    /// The transport did not take the staged bytes: they are held back from now on.
+    pub(crate) fn hold(&mut self, quic: &connection::Quic, now: Instant) {
+        self.held_until = probe_timeout(quic).map(|it| now + it);
+    }
+
+    /// When what is held back may go, if that is later than now. What is overdue waits for the pacing's release.
+    pub(crate) fn held_until(&self, now: Instant) -> Option<Instant> {
+        self.held_until.filter(|at| *at > now)
+    }
+
     /// Asks the transport for the room in the window, unless it is known. The transport shows it only in the capacity
     /// of a stream, which flow control limits too. So the larger capacity of two streams counts: the control stream and
     /// the staged stream. The transport computes the capacity when a datagram comes. It subtracts offered bytes, but
-    /// not the bytes of headers.
-    /// After a pause the window is smaller than the transport's.
-    pub(crate) fn measure(&mut self, quic: &mut connection::Quic, restart: Option<&mut Restart>) {
+    /// not the bytes of headers. After a pause the window is smaller than the transport's.
+    fn measure(&mut self, quic: &mut connection::Quic) {
         if self.opening_bytes.is_none() {
             let free_bytes = self.free_bytes(quic);
-            let room_bytes = restart.map(|it| it.room(window_bytes(quic), free_bytes));
-            self.opening_bytes = Some(room_bytes.unwrap_or(free_bytes));
+            let limited = self.restart.as_mut().map(|it| it.room(window_bytes(quic), free_bytes));
+            self.opening_bytes = Some(limited.unwrap_or(free_bytes));
         }
     }
 
@@ -150,20 +229,9 @@ impl Window {
         opening_bytes >= self.sent_bytes + self.needed_bytes(quic, datagram_bytes)
     }
 
-    /// The room is measured again before the next packet.
-    pub(crate) fn forget_room(&mut self) {
-        self.opening_bytes = None;
-    }
-
     /// Whether the congestion window has no room for a byte.
     pub(crate) fn is_full(quic: &mut connection::Quic) -> bool {
         quic.stream_capacity(CONTROL_STREAM.0) == Ok(0)
-    }
-
-    /// Whether the staged bytes fit in the window as one packet of at most `datagram_bytes`. Where it is
-    /// not known how much of them is left, or where the window cut them short, only a full packet will do.
-    pub(crate) fn fits(&self, quic: &mut connection::Quic, datagram_bytes: usize) -> bool {
-        self.opening_bytes.unwrap_or(0) >= self.sent_bytes + self.needed_bytes(quic, datagram_bytes)
     }
 
     fn needed_bytes(&self, quic: &mut connection::Quic, datagram_bytes: usize) -> u64 {
@@ -179,9 +247,10 @@ impl Window {
         }
     }
 
-    /// A datagram went; the transport has retransmitted so many stream bytes by now.
+    /// A datagram went with the staged bytes; the transport has retransmitted so many stream bytes by now.
     pub(crate) fn sent(&mut self, sent: usize, retransmitted: u64) {
         let sent = sent as u64;
+        self.held_until = None;
         self.sent_bytes += sent;
         let repairs = retransmitted != self.retransmitted_bytes;
         self.retransmitted_bytes = retransmitted;
@@ -203,6 +272,19 @@ impl Window {
         self.sent_since_staged |= sent > 0;
     }
 
+    /// The transport probed the path in place of sending the staged bytes.
+    pub(crate) fn probed(&mut self, sent: usize) {
+        self.held_until = None;
+        self.sent_unasked(sent);
+    }
+
+    /// The client acknowledges the datagram that went: another pause begins after it.
+    pub(crate) fn sent_data(&mut self, sent: usize, now: Instant) {
+        if let Some(restart) = &mut self.restart {
+            restart.sent(sent, now);
+        }
+    }
+
     /// Packet bytes to leave free: after a datagram came, the next packet may carry an acknowledgement.
     /// Without room for it the last bytes of the packet's data would travel alone in a packet of their own.
     pub(crate) fn reserve(&self) -> usize {
@@ -222,6 +304,7 @@ impl Window {
     pub(crate) fn flushed(&mut self) {
         self.staged = None;
         self.doubtful = false;
+        self.held_until = None;
     }
 }
 
@@ -242,6 +325,22 @@ pub(crate) fn overhead_max(quic: &connection::Quic, stream: StreamId, offset: u6
 pub(crate) fn in_flight_bytes(quic: &mut connection::Quic) -> u64 {
     let free = quic.stream_capacity(CONTROL_STREAM.0).unwrap_or(0);
     window_bytes(quic).saturating_sub(free as u64)
+}
+
+/// Whether the congestion window has room for a datagram. The transport does not tell its room from the connection's
+/// flow control, so bytes in flight are taken from its counts: what was sent and neither acknowledged nor lost. A
+/// packet that is never acknowledged, because it only acknowledges, counts for ever: the answer can be a wrong no.
+pub(crate) fn congestion_lets(quic: &connection::Quic, datagram_bytes: usize) -> bool {
+    let counts = quic.stats();
+    let ended_bytes = counts.acked_bytes.saturating_add(counts.lost_bytes);
+    let in_flight_bytes = counts.sent_bytes.saturating_sub(ended_bytes);
+    in_flight_bytes + datagram_bytes as u64 <= window_bytes(quic)
+}
+
+/// RFC 9002, 6.2.1.
+fn probe_timeout(quic: &connection::Quic) -> Option<Duration> {
+    let path = quic.path_stats().find(|it| it.active)?;
+    Some(path.rtt + 4 * path.rttvar + ACK_DELAY)
 }
 
 fn window_bytes(quic: &connection::Quic) -> u64 {

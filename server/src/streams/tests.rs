@@ -90,7 +90,7 @@ impl Model {
             Step::Commit { stream, bytes } => self.commit(streams, stream, bytes),
             Step::Offer { stream, bytes } => self.offer(streams, stream, bytes),
             Step::Remove { stream } => {
-                streams.finish(StreamId(stream));
+                streams.take(StreamId(stream));
                 self.plain.remove(&stream);
             }
             Step::Begin { stream, ahead } => {
@@ -188,7 +188,9 @@ impl Model {
         assert_eq!(buffer, plain.bytes[plain.offered..plain.offered + bytes]);
         plain.offered += bytes;
         assert_eq!(last, plain.is_all(plain.offered));
-        streams.offered(StreamId(stream), bytes as u64);
+        if streams.offered(StreamId(stream), bytes as u64) {
+            streams.take(StreamId(stream));
+        }
         assert_eq!(streams.is_sending(StreamId(stream)), !last);
         if last {
             self.plain.remove(&stream);

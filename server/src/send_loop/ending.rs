@@ -1,0 +1,71 @@
+//! How responses end: one way for all of them.
+
+use super::SendLoop;
+use crate::outgoing::Outgoing;
+use http3::Code;
+use schedulers::StreamId;
+
+/// How a response ends on its stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The transport has all of it that goes here.
+    Sent,
+    /// The client has stopped its stream, or broken a rule on it, so that the stream has ended before.
+    Shut,
+    /// Its stream is reset. What the client sends on it may go on.
+    Reset(Code),
+    /// Both directions of its stream are given up.
+    GivenUp(Code),
+    /// Its rest goes on on another connection. The stream is reset.
+    Moved,
+    /// Its connection is over.
+    Disconnected,
+}
+
+impl SendLoop {
+    /// Ends the response on `stream`, and its stream as far as the way says. Returns the response, if it was under way.
+    pub(crate) fn finish(&mut self, stream: StreamId, ending: Ending) -> Option<Outgoing> {
+        match ending {
+            Ending::Sent | Ending::Shut | Ending::Disconnected => {}
+            Ending::Reset(code) => self.reset(stream, code),
+            Ending::Moved => self.reset(stream, Code::RequestCancelled),
+            Ending::GivenUp(code) => self.give_up(stream, code),
+        }
+        let outgoing = self.streams.take(stream)?;
+        // The scheduler knows since the last byte was committed, or is over as well.
+        if !matches!(ending, Ending::Sent | Ending::Disconnected) {
+            self.passage.remove(stream);
+            self.close(stream);
+            self.note_unwanted(stream, ending);
+        }
+        Some(outgoing)
+    }
+
+    fn reset(&mut self, stream: StreamId, code: Code) {
+        let write = quiche::Shutdown::Write;
+        self.connection.quic.stream_shutdown(stream.0, write, code.value()).ok();
+    }
+
+    /// A promised response is cancelled, too: a reset that overtakes the header of its stream would leave the promise open
+    /// (RFC 9114, 7.2.3).
+    fn give_up(&mut self, stream: StreamId, code: Code) {
+        if let Some(push) = self.streams.get(stream).and_then(|it| it.push) {
+            let (control, frame) = self.connection.session.cancel_push(push);
+            self.connection.send(control, frame, false);
+        }
+        self.connection.shut(stream, code);
+        self.flush();
+    }
+
+    /// What a client does not want costs it.
+    fn note_unwanted(&mut self, stream: StreamId, ending: Ending) {
+        if ending == Ending::Moved {
+            return;
+        }
+        self.unwanted += 1;
+        let is_push = self.streams.get(stream).is_some_and(|it| it.push.is_some());
+        if !stream.0.is_multiple_of(4) && !is_push {
+            self.stopped.push(stream);
+        }
+    }
+}
