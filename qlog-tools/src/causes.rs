@@ -99,11 +99,11 @@ fn settle_sender(server: &mut Trace) {
 
 /// Bytes of a frame that a sender had sent before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Again {
+pub struct Again {
     /// In packets of which none was acknowledged: they were lost.
-    pub(crate) lost_bytes: u64,
+    pub lost_bytes: u64,
     /// In a packet that was acknowledged after all: they had arrived, and went again in vain.
-    pub(crate) arrived_bytes: u64,
+    pub arrived_bytes: u64,
 }
 
 impl Again {
@@ -118,7 +118,7 @@ impl Again {
 }
 
 /// What a sender's log says of each of its frames, byte by byte: a retransmission may be cut otherwise than what it repeats.
-pub(crate) fn sent_again(sender: &Trace) -> impl Iterator<Item = Again> + '_ {
+pub fn sent_again(sender: &Trace) -> impl Iterator<Item = Again> + '_ {
     let mut streams: BTreeMap<u64, [Assembly; 2]> = BTreeMap::new();
     sender.arrivals.iter().map(move |(frame, packet)| {
         let [sent, arrived] = streams.entry(frame.stream).or_default();
@@ -138,7 +138,7 @@ pub(crate) fn sent_again(sender: &Trace) -> impl Iterator<Item = Again> + '_ {
 }
 
 /// The sums of [`sent_again`].
-pub(crate) fn sent_again_by_stream(sender: &Trace) -> BTreeMap<u64, Again> {
+pub fn sent_again_by_stream(sender: &Trace) -> BTreeMap<u64, Again> {
     let mut sums: BTreeMap<u64, Again> = BTreeMap::new();
     for ((frame, _), again) in sender.arrivals.iter().zip(sent_again(sender)) {
         let sum = sums.entry(frame.stream).or_default();
@@ -160,7 +160,7 @@ fn by_stream(client: &Trace, server: &Trace) -> BTreeMap<u64, Causes> {
 
 /// What is special about each frame of a log, and how many of its bytes were new; `other` is the log of the other end, if there
 /// is one.
-pub(crate) fn frame_marks(trace: &Trace, other: Option<&Trace>) -> Vec<(Option<Mark>, u64)> {
+pub fn frame_marks(trace: &Trace, other: Option<&Trace>) -> Vec<(Option<Mark>, u64)> {
     if trace.vantage != Vantage::Server {
         return marks(trace, other);
     }

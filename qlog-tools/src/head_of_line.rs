@@ -166,7 +166,7 @@ impl HeadOfLine {
     }
 
     /// The bytes that each of `frames` arrivals made readable, over QUIC and in one order.
-    pub(crate) fn released(&self, frames: usize) -> Vec<[u64; 2]> {
+    pub fn released(&self, frames: usize) -> Vec<[u64; 2]> {
         let mut released = vec![[0_u64; 2]; frames];
         for piece in self.pieces() {
             let own = &mut released[piece.delivered][0];

@@ -10,7 +10,6 @@ use schedulers::{
     Call, Catalogue, Element, Kind, PageGraph, Scheduler, Scheme, Signal, Snapshot, StreamId,
 };
 
-use crate::figures::tree::TreeChange;
 use crate::trace::SchedulerCall;
 use crate::trace::Trace;
 
@@ -35,6 +34,21 @@ pub struct ReplayError {
     pub file: String,
     /// That it has no calls, or what is wrong with one.
     pub cause: String,
+}
+
+/// What may happen to an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeChange {
+    /// It sent.
+    Sent,
+    /// It was sent whole.
+    Closed,
+    /// Its request came.
+    Opened,
+    /// It has something to send.
+    Ready,
+    /// A client said something about it.
+    Signalled,
 }
 
 /// The kind of each stream's resource, according to the log.

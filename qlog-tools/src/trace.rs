@@ -15,7 +15,8 @@ use crate::timeline::{Timeline, Transfer};
 use schedulers::{Call, Restraint};
 use serde::Serialize;
 
-pub(crate) use recovery::{LongestRtt, RecoverySample};
+pub(crate) use recovery::LongestRtt;
+pub use recovery::RecoverySample;
 
 /// The repair of an event whose body could not be read.
 pub(crate) const BAD_BODY: &str = "events whose body could not be read were left out";
@@ -68,19 +69,19 @@ pub struct Trace {
     /// For each of `timeline.frames` the place of its packet in `packets` ([`Detail::Full`]).
     pub(crate) frame_packets: Vec<u32>,
     /// Packets in the order of the log ([`Detail::Full`]).
-    pub(crate) packets: Vec<Packet>,
+    pub packets: Vec<Packet>,
     /// Congestion window, RTT and bytes in flight over time ([`Detail::Full`]).
-    pub(crate) recovery: Vec<RecoverySample>,
+    pub recovery: Vec<RecoverySample>,
     /// When the other events happened, by name ([`Detail::Full`]): all but packets, frames, samples and calls of the
     /// scheduler; names of more than 10,000 events are left out.
-    pub(crate) moments: BTreeMap<String, Vec<u64>>,
+    pub moments: BTreeMap<String, Vec<u64>>,
     /// The longest round trips that were measured ([`Detail::Order`] and above).
     pub(crate) longest_rtt: LongestRtt,
     /// When the application gave the sender which bytes of each response, as time in microseconds and how far they go
     /// ([`Detail::Order`] and above, a server's log).
     pub(crate) written: BTreeMap<u64, Vec<(u64, u64)>>,
     /// All events ([`Detail::Events`]).
-    pub(crate) events: EventList,
+    pub events: EventList,
     /// The limits of flow control that its side learned ([`Detail::Full`]).
     pub(crate) credit: Credit,
     /// When the handshake was complete, if the log shows it ([`Detail::Full`]).

@@ -6,9 +6,9 @@ use std::io;
 use super::{Cell, Column, Rows, Series, Source};
 use crate::event_list::{FrameContent, KeptFrame, RowAbout};
 use crate::packet::{PacketEvent, Space};
+use crate::packet_curves::{CURVES, curves};
 use crate::restraints::{Evidence, Restraints};
 use crate::trace::{Detail, Trace};
-use crate::viewer::{CURVES, curves};
 use crate::views::{NO_SENT, why_not};
 
 const NO_PACKETS: &str = "no packets logged";

@@ -2,15 +2,21 @@
 
 /// What the sender's recovery knew at a time; `None` where the event did not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct RecoverySample {
-    pub(crate) time_us: u64,
-    pub(crate) congestion_window_bytes: Option<u64>,
-    pub(crate) bytes_in_flight: Option<u64>,
+pub struct RecoverySample {
+    /// When, on the log's clock.
+    pub time_us: u64,
+    /// The congestion window.
+    pub congestion_window_bytes: Option<u64>,
+    /// Bytes sent, and neither acknowledged nor lost.
+    pub bytes_in_flight: Option<u64>,
     /// Absent while it is unlimited.
-    pub(crate) slow_start_threshold_bytes: Option<u64>,
-    pub(crate) smoothed_rtt_ms: Option<f64>,
-    pub(crate) latest_rtt_ms: Option<f64>,
-    pub(crate) min_rtt_ms: Option<f64>,
+    pub slow_start_threshold_bytes: Option<u64>,
+    /// The smoothed round-trip time.
+    pub smoothed_rtt_ms: Option<f64>,
+    /// The latest round-trip time.
+    pub latest_rtt_ms: Option<f64>,
+    /// The least round-trip time.
+    pub min_rtt_ms: Option<f64>,
 }
 
 /// The longest round trips that a log measured, in milliseconds.
