@@ -5,7 +5,7 @@ use std::fs;
 
 use figures::palette::Look;
 use qlog_tools::assembly::StreamFrame;
-use qlog_tools::causes::Mark;
+use qlog_tools::causes::{Causes, Mark};
 use qlog_tools::event_list::{About, EventList, FrameContent};
 use qlog_tools::metrics::{BySet, Measured};
 use qlog_tools::packet::{PacketEvent, Space};
@@ -52,7 +52,7 @@ fn recording(count: u64) -> Recording {
         };
         if mark == Some(Mark::Retransmitted) {
             losses.push(time_us);
-            stream.retransmitted_bytes += FRAME_BYTES;
+            stream.causes.retransmitted_bytes += FRAME_BYTES;
         }
         let released_bytes =
             if mark.is_some() { FRAME_BYTES * random.below(40) } else { FRAME_BYTES };
@@ -158,9 +158,7 @@ fn stream(place: usize) -> Stream {
         first_us: None,
         complete_us: None,
         bytes: 0,
-        retransmitted_bytes: 0,
-        duplicate_bytes: 0,
-        reordered_bytes: 0,
+        causes: Causes::default(),
         look: Look::nth(place),
     }
 }

@@ -1,15 +1,24 @@
 //! What was special about each frame, and what each made readable.
 
-use super::recording::Frame;
-use qlog_tools::causes::{frame_marks, sent_again};
+use super::recording::{Frame, Stream};
+use qlog_tools::causes::frame_causes;
 use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
 use qlog_tools::trace::Trace;
 
-/// Fills `mark`, `released_bytes` and `released_tcp_bytes` of the frames, which are `trace`'s in its order; `sender` is
-/// the sender's log. Whether the order of one ordered stream is known, from that log.
-pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace>) -> bool {
-    for (frame, (mark, _)) in frames.iter_mut().zip(frame_marks(trace, sender)) {
-        frame.mark = mark;
+/// Fills `mark`, `released_bytes` and `released_tcp_bytes` of the frames, which are `trace`'s in its order, and adds up for each
+/// stream why bytes came late or twice; `sender` is the sender's log. Whether the order of one ordered stream is known, from
+/// that log.
+pub(super) fn deliver(
+    streams: &mut [Stream],
+    frames: &mut [Frame],
+    trace: &Trace,
+    sender: Option<&Trace>,
+) -> bool {
+    for (frame, it) in frames.iter_mut().zip(frame_causes(trace, sender)) {
+        frame.mark = it.mark;
+        if let Some(stream) = streams.get_mut(frame.stream) {
+            stream.causes.add(it.causes);
+        }
     }
     let sent = sender.map(|sender| &sender.arrivals);
     let hol = HeadOfLine::new(Arrivals::of(trace, sent));
@@ -22,8 +31,9 @@ pub(super) fn deliver(frames: &mut [Frame], trace: &Trace, sender: Option<&Trace
 
 /// When a sender sent bytes again that had not arrived, by its own log.
 pub(super) fn sent_again_us(trace: &Trace) -> Vec<u64> {
-    let again = sent_again(trace).zip(trace.arrivals.iter()).filter(|it| it.0.lost_bytes > 0);
-    again.map(|(_, (frame, _))| frame.time_us).collect()
+    let frames = trace.arrivals.iter().zip(frame_causes(trace, None));
+    let again = frames.filter(|(_, it)| it.causes.retransmitted_bytes > 0);
+    again.map(|((frame, _), _)| frame.time_us).collect()
 }
 
 #[cfg(test)]
@@ -47,7 +57,7 @@ mod tests {
         let mut frames: Vec<Frame> =
             arrivals.iter().map(|it| Frame { bytes: it.bytes, ..Frame::default() }).collect();
         let sender = sent.map(|sent| trace(&sent, Vantage::Server));
-        deliver(&mut frames, &trace(arrivals, Vantage::Client), sender.as_ref());
+        deliver(&mut [], &mut frames, &trace(arrivals, Vantage::Client), sender.as_ref());
         frames.iter().map(|frame| (frame.released_bytes, frame.released_tcp_bytes)).collect()
     }
 

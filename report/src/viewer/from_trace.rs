@@ -12,7 +12,7 @@ use super::recording::{Frame, NO_FRAMES, Recording, Role, Stream};
 use crate::limits::SHOWN_PRIORITY_CHARACTERS;
 use figures::palette::Look;
 use qlog_tools::assembly::StreamFrame;
-use qlog_tools::causes::{Mark, sent_again_by_stream};
+use qlog_tools::causes::{Causes, Mark};
 use qlog_tools::limits::NAME_CHARACTERS;
 use qlog_tools::metrics::{Completions, Measured, completed_share};
 use qlog_tools::naming::heading_of_sender;
@@ -51,8 +51,7 @@ impl Recording {
         if !lacks_lengths {
             frames = self::frames(trace, &places, start_us);
             let with_bytes = sender.filter(|it| views::no_streams(it).is_none());
-            is_exact = deliver(&mut frames, trace, with_bytes);
-            count_causes(&mut streams, &frames, trace);
+            is_exact = deliver(&mut streams, &mut frames, trace, with_bytes);
         }
         let is_server = trace.vantage == Vantage::Server;
         let no_stacks = if is_server { Some(NOT_ARRIVED) } else { no_frames };
@@ -112,35 +111,6 @@ fn shorten_texts(stream: &mut Stream) {
 fn no_frames(trace: &Trace) -> Option<&'static str> {
     let is_empty = trace.timeline.frames.is_empty();
     if is_empty { Some(NO_FRAMES) } else { views::no_streams(trace) }
-}
-
-/// What the marks of the frames add up to for each stream. A frame that fills a hole may bring bytes that were there.
-fn count_causes(streams: &mut [Stream], frames: &[Frame], trace: &Trace) {
-    if trace.vantage == Vantage::Server {
-        return count_sent_again(streams, trace);
-    }
-    for stream in streams.iter_mut() {
-        (stream.retransmitted_bytes, stream.reordered_bytes) = (0, 0);
-    }
-    for frame in frames {
-        let Some(stream) = streams.get_mut(frame.stream) else { continue };
-        let bytes = match frame.mark {
-            Some(Mark::Retransmitted) => &mut stream.retransmitted_bytes,
-            Some(Mark::Reordered) => &mut stream.reordered_bytes,
-            Some(Mark::Duplicate) | None => continue,
-        };
-        *bytes = bytes.saturating_add(frame.bytes);
-    }
-}
-
-/// What a sender's log says of each stream.
-fn count_sent_again(streams: &mut [Stream], trace: &Trace) {
-    let sums = sent_again_by_stream(trace);
-    for stream in streams {
-        let sum = sums.get(&stream.id).copied().unwrap_or_default();
-        stream.retransmitted_bytes = sum.lost_bytes;
-        stream.duplicate_bytes = sum.arrived_bytes;
-    }
 }
 
 /// As they are in the log; `places` is where each stream is shown.
@@ -268,9 +238,8 @@ impl<'a> Said<'a> {
             first_us: Some(from_start(summary.first_us)),
             complete_us: summary.complete_us.map(from_start),
             bytes: summary.bytes,
-            retransmitted_bytes: summary.retransmitted_bytes,
-            duplicate_bytes: summary.duplicate_bytes.unwrap_or_default(),
-            reordered_bytes: summary.reordered_bytes,
+            // By its frames, which are read later.
+            causes: Causes::default(),
             // By its place among all, which is known at the end.
             look: Look::nth(0),
         }

@@ -11,7 +11,7 @@ use super::event_columns::EventColumns;
 use super::findings::Findings;
 use figures::palette::Look;
 use qlog_tools::alignment::path_of;
-use qlog_tools::causes::Mark;
+use qlog_tools::causes::{Causes, Mark};
 use qlog_tools::labels::stream_label;
 use qlog_tools::metrics::{METRICS, Measured};
 use qlog_tools::timeline::busiest_fiftieth;
@@ -103,15 +103,9 @@ pub struct Stream {
     pub complete_us: Option<u64>,
     /// Distinct bytes.
     pub bytes: u64,
-    /// Bytes sent again.
-    #[serde(rename = "retransmitted")]
-    pub retransmitted_bytes: u64,
-    /// Bytes that were there already.
-    #[serde(rename = "duplicate")]
-    pub duplicate_bytes: u64,
-    /// Bytes overtaken on their way.
-    #[serde(rename = "reordered")]
-    pub reordered_bytes: u64,
+    /// Those of its bytes that came late or twice.
+    #[serde(flatten)]
+    pub causes: Causes,
     /// How it is drawn.
     pub look: Look,
 }

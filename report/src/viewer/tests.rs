@@ -2,7 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use qlog_tools::causes::Mark;
+use qlog_tools::causes::{Causes, Mark};
 use qlog_tools::lint::{Allowance, Rules, lint};
 use qlog_tools::reader::{ReadOptions, read_traces};
 use qlog_tools::trace::Detail;
@@ -50,6 +50,18 @@ fn a_log_becomes_what_the_page_shows() {
     );
     assert_eq!(recording.series.len(), 2);
     assert!(recording.order_is_estimated && recording.no_stacks.is_none());
+}
+
+#[test]
+fn of_a_frame_that_comes_partly_again_only_the_new_bytes_count_as_sent_again() {
+    // Packet 4 fills the hole from 100 to 200, and brings the bytes from 50 to 100 again.
+    let hole = r#""packet_number":2},"frames":[{"frame_type":"stream","stream_id":0,"offset":100,"raw":{"payload_length":100}}]"#;
+    let partly = r#""packet_number":4},"frames":[{"frame_type":"stream","stream_id":0,"offset":50,"raw":{"payload_length":150}}]"#;
+    let log = LOG.replace(hole, partly);
+    let lines: Vec<&str> = log.lines().filter(|it| !it.contains("\"time\":70")).collect();
+    let causes = Recording::of(&trace(&lines.join("\n")), None).streams[0].causes;
+    let expected = Causes { retransmitted_bytes: 100, duplicate_bytes: 50, ..Causes::default() };
+    assert_eq!(causes, expected);
 }
 
 /// The log of a server that sends all its bytes twice.

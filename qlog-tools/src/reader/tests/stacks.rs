@@ -108,7 +108,8 @@ fn a_retransmission_in_two_frames_is_as_lost_as_its_packet() {
     settle(&mut traces);
     let stream = &traces[0].streams[0];
     assert_eq!((stream.retransmitted_bytes, stream.duplicate_bytes), (30, Some(10)));
-    let marks = crate::causes::sent_again(&traces[0]).map(|it| (it.lost_bytes, it.arrived_bytes));
+    let marks = crate::causes::frame_causes(&traces[0], None)
+        .map(|it| (it.causes.retransmitted_bytes, it.causes.duplicate_bytes));
     assert_eq!(marks.collect::<Vec<_>>(), [(0, 0), (10, 0), (10, 0), (10, 0), (0, 10)]);
 }
 
