@@ -83,7 +83,7 @@ pub struct FrameCauses {
 /// with [`crate::trace::Detail::Arrivals`] or more.
 pub fn settle(traces: &mut [Trace]) {
     let known = |trace: &Trace| match trace.vantage {
-        Vantage::Server => (!trace.acknowledged.is_empty()).then(|| by_stream(trace, None)),
+        Vantage::Server => trace.acknowledged().map(|_| by_stream(trace, None)),
         Vantage::Client => {
             other_end(traces, trace, Vantage::Server).map(|server| by_stream(trace, Some(server)))
         }
@@ -135,7 +135,7 @@ fn sent_again(sender: &Trace) -> impl Iterator<Item = FrameCauses> + '_ {
         let duplicate_bytes = had(arrived);
         let retransmitted_bytes = had(sent) - duplicate_bytes;
         sent.receive(&frame);
-        if packet.is_some_and(|it| sender.acknowledged.has(it)) {
+        if packet.zip(sender.acknowledged()).is_some_and(|(number, all)| all.has(number)) {
             arrived.receive(&frame);
         }
         let mark = match (retransmitted_bytes, duplicate_bytes) {

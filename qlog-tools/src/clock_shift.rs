@@ -13,7 +13,8 @@ pub fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
     if let (Some(down_us), Some(up_us)) = (down_us, up_us) {
         return down_us.saturating_sub(up_us) / 2;
     }
-    if let (Some(here_ms), Some(there_ms)) = (receiver.started_ms, sender.started_ms) {
+    if let (Some(here_ms), Some(there_ms)) = (receiver.header.started_ms, sender.header.started_ms)
+    {
         return whole_us(there_ms - here_ms);
     }
     let start_us = |trace: &Trace| signed(trace.timeline.start_us().unwrap_or_default());
@@ -38,8 +39,8 @@ fn least_us(from: &Trace, to: &Trace) -> Option<i64> {
 }
 
 fn times(trace: &Trace, event: PacketEvent) -> Vec<((Space, u64), i64)> {
-    let packets = trace.packets.iter().filter(|packet| packet.event == event);
-    packets
+    trace
+        .packets_of(event)
         .filter_map(|it| Some(((it.space, it.number?), i64::try_from(it.time_us).ok()?)))
         .collect()
 }
@@ -57,7 +58,7 @@ mod tests {
             number: Some(number),
             bytes: 0,
         };
-        Trace { packets: packets.iter().map(packet).collect(), ..Trace::default() }
+        Trace { packets: Some(packets.iter().map(packet).collect()), ..Trace::default() }
     }
 
     #[test]
@@ -72,13 +73,13 @@ mod tests {
     #[test]
     fn without_common_packets_wall_clocks_count() {
         let mut ends = [log(&[]), log(&[])];
-        (ends[0].started_ms, ends[1].started_ms) = (Some(1.79e12), Some(1.79e12));
+        (ends[0].header.started_ms, ends[1].header.started_ms) = (Some(1.79e12), Some(1.79e12));
         ends[1]
             .timeline
             .transfers
             .push(crate::timeline::Transfer { requested_us: 10_000, ..Default::default() });
         assert_eq!(shift_us(&ends[0], &ends[1]), 0);
-        ends[1].started_ms = Some(1.79e12 + 2.5);
+        ends[1].header.started_ms = Some(1.79e12 + 2.5);
         assert_eq!(shift_us(&ends[0], &ends[1]), 2500);
     }
 

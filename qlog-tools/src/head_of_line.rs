@@ -34,7 +34,11 @@ pub struct Arrivals<'a> {
 impl<'a> Arrivals<'a> {
     /// What came to a client, by its log, and what was sent, by the server's.
     pub fn of(client: &'a Trace, sent: Option<&'a PackedFrames>) -> Self {
-        Self { frames: &client.arrivals, sent, received: Some(&client.received) }
+        Self {
+            frames: &client.arrivals,
+            sent,
+            received: client.packets.as_ref().map(|it| &it.received),
+        }
     }
 }
 

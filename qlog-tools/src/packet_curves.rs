@@ -25,7 +25,7 @@ pub fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
     let fresh = fresh(trace);
     let mut window = Vec::new();
     let (mut window_bytes, mut in_flight_bytes) = (None, None);
-    for sample in &trace.recovery {
+    for sample in trace.samples() {
         window_bytes = sample.congestion_window_bytes.or(window_bytes);
         in_flight_bytes = sample.bytes_in_flight.or(in_flight_bytes);
         if let (Some(window_bytes), Some(in_flight)) = (window_bytes, in_flight_bytes) {
@@ -35,7 +35,7 @@ pub fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
         }
     }
     // Packets have more bytes than their streams: the distance to the limit is exact, and so is where both meet.
-    let limits = &trace.credit.connection;
+    let limits = trace.flow_control.as_ref().map_or(&[][..], |it| &it.connection);
     let limit_edge = |time_us: u64| {
         let place = limits.partition_point(|it| it.0 <= time_us).checked_sub(1)?;
         let left_bytes = limits[place].1.saturating_sub(at(&fresh, time_us));
@@ -60,7 +60,7 @@ impl Moved {
     fn of(trace: &Trace) -> Self {
         let mut moved = Self::default();
         let mut under_way: BTreeMap<(Space, u64), u32> = BTreeMap::new();
-        for packet in &trace.packets {
+        for packet in trace.packets() {
             let known = packet.number.map(|it| (packet.space, it));
             let known_bytes =
                 || known.and_then(|it| under_way.get(&it)).map_or(packet.bytes, |it| *it);
@@ -128,17 +128,15 @@ mod tests {
             number,
             bytes,
         };
-        let trace = Trace {
-            packets: vec![
-                packet(1, PacketEvent::Sent, Some(1), 1200),
-                packet(2, PacketEvent::Sent, Some(2), 800),
-                packet(5, PacketEvent::Acknowledged, Some(2), 0),
-                packet(6, PacketEvent::Lost, Some(1), 0),
-                // quiche counts the lost bytes and names no packet.
-                packet(7, PacketEvent::Lost, None, 500),
-            ],
-            ..Trace::default()
-        };
+        let packets = [
+            packet(1, PacketEvent::Sent, Some(1), 1200),
+            packet(2, PacketEvent::Sent, Some(2), 800),
+            packet(5, PacketEvent::Acknowledged, Some(2), 0),
+            packet(6, PacketEvent::Lost, Some(1), 0),
+            // quiche counts the lost bytes and names no packet.
+            packet(7, PacketEvent::Lost, None, 500),
+        ];
+        let trace = Trace { packets: Some(packets.into_iter().collect()), ..Trace::default() };
         let moved = Moved::of(&trace);
         assert_eq!(moved.sent, [(1, 1200), (2, 2000)]);
         assert_eq!(moved.acknowledged, [(5, 800)]);
@@ -155,7 +153,7 @@ mod tests {
                 number,
                 bytes,
             };
-            let packets = vec![
+            let packets = [
                 packet(PacketEvent::Sent, Some(1), sent_bytes),
                 packet(PacketEvent::Acknowledged, Some(1), 0),
                 packet(PacketEvent::Lost, None, 0),
@@ -166,7 +164,8 @@ mod tests {
                 bytes_in_flight: Some(1200),
                 ..Default::default()
             };
-            Trace { packets, recovery: vec![window], ..Trace::default() }
+            let packets = Some(packets.into_iter().collect());
+            Trace { packets, recovery: Some([window].into_iter().collect()), ..Trace::default() }
         };
         let names = |trace: Trace| {
             let shown = CURVES.into_iter().zip(curves(&trace));

@@ -13,6 +13,7 @@ use crate::limits::SHOWN_PRIORITY_CHARACTERS;
 use figures::palette::Look;
 use qlog_tools::assembly::StreamFrame;
 use qlog_tools::causes::{Causes, Mark};
+use qlog_tools::event_list::EventList;
 use qlog_tools::limits::NAME_CHARACTERS;
 use qlog_tools::metrics::{Completions, Measured, completed_share};
 use qlog_tools::naming::heading_of_sender;
@@ -58,7 +59,7 @@ impl Recording {
         let unmeasured = no_frames.filter(|_| lacks_lengths).map(str::to_owned);
         let measured = unmeasured.map_or_else(|| measured(trace), Err);
         // A server's log without such events leaves the client's.
-        let congestion = other.filter(|it| !it.trace.recovery.is_empty()).unwrap_or(shown);
+        let congestion = other.filter(|it| it.trace.recovery.is_some()).unwrap_or(shown);
         let band = band(&other.unwrap_or(shown));
         let duration_us = end_us(trace).saturating_sub(start_us).max(1000);
         Self {
@@ -134,8 +135,10 @@ fn name(trace: &Trace) -> String {
 
 /// All events of both ends. Frames without lengths are in no figure.
 fn logs(shown: &End<'_>, other: Option<&End<'_>>, lacks_lengths: bool) -> Vec<EventColumns> {
+    let no_events = EventList::default();
     let columns = |end: &End<'_>, frames: &[StreamFrame]| {
-        let columns = EventColumns::of(&end.trace.events, |time_us| end.clock.at(time_us), frames);
+        let list = end.trace.events.as_ref().map_or(&no_events, |it| &it.list);
+        let columns = EventColumns::of(list, |time_us| end.clock.at(time_us), frames);
         columns.logged_by(whose(end.trace), name(end.trace), end.clock.to_own_us())
     };
     let frames = &shown.trace.timeline.frames[..];
@@ -168,7 +171,7 @@ pub(super) fn start_us(trace: &Trace) -> u64 {
     let firsts = [
         trace.timeline.start_us(),
         trace.timeline.frames.first().map(|frame| frame.time_us),
-        trace.packets.first().map(|packet| packet.time_us),
+        trace.packets().first().map(|packet| packet.time_us),
     ];
     firsts.into_iter().flatten().min().unwrap_or_default()
 }
@@ -176,8 +179,8 @@ pub(super) fn start_us(trace: &Trace) -> u64 {
 fn end_us(trace: &Trace) -> u64 {
     let lasts = [
         trace.timeline.frames.iter().map(|frame| frame.time_us).max(),
-        trace.packets.last().map(|packet| packet.time_us),
-        trace.recovery.last().map(|sample| sample.time_us),
+        trace.packets().last().map(|packet| packet.time_us),
+        trace.samples().last().map(|sample| sample.time_us),
     ];
     lasts.into_iter().flatten().max().unwrap_or_default()
 }
@@ -257,7 +260,7 @@ impl<'a> Said<'a> {
 /// The recording of both ends, if both logs are available.
 fn facts(shown: &Trace, sender: Option<&Trace>) -> Vec<String> {
     let mut facts: Vec<String> =
-        shown.title.iter().map(|it| shorten(it, NAME_CHARACTERS)).collect();
+        shown.header.title.iter().map(|it| shorten(it, NAME_CHARACTERS)).collect();
     facts.extend(packets(shown));
     facts.extend(sender.into_iter().flat_map(packets));
     facts.push(shown.stream_bytes_in_words());
@@ -276,13 +279,14 @@ fn packets(trace: &Trace) -> [String; 2] {
         Vantage::Network => "log from the network",
         Vantage::Unknown => "log of an unnamed side",
     };
-    let format = trace.format.as_deref().unwrap_or("no version named");
+    let format = trace.header.format.as_deref().unwrap_or("no version named");
     let side = match trace.vantage {
         Vantage::Client | Vantage::Server => format!("the {}: ", trace.vantage.name()),
         _ => String::new(),
     };
-    let (stack, format) = (shorten(&trace.stack.to_string(), 80), shorten(format, 80));
-    let (container, losses) = (trace.container.name(), views::losses(trace, "declared lost"));
+    let (stack, format) = (shorten(&trace.header.stack.to_string(), 80), shorten(format, 80));
+    let (container, losses) =
+        (trace.header.container.name(), views::losses(trace, "declared lost"));
     let (sent, received) = (counts.packets_sent, counts.packets_received);
     [
         format!("{whose} by {stack}, {format} ({container}), {} events", counts.events),

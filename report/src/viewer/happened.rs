@@ -36,7 +36,7 @@ impl<'a> End<'a> {
 /// Windows and round-trip times of one end.
 pub(super) fn series(end: &End<'_>) -> Vec<Series> {
     let us = |ms: f64| whole(ms.clamp(0.0, 3.6e6) * 1000.0);
-    let (samples, clock) = (&end.trace.recovery, end.clock);
+    let (samples, clock) = (end.trace.samples(), end.clock);
     let measured_us = first_measured_us(samples);
     let measured = |it: &RecoverySample, ms: Option<f64>| {
         ms.filter(|_| measured_us.is_some_and(|first_us| it.time_us >= first_us)).map(us)
@@ -76,7 +76,7 @@ fn first_measured_us(samples: &[RecoverySample]) -> Option<u64> {
 
 /// When packets were declared lost; of a server that does not log that (quiche), when it sent bytes again.
 fn losses(end: &End<'_>) -> Events {
-    let lost = end.trace.packets.iter().filter(|it| it.event == PacketEvent::Lost);
+    let lost = end.trace.packets_of(PacketEvent::Lost);
     let mut name = LOST;
     let mut times_us: Vec<u64> = lost.map(|it| it.time_us).collect();
     if times_us.is_empty() && end.trace.vantage == Vantage::Server {
@@ -134,7 +134,8 @@ pub(super) fn events(shown: &End<'_>, sender: Option<&End<'_>>) -> Vec<Events> {
 
 /// By their names in the log.
 fn named<'a>(end: &'a End<'_>, whose: &'a str) -> impl Iterator<Item = Events> + 'a {
-    end.trace.moments.iter().take(SHOWN_EVENT_NAMES).map(move |(name, times_us)| Events {
+    let moments = end.trace.events.iter().flat_map(|it| &it.moments);
+    moments.take(SHOWN_EVENT_NAMES).map(move |(name, times_us)| Events {
         name: format!("{whose}{}", shorten(name, SHOWN_EVENT_CHARACTERS)),
         times_us: times_us.iter().filter_map(|it| end.clock.within(*it)).collect(),
     })

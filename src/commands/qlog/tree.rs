@@ -135,7 +135,7 @@ fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
 
 /// The last time that the log has of its scheduler or its frames.
 fn end_us(trace: &Trace) -> u64 {
-    let calls = trace.scheduler_calls.iter().map(|it| it.time_us);
+    let calls = trace.scheduler_calls().iter().map(|it| it.time_us);
     let frames = trace.timeline.frames.iter().map(|it| it.time_us);
     calls.chain(frames).max().unwrap_or_default()
 }

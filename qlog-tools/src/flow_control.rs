@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 /// The limits of flow control as one end learned them. Times are microseconds on the log's clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Credit {
+pub(crate) struct FlowControl {
     /// The connection's: when, and how many bytes of all streams from then on.
     pub(crate) connection: Vec<(u64, u64)>,
     /// Those of streams, by ID: when, and how many bytes of the stream from then on.
     pub(crate) streams: BTreeMap<u64, Vec<(u64, u64)>>,
     /// What each stream begins with.
-    pub(crate) initial: InitialCredit,
+    pub(crate) initial: InitialLimits,
 }
 
 /// The limits that streams begin with, from the other end's transport parameters; `None` where it did not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct InitialCredit {
+pub(crate) struct InitialLimits {
     /// Two-way streams that the other end opens.
     pub(crate) of_its_streams: Option<u64>,
     /// Two-way streams that the log's side opens.
@@ -24,7 +24,7 @@ pub(crate) struct InitialCredit {
     pub(crate) one_way: Option<u64>,
 }
 
-impl Credit {
+impl FlowControl {
     /// The connection's limit is `bytes` from now on. It never shrinks.
     pub(crate) fn raise(&mut self, time_us: u64, bytes: u64) -> bool {
         raise(&mut self.connection, time_us, bytes)
@@ -44,11 +44,6 @@ impl Credit {
             _ => self.initial.one_way,
         }
     }
-
-    /// Whether nothing was logged of it.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.connection.is_empty() && self.initial == InitialCredit::default()
-    }
 }
 
 fn raise(limits: &mut Vec<(u64, u64)>, time_us: u64, bytes: u64) -> bool {
@@ -65,17 +60,17 @@ mod tests {
 
     #[test]
     fn a_limit_never_shrinks() {
-        let mut credit = Credit::default();
-        let raised = [(1, 100), (2, 100), (3, 50), (4, 200)].map(|(at, to)| credit.raise(at, to));
+        let mut limits = FlowControl::default();
+        let raised = [(1, 100), (2, 100), (3, 50), (4, 200)].map(|(at, to)| limits.raise(at, to));
         assert_eq!(raised, [true, false, false, true]);
-        assert_eq!(credit.connection, [(1, 100), (4, 200)]);
+        assert_eq!(limits.connection, [(1, 100), (4, 200)]);
     }
 
     #[test]
     fn a_response_begins_with_what_its_client_grants_its_own_streams() {
         let initial =
-            InitialCredit { of_its_streams: Some(1), of_own_streams: Some(2), one_way: Some(3) };
-        let credit = Credit { initial, ..Credit::default() };
-        assert_eq!([0, 1, 3, 15].map(|it| credit.initial_of(it)), [1, 2, 3, 3].map(Some));
+            InitialLimits { of_its_streams: Some(1), of_own_streams: Some(2), one_way: Some(3) };
+        let limits = FlowControl { initial, ..FlowControl::default() };
+        assert_eq!([0, 1, 3, 15].map(|it| limits.initial_of(it)), [1, 2, 3, 3].map(Some));
     }
 }
