@@ -1,8 +1,8 @@
 //! Figures as files.
 
 use ::serve::Failure;
+use figures::png::{PngError, Rasterizer};
 use lab::study::folder::{PNG_SCALE, write_figures};
-use qlog_tools::figures::png::{PngError, Rasterizer};
 use std::path::Path;
 
 /// Writes a figure as SVG or as PNG, as the file's ending says.

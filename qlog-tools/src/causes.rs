@@ -40,41 +40,59 @@ impl Mark {
 }
 
 /// Bytes of one stream by the cause of their coming late or twice.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Causes {
     /// Bytes that were lost, and came when they were sent again.
+    #[serde(rename = "retransmitted")]
     pub retransmitted_bytes: u64,
     /// Bytes that had come already: they were sent again in vain.
+    #[serde(rename = "duplicate")]
     pub duplicate_bytes: u64,
     /// Bytes that others had overtaken.
+    #[serde(rename = "reordered")]
     pub reordered_bytes: u64,
 }
 
 impl Causes {
-    fn add(&mut self, mark: Option<Mark>, fresh_bytes: u64, duplicate_bytes: u64) {
-        let fresh = match mark {
-            Some(Mark::Retransmitted) => &mut self.retransmitted_bytes,
-            Some(Mark::Reordered) => &mut self.reordered_bytes,
-            Some(Mark::Duplicate) | None => &mut 0,
-        };
-        *fresh = fresh.saturating_add(fresh_bytes);
-        self.duplicate_bytes = self.duplicate_bytes.saturating_add(duplicate_bytes);
+    /// Adds those of more bytes.
+    pub fn add(&mut self, more: Self) {
+        let sums = [
+            (&mut self.retransmitted_bytes, more.retransmitted_bytes),
+            (&mut self.duplicate_bytes, more.duplicate_bytes),
+            (&mut self.reordered_bytes, more.reordered_bytes),
+        ];
+        for (sum, bytes) in sums {
+            *sum = sum.saturating_add(bytes);
+        }
     }
 }
 
+/// What is special about a frame of a log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FrameCauses {
+    /// In a word: what it repaired, or else what it repeated.
+    pub mark: Option<Mark>,
+    /// Those of its bytes that had not come, or gone, before.
+    pub new_bytes: u64,
+    /// Its bytes by cause.
+    pub causes: Causes,
+}
+
 /// Replaces the guesses in each client's log whose server's log is among `traces` by what the server's log says, and tells
-/// in servers' logs lost bytes from those that were sent again in vain. All must have been read with
-/// [`crate::trace::Detail::Arrivals`] or more.
+/// in servers' logs lost bytes from those that were sent again in vain, which only acknowledgements can. All must have been read
+/// with [`crate::trace::Detail::Arrivals`] or more.
 pub fn settle(traces: &mut [Trace]) {
-    traces.iter_mut().filter(|it| it.vantage == Vantage::Server).for_each(settle_sender);
-    let exact = |client: &Trace| {
-        let server = other_end(traces, client, Vantage::Server);
-        server.filter(|_| client.vantage == Vantage::Client).map(|it| by_stream(client, it))
+    let known = |trace: &Trace| match trace.vantage {
+        Vantage::Server => trace.acknowledged().map(|_| by_stream(trace, None)),
+        Vantage::Client => {
+            other_end(traces, trace, Vantage::Server).map(|server| by_stream(trace, Some(server)))
+        }
+        Vantage::Network | Vantage::Unknown => None,
     };
-    let exact: Vec<Option<BTreeMap<u64, Causes>>> = traces.iter().map(exact).collect();
-    for (trace, causes) in traces.iter_mut().zip(exact) {
+    let known: Vec<Option<BTreeMap<u64, Causes>>> = traces.iter().map(known).collect();
+    for (trace, causes) in traces.iter_mut().zip(known) {
         let Some(causes) = causes else { continue };
-        trace.has_exact_causes = true;
+        trace.has_exact_causes = trace.vantage == Vantage::Client;
         for stream in &mut trace.streams {
             let causes = causes.get(&stream.stream).copied().unwrap_or_default();
             stream.retransmitted_bytes = causes.retransmitted_bytes;
@@ -84,41 +102,27 @@ pub fn settle(traces: &mut [Trace]) {
     }
 }
 
-/// Without acknowledgements nothing tells whether bytes had arrived.
-fn settle_sender(server: &mut Trace) {
-    if server.acknowledged.is_empty() {
-        return;
+fn by_stream(trace: &Trace, other: Option<&Trace>) -> BTreeMap<u64, Causes> {
+    let mut sums: BTreeMap<u64, Causes> = BTreeMap::new();
+    for ((frame, _), it) in trace.arrivals.iter().zip(frame_causes(trace, other)) {
+        sums.entry(frame.stream).or_default().add(it.causes);
     }
-    let sums = sent_again_by_stream(server);
-    for stream in &mut server.streams {
-        let sum = sums.get(&stream.stream).copied().unwrap_or_default();
-        stream.retransmitted_bytes = sum.lost_bytes;
-        stream.duplicate_bytes = Some(sum.arrived_bytes);
-    }
+    sums
 }
 
-/// Bytes of a frame that a sender had sent before.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Again {
-    /// In packets of which none was acknowledged: they were lost.
-    pub(crate) lost_bytes: u64,
-    /// In a packet that was acknowledged after all: they had arrived, and went again in vain.
-    pub(crate) arrived_bytes: u64,
-}
-
-impl Again {
-    /// What is special about the frame: what it repaired, or else what it repeated.
-    pub(crate) fn mark(self) -> Option<Mark> {
-        match self {
-            Self { lost_bytes: 1.., .. } => Some(Mark::Retransmitted),
-            Self { arrived_bytes: 1.., .. } => Some(Mark::Duplicate),
-            _ => None,
-        }
+/// What is special about each frame of a log, in its order; `other` is the log of the other end, if there is one.
+pub fn frame_causes<'a>(
+    trace: &'a Trace,
+    other: Option<&Trace>,
+) -> Box<dyn Iterator<Item = FrameCauses> + 'a> {
+    match trace.vantage {
+        Vantage::Server => Box::new(sent_again(trace)),
+        _ => Box::new(arrived(trace, other)),
     }
 }
 
 /// What a sender's log says of each of its frames, byte by byte: a retransmission may be cut otherwise than what it repeats.
-pub(crate) fn sent_again(sender: &Trace) -> impl Iterator<Item = Again> + '_ {
+fn sent_again(sender: &Trace) -> impl Iterator<Item = FrameCauses> + '_ {
     let mut streams: BTreeMap<u64, [Assembly; 2]> = BTreeMap::new();
     sender.arrivals.iter().map(move |(frame, packet)| {
         let [sent, arrived] = streams.entry(frame.stream).or_default();
@@ -127,62 +131,43 @@ pub(crate) fn sent_again(sender: &Trace) -> impl Iterator<Item = Again> + '_ {
             let fresh = assembly.fresh_parts(frame.offset, end);
             frame.bytes - fresh.iter().map(|(low, high)| high - low).sum::<u64>()
         };
-        let arrived_bytes = had(arrived);
-        let lost_bytes = had(sent) - arrived_bytes;
+        // In a packet that was acknowledged after all: they had arrived, and went again in vain. The others were lost.
+        let duplicate_bytes = had(arrived);
+        let retransmitted_bytes = had(sent) - duplicate_bytes;
         sent.receive(&frame);
-        if packet.is_some_and(|it| sender.acknowledged.has(it)) {
+        if packet.zip(sender.acknowledged()).is_some_and(|(number, all)| all.has(number)) {
             arrived.receive(&frame);
         }
-        Again { lost_bytes, arrived_bytes }
+        let mark = match (retransmitted_bytes, duplicate_bytes) {
+            (1.., _) => Some(Mark::Retransmitted),
+            (_, 1..) => Some(Mark::Duplicate),
+            _ => None,
+        };
+        let causes = Causes { retransmitted_bytes, duplicate_bytes, reordered_bytes: 0 };
+        FrameCauses { mark, new_bytes: frame.bytes - retransmitted_bytes - duplicate_bytes, causes }
     })
 }
 
-/// The sums of [`sent_again`].
-pub(crate) fn sent_again_by_stream(sender: &Trace) -> BTreeMap<u64, Again> {
-    let mut sums: BTreeMap<u64, Again> = BTreeMap::new();
-    for ((frame, _), again) in sender.arrivals.iter().zip(sent_again(sender)) {
-        let sum = sums.entry(frame.stream).or_default();
-        sum.lost_bytes = sum.lost_bytes.saturating_add(again.lost_bytes);
-        sum.arrived_bytes = sum.arrived_bytes.saturating_add(again.arrived_bytes);
-    }
-    sums
-}
-
-fn by_stream(client: &Trace, server: &Trace) -> BTreeMap<u64, Causes> {
-    let mut causes: BTreeMap<u64, Causes> = BTreeMap::new();
-    for ((frame, _), (mark, fresh_bytes)) in client.arrivals.iter().zip(marks(client, Some(server)))
-    {
-        let duplicate_bytes = frame.bytes - fresh_bytes;
-        causes.entry(frame.stream).or_default().add(mark, fresh_bytes, duplicate_bytes);
-    }
-    causes
-}
-
-/// What is special about each frame of a log, and how many of its bytes were new; `other` is the log of the other end, if there
-/// is one.
-pub(crate) fn frame_marks(trace: &Trace, other: Option<&Trace>) -> Vec<(Option<Mark>, u64)> {
-    if trace.vantage != Vantage::Server {
-        return marks(trace, other);
-    }
-    let again = sent_again(trace).zip(trace.arrivals.iter());
-    let mark = |(again, (frame, _)): (Again, (StreamFrame, _))| {
-        (again.mark(), frame.bytes - again.lost_bytes - again.arrived_bytes)
-    };
-    again.map(mark).collect()
-}
-
-/// What is special about each frame that arrived in a client's log, and how many of its bytes were new; `server` is the log
-/// of the other end, if there is one.
-fn marks(client: &Trace, server: Option<&Trace>) -> Vec<(Option<Mark>, u64)> {
+/// What a client's log says of each frame that arrived; `server` is the log of the other end, if there is one.
+fn arrived<'a>(
+    client: &'a Trace,
+    server: Option<&Trace>,
+) -> impl Iterator<Item = FrameCauses> + use<'a> {
     let first = server.map(|server| FirstSent::of(&server.arrivals));
     let mut streams: BTreeMap<u64, Stream> = BTreeMap::new();
-    let arrivals = client.arrivals.iter().map(|(frame, packet)| {
+    client.arrivals.iter().map(move |(frame, packet)| {
         let stream = streams.entry(frame.stream).or_default();
         let was_sent_before = first.as_ref().and_then(|it| it.was_sent_before(&frame, packet?));
         let mark = stream.mark(&frame, packet, was_sent_before);
-        (mark, stream.receive(&frame, packet))
-    });
-    arrivals.collect()
+        let new_bytes = stream.receive(&frame, packet);
+        let of = |cause| if mark == Some(cause) { new_bytes } else { 0 };
+        let causes = Causes {
+            retransmitted_bytes: of(Mark::Retransmitted),
+            duplicate_bytes: frame.bytes - new_bytes,
+            reordered_bytes: of(Mark::Reordered),
+        };
+        FrameCauses { mark, new_bytes, causes }
+    })
 }
 
 /// The packet that had each byte first, by stream and offset.
@@ -295,7 +280,7 @@ mod tests {
         let came = [(1, 0), (4, 30), (3, 20), (6, 40), (5, 10), (7, 20), (9, 50)];
         let (client, server) = (log(Vantage::Client, &came), log(Vantage::Server, &sent));
         let marks = |server| -> Vec<Option<Mark>> {
-            marks(&client, server).into_iter().map(|it| it.0).collect()
+            frame_causes(&client, server).map(|it| it.mark).collect()
         };
         let guessed = [None, None, Some(Reordered), None, Some(Reordered), Some(Duplicate), None];
         assert_eq!(marks(None), guessed);

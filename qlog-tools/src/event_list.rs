@@ -25,28 +25,44 @@ pub struct EventList {
 
 /// One event.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Row {
-    pub(crate) time_us: u64,
+pub struct Row {
+    /// When, on the log's clock.
+    pub time_us: u64,
     /// Its place in the list's names.
-    pub(crate) name: u16,
+    pub name: u16,
     /// What is kept of its text.
-    pub(crate) text_bytes: u32,
-    pub(crate) about: RowAbout,
+    pub text_bytes: u32,
+    /// What it is about.
+    pub about: RowAbout,
 }
 
 impl Row {
     /// The stream that it is about.
-    pub(crate) fn stream(&self) -> Option<u64> {
+    pub fn stream(&self) -> Option<u64> {
         if let RowAbout::Stream(stream) = self.about { Some(stream) } else { None }
     }
 }
 
 /// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RowAbout {
+pub enum RowAbout {
+    /// Neither a stream nor a packet.
     Connection,
+    /// The stream with this ID.
     Stream(u64),
-    Packet { event: PacketEvent, space: Space, number: Option<u64>, bytes: u32, frames: u32 },
+    /// A packet.
+    Packet {
+        /// What happened to it.
+        event: PacketEvent,
+        /// The space of its number.
+        space: Space,
+        /// Its number, when logged.
+        number: Option<u64>,
+        /// Its bytes; 0 when they are not logged.
+        bytes: u32,
+        /// How many of the list's frames are its.
+        frames: u32,
+    },
 }
 
 /// What an event is about.
@@ -102,7 +118,7 @@ pub enum FrameContent<Kind = String> {
 }
 
 /// A frame as it is kept: its kind is a place in the list's kinds.
-pub(crate) type KeptFrame = FrameContent<usize>;
+pub type KeptFrame = FrameContent<usize>;
 
 const STREAM: u64 = 0;
 const STREAM_WITH_FIN: u64 = 1;
@@ -134,27 +150,27 @@ impl EventList {
     }
 
     /// In the order of the log.
-    pub(crate) fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
     /// The events' names.
-    pub(crate) fn names(&self) -> &[String] {
+    pub fn names(&self) -> &[String] {
         &self.names
     }
 
     /// The kinds of frames other than STREAM and ACK.
-    pub(crate) fn kinds(&self) -> &[String] {
+    pub fn kinds(&self) -> &[String] {
         &self.kinds
     }
 
     /// What is kept of the events' bodies, one after another.
-    pub(crate) fn texts(&self) -> &[u8] {
+    pub fn texts(&self) -> &[u8] {
         &self.texts
     }
 
     /// The frames of all packets, one after another.
-    pub(crate) fn frames(&self) -> impl Iterator<Item = KeptFrame> + '_ {
+    pub fn frames(&self) -> impl Iterator<Item = KeptFrame> + '_ {
         let mut left = &self.frames[..];
         let beyond = u64::from(self.ends_are_beyond);
         std::iter::from_fn(move || kept_frame(&mut left, beyond))

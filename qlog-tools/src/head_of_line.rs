@@ -34,7 +34,11 @@ pub struct Arrivals<'a> {
 impl<'a> Arrivals<'a> {
     /// What came to a client, by its log, and what was sent, by the server's.
     pub fn of(client: &'a Trace, sent: Option<&'a PackedFrames>) -> Self {
-        Self { frames: &client.arrivals, sent, received: Some(&client.received) }
+        Self {
+            frames: &client.arrivals,
+            sent,
+            received: client.packets.as_ref().map(|it| &it.received),
+        }
     }
 }
 
@@ -166,7 +170,7 @@ impl HeadOfLine {
     }
 
     /// The bytes that each of `frames` arrivals made readable, over QUIC and in one order.
-    pub(crate) fn released(&self, frames: usize) -> Vec<[u64; 2]> {
+    pub fn released(&self, frames: usize) -> Vec<[u64; 2]> {
         let mut released = vec![[0_u64; 2]; frames];
         for piece in self.pieces() {
             let own = &mut released[piece.delivered][0];

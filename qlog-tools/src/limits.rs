@@ -38,13 +38,9 @@ pub(crate) const ZSTD_WINDOW_LOG: u32 = 27;
 /// Distinct texts that keep names of their own when a log is anonymised; later ones share one.
 pub(crate) const ANONYMOUS_NAMES: usize = 1 << 16;
 /// Characters of a name in a picture, a table or a tooltip: a log may hold a URL of a megabyte.
-pub(crate) const NAME_CHARACTERS: usize = 1000;
-/// Event names that the report offers for each log.
-pub(crate) const SHOWN_EVENT_NAMES: usize = 60;
-/// Characters of each of them.
-pub(crate) const SHOWN_EVENT_CHARACTERS: usize = 80;
-/// Characters of a priority with its changes in the report.
-pub(crate) const SHOWN_PRIORITY_CHARACTERS: usize = 120;
+pub const NAME_CHARACTERS: usize = 1000;
+/// Characters of an event's name that views keep.
+pub const SHOWN_EVENT_CHARACTERS: usize = 80;
 /// Bytes of an event's body that the report keeps.
 pub(crate) const EVENT_TEXT_BYTES: usize = 8 << 10;
 /// And of all bodies of a log. Half of it is for events other than of packets and metrics.
@@ -53,5 +49,3 @@ pub(crate) const TEXTS_OF_EVENTS_BYTES: usize = 16 << 20;
 pub(crate) const FRAME_KINDS: usize = 100;
 /// Ranges of an ACK frame that the report keeps, the highest.
 pub(crate) const ACK_RANGES: usize = 64;
-/// Findings of lint that the report shows in place.
-pub(crate) const SHOWN_FINDINGS: usize = 2000;

@@ -32,14 +32,14 @@ impl LinkFacts {
             round_trip_ms,
             queued_ms: longest_ms - round_trip_ms,
             rate: rate(&arrivals(trace), &busy(trace))?,
-            loss: loss(&trace.packets),
+            loss: loss(trace.packets()),
         })
     }
 }
 
 /// The least and the longest round trip.
 fn round_trips_ms(trace: &Trace) -> Option<(f64, f64)> {
-    let measured = trace.recovery.iter().filter_map(|it| it.latest_rtt_ms);
+    let measured = trace.samples().iter().filter_map(|it| it.latest_rtt_ms);
     let to_first_byte = |it: &Transfer| {
         let first_us = trace.stream(it.stream)?.first_us;
         Some(first_us.checked_sub(it.requested_us)? as f64 / 1000.0)
@@ -53,7 +53,7 @@ fn round_trips_ms(trace: &Trace) -> Option<(f64, f64)> {
 
 /// The time in microseconds and the bytes of each datagram that came after the handshake, of a log with all details.
 pub fn arrivals(trace: &Trace) -> Vec<(u64, u64)> {
-    let came = trace.packets.iter().filter(|it| it.event == PacketEvent::Received);
+    let came = trace.packets_of(PacketEvent::Received);
     let sized = came.filter(|it| it.space == Space::Application && it.bytes > 0);
     let packets: Vec<(u64, u64)> = sized.map(|it| (it.time_us, it.bytes.into())).collect();
     if !packets.is_empty() {
@@ -133,8 +133,8 @@ mod tests {
         let sample =
             |latest| RecoverySample { latest_rtt_ms: Some(latest), ..RecoverySample::default() };
         let trace = Trace {
-            packets: first.chain(later).collect(),
-            recovery: vec![sample(50.0), sample(80.0), sample(40.0)],
+            packets: Some(first.chain(later).collect()),
+            recovery: Some([sample(50.0), sample(80.0), sample(40.0)].into_iter().collect()),
             ..Trace::default()
         };
         let facts = LinkFacts::of(&trace).expect("enough");
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn the_time_between_short_responses_does_not_count() {
         // Forty responses of four packets, each 1250 bytes a millisecond, one every 60 ms.
-        let packets = (0..160).map(|it| came(it, it / 4 * 60_000 + it % 4 * 1000)).collect();
+        let packets = (0..160).map(|it| came(it, it / 4 * 60_000 + it % 4 * 1000));
         let stream = |it: u64| StreamSummary {
             stream: 4 * it,
             role: StreamRole::Request,
@@ -156,9 +156,9 @@ mod tests {
         };
         let sample = RecoverySample { latest_rtt_ms: Some(50.0), ..RecoverySample::default() };
         let trace = Trace {
-            packets,
+            packets: Some(packets.collect()),
             streams: (0..40).map(stream).collect(),
-            recovery: vec![sample],
+            recovery: Some([sample].into_iter().collect()),
             ..Trace::default()
         };
         let rate = LinkFacts::of(&trace).expect("enough").rate;

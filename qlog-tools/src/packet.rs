@@ -2,14 +2,17 @@
 
 /// One packet event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Packet {
-    pub(crate) time_us: u64,
-    pub(crate) event: PacketEvent,
-    pub(crate) space: Space,
-    /// When logged.
-    pub(crate) number: Option<u64>,
-    /// 0 when they are not logged.
-    pub(crate) bytes: u32,
+pub struct Packet {
+    /// When, on the log's clock.
+    pub time_us: u64,
+    /// What happened to it.
+    pub event: PacketEvent,
+    /// The space of its number.
+    pub space: Space,
+    /// Its number, when logged.
+    pub number: Option<u64>,
+    /// Its bytes; 0 when they are not logged.
+    pub bytes: u32,
 }
 
 /// What happened to a packet.

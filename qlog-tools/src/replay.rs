@@ -10,7 +10,6 @@ use schedulers::{
     Call, Catalogue, Element, Kind, PageGraph, Scheduler, Scheme, Signal, Snapshot, StreamId,
 };
 
-use crate::figures::tree::TreeChange;
 use crate::trace::SchedulerCall;
 use crate::trace::Trace;
 
@@ -37,20 +36,35 @@ pub struct ReplayError {
     pub cause: String,
 }
 
+/// What may happen to an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeChange {
+    /// It sent.
+    Sent,
+    /// It was sent whole.
+    Closed,
+    /// Its request came.
+    Opened,
+    /// It has something to send.
+    Ready,
+    /// A client said something about it.
+    Signalled,
+}
+
 /// The kind of each stream's resource, according to the log.
 pub fn kinds(trace: &Trace) -> BTreeMap<Element, Kind> {
     let kind = |it: &SchedulerCall| match it.call {
         Ok(Call::Open(stream, resource)) => Some((Element::Stream(stream), resource.kind)),
         _ => None,
     };
-    trace.scheduler_calls.iter().filter_map(kind).collect()
+    trace.scheduler_calls().iter().filter_map(kind).collect()
 }
 
 /// The time of the first call after which most streams are ready; `None` without calls.
 pub fn busiest_us(trace: &Trace) -> Option<u64> {
     let mut ready = std::collections::BTreeSet::new();
     let mut busiest: Option<(usize, u64)> = None;
-    for call in &trace.scheduler_calls {
+    for call in trace.scheduler_calls() {
         match call.call {
             Ok(Call::SetReady(stream, true)) => {
                 ready.insert(stream);
@@ -69,7 +83,7 @@ pub fn busiest_us(trace: &Trace) -> Option<u64> {
 
 /// The requests, responses and signals in the log after `after_us` and up to `until_us`.
 pub fn happened(trace: &Trace, after_us: Option<u64>, until_us: u64) -> Vec<(TreeChange, Element)> {
-    let told = trace.scheduler_calls.iter().filter(|it| {
+    let told = trace.scheduler_calls().iter().filter(|it| {
         it.time_us <= until_us && after_us.is_none_or(|after_us| it.time_us > after_us)
     });
     let change = |call: &SchedulerCall| match call.call {
@@ -100,7 +114,7 @@ impl<'a> Replay<'a> {
         scheme: Option<Scheme>,
         page: Option<&'a PageGraph>,
     ) -> Result<Self, ReplayError> {
-        if trace.scheduler_calls.is_empty() {
+        if trace.scheduler_calls().is_empty() {
             let cause = "no calls of a scheduler (utmost:scheduler): it needs the log of `utmost serve --qlog`";
             return Err(ReplayError { file: trace.file.clone(), cause: cause.to_owned() });
         }
@@ -122,7 +136,7 @@ impl<'a> Replay<'a> {
     /// same again.
     pub fn tree_at(&mut self, time_us: u64) -> Result<Option<(&Scheme, Snapshot)>, ReplayError> {
         let trace = self.trace;
-        while let Some(call) = trace.scheduler_calls.get(self.next)
+        while let Some(call) = trace.scheduler_calls().get(self.next)
             && call.time_us <= time_us
         {
             self.make(call).map_err(|cause| self.error(call.time_us, &cause))?;

@@ -36,7 +36,7 @@ const NO_FRAMES: &str =
 const NO_WINDOW: &str = "no congestion window logged: it counts as never full";
 const NO_FLIGHT: &str =
     "no bytes in flight logged: they are what was sent and neither acknowledged nor declared lost";
-const NO_CREDIT: &str = "no limits of flow control logged (transport parameters, MAX_DATA, MAX_STREAM_DATA): they count as never reached";
+const NO_LIMITS: &str = "no limits of flow control logged (transport parameters, MAX_DATA, MAX_STREAM_DATA): they count as never reached";
 const NO_HANDSHAKE: &str =
     "the end of the handshake is not logged: it counts as over with the first request or response";
 const NOT_WRITTEN: &str = "when the application wrote its bytes is not logged: a pause in a response is pacing if \
@@ -119,10 +119,11 @@ impl Restraints {
         if trace.counts.packets_sent == 0 {
             return Err(NO_PACKETS);
         }
-        if evidence == Evidence::All && !trace.restraints.is_empty() {
-            return Ok(Self::logged(trace));
+        let logged = trace.own_server.as_ref().map_or(&[][..], |it| &it.restraints);
+        if evidence == Evidence::All && !logged.is_empty() {
+            return Ok(Self::logged(trace, logged));
         }
-        let has_calls = evidence != Evidence::Plain && !trace.scheduler_calls.is_empty();
+        let has_calls = evidence != Evidence::Plain && !trace.scheduler_calls().is_empty();
         Ok(Self {
             spans: with_silences(computed(trace, has_calls), trace),
             basis: if has_calls { Basis::Calls } else { Basis::Computed },
@@ -130,11 +131,11 @@ impl Restraints {
         })
     }
 
-    fn logged(trace: &Trace) -> Self {
+    fn logged(trace: &Trace, restraints: &[(u64, Restraint)]) -> Self {
         let (start_us, end_us) = bounds(trace);
         let mut spans = Vec::new();
         let mut now = (start_us, Restraint::Handshake);
-        for &(time_us, by) in &trace.restraints {
+        for &(time_us, by) in restraints {
             push(&mut spans, Span { from_us: now.0, to_us: time_us, by: now.1 });
             now = (time_us.max(start_us), by);
         }
@@ -207,23 +208,23 @@ pub fn in_words(restraint: Restraint) -> &'static str {
 
 /// From the first packet to the last event.
 fn bounds(trace: &Trace) -> (u64, u64) {
-    let times = trace.packets.iter().map(|it| it.time_us);
+    let times = trace.packets().iter().map(|it| it.time_us);
     let last_us = times.clone().max().unwrap_or_default();
-    let sampled_us = trace.recovery.last().map_or(0, |it| it.time_us);
+    let sampled_us = trace.samples().last().map_or(0, |it| it.time_us);
     (times.min().unwrap_or_default(), last_us.max(sampled_us))
 }
 
 fn assumed(trace: &Trace, has_calls: bool) -> Vec<&'static str> {
-    let has_window = trace.recovery.iter().any(|it| it.congestion_window_bytes.is_some());
-    let has_flight = trace.recovery.iter().any(|it| it.bytes_in_flight.is_some());
+    let has_window = trace.samples().iter().any(|it| it.congestion_window_bytes.is_some());
+    let has_flight = trace.samples().iter().any(|it| it.bytes_in_flight.is_some());
     let has_frames = !trace.timeline.frames.is_empty();
     let lacks = [
         (!has_frames, NO_FRAMES),
         (!has_window, NO_WINDOW),
         (has_window && !has_flight, NO_FLIGHT),
-        (has_frames && trace.credit.is_empty(), NO_CREDIT),
-        (trace.handshake_us.is_none(), NO_HANDSHAKE),
-        (trace.written.is_empty() && !has_calls, NOT_WRITTEN),
+        (has_frames && trace.flow_control.is_none(), NO_LIMITS),
+        (trace.handshake_us().is_none(), NO_HANDSHAKE),
+        (trace.written.is_none() && !has_calls, NOT_WRITTEN),
     ];
     lacks.into_iter().filter(|it| it.0).map(|it| it.1).collect()
 }

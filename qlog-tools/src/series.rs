@@ -10,9 +10,9 @@ mod streams;
 use std::io;
 
 use crate::causes::settle;
+use crate::clock_shift::shift_us;
 use crate::pairing::{is_same_connection, other_end};
 use crate::trace::{Detail, Trace, Vantage};
-use crate::viewer::shift_us;
 
 pub use cell::Cell;
 

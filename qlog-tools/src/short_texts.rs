@@ -12,7 +12,7 @@ pub fn shown(text: &str, characters: usize) -> String {
 }
 
 /// `text` cut in its middle to at most `characters`: the ends of a file name tell most.
-pub(crate) fn shorten(text: &str, characters: usize) -> String {
+pub fn shorten(text: &str, characters: usize) -> String {
     let all: Vec<char> = text.chars().collect();
     if all.len() <= characters {
         return text.to_owned();

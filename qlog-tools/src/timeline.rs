@@ -251,10 +251,7 @@ impl Delivery {
 
 /// A fiftieth of the time of so many frames, in microseconds, and the most bytes that came in one such window: what the
 /// link sustains. `frame` gives the time and bytes of each. `None` without frames.
-pub(crate) fn busiest_fiftieth(
-    count: usize,
-    frame: impl Fn(usize) -> (u64, u64),
-) -> Option<(u64, u128)> {
+pub fn busiest_fiftieth(count: usize, frame: impl Fn(usize) -> (u64, u64)) -> Option<(u64, u128)> {
     let last = count.checked_sub(1)?;
     let (first_us, last_us) = (frame(0).0, frame(last).0);
     let window_us = (last_us.saturating_sub(first_us) / 50).max(1);

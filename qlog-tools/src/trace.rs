@@ -1,44 +1,37 @@
 //! One log's account of one connection.
 
 mod names;
-mod recovery;
+mod parts;
 
 use std::collections::BTreeMap;
 
-use crate::credit::Credit;
-use crate::event_list::EventList;
+use crate::flow_control::FlowControl;
 use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketEvent};
 use crate::progress::Progress;
 use crate::timeline::{Timeline, Transfer};
-use schedulers::{Call, Restraint};
+use schedulers::Call;
 use serde::Serialize;
 
-pub(crate) use recovery::{LongestRtt, RecoverySample};
+pub use parts::{EventLog, OwnServer, PacketLog, Recovery, RecoverySample};
 
 /// The repair of an event whose body could not be read.
 pub(crate) const BAD_BODY: &str = "events whose body could not be read were left out";
 
-/// One log's account of one connection.
+/// One log's account of one connection: what every log has, and the parts that a log may have or not.
 ///
-/// Streams, requests and counts are always there. Frames, packets and recovery samples are kept
-/// as the [`Detail`] says that the log was read with. Times are microseconds on the log's clock;
-/// clocks that count from an epoch were shifted to begin with the first event.
+/// Frames, packets and recovery samples are kept as the [`Detail`] says that the log was read with: a part that was not kept is
+/// as one that was not logged. Times are microseconds on the log's clock; clocks that count from an epoch were shifted to begin
+/// with the first event.
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
     /// The file, or what the caller called it.
     pub file: String,
     /// Its number among the traces of its file, from 1 in the order of their first events; `None` if it is the only one.
     pub number: Option<usize>,
-    /// The log's own title.
-    pub title: Option<String>,
-    /// The program that wrote the log.
-    pub stack: Stack,
-    /// The format, as the header names it (`file_schema`, or `qlog_version`).
-    pub format: Option<String>,
-    /// How the file is cut into events.
-    pub container: Container,
+    /// What the log says of itself.
+    pub header: Header,
     /// The side that wrote the log.
     pub vantage: Vantage,
     /// The original destination connection ID, or else the log's group ID: the same in both
@@ -47,10 +40,6 @@ pub struct Trace {
     /// All by which the other end's log may know the connection: also the destinations of the client's Initial packets, of
     /// which there are several after a Retry. Lower-case.
     pub(crate) names: Vec<String>,
-    /// The wall clock at time 0, as text, when the header has it.
-    pub start: Option<String>,
-    /// The wall clock at time 0, in ms since 1970.
-    pub(crate) started_ms: Option<f64>,
     /// The responses. From a client's log, frames as they arrived; from a server's log, frames
     /// as they were sent, and requests as they were read.
     pub timeline: Timeline,
@@ -61,44 +50,46 @@ pub struct Trace {
     /// The frames of `timeline.frames`, each with the number of its packet, in less memory
     /// ([`Detail::Arrivals`] and above).
     pub arrivals: PackedFrames,
-    /// The numbers of the packets that came in the space of 1-RTT packets ([`Detail::Arrivals`] and above).
-    pub(crate) received: NumberRanges,
-    /// The 1-RTT packets of ours that were acknowledged ([`Detail::Arrivals`] and above in a server's log, else [`Detail::Full`]).
-    pub(crate) acknowledged: NumberRanges,
-    /// For each of `timeline.frames` the place of its packet in `packets` ([`Detail::Full`]).
-    pub(crate) frame_packets: Vec<u32>,
-    /// Packets in the order of the log ([`Detail::Full`]).
-    pub(crate) packets: Vec<Packet>,
-    /// Congestion window, RTT and bytes in flight over time ([`Detail::Full`]).
-    pub(crate) recovery: Vec<RecoverySample>,
-    /// When the other events happened, by name ([`Detail::Full`]): all but packets, frames, samples and calls of the
-    /// scheduler; names of more than 10,000 events are left out.
-    pub(crate) moments: BTreeMap<String, Vec<u64>>,
-    /// The longest round trips that were measured ([`Detail::Order`] and above).
-    pub(crate) longest_rtt: LongestRtt,
-    /// When the application gave the sender which bytes of each response, as time in microseconds and how far they go
-    /// ([`Detail::Order`] and above, a server's log).
-    pub(crate) written: BTreeMap<u64, Vec<(u64, u64)>>,
-    /// All events ([`Detail::Events`]).
-    pub(crate) events: EventList,
-    /// The limits of flow control that its side learned ([`Detail::Full`]).
-    pub(crate) credit: Credit,
-    /// When the handshake was complete, if the log shows it ([`Detail::Full`]).
-    pub(crate) handshake_us: Option<u64>,
-    /// What held our server back, each from a time on ([`Detail::Full`]).
-    pub(crate) restraints: Vec<(u64, Restraint)>,
     /// Stream bytes in the direction of the requests, each once: uploads, and control streams.
     pub request_bytes: u64,
     /// The priority signals, in order.
     pub signals: Vec<PrioritySignal>,
-    /// The scheduler's calls in order, when the log has them ([`Detail::Order`] and above).
-    pub scheduler_calls: Vec<SchedulerCall>,
     /// Whether the server's log said why bytes came late or twice ([`crate::causes`]), so that nothing of it is a guess.
     pub has_exact_causes: bool,
     /// Counts of the events that were read.
     pub counts: Counts,
     /// The faults of the log, and their repairs.
     pub repairs: Vec<Repair>,
+    /// What it says of packets.
+    pub packets: Option<PacketLog>,
+    /// What it says of the sender's recovery.
+    pub recovery: Option<Recovery>,
+    /// The limits of flow control that its side learned ([`Detail::Full`]).
+    pub(crate) flow_control: Option<FlowControl>,
+    /// When the application gave the sender which bytes of each response, as time in microseconds and how far they go
+    /// ([`Detail::Order`] and above, a server's log).
+    pub(crate) written: Option<BTreeMap<u64, Vec<(u64, u64)>>>,
+    /// What our server says of itself.
+    pub own_server: Option<OwnServer>,
+    /// Its events one by one.
+    pub events: Option<EventLog>,
+}
+
+/// What a log says of itself.
+#[derive(Debug, Clone, Default)]
+pub struct Header {
+    /// The log's own title.
+    pub title: Option<String>,
+    /// The program that wrote the log.
+    pub stack: Stack,
+    /// The format, as the header names it (`file_schema`, or `qlog_version`).
+    pub format: Option<String>,
+    /// How the file is cut into events.
+    pub container: Container,
+    /// The wall clock at time 0, as text, when the header has it.
+    pub start: Option<String>,
+    /// The wall clock at time 0, in ms since 1970.
+    pub(crate) started_ms: Option<f64>,
 }
 
 /// A call that our server made to its scheduler.
@@ -304,9 +295,39 @@ pub struct Repair {
 }
 
 impl Trace {
+    /// The packets in the order of the log ([`Detail::Full`]).
+    pub fn packets(&self) -> &[Packet] {
+        self.packets.as_ref().map_or(&[], |it| &it.all)
+    }
+
+    /// Those of them to which this happened.
+    pub fn packets_of(&self, event: PacketEvent) -> impl Iterator<Item = &Packet> + Clone {
+        self.packets().iter().filter(move |it| it.event == event)
+    }
+
+    /// Congestion window, RTT and bytes in flight over time ([`Detail::Full`]).
+    pub fn samples(&self) -> &[RecoverySample] {
+        self.recovery.as_ref().map_or(&[], |it| &it.samples)
+    }
+
+    /// The calls of our server's scheduler in order ([`Detail::Order`] and above).
+    pub fn scheduler_calls(&self) -> &[SchedulerCall] {
+        self.own_server.as_ref().map_or(&[], |it| &it.scheduler_calls)
+    }
+
+    /// When the handshake was complete, if the log shows it ([`Detail::Full`]).
+    pub(crate) fn handshake_us(&self) -> Option<u64> {
+        self.packets.as_ref()?.handshake_us
+    }
+
+    /// The 1-RTT packets of ours that were acknowledged; `None` if no acknowledgement was logged.
+    pub(crate) fn acknowledged(&self) -> Option<&NumberRanges> {
+        self.packets.as_ref()?.acknowledged.as_ref()
+    }
+
     /// The sender's congestion window in bytes, with the time in microseconds at which it changed ([`Detail::Full`]).
     pub fn congestion_windows(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.recovery.iter().filter_map(|it| Some((it.time_us, it.congestion_window_bytes?)))
+        self.samples().iter().filter_map(|it| Some((it.time_us, it.congestion_window_bytes?)))
     }
 
     /// Its file, and which of the file's traces it is if there are several: `both.qlog #2`. What a terminal would obey is
@@ -347,8 +368,8 @@ impl Trace {
 
     /// What the texts of its header take in memory.
     pub(crate) fn text_bytes(&self) -> usize {
-        let stack = &self.stack;
-        [&self.title, &stack.name, &stack.version, &self.format, &self.connection, &self.start]
+        let Header { title, stack, format, start, .. } = &self.header;
+        [title, &stack.name, &stack.version, format, &self.connection, start]
             .into_iter()
             .flatten()
             .fold(self.file.len(), |sum, text| sum + text.len())

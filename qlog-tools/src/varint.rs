@@ -1,7 +1,7 @@
 //! Numbers in as few bytes as they need (LEB128): for the page's columns, and for frames in memory.
 
 /// 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
-pub(crate) fn zigzag(value: i64) -> u64 {
+pub fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)).cast_unsigned()
 }
 
@@ -11,7 +11,7 @@ pub(crate) fn unzigzag(value: u64) -> i64 {
 }
 
 /// Writes one number.
-pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
+pub fn put(out: &mut Vec<u8>, mut value: u64) {
     loop {
         let low = (value & 0x7f) as u8;
         value >>= 7;
@@ -24,7 +24,7 @@ pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Takes one number from the front; `None` at the end.
-pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+pub fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..u64::BITS).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;

@@ -125,8 +125,9 @@ const WITHOUT_LOSSES: [&str; 2] = ["quiche", "utmost"];
 /// How many packets were declared lost; `None` where the stack does not log that, which a sender's retransmissions tell too.
 pub fn packets_lost(trace: &Trace) -> Option<u64> {
     let lost = trace.counts.packets_lost;
-    let is_silent = trace.stack.name.as_deref().is_some_and(|name| WITHOUT_LOSSES.contains(&name))
-        || trace.vantage == Vantage::Server && has_sent_again(trace);
+    let is_silent =
+        trace.header.stack.name.as_deref().is_some_and(|name| WITHOUT_LOSSES.contains(&name))
+            || trace.vantage == Vantage::Server && has_sent_again(trace);
     (lost > 0 || !is_silent || trace.counts.knows_losses).then_some(lost)
 }
 
@@ -210,7 +211,7 @@ mod tests {
     fn no_lost_packets_are_told_from_losses_that_are_not_logged() {
         let of = |stack: &str, vantage, packets_lost, retransmitted_bytes| {
             let mut trace = Trace { vantage, ..Trace::default() };
-            trace.stack.name = Some(stack.to_owned());
+            trace.header.stack.name = Some(stack.to_owned());
             trace.counts.packets_lost = packets_lost;
             trace
                 .streams

@@ -6,6 +6,6 @@
     clippy::cast_sign_loss,
     reason = "what does not fit is clamped"
 )]
-pub(crate) fn whole(value: f64) -> u64 {
+pub fn whole(value: f64) -> u64 {
     value as u64
 }

@@ -25,7 +25,7 @@ pub use table::{Estimate, Line, Table};
 pub use verdict::{Verdict, Verdicts};
 
 use corpus::Page;
-use qlog_tools::figures::Sheet;
+use figures::Sheet;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::{Scheme, find_scheme};
 use serde::Serialize;

@@ -4,12 +4,12 @@ use super::compare;
 use crate::{figure_files, output, values};
 use ::client::profile::Profile;
 use ::serve::Failure;
+use figures::FigureStyle;
 use lab::Contender;
 use lab::browsing::Browser;
 use lab::study::agreement::{Agreement, agreements};
 use lab::study::statistics::median;
 use lab::study::{Engine, Plan, Settings, Study, folder};
-use qlog_tools::figures::FigureStyle;
 use serde::Serialize;
 use server::SignalUse;
 use std::path::{Path, PathBuf};
@@ -214,7 +214,7 @@ fn write_film(plan: &Plan, study: &Study, folder: &Path) -> Result<(), Failure> 
     let film = lab::study::film(plan, study, recorder::study_browser::base64);
     let Some(film) = film.map_err(Failure::elsewhere)? else { return Ok(()) };
     let file = folder.join("film.html");
-    lab::write_file(&file, qlog_tools::report::film_page(&film)).map_err(Failure::elsewhere)?;
+    lab::write_file(&file, report::comparison::film_page(&film)).map_err(Failure::elsewhere)?;
     output::line(&format!("film: {}", file.display()))
 }
 

@@ -10,7 +10,7 @@ use ::serve::Failure;
 use host::is_own_host;
 use library::Library;
 use qlog_tools::naming::set_headings;
-use qlog_tools::viewer::{Report, differences, listing, recordings, report};
+use report::viewer::{Report, differences, listing, recordings, report};
 use std::io::Cursor;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ import fs from "node:fs";
 import vm from "node:vm";
 import zlib from "node:zlib";
 
-const scripts = new URL("../../qlog-tools/templates/view/", import.meta.url);
+const scripts = new URL("../../report/templates/view/", import.meta.url);
 const context = vm.createContext({
   document: { createElement: () => ({ getContext: () => ({ measureText: (text) => ({ width: 6 * text.length }) }) }) },
   FONT: "12px sans-serif",

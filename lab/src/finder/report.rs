@@ -9,9 +9,9 @@ use crate::network::Network;
 use crate::study::{Engine, StudyError, most_telling};
 use crate::{Load, figure_resources};
 use corpus::Page;
-use qlog_tools::figures::{IntervalPanel, IntervalRow, Intervals, Sheet, Standing};
+use figures::{IntervalPanel, IntervalRow, Intervals, Sheet, Standing};
 use qlog_tools::metrics::{BySet, Metric, byte_index};
-use qlog_tools::report::{
+use report::comparison::{
     Comparison, Figure, NamedFigure, PageComparison, Row, Run, comparison_report,
 };
 use schedulers::Priority;

@@ -3,7 +3,7 @@
 use super::answer::JudgedCandidate;
 use super::{Goal, PageAnswer, RobustChoice, Verdict};
 use crate::study::LEVEL;
-use qlog_tools::report::p_text;
+use report::comparison::p_text;
 use std::collections::BTreeSet;
 
 /// How the present order is called.

@@ -2,8 +2,9 @@
 
 use super::trace::looks_the_same;
 use super::{Moment, Scenario, What};
-use qlog_tools::figures::tree::{TreeChange, group_names, in_words};
-use qlog_tools::figures::{TreePanel, Trees};
+use figures::tree::{group_names, in_words};
+use figures::{TreePanel, Trees};
+use qlog_tools::replay::TreeChange;
 use schedulers::{Element, Scheme, StreamId};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

@@ -6,7 +6,7 @@ use super::statistics::{Interval, Weighted, hodges_lehmann, mean, weighted_mean}
 use super::summary::{LoadSpeedups, Paired, grouped};
 use super::{Pages, RunRecord, Setting, by_site, varied};
 use qlog_tools::metrics::{BySet, Metric, Set};
-use qlog_tools::report::{PairedNumbers, PairedRow};
+use report::comparison::{PairedNumbers, PairedRow};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

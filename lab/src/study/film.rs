@@ -4,7 +4,7 @@ use super::loading::place_of;
 use super::{Plan, RunRecord, Study, conditions};
 use crate::{FileError, figure_resources};
 use qlog_tools::metrics::{Metric, find};
-use qlog_tools::report::{Film, Scene, Strip};
+use report::comparison::{Film, Scene, Strip};
 use std::path::Path;
 
 /// The strips of the loads of which pictures are in the folder that the plan names; `encode` makes base64. `None`: there are none.

@@ -10,11 +10,11 @@ use super::{
     SummaryRow, report,
 };
 use crate::{FileError, write_file};
+use ::figures::FigureStyle;
+use ::figures::png::{PngError, Rasterizer};
+use ::report::comparison::comparison_report;
 use qlog_tools::csv_cell::inert;
-use qlog_tools::figures::FigureStyle;
-use qlog_tools::figures::png::{PngError, Rasterizer};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
-use qlog_tools::report::comparison_report;
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, Write as _};

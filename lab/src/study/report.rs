@@ -12,11 +12,11 @@ use super::{
     Dimension, Plan, RunRecord, Setting, Study, StudyError, SummaryRow, missing, same_loads,
 };
 use crate::{Contender, Load, figure_resources};
+use ::figures::speedups::Speedups;
+use ::figures::{FigureStyle, Sheet};
 use corpus::Page;
-use qlog_tools::figures::{FigureStyle, Sheet};
 use qlog_tools::metrics::{self, BySet};
-use qlog_tools::report::{self, Comparison, PageComparison, PushMeans, Row, Run};
-use qlog_tools::speedups::Speedups;
+use report::comparison::{self, Comparison, PageComparison, PushMeans, Row, Run};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages (on each network, with each buffer) that are drawn; of more, those that gain most from a scheme.
@@ -203,7 +203,7 @@ impl<'a> View<'a> {
         found.map_or("", |it| it.suffix.trim_start_matches(", ")).to_owned()
     }
 
-    fn summary(&self, row: &SummaryRow) -> report::SummaryRow {
+    fn summary(&self, row: &SummaryRow) -> comparison::SummaryRow {
         let of = |pages: Option<usize>, pick: fn(&BySet) -> Option<f64>| Speedups {
             pages: pages.unwrap_or(0),
             mean: pick(&row.mean_speedup),
@@ -211,7 +211,7 @@ impl<'a> View<'a> {
             best: pick(&row.best_page_speedup),
             worst: pick(&row.worst_page_speedup),
         };
-        report::SummaryRow {
+        comparison::SummaryRow {
             setting: self.words(&row.setting),
             scheme: row.scheme.clone(),
             all: of(row.speedup_pages.all, |it| it.all),

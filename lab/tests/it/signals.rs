@@ -50,7 +50,7 @@ fn calls_of(page: &Arc<Page>, options: Options, client: client::Options) -> Vec<
     assert!(load.completed);
     let trace = read_file(&server_log(logs)).expect("a log");
     assert_replayed(&trace, &scheme);
-    trace.scheduler_calls.into_iter().map(|it| it.call.expect("a call")).collect()
+    trace.scheduler_calls().iter().map(|it| it.call.clone().expect("a call")).collect()
 }
 
 /// The log names its scheme, and its calls, made again, give every pick of the log: so they give every tree, too. In
@@ -119,7 +119,7 @@ fn calls_in_virtual_time(scheme: &Scheme, signals: SignalUse) -> Vec<Call> {
         stack::Setup { log_dir: Some(logs), ..stack::Setup::new(options, &network, &identity) };
     assert!(stack::load_between(&page, &ends, setup).expect("a load").load.completed);
     let trace = read_file(&server_log(logs)).expect("a log");
-    trace.scheduler_calls.into_iter().map(|it| it.call.expect("a call")).collect()
+    trace.scheduler_calls().iter().map(|it| it.call.clone().expect("a call")).collect()
 }
 
 /// The streams in the order of their packets.

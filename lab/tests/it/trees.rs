@@ -65,7 +65,8 @@ fn the_papers_figures_are_the_trees_of_real_connections() {
 #[test]
 fn what_a_scenario_signals_is_said_in_frames() {
     let signals = |name: &str, scheme: &str| {
-        let calls = log(&scenario(name), scheme).scheduler_calls;
+        let trace = log(&scenario(name), scheme);
+        let calls = trace.scheduler_calls();
         calls.iter().filter(|it| matches!(it.call, Ok(Call::Signal(_)))).count()
     };
     assert_eq!(signals("figure-6", "tree"), 3);

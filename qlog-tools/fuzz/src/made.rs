@@ -2,11 +2,11 @@
 
 use crate::read::{measure, traces};
 use qlog_tools::convert::{Conversion, Cut, Part, Target};
-use qlog_tools::figures::still::stills;
+use report::still::stills;
 use qlog_tools::lint::{Allowance, Rules, lint};
 use qlog_tools::reader::{Detail, Trace};
 use qlog_tools::restraints::{Evidence, Restraints};
-use qlog_tools::viewer::{Recording, Report, report};
+use report::viewer::{Recording, Report, report};
 use qlog_tools::views::{missing, views};
 use std::sync::LazyLock;
 

@@ -10,7 +10,7 @@ use captures::{Capture, Fetch, Size, read_devtools, read_har};
 
 use crate::assembly::StreamFrame;
 use crate::timeline::{Timeline, Transfer};
-use crate::trace::{PrioritySignal, SignalKind, Trace, Vantage};
+use crate::trace::{Header, PrioritySignal, SignalKind, Trace, Vantage};
 use crate::whole::whole;
 
 /// [`Trace::format`] of such traces.
@@ -90,7 +90,7 @@ fn trace(file: &str, format: &str, connection: &str, mut exchanges: Vec<Exchange
     exchanges.sort_by_key(|it| it.sent_us);
     let mut trace = Trace {
         file: format!("{file}, connection {connection}"),
-        format: Some(format.to_owned()),
+        header: Header { format: Some(format.to_owned()), ..Header::default() },
         vantage: Vantage::Client,
         ..Trace::default()
     };
@@ -115,10 +115,10 @@ fn trace(file: &str, format: &str, connection: &str, mut exchanges: Vec<Exchange
     // Arrivals in order of time stand for packets in order of sending.
     for (number, frame) in (0..).zip(&timeline.frames) {
         trace.arrivals.push(*frame, Some(number));
-        trace.received.add(number, number);
+        trace.packets.get_or_insert_default().received.add(number, number);
     }
     let waits_ms = exchanges.iter().filter_map(|it| it.fetch.wait_ms);
-    trace.longest_rtt.latest_ms = waits_ms.min_by(f64::total_cmp);
+    trace.recovery.get_or_insert_default().longest_rtt.latest_ms = waits_ms.min_by(f64::total_cmp);
     trace.timeline = timeline;
     trace
 }

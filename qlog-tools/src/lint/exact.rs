@@ -8,10 +8,10 @@ use crate::trace::{SchedulerCall, Trace};
 
 /// `None` for a log without calls of a scheduler. `scheme`: the name of the scheme that it is held against, if any.
 pub(super) fn story(trace: &Trace, client: Option<&Trace>, scheme: Option<&str>) -> Option<Story> {
-    if trace.scheduler_calls.is_empty() {
+    if trace.scheduler_calls().is_empty() {
         return None;
     }
-    let mut events = events(&trace.scheduler_calls);
+    let mut events = events(trace.scheduler_calls());
     // A server that ignores signals tells its scheduler of none; the client gave them all the same. Its own scheme is not
     // held against them.
     let is_own = scheme.is_some_and(|name| named(trace).contains(&name));
@@ -30,7 +30,7 @@ pub(super) fn story(trace: &Trace, client: Option<&Trace>, scheme: Option<&str>)
 
 /// The schemes that the log names, in the order in which they took over.
 pub(super) fn named(trace: &Trace) -> Vec<&str> {
-    let starts = trace.scheduler_calls.iter().filter_map(|it| match &it.call {
+    let starts = trace.scheduler_calls().iter().filter_map(|it| match &it.call {
         Ok(Call::Start { scheme, .. }) => Some(&**scheme),
         _ => None,
     });

@@ -42,5 +42,5 @@ pub(super) fn gaps(trace: &Trace) -> Vec<Gap> {
     let packet_bytes = trace.arrivals.iter().map(|it| it.0.bytes).max().unwrap_or_default();
     let gap =
         |(before, packets): (u64, u64)| Gap { before, bytes: packets.saturating_mul(packet_bytes) };
-    trace.received.gaps().map(gap).collect()
+    trace.packets.iter().flat_map(|it| it.received.gaps()).map(gap).collect()
 }

@@ -35,7 +35,7 @@ pub(super) fn story(
     let is_server = trace.vantage == Vantage::Server;
     let (mut sendings, losses) = sendings(trace)?;
     if sendings.is_empty() {
-        let is_browsers = trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it));
+        let is_browsers = trace.header.format.as_deref().is_some_and(|it| FORMATS.contains(&it));
         let lacks = if is_browsers {
             "no entry has a response over HTTP/2 or HTTP/3 with its `connection`, times and size"
         } else {
@@ -66,7 +66,7 @@ pub(super) fn story(
         events.push((0, Event { time_us: asked_us, what }));
         let idle_us = last_idle_us(&idle, asked_us, sent.first_us(), gap_us).unwrap_or_default();
         let ready_us = asked_us.saturating_add(grace_us).max(idle_us).min(sent.first_us());
-        let written = trace.written.get(&transfer.stream);
+        let written = trace.written.as_ref().and_then(|it| it.get(&transfer.stream));
         let ready_us =
             written.and_then(|it| it.first()).map_or(ready_us, |first| first.0.max(idle_us));
         let inferred = sent.events(stream, ready_us.min(sent.first_us()), rtt_us.max(grace_us));
@@ -83,7 +83,7 @@ pub(super) fn story(
         events,
         basis: basis(trace, rtt_us, allowance),
         is_exact: false,
-        has_urgencies_only: trace.format.as_deref().is_some_and(|it| FORMATS.contains(&it)),
+        has_urgencies_only: trace.header.format.as_deref().is_some_and(|it| FORMATS.contains(&it)),
         has_kinds,
     })
 }
@@ -97,7 +97,7 @@ fn basis(trace: &Trace, rtt_us: u64, allowance: Allowance) -> String {
     } else {
         format!(" and a round trip of {} ms", rtt_us / 1000)
     };
-    let written = if trace.written.is_empty() {
+    let written = if trace.written.is_none() {
         ""
     } else {
         "; where the log says when the application wrote its bytes, while it had bytes to send"
@@ -291,7 +291,8 @@ fn last_idle_us(idle: &[(u64, u64)], asked_us: u64, first_us: u64, gap_us: u64) 
 /// The longest round trip that the log measured: what may be under way, queues included.
 fn rtt_us(trace: &Trace) -> u64 {
     // Before the first measurement stacks log a guess as their smoothed value.
-    let milliseconds = trace.longest_rtt.latest_ms.or(trace.longest_rtt.smoothed_ms);
+    let longest = trace.recovery.as_ref().map(|it| it.longest_rtt);
+    let milliseconds = longest.and_then(|it| it.latest_ms.or(it.smoothed_ms));
     milliseconds.map_or(RTT_US, |it| whole(it.clamp(0.0, 60_000.0) * 1000.0))
 }
 

@@ -268,10 +268,11 @@ fn client_log(requests: &[(f64, u64, &str)], came: &[(u64, u64, u64)]) -> Trace 
         .collect();
     let mut trace = server_log(requests, &packets);
     trace.vantage = crate::trace::Vantage::Client;
-    trace.longest_rtt.latest_ms = Some(5.0);
-    trace.received = crate::number_ranges::NumberRanges::default();
+    trace.recovery.get_or_insert_default().longest_rtt.latest_ms = Some(5.0);
+    let packets = trace.packets.get_or_insert_default();
+    packets.received = crate::number_ranges::NumberRanges::default();
     for (number, ..) in came {
-        trace.received.add(*number, *number);
+        packets.received.add(*number, *number);
     }
     let numbered = trace.arrivals.iter().zip(came);
     trace.arrivals = numbered.map(|((frame, _), (number, ..))| (frame, Some(*number))).collect();
@@ -381,7 +382,11 @@ fn a_log_that_names_no_scheme_is_judged_by_rfc_9218() {
 fn with_writes(log: &Trace, writes: &[(u64, u64, u64, u64)]) -> Trace {
     let mut log = log.clone();
     for &(ms, stream, offset, bytes) in writes {
-        log.written.entry(stream).or_default().push((ms * 1000, offset + bytes));
+        log.written
+            .get_or_insert_default()
+            .entry(stream)
+            .or_default()
+            .push((ms * 1000, offset + bytes));
     }
     log
 }

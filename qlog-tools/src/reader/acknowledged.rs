@@ -99,10 +99,10 @@ impl Acknowledged {
         numbers.get(&space).is_some_and(|it| it.has(number))
     }
 
-    /// All acknowledged numbers of a space.
-    pub(super) fn take(&mut self, space: Space) -> NumberRanges {
+    /// All acknowledged numbers of a space; `None` without any.
+    pub(super) fn take(&mut self, space: Space) -> Option<NumberRanges> {
         let all = if self.are_beyond() { &mut self.without_ends } else { &mut self.with_ends };
-        all.remove(&space).unwrap_or_default()
+        all.remove(&space).filter(|it| !it.is_empty())
     }
 }
 
@@ -121,7 +121,7 @@ impl Collector {
         if self.detail >= Detail::Full {
             let event = PacketEvent::Acknowledged;
             let record = |number| Packet { time_us, event, space, number: Some(number), bytes: 0 };
-            self.trace.packets.extend(fresh.into_iter().map(record));
+            self.trace.packets.get_or_insert_default().all.extend(fresh.into_iter().map(record));
         }
     }
 
@@ -131,9 +131,10 @@ impl Collector {
             packet.event != PacketEvent::Acknowledged
                 || packet.number.is_some_and(|it| self.acknowledged.has(packet.space, it))
         };
+        let Some(packets) = &mut self.trace.packets else { return };
         let mut removed = 0_u32;
-        let mut removed_before = Vec::with_capacity(self.trace.packets.len());
-        self.trace.packets.retain(|packet| {
+        let mut removed_before = Vec::with_capacity(packets.all.len());
+        packets.all.retain(|packet| {
             removed_before.push(removed);
             let is_kept = is_true(packet);
             removed += u32::from(!is_kept);

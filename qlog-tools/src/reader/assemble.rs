@@ -50,13 +50,19 @@ impl Collector {
         };
         trace.details = details;
         trace.arrivals = responses.arrivals;
-        trace.frame_packets = responses.frame_packets;
-        if self.acknowledged.are_beyond() {
-            trace.events.end_ranges_before_their_ends();
+        if let Some(packets) = &mut trace.packets {
+            packets.of_frames = responses.frame_packets;
         }
-        trace.acknowledged = self.acknowledged.take(Space::Application);
-        // Names with too many were emptied.
-        trace.moments.retain(|_, times_us| !times_us.is_empty());
+        if let Some(acknowledged) = self.acknowledged.take(Space::Application) {
+            trace.packets.get_or_insert_default().acknowledged = Some(acknowledged);
+        }
+        if let Some(events) = &mut trace.events {
+            if self.acknowledged.are_beyond() {
+                events.list.end_ranges_before_their_ends();
+            }
+            // Names with too many were emptied.
+            events.moments.retain(|_, times_us| !times_us.is_empty());
+        }
         trace.leave_out_all(IMPOSSIBLE_FRAMES, self.impossible_frames);
         trace.repair_all(CUT_TEXTS, self.cut_texts);
         if trace.connection.is_none() {

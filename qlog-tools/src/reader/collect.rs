@@ -104,12 +104,12 @@ impl Collector {
             + self.sent.arrivals.len()
             + self.received.holes
             + self.sent.holes
-            + self.trace.scheduler_calls.len()
-            + self.trace.packets.len()
-            + self.trace.recovery.len()
+            + self.trace.scheduler_calls().len()
+            + self.trace.packets().len()
+            + self.trace.samples().len()
             + self.navigations_us.len()
             + self.moments_kept
-            + self.trace.events.kept()
+            + self.trace.events.as_ref().map_or(0, |it| it.list.kept())
     }
 
     /// Streams in memory.
@@ -142,7 +142,7 @@ impl Collector {
             && packet.space() == Space::Application
             && let Some(number) = packet.number()
         {
-            self.trace.received.add(number, number);
+            self.trace.packets.get_or_insert_default().received.add(number, number);
         }
         let keeps_acknowledgements = self.keeps_acknowledgements();
         if let (Direction::Sent, true, Some(number)) =
@@ -181,7 +181,8 @@ impl Collector {
         if self.detail < Detail::Full {
             return;
         }
-        if let Some(times_us) = self.trace.moments.get_mut(name) {
+        let moments = &mut self.trace.events.get_or_insert_default().moments;
+        if let Some(times_us) = moments.get_mut(name) {
             // Emptied when there were too many.
             if times_us.is_empty() {
                 return;
@@ -192,11 +193,11 @@ impl Collector {
                 self.moments_kept -= times_us.len();
                 *times_us = Vec::new();
             }
-        } else if self.trace.moments.len() < limits::EVENT_NAMES {
+        } else if moments.len() < limits::EVENT_NAMES {
             let name = kept(name);
             self.text_bytes += name.len();
             self.moments_kept += 1;
-            self.trace.moments.insert(name, vec![time_us]);
+            moments.insert(name, vec![time_us]);
         }
     }
 
@@ -211,7 +212,12 @@ impl Collector {
             (_, EventKind::Recovery) => About::Metrics,
             _ => stream_of(event.data).map_or(About::Connection, About::Stream),
         };
-        self.trace.events.add(time_us, &event.name, &about, event.data);
+        self.trace.events.get_or_insert_default().list.add(
+            time_us,
+            &event.name,
+            &about,
+            event.data,
+        );
     }
 
     pub(super) fn packet_lost(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
@@ -228,13 +234,14 @@ impl Collector {
         }
         if self.detail >= Detail::Full {
             let (space, number, bytes) = (packet.space(), packet.number(), packet.bytes());
-            self.trace.packets.push(PacketRecord { time_us, event, space, number, bytes });
+            let record = PacketRecord { time_us, event, space, number, bytes };
+            self.trace.packets.get_or_insert_default().all.push(record);
         }
     }
 
     /// The place of the record that was added last.
     fn last_record(&self) -> u32 {
-        u32::try_from(self.trace.packets.len().saturating_sub(1)).unwrap_or(u32::MAX)
+        u32::try_from(self.trace.packets().len().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
     /// A STREAM frame in a packet of this number and with its record at this place.
@@ -327,13 +334,14 @@ impl Collector {
                 let bytes = if record == 0 { metrics.lost_bytes() } else { 0 };
                 let (space, event) = (Space::Application, PacketEvent::Lost);
                 let packet = PacketRecord { time_us, event, space, number: None, bytes };
-                self.trace.packets.push(packet);
+                self.trace.packets.get_or_insert_default().all.push(packet);
             }
         }
         let sample = metrics.sample(time_us, rtt_unit_ms);
-        self.trace.longest_rtt.add(&sample);
+        let recovery = self.trace.recovery.get_or_insert_default();
+        recovery.longest_rtt.add(&sample);
         if is_full {
-            self.trace.recovery.push(sample);
+            recovery.samples.push(sample);
         }
         Ok(())
     }
@@ -355,7 +363,7 @@ impl Collector {
     }
 
     fn written(&mut self, stream: u64, time_us: u64, end: u64) {
-        let written = self.trace.written.entry(stream).or_default();
+        let written = self.trace.written.get_or_insert_default().entry(stream).or_default();
         if written.last().is_none_or(|last| last.1 < end) {
             written.push((time_us, end));
             self.moments_kept += 1;
@@ -426,7 +434,7 @@ impl Collector {
     pub(super) fn scheduler_call(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let call = SchedulerCall::read(time_us, data)?;
         if self.detail >= Detail::Order {
-            self.trace.scheduler_calls.push(call);
+            self.trace.own_server.get_or_insert_default().scheduler_calls.push(call);
         }
         Ok(())
     }

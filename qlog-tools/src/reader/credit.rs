@@ -57,25 +57,36 @@ impl Collector {
     }
 
     fn initial_credit(&mut self, time_us: u64, parameters: &Parameters<'_>) {
-        let credit = &mut self.trace.credit;
-        if let Some(bytes) = parameters.initial_max_data {
-            credit.raise(time_us, bytes.0);
+        let limits = [
+            parameters.initial_max_data,
+            parameters.initial_max_stream_data_bidi_local,
+            parameters.initial_max_stream_data_bidi_remote,
+            parameters.initial_max_stream_data_uni,
+        ];
+        if limits.iter().all(Option::is_none) {
+            return;
+        }
+        let flow_control = self.trace.flow_control.get_or_insert_default();
+        if let Some(bytes) = limits[0] {
+            flow_control.raise(time_us, bytes.0);
             self.moments_kept += 1;
         }
         let set =
             |limit: &mut Option<u64>, now: Option<Whole>| *limit = now.map(|it| it.0).or(*limit);
-        let initial = &mut credit.initial;
-        set(&mut initial.of_its_streams, parameters.initial_max_stream_data_bidi_local);
-        set(&mut initial.of_own_streams, parameters.initial_max_stream_data_bidi_remote);
-        set(&mut initial.one_way, parameters.initial_max_stream_data_uni);
+        let initial = &mut flow_control.initial;
+        set(&mut initial.of_its_streams, limits[1]);
+        set(&mut initial.of_own_streams, limits[2]);
+        set(&mut initial.one_way, limits[3]);
     }
 
     /// A frame that came and may raise a limit ([`Detail::Full`]).
     pub(super) fn credit(&mut self, time_us: u64, frame: &Frame<'_>) {
-        let credit = &mut self.trace.credit;
+        let flow_control = &mut self.trace.flow_control;
         let is_raised = match (frame.connection_limit(), frame.stream_limit()) {
-            (Some(bytes), _) => credit.raise(time_us, bytes),
-            (_, Some((stream, bytes))) => credit.raise_stream(stream, time_us, bytes),
+            (Some(bytes), _) => flow_control.get_or_insert_default().raise(time_us, bytes),
+            (_, Some((stream, bytes))) => {
+                flow_control.get_or_insert_default().raise_stream(stream, time_us, bytes)
+            }
             (None, None) => false,
         };
         self.moments_kept += usize::from(is_raised);
@@ -83,13 +94,13 @@ impl Collector {
 
     /// A packet that may end the handshake: a 1-RTT packet that came, or one with `HANDSHAKE_DONE`.
     pub(super) fn handshake(&mut self, time_us: u64, packet: &Packet<'_>, direction: Direction) {
-        let is_first = self.trace.handshake_us.is_none() && self.detail >= Detail::Full;
+        let is_first = self.trace.handshake_us().is_none() && self.detail >= Detail::Full;
         let ends = || match direction {
             Direction::Received => packet.is_one_rtt(),
             Direction::Sent => packet.frames().iter().any(Frame::is_handshake_done),
         };
         if is_first && ends() {
-            self.trace.handshake_us = Some(time_us);
+            self.trace.packets.get_or_insert_default().handshake_us = Some(time_us);
         }
     }
 
@@ -128,7 +139,7 @@ impl Collector {
     pub(super) fn restraint(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let event: RestraintEvent<'_> = body(data)?;
         if let Some(by) = Restraint::named(&event.by).filter(|_| self.detail >= Detail::Full) {
-            self.trace.restraints.push((time_us, by));
+            self.trace.own_server.get_or_insert_default().restraints.push((time_us, by));
             self.moments_kept += 1;
         }
         Ok(())

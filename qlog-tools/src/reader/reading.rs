@@ -14,7 +14,7 @@ use super::names::{EventKind, kind};
 use super::quic::Direction;
 use super::{ReadOptions, Sink};
 use crate::limits;
-use crate::trace::{BAD_BODY, Container, Trace, Vantage};
+use crate::trace::{self, BAD_BODY, Container, Trace, Vantage};
 
 const BAD_RECORD: &str =
     "records that are not JSON, or neither a header nor an event, were left out";
@@ -212,16 +212,13 @@ impl Reading {
             return base;
         }
         let like = &self.traces[base];
-        let header = &like.collector.trace;
+        let other = &like.collector.trace;
         let trace = Trace {
-            file: header.file.clone(),
-            title: header.title.clone(),
-            stack: header.stack.clone(),
-            format: header.format.clone(),
-            vantage: header.vantage,
+            file: other.file.clone(),
+            header: other.header.clone(),
+            vantage: other.vantage,
             connection: Some(group.to_ascii_lowercase()),
-            start: header.start.clone(),
-            repairs: header.repairs.clone(),
+            repairs: other.repairs.clone(),
             ..Trace::default()
         };
         self.traces.push(TraceReading {
@@ -294,8 +291,9 @@ impl Reading {
         let is_empty = |reading: &TraceReading| reading.collector.trace.counts.events == 0;
         if self.traces.iter().all(is_empty) {
             // Traces without any event: the first stands for all.
-            let first = self.traces.into_iter().next()?.collector.trace;
-            return Some(vec![Trace { container, ..first }]);
+            let mut first = self.traces.into_iter().next()?.collector.trace;
+            first.header.container = container;
+            return Some(vec![first]);
         }
         self.share_repairs();
         // The header's own trace is empty when all events have connections of their own.
@@ -310,10 +308,12 @@ impl Reading {
             }
             trace.vantage = vantage.unwrap_or(trace.vantage);
             trace.leave_out_all(NO_LENGTH, trace.counts.frames_without_length);
+            let header = &mut trace.header;
             let started_ms = reading.clock.origin_ms();
-            trace.started_ms = started_ms.or_else(|| epoch_ms(trace.start.as_deref()?));
-            let number = (!is_only).then_some(place + 1);
-            Trace { number, container, ..reading.collector.assemble(reading.flows_as_server) }
+            header.started_ms = started_ms.or_else(|| epoch_ms(header.start.as_deref()?));
+            header.container = container;
+            trace.number = (!is_only).then_some(place + 1);
+            reading.collector.assemble(reading.flows_as_server)
         };
         Some(self.traces.into_iter().enumerate().map(whole).collect())
     }
@@ -325,22 +325,17 @@ impl TraceReading {
         if header.vantage() != Vantage::Unknown {
             trace.vantage = header.vantage();
         }
-        trace.start = header.start();
-        trace.title = header.title();
-        trace.format = header.format();
         trace.connection = header.connection();
-        trace.stack = header.stack();
-        // quinn's crate wrote RTTs in seconds until it wrote qlog's newer schema.
-        let is_old_quinn = trace.stack.name.as_deref() == Some("quinn")
-            && trace.format.as_deref().is_some_and(|format| format.starts_with("0."));
-        // mvfst's, whose events are arrays, are in microseconds.
-        let is_old_mvfst = trace.stack.name.as_deref() == Some("mvfst")
-            && trace.format.as_deref().is_some_and(|format| format.starts_with("draft-"));
-        self.rtt_unit_ms = match (is_old_quinn, is_old_mvfst) {
-            (true, _) => 1000.0,
-            (_, true) => 0.001,
+        let (title, stack, format) = (header.title(), header.stack(), header.format());
+        self.rtt_unit_ms = match (stack.name.as_deref(), format.as_deref().unwrap_or_default()) {
+            // quinn's crate wrote RTTs in seconds until it wrote qlog's newer schema.
+            (Some("quinn"), format) if format.starts_with("0.") => 1000.0,
+            // mvfst's, whose events are arrays, are in microseconds.
+            (Some("mvfst"), format) if format.starts_with("draft-") => 0.001,
             _ => 1.0,
         };
+        let start = header.start();
+        trace.header = trace::Header { title, stack, format, start, ..trace::Header::default() };
         self.header_clock = header.clock();
         self.flows_as_server = header.flows_as_server();
     }

@@ -41,8 +41,8 @@ fn read_ok(bytes: &[u8]) -> Trace {
 fn a_clients_log_becomes_a_timeline() {
     let trace = read_ok(&sequence(CLIENT));
     assert_eq!(trace.vantage, Vantage::Client);
-    assert_eq!(trace.start.as_deref(), Some("2026-11-21T01:56:06Z"));
-    assert_eq!(trace.title.as_deref(), Some("run 1"));
+    assert_eq!(trace.header.start.as_deref(), Some("2026-11-21T01:56:06Z"));
+    assert_eq!(trace.header.title.as_deref(), Some("run 1"));
     let expected = [
         Transfer {
             stream: 0,
@@ -167,7 +167,7 @@ fn a_server_log_gives_the_frames_it_sent() {
         (11, Some(10), Some(21))
     );
     let calls: Vec<Call> =
-        trace.scheduler_calls.iter().map(|it| it.call.clone().unwrap()).collect();
+        trace.scheduler_calls().iter().map(|it| it.call.clone().unwrap()).collect();
     let stream = StreamId(0);
     let html = Resource { kind: Kind::Html, ..Resource::default() };
     assert_eq!(calls, [Call::Open(stream, html), Call::Pick(Some(stream)), Call::Sent(stream, 21)]);
@@ -254,7 +254,7 @@ fn contained() -> Vec<u8> {
 #[test]
 fn a_contained_log_is_the_same_as_a_sequence() {
     let (sequence, contained) = (read_ok(&sequence(CLIENT)), read_ok(&contained()));
-    assert_eq!(contained.container, Container::Contained);
+    assert_eq!(contained.header.container, Container::Contained);
     assert_eq!(contained.timeline, sequence.timeline);
     assert_eq!(contained.details, sequence.details);
     assert_eq!(contained.vantage, Vantage::Client);
@@ -304,7 +304,7 @@ fn a_parameter_that_is_not_a_connection_id_leaves_the_first_packets_destination(
 "#;
     let trace = read_ok(log.as_bytes());
     assert_eq!(trace.connection.as_deref(), Some("b5e5"));
-    assert_eq!(trace.stack.name.as_deref(), Some("tquic"));
+    assert_eq!(trace.header.stack.name.as_deref(), Some("tquic"));
 }
 
 /// A response of 100 bytes without FIN, of which a log has `stream_bytes`.
@@ -380,12 +380,12 @@ fn full_detail_has_packets_acknowledgements_and_recovery() {
     let options = ReadOptions { detail: Detail::Full, vantage: None };
     let trace = read_traces("t", log.trim().as_bytes(), options).unwrap().remove(0);
     let packets: Vec<String> =
-        trace.packets.iter().map(|it| format!("{:?} {}", it.event, it.number.unwrap())).collect();
+        trace.packets().iter().map(|it| format!("{:?} {}", it.event, it.number.unwrap())).collect();
     assert_eq!(packets, ["Sent 1", "Sent 2", "Received 1", "Acknowledged 2", "Lost 1", "Sent 3"]);
-    assert_eq!(trace.frame_packets, [0, 1, 5]);
+    assert_eq!(trace.packets.as_ref().unwrap().of_frames, [0, 1, 5]);
     assert_eq!(trace.streams[0].retransmitted_bytes, 60);
-    assert_eq!(trace.recovery[0].congestion_window_bytes, Some(12_000));
-    assert_eq!(trace.recovery[0].slow_start_threshold_bytes, None);
+    assert_eq!(trace.samples()[0].congestion_window_bytes, Some(12_000));
+    assert_eq!(trace.samples()[0].slow_start_threshold_bytes, None);
     assert_eq!((trace.signals[0].element, &*trace.signals[0].value), (0, "u=1"));
 }
 
@@ -394,8 +394,8 @@ fn a_frame_behind_an_acknowledgement_belongs_to_its_own_packet() {
     let log = r#"{"time":1,"name":"quic:packet_received","data":{"header":{"packet_number":9},"frames":[{"frame_type":"ack","acked_ranges":[[1,3]]},{"frame_type":"stream","stream_id":0,"length":9}]}}"#;
     let options = ReadOptions { detail: Detail::Full, vantage: Some(Vantage::Client) };
     let trace = read_traces("t", log.as_bytes(), options).unwrap().remove(0);
-    let place = usize::try_from(trace.frame_packets[0]).unwrap();
-    assert_eq!((trace.packets.len(), trace.packets[place].number), (4, Some(9)));
+    let place = usize::try_from(trace.packets.as_ref().unwrap().of_frames[0]).unwrap();
+    assert_eq!((trace.packets().len(), trace.packets()[place].number), (4, Some(9)));
 }
 
 proptest! {
@@ -498,15 +498,15 @@ fn mvfsts_columns_windows_and_losses_are_read_in_either_case() {
     ] {
         let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
         let trace = read_traces("log", mvfst(columns).as_bytes(), options).unwrap().remove(0);
-        assert_eq!(trace.stack.name.as_deref(), Some("mvfst"));
+        assert_eq!(trace.header.stack.name.as_deref(), Some("mvfst"));
         assert_eq!((trace.counts.events, trace.counts.unknown_events), (6, 0), "{columns}");
         assert_eq!((trace.unique_stream_bytes(), trace.counts.packets_lost), (1000, 9));
-        let window = trace.recovery[0];
+        let window = trace.samples()[0];
         assert_eq!(
             (window.time_us, window.congestion_window_bytes, window.bytes_in_flight),
             (1100, Some(12_000), Some(1040))
         );
-        assert_eq!(trace.recovery[1].smoothed_rtt_ms, Some(40.5));
+        assert_eq!(trace.samples()[1].smoothed_rtt_ms, Some(40.5));
     }
 }
 
@@ -561,7 +561,7 @@ fn a_servers_log_says_when_its_application_wrote_what() {
 "#;
     let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
     let trace = read_traces("a", log.as_bytes(), options).unwrap().remove(0);
-    assert_eq!(trace.written, [(4, vec![(1000, 23), (3000, 100)])].into());
+    assert_eq!(trace.written, Some([(4, vec![(1000, 23), (3000, 100)])].into()));
 }
 
 #[test]

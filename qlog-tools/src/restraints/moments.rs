@@ -41,7 +41,7 @@ pub(super) fn moments(
     has_calls: bool,
 ) -> impl Iterator<Item = (u64, Vec<Moment>)> + use<> {
     let mut all = sent(trace);
-    all.extend(trace.handshake_us.map(|at| (at, Moment::Established)));
+    all.extend(trace.handshake_us().map(|at| (at, Moment::Established)));
     all.extend(repairs(trace));
     all.extend(sampled(trace));
     all.extend(limits(trace));
@@ -49,7 +49,7 @@ pub(super) fn moments(
         all.extend(calls(trace));
     } else {
         all.extend(requests(trace));
-        for (&stream, written) in &trace.written {
+        for (&stream, written) in trace.written.iter().flatten() {
             all.extend(written.iter().map(|&(at, end)| (at, Moment::Written { stream, end })));
         }
     }
@@ -68,7 +68,7 @@ pub(super) fn moments(
 fn sent(trace: &Trace) -> Vec<(u64, Moment)> {
     let frames = &trace.timeline.frames;
     if frames.is_empty() {
-        let sent = trace.packets.iter().filter(|it| it.event == PacketEvent::Sent);
+        let sent = trace.packets_of(PacketEvent::Sent);
         let packet = |bytes: u32| Moment::Packet { bytes: bytes.into() };
         return sent.map(|it| (it.time_us, packet(it.bytes))).collect();
     }
@@ -81,7 +81,7 @@ fn sent(trace: &Trace) -> Vec<(u64, Moment)> {
 
 /// Bytes that were sent again waited since packets were last declared lost.
 fn repairs(trace: &Trace) -> Vec<(u64, Moment)> {
-    let lost = trace.packets.iter().filter(|it| it.event == PacketEvent::Lost);
+    let lost = trace.packets_of(PacketEvent::Lost);
     let lost_us: Vec<u64> = lost.map(|it| it.time_us).collect();
     let mut farthest = std::collections::BTreeMap::<u64, u64>::new();
     let mut repairs = Vec::new();
@@ -101,10 +101,10 @@ fn repairs(trace: &Trace) -> Vec<(u64, Moment)> {
 }
 
 fn sampled(trace: &Trace) -> Vec<(u64, Moment)> {
-    let samples = trace.recovery.iter().enumerate();
+    let samples = trace.samples().iter().enumerate();
     let mut all: Vec<(u64, Moment)> =
         samples.map(|(place, it)| (it.time_us, Moment::Sample { place })).collect();
-    if trace.recovery.iter().all(|it| it.bytes_in_flight.is_none()) {
+    if trace.samples().iter().all(|it| it.bytes_in_flight.is_none()) {
         all.extend(in_flight(trace));
     }
     all
@@ -112,12 +112,13 @@ fn sampled(trace: &Trace) -> Vec<(u64, Moment)> {
 
 /// What was sent and neither acknowledged nor declared lost. Without a number a packet is not counted.
 fn in_flight(trace: &Trace) -> Vec<(u64, Moment)> {
-    let mut with_data: Vec<usize> = trace.frame_packets.iter().map(|it| *it as usize).collect();
+    let of_frames = trace.packets.iter().flat_map(|it| &it.of_frames);
+    let mut with_data: Vec<usize> = of_frames.map(|it| *it as usize).collect();
     with_data.dedup();
     let mut with_data = with_data.into_iter().peekable();
     let mut outstanding = std::collections::BTreeMap::<u64, u32>::new();
     let (mut sum, mut all) = (0_u64, Vec::new());
-    let packets = trace.packets.iter().enumerate();
+    let packets = trace.packets().iter().enumerate();
     for (place, packet) in packets.filter(|it| it.1.space == Space::Application) {
         while with_data.next_if(|it| *it < place).is_some() {}
         let Some(number) = packet.number else { continue };
@@ -137,10 +138,11 @@ fn in_flight(trace: &Trace) -> Vec<(u64, Moment)> {
 }
 
 fn limits(trace: &Trace) -> Vec<(u64, Moment)> {
-    let connection = trace.credit.connection.iter();
+    let Some(flow_control) = &trace.flow_control else { return Vec::new() };
+    let connection = flow_control.connection.iter();
     let mut all: Vec<(u64, Moment)> =
         connection.map(|&(at, bytes)| (at, Moment::Limit { bytes })).collect();
-    for (&stream, limits) in &trace.credit.streams {
+    for (&stream, limits) in &flow_control.streams {
         all.extend(limits.iter().map(|&(at, bytes)| (at, Moment::StreamLimit { stream, bytes })));
     }
     all
@@ -158,6 +160,6 @@ fn calls(trace: &Trace) -> Vec<(u64, Moment)> {
         Call::Sent(StreamId(stream), bytes) => Some(Moment::Charged { stream, bytes }),
         Call::Start { .. } | Call::Open(..) | Call::Signal(_) | Call::Pick(_) => None,
     };
-    let calls = trace.scheduler_calls.iter();
+    let calls = trace.scheduler_calls().iter();
     calls.filter_map(|it| Some((it.time_us, moment(it.call.as_ref().ok()?)?))).collect()
 }

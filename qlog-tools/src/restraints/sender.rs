@@ -37,7 +37,8 @@ struct Burst {
 
 impl<'a> Sender<'a> {
     pub(super) fn new(trace: &'a Trace, has_calls: bool) -> Self {
-        let packet_bytes = trace.packets.iter().filter(|it| it.bytes <= 65_536).map(|it| it.bytes);
+        let packet_bytes =
+            trace.packets().iter().filter(|it| it.bytes <= 65_536).map(|it| it.bytes);
         Self {
             trace,
             streams: Streams::new(trace, has_calls),
@@ -80,7 +81,7 @@ impl<'a> Sender<'a> {
     }
 
     fn sample(&mut self, place: usize) {
-        let Some(sample) = self.trace.recovery.get(place) else { return };
+        let Some(sample) = self.trace.samples().get(place) else { return };
         self.window_bytes = sample.congestion_window_bytes.or(self.window_bytes);
         self.in_flight_bytes = sample.bytes_in_flight.or(self.in_flight_bytes);
         self.rtt_ms = sample.smoothed_rtt_ms.or(self.rtt_ms);
@@ -90,7 +91,7 @@ impl<'a> Sender<'a> {
     pub(super) fn known(&self) -> Known {
         let has_frames = !self.trace.timeline.frames.is_empty();
         let has_bytes = self.streams.has_bytes() || self.repairs > 0 || !has_frames;
-        let in_handshake = match self.trace.handshake_us {
+        let in_handshake = match self.trace.handshake_us() {
             Some(_) => !self.is_established,
             None => has_frames && self.sent_packets == 0,
         };

@@ -50,10 +50,10 @@ pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
 /// is known that is three round trips and the delay of acknowledgements (RFC 9002, sections 5.3 and 6.2.1).
 fn silences(trace: &Trace) -> Vec<Silence> {
     let us = |ms: f64| whole((ms * 1000.0).round());
-    let came = trace.packets.iter().filter(|it| it.event == PacketEvent::Received);
+    let came = trace.packets_of(PacketEvent::Received);
     let end_us = super::bounds(trace).1;
     let probes_us = sent_again_us(trace);
-    let mut samples = trace.recovery.iter().peekable();
+    let mut samples = trace.samples().iter().peekable();
     let (mut rtt_ms, mut before_us, mut silences) = (RTT_MS, None, Vec::new());
     for to_us in came.map(|it| it.time_us).chain([end_us]) {
         let last_us = before_us.unwrap_or(to_us);

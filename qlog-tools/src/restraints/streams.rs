@@ -102,7 +102,7 @@ impl<'a> Streams<'a> {
         let stream = self.all.entry(id).or_default();
         change(stream);
         let before = stream.counted_bytes;
-        let limit = stream.limit.or_else(|| self.trace.credit.initial_of(id));
+        let limit = stream.limit.or_else(|| self.trace.flow_control.as_ref()?.initial_of(id));
         let is_limited = stream.is_at(limit, self.frame_bytes);
         let has_bytes = if self.has_calls {
             // The scheduler is told that a stream at its limit has nothing.

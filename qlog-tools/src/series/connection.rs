@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 use std::io;
 
 use super::{Cell, Column, Rows, Series, Source};
-use crate::event_list::{FrameContent, KeptFrame, RowAbout};
+use crate::event_list::{EventList, FrameContent, KeptFrame, RowAbout};
 use crate::packet::{PacketEvent, Space};
+use crate::packet_curves::{CURVES, curves};
 use crate::restraints::{Evidence, Restraints};
 use crate::trace::{Detail, Trace};
-use crate::viewer::{CURVES, curves};
 use crate::views::{NO_SENT, why_not};
 
 const NO_PACKETS: &str = "no packets logged";
 const NO_EVENTS: &str = "no events in the log";
-const NO_CREDIT: &str =
+const NO_LIMITS: &str =
     "no limits of flow control logged (transport parameters, MAX_DATA, MAX_STREAM_DATA)";
 
 fn event_name(event: PacketEvent) -> &'static str {
@@ -56,12 +56,12 @@ pub(super) const PACKETS: Series = Series {
         Column { name: "bytes", about: "its length" },
     ],
     detail: Detail::Full,
-    lacks: |trace: &Trace| trace.packets.is_empty().then_some(NO_PACKETS),
+    lacks: |trace: &Trace| trace.packets().is_empty().then_some(NO_PACKETS),
     write: write_packets,
 };
 
 fn write_packets(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    for it in &source.trace.packets {
+    for it in source.trace.packets() {
         rows(&[
             Cell::time(it.time_us),
             Cell::text(event_name(it.event)),
@@ -93,12 +93,16 @@ pub(super) const EVENTS: Series = Series {
         },
     ],
     detail: Detail::Events,
-    lacks: |trace: &Trace| trace.events.rows().is_empty().then_some(NO_EVENTS),
+    lacks: |trace: &Trace| event_list(trace).is_none().then_some(NO_EVENTS),
     write: write_events,
 };
 
+fn event_list(trace: &Trace) -> Option<&EventList> {
+    trace.events.as_ref().map(|it| &it.list).filter(|it| !it.rows().is_empty())
+}
+
 fn write_events(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    let list = &source.trace.events;
+    let Some(list) = event_list(source.trace) else { return Ok(()) };
     let mut all_frames = list.frames();
     let mut words = String::new();
     for row in list.rows() {
@@ -168,7 +172,7 @@ pub(super) const CONGESTION: Series = Series {
 };
 
 fn write_congestion(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    for it in &source.trace.recovery {
+    for it in source.trace.samples() {
         rows(&[
             Cell::time(it.time_us),
             Cell::maybe(it.congestion_window_bytes, Cell::Whole),
@@ -223,24 +227,24 @@ pub(super) const FLOW_CONTROL: Series = Series {
         Column { name: "limit_bytes", about: "how many bytes may be sent in all" },
     ],
     detail: Detail::Full,
-    lacks: |trace: &Trace| trace.credit.is_empty().then_some(NO_CREDIT),
+    lacks: |trace: &Trace| trace.flow_control.is_none().then_some(NO_LIMITS),
     write: write_flow_control,
 };
 
 fn write_flow_control(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    let credit = &source.trace.credit;
+    let Some(flow_control) = &source.trace.flow_control else { return Ok(()) };
     let initial = [
-        ("streams of the other end", credit.initial.of_its_streams),
-        ("own streams", credit.initial.of_own_streams),
-        ("one-way streams", credit.initial.one_way),
+        ("streams of the other end", flow_control.initial.of_its_streams),
+        ("own streams", flow_control.initial.of_own_streams),
+        ("one-way streams", flow_control.initial.one_way),
     ];
     for (limits, bytes) in initial {
         if let Some(bytes) = bytes {
             rows(&[Cell::None, Cell::text(limits), Cell::None, Cell::Whole(bytes)])?;
         }
     }
-    let connection = credit.connection.iter().map(|it| (None, it));
-    let streams = credit.streams.iter();
+    let connection = flow_control.connection.iter().map(|it| (None, it));
+    let streams = flow_control.streams.iter();
     let of_streams =
         streams.flat_map(|(stream, all)| all.iter().map(move |it| (Some(*stream), it)));
     for (stream, &(time_us, bytes)) in connection.chain(of_streams) {

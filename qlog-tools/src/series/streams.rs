@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{Cell, Column, Rows, Series, Source};
-use crate::causes::frame_marks;
+use crate::causes::{FrameCauses, frame_causes};
 use crate::head_of_line::{Arrivals, HeadOfLine};
 use crate::metrics::completed_share;
 use crate::stream_table::stream_rows;
@@ -82,8 +82,9 @@ pub(super) const FRAMES: Series = Series {
 
 fn write_frames(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
     let trace = source.trace;
-    let marks = frame_marks(trace, source.other);
-    for ((frame, packet), (mark, new_bytes)) in trace.arrivals.iter().zip(marks) {
+    let causes = frame_causes(trace, source.other);
+    for ((frame, packet), FrameCauses { mark, new_bytes, .. }) in trace.arrivals.iter().zip(causes)
+    {
         rows(&[
             Cell::time(frame.time_us),
             Cell::maybe(packet, Cell::Whole),

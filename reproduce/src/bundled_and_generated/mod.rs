@@ -8,13 +8,13 @@ use crate::{Estimate, Experiment, Findings, Line, ReproduceError, Row, Setting, 
 use corpus::generate::{DEPTH_MAX, Shape, generate};
 use corpus::{Page, PageSet, discovery};
 use explained::{HALF, SHOWN, by_generating, by_heroes, reweighted};
+use figures::beside::{Beside, BesideGroup, Pair};
+use figures::number_texts::ratio_text;
 use lab::study::statistics;
 use measured::{
     Measured, geometric_mean, interval_of_means, late_share, mean, mean_estimate,
     mean_without_best, measure,
 };
-use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
-use qlog_tools::number_texts::ratio_text;
 use std::sync::Arc;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -3,7 +3,7 @@
 use super::conditions::{CONTROLS, Condition, MODELS, Model, NETWORKS, PERCENTS};
 use super::loads::Outcome;
 use crate::{Estimate, Line, ReproduceError, Table};
-use qlog_tools::figures::panels::{Panel, Panels, Point};
+use figures::panels::{Panel, Panels, Point};
 use qlog_tools::metrics::Set;
 use server::CongestionControl;
 

@@ -6,7 +6,7 @@ use super::published::{CASE_1_SLOWED, TABLE_2};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
-use qlog_tools::figures::{Drawing, HeatMap, HeatRow, Standing};
+use figures::{Drawing, HeatMap, HeatRow, Standing};
 use std::sync::Arc;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {

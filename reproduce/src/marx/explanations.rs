@@ -9,8 +9,8 @@ use crate::row::ratio;
 use crate::{Estimate, Line, Row, Table};
 use corpus::Page;
 use corpus::page::{Script, SourceKind};
+use figures::number_texts::ratio_text;
 use lab::study::statistics::{self, Interval, spearman};
-use qlog_tools::number_texts::ratio_text;
 use schedulers::Kind;
 use std::sync::Arc;
 

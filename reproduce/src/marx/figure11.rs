@@ -4,9 +4,9 @@ use super::published::{DAVIES_SPEEDUP, FIGURE_11_AXIS_MS, FIGURE_11_BUCKET, FIGU
 use super::{DAVIES, KNOWN, load};
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
+use figures::{Curve, Curves, Drawing};
 use lab::above_fold;
 use lab::ideal::Conditions;
-use qlog_tools::figures::{Curve, Curves, Drawing};
 use qlog_tools::metrics::{Completions, CurvePoint, completed_share};
 use qlog_tools::timeline::Transfer;
 

@@ -7,8 +7,8 @@ use crate::row::ratio;
 use crate::table::rounded;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
+use figures::{Dot, DotGroup, Drawing, SizeClass, SpeedupDots};
 use lab::study::statistics;
-use qlog_tools::figures::{Dot, DotGroup, Drawing, SizeClass, SpeedupDots};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

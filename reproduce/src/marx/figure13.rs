@@ -6,11 +6,11 @@ use super::{DAVIES, KNOWN, load};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
+use figures::delivery_stacks::{DeliveryStacks, StackRow};
 use lab::ideal::Conditions;
 use lab::study::RunRecord;
 use lab::study::statistics::median;
 use lab::{DeliveryOrder, Load, figure_resources};
-use qlog_tools::figures::delivery_stacks::{DeliveryStacks, StackRow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -9,9 +9,9 @@ use super::matrix::{
 use super::published::{BAD_PERFORMING, BEST_PAGE_SPEEDUP, TABLE_2, Table2Row, WELL_PERFORMING};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
+use figures::beside::{Beside, BesideGroup, Pair};
+use figures::number_texts::ratio_text;
 use lab::study::statistics::{self, Interval, spearman};
-use qlog_tools::figures::beside::{Beside, BesideGroup, Pair};
-use qlog_tools::number_texts::ratio_text;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-table2",

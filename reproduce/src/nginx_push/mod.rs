@@ -8,7 +8,7 @@ mod think_time;
 
 use crate::bench::Bench;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
-use qlog_tools::figures::beside::{Beside, BesideGroup};
+use figures::beside::{Beside, BesideGroup};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "nginx-push",

@@ -4,7 +4,7 @@ use super::setup::{self, WINDOW_PACKETS};
 use crate::bench::{Bench, Case, PACKET_BYTES};
 use crate::row::ratio;
 use crate::{ReproduceError, Row};
-use qlog_tools::figures::beside::{BesideGroup, Pair};
+use figures::beside::{BesideGroup, Pair};
 
 const TABLE: &str = "Round trips";
 

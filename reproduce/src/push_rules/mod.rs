@@ -17,8 +17,8 @@ mod traffic;
 use crate::bench::Bench;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
+use figures::{Saving, Savings, SavingsGroup};
 use pair::Pair;
-use qlog_tools::figures::{Saving, Savings, SavingsGroup};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use crate::bench::Bench;
 use crate::downloads::{Download, Downloaded};
 use crate::row::ratio;
 use crate::{ReproduceError, Row};
-use qlog_tools::figures::{Line, Lines};
+use figures::{Line, Lines};
 use schedulers::Kind;
 use server::CongestionControl::{self, Bbr2, Cubic};
 

@@ -3,10 +3,10 @@
 use crate::output;
 use crate::output::number;
 use ::serve::Failure;
+use figures::number_texts::beside_one;
 use lab::study::{ComparisonRow, Plan, Study, Unit, same_loads, varied};
 use qlog_tools::metrics::{self, Set};
-use qlog_tools::number_texts::beside_one;
-use qlog_tools::report::p_text;
+use report::comparison::p_text;
 
 /// More pairs than this are enough for any number of tests.
 const PAIRS_MAX: usize = 100;

@@ -3,10 +3,10 @@
 use crate::output;
 use crate::output::number;
 use ::serve::Failure;
+use figures::number_texts::beside_one;
 use lab::study::statistics::Interval;
 use lab::study::{Plan, Pushes, Study, SummaryRow, conditions, missing, varied};
 use qlog_tools::metrics::{self, Metric};
-use qlog_tools::number_texts::beside_one;
 
 pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
     let rows = &study.summary;

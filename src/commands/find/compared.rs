@@ -2,8 +2,8 @@
 
 use crate::output;
 use ::serve::Failure;
+use figures::escape;
 use lab::finder::{Answer, Baseline, Change, ChangeVerdict, Goal, changes};
-use qlog_tools::figures::escape;
 use std::path::{Path, PathBuf};
 
 /// What to compare with, and what counts as a failure.

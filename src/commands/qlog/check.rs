@@ -58,14 +58,14 @@ fn document(trace: &Trace) -> Value {
 
 fn lines(trace: &Trace) -> Vec<String> {
     let counts = &trace.counts;
-    let format = trace.format.as_deref().map_or("no version".to_owned(), |it| shown(it, 60));
+    let format = trace.header.format.as_deref().map_or("no version".to_owned(), |it| shown(it, 60));
     let mut lines = vec![
         trace.label(),
         format!(
             "  written by {}, {}; {} ({format})",
-            shown(&trace.stack.to_string(), 60),
+            shown(&trace.header.stack.to_string(), 60),
             trace.vantage.name(),
-            trace.container.name()
+            trace.header.container.name()
         ),
         format!(
             "  {} events ({} unknown), {} packets sent, {} received, {}, {} STREAM frames, {}",

@@ -3,7 +3,7 @@
 use super::input::{Files, Logs, alone_or_in};
 use crate::{figure_files, output};
 use ::serve::Failure;
-use qlog_tools::figures::Stacks;
+use figures::Stacks;
 use qlog_tools::head_of_line::{Arrivals, Blocking, HeadOfLine};
 use qlog_tools::naming::{name_requests_apart, short_name};
 use qlog_tools::page_resources::PageResource;

@@ -4,12 +4,12 @@ use super::input::{Files, Logs};
 use crate::limits::REPORT_STREAMS_MAX;
 use crate::{figure_files, output};
 use ::serve::Failure;
-use qlog_tools::figures::still::stills;
 use qlog_tools::naming::set_headings;
 use qlog_tools::pairing::pairs;
 use qlog_tools::trace::{Detail, Trace};
-use qlog_tools::viewer::{Recording, Report, differences, recordings, report};
 use qlog_tools::views::unusable;
+use report::still::stills;
+use report::viewer::{Recording, Report, differences, recordings, report};
 use std::path::PathBuf;
 
 /// Write one HTML file with all figures of one or more logs

@@ -75,7 +75,7 @@ fn print(trace: &Trace) -> Result<(), Failure> {
     output::line(&format!(
         "{} ({}, {}): {}; times in ms on the log's clock",
         trace.label(),
-        shown(&trace.stack.to_string(), 60),
+        shown(&trace.header.stack.to_string(), 60),
         trace.vantage.name(),
         trace.stream_bytes_in_words()
     ))?;

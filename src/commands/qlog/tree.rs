@@ -4,9 +4,9 @@ use super::input::{refusal, spare};
 use crate::limits::TREES_MAX;
 use crate::{figure_files, output, values};
 use ::serve::Failure;
+use figures::tree::{group_names, in_words};
+use figures::{TreePanel, Trees};
 use lab::scenario::node_json;
-use qlog_tools::figures::tree::{group_names, in_words};
-use qlog_tools::figures::{TreePanel, Trees};
 use qlog_tools::labels::short_name as last_part;
 use qlog_tools::naming::short_name;
 use qlog_tools::reader::read_file;
@@ -135,7 +135,7 @@ fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
 
 /// The last time that the log has of its scheduler or its frames.
 fn end_us(trace: &Trace) -> u64 {
-    let calls = trace.scheduler_calls.iter().map(|it| it.time_us);
+    let calls = trace.scheduler_calls().iter().map(|it| it.time_us);
     let frames = trace.timeline.frames.iter().map(|it| it.time_us);
     calls.chain(frames).max().unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use crate::limits::{DROPPED_BYTES_MAX, DROPPED_MAX, VIEW_DEPTH_MAX, VIEW_FILES_M
 use crate::log_names::{Called, called};
 use ::serve::Failure;
 use qlog_tools::reader::{Detail, ReadOptions, Trace, read_file_traces, read_traces};
-use qlog_tools::viewer::ListedFile;
+use report::viewer::ListedFile;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 

@@ -4,9 +4,9 @@
 use super::write_figures;
 use crate::study::StudyError;
 use crate::{file_name, write_file};
-use qlog_tools::figures::FigureStyle;
-use qlog_tools::figures::png::{About, PngError, Rasterizer};
-use qlog_tools::report::{Comparison, Figure};
+use figures::FigureStyle;
+use figures::png::{About, PngError, Rasterizer};
+use report::comparison::{Comparison, Figure};
 use std::path::Path;
 
 /// The end of the names of figures over all pages.

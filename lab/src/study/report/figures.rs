@@ -6,13 +6,13 @@ use crate::Contender;
 use crate::study::dimension::{NETWORK, SEND_BUFFER};
 use crate::study::{Axis, Dimension, Setting, missing};
 use corpus::Page;
-use qlog_tools::figures::{
+use figures::{
     Distribution, DistributionOf, Dot, DotGroup, Drawing, HeatMap, HeatRow, Interleaving,
     InterleavingLine, IntervalPanel, IntervalRow, Intervals, Sheet, SpeedupDots, Standing, Sweep,
     SweepOf, SweepPoint,
 };
 use qlog_tools::metrics::Set;
-use qlog_tools::report::{Figure, NamedFigure};
+use report::comparison::{Figure, NamedFigure};
 use std::sync::Arc;
 
 /// A distribution of fewer pages would be a few steps.

@@ -6,7 +6,7 @@ use crate::study::statistics::{Weighted, weighted_mean};
 use crate::study::summary::Paired;
 use crate::study::{PageWeights, Pages, RunRecord, SummaryRow, Unit};
 use corpus::Page;
-use qlog_tools::figures::Standing;
+use figures::Standing;
 use qlog_tools::metrics::Set;
 
 impl View<'_> {
@@ -105,7 +105,7 @@ mod tests {
     use crate::Contender;
     use crate::network::Network;
     use crate::study::{Engine, Plan, Study};
-    use qlog_tools::figures::FigureStyle;
+    use figures::FigureStyle;
     use qlog_tools::metrics::BySet;
     use std::sync::Arc;
 

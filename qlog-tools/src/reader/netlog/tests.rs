@@ -24,10 +24,10 @@ const NETLOG: &str = r#"{"constants":{"clientInfo":{"name":"Chromium","version":
 #[test]
 fn a_netlogs_session_is_a_clients_log() {
     let trace = read("net.json", NETLOG.as_bytes()).unwrap();
-    assert_eq!((trace.container, trace.vantage), (Container::Contained, Vantage::Client));
-    assert_eq!(trace.stack.to_string(), "chromium 156.0");
+    assert_eq!((trace.header.container, trace.vantage), (Container::Contained, Vantage::Client));
+    assert_eq!(trace.header.stack.to_string(), "chromium 156.0");
     assert_eq!(
-        (trace.format.as_deref(), trace.connection.as_deref()),
+        (trace.header.format.as_deref(), trace.connection.as_deref()),
         (Some("netlog"), Some("2c26"))
     );
     let transfer = &trace.timeline.transfers[0];
@@ -120,11 +120,12 @@ fn all_that_a_session_says_is_read_or_counted() {
         crate::reader::ReadOptions { detail: crate::trace::Detail::Events, vantage: None };
     let trace = crate::reader::read_traces("net.json", log.as_bytes(), options).unwrap().remove(0);
     assert_eq!(trace.incomplete(), None);
+    let events = &trace.events.as_ref().unwrap().list;
     let other = |kind: &str, stream, value| {
-        let kind = trace.events.kinds().iter().position(|it| it == kind).unwrap();
+        let kind = events.kinds().iter().position(|it| it == kind).unwrap();
         FrameContent::Other { kind, stream, value: Some(value) }
     };
-    let frames: Vec<_> = trace.events.frames().collect();
+    let frames: Vec<_> = events.frames().collect();
     let expected = [
         other("crypto", None, 0),
         other("stop_sending", Some(24), 256),
@@ -134,8 +135,7 @@ fn all_that_a_session_says_is_read_or_counted() {
         other("reset_stream", Some(8), 379),
     ];
     assert_eq!(frames, expected);
-    let sizes: Vec<u32> = trace
-        .events
+    let sizes: Vec<u32> = events
         .rows()
         .iter()
         .filter_map(|it| match it.about {
@@ -144,7 +144,7 @@ fn all_that_a_session_says_is_read_or_counted() {
         })
         .collect();
     assert_eq!(sizes, [996, 1232, 50]);
-    assert_eq!(trace.credit.connection, [(0, 786_432)]);
+    assert_eq!(trace.flow_control.unwrap().connection, [(0, 786_432)]);
     let names = &trace.counts.by_name;
     assert_eq!((names["quic:connection_closed"], names["netlog:quic_session_key_update"]), (1, 1));
     assert_eq!(trace.counts.unknown_events, 1);

@@ -58,7 +58,10 @@ fn the_stacks_are_recognised_and_losses_counted() {
     ] {
         let traces = traces(&format!("generated/{name}.gz"), Detail::Summary);
         let Some(traces) = traces else { return };
-        assert!(traces.iter().all(|trace| trace.stack.name.as_deref() == Some(stack)), "{name}");
+        assert!(
+            traces.iter().all(|trace| trace.header.stack.name.as_deref() == Some(stack)),
+            "{name}"
+        );
         let sum: u64 = traces.iter().map(|trace| trace.counts.packets_lost).sum();
         assert_eq!(sum, lost, "{name}");
     }
@@ -81,7 +84,7 @@ fn a_log_without_frames_says_so() {
         for trace in &traces {
             assert_eq!((trace.vantage, trace.timeline.transfers.len()), (Vantage::Unknown, 0));
             assert_eq!(crate::views::missing(trace)[0], "no STREAM frames logged");
-            assert!(trace.recovery.iter().all(|it| it.smoothed_rtt_ms.is_none_or(|ms| ms > 40.0)));
+            assert!(trace.samples().iter().all(|it| it.smoothed_rtt_ms.is_none_or(|ms| ms > 40.0)));
         }
     }
 }

@@ -52,7 +52,7 @@ fn with_acks(acks: &[&str]) -> Trace {
 }
 
 fn acknowledged(trace: &Trace) -> Vec<u64> {
-    let packets = trace.packets.iter().filter(|it| it.event == PacketEvent::Acknowledged);
+    let packets = trace.packets_of(PacketEvent::Acknowledged);
     let mut numbers: Vec<u64> = packets.filter_map(|it| it.number).collect();
     numbers.sort_unstable();
     numbers
@@ -69,16 +69,14 @@ fn a_lost_packet_at_the_exclusive_end_of_a_range_was_not_acknowledged() {
             &[0, 1, 2, 3, 4, 6]
         };
         assert_eq!(acknowledged(&trace), expected, "{acks:?}");
-        let places: Vec<u64> = trace
-            .frame_packets
-            .iter()
-            .map(|it| trace.packets[usize::try_from(*it).unwrap()].number.unwrap())
-            .collect();
+        let packets = trace.packets.as_ref().unwrap();
+        let number = |it: &u32| packets.all[usize::try_from(*it).unwrap()].number.unwrap();
+        let places: Vec<u64> = packets.of_frames.iter().map(number).collect();
         assert_eq!(places, [0, 1, 2, 3, 4, 5, 6], "each frame keeps its packet");
     }
     // The event says what it means.
     let trace = with_acks(&["[[6,7],[0,5]]"]);
-    let frames: Vec<_> = trace.events.frames().collect();
+    let frames: Vec<_> = trace.events.as_ref().unwrap().list.frames().collect();
     let ranges = crate::event_list::FrameContent::Ack(vec![(6, 6), (0, 4)]);
     assert_eq!(frames.last(), Some(&ranges));
 }
@@ -108,7 +106,8 @@ fn a_retransmission_in_two_frames_is_as_lost_as_its_packet() {
     settle(&mut traces);
     let stream = &traces[0].streams[0];
     assert_eq!((stream.retransmitted_bytes, stream.duplicate_bytes), (30, Some(10)));
-    let marks = crate::causes::sent_again(&traces[0]).map(|it| (it.lost_bytes, it.arrived_bytes));
+    let marks = crate::causes::frame_causes(&traces[0], None)
+        .map(|it| (it.causes.retransmitted_bytes, it.causes.duplicate_bytes));
     assert_eq!(marks.collect::<Vec<_>>(), [(0, 0), (10, 0), (10, 0), (10, 0), (0, 10)]);
 }
 

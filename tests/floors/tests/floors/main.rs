@@ -70,6 +70,17 @@ fn the_table_of_architecture_shows_the_arrows_between_crates() {
 }
 
 #[test]
+fn what_reads_logs_draws_nothing_and_fills_in_no_page() {
+    let text = fs::read_to_string(workspace().join("qlog-tools/Cargo.toml")).expect("a manifest");
+    let manifest: toml::Table = text.parse().expect("TOML");
+    let used = manifest["dependencies"].as_table().expect("a table");
+    let of_pictures =
+        ["resvg", "pdf-writer", "skrifa", "subsetter", "minijinja", "figures", "report"];
+    let found: Vec<&String> = used.keys().filter(|it| of_pictures.contains(&it.as_str())).collect();
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
 fn no_modules_of_a_crate_use_each_other() {
     let read = |file: &Path| fs::read_to_string(workspace().join(file)).ok();
     let roots = roots();

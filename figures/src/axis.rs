@@ -1,0 +1,160 @@
+//! The horizontal axis: what it counts, and where its ticks are.
+
+use std::convert::identity;
+
+use super::svg::{GRID, SMALL, Svg, number};
+
+/// What a ribbon's width means.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Axis {
+    /// Milliseconds since the run's first request.
+    #[default]
+    Time,
+    /// STREAM frames, each as wide as any other (as qvis draws them).
+    Frames,
+    /// Stream bytes, retransmissions included.
+    Bytes,
+}
+
+/// A tick: where, in the axis' own unit, and what it says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tick {
+    /// In milliseconds, frames or bytes.
+    pub value: f64,
+    /// Without the unit, which stands in the title.
+    pub label: String,
+}
+
+impl Axis {
+    /// Between five and ten round ticks from 0 to `end`, and the axis' title with its unit.
+    pub fn ticks(self, end: f64) -> (Vec<Tick>, String) {
+        self.ticks_from(0.0, end)
+    }
+
+    /// The same from `origin` to `origin + length`; values are those of the ticks' labels.
+    fn ticks_from(self, origin: f64, length: f64) -> (Vec<Tick>, String) {
+        let end = origin + length;
+        let (unit, title) = match self {
+            Self::Time if end >= 10_000.0 => (1000.0, "time since the first request (s)"),
+            Self::Time => (1.0, "time since the first request (ms)"),
+            Self::Frames => (1.0, "STREAM frames"),
+            Self::Bytes if end >= 1e6 => (1e6, "stream bytes (MB)"),
+            Self::Bytes => (1e3, "stream bytes (kB)"),
+        };
+        let step = round_step(length / unit / 6.0);
+        let first = (origin / unit / step).ceil().max(0.0);
+        let decimals = usize::from(step < 1.0) + usize::from(step < 0.1);
+        let ticks = (0..100_u32)
+            .map(|count| (first + f64::from(count)) * step)
+            .take_while(|value| value * unit <= end * 1.000_001)
+            .map(|value| Tick { value: value * unit, label: format!("{value:.decimals$}") })
+            .collect();
+        (ticks, title.to_owned())
+    }
+}
+
+/// The width of a digit: where labels would touch, there are fewer of them.
+const DIGIT: f64 = 6.4;
+
+/// A plot's horizontal axis.
+pub struct Across {
+    /// What it counts.
+    pub axis: Axis,
+    /// Its left end.
+    pub left: f64,
+    /// Its right end.
+    pub right: f64,
+    /// Its last value.
+    pub end: f64,
+    /// What its labels say where it begins.
+    pub origin: f64,
+    /// Its title, from the one that its axis has.
+    pub words: fn(String) -> String,
+}
+
+impl Across {
+    /// An axis that begins at 0, with the title that it has.
+    pub fn new(axis: Axis, left: f64, right: f64, end: f64) -> Self {
+        Self { axis, left, right, end, origin: 0.0, words: identity }
+    }
+
+    /// Where a value is.
+    pub fn x(&self, value: f64) -> f64 {
+        if self.end <= 0.0 {
+            return self.left;
+        }
+        self.left + value / self.end * (self.right - self.left)
+    }
+
+    /// Writes the ticks' labels, as far as they have room, on one line and the title on another; `line` is the path of a tick at an x.
+    pub fn draw(
+        &self,
+        svg: &mut Svg,
+        [labels, title]: [f64; 2],
+        line: impl Fn(&str) -> Option<String>,
+    ) {
+        let (ticks, words) = self.axis.ticks_from(self.origin, self.end);
+        let mut free = f64::NEG_INFINITY;
+        for tick in ticks {
+            let x = self.x(tick.value - self.origin);
+            if let Some(line) = line(&number(x)) {
+                svg.path(&line, GRID, "");
+            }
+            let half = tick.label.chars().count() as f64 * DIGIT / 2.0;
+            if x - half >= free {
+                free = x + half + 3.0;
+                svg.text(x, labels, SMALL.middle(), &tick.label);
+            }
+        }
+        let middle = f64::midpoint(self.left, self.right);
+        svg.text(middle, title, SMALL.middle().muted(), &(self.words)(words));
+    }
+}
+
+/// The nearest 1, 2 or 5 times a power of ten.
+pub fn round_step(rough: f64) -> f64 {
+    if !rough.is_finite() || rough <= 0.0 {
+        return 1.0;
+    }
+    let power = 10_f64.powf(rough.log10().floor());
+    let factor = rough / power;
+    let round = match factor {
+        ..1.5 => 1.0,
+        1.5..3.5 => 2.0,
+        3.5..7.5 => 5.0,
+        _ => 10.0,
+    };
+    (round * power).max(0.01)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: Axis, end: f64) -> (String, String) {
+        let (ticks, title) = axis.ticks(end);
+        (ticks.into_iter().map(|tick| tick.label).collect::<Vec<_>>().join(" "), title)
+    }
+
+    #[test]
+    fn ticks_are_round_and_carry_a_unit() {
+        let time = "time since the first request";
+        assert_eq!(
+            labels(Axis::Time, 2810.0),
+            ("0 500 1000 1500 2000 2500".to_owned(), format!("{time} (ms)"))
+        );
+        assert_eq!(
+            labels(Axis::Time, 61_000.0),
+            ("0 10 20 30 40 50 60".to_owned(), format!("{time} (s)"))
+        );
+        assert_eq!(labels(Axis::Bytes, 390_000.0).0, "0 50 100 150 200 250 300 350");
+        assert_eq!(labels(Axis::Bytes, 2_900_000.0).0, "0.0 0.5 1.0 1.5 2.0 2.5");
+        assert_eq!(labels(Axis::Frames, 280.0).0, "0 50 100 150 200 250");
+    }
+
+    #[test]
+    fn an_empty_axis_has_one_tick() {
+        assert_eq!(labels(Axis::Frames, 0.0).0, "0");
+        assert_eq!(labels(Axis::Time, f64::NAN).0, "");
+    }
+}

@@ -1,0 +1,171 @@
+//! Ours beside others' values, published ones or a model's: a filled mark for ours, a hollow one for theirs, on one axis of ratios.
+
+use super::ratio_axis::RatioAxis;
+use super::sheet::Sheet;
+use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, WIDTH, circle, d, hollow};
+use super::table::{Table, row};
+use crate::number_texts::ratio_text;
+use qlog_tools::short_texts::shorten;
+
+/// The figure.
+#[derive(Debug, Clone, Default)]
+pub struct Beside {
+    /// Above the figure, and its name for screen readers.
+    pub title: String,
+    /// What ours stands beside: "published", "model".
+    pub theirs: &'static str,
+    /// What each pair of a group shows.
+    pub columns: Vec<String>,
+    /// Left to right: usually schemes.
+    pub groups: Vec<BesideGroup>,
+}
+
+/// A group of pairs.
+#[derive(Debug, Clone, Default)]
+pub struct BesideGroup {
+    /// The scheme.
+    pub label: String,
+    /// As many as the figure has columns.
+    pub pairs: Vec<Pair>,
+}
+
+/// Ours and theirs.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Pair {
+    /// What we measured.
+    pub ours: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<[f64; 2]>,
+    /// What was published, or what a model says.
+    pub theirs: Option<f64>,
+}
+
+const LEFT: f64 = 66.0;
+const TOP: f64 = 42.0;
+const PLOT_HEIGHT: f64 = 280.0;
+const RADIUS: f64 = 4.5;
+const COLOURS: [&str; 4] = ["#009E73", "#0072B2", "#D55E00", "#CC79A7"];
+
+impl Beside {
+    /// The figure on `sheet`, which is a screen.
+    pub fn draw(&self, sheet: &Sheet) -> String {
+        let pairs = self.groups.iter().flat_map(|it| &it.pairs);
+        let ends = |it: &Pair, end: usize| it.interval.map(|interval| interval[end]);
+        let values = pairs.flat_map(|it| [it.ours, it.theirs, ends(it, 0), ends(it, 1)]).flatten();
+        let axis = RatioAxis::over(values, TOP, PLOT_HEIGHT);
+        let mut svg = Svg::titled(sheet, &self.title);
+        axis.draw(&mut svg, LEFT, WIDTH - MARGIN, "speedup");
+        let width = (WIDTH - MARGIN - LEFT) / self.groups.len().max(1) as f64;
+        for (place, group) in self.groups.iter().enumerate() {
+            let left = LEFT + place as f64 * width;
+            if place % 2 == 1 {
+                let band = Area { left, top: TOP, width, height: PLOT_HEIGHT + 44.0 };
+                svg.rect(band, BAND);
+            }
+            self.draw_group(&mut svg, &axis, group, (left, width));
+        }
+        let legend = axis.bottom() + 56.0;
+        draw_legend(&mut svg, legend, self.theirs);
+        svg.finish(WIDTH, legend + 26.0, &self.title)
+    }
+
+    /// The words below the figure.
+    pub fn caption(&self) -> String {
+        let mut pairs = self.groups.iter().flat_map(|it| &it.pairs);
+        let bars =
+            if pairs.any(|it| it.interval.is_some()) { ", with its 95 % interval" } else { "" };
+        let theirs = self.theirs;
+        format!("Filled: ours{bars}. Hollow: {theirs}. The axis is logarithmic; higher is better.")
+    }
+
+    /// The figure's numbers.
+    pub fn table(&self) -> Table {
+        let headings = self
+            .columns
+            .iter()
+            .flat_map(|column| ["ours", self.theirs].map(|whose| format!("{column}, {whose}")));
+        let rows = self.groups.iter().map(|group| {
+            let values = group.pairs.iter().flat_map(|it| [it.ours, it.theirs]);
+            row(&group.label, values.map(ratio_text))
+        });
+        Table::new(&self.title, row("scheme", headings), rows)
+    }
+
+    fn draw_group(
+        &self,
+        svg: &mut Svg,
+        axis: &RatioAxis,
+        group: &BesideGroup,
+        (left, width): (f64, f64),
+    ) {
+        let column_width = width / self.columns.len().max(1) as f64;
+        for (column, pair) in group.pairs.iter().enumerate() {
+            let x = left + (column as f64 + 0.5) * column_width;
+            let colour = COLOURS[column % COLOURS.len()];
+            if let (Some(ours), Some(theirs)) = (pair.ours, pair.theirs) {
+                let d = d!("M{} {}V{}", x, axis.y(ours), axis.y(theirs));
+                svg.path(&d, &format!(r#"stroke="{colour}" stroke-width="1.5" fill="none""#), "");
+            }
+            if let Some(interval) = pair.interval {
+                draw_interval(svg, axis, x, interval);
+            }
+            let what = format!("{}, {}", group.label, self.columns[column]);
+            let marks = [
+                (pair.theirs, hollow(colour, "2"), self.theirs),
+                (pair.ours, format!(r#"fill="{colour}""#), "ours"),
+            ];
+            for (value, attributes, whose) in marks {
+                let Some(value) = value else { continue };
+                let title = format!("{what}: {whose} {}", ratio_text(Some(value)));
+                svg.path(&circle(x, axis.y(value), RADIUS), &attributes, &title);
+            }
+            let style = Style::PLAIN.size(9.5).middle().muted();
+            svg.text(x, axis.bottom() + 18.0, style, &self.columns[column]);
+        }
+        let (middle, label) = (left + width / 2.0, shorten(&group.label, 14));
+        svg.text(middle, axis.bottom() + 36.0, Style::PLAIN.middle().bold(), &label);
+    }
+}
+
+/// An error bar: beneath the marks, and in the colour of text, so that it is not taken for the line between ours and theirs.
+fn draw_interval(svg: &mut Svg, axis: &RatioAxis, x: f64, [low, high]: [f64; 2]) {
+    let (low, high, left) = (axis.y(low), axis.y(high), x - 4.0);
+    let d = d!("M{} {}V{}M{} {}h8M{} {}h8", x, low, high, left, low, left, high);
+    let attributes = r##"class="line" stroke="#5a5a5a" stroke-width="1" fill="none""##;
+    svg.path(&d, attributes, "95 % interval");
+}
+
+fn draw_legend(svg: &mut Svg, top: f64, theirs: &str) {
+    let colour = COLOURS[1];
+    svg.path(&circle(LEFT + 6.0, top + 8.0, RADIUS), &format!(r#"fill="{colour}""#), "");
+    svg.text(LEFT + 18.0, top + 12.0, SMALL, "ours");
+    svg.path(&circle(LEFT + 76.0, top + 8.0, RADIUS), &hollow(colour, "2"), "");
+    svg.text(LEFT + 88.0, top + 12.0, SMALL, theirs);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_values_are_drawn_and_a_missing_one_is_not() {
+        let figure = Beside {
+            title: "t".to_owned(),
+            theirs: "published",
+            columns: vec!["All".to_owned(), "ATF".to_owned()],
+            groups: vec![BesideGroup {
+                label: "p+".to_owned(),
+                pairs: vec![
+                    Pair { ours: Some(1.2), theirs: Some(1.17), interval: Some([1.1, 1.4]) },
+                    Pair { theirs: Some(2.2), ..Pair::default() },
+                ],
+            }],
+        };
+        let svg = figure.draw(&Sheet::default());
+        assert!(svg.contains("p+, All: ours ×1.20") && svg.contains("p+, ATF: published ×2.20"));
+        assert!(!svg.contains("p+, ATF: ours"));
+        assert_eq!(svg.matches("95 % interval").count(), 1, "where there is one");
+        assert!(figure.caption().starts_with("Filled: ours, with its 95 % interval. Hollow"));
+        assert_eq!(figure.table().rows, [["p+", "×1.20", "×1.17", "–", "×2.20"]]);
+    }
+}

@@ -1,0 +1,103 @@
+//! Numbers as readers want them.
+
+/// A number of milliseconds as a reader wants it: `7.3`, `1506`, `21,589`.
+pub fn milliseconds_text(value_ms: f64) -> String {
+    if value_ms.abs() < 10.0 {
+        return format!("{value_ms:.1}");
+    }
+    let digits = format!("{:.0}", value_ms.abs());
+    let sign = if value_ms < 0.0 { "-" } else { "" };
+    if digits.len() <= 4 {
+        return format!("{sign}{digits}");
+    }
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}")
+}
+
+/// A ratio as the paper writes it: `×2.00` faster, `/3.00` slower; a dash without one.
+pub fn ratio_text(ratio: Option<f64>) -> String {
+    match ratio {
+        // What would be printed as /1.00 is the same as ×1.00.
+        Some(ratio) if ratio > 0.0 && 1.0 / ratio >= 1.005 => format!("/{:.2}", 1.0 / ratio),
+        Some(ratio) => format!("\u{d7}{ratio:.2}"),
+        None => "\u{2013}".to_owned(),
+    }
+}
+
+/// An end of an interval, as [`ratio_text`]. One beside 1 has the digits that show on which side it lies.
+pub fn end_text(end: f64) -> String {
+    let (mark, ratio) = if end > 0.0 && end < 1.0 { ('/', 1.0 / end) } else { ('\u{d7}', end) };
+    let text = beside_one(ratio, 2);
+    if text == "1.00" { format!("\u{d7}{text}") } else { format!("{mark}{text}") }
+}
+
+/// A number with at least `decimals`, and with as many more as tell it from 1.
+pub fn beside_one(number: f64, decimals: usize) -> String {
+    const DECIMALS_MAX: usize = 6;
+    let is_told = |it: &usize| format!("{number:.it$}") != format!("{:.it$}", 1.0);
+    let decimals = (decimals..=DECIMALS_MAX).find(is_told).unwrap_or(decimals);
+    format!("{number:.decimals$}")
+}
+
+/// A text, or the dash that stands for what is missing.
+pub fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "\u{2013}".to_owned())
+}
+
+/// A number of bytes with a decimal unit: `940 B`, `29.4 kB`, `7.40 MB`.
+pub fn bytes_text(bytes: u64) -> String {
+    let value = bytes as f64;
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", value / 1e3),
+        _ => format!("{:.2} MB", value / 1e6),
+    }
+}
+
+/// A rate in bits a second with a decimal unit: `120 kbit/s`, `9.6 Mbit/s`.
+pub fn rate_text(bits_per_second: f64) -> String {
+    let units = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
+    let (size, unit) =
+        units.into_iter().find(|it| bits_per_second >= it.0).unwrap_or((1.0, "bit/s"));
+    let value = bits_per_second / size;
+    if value >= 10.0 || value.fract() == 0.0 {
+        format!("{value:.0} {unit}")
+    } else {
+        format!("{value:.1} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        let texts: Vec<String> =
+            [7.25, 42.0, 1506.4, 21_589.0, -12_345_678.0].map(milliseconds_text).into();
+        assert_eq!(texts, ["7.2", "42", "1506", "21,589", "-12,345,678"]);
+        assert_eq!([940, 29_400, 7_400_000].map(bytes_text), ["940 B", "29.4 kB", "7.40 MB"]);
+    }
+
+    #[test]
+    fn a_rate_has_the_unit_that_suits_it() {
+        assert_eq!(
+            [0.0, 950.0, 120_000.0, 9.6e6, 1.25e9].map(rate_text),
+            ["0 bit/s", "950 bit/s", "120 kbit/s", "9.6 Mbit/s", "1.2 Gbit/s"]
+        );
+    }
+
+    #[test]
+    fn a_ratio_below_one_is_a_slowdown() {
+        assert_eq!(
+            [Some(2.0), Some(1.0), Some(0.997), Some(0.25), None].map(ratio_text),
+            ["×2.00", "×1.00", "×1.00", "/4.00", "–"]
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! What resources are filled with in an SVG: a colour, or a pattern that the SVG defines.
+
+use std::fmt::Write as _;
+
+use super::svg::Svg;
+use crate::palette::{Look, Pattern};
+
+/// The color of resources that the page does not list.
+const UNLISTED: &str = "#BDBDBD";
+
+/// In a cell of four by four; corners too, so that cells join.
+const LINES_UP: &str = "M-1 5L5 -1M-1 1L1 -1M3 5L5 3";
+const LINES_DOWN: &str = "M-1 -1L5 5M3 -1L5 1M-1 3L1 5";
+
+/// One paint for each resource of a figure.
+pub struct Paints {
+    /// The patterns, to stand in the SVG before they are used.
+    pub definitions: String,
+    /// The values of `fill`.
+    pub(super) fills: Vec<String>,
+}
+
+impl Paints {
+    /// `id` tells the figure's patterns from those of other figures on the same page; only its letters, digits and
+    /// hyphens count.
+    pub fn new(id: &str, looks: &[Look]) -> Self {
+        let is_plain = |it: &char| it.is_ascii_alphanumeric() || *it == '-';
+        let id: String = id.chars().filter(is_plain).collect();
+        let mut definitions = String::from("<defs>");
+        let mut fills = Vec::with_capacity(looks.len());
+        for (place, look) in looks.iter().enumerate() {
+            match strokes(look.pattern) {
+                None => fills.push(look.colour.clone()),
+                Some((over, width)) => {
+                    fills.push(format!("url(#{id}-{place})"));
+                    // Writing to a string cannot fail.
+                    let _ = write!(
+                        definitions,
+                        r#"<pattern id="{id}-{place}" width="4" height="4" patternUnits="userSpaceOnUse"><rect width="4" height="4" fill="{}"/><path d="{over}" stroke="{}" stroke-opacity="0.8" stroke-width="{width}" stroke-linecap="round"/></pattern>"#,
+                        look.colour, look.ink
+                    );
+                }
+            }
+        }
+        Self { definitions: definitions + "</defs>", fills }
+    }
+
+    /// Draws one path a resource and, as the last, one for those that are not listed; `title` says what a place is.
+    pub(super) fn draw(&self, svg: &mut Svg, paths: &[String], title: impl Fn(usize) -> String) {
+        for (place, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
+            svg.path(d, &format!(r#"fill="{}""#, self.of(Some(place))), &title(place));
+        }
+    }
+
+    /// The paint of a resource; grey for `None` and places beyond the last.
+    pub fn of(&self, place: Option<usize>) -> &str {
+        place.and_then(|it| self.fills.get(it)).map_or(UNLISTED, String::as_str)
+    }
+}
+
+/// What a pattern draws over the colour, and how thick; `None` for no pattern.
+fn strokes(pattern: Pattern) -> Option<(&'static str, f64)> {
+    match pattern {
+        Pattern::Solid => None,
+        Pattern::Hatched => Some((LINES_UP, 1.0)),
+        Pattern::BackHatched => Some((LINES_DOWN, 1.0)),
+        Pattern::Barred => Some(("M0 2H4", 1.0)),
+        Pattern::Dotted => Some(("M2 2h0", 2.0)),
+    }
+}

@@ -1,0 +1,49 @@
+//! Figures as PNG, rasterized from their SVG, and as PDF.
+
+#[cfg(not(feature = "png"))]
+mod missing;
+#[cfg(feature = "png")]
+mod pdf;
+#[cfg(feature = "png")]
+mod rasterizer;
+
+#[cfg(not(feature = "png"))]
+pub use missing::Rasterizer;
+#[cfg(feature = "png")]
+pub use rasterizer::Rasterizer;
+
+/// What a reader of PDF files shows of a document.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct About<'a> {
+    /// Its title.
+    pub title: &'a str,
+    /// Its subject.
+    pub subject: &'a str,
+}
+
+/// Why a picture cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PngError {
+    /// The feature `png` is off.
+    #[error("this program was built without the feature `png`; keep the SVG")]
+    NotBuilt,
+    /// Without a font the figure would have no words.
+    #[error(
+        "no font found on this system: install one (for example the package fonts-dejavu-core), or keep the SVG"
+    )]
+    NoFont,
+    /// The SVG is not one of this crate's, or damaged.
+    #[error("the SVG could not be read: {0}")]
+    Svg(String),
+    /// Wider or higher than can be drawn.
+    #[error("a picture of {width} x {height} pixels is too large; choose a smaller scale")]
+    TooLarge {
+        /// In pixels.
+        width: f64,
+        /// In pixels.
+        height: f64,
+    },
+    /// The encoder's complaint.
+    #[error("the PNG could not be written: {0}")]
+    Encoding(String),
+}

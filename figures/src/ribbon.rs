@@ -1,0 +1,435 @@
+//! Ribbons: who got each packet, run under run (the paper's Figure 8).
+
+use std::fmt::Write as _;
+
+use super::axis::{Across, Axis};
+use super::blocks::{Block, Blocks};
+use super::paint::Paints;
+use super::sheet::{Drawing, Sheet};
+use super::svg::{Area, INK, MARGIN, Style, Svg, add_box, d, whole, wrapped};
+use super::{REGRET, Table, legend};
+use crate::number_texts::{bytes_text, milliseconds_text, or_dash};
+use crate::palette::looks;
+use qlog_tools::limits::NAME_CHARACTERS;
+use qlog_tools::page_resources::PageResource;
+use qlog_tools::short_texts::shorten;
+use qlog_tools::timeline::Timeline;
+
+/// A figure with one ribbon a run.
+#[derive(Debug, Clone, Default)]
+pub struct Ribbons<'a> {
+    /// Tells this figure's patterns from those of other figures on the same page.
+    pub id: String,
+    /// Above the figure, and its name for screen readers.
+    pub title: String,
+    /// What the width means.
+    pub axis: Axis,
+    /// The page's resources in request order.
+    pub resources: Vec<PageResource>,
+    /// Headings of the columns right of the ribbons.
+    pub note_titles: Vec<String>,
+    /// The runs, top to bottom.
+    pub rows: Vec<RibbonRow<'a>>,
+}
+
+/// One run.
+#[derive(Debug, Clone)]
+pub struct RibbonRow<'a> {
+    /// Usually the scheme.
+    pub label: String,
+    /// One text for each of `note_titles`: an index, a speedup.
+    pub notes: Vec<String>,
+    /// What arrived when.
+    pub timeline: &'a Timeline,
+}
+
+const TITLE_HEIGHT: f64 = 40.0;
+const ROW_PITCH: f64 = 32.0;
+const BLOCK_HEIGHT: f64 = 21.0;
+const ATF_BAR_HEIGHT: f64 = 3.0;
+const AXIS_HEIGHT: f64 = 46.0;
+/// On a screen, and in print, where headings of notes take several lines.
+const NOTE_WIDTHS: [f64; 2] = [84.0, 54.0];
+/// Notes in a column of a paper; the ribbons need the room of more.
+const NOTES_IN_COLUMN: usize = 2;
+const COLUMN_MAX: f64 = 400.0;
+/// The width of a letter of a run's name on a screen, and in print.
+const LETTERS: [f64; 2] = [7.2, 6.3];
+const NOTE_LINE: f64 = 12.0;
+const NOTE_LETTER: f64 = 6.4;
+/// Letters of a run's name on a screen, and in print.
+const LABEL_CHARACTERS: [usize; 2] = [26, 14];
+/// Blocks narrower than this are drawn without the line between them.
+const SEPARATE_FROM: f64 = 2.5;
+
+impl Drawing for Ribbons<'_> {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn draw(&self, sheet: &Sheet) -> String {
+        let runs: Vec<Blocks> = self.blocks();
+        let end = runs.iter().map(Blocks::end).fold(0.0, f64::max);
+        let layout = Layout::new(self, sheet, end);
+        let paints = Paints::new(&self.id, &looks(&self.resources));
+        let mut svg = Svg::on(sheet);
+        svg.raw(&paints.definitions);
+        let lines = layout.note_titles.iter().map(Vec::len).max().unwrap_or_default();
+        svg.head(&[&self.title], TITLE_HEIGHT - 8.0 - lines as f64 * NOTE_LINE);
+        draw_axis(&mut svg, &layout);
+        for (place, (row, blocks)) in self.rows.iter().zip(&runs).enumerate() {
+            self.draw_row(&mut svg, &layout, place, row);
+            self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &paints);
+        }
+        let top = layout.axis_top + AXIS_HEIGHT;
+        let place = (top, sheet.width() - MARGIN);
+        let height = legend::draw(&mut svg, place, &self.resources, &paints.fills);
+        svg.finish(sheet.width(), top + height + MARGIN, &self.title)
+    }
+
+    fn caption(&self) -> String {
+        let blocks = match self.axis {
+            Axis::Time => {
+                "Each block is one STREAM frame: it ends when the frame arrived and is as wide as its bytes take at the run's highest sustained rate."
+            }
+            Axis::Frames => {
+                "Each block is one STREAM frame, whatever its size, in order of arrival."
+            }
+            Axis::Bytes => {
+                "Each block is one STREAM frame, as wide as its bytes, in order of arrival."
+            }
+        };
+        let columns = if self.blocks().iter().any(|blocks| blocks.is_aggregated) {
+            " Runs of more than 4000 frames are drawn in 4000 columns, each in the colour of the resource that fills most of it."
+        } else {
+            ""
+        };
+        let atf = if self.resources.iter().any(|it| it.above_fold) {
+            " The line under a ribbon marks bytes of above-the-fold (ATF) resources."
+        } else {
+            ""
+        };
+        let regret = if self.note_titles.iter().any(|it| it == "regret") { REGRET } else { "" };
+        format!(
+            "{blocks}{columns} Control streams are left out; retransmitted frames are drawn again.{atf}{regret}"
+        )
+    }
+
+    /// When each resource was complete in each run.
+    fn table(&self) -> Table {
+        let headings = ["resource", "kind", "bytes", "ATF"].into_iter();
+        let headings = headings.chain(self.rows.iter().map(|row| &*row.label));
+        let completions: Vec<Vec<Option<f64>>> =
+            self.rows.iter().map(|row| completions_ms(row.timeline, &self.resources)).collect();
+        let rows = self.resources.iter().enumerate().map(|(place, resource)| {
+            let mut cells = vec![
+                shorten(&resource.url, NAME_CHARACTERS),
+                resource.kind.name().to_owned(),
+                or_dash(resource.body_bytes.map(bytes_text)),
+                if resource.above_fold { "ATF" } else { "" }.to_owned(),
+            ];
+            cells.extend(completions.iter().map(|run| optional_ms(run[place])));
+            cells
+        });
+        let caption = "Time to completion of each resource, in ms since the first request";
+        Table::new(caption, headings, rows)
+    }
+}
+
+impl Ribbons<'_> {
+    fn blocks(&self) -> Vec<Blocks> {
+        self.rows.iter().map(|row| Blocks::new(row.timeline, &self.resources, self.axis)).collect()
+    }
+
+    fn draw_row(&self, svg: &mut Svg, layout: &Layout, place: usize, row: &RibbonRow<'_>) {
+        let top = row_top(place);
+        let baseline = top + 15.5;
+        let Across { left, right, .. } = layout.across;
+        let track = Area { left, top, width: right - left, height: BLOCK_HEIGHT };
+        svg.rect(track, r##"class="track" fill="#f3f3f3""##);
+        let label = shorten(&row.label, layout.label_characters);
+        let style = Style::PLAIN.size(12.5).bold().end().for_names(svg.sheet());
+        svg.text(left - 8.0, baseline, style, &label);
+        for (place, note) in row.notes.iter().enumerate().take(layout.note_titles.len()) {
+            let style = Style::PLAIN.end().for_names(svg.sheet());
+            svg.text(layout.note_x(place), baseline, style, note);
+        }
+        if self.axis == Axis::Time {
+            self.draw_atf_completion(svg, layout, top, row);
+        }
+    }
+
+    /// A triangle above the moment when the last ATF resource was complete.
+    fn draw_atf_completion(&self, svg: &mut Svg, layout: &Layout, top: f64, row: &RibbonRow<'_>) {
+        let completions = completions_ms(row.timeline, &self.resources);
+        let of_atf =
+            self.resources.iter().zip(completions).filter(|(resource, _)| resource.above_fold);
+        let times: Option<Vec<f64>> = of_atf.map(|(_, time_ms)| time_ms).collect();
+        let Some(last_ms) = times.and_then(|times| times.into_iter().reduce(f64::max)) else {
+            return;
+        };
+        let complete = milliseconds_text(last_ms);
+        let title = format!("{}: all ATF resources complete at {complete} ms", row.label);
+        svg.path(&d!("M{} {}l-4 -6h8z", layout.across.x(last_ms), top), INK, &title);
+    }
+
+    fn draw_blocks(
+        &self,
+        svg: &mut Svg,
+        layout: &Layout,
+        place: usize,
+        blocks: &[Block],
+        paints: &Paints,
+    ) {
+        let top = row_top(place);
+        let pixels = layout.across.x(layout.across.end) - layout.across.left;
+        let is_separate = blocks.len() as f64 * SEPARATE_FROM <= pixels;
+        let mut paths = vec![String::new(); self.resources.len() + 1];
+        let mut counts = vec![0_usize; self.resources.len() + 1];
+        for block in blocks {
+            counts[block.resource.unwrap_or(self.resources.len())] += 1;
+        }
+        for block in if is_separate { blocks.to_vec() } else { joined(blocks) } {
+            let path = &mut paths[block.resource.unwrap_or(self.resources.len())];
+            let (left, right) = (layout.across.x(block.start), layout.across.x(block.end));
+            let width = if is_separate { (right - left) * 0.94 } else { right - left };
+            add_box(path, Area { left, top, width: width.max(0.15), height: BLOCK_HEIGHT });
+        }
+        // Once a run: it goes through all of the run's frames.
+        let complete = completions_ms(self.rows[place].timeline, &self.resources);
+        paints.draw(svg, &paths, |resource| {
+            let complete_ms = complete.get(resource).copied().flatten();
+            self.tooltip(place, (resource, complete_ms), counts[resource])
+        });
+        let mut bar = String::new();
+        let is_atf = |block: &&Block| {
+            block.resource.is_some_and(|resource| self.resources[resource].above_fold)
+        };
+        let atf: Vec<Block> =
+            blocks.iter().filter(is_atf).map(|block| Block { resource: None, ..*block }).collect();
+        for block in joined(&atf) {
+            let (left, right) = (layout.across.x(block.start), layout.across.x(block.end));
+            let (top, width) = (top + BLOCK_HEIGHT + 1.0, (right - left).max(0.15));
+            add_box(&mut bar, Area { left, top, width, height: ATF_BAR_HEIGHT });
+        }
+        if !bar.is_empty() {
+            svg.path(&bar, INK, "");
+        }
+    }
+
+    fn tooltip(
+        &self,
+        row: usize,
+        (resource, complete_ms): (usize, Option<f64>),
+        blocks: usize,
+    ) -> String {
+        let row = &self.rows[row];
+        let Some(known) = self.resources.get(resource) else {
+            let label = &row.label;
+            return format!("{label}: {blocks} blocks of resources that the page does not list");
+        };
+        let mut title = format!("{}: {} ({}", row.label, named(known), known.kind.name());
+        if known.above_fold {
+            title.push_str(", ATF");
+        }
+        if let Some(bytes) = known.body_bytes {
+            let _ = write!(title, ", {}", bytes_text(bytes));
+        }
+        let complete = optional_ms(complete_ms);
+        let _ = write!(title, "), {blocks} blocks, complete at {complete} ms");
+        title
+    }
+}
+
+fn draw_axis(svg: &mut Svg, layout: &Layout) {
+    let line = |x: &str| Some(d!("M{x} {}V{}", TITLE_HEIGHT - 2.0, layout.axis_top));
+    layout.across.draw(svg, [layout.axis_top + 17.0, layout.axis_top + 34.0], line);
+    // The ribbons hide the grid: the axis has ticks of its own.
+    let top = layout.axis_top;
+    let mut axis = d!("M{} {}H{}", layout.across.left, top, layout.across.right);
+    for tick in layout.across.axis.ticks(layout.across.end).0 {
+        axis.push_str(&d!("M{} {}v5", layout.across.x(tick.value), top));
+    }
+    svg.path(&axis, r##"class="outline" stroke="#1a1a1a" stroke-width="1" fill="none""##, "");
+    for (place, title) in layout.note_titles.iter().enumerate() {
+        for (line, words) in title.iter().rev().enumerate() {
+            let y = TITLE_HEIGHT - 8.0 - line as f64 * NOTE_LINE;
+            let style = Style::PLAIN.size(10.5).end().muted();
+            svg.text(layout.note_x(place), y, style, words);
+        }
+    }
+}
+
+/// Where things stand.
+struct Layout {
+    across: Across,
+    axis_top: f64,
+    note_width: f64,
+    /// In lines.
+    note_titles: Vec<Vec<String>>,
+    label_characters: usize,
+}
+
+impl Layout {
+    fn new(figure: &Ribbons<'_>, sheet: &Sheet, end: f64) -> Self {
+        let longest =
+            figure.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or_default();
+        let note_width = sheet.either(NOTE_WIDTHS[0], NOTE_WIDTHS[1]);
+        let letters = sheet.either(usize::MAX, whole(note_width / NOTE_LETTER));
+        let most = if sheet.width() < COLUMN_MAX { NOTES_IN_COLUMN } else { usize::MAX };
+        let titles = figure.note_titles.iter().take(most);
+        let note_titles: Vec<Vec<String>> = titles.map(|it| wrapped(it, letters)).collect();
+        let notes = note_titles.len() as f64 * note_width;
+        let label_characters = sheet.either(LABEL_CHARACTERS[0], LABEL_CHARACTERS[1]);
+        let letter = sheet.either(LETTERS[0], LETTERS[1]);
+        let left = MARGIN + 12.0 + longest.clamp(6, label_characters) as f64 * letter;
+        let right = sheet.width() - MARGIN - notes - if notes > 0.0 { 0.0 } else { 6.0 };
+        Self {
+            note_width,
+            note_titles,
+            label_characters,
+            across: Across::new(figure.axis, left, right, end),
+            axis_top: TITLE_HEIGHT + 6.0 + figure.rows.len() as f64 * ROW_PITCH,
+        }
+    }
+
+    fn note_x(&self, place: usize) -> f64 {
+        self.across.right + (place + 1) as f64 * self.note_width
+    }
+}
+
+fn row_top(place: usize) -> f64 {
+    TITLE_HEIGHT + 6.0 + place as f64 * ROW_PITCH
+}
+
+/// Neighbours of one resource as one block.
+fn joined(blocks: &[Block]) -> Vec<Block> {
+    let mut joined: Vec<Block> = Vec::new();
+    for block in blocks {
+        match joined.last_mut() {
+            Some(last) if last.resource == block.resource && block.start <= last.end => {
+                last.end = block.end;
+            }
+            _ => joined.push(*block),
+        }
+    }
+    joined
+}
+
+/// When each resource was complete, in milliseconds from the run's first request.
+fn completions_ms(timeline: &Timeline, resources: &[PageResource]) -> Vec<Option<f64>> {
+    let start_us = timeline.start_us().unwrap_or_default();
+    let mut by_url = std::collections::BTreeMap::new();
+    for (transfer, delivery) in timeline.transfers.iter().zip(timeline.deliveries()) {
+        by_url.entry(&*transfer.url).or_insert(delivery.complete_us);
+    }
+    let milliseconds = |time_us: u64| time_us.saturating_sub(start_us) as f64 / 1000.0;
+    resources
+        .iter()
+        .map(|resource| by_url.get(&*resource.url).copied().flatten().map(milliseconds))
+        .collect()
+}
+
+/// With its streams, as tooltips say it.
+fn named(resource: &PageResource) -> String {
+    let url = shorten(&resource.url, NAME_CHARACTERS);
+    let ids: Vec<String> = resource.streams.iter().map(u64::to_string).collect();
+    if ids.is_empty() { url } else { format!("{} {url}", ids.join(",")) }
+}
+
+fn optional_ms(value: Option<f64>) -> String {
+    or_dash(value.map(milliseconds_text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qlog_tools::assembly::StreamFrame;
+    use qlog_tools::timeline::Transfer;
+    use schedulers::Kind;
+
+    fn timeline(frames: u64) -> Timeline {
+        Timeline {
+            transfers: vec![Transfer {
+                url: "/<script>".to_owned(),
+                body_bytes: Some(frames * 10),
+                stream_bytes: Some(frames * 10),
+                ..Transfer::default()
+            }],
+            frames: (0..frames)
+                .map(|n| StreamFrame {
+                    time_us: (n + 1) * 10_000,
+                    stream: 0,
+                    offset: n * 10,
+                    bytes: 10,
+                })
+                .collect(),
+            ..Timeline::default()
+        }
+    }
+
+    fn figure(timeline: &Timeline, axis: Axis) -> Ribbons<'_> {
+        Ribbons {
+            id: "a\" onload".to_owned(),
+            title: "<b>".to_owned(),
+            axis,
+            resources: vec![PageResource {
+                url: "/<script>".to_owned(),
+                kind: Kind::Html,
+                above_fold: true,
+                body_bytes: Some(30),
+                streams: Vec::new(),
+            }],
+            note_titles: vec!["ByteIndex".to_owned()],
+            rows: vec![RibbonRow {
+                label: "r&r".to_owned(),
+                notes: vec!["30 ms".to_owned()],
+                timeline,
+            }],
+        }
+    }
+
+    #[test]
+    fn names_from_outside_are_escaped() {
+        let timeline = timeline(3);
+        let svg = figure(&timeline, Axis::Time).svg();
+        assert!(!svg.contains("<script>") && !svg.contains("<b>") && !svg.contains("r&r"));
+        assert!(
+            svg.contains("r&amp;r: /&lt;script&gt; (html, ATF, 30 B), 3 blocks, complete at 30 ms"),
+            "{svg}"
+        );
+    }
+
+    #[test]
+    fn every_frame_is_a_block() {
+        let timeline = timeline(3);
+        for axis in [Axis::Time, Axis::Frames, Axis::Bytes] {
+            let svg = figure(&timeline, axis).svg();
+            let blocks = svg.lines().find(|line| line.contains("3 blocks")).unwrap();
+            assert_eq!(blocks.matches('M').count(), 3, "{blocks}");
+        }
+    }
+
+    #[test]
+    fn a_long_run_says_that_it_is_aggregated() {
+        let (long, short) = (timeline(5000), timeline(3));
+        assert!(figure(&long, Axis::Time).caption().contains("4000 columns"));
+        assert!(!figure(&short, Axis::Time).caption().contains("4000 columns"));
+        assert!(figure(&long, Axis::Time).svg().len() < 20_000);
+    }
+
+    #[test]
+    fn the_table_has_what_the_figure_shows() {
+        let (timeline, unfinished) = (timeline(3), Timeline::default());
+        let mut figure = figure(&timeline, Axis::Time);
+        figure.rows.push(RibbonRow {
+            label: "x".to_owned(),
+            notes: Vec::new(),
+            timeline: &unfinished,
+        });
+        let table = figure.table();
+        assert_eq!(table.headings, ["resource", "kind", "bytes", "ATF", "r&r", "x"]);
+        assert_eq!(table.rows, [["/<script>", "html", "30 B", "ATF", "30", "\u{2013}"]]);
+        assert!(figure.svg().contains("x</text>"));
+    }
+}

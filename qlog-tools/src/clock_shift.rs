@@ -1,0 +1,96 @@
+//! How far the clocks of a connection's two logs are apart.
+
+use crate::packet::{PacketEvent, Space};
+use crate::trace::Trace;
+
+/// What to add to times of the sender's log to have them on the receiver's clock. The least delay is taken to be the
+/// same in both directions, as NTP does; without packet numbers on both sides wall clocks count, and without these the first
+/// requests are taken to be one moment.
+pub fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
+    let signed = |time_us: u64| i64::try_from(time_us).unwrap_or(i64::MAX);
+    let down_us = least_us(sender, receiver);
+    let up_us = least_us(receiver, sender);
+    if let (Some(down_us), Some(up_us)) = (down_us, up_us) {
+        return down_us.saturating_sub(up_us) / 2;
+    }
+    if let (Some(here_ms), Some(there_ms)) = (receiver.header.started_ms, sender.header.started_ms)
+    {
+        return whole_us(there_ms - here_ms);
+    }
+    let start_us = |trace: &Trace| signed(trace.timeline.start_us().unwrap_or_default());
+    start_us(receiver).saturating_sub(start_us(sender))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a difference of two dates; a cast saturates")]
+fn whole_us(ms: f64) -> i64 {
+    (ms * 1000.0).round() as i64
+}
+
+/// The least difference between a packet's sending and its arrival, each on its own clock.
+fn least_us(from: &Trace, to: &Trace) -> Option<i64> {
+    let mut sent = times(from, PacketEvent::Sent);
+    sent.sort_unstable();
+    sent.dedup_by_key(|it| it.0);
+    let differences = times(to, PacketEvent::Received).into_iter().filter_map(|(packet, at_us)| {
+        let place = sent.binary_search_by_key(&packet, |it| it.0).ok()?;
+        at_us.checked_sub(sent[place].1)
+    });
+    differences.min()
+}
+
+fn times(trace: &Trace, event: PacketEvent) -> Vec<((Space, u64), i64)> {
+    trace
+        .packets_of(event)
+        .filter_map(|it| Some(((it.space, it.number?), i64::try_from(it.time_us).ok()?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+
+    fn log(packets: &[(PacketEvent, u64, u64)]) -> Trace {
+        let packet = |&(event, number, time_us): &(PacketEvent, u64, u64)| Packet {
+            time_us,
+            event,
+            space: Space::Application,
+            number: Some(number),
+            bytes: 0,
+        };
+        Trace { packets: Some(packets.iter().map(packet).collect()), ..Trace::default() }
+    }
+
+    #[test]
+    fn clocks_are_set_by_the_least_delays_of_both_directions() {
+        use PacketEvent::{Received, Sent};
+        // The server's clock is 1000 behind; packets take 50, or more in a queue.
+        let client = log(&[(Sent, 1, 2000), (Received, 7, 2150), (Received, 8, 2390)]);
+        let server = log(&[(Received, 1, 1050), (Sent, 7, 1100), (Sent, 8, 1200)]);
+        assert_eq!(shift_us(&client, &server), 1000);
+    }
+
+    #[test]
+    fn without_common_packets_wall_clocks_count() {
+        let mut ends = [log(&[]), log(&[])];
+        (ends[0].header.started_ms, ends[1].header.started_ms) = (Some(1.79e12), Some(1.79e12));
+        ends[1]
+            .timeline
+            .transfers
+            .push(crate::timeline::Transfer { requested_us: 10_000, ..Default::default() });
+        assert_eq!(shift_us(&ends[0], &ends[1]), 0);
+        ends[1].header.started_ms = Some(1.79e12 + 2.5);
+        assert_eq!(shift_us(&ends[0], &ends[1]), 2500);
+    }
+
+    #[test]
+    fn without_packet_numbers_the_first_requests_are_one_moment() {
+        let with_request = |requested_us| {
+            let mut trace = Trace::default();
+            let transfer = crate::timeline::Transfer { requested_us, ..Default::default() };
+            trace.timeline.transfers.push(transfer);
+            trace
+        };
+        assert_eq!(shift_us(&with_request(500), &with_request(800)), -300);
+    }
+}

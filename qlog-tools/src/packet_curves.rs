@@ -1,0 +1,177 @@
+//! Bytes of packets over time: sent, acknowledged, lost, and how far the windows allowed to send.
+
+use std::collections::BTreeMap;
+
+use crate::packet::{PacketEvent, Space};
+use crate::trace::Trace;
+
+/// The names of [`curves`], in their order.
+pub const CURVES: [&str; 5] = [
+    "sent",
+    "acknowledged",
+    "lost",
+    "allowed by the congestion window",
+    "allowed by the connection's flow control",
+];
+
+/// Packets' bytes so far, and how far the windows allowed them to go, in the order of [`CURVES`]: time on the log's clock, and
+/// bytes; none where the log does not say them. It must have been read with [`qlog_tools::trace::Detail::Full`].
+pub fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
+    let moved = Moved::of(trace);
+    if moved.sent.is_empty() {
+        // Neither is how far it was allowed to go.
+        return Default::default();
+    }
+    let fresh = fresh(trace);
+    let mut window = Vec::new();
+    let (mut window_bytes, mut in_flight_bytes) = (None, None);
+    for sample in trace.samples() {
+        window_bytes = sample.congestion_window_bytes.or(window_bytes);
+        in_flight_bytes = sample.bytes_in_flight.or(in_flight_bytes);
+        if let (Some(window_bytes), Some(in_flight)) = (window_bytes, in_flight_bytes) {
+            let sent = at(&moved.sent, sample.time_us);
+            let edge = sent.saturating_add(window_bytes).saturating_sub(in_flight);
+            window.push((sample.time_us, edge));
+        }
+    }
+    // Packets have more bytes than their streams: the distance to the limit is exact, and so is where both meet.
+    let limits = trace.flow_control.as_ref().map_or(&[][..], |it| &it.connection);
+    let limit_edge = |time_us: u64| {
+        let place = limits.partition_point(|it| it.0 <= time_us).checked_sub(1)?;
+        let left_bytes = limits[place].1.saturating_sub(at(&fresh, time_us));
+        Some((time_us, at(&moved.sent, time_us).saturating_add(left_bytes)))
+    };
+    let mut times_us: Vec<u64> =
+        moved.sent.iter().chain(limits.iter()).map(|point| point.0).collect();
+    times_us.sort_unstable();
+    let limit = times_us.into_iter().filter_map(limit_edge).collect();
+    [moved.sent, moved.acknowledged, moved.lost, window, limit]
+}
+
+/// Sums of packets' bytes over time.
+#[derive(Default)]
+struct Moved {
+    sent: Vec<(u64, u64)>,
+    acknowledged: Vec<(u64, u64)>,
+    lost: Vec<(u64, u64)>,
+}
+
+impl Moved {
+    fn of(trace: &Trace) -> Self {
+        let mut moved = Self::default();
+        let mut under_way: BTreeMap<(Space, u64), u32> = BTreeMap::new();
+        for packet in trace.packets() {
+            let known = packet.number.map(|it| (packet.space, it));
+            let known_bytes =
+                || known.and_then(|it| under_way.get(&it)).map_or(packet.bytes, |it| *it);
+            match packet.event {
+                PacketEvent::Sent => {
+                    add(&mut moved.sent, packet.time_us, packet.bytes);
+                    if let Some(known) = known {
+                        under_way.insert(known, packet.bytes);
+                    }
+                }
+                PacketEvent::Acknowledged => {
+                    add(&mut moved.acknowledged, packet.time_us, known_bytes());
+                    known.and_then(|it| under_way.remove(&it));
+                }
+                PacketEvent::Lost => add(&mut moved.lost, packet.time_us, known_bytes()),
+                PacketEvent::Received => {}
+            }
+        }
+        for sums in [&mut moved.sent, &mut moved.acknowledged, &mut moved.lost] {
+            // Packets without their bytes: quiche counts lost packets, others log no sizes.
+            if sums.last().is_some_and(|it| it.1 == 0) {
+                sums.clear();
+            }
+        }
+        moved
+    }
+}
+
+fn add(sums: &mut Vec<(u64, u64)>, time_us: u64, bytes: u32) {
+    let sum = sums.last().map_or(0, |it| it.1).saturating_add(bytes.into());
+    sums.push((time_us, sum));
+}
+
+/// The stream bytes that count for the connection's flow control, over time.
+fn fresh(trace: &Trace) -> Vec<(u64, u64)> {
+    let mut farthest = BTreeMap::<u64, u64>::new();
+    let (mut sum, mut sums) = (0_u64, Vec::new());
+    for frame in &trace.timeline.frames {
+        let farthest = farthest.entry(frame.stream).or_default();
+        let end = frame.offset.saturating_add(frame.bytes);
+        sum = sum.saturating_add(end.saturating_sub(*farthest));
+        *farthest = end.max(*farthest);
+        sums.push((frame.time_us, sum));
+    }
+    sums
+}
+
+/// The sum at a time.
+fn at(sums: &[(u64, u64)], time_us: u64) -> u64 {
+    let place = sums.partition_point(|it| it.0 <= time_us);
+    place.checked_sub(1).map_or(0, |it| sums[it].1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+
+    #[test]
+    fn acknowledged_and_lost_bytes_are_those_of_the_packets_that_were_sent() {
+        let packet = |time_us, event, number, bytes| Packet {
+            time_us,
+            event,
+            space: Space::Application,
+            number,
+            bytes,
+        };
+        let packets = [
+            packet(1, PacketEvent::Sent, Some(1), 1200),
+            packet(2, PacketEvent::Sent, Some(2), 800),
+            packet(5, PacketEvent::Acknowledged, Some(2), 0),
+            packet(6, PacketEvent::Lost, Some(1), 0),
+            // quiche counts the lost bytes and names no packet.
+            packet(7, PacketEvent::Lost, None, 500),
+        ];
+        let trace = Trace { packets: Some(packets.into_iter().collect()), ..Trace::default() };
+        let moved = Moved::of(&trace);
+        assert_eq!(moved.sent, [(1, 1200), (2, 2000)]);
+        assert_eq!(moved.acknowledged, [(5, 800)]);
+        assert_eq!(moved.lost, [(6, 1200), (7, 1700)]);
+    }
+
+    #[test]
+    fn bytes_that_are_not_logged_make_no_curve() {
+        let log = |sent_bytes| {
+            let packet = |event, number, bytes| Packet {
+                time_us: 1,
+                event,
+                space: Space::Application,
+                number,
+                bytes,
+            };
+            let packets = [
+                packet(PacketEvent::Sent, Some(1), sent_bytes),
+                packet(PacketEvent::Acknowledged, Some(1), 0),
+                packet(PacketEvent::Lost, None, 0),
+            ];
+            let window = crate::trace::RecoverySample {
+                time_us: 1,
+                congestion_window_bytes: Some(12_000),
+                bytes_in_flight: Some(1200),
+                ..Default::default()
+            };
+            let packets = Some(packets.into_iter().collect());
+            Trace { packets, recovery: Some([window].into_iter().collect()), ..Trace::default() }
+        };
+        let names = |trace: Trace| {
+            let shown = CURVES.into_iter().zip(curves(&trace));
+            shown.filter(|it| !it.1.is_empty()).map(|it| it.0).collect::<Vec<_>>()
+        };
+        assert_eq!(names(log(1200)), ["sent", "acknowledged", "allowed by the congestion window"]);
+        assert_eq!(names(log(0)), [""; 0]);
+    }
+}

@@ -1,0 +1,110 @@
+//! The parts of a trace that a log may have or not.
+
+use std::collections::BTreeMap;
+
+use super::SchedulerCall;
+use crate::event_list::EventList;
+use crate::number_ranges::NumberRanges;
+use crate::packet::Packet;
+use schedulers::Restraint;
+
+/// What the log says of packets.
+#[derive(Debug, Clone, Default)]
+pub struct PacketLog {
+    /// The numbers of the packets that came in the space of 1-RTT packets ([`Detail::Arrivals`](super::Detail) and above).
+    pub(crate) received: NumberRanges,
+    /// The 1-RTT packets of ours that were acknowledged ([`Detail::Arrivals`](super::Detail) and above in a server's log, else
+    /// [`Detail::Full`](super::Detail)); `None` if no acknowledgement was logged.
+    pub(crate) acknowledged: Option<NumberRanges>,
+    /// In the order of the log ([`Detail::Full`](super::Detail)).
+    pub(crate) all: Vec<Packet>,
+    /// For each of `timeline.frames` the place of its packet in `all` ([`Detail::Full`](super::Detail)).
+    pub(crate) of_frames: Vec<u32>,
+    /// When the handshake was complete, if the log shows it ([`Detail::Full`](super::Detail)).
+    pub(crate) handshake_us: Option<u64>,
+}
+
+/// What the log says of the sender's recovery.
+#[derive(Debug, Clone, Default)]
+pub struct Recovery {
+    /// Congestion window, RTT and bytes in flight over time ([`Detail::Full`](super::Detail)).
+    pub(crate) samples: Vec<RecoverySample>,
+    /// The longest round trips that were measured ([`Detail::Order`](super::Detail) and above).
+    pub(crate) longest_rtt: LongestRtt,
+}
+
+/// What our server says of itself, which other stacks do not log.
+#[derive(Debug, Clone, Default)]
+pub struct OwnServer {
+    /// The scheduler's calls in order ([`Detail::Order`](super::Detail) and above).
+    pub(crate) scheduler_calls: Vec<SchedulerCall>,
+    /// What held it back, each from a time on ([`Detail::Full`](super::Detail)).
+    pub(crate) restraints: Vec<(u64, Restraint)>,
+}
+
+/// The log's events one by one.
+#[derive(Debug, Clone, Default)]
+pub struct EventLog {
+    /// All of them ([`Detail::Events`](super::Detail)).
+    pub list: EventList,
+    /// When the other events happened, by name ([`Detail::Full`](super::Detail)): all but packets, frames, samples and calls of
+    /// the scheduler; names of more than 10,000 events are left out.
+    pub moments: BTreeMap<String, Vec<u64>>,
+}
+
+/// What the sender's recovery knew at a time; `None` where the event did not say.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RecoverySample {
+    /// When, on the log's clock.
+    pub time_us: u64,
+    /// The congestion window.
+    pub congestion_window_bytes: Option<u64>,
+    /// Bytes sent, and neither acknowledged nor lost.
+    pub bytes_in_flight: Option<u64>,
+    /// Absent while it is unlimited.
+    pub slow_start_threshold_bytes: Option<u64>,
+    /// The smoothed round-trip time.
+    pub smoothed_rtt_ms: Option<f64>,
+    /// The latest round-trip time.
+    pub latest_rtt_ms: Option<f64>,
+    /// The least round-trip time.
+    pub min_rtt_ms: Option<f64>,
+}
+
+/// The longest round trips that a log measured, in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct LongestRtt {
+    pub(crate) latest_ms: Option<f64>,
+    pub(crate) smoothed_ms: Option<f64>,
+}
+
+impl LongestRtt {
+    /// Takes another sample into account.
+    pub(crate) fn add(&mut self, sample: &RecoverySample) {
+        let longer = |one: Option<f64>, other: Option<f64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.max(other)),
+            (one, other) => one.or(other),
+        };
+        self.latest_ms = longer(self.latest_ms, sample.latest_rtt_ms);
+        self.smoothed_ms = longer(self.smoothed_ms, sample.smoothed_rtt_ms);
+    }
+}
+
+#[cfg(test)]
+impl FromIterator<Packet> for PacketLog {
+    fn from_iter<I: IntoIterator<Item = Packet>>(packets: I) -> Self {
+        Self { all: packets.into_iter().collect(), ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+impl FromIterator<RecoverySample> for Recovery {
+    fn from_iter<I: IntoIterator<Item = RecoverySample>>(samples: I) -> Self {
+        let mut recovery = Self::default();
+        for sample in samples {
+            recovery.longest_rtt.add(&sample);
+            recovery.samples.push(sample);
+        }
+        recovery
+    }
+}

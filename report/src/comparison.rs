@@ -1,0 +1,193 @@
+//! A study as one HTML file that needs nothing else: no script, no network.
+
+mod film;
+mod page;
+mod paired;
+mod view;
+
+use crate::templates::render;
+use figures::speedups::Speedups;
+use figures::{Drawing, FigureStyle, Sheet, Table};
+pub use film::{Film, Scene, Strip, film_page};
+pub use page::Run;
+pub use paired::{PairedNumbers, PairedRow, p_text};
+use qlog_tools::metrics::{self, BySet, Measured, Metric};
+use serde::Serialize;
+
+/// Everything that a report shows.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// The report's heading.
+    pub title: String,
+    /// What the loads answer, a sentence each; empty: they were not asked.
+    pub answers: Vec<String>,
+    /// What was run, in a sentence: engine, network, buffers, seeds.
+    pub what: String,
+    /// The scheme that speedups are relative to.
+    pub baseline: String,
+    /// The metric that speedups compare.
+    pub metric: &'static Metric,
+    /// Versions, arguments, machine: printed as it is.
+    pub provenance: serde_json::Value,
+    /// One row a scheme.
+    pub summary: Vec<SummaryRow>,
+    /// One row a scheme that is compared with the baseline.
+    pub comparisons: Vec<PairedRow>,
+    /// Figures over all pages.
+    pub figures: Vec<NamedFigure>,
+    /// Why not every page has its figures; empty if all have.
+    pub omitted: String,
+    /// The pages, in order. One without figures is a line in a table.
+    pub pages: Vec<PageComparison>,
+}
+
+/// A scheme's speedups over all pages.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SummaryRow {
+    /// The network and send buffer, where there are several: each has a table of its own.
+    pub setting: String,
+    /// The scheme.
+    pub scheme: String,
+    /// For all resources.
+    pub all: Speedups,
+    /// For the ATF resources.
+    pub atf: Speedups,
+    /// The 95 % interval of the mean of the ATF resources.
+    pub atf_interval: Option<[f64; 2]>,
+    /// Mean of ATF index divided by its lower bound; 1 is as good as can be.
+    pub regret: Option<f64>,
+    /// On how many of how many pages an order that was searched for is proven to be the best or the worst.
+    pub proven: Option<(usize, usize)>,
+    /// What came of pushes; `None`: the study says nothing about them.
+    pub pushes: Option<PushMeans>,
+}
+
+/// What came of pushes, on average over loads.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PushMeans {
+    /// Promises whose responses the page used.
+    pub taken: f64,
+    /// Promises that the client refused.
+    pub refused: f64,
+    /// Those of them that came after the client had requested the resource.
+    pub late: f64,
+    /// Bytes that were pushed and not used.
+    pub wasted_bytes: f64,
+}
+
+/// One page under all schemes.
+#[derive(Debug, Clone, Default)]
+pub struct PageComparison {
+    /// The page.
+    pub name: String,
+    /// The scheme that speedups are relative to.
+    pub baseline: String,
+    /// Its resources in a sentence.
+    pub resources: String,
+    /// One row a run.
+    pub rows: Vec<Row>,
+    /// The ribbons, if drawn.
+    pub ribbons: Option<Figure>,
+    /// The curves of the ATF resources, if drawn.
+    pub curve: Option<Figure>,
+}
+
+/// One run's numbers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    /// Its scheme.
+    pub scheme: String,
+    /// Its metrics.
+    pub metrics: Measured,
+    /// From the first request to the last completion, in ms.
+    pub duration_ms: Option<f64>,
+    /// The middle half of the compared metric above the fold, where there are several loads; the metrics are then
+    /// medians.
+    pub atf_spread: Option<[f64; 2]>,
+    /// Against the baseline.
+    pub speedup: BySet,
+    /// ATF index divided by its lower bound; 1 is as good as can be.
+    pub regret: Option<f64>,
+    /// Whether an order that was searched for is proven to be the best or the worst.
+    pub proven: Option<bool>,
+    /// Why a number is missing.
+    pub note: Option<String>,
+}
+
+/// A drawing with its words and numbers. The SVG goes into the report as it is, so it must be
+/// one of this crate's.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Figure {
+    /// Its name.
+    pub title: String,
+    /// From [`figures`], for a screen.
+    pub svg: String,
+    /// Below it.
+    pub caption: String,
+    /// Beside it.
+    pub table: Table,
+    /// Under which conditions its numbers were measured.
+    pub conditions: String,
+    /// The same figure for a paper, if it was asked for.
+    #[serde(skip)]
+    pub print: Option<String>,
+}
+
+/// A figure over all pages, and the name of its files.
+#[derive(Debug, Clone, Default)]
+pub struct NamedFigure {
+    /// Letters, digits and hyphens.
+    pub name: String,
+    /// The figure.
+    pub figure: Figure,
+}
+
+impl Figure {
+    /// Draws a figure for a screen, and, if `sheet` is a paper's, for that too.
+    pub fn of(drawing: &impl Drawing, sheet: &Sheet) -> Self {
+        let screen = Sheet { style: FigureStyle::Screen, ..sheet.clone() };
+        Self {
+            title: drawing.title().to_owned(),
+            svg: drawing.draw(&screen),
+            caption: drawing.caption(),
+            table: drawing.table(),
+            conditions: sheet.conditions.clone(),
+            print: (sheet.style != FigureStyle::Screen).then(|| drawing.draw(sheet)),
+        }
+    }
+}
+
+impl PageComparison {
+    /// Whether it has figures.
+    pub fn is_drawn(&self) -> bool {
+        self.ribbons.is_some() || self.curve.is_some()
+    }
+}
+
+impl Default for Comparison {
+    /// Nothing, compared by the first metric.
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            answers: Vec::new(),
+            what: String::new(),
+            baseline: String::new(),
+            metric: metrics::byte_index(),
+            provenance: serde_json::Value::Null,
+            summary: Vec::new(),
+            comparisons: Vec::new(),
+            figures: Vec::new(),
+            omitted: String::new(),
+            pages: Vec::new(),
+        }
+    }
+}
+
+/// The report as HTML.
+pub fn comparison_report(comparison: &Comparison) -> String {
+    let template = include_str!("../templates/comparison.html");
+    render("comparison.html", template, view::of(comparison))
+}
+
+#[cfg(test)]
+mod tests;

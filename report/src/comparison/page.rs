@@ -1,0 +1,129 @@
+//! From the runs of a page to its tables and figures.
+
+use super::{Figure, PageComparison, Row};
+use figures::axis::Axis;
+use figures::number_texts::{bytes_text, milliseconds_text, or_dash, ratio_text};
+use figures::{Curve, Curves, RibbonRow, Ribbons, Sheet};
+use qlog_tools::metrics::{BySet, Metric, completed_share};
+use qlog_tools::page_resources::PageResource;
+use qlog_tools::timeline::{Timeline, Transfer};
+
+/// A page load under a scheme.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// The scheme's name.
+    pub scheme: &'a str,
+    /// What arrived when.
+    pub timeline: &'a Timeline,
+}
+
+impl PageComparison {
+    /// A page without figures, `resources` in request order. Computes the rows' speedups over the row of `baseline`.
+    pub fn new(
+        name: &str,
+        resources: &[PageResource],
+        mut rows: Vec<Row>,
+        metric: &Metric,
+        baseline: &str,
+    ) -> Self {
+        let base =
+            rows.iter().find(|row| row.scheme == baseline).map(|row| row.metrics.get(metric));
+        for row in &mut rows {
+            let (base, own) = (base.unwrap_or_default(), row.metrics.get(metric));
+            row.speedup = BySet::each(|set| metric.speedup(base.get(set), own.get(set)));
+        }
+        let resources = in_a_sentence(resources);
+        let (name, baseline) = (name.to_owned(), baseline.to_owned());
+        Self { name, baseline, resources, rows, ribbons: None, curve: None }
+    }
+
+    /// Draws its figures on `sheet`; each of `runs` belongs to the row of its scheme.
+    #[must_use]
+    pub fn drawn(
+        self,
+        resources: &[PageResource],
+        runs: &[Run<'_>],
+        metric: &Metric,
+        sheet: &Sheet,
+    ) -> Self {
+        let row = |run: &Run<'_>| self.rows.iter().find(|row| row.scheme == run.scheme).cloned();
+        let rows: Vec<Row> = runs.iter().map(|run| row(run).unwrap_or_default()).collect();
+        let has_atf = resources.iter().any(|resource| resource.above_fold);
+        Self {
+            ribbons: Some(Figure::of(&ribbons(&self, resources, runs, &rows, metric), sheet)),
+            curve: has_atf.then(|| Figure::of(&curve(&self.name, resources, runs, &rows), sheet)),
+            ..self
+        }
+    }
+}
+
+fn is_above_fold(resources: &[PageResource]) -> impl Fn(&Transfer) -> bool {
+    let above = resources.iter().filter(|resource| resource.above_fold);
+    let urls: std::collections::BTreeSet<&str> = above.map(|it| &*it.url).collect();
+    move |transfer| urls.contains(&*transfer.url)
+}
+
+fn in_a_sentence(resources: &[PageResource]) -> String {
+    let sums = |is_in: fn(&PageResource) -> bool| {
+        let bytes = resources.iter().filter(|it| is_in(it)).map(|it| it.body_bytes);
+        let bytes = bytes.fold((0, 0_u64), |(count, sum), bytes| {
+            (count + 1, sum.saturating_add(bytes.unwrap_or_default()))
+        });
+        (bytes.0, bytes_text(bytes.1))
+    };
+    let ((all, all_bytes), (atf, atf_bytes)) = (sums(|_| true), sums(|it| it.above_fold));
+    format!("{all} resources, {all_bytes}; {atf} of them above the fold (ATF), {atf_bytes}.")
+}
+
+fn ribbons<'a>(
+    PageComparison { name, baseline, .. }: &PageComparison,
+    resources: &[PageResource],
+    runs: &[Run<'a>],
+    rows: &[Row],
+    metric: &Metric,
+) -> Ribbons<'a> {
+    let has_atf = resources.iter().any(|resource| resource.above_fold);
+    let has_regret = rows.iter().any(|row| row.regret.is_some());
+    let notes = |row: &Row| {
+        let of = |pair: BySet| if has_atf { pair.atf } else { pair.all };
+        let mut notes = vec![
+            or_dash(of(row.metrics.get(metric)).map(milliseconds_text)),
+            ratio_text(of(row.speedup)),
+        ];
+        notes.extend(has_regret.then(|| or_dash(row.regret.map(|regret| format!("{regret:.2}")))));
+        notes
+    };
+    let ribbon = |(run, row): (&Run<'a>, &Row)| RibbonRow {
+        label: run.scheme.to_owned(),
+        notes: notes(row),
+        timeline: run.timeline,
+    };
+    let set = if has_atf { "ATF" } else { "all" };
+    let mut note_titles =
+        vec![format!("{} {set} ({})", metric.short, metric.unit), "speedup".to_owned()];
+    note_titles.extend(has_regret.then(|| "regret".to_owned()));
+    Ribbons {
+        id: format!("ribbons-{name}"),
+        title: format!("{name}: what arrived when; speedups over {baseline}"),
+        axis: Axis::Time,
+        resources: resources.to_vec(),
+        note_titles,
+        rows: runs.iter().zip(rows).map(ribbon).collect(),
+    }
+}
+
+fn curve(name: &str, resources: &[PageResource], runs: &[Run<'_>], rows: &[Row]) -> Curves {
+    let curve = |(run, row): (&Run<'_>, &Row)| Curve {
+        label: match row.regret {
+            Some(regret) => format!("{} (regret {regret:.2})", run.scheme),
+            None => run.scheme.to_owned(),
+        },
+        index_ms: row.metrics.byte_index().atf,
+        points: completed_share(run.timeline, is_above_fold(resources)),
+    };
+    Curves {
+        title: format!("{name}: above-the-fold bytes in fully downloaded resources"),
+        what: "ATF bytes complete".to_owned(),
+        curves: runs.iter().zip(rows).map(curve).collect(),
+    }
+}

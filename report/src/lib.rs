@@ -1,0 +1,7 @@
+//! Reports that need nothing else than themselves: pages about logs and studies, and a log's figures as single pictures.
+
+pub mod comparison;
+mod limits;
+pub mod still;
+mod templates;
+pub mod viewer;

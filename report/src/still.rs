@@ -1,0 +1,168 @@
+//! The figures of a log's report as single pictures: the whole connection, for papers and for the command line.
+
+mod band;
+mod congestion;
+mod curve;
+mod multiplexing;
+mod stacks;
+mod waterfall;
+
+use schedulers::Kind;
+
+use crate::viewer::{Recording, Stream};
+use figures::Sheet;
+use figures::axis::{Across, Axis};
+use figures::legend;
+use figures::paint::Paints;
+use figures::palette::{LOOKS, Look};
+use figures::svg::{Area, SMALL, Style, Svg, WIDTH, number, polyline, whole};
+use qlog_tools::page_resources::PageResource;
+
+const LEFT: f64 = 240.0;
+const RIGHT: f64 = 1160.0;
+const TOP: f64 = 42.0;
+/// Below the plot: the ticks and the axis' title.
+const BOTTOM: f64 = 44.0;
+/// The prefix of pattern IDs; the figures are files of their own.
+const ID: &str = "still";
+
+/// Each figure that the log allows: its name, and the SVG. More columns than pixels are never drawn.
+pub fn stills(recording: &Recording) -> Vec<(&'static str, String)> {
+    let mut figures = Vec::new();
+    if !recording.frames.is_empty() {
+        figures.push(("multiplexing", multiplexing::draw(recording)));
+        figures.push(("waterfall", waterfall::draw(recording)));
+    }
+    if !recording.frames.is_empty() && recording.no_stacks.is_none() {
+        figures.push(("head-of-line-blocking", stacks::draw(recording)));
+    }
+    if recording.metrics.is_some() {
+        figures.push(("byte-index", curve::draw(recording)));
+    }
+    if !recording.series.is_empty() || !recording.frames.is_empty() {
+        figures.push(("congestion", congestion::draw(recording)));
+    }
+    if let Some(band) = &recording.band {
+        figures.push(("limits", band::draw(recording, band)));
+    }
+    figures
+}
+
+/// A plot with time across: title, axis, and where times are.
+struct Plot {
+    svg: Svg,
+    title: String,
+    height: f64,
+    end_us: u64,
+    across: Across,
+    paints: Paints,
+    /// What the legend takes below the axis.
+    legend: f64,
+}
+
+impl Plot {
+    fn new(recording: &Recording, title: &str, height: f64) -> Self {
+        let title = format!("{}: {title}", recording.name);
+        let end_us = recording.duration_us;
+        let looks = recording.streams.iter().take(LOOKS).map(|it| it.look.clone());
+        let paints = Paints::new(ID, &looks.collect::<Vec<Look>>());
+        let across = Across {
+            origin: recording.start_us as f64 / 1000.0,
+            words: |it| it.replace("time since the first request", "the log's clock"),
+            ..Across::new(Axis::Time, LEFT, RIGHT, end_us as f64 / 1000.0)
+        };
+        let mut svg = Svg::on(&Sheet::default());
+        svg.raw(&paints.definitions);
+        svg.text(14.0, 22.0, Style::PLAIN.size(14.0).bold(), &title);
+        let bottom = TOP + height;
+        let line = |x: &str| Some(format!("M{x} {TOP}V{}", number(bottom)));
+        across.draw(&mut svg, [bottom + 16.0, bottom + 34.0], line);
+        Self { svg, title, height, end_us, across, paints, legend: 0.0 }
+    }
+
+    fn x(&self, time_us: u64) -> f64 {
+        self.across.x(time_us.min(self.end_us) as f64 / 1000.0)
+    }
+
+    /// The pixel column of a time.
+    fn column(&self, time_us: u64) -> usize {
+        whole(self.x(time_us) - LEFT)
+    }
+
+    /// A mark in each pixel column that has one of these times, from `left` of it on.
+    fn marks(
+        &mut self,
+        times_us: impl Iterator<Item = u64>,
+        left: f64,
+        top: f64,
+        attributes: &str,
+    ) {
+        let mut columns: Vec<usize> = times_us.map(|at_us| self.column(at_us)).collect();
+        columns.dedup();
+        for column in columns {
+            let area = Area { left: LEFT + column as f64 + left, top, width: 2.0, height: 10.0 };
+            self.svg.rect(area, attributes);
+        }
+    }
+
+    /// A line of the grid behind the plot.
+    fn grid(&mut self, y: f64) {
+        self.svg.path(
+            &format!("M{LEFT} {}H{RIGHT}", number(y)),
+            r##"class="grid" stroke="#e6e6e6""##,
+            "",
+        );
+    }
+
+    /// A line of the plot as the legend explains it.
+    fn key(&mut self, left: f64, middle: f64, (colour, dash): (&str, &str), name: &str) {
+        self.line(&[(left, middle), (left + 24.0, middle)], colour, dash);
+        self.svg.text(left + 30.0, middle + 4.0, SMALL, name);
+    }
+
+    /// A label to the left of the plot.
+    fn label(&mut self, baseline: f64, text: &str) {
+        self.svg.text(LEFT - 8.0, baseline, SMALL.end(), text);
+    }
+
+    /// Draws a block in the look of the stream at `place`; looks repeat after [`LOOKS`].
+    fn block(&mut self, area: Area, place: usize) {
+        self.svg.rect(area, &format!(r#"fill="{}""#, self.paints.of(Some(place % LOOKS))));
+    }
+
+    /// The streams with their looks, below the axis.
+    fn draw_legend(&mut self, recording: &Recording) {
+        let resource = |stream: &Stream| PageResource {
+            url: stream.named_url(),
+            kind: Kind::Other,
+            above_fold: false,
+            body_bytes: Some(stream.bytes),
+            streams: vec![stream.id],
+        };
+        let resources: Vec<PageResource> = recording.streams.iter().map(resource).collect();
+        let paint = |place: usize| self.paints.of(Some(place % LOOKS)).to_owned();
+        let paints: Vec<String> = (0..resources.len()).map(paint).collect();
+        let place = (TOP + self.height + BOTTOM, RIGHT);
+        self.legend = legend::draw(&mut self.svg, place, &resources, &paints) + 10.0;
+    }
+
+    /// Where the log ends.
+    fn end(&self) -> f64 {
+        self.x(self.end_us)
+    }
+
+    /// A line through points on the plot.
+    fn line(&mut self, points: &[(f64, f64)], colour: &str, dash: &str) {
+        if points.is_empty() {
+            return;
+        }
+        let attributes = format!(
+            r#"fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="{dash}""#
+        );
+        self.svg.path(&polyline(points.iter().copied()), &attributes, "");
+    }
+
+    fn finish(self) -> String {
+        self.svg.finish(WIDTH, TOP + self.height + BOTTOM + self.legend, &self.title)
+    }
+}

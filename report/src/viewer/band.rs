@@ -1,0 +1,160 @@
+//! What held the sender back, as the report shows it: the bytes that it sent, how far its windows allowed it to go, and what
+//! held it back at each moment.
+
+use std::collections::BTreeMap;
+
+use schedulers::Restraint;
+use serde::{Serialize, Serializer};
+use serde_json::json;
+
+use super::columns::{pack, pack_rising};
+use super::happened::End;
+use super::recording::{Series, Unit};
+use qlog_tools::packet_curves::{CURVES, curves};
+use qlog_tools::restraints::{Evidence, Restraints, Span, in_words};
+
+/// Spans that a page gets: more are joined by time, each step as most of it was.
+const SPANS: usize = 50_000;
+/// Steps of a curve: more than any screen has columns.
+const STEPS: u64 = 20_000;
+
+/// What held a sender back over time. Times are microseconds from the log's first event.
+#[derive(Debug, Clone, Serialize)]
+pub struct Band {
+    /// Bytes sent, acknowledged and lost so far, and how far the windows allowed to send.
+    pub series: Vec<Series>,
+    /// What held the sender back from when to when.
+    #[serde(serialize_with = "spans")]
+    pub spans: Vec<Span>,
+    /// How long each restraint held, in the order of [`Restraint::ALL`].
+    pub totals: Vec<Total>,
+    /// Where it comes from, in a sentence.
+    pub basis: &'static str,
+    /// What was assumed because the log lacks an event.
+    pub assumed: Vec<&'static str>,
+}
+
+/// How long a restraint held.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Total {
+    /// Its name in figures.
+    pub name: &'static str,
+    /// In microseconds.
+    pub us: f64,
+    /// In percent of the log's time.
+    pub percent: f64,
+}
+
+/// The band of the sender's log, or why there is none.
+pub(super) fn band(end: &End<'_>) -> Result<Band, &'static str> {
+    let restraints = Restraints::of(end.trace, Evidence::All)?;
+    let all_ms = restraints.duration_ms().max(f64::MIN_POSITIVE);
+    let total = |(by, ms): (Restraint, f64)| Total {
+        name: in_words(by),
+        us: ms * 1000.0,
+        percent: 100.0 * ms / all_ms,
+    };
+    let moved = |it: &Span| Span {
+        from_us: end.clock.at(it.from_us),
+        to_us: end.clock.at(it.to_us),
+        by: it.by,
+    };
+    Ok(Band {
+        series: series(end),
+        spans: joined(restraints.spans.iter().map(moved).collect()),
+        totals: restraints.totals_ms().into_iter().map(total).collect(),
+        basis: restraints.basis.in_words(),
+        assumed: restraints.assumed,
+    })
+}
+
+/// At most [`SPANS`] spans.
+fn joined(spans: Vec<Span>) -> Vec<Span> {
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return spans };
+    if spans.len() <= SPANS {
+        return spans;
+    }
+    let (start_us, end_us) = (first.from_us, last.to_us);
+    let step_us = ((end_us - start_us) / (SPANS as u64 / 2)).max(1);
+    let mut joined: Vec<Span> = Vec::new();
+    let mut step: BTreeMap<Restraint, u64> = BTreeMap::new();
+    let mut from_us = start_us;
+    let mut close = |step: &mut BTreeMap<Restraint, u64>, from_us, to_us| {
+        let Some((&by, _)) = step.iter().max_by_key(|it| *it.1) else { return };
+        step.clear();
+        match joined.last_mut().filter(|it| it.by == by) {
+            Some(last) => last.to_us = to_us,
+            None => joined.push(Span { from_us, to_us, by }),
+        }
+    };
+    for span in &spans {
+        let mut at_us = span.from_us;
+        while at_us < span.to_us {
+            let to_us = span.to_us.min(from_us.saturating_add(step_us));
+            *step.entry(span.by).or_default() += to_us - at_us;
+            at_us = to_us;
+            if at_us == from_us.saturating_add(step_us) {
+                close(&mut step, from_us, at_us);
+                from_us = at_us;
+            }
+        }
+    }
+    close(&mut step, from_us, end_us);
+    joined
+}
+
+fn series(end: &End<'_>) -> Vec<Series> {
+    let of = |(name, points): (&'static str, Vec<(u64, u64)>)| {
+        let shown = points.into_iter().filter_map(|it| Some((end.clock.within(it.0)?, it.1)));
+        Series { name, unit: Unit::Bytes, points: stepped(shown) }
+    };
+    let all = CURVES.into_iter().zip(curves(end.trace));
+    all.map(of).filter(|it| !it.points.is_empty()).collect()
+}
+
+/// The last of each of [`STEPS`] steps.
+fn stepped(points: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+    let points: Vec<(u64, u64)> = points.collect();
+    let step_us = (points.last().map_or(0, |it| it.0) / STEPS).max(1);
+    let mut steps: Vec<(u64, u64)> = Vec::new();
+    for point in points {
+        match steps.last_mut().filter(|it| it.0 / step_us == point.0 / step_us) {
+            Some(last) => *last = point,
+            None => steps.push(point),
+        }
+    }
+    steps
+}
+
+/// When each begins, and its place in [`Restraint::ALL`]; the last begins at the end and has none.
+fn spans<S: Serializer>(spans: &[Span], serializer: S) -> Result<S::Ok, S::Error> {
+    let place = |by: Restraint| Restraint::ALL.iter().position(|it| *it == by).unwrap_or_default();
+    let columns = json!({
+        "count": spans.len(),
+        "time": pack_rising(spans.iter().map(|it| it.from_us)),
+        "by": pack(spans.iter().map(|it| place(it.by) as u64)),
+        "end": spans.last().map_or(0, |it| it.to_us),
+    });
+    columns.serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_spans_than_a_page_gets_are_joined_and_keep_their_time() {
+        let by = |place: u64| match place % 3 {
+            0 => Restraint::Nothing,
+            _ => Restraint::CongestionWindow,
+        };
+        let spans =
+            (0..90_000).map(|it| Span { from_us: it * 10, to_us: it * 10 + 10, by: by(it) });
+        let joined = joined(spans.collect());
+        assert!(joined.len() <= SPANS, "{}", joined.len());
+        assert_eq!((joined[0].from_us, joined[joined.len() - 1].to_us), (0, 900_000));
+        assert!(joined.windows(2).all(|pair| pair[0].to_us == pair[1].from_us));
+        // Most of each step is the window's.
+        assert_eq!(joined.iter().filter(|it| it.by == Restraint::Nothing).count(), 0);
+    }
+}

@@ -1,0 +1,63 @@
+//! What lint finds in the sender's log, for the page to show in place.
+
+use serde::Serialize;
+
+use super::happened::End;
+use crate::limits::SHOWN_FINDINGS;
+use qlog_tools::lint::{Allowance, Lint, Rules, Violation, lint};
+use qlog_tools::trace::Vantage;
+
+/// What lint says of a log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Findings {
+    /// The judgement in a sentence; empty where no log is a sender's.
+    pub verdict: String,
+    /// Packets that broke the rules, the first of them.
+    pub list: Vec<Finding>,
+}
+
+/// A packet that broke the rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// When it went, in the figure.
+    pub time_us: u64,
+    /// The stream whose bytes it had.
+    pub stream: u64,
+    /// The stream whose bytes should have gone.
+    pub expected_stream: u64,
+    /// The rule.
+    pub rule: String,
+}
+
+impl Findings {
+    /// Judges the sender's log by the scheme that it names, or by RFC 9218.
+    pub(super) fn of(shown: &End<'_>, other: Option<&End<'_>>) -> Self {
+        let sender = other.unwrap_or(shown);
+        if sender.trace.vantage != Vantage::Server {
+            return Self::default();
+        }
+        let client = other.map(|_| shown.trace);
+        let lint = lint(sender.trace, client, &Rules::Named, Allowance::default());
+        let verdict = verdict(&lint);
+        let finding = |it: Violation| Finding {
+            time_us: sender.clock.at(it.time_us),
+            stream: it.stream,
+            expected_stream: it.expected_stream,
+            rule: it.rule,
+        };
+        let list = lint.violations.into_iter().take(SHOWN_FINDINGS).map(finding).collect();
+        Self { verdict, list }
+    }
+}
+
+fn verdict(lint: &Lint) -> String {
+    if let Some(lacks) = &lint.cannot_judge {
+        return format!("lint cannot judge the order of sending: {lacks}");
+    }
+    let count = lint.packets_broken;
+    let is_cut = count > SHOWN_FINDINGS as u64;
+    let shown =
+        if is_cut { format!("; the first {SHOWN_FINDINGS} are listed") } else { String::new() };
+    let (checked, basis) = (lint.packets_checked, &lint.basis);
+    format!("lint: {count} of {checked} packets broke the order ({basis}){shown}")
+}

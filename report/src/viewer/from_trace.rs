@@ -1,0 +1,352 @@
+//! From what a log says to what the page shows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::band::band;
+use super::clocks::Clock;
+use super::delivered::deliver;
+use super::event_columns::EventColumns;
+use super::findings::Findings;
+use super::happened::{End, events, sent, series};
+use super::recording::{Frame, NO_FRAMES, Recording, Role, Stream};
+use crate::limits::SHOWN_PRIORITY_CHARACTERS;
+use figures::palette::Look;
+use qlog_tools::assembly::StreamFrame;
+use qlog_tools::causes::{Causes, Mark};
+use qlog_tools::event_list::EventList;
+use qlog_tools::limits::NAME_CHARACTERS;
+use qlog_tools::metrics::{Completions, Measured, completed_share};
+use qlog_tools::naming::heading_of_sender;
+use qlog_tools::pairing::{Ends, pairs};
+use qlog_tools::short_texts::shorten;
+use qlog_tools::timeline::Transfer;
+use qlog_tools::trace::{Repair, SignalKind, StreamRole, StreamSummary, Trace, Vantage};
+use qlog_tools::views;
+use qlog_tools::whole::whole;
+
+const NOT_ARRIVED: &str =
+    "a server's log does not say when data arrived; open the client's log, or both";
+
+impl Recording {
+    /// What `trace` shows, which must have been read with [`qlog_tools::trace::Detail::Full`]; `sender` is the log of the
+    /// server, when `trace` is its client's: window, round-trip times and losses are then the server's.
+    pub fn of(trace: &Trace, sender: Option<&Trace>) -> Self {
+        let start_us = start_us(trace);
+        let shown = End { trace, clock: Clock::new(start_us, end_us(trace)) };
+        let other = sender.map(|sender| End::other(&shown, sender));
+        let no_frames = no_frames(trace);
+        let lacks_lengths = no_frames.is_some() && !trace.timeline.frames.is_empty();
+        // Of frames without lengths nothing can be said but that there are some.
+        let mut streams = if lacks_lengths { Vec::new() } else { streams(trace, start_us) };
+        let mut facts = facts(trace, sender);
+        if let Some(origin) = common_origin(&streams) {
+            for stream in streams.iter_mut().filter(|it| it.role != Role::Control) {
+                stream.url.drain(..origin.len());
+            }
+            facts.push(shorten(&origin, NAME_CHARACTERS));
+        }
+        streams.iter_mut().for_each(shorten_texts);
+        let places: BTreeMap<u64, usize> =
+            streams.iter().enumerate().map(|(place, stream)| (stream.id, place)).collect();
+        let (mut frames, mut is_exact) = (Vec::new(), false);
+        if !lacks_lengths {
+            frames = self::frames(trace, &places, start_us);
+            let with_bytes = sender.filter(|it| views::no_streams(it).is_none());
+            is_exact = deliver(&mut streams, &mut frames, trace, with_bytes);
+        }
+        let is_server = trace.vantage == Vantage::Server;
+        let no_stacks = if is_server { Some(NOT_ARRIVED) } else { no_frames };
+        let unmeasured = no_frames.filter(|_| lacks_lengths).map(str::to_owned);
+        let measured = unmeasured.map_or_else(|| measured(trace), Err);
+        // A server's log without such events leaves the client's.
+        let congestion = other.filter(|it| it.trace.recovery.is_some()).unwrap_or(shown);
+        let band = band(&other.unwrap_or(shown));
+        let duration_us = end_us(trace).saturating_sub(start_us).max(1000);
+        Self {
+            name: name(trace),
+            sender: sender.map(name),
+            facts,
+            remarks: remarks(trace, other.as_ref()),
+            is_server,
+            duration_us,
+            start_us,
+            series: series(&congestion),
+            series_of: whose(congestion.trace).to_owned(),
+            shown_of: whose(trace).to_owned(),
+            losses_of: whose(other.unwrap_or(shown).trace).to_owned(),
+            sent: other.map(|it| sent(&it, duration_us)).unwrap_or_default(),
+            no_band: band.as_ref().err().map(|it| (*it).to_owned()),
+            band: band.ok(),
+            events: events(&shown, other.as_ref()),
+            logs: logs(&shown, other.as_ref(), lacks_lengths),
+            findings: Findings::of(&shown, other.as_ref()),
+            causes: causes(trace.vantage),
+            no_metrics: measured.as_ref().err().cloned(),
+            metrics: measured.ok(),
+            completed: completed(trace, start_us),
+            order_is_estimated: no_stacks.is_none() && !is_exact,
+            no_stacks: no_stacks.map(str::to_owned),
+            no_frames: no_frames.unwrap_or(NO_FRAMES).to_owned(),
+            streams,
+            frames,
+        }
+    }
+}
+
+/// One recording for each connection, from the logs of both ends where they are there.
+pub fn recordings(traces: &[Trace]) -> Vec<Recording> {
+    let recording = |Ends { log, server }: Ends<'_>| Recording {
+        name: log.timeline.name.clone(),
+        sender: server.map(|it| heading_of_sender(it, log)),
+        ..Recording::of(log, server)
+    };
+    pairs(traces).into_iter().map(recording).collect()
+}
+
+fn shorten_texts(stream: &mut Stream) {
+    stream.url = shorten(&stream.url, NAME_CHARACTERS);
+    stream.priority = shorten(&stream.priority, SHOWN_PRIORITY_CHARACTERS);
+}
+
+/// Why there are no frames to show; `None` when there are.
+fn no_frames(trace: &Trace) -> Option<&'static str> {
+    let is_empty = trace.timeline.frames.is_empty();
+    if is_empty { Some(NO_FRAMES) } else { views::no_streams(trace) }
+}
+
+/// As they are in the log; `places` is where each stream is shown.
+fn frames(trace: &Trace, places: &BTreeMap<u64, usize>, start_us: u64) -> Vec<Frame> {
+    let frame = |frame: &StreamFrame| Frame {
+        time_us: frame.time_us.saturating_sub(start_us),
+        stream: places.get(&frame.stream).copied().unwrap_or_default(),
+        offset: frame.offset,
+        bytes: frame.bytes,
+        ..Frame::default()
+    };
+    trace.timeline.frames.iter().map(frame).collect()
+}
+
+/// The name that it was given, or the file without its folders, which are long and often the same.
+fn name(trace: &Trace) -> String {
+    let given = Some(&*trace.timeline.name).filter(|name| !name.is_empty() && *name != trace.file);
+    let file = trace.file.rsplit(['/', '\\']).next().unwrap_or(&trace.file);
+    shorten(given.unwrap_or(file), NAME_CHARACTERS)
+}
+
+/// All events of both ends. Frames without lengths are in no figure.
+fn logs(shown: &End<'_>, other: Option<&End<'_>>, lacks_lengths: bool) -> Vec<EventColumns> {
+    let no_events = EventList::default();
+    let columns = |end: &End<'_>, frames: &[StreamFrame]| {
+        let list = end.trace.events.as_ref().map_or(&no_events, |it| &it.list);
+        let columns = EventColumns::of(list, |time_us| end.clock.at(time_us), frames);
+        columns.logged_by(whose(end.trace), name(end.trace), end.clock.to_own_us())
+    };
+    let frames = &shown.trace.timeline.frames[..];
+    let frames = if lacks_lengths { &[] } else { frames };
+    let others = other.map(|it| columns(it, &[]));
+    [columns(shown, frames)].into_iter().chain(others).collect()
+}
+
+/// The side that the values belong to, in the words of figures.
+fn whose(trace: &Trace) -> &'static str {
+    match trace.vantage {
+        Vantage::Client => "the client",
+        Vantage::Server => "the server",
+        Vantage::Network | Vantage::Unknown => "the log's side",
+    }
+}
+
+/// `https://a.test`, when all URLs begin with it.
+fn common_origin(streams: &[Stream]) -> Option<String> {
+    let mut urls = streams.iter().filter(|it| it.role != Role::Control).map(|it| &*it.url);
+    let first = urls.next()?;
+    let host = first.find("://")? + 3;
+    let end = first[host..].find('/')? + host;
+    let origin = &first[..end];
+    urls.all(|url| url.strip_prefix(origin).is_some_and(|path| path.starts_with('/')))
+        .then(|| origin.to_owned())
+}
+
+pub(super) fn start_us(trace: &Trace) -> u64 {
+    let firsts = [
+        trace.timeline.start_us(),
+        trace.timeline.frames.first().map(|frame| frame.time_us),
+        trace.packets().first().map(|packet| packet.time_us),
+    ];
+    firsts.into_iter().flatten().min().unwrap_or_default()
+}
+
+fn end_us(trace: &Trace) -> u64 {
+    let lasts = [
+        trace.timeline.frames.iter().map(|frame| frame.time_us).max(),
+        trace.packets().last().map(|packet| packet.time_us),
+        trace.samples().last().map(|sample| sample.time_us),
+    ];
+    lasts.into_iter().flatten().max().unwrap_or_default()
+}
+
+/// In the order of requests; streams without a request come last.
+fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
+    let said = Said::of(trace);
+    let with_frames: BTreeSet<u64> = trace.streams.iter().map(|it| it.stream).collect();
+    let mut streams: Vec<Stream> =
+        trace.streams.iter().map(|summary| said.stream(summary, start_us)).collect();
+    for transfer in &trace.timeline.transfers {
+        if !with_frames.contains(&transfer.stream) {
+            let mut summary = StreamSummary::default();
+            (summary.stream, summary.role) = (transfer.stream, StreamRole::Request);
+            streams.push(Stream { first_us: None, ..said.stream(&summary, start_us) });
+        }
+    }
+    streams.sort_by_key(|stream| (stream.role == Role::Control, stream.requested_us, stream.id));
+    for (place, stream) in streams.iter_mut().enumerate() {
+        stream.look = Look::nth(place);
+    }
+    streams
+}
+
+/// What HTTP/3 said, by stream: a log may have hundreds of thousands.
+struct Said<'a> {
+    transfers: BTreeMap<u64, &'a Transfer>,
+    priorities: BTreeMap<u64, Vec<&'a str>>,
+}
+
+impl<'a> Said<'a> {
+    fn of(trace: &'a Trace) -> Self {
+        let transfers = trace.timeline.transfers.iter();
+        let mut priorities: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+        for signal in trace.signals.iter().filter(|it| it.how != SignalKind::PushUpdate) {
+            priorities.entry(signal.element).or_default().push(&signal.value);
+        }
+        Self { transfers: transfers.map(|it| (it.stream, it)).collect(), priorities }
+    }
+
+    fn stream(&self, summary: &StreamSummary, start_us: u64) -> Stream {
+        let from_start = |time_us: u64| time_us.saturating_sub(start_us);
+        let transfer = self.transfers.get(&summary.stream);
+        Stream {
+            id: summary.stream,
+            role: match summary.role {
+                StreamRole::Push => Role::Push,
+                _ if transfer.is_some() => Role::Request,
+                _ => Role::Control,
+            },
+            url: match transfer {
+                Some(transfer) if !transfer.url.starts_with("stream ") => transfer.url.clone(),
+                Some(_) => String::new(),
+                None => summary.role.name().to_owned(),
+            },
+            priority: self.priority(summary.stream),
+            requested_us: transfer.map(|transfer| from_start(transfer.requested_us)),
+            first_us: Some(from_start(summary.first_us)),
+            complete_us: summary.complete_us.map(from_start),
+            bytes: summary.bytes,
+            // By its frames, which are read later.
+            causes: Causes::default(),
+            // By its place among all, which is known at the end.
+            look: Look::nth(0),
+        }
+    }
+
+    /// What was said of a stream, in order, without repetition: `u=3 → u=0`.
+    fn priority(&self, stream: u64) -> String {
+        let mut said = self.priorities.get(&stream).cloned().unwrap_or_default();
+        said.dedup();
+        said.truncate(4);
+        said.join(" \u{2192} ")
+    }
+}
+
+/// The recording of both ends, if both logs are available.
+fn facts(shown: &Trace, sender: Option<&Trace>) -> Vec<String> {
+    let mut facts: Vec<String> =
+        shown.header.title.iter().map(|it| shorten(it, NAME_CHARACTERS)).collect();
+    facts.extend(packets(shown));
+    facts.extend(sender.into_iter().flat_map(packets));
+    facts.push(shown.stream_bytes_in_words());
+    if let Ok((all, _)) = Completions::of_finished(shown, |_| true) {
+        facts.push(format!("ByteIndex {:.1} ms", all.byte_index_ms()));
+    }
+    facts
+}
+
+/// The side that wrote the log, and its packets.
+fn packets(trace: &Trace) -> [String; 2] {
+    let counts = &trace.counts;
+    let whose = match trace.vantage {
+        Vantage::Client => "client's log",
+        Vantage::Server => "server's log",
+        Vantage::Network => "log from the network",
+        Vantage::Unknown => "log of an unnamed side",
+    };
+    let format = trace.header.format.as_deref().unwrap_or("no version named");
+    let side = match trace.vantage {
+        Vantage::Client | Vantage::Server => format!("the {}: ", trace.vantage.name()),
+        _ => String::new(),
+    };
+    let (stack, format) = (shorten(&trace.header.stack.to_string(), 80), shorten(format, 80));
+    let (container, losses) =
+        (trace.header.container.name(), views::losses(trace, "declared lost"));
+    let (sent, received) = (counts.packets_sent, counts.packets_received);
+    [
+        format!("{whose} by {stack}, {format} ({container}), {} events", counts.events),
+        format!("{side}{sent} packets sent, {received} received, {losses}"),
+    ]
+}
+
+fn remarks(shown: &Trace, sender: Option<&End<'_>>) -> Vec<String> {
+    let of = |trace: &Trace| -> Vec<String> {
+        let repair = |it: &Repair| format!("{} ({}\u{d7})", it.what, it.count);
+        let missing = views::missing(trace).into_iter().map(str::to_owned);
+        let unfinished = Completions::of_finished(trace, |_| true).map_or(0, |it| it.1.len());
+        let unfinished = (unfinished > 0).then(|| {
+            format!("{unfinished} responses did not finish; the ByteIndex is without them")
+        });
+        trace.repairs.iter().map(repair).chain(missing).chain(unfinished).collect()
+    };
+    let mut remarks = of(shown);
+    if let Some(sender) = sender {
+        remarks.extend(of(sender.trace).into_iter().map(|it| format!("server's log: {it}")));
+        remarks.push(format!(
+            "the server's times were moved by {:+.3} ms to the client's clock, by the least delays of both directions",
+            sender.clock.shift_ms()
+        ));
+    }
+    remarks
+}
+
+fn causes(vantage: Vantage) -> BTreeMap<Mark, String> {
+    let [retransmitted, duplicate] = match vantage {
+        Vantage::Server => [
+            "the earlier packet with these bytes was never acknowledged: lost, or sent again as a probe",
+            "the earlier packet with these bytes was acknowledged: a spurious retransmission",
+        ],
+        _ => [
+            "an earlier packet with these bytes was lost: this one has a higher number than what came after the hole",
+            "all these bytes were there already: a spurious retransmission, or what it replaced came after all",
+        ],
+    };
+    BTreeMap::from([
+        (Mark::Retransmitted, retransmitted.to_owned()),
+        (Mark::Duplicate, duplicate.to_owned()),
+        (Mark::Reordered, "a later packet overtook this one".to_owned()),
+    ])
+}
+
+fn measured(trace: &Trace) -> Result<Measured, String> {
+    if trace.timeline.transfers.is_empty() {
+        return Err("the log has no request streams".to_owned());
+    }
+    let finished = Completions::of_finished(trace, |_| true);
+    let (all, _) = finished.map_err(|reason| reason.to_string())?;
+    Ok(Measured::of(&trace.timeline, Some(&all), None))
+}
+
+/// The completions on the recording's clock, and the share of body bytes that was complete after each.
+fn completed(trace: &Trace, start_us: u64) -> Vec<(u64, f64)> {
+    let shift_us = trace.timeline.start_us().unwrap_or_default().saturating_sub(start_us);
+    let completed = completed_share(&trace.timeline, |_| true).into_iter();
+    completed
+        .map(|point| (shift_us.saturating_add(whole(point.time_ms * 1000.0)), point.share))
+        .collect()
+}

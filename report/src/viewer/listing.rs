@@ -1,0 +1,49 @@
+//! The page that lists the logs of a directory, to open one or several of them.
+
+use minijinja::{Value, context};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::templates::render;
+use figures::number_texts::bytes_text;
+
+const SCRIPT: &str = include_str!("../../templates/view/listing.js");
+const STYLE: &str = include_str!("../../templates/view/report.css");
+
+/// All but what RFC 3986, section 2.3, calls unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// One log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListedFile {
+    /// Its name below the directory.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// The page as HTML. It sends names to `report?file=NAME`, and dropped files to `upload?name=NAME`.
+pub fn listing(directory: &str, files: &[ListedFile]) -> String {
+    let file = |file: &ListedFile| context! { name => &file.name, query => utf8_percent_encode(&file.name, RESERVED).to_string(), size => bytes_text(file.bytes) };
+    let files: Vec<Value> = files.iter().map(file).collect();
+    let view = context! {
+        directory => directory,
+        files => files,
+        style => Value::from_safe_string(STYLE.to_owned()),
+        script => Value::from_safe_string(SCRIPT.to_owned()),
+    };
+    render("listing.html", include_str!("../../templates/view/listing.html"), view)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_become_no_markup() {
+        let name = "\"><script>alert(1)</script>.qlog".to_owned();
+        let files = vec![ListedFile { name, bytes: 1_500_000 }];
+        let html = listing("/tmp/<b>", &files);
+        assert!(!html.contains("<script>alert") && !html.contains("<b>"), "{html}");
+        assert!(html.contains("1.50 MB"));
+    }
+}

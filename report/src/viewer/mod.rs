@@ -1,0 +1,31 @@
+//! The engineer's report: one or more logs as one HTML file that works without a network, with figures
+//! that zoom from the whole connection to a single frame.
+//!
+//! [`Recording`] is what the page shows of one log, [`report`] makes the page. The page's scripts are small files
+//! in `templates/view/`, one thing each; they get the frames as compressed columns and draw only what is in view.
+
+mod band;
+mod clocks;
+mod columns;
+mod delivered;
+mod difference;
+mod event_columns;
+mod findings;
+mod from_trace;
+mod happened;
+mod listing;
+mod page;
+mod recording;
+
+pub use band::{Band, Total};
+pub use difference::{ComparedResource, Difference, differences};
+pub use event_columns::EventColumns;
+pub use findings::{Finding, Findings};
+pub use from_trace::recordings;
+pub(crate) use happened::{LOST, SENT_AGAIN};
+pub use listing::{ListedFile, listing};
+pub use page::{Report, report};
+pub use recording::{Events, Frame, Recording, Role, Series, Stream, Unit};
+
+#[cfg(test)]
+mod tests;
