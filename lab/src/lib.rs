@@ -50,7 +50,7 @@ use simulator::TIME_MAX;
 use std::collections::BTreeSet;
 
 /// One page load, as its client saw it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Load {
     /// Whether every resource was requested and came.
     pub completed: bool,

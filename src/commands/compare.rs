@@ -13,6 +13,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lab::ahead::Hints;
 use lab::ideal::SendBufferModel;
 use lab::network::QueueDepth;
+use lab::study::engines::ENGINES;
 use lab::study::record::run_into;
 use lab::study::{BASELINE, Engine, Plan, Shard, Study, StudyError, Sweep, Weights, folder};
 use lab::{CrossTraffic, DeliveryOrder, Metadata};
@@ -64,8 +65,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     own: values::OwnSchemes,
     /// How pages are loaded
-    #[arg(long, value_parser = values::choice(ENGINES), default_value = "ideal")]
-    engine: Engine,
+    #[arg(long, value_parser = engine(), default_value = "ideal")]
+    engine: &'static dyn Engine,
     #[command(flatten)]
     which: super::browser::Which,
     /// Networks, separated by commas: paper, 2g, 3g, lte, cable, satellite, ..., or TOML files
@@ -184,20 +185,11 @@ fn metric() -> impl TypedValueParser<Value = &'static Metric> {
     PossibleValuesParser::new(names).try_map(|it| metrics::find(&it).ok_or("not a metric"))
 }
 
-const ENGINES: Choices<Engine> = &[
-    ("ideal", "No transport, one packet a tick: exact and fast", Engine::Ideal),
-    ("stack", "The real server and client through the lab's links, in virtual time", Engine::Stack),
-    (
-        "wire",
-        "The real server and client over UDP on loopback, through the lab's links, in real time",
-        Engine::Wire,
-    ),
-    (
-        "browser",
-        "Chromium and the real server over UDP on loopback, through the lab's links, in real time",
-        Engine::Browser,
-    ),
-];
+fn engine() -> impl TypedValueParser<Value = &'static dyn Engine> {
+    let names = ENGINES.map(|it| PossibleValue::new(it.name()).help(it.about()));
+    let find = |name: String| ENGINES.into_iter().find(|it| it.name() == name);
+    PossibleValuesParser::new(names).try_map(move |it| find(it).ok_or("not an engine"))
+}
 
 const HINTS: Choices<Hints> = &[
     ("none", "Nothing", Hints::None),

@@ -102,14 +102,14 @@ pub fn same_loads(plan: &Plan, study: &Study) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::network::Network;
-    use crate::study::{Engine, conditions};
+    use crate::study::{conditions, engines};
     use std::sync::Arc;
 
     fn plan(signals: &[SignalUse]) -> Plan {
         let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
         let schemes = schedulers::SCHEMES.iter().cloned().map(Contender::from).collect();
         let network = Network::find("cable").expect("built in");
-        let mut plan = Plan::new(vec![page], schemes, Engine::Stack, network);
+        let mut plan = Plan::new(vec![page], schemes, engines::STACK, network);
         plan.settings.signals = signals.to_vec();
         plan
     }
@@ -145,7 +145,7 @@ mod tests {
         let page = Arc::new(corpus::bundled("agency-index").expect("bundled").clone());
         let network = Network::find("paper").expect("built in");
         let schemes = schemes.map(Contender::from).into();
-        let plan = Plan::new(vec![page], schemes, Engine::Ideal, network);
+        let plan = Plan::new(vec![page], schemes, engines::IDEAL, network);
         let twins = |plan: &Plan| {
             let study = crate::study::run(plan, serde_json::json!({}), &|| ()).expect("a study");
             let twins = study.twins.iter().map(|(one, other)| format!("{one} as {other}"));

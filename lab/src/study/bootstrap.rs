@@ -216,7 +216,7 @@ mod tests {
     use crate::study::comparisons::log_ratios;
     use crate::study::statistics::median;
     use crate::study::summary::Paired;
-    use crate::study::{Engine, Pages, Plan, RunRecord, Unit, run};
+    use crate::study::{Pages, Plan, RunRecord, Unit, engines, run};
     use qlog_tools::metrics::{Set, byte_index};
     use rand::RngExt;
     use statrs::distribution::{ContinuousCDF, Normal};
@@ -349,7 +349,7 @@ mod tests {
         let pages = corpus::kept_pages().into_iter().map(|it| Arc::new(it.clone())).collect();
         let schemes = ["fifo", "s+"].map(|it| Contender::find(it).expect("known")).to_vec();
         let network = Network::find("paper").expect("built in");
-        let plan = Plan::new(pages, schemes, Engine::Ideal, network);
+        let plan = Plan::new(pages, schemes, engines::IDEAL, network);
         let study = run(&plan, serde_json::Value::Null, &|| ()).expect("a study");
         let of = Pages::new(|page| plan.site_of(page), |_: &str| 1.0);
         let runs: Vec<&RunRecord> = study.runs.iter().filter(|it| it.scheme == "s+").collect();

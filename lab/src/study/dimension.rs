@@ -1,6 +1,6 @@
 //! What a study can vary, and how files, tables and figures name it.
 
-use super::setting::{DIMENSIONS, Setting};
+use super::setting::{DIMENSIONS, Setting, Settings};
 use push::Policy;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -28,6 +28,8 @@ pub struct Dimension {
     /// A value in a figure, made of that in a CSV file.
     pub(super) mark: fn(&str) -> String,
     pub(super) copy: fn(&mut Setting, &Setting),
+    /// Whether a study lists values of it.
+    pub(super) is_listed: fn(&Settings) -> bool,
     /// Whether it means something in a setting.
     pub(super) applies: fn(&Setting) -> bool,
     /// Its values as numbers: a figure can have them on an axis, one for each unit that they can have. Empty: they are names.
@@ -77,6 +79,7 @@ pub(super) const PLAIN: Dimension = Dimension {
     label: str::to_owned,
     mark: str::to_owned,
     copy: |_, _| {},
+    is_listed: |_| true,
     applies: |_| true,
     axes: &[],
 };

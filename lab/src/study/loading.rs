@@ -1,26 +1,21 @@
 //! Carries out the loads of a plan, and makes a row of results of each.
 
 use super::dimension::SEND_BUFFER;
+use super::engine::{Clock, Loaded, Loads, Task};
 use super::failed;
 use super::journal::{Entry, Format};
 use super::plan::Cell;
 use super::report::DRAWN_MAX;
-use super::{Engine, OnlyAtf, Plan, Pushes, RunRecord, Setting, Study, StudyError, Unfinished};
-use crate::browsing::{self, Browsed, BrowsingError, SeenFrame, Stage};
+use super::{OnlyAtf, Plan, Pushes, RunRecord, Setting, Study, StudyError, Unfinished};
+use crate::browsing::SeenFrame;
 use crate::network::Network;
-use crate::{
-    Contender, CrossTraffic, FileError, Load, Navigation, bounds, file_name, ideal, stack, warm_up,
-    wire, write_file,
-};
+use crate::{Contender, CrossTraffic, FileError, Load, bounds, file_name, write_file};
 use client::profile::Profile;
-use client::{NextPage, Says};
 use corpus::Page;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use schedulers::Scheme;
 use serde_json::Value;
-use server::{Identity, Options, SignalUse};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,9 +24,7 @@ use std::sync::Arc;
 /// The state that all loads of a plan share.
 pub(super) struct Loader<'a> {
     plan: &'a Plan,
-    identity: Option<Identity>,
-    /// For engine `browser`.
-    stage: Option<Stage>,
+    engine: Box<dyn Loads + 'a>,
     /// Lower bounds by page and [`Setting::pace`].
     bounds: BTreeMap<(&'a str, Setting), f64>,
     pool: rayon::ThreadPool,
@@ -46,21 +39,14 @@ impl<'a> Loader<'a> {
         for (pace, network) in paces {
             let network = pace.network_of(network)?;
             for page in &plan.pages {
-                let bound = match plan.engine {
-                    Engine::Ideal => bounds::lower_bound_ms(page, &network),
-                    _ => bounds::transport_lower_bound_ms(page, &network),
-                };
+                let bound = plan.engine.lower_bound_ms(page, &network);
                 bounds.extend(bound.map(|it| ((page.name.as_str(), pace.clone()), it)));
             }
         }
-        let has_server = plan.engine == Engine::Stack;
-        let identity = has_server.then(Identity::self_signed).transpose()?;
-        let is_browser = plan.engine == Engine::Browser;
-        let stage = is_browser.then(Stage::new).transpose()?;
         // One browser has one port to go to.
-        let jobs = if is_browser { 1 } else { plan.jobs.max(1) };
+        let jobs = if plan.engine.has_browser() { 1 } else { plan.jobs.max(1) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
-        Ok(Self { plan, identity, stage, bounds, pool })
+        Ok(Self { plan, engine: plan.engine.open(plan)?, bounds, pool })
     }
 
     /// Carries out `cells` and calls `done` after each, from any thread. The first that fails ends it.
@@ -75,7 +61,7 @@ impl<'a> Loader<'a> {
             Ok(entry)
         };
         let mut cells: Vec<&Cell<'_>> = cells.iter().collect();
-        if self.plan.engine == Engine::Browser {
+        if self.plan.engine.has_browser() {
             in_random_order(&mut cells);
         }
         self.pool.install(|| cells.into_par_iter().map(one).collect())
@@ -105,7 +91,7 @@ impl<'a> Loader<'a> {
             let cell = cells.get(&(&*run.page, &*run.scheme, &run.setting, run.seed));
             match (study.loads[*place].clone(), cell) {
                 (Some(kept), _) => Ok(Some((*place, kept))),
-                (None, Some(cell)) if self.plan.repeats() => {
+                (None, Some(cell)) if self.plan.engine.repeats() => {
                     Ok(Some((*place, self.load(cell, None)?.load)))
                 }
                 _ => Ok(None),
@@ -120,16 +106,19 @@ impl<'a> Loader<'a> {
     fn keeps(&self, cell: &Cell<'_>) -> bool {
         let Plan { engine, seeds, pages, settings, .. } = self.plan;
         let all_drawn = seeds.len() == 1 && pages.len() * settings.each().len() <= DRAWN_MAX;
-        match engine {
-            Engine::Ideal => false,
-            Engine::Stack => all_drawn,
-            Engine::Wire | Engine::Browser => seeds.first() == Some(&cell.seed),
+        match engine.clock() {
+            Clock::Packets => false,
+            Clock::Virtual => all_drawn,
+            Clock::Real => seeds.first() == Some(&cell.seed),
         }
     }
 
     fn run(&self, cell: &Cell<'_>) -> Result<Entry, StudyError> {
         let logs = LogFolder::new(self.plan, cell)?;
         let loaded = self.load(cell, logs.as_ref().map(|it| &*it.path))?;
+        if let Some(folder) = self.plan.film_dir.as_ref().filter(|_| self.keeps(cell)) {
+            write_film(&folder.join(place_of(self.plan, cell)), &loaded.film)?;
+        }
         let mut run = self.record(cell, &loaded);
         let load = loaded.load;
         if !load.completed {
@@ -155,129 +144,9 @@ impl<'a> Loader<'a> {
             return load_bracket(cell, network);
         };
         let scheme = &scheme.clone().for_page(&cell.page.graph()).watched();
-        let loaded = match self.plan.engine {
-            Engine::Ideal => self.load_on_ideal(cell, scheme, network).into(),
-            Engine::Stack => self.load_on_stack(cell, scheme, network, logs)?,
-            Engine::Wire => self.load_on_wire(cell, scheme, network, logs)?,
-            Engine::Browser => self.load_in_browser(cell, scheme, network, logs)?,
-        };
+        let loaded = self.engine.load(&Task { plan: self.plan, cell, scheme, network, logs })?;
         let scheme_failure = scheme.failure.cause().map(str::to_owned);
         Ok(Loaded { scheme_failure, ..loaded })
-    }
-
-    fn load_on_ideal(&self, cell: &Cell<'_>, scheme: &Scheme, network: &Network) -> Load {
-        let conditions = ideal::Conditions {
-            send_buffer_bytes: cell.setting.send_buffer_bytes,
-            send_buffer_model: self.plan.send_buffer_model,
-            metadata: self.plan.metadata,
-            delivery_order: self.plan.delivery_order,
-            seed: cell.seed,
-        };
-        ideal::load(cell.page, scheme, network, conditions)
-    }
-
-    fn load_on_stack(
-        &self,
-        cell: &Cell<'_>,
-        scheme: &Scheme,
-        network: &Network,
-        logs: Option<&Path>,
-    ) -> Result<Loaded, StudyError> {
-        let Some(identity) = &self.identity else {
-            return Err(StudyError::Impossible("a study on stack has a certificate".to_owned()));
-        };
-        let setup = stack::Setup {
-            options: self.plan.options(scheme, network, &cell.setting),
-            network,
-            cross: cell.setting.cross.unwrap_or_default(),
-            metadata: self.plan.metadata,
-            delivery_order: self.plan.delivery_order,
-            seed: cell.seed,
-            identity,
-            log_dir: logs.filter(|_| self.plan.qlog_dir.is_some()),
-            unfinished_log_dir: logs,
-        };
-        let (first, client) = self.client_options(cell, scheme, setup.options.signals);
-        let pages = [cell.page.as_ref(), first.as_ref()];
-        let pages = if client.then.is_empty() { &pages[..1] } else { &pages };
-        let site = cell.setting.ahead().site_of(pages, None, self.plan.metadata);
-        let ends = stack::Ends { site, client };
-        let loaded = stack::load_between(&first, &ends, setup)?;
-        let stack::StackLoad { load, problems, outcome, .. } = loaded;
-        Ok(Loaded::last(&first, &ends.client.then, load, problems, outcome))
-    }
-
-    fn load_on_wire(
-        &self,
-        cell: &Cell<'_>,
-        scheme: &Scheme,
-        network: &Network,
-        logs: Option<&Path>,
-    ) -> Result<Loaded, StudyError> {
-        let plan = self.plan;
-        let log_dir = logs.unwrap_or_else(|| Path::new("."));
-        let qlog_dir = plan.qlog_dir.as_ref().map(|_| log_dir.to_owned());
-        let options = plan.options(scheme, network, &cell.setting);
-        let (first, client) = self.client_options(cell, scheme, options.signals);
-        let then = client.then.clone();
-        let setup = wire::Setup {
-            options: Options { qlog_dir, ..options },
-            client,
-            ahead: cell.setting.ahead(),
-            fresh_s: None,
-            links: links(cell, network),
-            metadata: plan.metadata,
-            delivery_order: plan.delivery_order,
-            log_dir,
-        };
-        let wire::WireLoad { load, problems, outcome } = wire::load(&first, setup)?;
-        Ok(Loaded::last(&first, &then, load, problems, outcome))
-    }
-
-    /// The first page that the client loads, and its options. Where the server ignores signals, the client sends none:
-    /// schemes that send in the same order then give the same load, byte for byte.
-    fn client_options(
-        &self,
-        cell: &Cell<'_>,
-        scheme: &Scheme,
-        signals: SignalUse,
-    ) -> (Arc<Page>, client::Options) {
-        let pushes = cell.setting.ahead().client_pushes();
-        let (first, then) = match cell.setting.warm_up_bytes {
-            Some(bytes @ 1..) => warm_up::before(cell.page, bytes),
-            _ => (Arc::clone(cell.page), Vec::new()),
-        };
-        let says = if signals.uses_signals() { Says::Signals } else { Says::Nothing };
-        let hold_back = self.plan.profile.as_ref().and_then(|it| it.hold_back);
-        let options = client::Options { says, hold_back, pushes, then, ..Default::default() };
-        (first, client::Options { scheme: Some(scheme.clone()), ..options })
-    }
-
-    fn load_in_browser(
-        &self,
-        cell: &Cell<'_>,
-        scheme: &Scheme,
-        network: &Network,
-        logs: Option<&Path>,
-    ) -> Result<Loaded, StudyError> {
-        let plan = self.plan;
-        let (Some(stage), Some(browser)) = (&self.stage, &plan.browser) else {
-            return Err(StudyError::Impossible("engine browser has a browser".to_owned()));
-        };
-        let qlog_dir = logs.filter(|_| plan.qlog_dir.is_some()).map(Path::to_owned);
-        let bodies = browser.site(cell.page).map_err(BrowsingError::from)?;
-        let setup = browsing::Setup {
-            browser: &**browser,
-            options: Options { qlog_dir, ..plan.options(scheme, network, &cell.setting) },
-            site: cell.setting.ahead().site_with(&[cell.page], bodies, plan.metadata),
-            links: links(cell, network),
-            is_filmed: plan.film_dir.is_some(),
-        };
-        let Browsed { load, problems, film } = stage.load(cell.page, setup)?;
-        if let Some(folder) = plan.film_dir.as_ref().filter(|_| self.keeps(cell)) {
-            write_film(&folder.join(place_of(plan, cell)), &film)?;
-        }
-        Ok(Loaded { problems, ..load.into() })
     }
 
     fn record(&self, cell: &Cell<'_>, loaded: &Loaded) -> RunRecord {
@@ -301,57 +170,11 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The links of a load in real time, and their seed. On the paper's network the server alone shapes the traffic.
-fn links<'a>(cell: &Cell<'_>, network: &'a Network) -> Option<(&'a Network, u64)> {
-    let is_shaped = network.name != "paper" || network != cell.network;
-    is_shaped.then_some((network, cell.seed))
-}
-
 /// Shuffles loads of one page with one seed, which come one after the other: whatever changes on the machine while a study runs
 /// meets all schemes alike.
 fn in_random_order(cells: &mut [&Cell<'_>]) {
     let mut random = ChaCha8Rng::seed_from_u64(cells.len() as u64);
     cells.sort_by_cached_key(|it| (it.seed, it.page.name.clone(), random.next_u32()));
-}
-
-/// One load.
-struct Loaded {
-    load: Load,
-    /// What went otherwise than the page says.
-    problems: Vec<String>,
-    /// How it ended, as the client says.
-    outcome: client::Outcome,
-    /// Whether no order is better (worse); for a bracket only.
-    proven: Option<bool>,
-    /// Why its scheme failed, if it did.
-    scheme_failure: Option<String>,
-}
-
-/// A load without a transport.
-impl From<Load> for Loaded {
-    fn from(load: Load) -> Self {
-        let (problems, outcome) = (Vec::new(), client::Outcome::default());
-        Self { load, problems, outcome, proven: None, scheme_failure: None }
-    }
-}
-
-impl Loaded {
-    /// The last page of the connection, or what kept the client from reaching it.
-    fn last(
-        first: &Arc<Page>,
-        then: &[NextPage],
-        load: Load,
-        problems: Vec<String>,
-        outcome: client::Outcome,
-    ) -> Self {
-        let mut pages = Navigation::all(first, then, &load.timeline, outcome);
-        match pages.pop() {
-            Some(Navigation { load, problems, outcome, .. }) if pages.len() == then.len() => {
-                Self { problems, outcome, ..Self::from(load) }
-            }
-            _ => Self { problems, ..Self::from(load) },
-        }
-    }
 }
 
 /// The page of a cell in this browser. Loads with one seed are equally long before the browser reads the document.
@@ -377,26 +200,6 @@ fn load_bracket(cell: &Cell<'_>, network: &Network) -> Result<Loaded, StudyError
     Ok(Loaded { proven: Some(bracket.proven), ..load.into() })
 }
 
-impl Plan {
-    /// The server's options, but for its logs.
-    pub(super) fn options(&self, scheme: &Scheme, network: &Network, setting: &Setting) -> Options {
-        let defaults = Options::new(scheme.clone());
-        let options = Options {
-            send_buffer_bytes: setting.send_buffer_bytes,
-            congestion_control: setting.cc.unwrap_or(defaults.congestion_control),
-            signals: setting.signals.unwrap_or(defaults.signals),
-            ..defaults
-        };
-        let paced = match network.pace() {
-            Some(pace) => options.paced(pace),
-            None => options,
-        };
-        let initial_window_packets =
-            self.initial_window_packets.unwrap_or(paced.initial_window_packets);
-        Options { initial_window_packets, ..paced }
-    }
-}
-
 /// The folder into which one load writes its logs.
 struct LogFolder {
     path: PathBuf,
@@ -407,7 +210,7 @@ struct LogFolder {
 impl LogFolder {
     /// `None` for a load without a transport.
     fn new(plan: &Plan, cell: &Cell<'_>) -> Result<Option<Self>, StudyError> {
-        if plan.engine == Engine::Ideal {
+        if !plan.engine.has_transport() {
             return Ok(None);
         }
         if let Some(folder) = &plan.qlog_dir {

@@ -1,9 +1,10 @@
 //! A study's `manifest.json`: everything that it takes to repeat the study.
 
+use super::engine::Engine;
 use super::failed;
 use super::folder::write_json;
 use super::setting::DIMENSIONS;
-use super::{BASELINE, Engine, Plan, Setting, Settings, Shard, StudyError, Weights, page_sha256};
+use super::{BASELINE, Plan, Setting, Settings, Shard, StudyError, Weights, page_sha256};
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::{Contender, DeliveryOrder, FileError, Metadata};
@@ -33,7 +34,7 @@ const SCHEMES: &str = "schemes";
 /// The keys that a plan has in the manifest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Recorded {
-    engine: Engine,
+    engine: &'static dyn Engine,
     /// The browser of engine `browser`, with its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     browser: Option<String>,
@@ -102,7 +103,7 @@ pub fn provenance(plan: &Plan, mut program: Value) -> Value {
 }
 
 fn recorded(plan: &Plan) -> Recorded {
-    let transport = plan.engine != Engine::Ideal;
+    let transport = plan.engine.has_transport();
     let scheme = plan.schemes.iter().find_map(Contender::scheme).filter(|_| transport);
     let windows =
         |network| Some(plan.options(scheme?, network, &Setting::default()).initial_window_packets);
@@ -367,6 +368,7 @@ fn network(recorded: &Value) -> Result<Network, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::study::engines;
     use server::CongestionControl;
 
     #[test]
@@ -390,10 +392,10 @@ mod tests {
             initial_window_packets: Some(32),
             settings: Settings {
                 congestion_controls: vec![CongestionControl::Reno],
-                ..Settings::on(cable.clone(), Engine::Stack)
+                ..Settings::on(cable.clone(), engines::STACK)
             },
             shard: Some(Shard { place: 1, count: 2 }),
-            ..Plan::new(vec![Arc::new(page)], schemes, Engine::Stack, cable)
+            ..Plan::new(vec![Arc::new(page)], schemes, engines::STACK, cable)
         };
         let said = provenance(&plan, json!({"utmost": "0"}));
         let path = folder.path().join(FILE);
@@ -439,7 +441,7 @@ mod tests {
         let schemes = schemes.map(|it| Contender::find_in(&catalogue, it).expect("known")).to_vec();
         let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
         let paper = Network::find("paper").expect("built in");
-        let plan = Plan::new(vec![page], schemes, Engine::Ideal, paper);
+        let plan = Plan::new(vec![page], schemes, engines::IDEAL, paper);
         let said = provenance(&plan, json!({"utmost": "0"}));
         assert_eq!(said["schemes"][0], json!({"name": "rr", "revision": 1}));
         assert_eq!(said["schemes"][2]["name"], "mine@guard:3");

@@ -9,7 +9,7 @@ mod trial;
 
 use super::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS};
 use super::statistics::{Interval, geometric_mean};
-use super::{Engine, Plan, StudyError};
+use super::{Plan, StudyError};
 use crate::Contender;
 use crate::ahead::Ahead;
 pub use configuration::{Configuration, page_argument};
@@ -107,7 +107,7 @@ pub fn check(plan: &Plan, terms: Terms<'_>) -> Result<(), StudyError> {
     let is_free = |column| [NETWORK, PUSH, GATE, HINTS, SIGNALS].contains(&column);
     let settings = plan.settings.each();
     let to_beat = terms.to_beat;
-    let problem = if plan.engine == Engine::Ideal {
+    let problem = if !plan.engine.has_transport() {
         "on engine ideal no client signals, and a site's visitors do: use --engine stack --seeds 9"
             .to_owned()
     } else if let Some(dimension) = varied.iter().find(|it| !is_free(it.column)) {

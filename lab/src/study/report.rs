@@ -170,7 +170,7 @@ impl<'a> View<'a> {
             let places = self.places(&page.name, scheme.name(), setting);
             let first = || places.iter().find(|it| self.study.loads[**it].is_some());
             let of_seed = || places.iter().find(|it| Some(self.study.runs[**it].seed) == seed);
-            if self.plan.repeats() { of_seed().copied() } else { first().copied() }
+            if self.plan.engine.repeats() { of_seed().copied() } else { first().copied() }
         };
         let shown = self.plan.schemes.iter().filter_map(shown);
         shown.filter(|it| !self.study.runs[*it].has_failed_scheme()).collect()

@@ -1,6 +1,7 @@
 //! One load's row of results, every number of it computed from the load's timeline.
 
-use super::{Engine, Pushes, Setting};
+use super::engine::Engine;
+use super::{Pushes, Setting};
 use crate::{Load, above_fold};
 use client::Outcome;
 use corpus::Page;
@@ -18,7 +19,7 @@ pub struct RunRecord {
     /// The scheme's name.
     pub scheme: String,
     /// How it was loaded.
-    pub engine: Engine,
+    pub engine: &'static dyn Engine,
     /// What it met.
     #[serde(flatten, serialize_with = "Setting::keys_of_run")]
     pub setting: Setting,

@@ -6,7 +6,8 @@ use super::dimension::{
     CONTROL, File, NETWORK, PLAIN, SEND_BUFFER, buffer_mark, columns, cross_label, hints_label,
     loss_label, percent, push_label, rate_label, warm_up_label,
 };
-use super::{Axis, Dimension, Engine, varied};
+use super::engine::Engine;
+use super::{Axis, Dimension, varied};
 use crate::CrossTraffic;
 use crate::ahead::{Ahead, Hints};
 use crate::network::{Amount, Network, NetworkError, Property, QueueDepth};
@@ -95,6 +96,7 @@ macro_rules! dimensions {
                 always_in: &[File::Runs],
                 value: |it| json!(it.cc),
                 copy: |to, from| to.cc = from.cc,
+                is_listed: |it| !it.congestion_controls.is_empty(),
                 ..PLAIN
             },
             $(Dimension {
@@ -102,6 +104,7 @@ macro_rules! dimensions {
                 list: stringify!($list),
                 value: |it| json!(it.$field),
                 copy: |to, from| to.$field = from.$field,
+                is_listed: |it| !it.$list.is_empty(),
                 ..$dimension
             },)*
         ];
@@ -197,9 +200,8 @@ dimensions! {
 
 impl Settings {
     /// A network as it is, without a send buffer.
-    pub fn on(network: Network, engine: Engine) -> Self {
-        let with_transport = engine != Engine::Ideal;
-        let control = with_transport.then_some(CongestionControl::Bbr2);
+    pub fn on(network: Network, engine: &'static dyn Engine) -> Self {
+        let control = engine.has_transport().then_some(CongestionControl::Bbr2);
         Self {
             networks: vec![network],
             send_buffers_bytes: vec![0],
@@ -354,13 +356,14 @@ fn one_or_several<'de, D: Deserializer<'de>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::study::engines;
 
     fn settings() -> Settings {
         let network = Network::find("cable").expect("built in");
         Settings {
             send_buffers_bytes: vec![0, 14_000],
             congestion_controls: vec![CongestionControl::Cubic, CongestionControl::Reno],
-            ..Settings::on(network, Engine::Stack)
+            ..Settings::on(network, engines::STACK)
         }
     }
 
@@ -399,7 +402,7 @@ mod tests {
         let settings = Settings {
             pushes: vec![Policy::NoOpt, Policy::Push],
             gates: vec![Gate::Strict, Gate::Throttle(8900)],
-            ..Settings::on(Network::find("cable").expect("built in"), Engine::Stack)
+            ..Settings::on(Network::find("cable").expect("built in"), engines::STACK)
         };
         let varied = settings.varied();
         let each = each(&settings);
@@ -419,7 +422,7 @@ mod tests {
             rtts_ms: amounts(["10", "50"]),
             rates: amounts(["5M", "1.36M"]),
             losses: amounts(["0", "0.01"]),
-            ..Settings::on(Network::find("cable").expect("built in"), Engine::Stack)
+            ..Settings::on(Network::find("cable").expect("built in"), engines::STACK)
         };
         let varied = settings.varied();
         let each = each(&settings);

@@ -66,7 +66,7 @@ impl Settings {
 mod tests {
     use super::*;
     use crate::network::Network;
-    use crate::study::Engine;
+    use crate::study::engines;
 
     fn sweep(text: &str) -> Sweep {
         Sweep::parse(text).expect(text)
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_sweep_names_a_property_and_its_values() {
         let cable = Network::find("cable").expect("built in");
-        let mut settings = Settings::on(cable, Engine::Stack);
+        let mut settings = Settings::on(cable, engines::STACK);
         let sweeps = ["rtt_ms=10,50", "rate=5M", "loss = 0, 0.01"].map(sweep);
         settings.sweep(&sweeps).expect("three properties");
         let each = settings.each().into_iter().map(|(_, it)| it.labels(&settings.varied()));

@@ -5,7 +5,7 @@ use crate::commands::browser::Which;
 use crate::{output, values};
 use ::corpus::{Page, Query};
 use ::serve::Failure;
-use lab::study::{BASELINE, Engine, Plan, Settings, manifest};
+use lab::study::{BASELINE, Plan, Settings, manifest};
 use lab::{Contender, Metadata};
 use server::SignalUse;
 use std::collections::BTreeSet;
@@ -13,16 +13,14 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Loads at a time if the server paces: such loads mostly wait.
-const WIRE_JOBS: usize = 16;
-
 pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let plan = match &arguments.from {
         Some(path) => of_manifest(&manifest::file(path))?,
         None => asked_for(arguments)?,
     };
+    let default_jobs = || plan.engine.jobs(&plan, values::cores());
     let mut plan = Plan {
-        jobs: arguments.jobs.map_or_else(|| default_jobs(&plan), NonZeroUsize::get),
+        jobs: arguments.jobs.map_or_else(default_jobs, NonZeroUsize::get),
         qlog_dir: arguments
             .out
             .as_ref()
@@ -32,12 +30,10 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         metric: arguments.metric.unwrap_or(plan.metric),
         baseline: arguments.baseline.clone().unwrap_or(plan.baseline),
         weights: arguments.weights.unwrap_or(plan.weights),
-        browser: (plan.engine == Engine::Browser)
-            .then(|| which(arguments)?.installed())
-            .transpose()?,
+        browser: plan.engine.has_browser().then(|| which(arguments)?.installed()).transpose()?,
         ..plan
     };
-    if arguments.which.imitate && plan.engine != Engine::Browser {
+    if arguments.which.imitate && !plan.engine.has_browser() {
         let engine = plan.engine.name();
         return Err(Failure::BadInput(format!(
             "--imitate: engine {engine} loads no files that could be imitated; leave it out, or use --engine browser"
@@ -58,7 +54,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
 
 /// Says which flags have no effect on engine `ideal`.
 pub(super) fn note_what_changes_nothing(arguments: &Arguments, plan: &Plan) {
-    if plan.engine != Engine::Ideal {
+    if plan.engine.has_transport() {
         return;
     }
     let needless = [
@@ -106,16 +102,6 @@ fn which(arguments: &Arguments) -> Result<Which, Failure> {
 fn unfinished_dir(arguments: &Arguments) -> PathBuf {
     let elsewhere = || std::env::temp_dir().join(format!("utmost-{}", std::process::id()));
     arguments.out.clone().unwrap_or_else(elsewhere).join("unfinished")
-}
-
-fn default_jobs(plan: &Plan) -> usize {
-    match plan.engine {
-        Engine::Ideal | Engine::Stack => values::cores(),
-        Engine::Wire if plan.settings.networks.iter().all(|it| it.server_pace) => WIRE_JOBS,
-        // A link in real time must not be late: it has a core to itself.
-        Engine::Wire => (values::cores() / 2).max(1),
-        Engine::Browser => 1,
-    }
 }
 
 fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {

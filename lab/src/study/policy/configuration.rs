@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use crate::ahead::Ahead;
     use crate::network::Network;
-    use crate::study::Engine;
+    use crate::study::engines;
     use crate::study::policy::Found;
     use push::Policy;
     use serde_json::Value;
@@ -250,7 +250,7 @@ mod tests {
         let pages = vec![page("a", "/a.html"), page("again", "/a.html"), page("b", "/b.html")];
         let schemes = ["rfc9218", "bucket-html"].map(|it| Contender::find(it).expect("known"));
         let network = Network::find("cable").expect("built in");
-        let plan = Plan::new(pages, schemes.to_vec(), Engine::Stack, network);
+        let plan = Plan::new(pages, schemes.to_vec(), engines::STACK, network);
         let study = Study::new(&plan, Value::Null, Vec::new(), Vec::new());
         let pages = ["a", "again", "b"].map(str::to_owned);
         let of = Configuration {

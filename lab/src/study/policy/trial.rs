@@ -167,7 +167,7 @@ impl<'a> Trial<'a> {
 mod tests {
     use super::*;
     use crate::network::Network;
-    use crate::study::Engine;
+    use crate::study::engines;
     use qlog_tools::metrics::{BySet, find};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
@@ -182,7 +182,7 @@ mod tests {
         let schemes = SCHEMES.map(|it| Contender::find(it).expect("known")).to_vec();
         let networks: Vec<Network> =
             networks.iter().map(|it| Network::find(it).expect("built in")).collect();
-        let mut plan = Plan::new(vec![page], schemes, Engine::Stack, networks[0].clone());
+        let mut plan = Plan::new(vec![page], schemes, engines::STACK, networks[0].clone());
         plan.settings.networks = networks;
         plan.seeds = (0..loads).collect();
         super::super::prepare(&mut plan);

@@ -5,7 +5,7 @@ use crate::Metadata;
 use crate::network::{Network, queue_text};
 use crate::study::dimension::{CONTROL, NETWORK, notable};
 use crate::study::setting::DIMENSIONS;
-use crate::study::{Dimension, Engine, Plan, Setting, Weights};
+use crate::study::{Dimension, Plan, Setting, Weights};
 use corpus::PageSet;
 use simulator::link::{Loss, Profile};
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 pub fn conditions(plan: &Plan) -> String {
     let shown = match plan.seeds.len() {
         1 => String::new(),
-        _ if plan.repeats() => format!(
+        _ if plan.engine.repeats() => format!(
             "; figures of a page show the seed at which {} has its load in the middle",
             plan.baseline
         ),
@@ -74,7 +74,7 @@ fn pages(plan: &Plan) -> String {
 
 /// The conditions of a figure of one page in a setting; `shown` names each scheme with the seed of the load that is drawn.
 pub(super) fn of_page(plan: &Plan, page: &str, setting: &Setting, shown: &[(&str, u64)]) -> String {
-    let which = match (plan.seeds.len(), plan.repeats()) {
+    let which = match (plan.seeds.len(), plan.engine.repeats()) {
         (1, _) => "the only load".to_owned(),
         (loads, true) => {
             let heading = plan.metric.heading;
@@ -104,7 +104,7 @@ fn circumstances(plan: &Plan, settings: &[&Setting]) -> String {
     let networks = networks.map(|it| network_words(it, plan));
     let networks = networks.collect::<Vec<_>>().join(", ");
     let notable: Vec<&str> = notable(settings).iter().map(|it| it.column).collect();
-    let has_control = plan.engine != Engine::Ideal;
+    let has_control = plan.engine.has_transport();
     let is_said = |it: &&Dimension| {
         it.column != NETWORK
             && (notable.contains(&it.column) || has_control && it.column == CONTROL)
@@ -126,7 +126,7 @@ fn network_words(network: &Network, plan: &Plan) -> String {
         (settings.rtts_ms.is_empty(), format!("{} ms one way", down.delay_ms)),
         // Engine ideal sends a packet a tick, so it has no queue.
         (
-            settings.queues.is_empty() && plan.engine != Engine::Ideal,
+            settings.queues.is_empty() && plan.engine.has_transport(),
             format!("queue {}", queue_text(down.queue)),
         ),
     ];
@@ -186,14 +186,14 @@ fn seeds(seeds: &[u64]) -> String {
 mod tests {
     use super::*;
     use crate::Contender;
-    use crate::study::Engine;
+    use crate::study::engines;
     use std::sync::Arc;
 
     fn plan() -> Plan {
         let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
         let schemes = ["rr", "fifo"].map(|it| Contender::find(it).expect("a scheme"));
         let network = Network::find("cable").expect("built in");
-        let plan = Plan::new(vec![page], schemes.into(), Engine::Stack, network);
+        let plan = Plan::new(vec![page], schemes.into(), engines::STACK, network);
         Plan { seeds: vec![4, 5, 6], ..plan }
     }
 

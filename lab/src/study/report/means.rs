@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::Contender;
     use crate::network::Network;
-    use crate::study::{Engine, Plan, Study};
+    use crate::study::{Plan, Study, engines};
     use qlog_tools::figures::FigureStyle;
     use qlog_tools::metrics::BySet;
     use std::sync::Arc;
@@ -116,7 +116,7 @@ mod tests {
         let named = |place| Arc::new(Page { name: format!("page{place}"), ..page.clone() });
         let schemes = SCHEMES.map(|it| Contender::find(it).expect("a scheme"));
         let network = Network::find("paper").expect("built in");
-        Plan::new((0..pages).map(named).collect(), schemes.into(), Engine::Ideal, network)
+        Plan::new((0..pages).map(named).collect(), schemes.into(), engines::IDEAL, network)
     }
 
     /// `fifo` takes half as long as `rr` on each page, and `dfifo` as many times as long as `fifo` as `ratios` say.
