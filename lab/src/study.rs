@@ -49,7 +49,7 @@ pub use report::conditions;
 pub(crate) use report::most_telling;
 pub(crate) use run::page_sha256;
 pub use run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
-pub use setting::{Setting, Settings};
+pub use setting::{DIMENSIONS, Setting, Settings};
 pub use summary::{Pages, SummaryRow, by_site, summarise, summarise_weighted};
 pub use sweep::Sweep;
 pub use weights::{PageWeights, Weights};

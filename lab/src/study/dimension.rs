@@ -6,13 +6,16 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// One thing that a study can vary.
+#[derive(Debug)]
 pub struct Dimension {
     /// Its key in JSON and its column in CSV files.
     pub column: &'static str,
     /// The key of its values in a manifest.
     pub(super) list: &'static str,
     /// The flag that sets them.
-    pub(super) flag: &'static str,
+    pub flag: &'static str,
+    /// What the flag says of itself; empty: other flags than one with a list set the values.
+    pub help: &'static str,
     /// Its name in a sentence.
     pub name: &'static str,
     /// The unit in a sentence.
@@ -30,6 +33,9 @@ pub struct Dimension {
     pub(super) copy: fn(&mut Setting, &Setting),
     /// Whether a study lists values of it.
     pub(super) is_listed: fn(&Settings) -> bool,
+    /// Lists a value as it stands in a flag; false: it is listed.
+    pub(super) add: fn(&mut Settings, &str) -> Result<bool, String>,
+    pub(super) clear: fn(&mut Settings),
     /// Whether it means something in a setting.
     pub(super) applies: fn(&Setting) -> bool,
     /// Its values as numbers: a figure can have them on an axis, one for each unit that they can have. Empty: they are names.
@@ -71,6 +77,7 @@ pub(super) const PLAIN: Dimension = Dimension {
     column: "",
     list: "",
     flag: "",
+    help: "",
     name: "",
     unit: "",
     always_in: &[],
@@ -80,6 +87,8 @@ pub(super) const PLAIN: Dimension = Dimension {
     mark: str::to_owned,
     copy: |_, _| {},
     is_listed: |_| true,
+    add: |_, _| Ok(true),
+    clear: |_| {},
     applies: |_| true,
     axes: &[],
 };
@@ -94,6 +103,12 @@ pub(super) enum File {
 }
 
 impl Dimension {
+    /// Refuses a value that cannot stand in its flag.
+    pub fn check(&self, value: &str) -> Result<String, String> {
+        (self.add)(&mut Settings::default(), value)?;
+        Ok(value.to_owned())
+    }
+
     /// A value as CSV files have it; empty for the default.
     pub fn cell(&self, setting: &Setting) -> String {
         match (self.value)(setting) {

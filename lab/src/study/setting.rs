@@ -12,14 +12,17 @@ use crate::CrossTraffic;
 use crate::ahead::{Ahead, Hints};
 use crate::network::{Amount, Network, NetworkError, Property, QueueDepth};
 use push::{Gate, Policy};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 use server::{CongestionControl, SignalUse};
+use std::fmt::Display;
+use std::str::FromStr;
 
 /// Makes of each row a field of [`Setting`], a list of [`Settings`], and a [`Dimension`] after network, send buffer and congestion
-/// control, of which every manifest says something.
+/// control, of which every manifest says something. A row has the field, its type, the list, what reads a value in a flag, and words.
 macro_rules! dimensions {
-    ($($(#[$doc:meta])* $field:ident: $type:ty, $list:ident, $dimension:expr;)*) => {
+    ($($(#[$doc:meta])* $field:ident: $type:ty, $list:ident, $parse:expr, $dimension:expr;)*) => {
         /// One combination of the dimensions. A field that a file lacks has its default.
         #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
         #[serde(default)]
@@ -63,7 +66,7 @@ macro_rules! dimensions {
         }
 
         /// All dimensions, in the order of columns.
-        pub(super) static DIMENSIONS: &[Dimension] = &[
+        pub static DIMENSIONS: &[Dimension] = &[
             Dimension {
                 column: NETWORK,
                 list: "networks",
@@ -78,12 +81,15 @@ macro_rules! dimensions {
                 column: SEND_BUFFER,
                 list: "send_buffers_bytes",
                 flag: "--send-buffer",
+                help: "Send buffers, separated by commas [default: 0]",
                 name: "send buffer",
                 unit: " bytes",
                 always_in: &[File::Runs, File::Summary],
                 value: |it| json!(it.send_buffer_bytes),
                 mark: buffer_mark,
                 copy: |to, from| to.send_buffer_bytes = from.send_buffer_bytes,
+                add: |settings, text| add(&mut settings.send_buffers_bytes, corpus::size::parse(text)),
+                clear: |it| it.send_buffers_bytes.clear(),
                 axes: &[Axis { title: "send buffer, kB", at: |it| Some(it.send_buffer_bytes as f64 / 1e3) }],
                 ..PLAIN
             },
@@ -91,12 +97,15 @@ macro_rules! dimensions {
                 column: CONTROL,
                 list: "congestion_controls",
                 flag: "--cc",
+                help: "Congestion controls, separated by commas, on engines with a transport [default: bbr2]",
                 name: "congestion control",
                 usual: "bbr2",
                 always_in: &[File::Runs],
                 value: |it| json!(it.cc),
                 copy: |to, from| to.cc = from.cc,
                 is_listed: |it| !it.congestion_controls.is_empty(),
+                add: |settings, text| add(&mut settings.congestion_controls, by_name(text)),
+                clear: |it| it.congestion_controls.clear(),
                 ..PLAIN
             },
             $(Dimension {
@@ -105,6 +114,8 @@ macro_rules! dimensions {
                 value: |it| json!(it.$field),
                 copy: |to, from| to.$field = from.$field,
                 is_listed: |it| !it.$list.is_empty(),
+                add: |settings, text| add(&mut settings.$list, ($parse)(text)),
+                clear: |it| it.$list.clear(),
                 ..$dimension
             },)*
         ];
@@ -113,9 +124,11 @@ macro_rules! dimensions {
 
 dimensions! {
     /// The bottleneck's queue; `None`: the network's own.
-    queue: QueueDepth, queues, Dimension {
+    queue: QueueDepth, queues, QueueDepth::parse, Dimension {
         name: "queue",
         flag: "--queue",
+        help: "Depths of the bottleneck's queue, separated by commas, on engines with a transport: sizes, or multiples of \
+               the network's bandwidth-delay product, such as 64k,2bdp [default: as each network has it]",
         label: |it| format!("queue {it}"),
         // A heading is not divided at this space.
         mark: |it| format!("queue\u{a0}{it}"),
@@ -126,7 +139,7 @@ dimensions! {
         ..PLAIN
     };
     /// [`Property::RoundTrip`]; `None`, here and below: the network's own.
-    rtt_ms: Amount, rtts_ms, Dimension {
+    rtt_ms: Amount, rtts_ms, Amount::parse, Dimension {
         name: "round trip",
         flag: "--set rtt_ms",
         unit: " ms",
@@ -136,7 +149,7 @@ dimensions! {
         ..PLAIN
     };
     /// [`Property::Rate`].
-    rate: Amount, rates, Dimension {
+    rate: Amount, rates, Amount::parse, Dimension {
         name: "rate",
         flag: "--set rate",
         unit: " bit/s",
@@ -146,7 +159,7 @@ dimensions! {
         ..PLAIN
     };
     /// [`Property::Loss`].
-    loss: Amount, losses, Dimension {
+    loss: Amount, losses, Amount::parse, Dimension {
         name: "loss",
         flag: "--set loss",
         label: loss_label,
@@ -155,40 +168,61 @@ dimensions! {
         ..PLAIN
     };
     /// What others do on the links; `None`: nothing.
-    cross: CrossTraffic, crosses, Dimension {
+    cross: CrossTraffic, crosses, CrossTraffic::from_str, Dimension {
         name: "cross traffic",
         flag: "--cross",
+        help: "What others do on the links meanwhile, separated by commas, on engine stack: none, bulk:CC (one download \
+               without end under the congestion control bbr2, cubic or reno), web:SHARE (short downloads that ask for this \
+               share of the rate; `web` is web:0.3) [default: none]",
         usual: "none",
         label: cross_label,
         mark: cross_label,
         ..PLAIN
     };
     /// What the server pushes; `None`: nothing.
-    push: Policy, pushes, Dimension {
+    push: Policy, pushes, Policy::from_str, Dimension {
         name: "push",
         flag: "--push",
+        help: "What the server pushes, separated by commas, on engines with a transport: policies as `push_policy` of \
+               `utmost serve` has them, of the graph that each page says [default: none]",
         usual: "none",
         label: push_label,
         mark: push_label,
         ..PLAIN
     };
     /// When pushed bytes may go; `None`: nothing is pushed, or the server's default holds.
-    gate: Gate, gates, Dimension { name: "gate", flag: "--gate", applies: Setting::pushes, ..PLAIN };
+    gate: Gate, gates, Gate::from_str, Dimension {
+        name: "gate",
+        flag: "--gate",
+        help: "When pushed bytes may go, separated by commas: preempt, strict, throttle:BYTES, eager-fifo:BYTES, \
+               shuffle:SEED [default: preempt]",
+        applies: Setting::pushes,
+        ..PLAIN
+    };
     /// What the document's response names; `None`: nothing.
-    hints: Hints, hints, Dimension {
+    hints: Hints, hints, by_name, Dimension {
         name: "hints",
         flag: "--hints",
+        help: "What the response of a page's document names, separated by commas, on engines with a transport [default: \
+               none]",
         usual: "none",
         label: hints_label,
         mark: hints_label,
         ..PLAIN
     };
     /// How the server uses signals; `None`: its default.
-    signals: SignalUse, signals, Dimension { name: "signals", flag: "--signals", ..PLAIN };
+    signals: SignalUse, signals, by_name, Dimension {
+        name: "signals",
+        flag: "--signals",
+        help: "How the server uses the client's signals, separated by commas, on engines with a transport [default: ignore]",
+        ..PLAIN
+    };
     /// Bytes of a document that the client loads before the page on the same connection; `None`: nothing.
-    warm_up_bytes: u64, warm_ups_bytes, Dimension {
+    warm_up_bytes: u64, warm_ups_bytes, corpus::size::parse, Dimension {
         name: "warm-up",
         flag: "--warm-up",
+        help: "What the client loads before each page on the same connection, separated by commas, on engines with a \
+               transport: documents of these sizes, such as 0,300k. Traffic has made the windows then [default: 0]",
         unit: " bytes",
         usual: "0",
         label: warm_up_label,
@@ -216,11 +250,39 @@ impl Settings {
         self.networks.iter().flat_map(on).collect()
     }
 
+    /// Lists these values of a dimension in place of others. One that stands twice is probably a slip.
+    pub fn list(&mut self, dimension: &Dimension, values: &[String]) -> Result<(), String> {
+        (dimension.clear)(self);
+        for (place, value) in values.iter().enumerate() {
+            if !(dimension.add)(self, value)? {
+                let (flag, place) = (dimension.flag, place + 1);
+                return Err(format!(
+                    "{flag}: value {place} is the same as an earlier one; name each once"
+                ));
+            }
+        }
+        self.send_buffers_bytes.sort_unstable();
+        Ok(())
+    }
+
     /// The dimensions with several values.
     pub fn varied(&self) -> Vec<&'static Dimension> {
         let each = self.each();
         varied(each.iter().map(|(_, setting)| setting))
     }
+}
+
+/// Adds a value that was read; false: it is there.
+fn add<T: PartialEq>(list: &mut Vec<T>, value: Result<T, impl Display>) -> Result<bool, String> {
+    let value = value.map_err(|it| it.to_string())?;
+    let is_new = !list.contains(&value);
+    list.extend(is_new.then_some(value));
+    Ok(is_new)
+}
+
+/// A value as files name it.
+fn by_name<T: DeserializeOwned>(name: &str) -> serde_json::Result<T> {
+    serde_json::from_value(json!(name))
 }
 
 /// Every one of `settings` in which the dimension means something with every one of `values`; others, and without values all, as
