@@ -9,7 +9,7 @@ use corpus::Page;
 use lab::Contender;
 use lab::finder::{PRESENT, Question, find};
 use lab::network::Network;
-use lab::study::bootstrap::bootstrap_geometric_mean;
+use lab::study::statistics::bootstrap::bootstrap_geometric_mean;
 use lab::study::statistics::{equal, geometric_mean, mean, median};
 use lab::study::{Plan, RunRecord, Settings, engines, run};
 use serde_json::Value;

@@ -1,14 +1,25 @@
 //! The plan of a study, and the loads in it.
 
-use super::engine::{Engine, Refusal};
-use super::setting::DIMENSIONS;
-use super::{BASELINE, Setting, Settings, StudyError, Weights};
+pub(crate) mod dimension;
+pub(crate) mod engine;
+pub(crate) mod setting;
+mod sweep;
+mod weights;
+
+pub use dimension::{Axis, Dimension, varied};
+pub use engine::{Clock, Engine};
+pub use setting::{DIMENSIONS, Setting, Settings};
+pub use sweep::Sweep;
+pub use weights::{PageWeights, Weights};
+
 use crate::browsing::Browser;
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
+use crate::study::StudyError;
 use crate::{Contender, CrossTraffic, DeliveryOrder, Metadata};
 use client::profile::Profile;
 use corpus::Page;
+use engine::Refusal;
 use push::Policy;
 use qlog_tools::metrics::{self, Metric};
 use schedulers::Scheme;
@@ -17,6 +28,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// The scheme that all others are compared with, unless a plan says otherwise. The paper compares with it.
+pub const BASELINE: &str = "rr";
 
 /// A part of a study, for one of several machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,14 +110,14 @@ pub struct Plan {
 
 /// One load of a plan.
 #[derive(Debug, Clone)]
-pub(super) struct Cell<'a> {
+pub(crate) struct Cell<'a> {
     /// Its place in the whole plan, whatever the shard.
-    pub(super) place: usize,
-    pub(super) page: &'a Arc<Page>,
-    pub(super) scheme: &'a Contender,
-    pub(super) network: &'a Network,
-    pub(super) setting: Arc<Setting>,
-    pub(super) seed: u64,
+    pub(crate) place: usize,
+    pub(crate) page: &'a Arc<Page>,
+    pub(crate) scheme: &'a Contender,
+    pub(crate) network: &'a Network,
+    pub(crate) setting: Arc<Setting>,
+    pub(crate) seed: u64,
 }
 
 impl Plan {
@@ -140,13 +154,13 @@ impl Plan {
     }
 
     /// The browser of engine `browser`, as far as it can be asked.
-    pub(super) fn browser_description(&self) -> Option<String> {
+    pub(crate) fn browser_description(&self) -> Option<String> {
         let browser = self.browser.as_ref().filter(|_| self.engine.has_browser())?;
         browser.description().ok()
     }
 
     /// A scheme that must know the whole page.
-    pub(super) fn looking_ahead(&self) -> Option<&str> {
+    pub(crate) fn looking_ahead(&self) -> Option<&str> {
         self.schemes.iter().find(|it| it.looks_ahead()).map(Contender::name)
     }
 
@@ -166,12 +180,12 @@ impl Plan {
     }
 
     /// Whether a load has one outcome, to the last digit: without chance and without a transport, whose packet numbers seeds decide.
-    pub(super) fn is_exact(&self) -> bool {
+    pub(crate) fn is_exact(&self) -> bool {
         !self.engine.has_transport() && !self.has_chance()
     }
 
     /// The settings in which seeds decide nothing that matters.
-    pub(super) fn certain_settings(&self) -> BTreeSet<Setting> {
+    pub(crate) fn certain_settings(&self) -> BTreeSet<Setting> {
         let settings = self.settings.each().into_iter();
         settings.filter(|(network, it)| !self.chance_decides(network, it)).map(|it| it.1).collect()
     }
@@ -186,7 +200,7 @@ impl Plan {
     }
 
     /// The loads of its shard: by page, setting, seed and scheme.
-    pub(super) fn cells(&self) -> Vec<Cell<'_>> {
+    pub(crate) fn cells(&self) -> Vec<Cell<'_>> {
         let mut cells = Vec::new();
         let settings =
             self.settings.each().into_iter().map(|(network, it)| (network, Arc::new(it)));
@@ -341,7 +355,7 @@ impl Plan {
 
 impl Plan {
     /// The server's options, but for its logs.
-    pub(super) fn options(&self, scheme: &Scheme, network: &Network, setting: &Setting) -> Options {
+    pub(crate) fn options(&self, scheme: &Scheme, network: &Network, setting: &Setting) -> Options {
         let defaults = Options::new(scheme.clone());
         let options = Options {
             send_buffer_bytes: setting.send_buffer_bytes,
@@ -366,7 +380,7 @@ fn impossible<T>(what: impl Into<String>) -> Result<T, StudyError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::engines::IDEAL;
+    use crate::study::carry_out::engines::IDEAL;
 
     #[test]
     fn a_shard_is_its_place_of_how_many() {

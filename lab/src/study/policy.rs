@@ -7,7 +7,7 @@ mod configuration;
 mod facts;
 mod trial;
 
-use super::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS};
+use super::plan::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS};
 use super::statistics::{Interval, geometric_mean};
 use super::{Plan, StudyError};
 use crate::Contender;

@@ -1,9 +1,10 @@
 //! A study in a folder: every load is written down as soon as it is done, and is not done again.
 
-use super::journal::{self, Journal};
-use super::manifest;
+use super::carry_out::journal::{self, Journal};
+use super::carry_out::loading::Loader;
+use super::carry_out::manifest;
 use super::plan::Cell;
-use super::{Loader, Plan, Study, StudyError};
+use super::{Plan, Study, StudyError};
 use crate::FileError;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -44,7 +45,7 @@ pub fn run_into(
     });
     journal().sync().map_err(file)?;
     entries.extend(fresh?);
-    Ok(loader.study(provenance, entries))
+    Ok(Study::of(plan, provenance, entries))
 }
 
 /// Makes sure that `folder` is this study's, and returns the provenance that it records.
@@ -77,7 +78,7 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError
 }
 
 /// Writes the manifest, and the pages and scheme files that it names.
-pub(super) fn begin(plan: &Plan, provenance: &Value, folder: &Path) -> Result<(), StudyError> {
+pub(crate) fn begin(plan: &Plan, provenance: &Value, folder: &Path) -> Result<(), StudyError> {
     std::fs::create_dir_all(folder)
         .and_then(|()| manifest::keep_inputs(plan, folder))
         .map_err(FileError::at(folder))

@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use super::{Choice, OF_SITE};
 use crate::Contender;
-use crate::study::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS, notable};
+use crate::study::plan::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS, notable};
 use crate::study::{Plan, Study};
 use corpus::Page;
 use push::Graph;
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use crate::ahead::Ahead;
     use crate::network::Network;
-    use crate::study::engines;
+    use crate::study::carry_out::engines;
     use crate::study::policy::Found;
     use push::Policy;
     use serde_json::Value;

@@ -7,7 +7,7 @@
 use super::{Choice, Found, Terms, check, gain};
 use crate::Contender;
 use crate::ahead::Ahead;
-use crate::study::dimension::{GATE, HINTS, PUSH, SIGNALS};
+use crate::study::plan::dimension::{GATE, HINTS, PUSH, SIGNALS};
 use crate::study::{Plan, Ratio, RunRecord, Setting, StudyError};
 use corpus::Page;
 use schedulers::Language;
@@ -167,7 +167,7 @@ impl<'a> Trial<'a> {
 mod tests {
     use super::*;
     use crate::network::Network;
-    use crate::study::engines;
+    use crate::study::carry_out::engines;
     use qlog_tools::metrics::{BySet, find};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
