@@ -167,7 +167,7 @@ fn metric() -> impl TypedValueParser<Value = &'static Metric> {
 }
 
 fn engine() -> impl TypedValueParser<Value = &'static dyn Engine> {
-    let names = ENGINES.map(|it| PossibleValue::new(it.name()).help(it.about()));
+    let names = ENGINES.map(|it| PossibleValue::new(it.name()).help(it.facts().about));
     let find = |name: String| ENGINES.into_iter().find(|it| it.name() == name);
     PossibleValuesParser::new(names).try_map(move |it| find(it).ok_or("not an engine"))
 }

@@ -86,15 +86,17 @@ impl Study {
     ) -> Self {
         let metric = plan.metric;
         let weights = PageWeights::of(plan);
-        let weight_of = |page: &str| PageWeights::weight_of(weights.as_ref(), page);
-        let certain = plan.certain_settings();
-        let twins = plan.twins_among(&runs);
-        let pages = Pages { site_of: |page| plan.site_of(page), weight_of, certain, twins };
         let baseline = &*plan.baseline;
-        let summary = summarise_weighted(&runs, metric, baseline, &pages);
+        let twins = plan.twins_among(&runs);
+        let (summary, comparisons) = {
+            let weight_of = |page: &str| PageWeights::weight_of(weights.as_ref(), page);
+            let pages = Pages::new(|page| plan.site_of(page), weight_of);
+            let (certain, twins) = (plan.certain_settings(), twins.clone());
+            let pages = Pages { certain, twins, ..pages };
+            let summary = summarise_weighted(&runs, metric, baseline, &pages);
+            (summary, compare(&runs, metric, baseline, &pages))
+        };
         let page_summary = summarise_pages(&runs, metric, baseline, !plan.is_exact());
-        let comparisons = compare(&runs, metric, baseline, &pages);
-        let twins = pages.twins;
         let published = metric.name == byte_index().name && baseline == BASELINE;
         let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };
         let (format, metric, baseline) = (FORMAT, metric.name, Some(plan.baseline.clone()));

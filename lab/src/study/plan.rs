@@ -246,7 +246,8 @@ impl Plan {
     /// Refuses what the engine cannot do.
     fn check_engine(&self) -> Result<(), StudyError> {
         let engine = self.engine.name();
-        if let Some(refusal) = self.engine.refuses().iter().find(|it| self.asks_for(it.flag)) {
+        if let Some(refusal) = self.engine.facts().refuses.iter().find(|it| self.asks_for(it.flag))
+        {
             let Refusal { flag, why, instead } = refusal;
             return impossible(format!("{flag}: engine {engine} {why}; use --engine {instead}"));
         }

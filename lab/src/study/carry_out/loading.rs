@@ -98,7 +98,7 @@ impl<'a> Loader<'a> {
     fn keeps(&self, cell: &Cell<'_>) -> bool {
         let Plan { engine, seeds, pages, settings, .. } = self.plan;
         let all_drawn = seeds.len() == 1 && pages.len() * settings.each().len() <= DRAWN_MAX;
-        match engine.clock() {
+        match engine.facts().clock {
             Clock::Packets => false,
             Clock::Virtual => all_drawn,
             Clock::Real => seeds.first() == Some(&cell.seed),

@@ -70,10 +70,7 @@ pub enum Unit {
 
 impl Unit {
     /// Sites, unless all loads that count are of one page.
-    pub(crate) fn of<'a>(
-        runs: &'a [RunRecord],
-        pages: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
-    ) -> Self {
+    pub(crate) fn of<'a>(runs: &'a [RunRecord], pages: &Pages<'a>) -> Self {
         let counts = |it: &&'a RunRecord| (pages.weight_of)(&it.page) > 0.0;
         let names: BTreeSet<&str> = runs.iter().filter(counts).map(|it| &*it.page).collect();
         if names.len() == 1 { Self::Loads } else { Self::Sites }
@@ -96,7 +93,7 @@ pub fn compare<'a>(
     runs: &'a [RunRecord],
     metric: &'static Metric,
     baseline: &'a str,
-    pages: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
+    pages: &Pages<'a>,
 ) -> Vec<ComparisonRow> {
     let baselines = Paired::of(runs, baseline, metric);
     let varied = varied(runs.iter().map(|it| &it.setting));
@@ -124,7 +121,7 @@ fn row<'a>(
     runs: &[&'a RunRecord],
     pairs_of: Unit,
     baselines: &Paired<'_>,
-    of: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
+    of: &Pages<'a>,
 ) -> ComparisonRow {
     let speedups = baselines.speedups_by_page(runs, of);
     let has_chance = of.has_chance(&runs[0].setting);
@@ -160,7 +157,7 @@ pub(crate) fn log_ratios<'a>(
     set: Set,
     pairs_of: Unit,
     has_chance: bool,
-    of: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
+    of: &Pages<'a>,
 ) -> Vec<Vec<Weighted>> {
     match pairs_of {
         Unit::Sites => sites(speedups, set, of),
@@ -172,11 +169,7 @@ pub(crate) fn log_ratios<'a>(
 }
 
 /// The logarithms of the pages' ratios, those of a site together.
-fn sites<'a>(
-    speedups: &LoadSpeedups<'a>,
-    set: Set,
-    of: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
-) -> Vec<Vec<Weighted>> {
+fn sites<'a>(speedups: &LoadSpeedups<'a>, set: Set, of: &Pages<'a>) -> Vec<Vec<Weighted>> {
     let pages = speedups.iter().filter_map(|(page, loads)| {
         let weight = (of.weight_of)(page);
         Some((*page, (mean(&logarithms(loads, set))?, weight)))

@@ -92,7 +92,7 @@ impl<'a> Paired<'a> {
     pub(crate) fn speedups_by_page<'b>(
         &self,
         runs: &[&'b RunRecord],
-        of: &Pages<impl Fn(&'b str) -> &'b str, impl Fn(&'b str) -> f64>,
+        of: &Pages<'b>,
     ) -> LoadSpeedups<'b> {
         let mut pages = LoadSpeedups::new();
         for run in runs.iter().filter(|it| (of.weight_of)(&it.page) > 0.0) {
@@ -138,26 +138,30 @@ pub(crate) fn grouped<'a, K: Ord + Clone>(
 pub fn summarise<'a>(
     runs: &'a [RunRecord],
     metric: &'static Metric,
-    site_of: impl Fn(&'a str) -> &'a str,
+    site_of: impl Fn(&'a str) -> &'a str + 'a,
 ) -> Vec<SummaryRow> {
     summarise_weighted(runs, metric, BASELINE, &Pages::new(site_of, |_| 1.0))
 }
 
 /// What a summary must know besides loads.
-pub struct Pages<S, W> {
+pub struct Pages<'a> {
     /// The site of a page.
-    pub site_of: S,
+    pub site_of: Box<dyn Fn(&'a str) -> &'a str + 'a>,
     /// How much a page counts. One with 0 counts in nothing but `unfinished`.
-    pub weight_of: W,
+    pub weight_of: Box<dyn Fn(&'a str) -> f64 + 'a>,
     /// The settings in which seeds decide nothing that matters.
     pub certain: BTreeSet<Setting>,
     /// The schemes that are one under two names, each with the one that stands for both.
     pub twins: BTreeMap<String, String>,
 }
 
-impl<'a, S: Fn(&'a str) -> &'a str, W> Pages<S, W> {
+impl<'a> Pages<'a> {
     /// Pages that chance decides about in every setting, under schemes that all differ.
-    pub fn new(site_of: S, weight_of: W) -> Self {
+    pub fn new(
+        site_of: impl Fn(&'a str) -> &'a str + 'a,
+        weight_of: impl Fn(&'a str) -> f64 + 'a,
+    ) -> Self {
+        let (site_of, weight_of) = (Box::new(site_of), Box::new(weight_of));
         Self { site_of, weight_of, certain: BTreeSet::new(), twins: BTreeMap::new() }
     }
 
@@ -185,7 +189,7 @@ pub fn summarise_weighted<'a>(
     runs: &'a [RunRecord],
     metric: &'static Metric,
     baseline: &'a str,
-    pages: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
+    pages: &Pages<'a>,
 ) -> Vec<SummaryRow> {
     let baselines = Paired::of(runs, baseline, metric);
     let varied = varied(runs.iter().map(|it| &it.setting));
@@ -203,7 +207,7 @@ fn row<'a>(
     runs: &[&'a RunRecord],
     unit: Unit,
     baselines: &Paired<'_>,
-    of: &Pages<impl Fn(&'a str) -> &'a str, impl Fn(&'a str) -> f64>,
+    of: &Pages<'a>,
 ) -> SummaryRow {
     let weight = |run: &&'a RunRecord| (of.weight_of)(&run.page);
     let pages = baselines.speedups_by_page(runs, of);

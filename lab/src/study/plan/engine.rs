@@ -13,30 +13,29 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+/// What a study must know of an engine before it loads anything.
+#[derive(Debug)]
+pub struct Facts {
+    /// Its name, as in flags and results.
+    pub name: &'static str,
+    /// What it is, for somebody who chooses one.
+    pub about: &'static str,
+    /// How time passes in its loads.
+    pub clock: Clock,
+    /// Whether it loads pages in the plan's browser, of which there is one.
+    pub has_browser: bool,
+    /// What a plan can ask for and it cannot do.
+    pub(crate) refuses: &'static [Refusal],
+}
+
 /// A way of loading pages.
 pub trait Engine: Send + Sync {
-    /// As in flags and results.
-    fn name(&self) -> &'static str;
-
-    /// What it is, for somebody who chooses one.
-    fn about(&self) -> &'static str;
-
-    /// How time passes in its loads.
-    fn clock(&self) -> Clock;
-
-    /// What a plan can ask for and it cannot do.
-    fn refuses(&self) -> &'static [Refusal] {
-        &[]
-    }
+    /// What it is.
+    fn facts(&self) -> &'static Facts;
 
     /// Refuses a plan for other reasons than these.
     fn check(&self, _plan: &Plan) -> Result<(), StudyError> {
         Ok(())
-    }
-
-    /// Whether it loads pages in the plan's browser, of which there is one.
-    fn has_browser(&self) -> bool {
-        false
     }
 
     /// How many loads at a time do not disturb each other on a machine with so many cores.
@@ -66,7 +65,7 @@ pub enum Clock {
 
 /// A flag that an engine cannot honour.
 #[derive(Debug, Clone, Copy)]
-pub struct Refusal {
+pub(crate) struct Refusal {
     pub(crate) flag: &'static str,
     /// What the engine is like, after its name.
     pub(crate) why: &'static str,
@@ -87,14 +86,24 @@ impl Refusal {
 }
 
 impl dyn Engine {
+    /// Its name, as in flags and results.
+    pub fn name(&self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Whether it loads pages in a browser.
+    pub fn has_browser(&self) -> bool {
+        self.facts().has_browser
+    }
+
     /// Whether pages come over QUIC, from a server.
     pub fn has_transport(&self) -> bool {
-        self.clock() != Clock::Packets
+        self.facts().clock != Clock::Packets
     }
 
     /// Whether a load is the same each time.
     pub fn repeats(&self) -> bool {
-        self.clock() != Clock::Real
+        self.facts().clock != Clock::Real
     }
 }
 

@@ -3,43 +3,34 @@
 use crate::browsing::{self, Browsed, BrowsingError, Setup, Stage};
 use crate::study::StudyError;
 use crate::study::plan::Plan;
-use crate::study::plan::engine::{Clock, Engine, Loaded, Loads, Refusal, Task};
+use crate::study::plan::engine::{Clock, Engine, Facts, Loaded, Loads, Refusal, Task};
 use server::Options;
 use std::path::Path;
+
+static FACTS: Facts = Facts {
+    name: "browser",
+    about: "Chromium and the real server over UDP on loopback, through the lab's links, in real time",
+    clock: Clock::Real,
+    has_browser: true,
+    // A browser does what it does: it takes no pushes, and nobody looks into it.
+    refuses: &[
+        Refusal::new("--push", "takes no pushes, as no browser does today"),
+        Refusal::new("--gate", "takes no pushes, as no browser does today"),
+        Refusal::new("--warm-up", "loads one page a connection"),
+        Refusal::new("--delivery-order connection", "hands over bytes by stream"),
+        Refusal::of_cross_traffic("has one client"),
+    ],
+};
 
 pub(crate) struct Browser;
 
 impl Engine for Browser {
-    fn name(&self) -> &'static str {
-        "browser"
-    }
-
-    fn about(&self) -> &'static str {
-        "Chromium and the real server over UDP on loopback, through the lab's links, in real time"
-    }
-
-    fn clock(&self) -> Clock {
-        Clock::Real
-    }
-
-    /// A browser does what it does: it takes no pushes, and nobody looks into it.
-    fn refuses(&self) -> &'static [Refusal] {
-        const REFUSED: [Refusal; 5] = [
-            Refusal::new("--push", "takes no pushes, as no browser does today"),
-            Refusal::new("--gate", "takes no pushes, as no browser does today"),
-            Refusal::new("--warm-up", "loads one page a connection"),
-            Refusal::new("--delivery-order connection", "hands over bytes by stream"),
-            Refusal::of_cross_traffic("has one client"),
-        ];
-        &REFUSED
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn check(&self, plan: &Plan) -> Result<(), StudyError> {
         browser(plan).map(|_| ())
-    }
-
-    fn has_browser(&self) -> bool {
-        true
     }
 
     fn jobs(&self, _plan: &Plan, _cores: usize) -> usize {

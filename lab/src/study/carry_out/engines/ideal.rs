@@ -5,39 +5,34 @@ use crate::ideal::{self, Conditions};
 use crate::network::Network;
 use crate::study::StudyError;
 use crate::study::plan::Plan;
-use crate::study::plan::engine::{Clock, Engine, Loaded, Loads, Refusal, Task};
+use crate::study::plan::engine::{Clock, Engine, Facts, Loaded, Loads, Refusal, Task};
 use corpus::Page;
 use std::sync::Arc;
+
+static FACTS: Facts = Facts {
+    name: "ideal",
+    about: "No transport, one packet a tick: exact and fast",
+    clock: Clock::Packets,
+    has_browser: false,
+    // Without a transport there are no windows and queues, and nothing is pushed, hinted or signalled.
+    refuses: &[
+        Refusal::new("--cc", "has no congestion control"),
+        Refusal::new("--queue", "sends a packet a tick, so no queue forms"),
+        Refusal::new("--push", "has no streams to push on"),
+        Refusal::new("--gate", "has no streams to push on"),
+        Refusal::new("--hints", "has no responses that could name resources"),
+        Refusal::new("--signals", "has no client that signals"),
+        Refusal::new("--warm-up", "has no connection that could be warm"),
+        Refusal::new("an initial window", "has none"),
+        Refusal::of_cross_traffic("has no connections that could share a link"),
+    ],
+};
 
 pub(crate) struct Ideal;
 
 impl Engine for Ideal {
-    fn name(&self) -> &'static str {
-        "ideal"
-    }
-
-    fn about(&self) -> &'static str {
-        "No transport, one packet a tick: exact and fast"
-    }
-
-    fn clock(&self) -> Clock {
-        Clock::Packets
-    }
-
-    /// Without a transport there are no windows and queues, and nothing is pushed, hinted or signalled.
-    fn refuses(&self) -> &'static [Refusal] {
-        const REFUSED: [Refusal; 9] = [
-            Refusal::new("--cc", "has no congestion control"),
-            Refusal::new("--queue", "sends a packet a tick, so no queue forms"),
-            Refusal::new("--push", "has no streams to push on"),
-            Refusal::new("--gate", "has no streams to push on"),
-            Refusal::new("--hints", "has no responses that could name resources"),
-            Refusal::new("--signals", "has no client that signals"),
-            Refusal::new("--warm-up", "has no connection that could be warm"),
-            Refusal::new("an initial window", "has none"),
-            Refusal::of_cross_traffic("has no connections that could share a link"),
-        ];
-        &REFUSED
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn check(&self, plan: &Plan) -> Result<(), StudyError> {

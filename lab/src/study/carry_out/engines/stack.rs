@@ -3,22 +3,22 @@
 use crate::stack::{Ends, Setup, StackLoad, load_between};
 use crate::study::StudyError;
 use crate::study::plan::Plan;
-use crate::study::plan::engine::{Clock, Engine, Loaded, Loads, Task};
+use crate::study::plan::engine::{Clock, Engine, Facts, Loaded, Loads, Task};
 use server::Identity;
+
+static FACTS: Facts = Facts {
+    name: "stack",
+    about: "The real server and client through the lab's links, in virtual time",
+    clock: Clock::Virtual,
+    has_browser: false,
+    refuses: &[],
+};
 
 pub(crate) struct Stack;
 
 impl Engine for Stack {
-    fn name(&self) -> &'static str {
-        "stack"
-    }
-
-    fn about(&self) -> &'static str {
-        "The real server and client through the lab's links, in virtual time"
-    }
-
-    fn clock(&self) -> Clock {
-        Clock::Virtual
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn open<'a>(&self, _plan: &'a Plan) -> Result<Box<dyn Loads + 'a>, StudyError> {

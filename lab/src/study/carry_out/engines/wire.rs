@@ -2,7 +2,7 @@
 
 use crate::study::StudyError;
 use crate::study::plan::Plan;
-use crate::study::plan::engine::{Clock, Engine, Loaded, Loads, Refusal, Task};
+use crate::study::plan::engine::{Clock, Engine, Facts, Loaded, Loads, Refusal, Task};
 use crate::wire::{Setup, WireLoad, load};
 use server::Options;
 use std::path::Path;
@@ -10,24 +10,19 @@ use std::path::Path;
 /// Loads at a time if the server paces: such loads mostly wait.
 const PACED_JOBS: usize = 16;
 
+static FACTS: Facts = Facts {
+    name: "wire",
+    about: "The real server and client over UDP on loopback, through the lab's links, in real time",
+    clock: Clock::Real,
+    has_browser: false,
+    refuses: &[Refusal::of_cross_traffic("has one client")],
+};
+
 pub(crate) struct Wire;
 
 impl Engine for Wire {
-    fn name(&self) -> &'static str {
-        "wire"
-    }
-
-    fn about(&self) -> &'static str {
-        "The real server and client over UDP on loopback, through the lab's links, in real time"
-    }
-
-    fn clock(&self) -> Clock {
-        Clock::Real
-    }
-
-    fn refuses(&self) -> &'static [Refusal] {
-        const REFUSED: [Refusal; 1] = [Refusal::of_cross_traffic("has one client")];
-        &REFUSED
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     /// A link in real time must not be late: it has a core to itself.
