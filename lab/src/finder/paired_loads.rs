@@ -3,8 +3,8 @@
 use super::moved::moved;
 use super::trial::{BATCH, Indices, Trial};
 use super::{Goal, Moved, PRESENT, Question, Step};
-use crate::ahead::Hints;
 use crate::network::Network;
+use crate::push_and_hints::Hints;
 use crate::study::statistics::median;
 use crate::study::{BASELINE, Engine, Plan, RunRecord, Settings, Study, StudyError, engines, run};
 use crate::{Contender, Metadata};

@@ -6,8 +6,8 @@ use ::client::Options;
 use ::corpus::Page;
 use ::serve::Failure;
 use ::server::{CongestionControl, Identity, Options as ServerOptions};
-use lab::ahead::Ahead;
 use lab::network::Network;
+use lab::push_and_hints::PushAndHints;
 use lab::stack::{self, Ends};
 use lab::study::{Engine, Setting, engines};
 use lab::{DeliveryOrder, Metadata, Navigation, wire};
@@ -92,7 +92,7 @@ impl OwnServer {
                 };
                 let pages = [page].into_iter().chain(then.iter().map(|it| &it.page));
                 let pages: Vec<&Page> = pages.map(Arc::as_ref).collect();
-                let site = Ahead::default().site_of(&pages, fresh_s, Metadata::Full);
+                let site = PushAndHints::default().site_of(&pages, fresh_s, Metadata::Full);
                 let ends = Ends { site, client };
                 let loaded = stack::load_between(page, &ends, setup).map_err(Failure::elsewhere)?;
                 (loaded.load, loaded.outcome)

@@ -1,6 +1,6 @@
 //! Carries out the loads of a plan, and makes a row of results of each.
 
-use crate::browsing::SeenFrame;
+use crate::browsing::FilmFrame;
 use crate::network::Network;
 use crate::study::carry_out::journal::{Entry, Format};
 use crate::study::plan::Cell;
@@ -229,7 +229,7 @@ impl LogFolder {
 }
 
 /// Writes each picture as `MS.jpg`, which says when it was taken.
-fn write_film(folder: &Path, film: &[SeenFrame]) -> Result<(), FileError> {
+fn write_film(folder: &Path, film: &[FilmFrame]) -> Result<(), FileError> {
     let folder = made(folder.to_owned())?;
     film.iter().try_for_each(|frame| {
         let name = format!("{:06.0}.jpg", frame.time_ms.max(0.0));

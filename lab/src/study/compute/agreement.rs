@@ -199,7 +199,7 @@ fn ratios(loads: &[&RunRecord], by: &[&RunRecord], metric: &Metric) -> Vec<f64> 
 mod tests {
     use super::*;
     use crate::Load;
-    use crate::browsing::{Seen, SeenResource, timeline};
+    use crate::browsing::{ObservedLoad, ObservedResource, timeline};
     use qlog_tools::metrics::byte_index;
 
     /// Loads of one scheme that take so long each, with seeds from 0.
@@ -207,9 +207,11 @@ mod tests {
         let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
         page.resources.truncate(1);
         let of = |(seed, end_ms): (u64, &f64)| {
-            let resource = SeenResource { finished_ms: Some(*end_ms), ..SeenResource::default() };
+            let resource =
+                ObservedResource { finished_ms: Some(*end_ms), ..ObservedResource::default() };
             let load_ms = Some(*end_ms * 2.0);
-            let seen = Seen { resources: vec![resource], load_ms, ..Seen::default() };
+            let seen =
+                ObservedLoad { resources: vec![resource], load_ms, ..ObservedLoad::default() };
             let load = Load { completed: true, timeline: timeline(&page, &seen) };
             let run = RunRecord::of_load(&page, &load);
             RunRecord { page: page.name.clone(), scheme: scheme.to_owned(), seed, ..run }
@@ -254,20 +256,20 @@ mod tests {
     #[test]
     fn a_commit_lasts_from_the_first_byte_of_the_document_to_the_next_request() {
         let page = corpus::bundled("davies-meenan").expect("bundled");
-        let resource = |id, requested_ms, first_ms| SeenResource {
+        let resource = |id, requested_ms, first_ms| ObservedResource {
             id,
             requested_ms,
             arrivals: vec![(first_ms, 1)],
             finished_ms: Some(900.0),
         };
-        let seen = Seen {
+        let seen = ObservedLoad {
             // The last is a preload that a hint asked for before the document came.
             resources: vec![
                 resource(0, 0.0, 50.0),
                 resource(1, 88.0, 120.0),
                 resource(2, 20.0, 70.0),
             ],
-            ..Seen::default()
+            ..ObservedLoad::default()
         };
         let load = Load { completed: true, timeline: timeline(page, &seen) };
         let run = RunRecord::of_load(page, &load);

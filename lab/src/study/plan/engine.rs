@@ -1,6 +1,6 @@
 //! What an engine is: a way of loading pages, with everything that a study asks of it. [`crate::study::carry_out::engines`] has them all.
 
-use crate::browsing::SeenFrame;
+use crate::browsing::FilmFrame;
 use crate::network::Network;
 use crate::study::plan::{Cell, Plan};
 use crate::study::{Setting, StudyError};
@@ -166,7 +166,7 @@ impl Task<'_> {
         let options = client::Options {
             says: if uses_signals { Says::Signals } else { Says::Nothing },
             hold_back: self.plan.profile.as_ref().and_then(|it| it.hold_back),
-            pushes: setting.ahead().client_pushes(),
+            pushes: setting.push_and_hints().client_pushes(),
             scheme: Some(self.scheme.clone()),
             then,
             ..Default::default()
@@ -184,7 +184,7 @@ pub struct Loaded {
     /// How it ended, as the client says.
     pub(crate) outcome: client::Outcome,
     /// Pictures of it, where they were asked for.
-    pub(crate) film: Vec<SeenFrame>,
+    pub(crate) film: Vec<FilmFrame>,
     /// Whether no order is better (worse); for a bracket only.
     pub(crate) proven: Option<bool>,
     /// Why its scheme failed, if it did.

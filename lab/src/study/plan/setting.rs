@@ -3,8 +3,8 @@
 //! A new dimension is a row of [`DIMENSIONS`]. Tables, JSON, figures, manifests, shards and the names of log folders follow from it.
 
 use crate::CrossTraffic;
-use crate::ahead::{Ahead, Hints};
 use crate::network::{Amount, Network, NetworkError, Property, QueueDepth};
+use crate::push_and_hints::{Hints, PushAndHints};
 use crate::study::plan::dimension::{
     CONTROL, File, NETWORK, PLAIN, SEND_BUFFER, buffer_mark, columns, cross_label, hints_label,
     loss_label, percent, push_label, rate_label, warm_up_label,
@@ -373,8 +373,8 @@ impl Setting {
     }
 
     /// What the server does before it is asked.
-    pub fn ahead(&self) -> Ahead {
-        Ahead { policy: self.push, gate: self.gate, hints: self.hints.unwrap_or_default() }
+    pub fn push_and_hints(&self) -> PushAndHints {
+        PushAndHints { policy: self.push, gate: self.gate, hints: self.hints.unwrap_or_default() }
     }
 
     /// Whether anything is pushed.

@@ -61,7 +61,7 @@ impl Loads for Opened<'_> {
         let setup = Setup {
             browser: self.browser,
             options: Options { qlog_dir, ..of.server_options() },
-            site: of.cell.setting.ahead().site_with(&[page], bodies, of.plan.metadata),
+            site: of.cell.setting.push_and_hints().site_with(&[page], bodies, of.plan.metadata),
             links: of.links(),
             is_filmed: of.plan.film_dir.is_some(),
         };

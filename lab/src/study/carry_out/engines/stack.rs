@@ -48,7 +48,7 @@ impl Loads for Certified {
         let (first, client) = of.client();
         let pages = [of.cell.page.as_ref(), first.as_ref()];
         let pages = if client.then.is_empty() { &pages[..1] } else { &pages };
-        let site = setting.ahead().site_of(pages, None, plan.metadata);
+        let site = setting.push_and_hints().site_of(pages, None, plan.metadata);
         let ends = Ends { site, client };
         let StackLoad { load, problems, outcome, .. } = load_between(&first, &ends, setup)?;
         Ok(Loaded::last(&first, &ends.client.then, load, problems, outcome))

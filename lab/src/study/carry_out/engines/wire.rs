@@ -45,7 +45,7 @@ impl Loads for Wire {
         let setup = Setup {
             options: Options { qlog_dir, ..of.server_options() },
             client,
-            ahead: of.cell.setting.ahead(),
+            push_and_hints: of.cell.setting.push_and_hints(),
             fresh_s: None,
             links: of.links(),
             metadata: of.plan.metadata,

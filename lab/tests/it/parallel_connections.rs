@@ -1,6 +1,6 @@
 //! A page load over several connections.
 
-#[path = "../../examples/several/mod.rs"]
+#[path = "../../examples/parallel_connections/mod.rs"]
 mod loads;
 
 use corpus::Page;

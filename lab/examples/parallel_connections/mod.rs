@@ -53,12 +53,12 @@ const GROUP: u64 = 0x1234_5678_9abc;
 /// Stream IDs in the timeline are unique over all connections: stream 4 n of connection c of C is 4 (n C + c).
 pub(super) fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<Load, StackError> {
     let name = setup.options.scheme.name.clone();
-    let mut several = Several::new(page, setup)?;
-    let completed = several.run();
-    Ok(Load { completed, timeline: Timeline { name, ..several.into_timeline()? } })
+    let mut connections = ParallelConnections::new(page, setup)?;
+    let completed = connections.run();
+    Ok(Load { completed, timeline: Timeline { name, ..connections.into_timeline()? } })
 }
 
-struct Several {
+struct ParallelConnections {
     page: Arc<Page>,
     playback: Playback,
     split: fn(&Page, usize) -> usize,
@@ -77,7 +77,7 @@ struct Requests {
     responses: BTreeMap<StreamId, (usize, u64)>,
 }
 
-impl Several {
+impl ParallelConnections {
     fn new(page: &Arc<Page>, setup: Setup<'_>) -> Result<Self, StackError> {
         let Setup { options, network, seed, identity, connections, split, grouped } = setup;
         let mut playback = Playback::new(Arc::clone(page));

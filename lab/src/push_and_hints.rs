@@ -39,7 +39,7 @@ impl Hints {
 
 /// What goes ahead of a page's resources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ahead {
+pub struct PushAndHints {
     /// What is pushed; `None`: nothing.
     pub policy: Option<Policy>,
     /// When pushed bytes may go.
@@ -48,7 +48,7 @@ pub struct Ahead {
     pub hints: Hints,
 }
 
-impl Ahead {
+impl PushAndHints {
     /// Whether the server does the same without it.
     pub fn is_nothing(&self) -> bool {
         self.policy.is_none_or(|it| it == Policy::NoOpt) && self.hints == Hints::None
@@ -134,21 +134,27 @@ impl Ahead {
 mod tests {
     use super::*;
 
-    fn rules(ahead: Ahead) -> Vec<(String, Pushing)> {
-        ahead.pushing(corpus::bundled("agency-index").expect("bundled"))
+    fn rules(push_and_hints: PushAndHints) -> Vec<(String, Pushing)> {
+        push_and_hints.pushing(corpus::bundled("agency-index").expect("bundled"))
     }
 
     #[test]
     fn what_does_nothing_has_no_rules() {
-        assert!(rules(Ahead::default()).is_empty());
-        assert!(rules(Ahead { policy: Some(Policy::NoOpt), ..Ahead::default() }).is_empty());
+        assert!(rules(PushAndHints::default()).is_empty());
+        assert!(
+            rules(PushAndHints { policy: Some(Policy::NoOpt), ..PushAndHints::default() })
+                .is_empty()
+        );
     }
 
     #[test]
     fn a_policy_has_a_rule_for_the_document_and_push_one_for_all_else() {
         let paths = |policy| -> Vec<String> {
             let policy = Some(policy);
-            rules(Ahead { policy, ..Ahead::default() }).into_iter().map(|it| it.0).collect()
+            rules(PushAndHints { policy, ..PushAndHints::default() })
+                .into_iter()
+                .map(|it| it.0)
+                .collect()
         };
         assert_eq!(paths(Policy::Push), ["/index.html", "/*"]);
         assert_eq!(paths(Policy::PushAndPreload), ["/index.html"]);
@@ -157,7 +163,7 @@ mod tests {
     #[test]
     fn a_response_preloads_what_is_hidden_and_early_hints_name_all_that_is_critical() {
         let links = |hints| {
-            let (_, pushing) = rules(Ahead { hints, ..Ahead::default() }).remove(0);
+            let (_, pushing) = rules(PushAndHints { hints, ..PushAndHints::default() }).remove(0);
             [pushing.links.len(), pushing.early_hints.len()]
         };
         assert_eq!([Hints::Preload, Hints::EarlyHints].map(links), [[4, 0], [0, 10]]);
