@@ -4,14 +4,14 @@
 //! cargo run -p utmost-lab --example measure_connections -- cable,3g SCHEME,SCHEME SEEDS PAGE...
 //! ```
 
-mod several;
+mod parallel_connections;
 
 use corpus::Page;
 use lab::network::Network;
 use lab::study::RunRecord;
+use parallel_connections::Setup;
 use schedulers::find_scheme;
 use server::{CongestionControl, Experiments, Identity, Options};
-use several::Setup;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ fn index_ms(
         congestion_control: CongestionControl::Cubic,
         ..Options::new(find_scheme(scheme)?)
     };
-    let load = several::load(
+    let load = parallel_connections::load(
         page,
         Setup {
             options,

@@ -9,9 +9,9 @@ use corpus::Page;
 use lab::Contender;
 use lab::finder::{PRESENT, Question, find};
 use lab::network::Network;
-use lab::study::bootstrap::bootstrap_geometric_mean;
+use lab::study::statistics::bootstrap::bootstrap_geometric_mean;
 use lab::study::statistics::{equal, geometric_mean, mean, median};
-use lab::study::{Engine, Plan, RunRecord, Settings, run};
+use lab::study::{Plan, RunRecord, Settings, engines, run};
 use serde_json::Value;
 use server::SignalUse;
 use std::collections::BTreeMap;
@@ -138,9 +138,9 @@ fn under(
     let settings = Settings {
         networks: question.networks.clone(),
         signals: signals.to_vec(),
-        ..Settings::on(first.clone(), Engine::Stack)
+        ..Settings::on(first.clone(), engines::STACK)
     };
-    let plan = Plan::new(pages, schemes.to_vec(), Engine::Stack, first);
+    let plan = Plan::new(pages, schemes.to_vec(), engines::STACK, first);
     let plan = Plan { settings, seeds: SEEDS.collect(), jobs: question.jobs, ..plan };
     Ok(run(&plan, Value::Null, &|| ())?.runs)
 }

@@ -10,7 +10,7 @@
 
 use lab::Contender;
 use lab::network::Network;
-use lab::study::{Engine, Plan, RunRecord, Settings, run};
+use lab::study::{Plan, RunRecord, Settings, engines, run};
 use push::{Gate, Policy};
 use std::error::Error;
 use std::sync::Arc;
@@ -67,10 +67,10 @@ fn plan(network: &str, schemes: &str, gates: &str, pages: &[String]) -> Outcome<
     let settings = Settings {
         pushes: std::iter::once(Policy::NoOpt).chain(pushing).collect(),
         gates: gates.split(',').map(str::parse::<Gate>).collect::<Result<_, _>>()?,
-        ..Settings::on(network.clone(), Engine::Stack)
+        ..Settings::on(network.clone(), engines::STACK)
     };
     let jobs = std::thread::available_parallelism()?.get();
-    Ok(Plan { settings, jobs, ..Plan::new(pages, schemes, Engine::Stack, network) })
+    Ok(Plan { settings, jobs, ..Plan::new(pages, schemes, engines::STACK, network) })
 }
 
 /// The load without pushes that met the same link.

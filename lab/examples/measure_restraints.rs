@@ -9,8 +9,8 @@
 
 use client::ClientConfig;
 use corpus::Page;
-use lab::ahead::Ahead;
 use lab::network::Network;
+use lab::push_and_hints::PushAndHints;
 use lab::stack::{Ends, Setup, load_between};
 use qlog_tools::reader::{ReadOptions, read_file_traces};
 use qlog_tools::restraints::{Evidence, Restraints};
@@ -105,7 +105,7 @@ fn load(
         transport: transport.clone(),
         ..client::Options::default()
     };
-    let site = Ahead::default().site(page, setup.metadata);
+    let site = PushAndHints::default().site(page, setup.metadata);
     let loaded = load_between(page, &Ends { site, client }, setup)?;
     if !loaded.load.completed {
         return Err(format!("{}: the load did not finish", page.name).into());

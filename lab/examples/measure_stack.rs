@@ -12,7 +12,7 @@ use lab::Contender;
 use lab::network::Network;
 use lab::stack::{Setup, load};
 use lab::study::statistics::spearman;
-use lab::study::{Engine, PageRow, Plan, RunRecord, Settings, Study, run};
+use lab::study::{Engine, PageRow, Plan, RunRecord, Settings, Study, engines, run};
 use schedulers::{find_scheme, paper_schemes};
 use server::{CongestionControl, Identity, Options};
 use std::collections::BTreeMap;
@@ -101,14 +101,14 @@ fn agreement(network: &str, cc: &str, names: &[String]) -> Result<(), Box<dyn Er
     let network = Network::find(network)?;
     let congestion_control = control(cc)?;
     let mut studies = Vec::new();
-    for engine in [Engine::Stack, Engine::Ideal, Engine::Wire] {
+    for engine in [engines::STACK, engines::IDEAL, engines::WIRE] {
         let schemes = paper_schemes().iter().cloned().map(Into::into).collect();
         let plan = Plan {
             settings: settings(&network, engine, congestion_control),
-            jobs: match engine {
-                Engine::Wire if network.server_pace => 8,
-                Engine::Wire => 1,
-                _ => 2,
+            jobs: match (engine.repeats(), network.server_pace) {
+                (true, _) => 2,
+                (false, true) => 8,
+                (false, false) => 1,
             },
             ..Plan::new(pages(names)?, schemes, engine, network.clone())
         };
@@ -124,7 +124,11 @@ fn agreement(network: &str, cc: &str, names: &[String]) -> Result<(), Box<dyn Er
     Ok(())
 }
 
-fn settings(network: &Network, engine: Engine, control: CongestionControl) -> Settings {
+fn settings(
+    network: &Network,
+    engine: &'static dyn Engine,
+    control: CongestionControl,
+) -> Settings {
     let mut settings = Settings::on(network.clone(), engine);
     settings.congestion_controls.iter_mut().for_each(|it| *it = control);
     settings
@@ -151,8 +155,8 @@ fn fidelity(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         };
         Ok(run(&plan, serde_json::json!({}), &|| ())?)
     };
-    let stack = study(Engine::Stack, 5 * loads, 2)?;
-    let wire = study(Engine::Wire, loads, jobs.parse()?)?;
+    let stack = study(engines::STACK, 5 * loads, 2)?;
+    let wire = study(engines::WIRE, loads, jobs.parse()?)?;
     let atf = |row: &PageRow| row.median.byte_index().atf.or(row.median.byte_index().all);
     let rows: Vec<(&PageRow, f64, f64)> = stack
         .page_summary

@@ -14,7 +14,7 @@ use lab::finder::candidates;
 use lab::network::Network;
 use lab::stack::{Setup, load};
 use lab::study::statistics::median;
-use lab::study::{Engine, Plan, Settings, run};
+use lab::study::{Plan, Settings, engines, run};
 use lab::what_if::{Order, derive, fitted, replay};
 use qlog_tools::alignment::path_of;
 use qlog_tools::reader::{ReadOptions, read_file_traces};
@@ -98,8 +98,8 @@ fn errors(page: &Arc<Page>, network: &Network) -> Result<Vec<f64>, Box<dyn Error
     let jobs = std::thread::available_parallelism()?.get();
     let derived = fitted(&derived, &orders, SEEDS, jobs, &|_| ())?;
     let predicted = replay(&derived, &orders, SEEDS, jobs, &|| ())?;
-    let settings = Settings::on(network.clone(), Engine::Stack);
-    let plan = Plan::new(vec![Arc::clone(page)], contenders, Engine::Stack, network.clone());
+    let settings = Settings::on(network.clone(), engines::STACK);
+    let plan = Plan::new(vec![Arc::clone(page)], contenders, engines::STACK, network.clone());
     let plan = Plan { settings, seeds: (0..SEEDS).collect(), jobs, ..plan };
     let mut real: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for it in run(&plan, Value::Null, &|| ())?.runs {

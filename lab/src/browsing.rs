@@ -27,7 +27,7 @@ pub trait Browser: Debug + Send + Sync {
     fn site(&self, page: &Page) -> Result<Arc<dyn Site>, BrowserError>;
 
     /// Loads `page` once. The load shares nothing with earlier ones.
-    fn load(&self, page: &Page, entrance: Entrance<'_>) -> Result<Seen, BrowserError>;
+    fn load(&self, page: &Page, entrance: Entrance<'_>) -> Result<ObservedLoad, BrowserError>;
 }
 
 /// Where the browser finds the server.
@@ -48,9 +48,9 @@ pub struct BrowserError(pub String);
 
 /// A load as the browser saw it. All times are milliseconds on one clock.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Seen {
+pub struct ObservedLoad {
     /// The resources of the page that were requested.
-    pub resources: Vec<SeenResource>,
+    pub resources: Vec<ObservedResource>,
     /// The first contentful paint.
     pub first_render_ms: Option<f64>,
     /// The largest contentful paint, where it is that of a hero image of the page.
@@ -60,14 +60,14 @@ pub struct Seen {
     /// The load event.
     pub load_ms: Option<f64>,
     /// Pictures of the window in the order in which they were taken; empty where none are.
-    pub film: Vec<SeenFrame>,
+    pub film: Vec<FilmFrame>,
     /// What went otherwise than the page says.
     pub problems: Vec<String>,
 }
 
 /// A picture of the window.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct SeenFrame {
+pub struct FilmFrame {
     /// When it was taken.
     pub time_ms: f64,
     /// How much of the last picture it shows, from 0 to 1, by the histograms of their colours: `WebPageTest`'s measure of visual
@@ -79,7 +79,7 @@ pub struct SeenFrame {
 
 /// A request, and its response.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct SeenResource {
+pub struct ObservedResource {
     /// Its ID in the page.
     pub id: usize,
     /// When the request was sent.
@@ -113,7 +113,7 @@ pub(crate) struct Browsed {
     /// What went otherwise than the page says.
     pub(crate) problems: Vec<String>,
     /// Pictures, with times from the first request.
-    pub(crate) film: Vec<SeenFrame>,
+    pub(crate) film: Vec<FilmFrame>,
 }
 
 /// A browser's load that could not be carried out.
@@ -151,7 +151,7 @@ impl Stage {
         let completed = seen.problems.is_empty();
         let timeline = Timeline { name: scheme, ..timeline(page, &seen) };
         let start_ms = seen.start_ms();
-        let Seen { problems, mut film, .. } = seen;
+        let ObservedLoad { problems, mut film, .. } = seen;
         for frame in &mut film {
             frame.time_ms -= start_ms;
         }
@@ -161,8 +161,8 @@ impl Stage {
 
 /// What was seen as the timeline of a connection. Streams are numbered in the order of the requests. A body whose size the page
 /// says counts as this; its last bytes came when the browser says that it was whole.
-pub(crate) fn timeline(page: &Page, seen: &Seen) -> Timeline {
-    let mut resources: Vec<&SeenResource> = seen.resources.iter().collect();
+pub(crate) fn timeline(page: &Page, seen: &ObservedLoad) -> Timeline {
+    let mut resources: Vec<&ObservedResource> = seen.resources.iter().collect();
     resources.sort_by(|one, other| one.requested_ms.total_cmp(&other.requested_ms));
     let start_ms = seen.start_ms();
     let us = |ms: f64| {
@@ -208,7 +208,7 @@ pub(crate) fn timeline(page: &Page, seen: &Seen) -> Timeline {
 
 /// What each picture adds to what was shown before, as regions of a page, so that their mean is the `SpeedIndex`: the area above the
 /// curve of visual progress. What is covered again stays shown.
-fn regions(film: &[SeenFrame], us: impl Fn(f64) -> u64) -> Vec<Region> {
+fn regions(film: &[FilmFrame], us: impl Fn(f64) -> u64) -> Vec<Region> {
     let (mut regions, mut shown) = (Vec::new(), 0);
     for frame in film {
         let now =
@@ -225,7 +225,7 @@ fn regions(film: &[SeenFrame], us: impl Fn(f64) -> u64) -> Vec<Region> {
 /// In so many parts visual progress is measured.
 const PARTS: u32 = 1000;
 
-impl Seen {
+impl ObservedLoad {
     /// When the first request was sent. Times are the browser's own, which count from the start of the machine.
     fn start_ms(&self) -> f64 {
         let all = self.resources.iter().map(|it| it.requested_ms);
@@ -245,13 +245,13 @@ mod tests {
         for (resource, bytes) in page.resources.iter_mut().zip([1000, 3000]) {
             (resource.bytes, resource.above_fold) = (bytes, true);
         }
-        let resource = |id, requested_ms, arrivals: &[(f64, u64)], end_ms| SeenResource {
+        let resource = |id, requested_ms, arrivals: &[(f64, u64)], end_ms| ObservedResource {
             id,
             requested_ms,
             arrivals: arrivals.to_vec(),
             finished_ms: Some(end_ms),
         };
-        let seen = Seen {
+        let seen = ObservedLoad {
             resources: vec![
                 resource(1, 5020.0, &[(5080.0, 2000), (5200.0, 1500)], 5200.0),
                 resource(0, 5000.0, &[(5050.0, 500)], 5100.0),
@@ -260,13 +260,13 @@ mod tests {
             hero_render_ms: Some(5205.0),
             load_ms: Some(5210.5),
             film: [(5000.0, 0.0), (5110.0, 0.75), (5150.0, 0.5), (5210.0, 1.0)]
-                .map(|(time_ms, completeness)| SeenFrame {
+                .map(|(time_ms, completeness)| FilmFrame {
                     time_ms,
                     completeness,
                     jpeg: Vec::new(),
                 })
                 .into(),
-            ..Seen::default()
+            ..ObservedLoad::default()
         };
         let load = Load { completed: true, timeline: timeline(&page, &seen) };
         let run = RunRecord::of_load(&page, &load);

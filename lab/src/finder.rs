@@ -42,7 +42,7 @@ pub use words::WHAT_YOU_HAVE;
 use crate::Contender;
 use crate::browsing::Browser;
 use crate::network::Network;
-use crate::study::{Engine, Plan, Settings, StudyError, manifest};
+use crate::study::{Engine, Plan, Settings, StudyError, engines, manifest};
 use client::profile::Profile;
 use corpus::Page;
 use paired_loads::Case;
@@ -150,7 +150,7 @@ impl Question {
     /// The manifest of a study that loads everything that stage 2 might.
     fn provenance(&self, program: Value) -> Value {
         let networks = self.networks.clone();
-        let plan = self.plan(Engine::Stack, networks, self.pages(), self.schemes.clone());
+        let plan = self.plan(engines::STACK, networks, self.pages(), self.schemes.clone());
         let seeds = (0..self.most_loads as u64).collect();
         plan.map_or(program.clone(), |plan| manifest::provenance(&Plan { seeds, ..plan }, program))
     }
@@ -158,14 +158,14 @@ impl Question {
     /// A plan of either stage, with one seed; `None` without a network.
     fn plan(
         &self,
-        engine: Engine,
+        engine: &'static dyn Engine,
         networks: Vec<Network>,
         pages: Vec<Arc<Page>>,
         schemes: Vec<Contender>,
     ) -> Option<Plan> {
         let first = networks.first()?.clone();
         let settings = Settings { networks, ..Settings::on(first.clone(), engine) };
-        let browser = self.browser.clone().filter(|_| engine == Engine::Browser);
+        let browser = self.browser.clone().filter(|_| engine.has_browser());
         let plan = Plan::new(pages, schemes, engine, first);
         Some(Plan { settings, jobs: self.jobs, profile: self.profile.clone(), browser, ..plan })
     }

@@ -5,7 +5,6 @@
 //! [`Load`], and metrics are computed from its timeline alone. A [`study`] is every page under every scheme.
 //! [`finder`] searches the order for a site's pages, and [`export`] writes what other servers can do of it. A [`scenario`] is pure scheduling without a page.
 
-pub mod ahead;
 pub mod bounds;
 pub mod browsing;
 mod contender;
@@ -21,6 +20,7 @@ mod metadata;
 mod navigation;
 pub mod network;
 pub mod probe;
+pub mod push_and_hints;
 pub mod relay;
 pub mod scenario;
 pub mod stack;
@@ -50,7 +50,7 @@ use simulator::TIME_MAX;
 use std::collections::BTreeSet;
 
 /// One page load, as its client saw it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Load {
     /// Whether every resource was requested and came.
     pub completed: bool,

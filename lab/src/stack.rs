@@ -12,9 +12,9 @@ mod busy_server;
 mod others;
 mod timeline_log;
 
-use crate::ahead::Ahead;
 use crate::cross_traffic::CrossTraffic;
 use crate::network::Network;
+use crate::push_and_hints::PushAndHints;
 use crate::{DeliveryOrder, FileError, Load, Metadata, write_file};
 use client::{Client, ClientConfig, ConnectError, Verify};
 use connection::MemoryLog;
@@ -114,7 +114,7 @@ pub struct Ends {
 /// Loads `page` once.
 pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<StackLoad, StackError> {
     let scheme = Some(setup.options.scheme.clone());
-    let site = Ahead::default().site(page, setup.metadata);
+    let site = PushAndHints::default().site(page, setup.metadata);
     let client = client::Options { scheme, ..client::Options::default() };
     load_between(page, &Ends { site, client }, setup)
 }

@@ -1,8 +1,8 @@
 //! The engine `wire`: the real server and the real client over UDP on loopback, in real time; on a network
 //! other than `paper` through the lab's links as a relay.
 
-use crate::ahead::Ahead;
 use crate::network::Network;
+use crate::push_and_hints::PushAndHints;
 use crate::relay::Relay;
 use crate::stack::patient;
 use crate::{DeliveryOrder, Load, Metadata};
@@ -44,7 +44,7 @@ pub struct Setup<'a> {
     /// The network whose links are between them, and the seed of the links. `None`: they talk directly.
     pub links: Option<(&'a Network, u64)>,
     /// What the server pushes and hints.
-    pub ahead: Ahead,
+    pub push_and_hints: PushAndHints,
     /// For how many seconds responses other than documents say that they stay fresh. `None`: they do not say.
     pub fresh_s: Option<u64>,
     /// The facts about resources that the server gives its scheme.
@@ -74,7 +74,7 @@ impl<'a> Setup<'a> {
             options,
             client: client::Options { scheme, ..client::Options::default() },
             links: None,
-            ahead: Ahead::default(),
+            push_and_hints: PushAndHints::default(),
             fresh_s: None,
             metadata: Metadata::default(),
             delivery_order: DeliveryOrder::default(),
@@ -85,8 +85,16 @@ impl<'a> Setup<'a> {
 
 /// Loads `page` once.
 pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
-    let Setup { mut options, client, links, ahead, fresh_s, metadata, delivery_order, log_dir } =
-        setup;
+    let Setup {
+        mut options,
+        client,
+        links,
+        push_and_hints,
+        fresh_s,
+        metadata,
+        delivery_order,
+        log_dir,
+    } = setup;
     let send_order = (delivery_order == DeliveryOrder::Connection).then(SendOrder::default);
     options.experiments.send_order.clone_from(&send_order);
     // The relay loses the client's last datagram, so waiting for it would be useless.
@@ -101,7 +109,7 @@ pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
     };
     let then = client_options.then.iter().map(|it| it.page.as_ref());
     let pages: Vec<&Page> = [page.as_ref()].into_iter().chain(then).collect();
-    let site = ahead.site_of(&pages, fresh_s, metadata);
+    let site = push_and_hints.site_of(&pages, fresh_s, metadata);
     let identity = &Identity::self_signed()?;
     let entrance = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let served = Served { options, identity, site, links, entrance };

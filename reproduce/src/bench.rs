@@ -6,8 +6,8 @@ use client::NextPage;
 use corpus::Page;
 use gateway::site::{Pushing, Rule, RuledSite};
 use lab::Navigation;
-use lab::ahead::{Ahead, PUSHES};
 use lab::network::Network;
+use lab::push_and_hints::{PUSHES, PushAndHints};
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use push::Gate;
@@ -28,7 +28,7 @@ pub(crate) struct Case {
     /// What the server pushes with the document. A shuffle is another one in each load.
     pub(crate) pushing: Pushing,
     /// A policy for the whole page, in place of `pushing`, if it does anything.
-    pub(crate) ahead: Ahead,
+    pub(crate) push_and_hints: PushAndHints,
     /// Further fields of the document's response.
     pub(crate) fields: Vec<Field>,
     /// Whether the server acts on those fields: hints at them, pushes what they name.
@@ -77,7 +77,7 @@ impl Case {
             page,
             network,
             pushing,
-            ahead: Ahead::default(),
+            push_and_hints: PushAndHints::default(),
             fields: Vec::new(),
             acts_on_fields: true,
             scheme: "fifo",
@@ -156,9 +156,9 @@ impl Case {
         }
         let path = self.page.resources[0].url.clone();
         let own = self.acts_on_fields.then(|| (path.clone(), pushing)).into_iter();
-        let rules = match self.ahead.pushing(&self.page) {
-            ahead if ahead.is_empty() => own.collect(),
-            ahead => ahead,
+        let rules = match self.push_and_hints.pushing(&self.page) {
+            rules if rules.is_empty() => own.collect(),
+            rules => rules,
         };
         let max_concurrent_pushes = self.pushing.max_concurrent_pushes;
         let rules = rules.into_iter().map(|(path, pushing)| {

@@ -9,7 +9,7 @@ use lab::Contender;
 use lab::browsing::Browser;
 use lab::study::agreement::{Agreement, agreements};
 use lab::study::statistics::median;
-use lab::study::{Engine, Plan, Settings, Study, folder};
+use lab::study::{Plan, Settings, Study, engines, folder};
 use serde::Serialize;
 use server::SignalUse;
 use std::path::{Path, PathBuf};
@@ -190,11 +190,11 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     values::note_unused(&catalogue, "--schemes", schemes.iter().map(Contender::name));
     let pages = values::each_page(&arguments.page_names, values::pages)?;
     let baseline = schemes.first().map(|it| it.name().to_owned());
-    let plan = Plan::new(pages, schemes, Engine::Browser, first.clone());
+    let plan = Plan::new(pages, schemes, engines::BROWSER, first.clone());
     let settings = Settings {
         networks,
         signals: arguments.signals.clone(),
-        ..Settings::on(first, Engine::Browser)
+        ..Settings::on(first, engines::BROWSER)
     };
     let plan = Plan {
         settings,
@@ -227,7 +227,7 @@ fn write_film(_: &Plan, _: &Study, _: &Path) -> Result<(), Failure> {
 fn prediction(plan: &Plan, which: Which) -> Result<Plan, Failure> {
     let profile = Profile::find(which.profile()).map_err(Failure::bad_input)?;
     Ok(Plan {
-        engine: Engine::Stack,
+        engine: engines::STACK,
         browser: None,
         profile: Some(profile),
         film_dir: None,

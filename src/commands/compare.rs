@@ -1,6 +1,7 @@
 //! `utmost compare`: a study.
 
 mod comparisons;
+mod dimensions;
 mod plan;
 mod policy;
 mod show;
@@ -10,19 +11,17 @@ use crate::{figure_files, output, values};
 use ::corpus::Query;
 use ::serve::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args as _, Command, Id};
+use dimensions::Listed;
 use figures::FigureStyle;
-use lab::ahead::Hints;
 use lab::ideal::SendBufferModel;
-use lab::network::QueueDepth;
+use lab::study::engines::ENGINES;
 use lab::study::record::run_into;
 use lab::study::{BASELINE, Engine, Plan, Shard, Study, StudyError, Sweep, Weights, folder};
-use lab::{CrossTraffic, DeliveryOrder, Metadata};
-use push::{Gate, Policy};
+use lab::{DeliveryOrder, Metadata};
 use qlog_tools::metrics::{self, METRICS, Metric};
-use server::{CongestionControl, SignalUse};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 /// Load pages under several schemes and compare them
 ///
@@ -49,97 +48,11 @@ utmost compare agency-index --scheme-file examples/schemes/fonts-first.toml --sc
 utmost compare @first-60 --schemes paper --out study --figure-style paper --figure-width page\n  \
 utmost compare --from study/manifest.json --out again")]
 pub(crate) struct Arguments {
-    /// Pages: bundled names, sets of them such as @first-60, or files
-    #[arg(id = "PAGE", required_unless_present_any = ["from", "pages"], value_name = "PAGE")]
-    page_names: Vec<String>,
-    /// Only those of the pages that are like this, of all bundled ones if none is named: facts such as `recorded`, `hero` or
-    /// `resources > 40`, joined by `and`, `or`, `not` and parentheses
-    #[arg(long, value_name = "QUERY", value_parser = Query::parse)]
-    pages: Option<Query>,
-    /// Schemes, separated by commas; `paper` and `all` stand for several. `all` has those that look ahead in the page only
-    /// with --metadata full. Engine ideal also has `oracle` and `anti-oracle`: the best and the worst order found for the
-    /// resources above the fold [default: paper, and those of --scheme-file]
-    #[arg(long, value_name = "LIST")]
-    schemes: Option<String>,
     #[command(flatten)]
-    own: values::OwnSchemes,
-    /// How pages are loaded
-    #[arg(long, value_parser = values::choice(ENGINES), default_value = "ideal")]
-    engine: Engine,
-    #[command(flatten)]
-    which: super::browser::Which,
-    /// Networks, separated by commas: paper, 2g, 3g, lte, cable, satellite, ..., or TOML files
-    #[arg(
-        long,
-        visible_alias = "networks",
-        value_name = "LIST",
-        default_value = "paper",
-        value_delimiter = ','
-    )]
-    network: Vec<String>,
-    /// Send buffers, separated by commas
-    #[arg(long, value_name = "LIST", default_value = "0", value_delimiter = ',', value_parser = corpus::size::parse)]
-    send_buffer: Vec<u64>,
-    /// The model of a send buffer
-    #[arg(long, value_parser = values::choice(SEND_BUFFER_MODELS), default_value = "fifo")]
-    send_buffer_model: SendBufferModel,
-    /// The facts that the server knows about the resources that it sends [default: browser]
-    #[arg(long, value_parser = values::choice(METADATA))]
-    metadata: Option<Metadata>,
-    /// The order in which the client hands over arrived bytes
-    #[arg(long, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream")]
-    delivery_order: DeliveryOrder,
-    /// Congestion controls, separated by commas, on engines with a transport [default: bbr2]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::choice(values::CONGESTION_CONTROLS))]
-    cc: Vec<CongestionControl>,
-    /// Depths of the bottleneck's queue, separated by commas, on engines with a transport: sizes, or multiples of the
-    /// network's bandwidth-delay product, such as 64k,2bdp [default: as each network has it]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = QueueDepth::parse)]
-    queue: Vec<QueueDepth>,
-    /// Values of one property of every network, separated by commas: `rtt_ms` (the round trip without queues), rate (to the
-    /// client, in bits a second such as 5M), or loss (the share lost on the way to the client). Can be repeated for other
-    /// properties. Everything else stays as each network has it
-    #[arg(long, value_name = "KEY=LIST", value_parser = Sweep::parse)]
-    set: Vec<Sweep>,
-    /// What others do on the links meanwhile, separated by commas, on engine stack: none, bulk:CC (one download without
-    /// end under the congestion control bbr2, cubic or reno), web:SHARE (short downloads that ask for this share of the
-    /// rate; `web` is web:0.3) [default: none]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = CrossTraffic::from_str)]
-    cross: Vec<CrossTraffic>,
-    /// What the server pushes, separated by commas, on engines with a transport: policies as `push_policy` of `utmost serve`
-    /// has them, of the graph that each page says [default: none]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Policy::from_str)]
-    push: Vec<Policy>,
-    /// When pushed bytes may go, separated by commas: preempt, strict, throttle:BYTES, eager-fifo:BYTES, shuffle:SEED
-    /// [default: preempt]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Gate::from_str)]
-    gate: Vec<Gate>,
-    /// What the response of a page's document names, separated by commas, on engines with a transport [default: none]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::choice(HINTS))]
-    hints: Vec<Hints>,
-    /// How the server uses the client's signals, separated by commas, on engines with a transport [default: ignore]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::choice(values::SIGNALS))]
-    signals: Vec<SignalUse>,
-    /// What the client loads before each page on the same connection, separated by commas, on engines with a transport:
-    /// documents of these sizes, such as 0,300k. Traffic has made the windows then [default: 0]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = corpus::size::parse)]
-    warm_up: Vec<u64>,
-    /// Initial congestion window [default: 10, or as large as needed if the server paces]
-    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
-    initial_window: Option<u32>,
-    /// Load each page N times under each scheme, with N seeds one after another. All schemes meet the same link under
-    /// the same seed
-    #[arg(long, visible_alias = "loads", value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    seeds: u64,
-    /// The first seed. A study with other seeds repeats one with other chance
-    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u64).range(..1 << 48))]
-    first_seed: u64,
+    asked: Asked,
     /// Loads at a time [default: the number of cores; on engine wire half of it, or 16 if the server paces]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     jobs: Option<NonZeroUsize>,
-    /// Carry out only part I of N of the study, for one of several machines. `utmost merge` joins the parts
-    #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "out")]
-    shard: Option<Shard>,
     /// The metric that speedups, intervals and figures compare; all metrics are in the tables
     /// [default: `byte_index`, or that of --from]
     #[arg(long, value_name = "NAME", value_parser = metric())]
@@ -171,12 +84,81 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "out")]
     keep_qlogs: bool,
     /// Repeat the study that this manifest records, or the one in this folder
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["PAGE", "pages", "schemes", "scheme_file", "engine", "browser", "imitate", "network",
-        "send_buffer", "send_buffer_model", "metadata", "delivery_order", "cc", "queue", "set", "cross", "push", "gate", "hints", "signals", "warm_up", "initial_window", "seeds", "first_seed", "shard"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = Asked::flags())]
     from: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// The study that is asked for: what a manifest records.
+#[derive(Debug, clap::Args)]
+struct Asked {
+    /// Pages: bundled names, sets of them such as @first-60, or files
+    #[arg(id = "PAGE", required_unless_present_any = ["from", "pages"], value_name = "PAGE")]
+    page_names: Vec<String>,
+    /// Only those of the pages that are like this, of all bundled ones if none is named: facts such as `recorded`, `hero` or
+    /// `resources > 40`, joined by `and`, `or`, `not` and parentheses
+    #[arg(long, value_name = "QUERY", value_parser = Query::parse)]
+    pages: Option<Query>,
+    /// Schemes, separated by commas; `paper` and `all` stand for several. `all` has those that look ahead in the page only
+    /// with --metadata full. Engine ideal also has `oracle` and `anti-oracle`: the best and the worst order found for the
+    /// resources above the fold [default: paper, and those of --scheme-file]
+    #[arg(long, value_name = "LIST")]
+    schemes: Option<String>,
+    #[command(flatten)]
+    own: values::OwnSchemes,
+    /// How pages are loaded
+    #[arg(long, value_parser = engine(), default_value = "ideal")]
+    engine: &'static dyn Engine,
+    #[command(flatten)]
+    which: super::browser::Which,
+    /// Networks, separated by commas: paper, 2g, 3g, lte, cable, satellite, ..., or TOML files
+    #[arg(
+        long,
+        visible_alias = "networks",
+        value_name = "LIST",
+        default_value = "paper",
+        value_delimiter = ','
+    )]
+    network: Vec<String>,
+    #[command(flatten)]
+    dimensions: Listed,
+    /// The model of a send buffer
+    #[arg(long, value_parser = values::choice(SEND_BUFFER_MODELS), default_value = "fifo")]
+    send_buffer_model: SendBufferModel,
+    /// The facts that the server knows about the resources that it sends [default: browser]
+    #[arg(long, value_parser = values::choice(METADATA))]
+    metadata: Option<Metadata>,
+    /// The order in which the client hands over arrived bytes
+    #[arg(long, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream")]
+    delivery_order: DeliveryOrder,
+    /// Values of one property of every network, separated by commas: `rtt_ms` (the round trip without queues), rate (to the
+    /// client, in bits a second such as 5M), or loss (the share lost on the way to the client). Can be repeated for other
+    /// properties. Everything else stays as each network has it
+    #[arg(long, value_name = "KEY=LIST", value_parser = Sweep::parse)]
+    set: Vec<Sweep>,
+    /// Initial congestion window [default: 10, or as large as needed if the server paces]
+    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    initial_window: Option<u32>,
+    /// Load each page N times under each scheme, with N seeds one after another. All schemes meet the same link under
+    /// the same seed
+    #[arg(long, visible_alias = "loads", value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    seeds: u64,
+    /// The first seed. A study with other seeds repeats one with other chance
+    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u64).range(..1 << 48))]
+    first_seed: u64,
+    /// Carry out only part I of N of the study, for one of several machines. `utmost merge` joins the parts
+    #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "out")]
+    shard: Option<Shard>,
+}
+
+impl Asked {
+    /// All that a manifest says in place of flags.
+    fn flags() -> Vec<Id> {
+        let command = Self::augment_args(Command::new("asked"));
+        command.get_arguments().map(|it| it.get_id().clone()).collect()
+    }
 }
 
 fn metric() -> impl TypedValueParser<Value = &'static Metric> {
@@ -184,35 +166,11 @@ fn metric() -> impl TypedValueParser<Value = &'static Metric> {
     PossibleValuesParser::new(names).try_map(|it| metrics::find(&it).ok_or("not a metric"))
 }
 
-const ENGINES: Choices<Engine> = &[
-    ("ideal", "No transport, one packet a tick: exact and fast", Engine::Ideal),
-    ("stack", "The real server and client through the lab's links, in virtual time", Engine::Stack),
-    (
-        "wire",
-        "The real server and client over UDP on loopback, through the lab's links, in real time",
-        Engine::Wire,
-    ),
-    (
-        "browser",
-        "Chromium and the real server over UDP on loopback, through the lab's links, in real time",
-        Engine::Browser,
-    ),
-];
-
-const HINTS: Choices<Hints> = &[
-    ("none", "Nothing", Hints::None),
-    (
-        "preload",
-        "Its `Link` fields name what is critical and hidden from a browser that reads the document, and so do early \
-         hints while the document takes time",
-        Hints::Preload,
-    ),
-    (
-        "early-hints",
-        "Early hints name everything critical while the document takes time",
-        Hints::EarlyHints,
-    ),
-];
+fn engine() -> impl TypedValueParser<Value = &'static dyn Engine> {
+    let names = ENGINES.map(|it| PossibleValue::new(it.name()).help(it.facts().about));
+    let find = |name: String| ENGINES.into_iter().find(|it| it.name() == name);
+    PossibleValuesParser::new(names).try_map(move |it| find(it).ok_or("not an engine"))
+}
 
 const SEND_BUFFER_MODELS: Choices<SendBufferModel> = &[
     ("fifo", "Bytes between scheduler and transport, first in, first out", SendBufferModel::Fifo),

@@ -19,8 +19,8 @@ use lab::finder::{
     Answer, ByHints, ByResource, Change, Choice, Confirmation, Goal, PolicySite, Question, Step,
     advice, at_host, candidates, choices, confirm, find, report,
 };
-use lab::study::Engine;
 use lab::study::folder::REPORT;
+use lab::study::{Engine, engines};
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -95,7 +95,7 @@ pub(crate) struct Arguments {
     /// too?
     #[arg(long, value_name = "ENGINE", value_parser = values::choice(CONFIRMING), num_args = 0..=1, default_missing_value = "wire",
         require_equals = true)]
-    confirm: Option<Engine>,
+    confirm: Option<&'static dyn Engine>,
     /// Write the priorities of single resources, and the hints of `--with-hints`, as a configuration of `utmost serve`; searches them
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
@@ -124,9 +124,9 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-const CONFIRMING: Choices<Engine> = &[
-    ("wire", "The real server and client over UDP on loopback", Engine::Wire),
-    ("browser", "Chromium and the real server, as `utmost browser` has them", Engine::Browser),
+const CONFIRMING: Choices<&'static dyn Engine> = &[
+    ("wire", "The real server and client over UDP on loopback", engines::WIRE),
+    ("browser", "Chromium and the real server, as `utmost browser` has them", engines::BROWSER),
 ];
 
 fn share(text: &str) -> Result<f64, String> {
@@ -248,7 +248,7 @@ fn question(arguments: &Arguments) -> Result<Question, Failure> {
 fn confirming_browser(
     arguments: &Arguments,
 ) -> Result<Option<Arc<dyn lab::browsing::Browser>>, Failure> {
-    if arguments.confirm != Some(Engine::Browser) {
+    if !arguments.confirm.is_some_and(|it| it.has_browser()) {
         return Ok(None);
     }
     // It is missing now, or after a long search.

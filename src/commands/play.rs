@@ -15,7 +15,7 @@ use ::client::profile::Profile;
 use ::client::{ClientConfig, Migrating, Options, Outcome, Says, Verify};
 use ::corpus::Page;
 use ::serve::Failure;
-use lab::study::{Engine, FORMAT, ResourceTimes, RunRecord, Setting, Study};
+use lab::study::{FORMAT, ResourceTimes, RunRecord, Setting, Study, engines};
 use lab::{DeliveryOrder, Navigation};
 use migration::{History, Visit};
 use qlog_tools::metrics::{METRICS, byte_index};
@@ -146,7 +146,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         Setting { network: "loopback".to_owned(), ..Setting::default() }
     };
-    let engine = if own { arguments.own.engine() } else { Engine::Wire };
+    let engine = if own { arguments.own.engine() } else { engines::WIRE };
     let run = |it: &Played| RunRecord { engine, setting: setting.clone(), ..run_of(it, &unsaid) };
     let runs = visits.iter().map(run).collect();
     let problems: Vec<String> = visits.iter().flat_map(|it| it.problems.clone()).collect();

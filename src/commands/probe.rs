@@ -45,9 +45,6 @@ pub(crate) struct Arguments {
     /// Responses that are under way when the late request comes
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(3..=64))]
     others: u32,
-    /// Milliseconds that one response takes at the pace of the client's reading; at least 16 round-trip times
-    #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u32).range(5..=60_000))]
-    response_ms: u32,
     /// Seconds that one run may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     within: u32,
@@ -62,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let effort = Effort {
         repeats: arguments.repeats as usize,
         others: arguments.others as usize,
-        response_time: Duration::from_millis(arguments.response_ms.into()),
+        ..Effort::default()
     };
     let path = &url[Position::BeforePath..Position::AfterQuery];
     let first = arguments.paths.first().map_or(path, |it| it);

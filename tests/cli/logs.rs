@@ -209,18 +209,7 @@ fn probe_tells_a_server_that_prioritizes_from_one_that_does_not() {
             signals,
         ]);
         let url = format!("https://{}/", server.address);
-        let arguments = [
-            "probe",
-            &url,
-            "--insecure",
-            "--repeats",
-            "3",
-            "--others",
-            "4",
-            "--response-ms",
-            "20",
-            "--json",
-        ];
+        let arguments = ["probe", &url, "--insecure", "--repeats", "3", "--others", "4", "--json"];
         let output = utmost(&arguments).output().expect("it runs");
         let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_valid("probe.json", &document);

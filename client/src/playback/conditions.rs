@@ -8,8 +8,12 @@ use std::collections::BTreeSet;
 pub(super) enum Happening {
     /// t0.
     Navigation,
-    /// What some wait for has come.
-    Met(Wait),
+    /// So many bytes of a resource's body have arrived.
+    Bytes(usize, u64),
+    /// The execution of a resource has begun.
+    Begun(usize),
+    /// A resource is complete and executed.
+    Applied(usize),
     Load,
 }
 
@@ -22,17 +26,31 @@ pub enum Wait {
     Begun(usize),
     /// It is complete and executed.
     Applied(usize),
+    /// The stylesheets with a smaller ID that block rendering are complete and executed.
+    StylesBefore(usize),
+    /// So are the document and the scripts that `DOMContentLoaded` waits for.
+    DomReady,
+}
+
+impl Wait {
+    /// Whether it waits for the execution of `resource`.
+    pub fn is_for_execution_of(self, resource: &PageResource) -> bool {
+        match self {
+            Self::Bytes(..) => false,
+            Self::Begun(id) | Self::Applied(id) => id == resource.id,
+            Self::StylesBefore(id) => resource.blocks_rendering() && resource.id < id,
+            Self::DomReady => holds_dom_ready(resource),
+        }
+    }
 }
 
 /// What the discovery of a resource waits for, all of it, besides the navigation or the load event. A wait for a missing resource
-/// never ends.
+/// never ends. Stylesheets and scripts that many wait for are one wait: listed one by one, they would be as many as pairs of resources.
 pub fn waits(page: &Page, resource: &PageResource) -> Vec<Wait> {
     let trigger = &resource.trigger;
     let of = trigger.of;
-    let applied = |ids: &dyn Fn(&PageResource) -> bool| -> Vec<Wait> {
-        let resources = page.resources.iter().filter(|it| ids(it));
-        resources.map(|it| Wait::Applied(it.id)).collect()
-    };
+    let has_styles_before =
+        |id: usize| page.resources.iter().take(id).any(PageResource::blocks_rendering);
     let mut waits = match trigger.on {
         Event::Nav => Vec::new(),
         Event::Bytes => {
@@ -43,14 +61,12 @@ pub fn waits(page: &Page, resource: &PageResource) -> Vec<Wait> {
         Event::Complete | Event::CssImport => vec![Wait::Bytes(of, u64::MAX)],
         Event::Exec => vec![Wait::Begun(of)],
         Event::Timer => vec![Wait::Applied(of)],
-        // Earlier stylesheets, too.
-        Event::CssApplied => applied(&|it| it.id == of || it.blocks_rendering() && it.id < of),
-        Event::StyleApplied => match applied(&PageResource::blocks_rendering) {
-            none if none.is_empty() => vec![Wait::Applied(0)],
-            sheets => sheets,
-        },
+        Event::CssApplied if !has_styles_before(of) => vec![Wait::Applied(of)],
+        Event::CssApplied => vec![Wait::Applied(of), Wait::StylesBefore(of)],
+        Event::StyleApplied if !has_styles_before(usize::MAX) => vec![Wait::Applied(0)],
+        Event::StyleApplied => vec![Wait::StylesBefore(usize::MAX)],
         // The load event comes after `DOMContentLoaded`; what else it waits for depends on the order.
-        Event::Dcl | Event::Load => applied(&holds_dom_ready),
+        Event::Dcl | Event::Load => vec![Wait::DomReady],
     };
     waits.extend(trigger.needs.iter().map(|it| Wait::Applied(*it)));
     waits
@@ -68,6 +84,11 @@ pub(super) struct Conditions {
     by_resource: Vec<Waiters>,
     on_navigation: Vec<usize>,
     on_load: Vec<usize>,
+    on_dom_ready: Vec<usize>,
+    /// (resource whose earlier stylesheets count, who waits for them), the last resource first.
+    on_styles: Vec<(usize, usize)>,
+    /// The stylesheets that block rendering, not applied yet.
+    unstyled: BTreeSet<usize>,
     /// The document and the scripts that `DOMContentLoaded` waits for, not applied yet.
     before_dom_ready: BTreeSet<usize>,
     load_fired: bool,
@@ -86,10 +107,12 @@ impl Conditions {
     pub(super) fn new(page: &Page) -> Self {
         let count = page.resources.len();
         let holding = page.resources.iter().filter(|it| holds_dom_ready(it));
+        let blocking = page.resources.iter().filter(|it| it.blocks_rendering());
         let mut conditions = Self {
             unmet: vec![0; count],
             by_resource: vec![Waiters::default(); count],
             before_dom_ready: holding.map(|it| it.id).collect(),
+            unstyled: blocking.map(|it| it.id).collect(),
             ..Self::default()
         };
         for (id, resource) in page.resources.iter().enumerate() {
@@ -98,6 +121,7 @@ impl Conditions {
         for waiters in &mut conditions.by_resource {
             waiters.bytes.sort_unstable_by(|a, b| b.cmp(a));
         }
+        conditions.on_styles.sort_unstable_by(|a, b| b.cmp(a));
         conditions
     }
 
@@ -115,13 +139,19 @@ impl Conditions {
             self.unmet[id] += 1;
         }
         for wait in waits {
-            let (Wait::Bytes(of, _) | Wait::Begun(of) | Wait::Applied(of)) = wait;
-            let Some(waiters) = self.by_resource.get_mut(of) else { continue };
             match wait {
-                Wait::Bytes(_, bytes) => waiters.bytes.push((bytes, id)),
-                Wait::Begun(_) => waiters.begun.push(id),
-                Wait::Applied(_) => waiters.applied.push(id),
+                Wait::StylesBefore(before) => self.on_styles.push((before, id)),
+                Wait::DomReady => self.on_dom_ready.push(id),
+                Wait::Bytes(of, bytes) => self.push(of, |it| it.bytes.push((bytes, id))),
+                Wait::Begun(of) => self.push(of, |it| it.begun.push(id)),
+                Wait::Applied(of) => self.push(of, |it| it.applied.push(id)),
             }
+        }
+    }
+
+    fn push(&mut self, of: usize, push: impl FnOnce(&mut Waiters)) {
+        if let Some(waiters) = self.by_resource.get_mut(of) {
+            push(waiters);
         }
     }
 
@@ -130,16 +160,24 @@ impl Conditions {
         let mut met = Vec::new();
         match happening {
             Happening::Navigation => met.append(&mut self.on_navigation),
-            Happening::Met(Wait::Bytes(id, bytes)) => {
+            Happening::Bytes(id, bytes) => {
                 let waiting = &mut self.by_resource[id].bytes;
                 while let Some((_, waiter)) = waiting.pop_if(|&mut (needed, _)| needed <= bytes) {
                     met.push(waiter);
                 }
             }
-            Happening::Met(Wait::Begun(id)) => met.append(&mut self.by_resource[id].begun),
-            Happening::Met(Wait::Applied(id)) => {
-                self.before_dom_ready.remove(&id);
+            Happening::Begun(id) => met.append(&mut self.by_resource[id].begun),
+            Happening::Applied(id) => {
                 met.append(&mut self.by_resource[id].applied);
+                self.before_dom_ready.remove(&id);
+                if self.dom_is_ready() {
+                    met.append(&mut self.on_dom_ready);
+                }
+                self.unstyled.remove(&id);
+                let next = self.unstyled.first().copied().unwrap_or(usize::MAX);
+                while let Some((_, waiter)) = self.on_styles.pop_if(|(before, _)| *before <= next) {
+                    met.push(waiter);
+                }
             }
             Happening::Load => {
                 self.load_fired = true;
@@ -169,4 +207,47 @@ pub(super) fn wire_bytes(of: &PageResource, decoded: u64) -> u64 {
     let whole = u128::from(of.decoded_len().max(1));
     let wire = (u128::from(decoded) * u128::from(of.bytes)).div_ceil(whole);
     u64::try_from(wire).unwrap_or(u64::MAX).clamp(1, of.bytes.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn conditions_are_as_many_as_resources_however_many_stylesheets_and_scripts_they_wait_for() {
+        const OF_EACH: usize = 100;
+        let head = json!({"on": "bytes", "of": 0, "byte": 10});
+        let sheet = json!({"kind": "css", "mime": "text/css", "critical": true, "trigger": head});
+        let script =
+            json!({"kind": "js", "mime": "text/javascript", "script": "sync", "trigger": head});
+        let image = |on: Value| json!({"kind": "image", "mime": "image/png", "trigger": on});
+        let kinds = [
+            sheet,
+            script,
+            image(json!({"on": "css_applied", "of": OF_EACH})),
+            image(json!({"on": "style_applied"})),
+            image(json!({"on": "dcl"})),
+            image(json!({"on": "load"})),
+        ];
+        let document =
+            json!({"kind": "html", "mime": "text/html", "main": true, "trigger": {"on": "nav"}});
+        let others = kinds.iter().flat_map(|kind| std::iter::repeat_n(kind, OF_EACH));
+        let all = std::iter::once(&document).chain(others).cloned().enumerate();
+        let resources = all.map(|(id, mut resource)| {
+            resource["id"] = id.into();
+            resource["url"] = format!("/{id}").into();
+            resource["bytes"] = 100.into();
+            resource
+        });
+        let text = json!({
+            "format": "utmost-page/1", "name": "test", "viewport": [1366, 768],
+            "source": {"kind": "hand", "from": "a test", "licence": "none"},
+            "origins": [{"host": "test", "party": "first"}], "resources": resources.collect::<Vec<_>>()
+        });
+        let page = Page::parse(&text.to_string(), "test").expect("a page");
+        let unmet: usize = Conditions::new(&page).unmet.iter().sum();
+        // One each, two for `css_applied` and `load`.
+        assert_eq!(unmet, 1 + 8 * OF_EACH);
+    }
 }

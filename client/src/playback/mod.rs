@@ -132,7 +132,7 @@ impl Playback {
         state.begun = true;
         state.body_bytes = state.body_bytes.max(body_bytes_in_order);
         if state.discovered {
-            self.happen(Happening::Met(Wait::Bytes(resource, body_bytes_in_order)));
+            self.happen(Happening::Bytes(resource, body_bytes_in_order));
         }
     }
 
@@ -279,18 +279,18 @@ impl Playback {
         }
         self.pending_for_load += usize::from(!self.page.resources[id].lazy);
         if begun {
-            self.happen(Happening::Met(Wait::Bytes(id, body_bytes)));
+            self.happen(Happening::Bytes(id, body_bytes));
         }
     }
 
     /// A discovered resource has fully arrived.
     fn take_in(&mut self, id: usize) {
-        self.happen(Happening::Met(Wait::Bytes(id, u64::MAX)));
+        self.happen(Happening::Bytes(id, u64::MAX));
         let resource = &self.page.resources[id];
         if resource.is_executed() {
             self.main_thread.enqueue(id, self.now_us);
         } else {
-            self.happen(Happening::Met(Wait::Begun(id)));
+            self.happen(Happening::Begun(id));
             self.apply(id);
         }
     }
@@ -298,7 +298,7 @@ impl Playback {
     fn apply(&mut self, id: usize) {
         self.states[id].applied = true;
         self.main_thread.applied(id);
-        self.happen(Happening::Met(Wait::Applied(id)));
+        self.happen(Happening::Applied(id));
     }
 
     /// Ends and begins executions that are due, and renders between them. False: nothing is due.
@@ -311,7 +311,7 @@ impl Playback {
             return true;
         }
         if let Some(id) = self.main_thread.begin(self.now_us) {
-            self.happen(Happening::Met(Wait::Begun(id)));
+            self.happen(Happening::Begun(id));
             return true;
         }
         false

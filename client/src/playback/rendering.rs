@@ -1,6 +1,6 @@
 //! What the user sees when: the milestones of a load.
 
-use super::conditions::{Happening, Wait, wire_bytes};
+use super::conditions::{Happening, wire_bytes};
 use corpus::Page;
 use corpus::page::{Event, PageResource, Script};
 use schedulers::{Kind, Milestone};
@@ -76,10 +76,10 @@ impl Rendering {
 
     pub(super) fn happen(&mut self, happening: Happening, now_us: u64) {
         match happening {
-            Happening::Met(Wait::Bytes(0, bytes)) => {
+            Happening::Bytes(0, bytes) => {
                 self.head_has_come |= bytes >= self.head_bytes;
             }
-            Happening::Met(Wait::Applied(id)) => self.applied(id, now_us),
+            Happening::Applied(id) => self.applied(id, now_us),
             Happening::Load => self.reach(Milestone::Load, now_us),
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use crate::browser::{Chromium, Trust};
 use crate::capture::Capture;
-use crate::derive::{self, Derived, Label, Miss};
+use crate::derive::{self, Derived, Label};
 use crate::error::{RecordError, refused};
 use crate::limits::ERROR_MAX;
 use crate::mirror::{self, Mirror};
@@ -72,8 +72,6 @@ pub struct Judged {
     pub page: Page,
     /// One line for each omission or assumption.
     pub notes: Vec<String>,
-    /// Errors under the settings that it was not derived from.
-    pub unseen: Vec<Miss>,
 }
 
 /// Loads the page under all settings. Returns the captures and, on request, a picture (PNG).
@@ -211,7 +209,7 @@ pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, Re
         recording.unseen_settings.dedup();
         recording.unseen_ms = Some(derive::spread(&unseen));
     }
-    Ok(Judged { page, notes, unseen })
+    Ok(Judged { page, notes })
 }
 
 /// Rejects a page that does not predict its own recordings.

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use captures::Fetch;
 use corpus::{Page, PageResource};
 use gateway::site::DirectorySite;
-use lab::browsing::{Browser, BrowserError, Entrance, Seen, SeenFrame, SeenResource};
+use lab::browsing::{Browser, BrowserError, Entrance, FilmFrame, ObservedLoad, ObservedResource};
 use page_site::PageSite;
 use server::site::{Request, Response, Site};
 use std::collections::{BTreeMap, VecDeque};
@@ -183,7 +183,7 @@ impl Browser for StudyBrowser {
         Ok(site)
     }
 
-    fn load(&self, page: &Page, entrance: Entrance<'_>) -> Result<Seen, BrowserError> {
+    fn load(&self, page: &Page, entrance: Entrance<'_>) -> Result<ObservedLoad, BrowserError> {
         Ok(seen(page, &self.visit(page, entrance)?)?)
     }
 }
@@ -199,19 +199,19 @@ pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-fn frame(picture: &Picture) -> SeenFrame {
+fn frame(picture: &Picture) -> FilmFrame {
     let Picture { time_ms, completeness, jpeg_base64 } = picture;
     let jpeg = STANDARD.decode(jpeg_base64).unwrap_or_default();
-    SeenFrame { time_ms: *time_ms, completeness: *completeness, jpeg }
+    FilmFrame { time_ms: *time_ms, completeness: *completeness, jpeg }
 }
 
 /// What the browser says of the page's resources.
-fn seen(page: &Page, visited: &Visited) -> Result<Seen, RecordError> {
+fn seen(page: &Page, visited: &Visited) -> Result<ObservedLoad, RecordError> {
     let mut by_path: BTreeMap<String, VecDeque<&Fetch>> = BTreeMap::new();
     for fetch in &visited.fetches {
         by_path.entry(plain_path(&fetch.url).unwrap_or_default()).or_default().push_back(fetch);
     }
-    let mut seen = Seen::default();
+    let mut seen = ObservedLoad::default();
     for resource in &page.resources {
         let url = &resource.url;
         let Some(fetch) = by_path.get_mut(&plain(url)).and_then(VecDeque::pop_front) else {
@@ -219,7 +219,7 @@ fn seen(page: &Page, visited: &Visited) -> Result<Seen, RecordError> {
             continue;
         };
         seen.problems.extend(problem(resource, fetch));
-        seen.resources.push(SeenResource {
+        seen.resources.push(ObservedResource {
             id: resource.id,
             requested_ms: fetch.sent_ms.unwrap_or(fetch.requested_ms),
             arrivals: fetch.arrivals.clone(),

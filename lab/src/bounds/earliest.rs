@@ -111,6 +111,7 @@ impl<'a> Earliest<'a> {
                 Wait::Bytes(of, bytes) => self.arrived_us(of, bytes),
                 Wait::Begun(of) => self.begun_us[of],
                 Wait::Applied(of) => self.applied_us[of],
+                all => self.all_applied_us(all),
             });
             let delay_us = micros(self.task.page.resources[id].trigger.delay_ms);
             let met_us = waits.max().unwrap_or(0).max(self.needs_arrived_us(id));
@@ -119,6 +120,12 @@ impl<'a> Earliest<'a> {
             self.discovered_us[id] = at_us.max(self.discovered_us[id]);
         }
         raised
+    }
+
+    fn all_applied_us(&self, wait: Wait) -> u64 {
+        let resources = self.task.page.resources.iter();
+        let applied = resources.filter(|it| wait.is_for_execution_of(it));
+        applied.map(|it| self.applied_us[it.id]).max().unwrap_or(0)
     }
 
     /// When all bytes that a discovery needs can have shared the link.

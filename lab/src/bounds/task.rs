@@ -5,7 +5,7 @@ use crate::limits::PAIRS_MAX;
 use crate::network::{Network, PACKET_BYTES};
 use client::playback::{Wait, waits};
 use corpus::Page;
-use corpus::page::Event;
+use corpus::page::{Event, PageResource};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -70,12 +70,14 @@ impl Task {
         let whole = |id: usize| (id, self.bytes[id]);
         match wait {
             Wait::Bytes(id, bytes) => vec![(id, bytes.min(self.bytes[id]))],
-            Wait::Begun(id) | Wait::Applied(id) => {
-                let mut needs = vec![whole(id)];
-                if self.page.resources[id].is_executed()
-                    && let Some(turn) = self.page.resources[id].turn()
+            executed => {
+                let mut needs = Vec::new();
+                for resource in
+                    self.page.resources.iter().filter(|it| executed.is_for_execution_of(it))
                 {
-                    let earlier = |it: &&usize| self.page.resources[**it].turn() < Some(turn);
+                    needs.push(whole(resource.id));
+                    let turn = resource.turn().filter(|_| resource.is_executed());
+                    let earlier = |it: &&usize| self.page.resources[**it].turn() < turn;
                     needs.extend(self.turns.iter().flatten().filter(earlier).map(|it| whole(*it)));
                 }
                 needs
@@ -153,13 +155,11 @@ impl Task {
         if executed().all(|it| micros(it.exec_ms) == 0) {
             return true;
         }
-        let awaits = |id: usize| {
-            let on = |wait: &Wait| matches!(*wait, Wait::Begun(it) | Wait::Applied(it) if it == id);
-            self.waits.iter().flatten().any(on)
+        let awaits = |of: &PageResource| {
+            self.waits.iter().flatten().any(|wait| wait.is_for_execution_of(of))
         };
         self.turns.iter().all(|it| it.len() == 1)
-            && executed()
-                .all(|it| it.turn().is_some() || (micros(it.exec_ms) == 0 && !awaits(it.id)))
+            && executed().all(|it| it.turn().is_some() || (micros(it.exec_ms) == 0 && !awaits(it)))
     }
 }
 

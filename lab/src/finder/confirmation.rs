@@ -5,7 +5,7 @@ use super::paired_loads::Batch;
 use super::trial::{Indices, Judgement, judged, ratios};
 use super::words::evidence;
 use super::{Answer, PRESENT, PageAnswer, Question, Step, Verdict, WHAT_YOU_HAVE};
-use crate::study::{Engine, RunRecord, StudyError};
+use crate::study::{Engine, RunRecord, StudyError, engines};
 use serde::Serialize;
 
 /// Pairs of loads: enough for an interval, and few enough to wait for.
@@ -19,7 +19,7 @@ pub struct Confirmation {
     /// The network.
     pub network: String,
     /// `wire` or `browser`.
-    pub engine: Engine,
+    pub engine: &'static dyn Engine,
     /// The scheme that was chosen.
     pub scheme: String,
     /// The present order beside it, over real UDP. It is one test of one choice, so nothing is adjusted.
@@ -53,7 +53,7 @@ fn of_page(
     let Some((page, scheme)) = page.zip(scheme) else { return Ok(None) };
     let networks = question.networks.iter().filter(|it| it.name == answer.network);
     let networks = networks.cloned().collect();
-    let engine = if question.browser.is_some() { Engine::Browser } else { Engine::Wire };
+    let engine = if question.browser.is_some() { engines::BROWSER } else { engines::WIRE };
     let batch = Batch { question, page, engine, networks, seeds: 0..PAIRS, progress };
     let present = batch.present()?.runs;
     let chosen = batch.others(std::slice::from_ref(scheme))?.runs;
@@ -66,10 +66,15 @@ fn of_page(
 }
 
 impl Confirmation {
-    fn of(answer: &PageAnswer, engine: Engine, scheme: &str, judged: Option<Judgement>) -> Self {
+    fn of(
+        answer: &PageAnswer,
+        engine: &'static dyn Engine,
+        scheme: &str,
+        judged: Option<Judgement>,
+    ) -> Self {
         let judgement = judged.map(JudgedCandidate::of).unwrap_or_default();
         let is_confirmed = judgement.interval.is_some_and(|[low, _]| low > 1.0);
-        let way = if engine == Engine::Browser { "in a browser" } else { "over real UDP" };
+        let way = if engine.has_browser() { "in a browser" } else { "over real UDP" };
         let place = format!("{} on {}, {way}", answer.page, answer.network);
         let words = match judgement.ratio {
             None => format!("{place}: not confirmed, because too few loads finished."),
@@ -95,7 +100,7 @@ mod tests {
         let answer =
             PageAnswer { page: "home".into(), network: "3g".into(), ..PageAnswer::default() };
         let confirmation =
-            |ratios: &[f64]| Confirmation::of(&answer, Engine::Wire, "fifo", judged(ratios));
+            |ratios: &[f64]| Confirmation::of(&answer, engines::WIRE, "fifo", judged(ratios));
         let better = confirmation(&[1.1, 1.12, 1.14, 1.09, 1.11, 1.13, 1.1, 1.12, 1.12]);
         let words = "home on 3g, over real UDP: confirmed. fifo is 1.115 times as fast as what you have (95 % interval ";
         assert!(better.is_confirmed && better.words.starts_with(words), "{}", better.words);

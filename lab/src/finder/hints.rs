@@ -7,7 +7,7 @@
 use super::answer::JudgedCandidate;
 use super::paired_loads::{Batch, Pair, pairs};
 use super::{Question, Step, Verdict, WHAT_YOU_HAVE};
-use crate::ahead::{Ahead, Hints};
+use crate::push_and_hints::{Hints, PushAndHints};
 use crate::study::statistics::geometric_mean;
 use crate::study::{RunRecord, StudyError};
 use corpus::Page;
@@ -98,7 +98,7 @@ fn of_page(
 
 /// What hints name in the document's response, and in early hints alone.
 fn named(page: &Page, hints: Hints) -> (Vec<String>, Vec<String>) {
-    let rules = Ahead { hints, ..Ahead::default() }.pushing(page);
+    let rules = PushAndHints { hints, ..PushAndHints::default() }.pushing(page);
     rules.into_iter().next().map(|it| (it.1.links, it.1.early_hints)).unwrap_or_default()
 }
 

@@ -3,10 +3,10 @@
 use super::moved::moved;
 use super::trial::{BATCH, Indices, Trial};
 use super::{Goal, Moved, PRESENT, Question, Step};
-use crate::ahead::Hints;
 use crate::network::Network;
+use crate::push_and_hints::Hints;
 use crate::study::statistics::median;
-use crate::study::{BASELINE, Engine, Plan, RunRecord, Settings, Study, StudyError, run};
+use crate::study::{BASELINE, Engine, Plan, RunRecord, Settings, Study, StudyError, engines, run};
 use crate::{Contender, Metadata};
 use corpus::Page;
 use qlog_tools::metrics;
@@ -87,7 +87,7 @@ pub(super) struct Batch<'a> {
     pub(super) question: &'a Question,
     pub(super) page: &'a Arc<Page>,
     /// `stack`, or `wire` in real time.
-    pub(super) engine: Engine,
+    pub(super) engine: &'static dyn Engine,
     /// At least one.
     pub(super) networks: Vec<Network>,
     pub(super) seeds: Range<u64>,
@@ -104,7 +104,7 @@ impl<'a> Batch<'a> {
         progress: &'a (dyn Fn(Step) + Sync),
     ) -> Self {
         let seeds = from..from + BATCH as u64;
-        Self { question, page, engine: Engine::Stack, networks, seeds, progress }
+        Self { question, page, engine: engines::STACK, networks, seeds, progress }
     }
 
     /// Loads the page in the present order: the server obeys the client's signals.
@@ -144,7 +144,7 @@ impl<'a> Batch<'a> {
             let hints = hints.into_iter().collect();
             let settings = Settings { signals: signals.to_vec(), hints, ..plan.settings };
             // A client, a relay and a server run at the same time.
-            let is_real = self.engine.is_in_real_time();
+            let is_real = !self.engine.repeats();
             let jobs = if is_real { (plan.jobs / 2).max(1) } else { plan.jobs };
             let plan = Plan { settings, metadata, seeds, jobs, ..plan };
             (self.progress)(Step::Planned(plan.loads()));
@@ -164,9 +164,10 @@ impl<'a> Batch<'a> {
     fn recordings(&self) -> Vec<(Arc<Page>, Vec<u64>)> {
         let mut recordings: Vec<(Arc<Page>, Vec<u64>)> = Vec::new();
         for seed in self.seeds.clone() {
-            let page = match self.engine {
-                Engine::Stack => self.question.recording(self.page, seed),
-                _ => Arc::clone(self.page),
+            let page = if self.engine.repeats() {
+                self.question.recording(self.page, seed)
+            } else {
+                Arc::clone(self.page)
             };
             match recordings.last_mut().filter(|it| Arc::ptr_eq(&it.0, &page)) {
                 Some((_, seeds)) => seeds.push(seed),

@@ -6,7 +6,7 @@ use super::{
     WHAT_YOU_HAVE,
 };
 use crate::network::Network;
-use crate::study::{Engine, StudyError, most_telling};
+use crate::study::{StudyError, engines, most_telling};
 use crate::{Load, figure_resources};
 use corpus::Page;
 use figures::{IntervalPanel, IntervalRow, Intervals, Sheet, Standing};
@@ -136,7 +136,7 @@ fn drawn_page(
     let on = |it: &&Network| it.name == answer.network;
     let networks = question.networks.iter().filter(on).cloned().collect();
     let seeds = seed..seed + 1;
-    let batch = Batch { question, page, engine: Engine::Stack, networks, seeds, progress };
+    let batch = Batch { question, page, engine: engines::STACK, networks, seeds, progress };
     let others = question.schemes.iter().filter(|it| it.name() == candidate).cloned();
     let [present, other] = [batch.present()?, batch.others(&others.collect::<Vec<_>>())?];
     let load = |loads: Vec<Option<Load>>| loads.into_iter().flatten().next();

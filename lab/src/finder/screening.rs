@@ -3,7 +3,7 @@
 use super::robust::{Regrets, least_worst};
 use super::{Goal, Index, Question, Step};
 use crate::network::Network;
-use crate::study::{BASELINE, Engine, RunRecord, StudyError, run};
+use crate::study::{BASELINE, RunRecord, StudyError, engines, run};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ pub(super) fn screen(
 ) -> Result<Vec<Ranked>, StudyError> {
     let networks: Vec<Network> = question.networks.iter().map(Network::for_ideal).collect();
     let (pages, schemes) = (question.pages(), question.schemes.clone());
-    let Some(plan) = question.plan(Engine::Ideal, networks, pages, schemes) else {
+    let Some(plan) = question.plan(engines::IDEAL, networks, pages, schemes) else {
         return Ok(Vec::new());
     };
     progress(Step::Planned(plan.loads()));

@@ -5,8 +5,8 @@
 //! after one seed is not loaded for the rest of the first batch either. Loads end when the interval is narrow, never because a
 //! difference has shown: looking until one shows finds differences that do not exist. All of it is computed from numbers alone.
 
-use crate::study::paired_tests::{SignedRanks, holm};
 use crate::study::policy::WORTHWHILE;
+use crate::study::statistics::signed_ranks::{SignedRanks, holm};
 use crate::study::statistics::{Interval, SAMPLE_MIN, median};
 use crate::study::{LEVEL, Ratio, RunRecord, are_of_one_load};
 use std::ops::Range;

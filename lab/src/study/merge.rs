@@ -1,10 +1,10 @@
 //! The shards of a study, made on several machines, as one study.
 
-use super::journal::{self, Entry, Journal};
-use super::manifest::{self, unusable};
+use super::carry_out::journal::{self, Entry, Journal};
+use super::carry_out::manifest::{self, unusable};
 use super::plan::Cell;
 use super::record::begin;
-use super::{Loader, Plan, Study, StudyError};
+use super::{Plan, Study, StudyError};
 use crate::FileError;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub fn merge(
     let provenance = merged_provenance(&manifests[0], program);
     begin(&plan, &provenance, out)?;
     write(&entries, out).map_err(|error| StudyError::Record(FileError::at(out)(error)))?;
-    let study = Loader::new(&plan)?.study(provenance, entries);
+    let study = Study::of(&plan, provenance, entries);
     Ok((plan, study))
 }
 

@@ -1,52 +1,36 @@
 //! The plan of a study, and the loads in it.
 
-use super::{BASELINE, Setting, Settings, StudyError, Weights};
+pub(crate) mod dimension;
+pub(crate) mod engine;
+pub(crate) mod setting;
+mod sweep;
+mod weights;
+
+pub use dimension::{Axis, Dimension, varied};
+pub use engine::{Clock, Engine};
+pub use setting::{DIMENSIONS, Setting, Settings};
+pub use sweep::Sweep;
+pub use weights::{PageWeights, Weights};
+
 use crate::browsing::Browser;
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
+use crate::study::StudyError;
 use crate::{Contender, CrossTraffic, DeliveryOrder, Metadata};
 use client::profile::Profile;
 use corpus::Page;
+use engine::Refusal;
 use push::Policy;
 use qlog_tools::metrics::{self, Metric};
-use serde::{Deserialize, Serialize};
-use server::SignalUse;
+use schedulers::Scheme;
+use server::{Options, SignalUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How a page is loaded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// No transport, one packet a tick.
-    #[default]
-    Ideal,
-    /// The real cores through the lab's links, in virtual time.
-    Stack,
-    /// The real programs over UDP sockets.
-    Wire,
-    /// A real browser and the real server over UDP sockets.
-    Browser,
-}
-
-impl Engine {
-    /// As in flags and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ideal => "ideal",
-            Self::Stack => "stack",
-            Self::Wire => "wire",
-            Self::Browser => "browser",
-        }
-    }
-
-    /// Whether time passes as for a visitor. No two loads are the same then.
-    pub fn is_in_real_time(self) -> bool {
-        matches!(self, Self::Wire | Self::Browser)
-    }
-}
+/// The scheme that all others are compared with, unless a plan says otherwise. The paper compares with it.
+pub const BASELINE: &str = "rr";
 
 /// A part of a study, for one of several machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +75,7 @@ pub struct Plan {
     /// The name of the scheme or bracket that all others are compared with.
     pub baseline: String,
     /// How pages are loaded.
-    pub engine: Engine,
+    pub engine: &'static dyn Engine,
     /// The browser of engine `browser`; other engines have none.
     pub browser: Option<Arc<dyn Browser>>,
     /// The browser whose requests the playback holds back as it does; `None`: it holds nothing back.
@@ -126,14 +110,14 @@ pub struct Plan {
 
 /// One load of a plan.
 #[derive(Debug, Clone)]
-pub(super) struct Cell<'a> {
+pub(crate) struct Cell<'a> {
     /// Its place in the whole plan, whatever the shard.
-    pub(super) place: usize,
-    pub(super) page: &'a Arc<Page>,
-    pub(super) scheme: &'a Contender,
-    pub(super) network: &'a Network,
-    pub(super) setting: Arc<Setting>,
-    pub(super) seed: u64,
+    pub(crate) place: usize,
+    pub(crate) page: &'a Arc<Page>,
+    pub(crate) scheme: &'a Contender,
+    pub(crate) network: &'a Network,
+    pub(crate) setting: Arc<Setting>,
+    pub(crate) seed: u64,
 }
 
 impl Plan {
@@ -141,7 +125,7 @@ impl Plan {
     pub fn new(
         pages: Vec<Arc<Page>>,
         schemes: Vec<Contender>,
-        engine: Engine,
+        engine: &'static dyn Engine,
         network: Network,
     ) -> Self {
         let baseline = schemes.iter().find(|it| it.name() == BASELINE).or(schemes.first());
@@ -170,24 +154,19 @@ impl Plan {
     }
 
     /// The browser of engine `browser`, as far as it can be asked.
-    pub(super) fn browser_description(&self) -> Option<String> {
-        let browser = self.browser.as_ref().filter(|_| self.engine == Engine::Browser)?;
+    pub(crate) fn browser_description(&self) -> Option<String> {
+        let browser = self.browser.as_ref().filter(|_| self.engine.has_browser())?;
         browser.description().ok()
     }
 
     /// A scheme that must know the whole page.
-    pub(super) fn looking_ahead(&self) -> Option<&str> {
+    pub(crate) fn looking_ahead(&self) -> Option<&str> {
         self.schemes.iter().find(|it| it.looks_ahead()).map(Contender::name)
     }
 
     /// How many loads it asks for.
     pub fn loads(&self) -> usize {
         self.cells().len()
-    }
-
-    /// Whether a load is the same each time.
-    pub fn repeats(&self) -> bool {
-        !self.engine.is_in_real_time()
     }
 
     /// The site of one of its pages.
@@ -201,12 +180,12 @@ impl Plan {
     }
 
     /// Whether a load has one outcome, to the last digit: without chance and without a transport, whose packet numbers seeds decide.
-    pub(super) fn is_exact(&self) -> bool {
-        self.engine == Engine::Ideal && !self.has_chance()
+    pub(crate) fn is_exact(&self) -> bool {
+        !self.engine.has_transport() && !self.has_chance()
     }
 
     /// The settings in which seeds decide nothing that matters.
-    pub(super) fn certain_settings(&self) -> BTreeSet<Setting> {
+    pub(crate) fn certain_settings(&self) -> BTreeSet<Setting> {
         let settings = self.settings.each().into_iter();
         settings.filter(|(network, it)| !self.chance_decides(network, it)).map(|it| it.1).collect()
     }
@@ -217,11 +196,11 @@ impl Plan {
         let varies = self.profile.as_ref().is_some_and(|it| it.commit_ms[0] < it.commit_ms[1]);
         let is_shared = setting.cross.is_some_and(|it| it != CrossTraffic::None);
         let links = || setting.network_of(network).map_or(true, |it| it.has_chance());
-        self.engine.is_in_real_time() || varies || is_shared || links()
+        !self.engine.repeats() || varies || is_shared || links()
     }
 
     /// The loads of its shard: by page, setting, seed and scheme.
-    pub(super) fn cells(&self) -> Vec<Cell<'_>> {
+    pub(crate) fn cells(&self) -> Vec<Cell<'_>> {
         let mut cells = Vec::new();
         let settings =
             self.settings.each().into_iter().map(|(network, it)| (network, Arc::new(it)));
@@ -247,19 +226,7 @@ impl Plan {
 
     /// Refuses combinations that mean nothing, before anything is loaded.
     pub fn check(&self) -> Result<(), StudyError> {
-        let engine = self.engine.name();
-        if self.engine == Engine::Ideal {
-            self.check_without_transport()?;
-        }
-        if self.engine == Engine::Browser {
-            self.check_browser()?;
-        }
-        if self.send_buffer_model == SendBufferModel::Delay && self.engine != Engine::Ideal {
-            return impossible(format!(
-                "send buffer model delay: it is the time in which a buffer drains at a fixed rate, which engine \
-                 {engine} has not; use --engine ideal, or fifo"
-            ));
-        }
+        self.check_engine()?;
         self.check_baseline()?;
         self.check_signals()?;
         self.check_weights()?;
@@ -270,27 +237,40 @@ impl Plan {
         }
         self.check_pushes()?;
         for (network, setting) in self.settings.each() {
-            let network = setting.network_of(network)?;
-            if self.engine == Engine::Ideal {
-                network.check_ideal()?;
-            }
+            setting.network_of(network)?;
         }
         self.check_cross()?;
         self.check_brackets()
     }
 
-    /// The traffic of others is carried on `stack`, and shares a link only where the link sets the rate.
-    fn check_cross(&self) -> Result<(), StudyError> {
-        let why = match self.engine {
-            Engine::Stack => "",
-            _ if self.settings.crosses.is_empty() => "",
-            Engine::Ideal => "has no connections that could share a link",
-            Engine::Wire | Engine::Browser => "has one client",
-        };
-        if !why.is_empty() {
-            let engine = self.engine.name();
-            return impossible(format!("--cross: engine {engine} {why}; use --engine stack"));
+    /// Refuses what the engine cannot do.
+    fn check_engine(&self) -> Result<(), StudyError> {
+        let engine = self.engine.name();
+        if let Some(refusal) = self.engine.facts().refuses.iter().find(|it| self.asks_for(it.flag))
+        {
+            let Refusal { flag, why, instead } = refusal;
+            return impossible(format!("{flag}: engine {engine} {why}; use --engine {instead}"));
         }
+        if self.send_buffer_model == SendBufferModel::Delay && self.engine.has_transport() {
+            return impossible(format!(
+                "send buffer model delay: it is the time in which a buffer drains at a fixed rate, which engine \
+                 {engine} has not; use --engine ideal, or fifo"
+            ));
+        }
+        self.engine.check(self)
+    }
+
+    /// Whether the plan says something that is not as without this flag.
+    fn asks_for(&self, flag: &str) -> bool {
+        match flag {
+            "an initial window" => self.initial_window_packets.is_some(),
+            "--delivery-order connection" => self.delivery_order == DeliveryOrder::Connection,
+            _ => DIMENSIONS.iter().any(|it| it.flag == flag && (it.is_listed)(&self.settings)),
+        }
+    }
+
+    /// Others share a link with the page only where the link sets the rate.
+    fn check_cross(&self) -> Result<(), StudyError> {
         let crossed = self.settings.crosses.iter().any(|it| *it != CrossTraffic::None);
         match self.settings.networks.iter().find(|it| crossed && it.server_pace) {
             None => Ok(()),
@@ -300,50 +280,6 @@ impl Plan {
                 network.name
             )),
         }
-    }
-
-    /// Without a transport there are no windows and queues, and nothing is pushed, hinted or signalled.
-    fn check_without_transport(&self) -> Result<(), StudyError> {
-        let Settings { congestion_controls, queues, .. } = &self.settings;
-        let Settings { pushes, gates, hints, signals, warm_ups_bytes, .. } = &self.settings;
-        let needs = [
-            ("--cc", congestion_controls.is_empty(), "has no congestion control"),
-            ("--queue", queues.is_empty(), "sends a packet a tick, so no queue forms"),
-            ("--push", pushes.is_empty(), "has no streams to push on"),
-            ("--gate", gates.is_empty(), "has no streams to push on"),
-            ("--hints", hints.is_empty(), "has no responses that could name resources"),
-            ("--signals", signals.is_empty(), "has no client that signals"),
-            ("--warm-up", warm_ups_bytes.is_empty(), "has no connection that could be warm"),
-            ("an initial window", self.initial_window_packets.is_none(), "has none"),
-        ];
-        self.refuse(&needs)
-    }
-
-    /// Refuses the first of these flags that is not as without it, and says why the engine cannot honour it.
-    fn refuse(&self, needs: &[(&str, bool, &str)]) -> Result<(), StudyError> {
-        let Some((flag, _, why)) = needs.iter().find(|it| !it.1) else { return Ok(()) };
-        let engine = self.engine.name();
-        impossible(format!("{flag}: engine {engine} {why}; use --engine stack or wire"))
-    }
-
-    /// A browser does what it does: it takes no pushes, and nobody looks into it.
-    fn check_browser(&self) -> Result<(), StudyError> {
-        let Settings { pushes, gates, warm_ups_bytes, .. } = &self.settings;
-        let needs = [
-            ("--push", pushes.is_empty(), "takes no pushes, as no browser does today"),
-            ("--gate", gates.is_empty(), "takes no pushes, as no browser does today"),
-            ("--warm-up", warm_ups_bytes.is_empty(), "loads one page a connection"),
-            (
-                "--delivery-order connection",
-                self.delivery_order != DeliveryOrder::Connection,
-                "hands over bytes by stream",
-            ),
-        ];
-        self.refuse(&needs)?;
-        if self.browser.is_none() {
-            return impossible("engine browser: the plan names no browser");
-        }
-        Ok(())
     }
 
     /// Without loads of the baseline nothing can be compared.
@@ -401,7 +337,7 @@ impl Plan {
             return Ok(());
         };
         let buffered = self.settings.send_buffers_bytes.iter().any(|it| *it > 0);
-        let problem = if self.engine != Engine::Ideal {
+        let problem = if self.engine.has_transport() {
             let engine = self.engine.name();
             format!(
                 "is an order of packets, which engine {engine} cannot promise: use --engine ideal"
@@ -418,6 +354,26 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The server's options, but for its logs.
+    pub(crate) fn options(&self, scheme: &Scheme, network: &Network, setting: &Setting) -> Options {
+        let defaults = Options::new(scheme.clone());
+        let options = Options {
+            send_buffer_bytes: setting.send_buffer_bytes,
+            congestion_control: setting.cc.unwrap_or(defaults.congestion_control),
+            signals: setting.signals.unwrap_or(defaults.signals),
+            ..defaults
+        };
+        let paced = match network.pace() {
+            Some(pace) => options.paced(pace),
+            None => options,
+        };
+        let initial_window_packets =
+            self.initial_window_packets.unwrap_or(paced.initial_window_packets);
+        Options { initial_window_packets, ..paced }
+    }
+}
+
 fn impossible<T>(what: impl Into<String>) -> Result<T, StudyError> {
     Err(StudyError::Impossible(what.into()))
 }
@@ -425,6 +381,7 @@ fn impossible<T>(what: impl Into<String>) -> Result<T, StudyError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::study::carry_out::engines::IDEAL;
 
     #[test]
     fn a_shard_is_its_place_of_how_many() {
@@ -439,10 +396,8 @@ mod tests {
         let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
         let schemes = ["rr", "fifo"].map(|it| Contender::find(it).expect("known")).to_vec();
         let network = Network::find("paper").expect("built in");
-        let whole = Plan {
-            seeds: (0..5).collect(),
-            ..Plan::new(vec![page], schemes, Engine::Ideal, network)
-        };
+        let whole =
+            Plan { seeds: (0..5).collect(), ..Plan::new(vec![page], schemes, IDEAL, network) };
         let mut places = Vec::new();
         for place in 1..=3 {
             let shard = Plan { shard: Some(Shard { place, count: 3 }), ..whole.clone() };

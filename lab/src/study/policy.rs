@@ -7,11 +7,11 @@ mod configuration;
 mod facts;
 mod trial;
 
-use super::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS};
+use super::plan::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS};
 use super::statistics::{Interval, geometric_mean};
-use super::{Engine, Plan, StudyError};
+use super::{Plan, StudyError};
 use crate::Contender;
-use crate::ahead::Ahead;
+use crate::push_and_hints::PushAndHints;
 pub use configuration::{Configuration, page_argument};
 pub(crate) use configuration::{facts_key, hint_keys, pages_key, quoted};
 use server::SignalUse;
@@ -40,7 +40,7 @@ pub struct Choice {
     /// How the server uses signals under it.
     pub signals: SignalUse,
     /// What is pushed and hinted under it.
-    pub ahead: Ahead,
+    pub push_and_hints: PushAndHints,
     /// The scheme, and what else the study varies.
     pub name: String,
     /// How good it is on each network of the study, in order. Loads that had a part in the choice do not count.
@@ -107,14 +107,14 @@ pub fn check(plan: &Plan, terms: Terms<'_>) -> Result<(), StudyError> {
     let is_free = |column| [NETWORK, PUSH, GATE, HINTS, SIGNALS].contains(&column);
     let settings = plan.settings.each();
     let to_beat = terms.to_beat;
-    let problem = if plan.engine == Engine::Ideal {
+    let problem = if !plan.engine.has_transport() {
         "on engine ideal no client signals, and a site's visitors do: use --engine stack --seeds 9"
             .to_owned()
     } else if let Some(dimension) = varied.iter().find(|it| !is_free(it.column)) {
         format!("name one {}, the site's", dimension.name)
     } else if let Some(name) = plan.looking_ahead() {
         format!("`{name}` looks ahead in the page, which a server of files cannot: leave it out")
-    } else if !settings.iter().any(|(_, it)| it.ahead().is_nothing()) {
+    } else if !settings.iter().any(|(_, it)| it.push_and_hints().is_nothing()) {
         "pushes and hints need loads without them to compare with: add none to --push and to --hints"
             .to_owned()
     } else if plan.shard.is_some() {

@@ -1,17 +1,18 @@
 //! A study in a folder: every load is written down as soon as it is done, and is not done again.
 
-use super::journal::{self, Journal};
-use super::manifest;
+use super::carry_out::journal::{self, Journal};
+use super::carry_out::loading::Loader;
+use super::carry_out::manifest;
 use super::plan::Cell;
-use super::{Engine, Loader, Plan, Study, StudyError};
+use super::{Plan, Study, StudyError};
 use crate::FileError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Loads of `ideal` that may be lost when the machine stops: doing them again takes less than a sync each.
-const IDEAL_LINES_A_SYNC: usize = 256;
+/// Loads without a transport that may be lost when the machine stops: doing them again takes less than a sync each.
+const QUICK_LINES_A_SYNC: usize = 256;
 
 /// Carries out the rest of `plan` in `folder`, which is made where it is missing. Calls `progress` for each load, also
 /// for those that are done already.
@@ -24,7 +25,7 @@ pub fn run_into(
     plan.check()?;
     let provenance = claim(plan, program, folder)?;
     let file = |error| StudyError::Record(FileError::at(&folder.join(journal::FILE))(error));
-    let lines_a_sync = if plan.engine == Engine::Ideal { IDEAL_LINES_A_SYNC } else { 1 };
+    let lines_a_sync = if plan.engine.has_transport() { 1 } else { QUICK_LINES_A_SYNC };
     let (journal, mut entries) = Journal::open(folder, lines_a_sync).map_err(file)?;
     let cells = plan.cells();
     journal::check(&entries, &cells).map_err(file)?;
@@ -44,7 +45,7 @@ pub fn run_into(
     });
     journal().sync().map_err(file)?;
     entries.extend(fresh?);
-    Ok(loader.study(provenance, entries))
+    Ok(Study::of(plan, provenance, entries))
 }
 
 /// Makes sure that `folder` is this study's, and returns the provenance that it records.
@@ -77,7 +78,7 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError
 }
 
 /// Writes the manifest, and the pages and scheme files that it names.
-pub(super) fn begin(plan: &Plan, provenance: &Value, folder: &Path) -> Result<(), StudyError> {
+pub(crate) fn begin(plan: &Plan, provenance: &Value, folder: &Path) -> Result<(), StudyError> {
     std::fs::create_dir_all(folder)
         .and_then(|()| manifest::keep_inputs(plan, folder))
         .map_err(FileError::at(folder))

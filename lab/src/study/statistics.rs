@@ -1,5 +1,8 @@
 //! Statistics of many loads: means, intervals, rank correlation.
 
+pub mod bootstrap;
+pub mod signed_ranks;
+
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::statistics::{Data, Distribution, OrderStatistics};
 
@@ -138,7 +141,7 @@ fn signed_rank_critical(count: usize) -> usize {
 }
 
 /// In how many of all ways to give signs `ranks` with a plus add up to each sum, from 0 on.
-pub(super) fn ways_to_add_up(ranks: impl Iterator<Item = usize> + Clone) -> Vec<f64> {
+pub(crate) fn ways_to_add_up(ranks: impl Iterator<Item = usize> + Clone) -> Vec<f64> {
     let most: usize = ranks.clone().sum();
     let mut ways = vec![0.0_f64; most + 1];
     ways[0] = 1.0;
@@ -151,7 +154,7 @@ pub(super) fn ways_to_add_up(ranks: impl Iterator<Item = usize> + Clone) -> Vec<
 }
 
 /// Values up to which the signed-rank distribution is computed and not approximated.
-pub(super) const EXACT_VALUES: usize = 50;
+pub(crate) const EXACT_VALUES: usize = 50;
 
 /// Spearman's rank correlation, ties having their mean rank: 1 for the same order, -1 for the reverse. `None`
 /// for fewer than three pairs, or if all values of one side are equal.

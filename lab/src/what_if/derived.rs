@@ -58,7 +58,7 @@ pub struct Derived {
     /// The load of the first log.
     pub recorded: Recorded,
     /// What came when in it.
-    pub(super) came: Came,
+    pub(super) came: Arrivals,
     /// What the logs do not say, a sentence each.
     pub assumptions: Vec<String>,
     /// How well the page repeats the log over the link that [`super::fitted`] has chosen.
@@ -191,7 +191,7 @@ pub fn derive(
     let since_start = |(us, bytes)| Some((u64::checked_sub(us, start_us)? as f64 / 1000.0, bytes));
     let datagrams = arrivals(first).into_iter();
     let datagrams = datagrams.filter(|it| end_us.is_none_or(|end_us| it.0 < end_us));
-    let came = Came {
+    let came = Arrivals {
         datagrams: datagrams.filter_map(since_start).collect(),
         readable: all[0].readable(),
         waits: all[0].responses.iter().map(|it| (it.requested_ms, it.complete_ms)).collect(),
@@ -211,7 +211,7 @@ pub fn derive(
 
 /// What came when in a log. Times in ms from the first request.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Came {
+pub(super) struct Arrivals {
     /// Time and bytes of each datagram.
     pub(super) datagrams: Vec<(f64, u64)>,
     /// Time and bytes of what became readable of bodies, after all that comes before it in its response.
@@ -224,7 +224,7 @@ pub(super) struct Came {
 const WINDOW: usize = 10;
 const WINDOW_MAX: usize = 64;
 
-impl Came {
+impl Arrivals {
     /// Datagrams in less than a round trip after the first.
     fn first_flight(&self, round_trip_ms: f64) -> usize {
         let Some((first_ms, _)) = self.datagrams.first() else { return 0 };

@@ -1,6 +1,6 @@
 //! The link of a log, as a network.
 
-use super::derived::Came;
+use super::derived::Arrivals;
 use crate::network::{Network, queue_text};
 use qlog_tools::link_facts::LinkFacts;
 use simulator::link::{Loss, OPPORTUNITY_BYTES, Profile, Queue, Rate, Trace};
@@ -40,7 +40,7 @@ fn network(log: &str, facts: &LinkFacts, queue: f64, loss: Option<Loss>) -> Netw
 /// start.
 pub(super) fn as_recorded(
     busy: &Network,
-    came: &Came,
+    came: &Arrivals,
     (arrivals, stride): (&[(f64, u64)], u64),
     lead_ms: f64,
 ) -> Option<Network> {
@@ -129,7 +129,7 @@ mod tests {
         // 1350 bytes a millisecond for a second: 10.8 Mbit/s.
         let datagrams: Vec<(f64, u64)> = (30..1030).map(|it| (f64::from(it), 1350)).collect();
         let waits = vec![(0.0, 1029.0)];
-        let came = Came { datagrams, readable: Vec::new(), waits };
+        let came = Arrivals { datagrams, readable: Vec::new(), waits };
         let facts =
             LinkFacts { round_trip_ms: 30.0, queued_ms: 0.0, rate: 10_800_000.0, loss: None };
         let busy = network("log", &facts, 1.0, None);

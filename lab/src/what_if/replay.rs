@@ -2,10 +2,10 @@
 
 use super::derived::{Derived, Repeated, Sender};
 use super::link;
-use crate::ahead::Ahead;
 use crate::finder::Step;
 use crate::metadata::Metadata;
 use crate::network::Network;
+use crate::push_and_hints::PushAndHints;
 use crate::stack::{self, Ends, Setup};
 use crate::study::StudyError;
 use crate::study::statistics::median;
@@ -168,11 +168,11 @@ pub fn replay(
         seen
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build()?;
-    let seen: Vec<Option<Seen>> =
+    let seen: Vec<Option<Replayed>> =
         pool.install(|| cells.par_iter().map(one).collect::<Result<_, StudyError>>())?;
-    let of_order = |(order, seen): (&Order, &[Option<Seen>])| {
-        let finished: Vec<&Seen> = seen.iter().flatten().collect();
-        let over = |of: &dyn Fn(&Seen) -> Option<f64>| {
+    let of_order = |(order, seen): (&Order, &[Option<Replayed>])| {
+        let finished: Vec<&Replayed> = seen.iter().flatten().collect();
+        let over = |of: &dyn Fn(&Replayed) -> Option<f64>| {
             median(&finished.iter().filter_map(|it| of(it)).collect::<Vec<_>>())
         };
         Replay {
@@ -228,7 +228,7 @@ fn packets(bytes: u64) -> usize {
 const LEAST_PACKET_BYTES: u64 = 1200;
 
 /// What one load shows.
-struct Seen {
+struct Replayed {
     byte_index_ms: BySet,
     differs: Option<f64>,
     first_request_ms: Option<f64>,
@@ -240,7 +240,7 @@ fn load(
     order: &Order,
     seed: u64,
     identity: &Identity,
-) -> Result<Option<Seen>, StudyError> {
+) -> Result<Option<Replayed>, StudyError> {
     let page = &derived.page;
     let scheme = order.scheme.clone().for_page(&page.graph());
     let (mut options, transport) = ends(derived, &scheme);
@@ -249,15 +249,15 @@ fn load(
         (options.signals, says) = (SignalUse::Obey, Says::Signals);
     }
     let metadata = Metadata::default();
-    let site = Ahead::default().site(page, metadata);
+    let site = PushAndHints::default().site(page, metadata);
     let client =
         client::Options { scheme: Some(scheme), says, transport, ..client::Options::default() };
     let setup = Setup { metadata, seed, ..Setup::new(options, derived.network(), identity) };
     let loaded = stack::load_between(page, &Ends { site, client }, setup)?.load;
-    Ok(loaded.completed.then(|| seen(derived, loaded.timeline)))
+    Ok(loaded.completed.then(|| replayed(derived, loaded.timeline)))
 }
 
-fn seen(derived: &Derived, mut timeline: Timeline) -> Seen {
+fn replayed(derived: &Derived, mut timeline: Timeline) -> Replayed {
     let page = &derived.page;
     if derived.has_stand_in {
         let stand_in = page.url(0);
@@ -270,7 +270,7 @@ fn seen(derived: &Derived, mut timeline: Timeline) -> Seen {
     let atf = index(Completions::new(&timeline, |it| has_set && is_seen(&it.url)));
     let first_request_ms = timeline.start_us().map(|it| it as f64 / 1000.0);
     let (byte_index_ms, differs) = (BySet { all, atf }, differs(derived, &timeline));
-    Seen { byte_index_ms, differs, first_request_ms }
+    Replayed { byte_index_ms, differs, first_request_ms }
 }
 
 /// By how much completion times differ from the log's: the median over resources.

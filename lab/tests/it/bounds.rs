@@ -10,7 +10,7 @@ use lab::bounds::{
 };
 use lab::ideal::Conditions;
 use lab::network::Network;
-use lab::study::{Engine, Plan, RunRecord, run};
+use lab::study::{Engine, Plan, RunRecord, engines, run};
 use lab::{Contender, Load, ideal};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -188,7 +188,7 @@ fn no_random_order_of_a_bundled_page_is_below_its_lower_bound() {
     }
 }
 
-fn plan(contenders: &[&str], engine: Engine, send_buffer_bytes: u64) -> Plan {
+fn plan(contenders: &[&str], engine: &'static dyn Engine, send_buffer_bytes: u64) -> Plan {
     let found = contenders.iter().map(|it| Contender::find(it).expect("known"));
     let mut plan = Plan::new(vec![bundled().remove(1)], found.collect(), engine, network("paper"));
     plan.settings.send_buffers_bytes = vec![send_buffer_bytes];
@@ -197,7 +197,7 @@ fn plan(contenders: &[&str], engine: Engine, send_buffer_bytes: u64) -> Plan {
 
 #[test]
 fn a_study_on_ideal_has_brackets_bounds_and_regret() {
-    let plan = plan(&["rr", "oracle", "anti-oracle"], Engine::Ideal, 0);
+    let plan = plan(&["rr", "oracle", "anti-oracle"], engines::IDEAL, 0);
     let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
     let atf = |place: usize| study.runs[place].byte_index().atf.expect("above the fold");
     assert!(atf(1) < atf(0) && atf(0) < atf(2));
@@ -209,7 +209,7 @@ fn a_study_on_ideal_has_brackets_bounds_and_regret() {
 #[test]
 fn a_study_says_of_brackets_alone_whether_they_are_proven() {
     let small = Arc::new(Page::parse(KNOWN_AT_ONCE, "PAGE").expect("a valid page"));
-    let plan = plan(&["rr", "oracle", "anti-oracle"], Engine::Ideal, 0);
+    let plan = plan(&["rr", "oracle", "anti-oracle"], engines::IDEAL, 0);
     let study = run(&Plan { pages: vec![small], ..plan }, serde_json::json!({}), &|| ());
     let study = study.expect("a study");
     let runs: Vec<_> = study.runs.iter().map(|it| it.proven).collect();
@@ -224,11 +224,11 @@ fn brackets_refuse_what_they_are_not_searched_for() {
     let problem =
         |plan: &Plan| run(plan, serde_json::json!({}), &|| ()).expect_err("refused").to_string();
     assert_eq!(
-        problem(&plan(&["rr", "oracle"], Engine::Wire, 0)),
+        problem(&plan(&["rr", "oracle"], engines::WIRE, 0)),
         "`oracle` is an order of packets, which engine wire cannot promise: use --engine ideal"
     );
     assert_eq!(
-        problem(&plan(&["rr", "anti-oracle"], Engine::Ideal, 14_000)),
+        problem(&plan(&["rr", "anti-oracle"], engines::IDEAL, 14_000)),
         "`anti-oracle` is searched for without a send buffer: use --send-buffer 0"
     );
 }

@@ -2,7 +2,7 @@
 
 use corpus::Page;
 use lab::network::Network;
-use lab::study::{Engine, Plan, Study, run};
+use lab::study::{Plan, Study, engines, run};
 use lab::{Contender, CrossTraffic};
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn document() -> Page {
 fn plan(page: Page, traffic: &[&str]) -> Plan {
     let schemes = ["rr", "fifo", "dfifo"].map(|it| Contender::find(it).expect("known")).to_vec();
     let cable = Network::find("cable").expect("built in");
-    let mut plan = Plan::new(vec![Arc::new(page)], schemes, Engine::Stack, cable);
+    let mut plan = Plan::new(vec![Arc::new(page)], schemes, engines::STACK, cable);
     plan.settings.crosses = traffic.iter().map(|it| it.parse().expect("known")).collect();
     plan
 }

@@ -3,7 +3,7 @@
 use corpus::Page;
 use lab::ideal::Conditions;
 use lab::network::Network;
-use lab::study::{Engine, Plan, RunRecord, Settings, run};
+use lab::study::{Engine, Plan, RunRecord, Settings, engines, run};
 use lab::{Contender, Load, ideal, wire};
 use qlog_tools::metrics::find;
 use schedulers::{find_scheme, paper_schemes};
@@ -179,8 +179,8 @@ fn offsets_of_paper(page: &Arc<Page>) -> Vec<(u64, u64)> {
 #[test]
 fn ideal_refuses_a_network_that_loses() {
     let network = Network::find("cable-lossy").expect("built in");
-    let settings = Settings::on(network, Engine::Ideal);
-    let plan = Plan { settings, ..plan(vec![page()], Engine::Ideal) };
+    let settings = Settings::on(network, engines::IDEAL);
+    let plan = Plan { settings, ..plan(vec![page()], engines::IDEAL) };
     let error = run(&plan, serde_json::json!({}), &|| ()).expect_err("loss");
     assert!(error.to_string().contains("loss; engine ideal knows only"), "{error}");
 }
@@ -188,17 +188,17 @@ fn ideal_refuses_a_network_that_loses() {
 #[test]
 fn a_study_on_stack_pairs_its_seeds() {
     let network = Network::find("cable-lossy").expect("built in");
-    let all = plan(vec![page()], Engine::Stack);
-    let settings = Settings::on(network, Engine::Stack);
+    let all = plan(vec![page()], engines::STACK);
+    let settings = Settings::on(network, engines::STACK);
     let plan = Plan { settings, seeds: vec![0, 1, 2], jobs: 2, ..all };
     let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
     assert_eq!(study.runs.len(), 33);
-    assert!(study.runs.iter().all(|it| it.completed && it.engine == Engine::Stack));
+    assert!(study.runs.iter().all(|it| it.completed && it.engine == engines::STACK));
     assert_eq!(study.summary[0].mean_speedup.all, Some(1.0), "rr against itself");
     assert!(study.summary.iter().all(|it| it.pages == 1));
 }
 
-fn plan(pages: Vec<Arc<Page>>, engine: Engine) -> Plan {
+fn plan(pages: Vec<Arc<Page>>, engine: &'static dyn Engine) -> Plan {
     let schemes = paper_schemes().iter().cloned().map(Contender::from).collect();
     let network = Network::find("paper").expect("built in");
     Plan { jobs: 16, ..Plan::new(pages, schemes, engine, network) }
@@ -215,7 +215,7 @@ fn a_study_on_ideal_is_the_same_from_run_to_run_on_every_bundled_page() {
             .collect()
     };
     let study =
-        || run(&plan(pages(), Engine::Ideal), serde_json::json!({}), &|| ()).expect("a study");
+        || run(&plan(pages(), engines::IDEAL), serde_json::json!({}), &|| ()).expect("a study");
     let (first, second) = (study(), study());
     assert!(first.runs.iter().all(|it| it.completed));
     assert_eq!(
@@ -228,7 +228,7 @@ fn a_study_on_ideal_is_the_same_from_run_to_run_on_every_bundled_page() {
 fn every_scheme_takes_the_same_time_and_only_the_order_differs() {
     let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
     let study =
-        run(&plan(vec![page], Engine::Ideal), serde_json::json!({}), &|| ()).expect("a study");
+        run(&plan(vec![page], engines::IDEAL), serde_json::json!({}), &|| ()).expect("a study");
     let durations: Vec<f64> = study.runs.iter().map(|it| it.duration_ms).collect();
     assert!(durations.iter().all(|it| (it - durations[0]).abs() < 20.0), "{durations:?}");
 }

@@ -5,7 +5,7 @@ use corpus::Page;
 use gateway::site::{Pushing, Rule, RuledSite};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
-use lab::study::{Engine, Plan, Settings, run};
+use lab::study::{Plan, Settings, engines, run};
 use lab::{Contender, Navigation};
 use page_site::PageSite;
 use schedulers::find_scheme;
@@ -257,10 +257,10 @@ fn a_study_of_a_warm_connection_counts_only_the_page_itself() {
     let network = Network::find("cable").expect("built in");
     let settings = Settings {
         warm_ups_bytes: vec![0, 300_000],
-        ..Settings::on(network.clone(), Engine::Stack)
+        ..Settings::on(network.clone(), engines::STACK)
     };
     let schemes = vec![Contender::from(find_scheme("fifo").expect("a scheme"))];
-    let plan = Plan { settings, ..Plan::new(vec![page], schemes, Engine::Stack, network) };
+    let plan = Plan { settings, ..Plan::new(vec![page], schemes, engines::STACK, network) };
     let study = run(&plan, serde_json::Value::Null, &|| ()).expect("a study");
     let [cold, warm] = &study.runs[..] else { panic!("{}", study.runs.len()) };
     for load in [cold, warm] {

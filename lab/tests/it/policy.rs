@@ -8,7 +8,7 @@ use lab::finder::{Goal, PolicySite, Question, by_resource, policy};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, load_between};
 use lab::study::policy::{Choice, Configuration, OF_SITE, Terms, choose, prepare};
-use lab::study::{Engine, Plan, RunRecord, run};
+use lab::study::{Plan, RunRecord, engines, run};
 use lab::{Contender, Metadata, Navigation};
 use page_site::PageSite;
 use qlog_tools::metrics::METRICS;
@@ -49,7 +49,7 @@ fn plan() -> Plan {
     let mut plan = Plan {
         seeds: (0..9).collect(),
         metadata: Metadata::Full,
-        ..Plan::new(pages(), schemes.to_vec(), Engine::Stack, network)
+        ..Plan::new(pages(), schemes.to_vec(), engines::STACK, network)
     };
     prepare(&mut plan);
     plan

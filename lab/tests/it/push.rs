@@ -7,7 +7,7 @@ use corpus::Page;
 use gateway::site::{Pushing, Rule, RuledSite};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
-use lab::study::{Engine, Plan, RunRecord, Settings, run};
+use lab::study::{Plan, RunRecord, Settings, engines, run};
 use lab::{Contender, Metadata};
 use page_site::PageSite;
 use push::{Gate, Policy};
@@ -361,9 +361,9 @@ fn no_push_behind_a_gate_makes_a_bundled_document_later() {
     let settings = Settings {
         pushes: vec![Policy::NoOpt, Policy::Push],
         gates: vec![Gate::Preempt, Gate::Strict, Gate::Throttle(8900)],
-        ..Settings::on(network.clone(), Engine::Stack)
+        ..Settings::on(network.clone(), engines::STACK)
     };
-    let plan = Plan::new(pages.to_vec(), schemes, Engine::Stack, network);
+    let plan = Plan::new(pages.to_vec(), schemes, engines::STACK, network);
     let study = run(
         &Plan { settings, metadata: Metadata::Full, jobs: 2, ..plan },
         serde_json::Value::Null,

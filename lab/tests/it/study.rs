@@ -4,7 +4,7 @@ use corpus::Page;
 use lab::ideal::{self, Conditions, SendBufferModel};
 use lab::network::{Network, QueueDepth};
 use lab::stack::{Setup, load};
-use lab::study::{Engine, Plan, RunRecord, Shard, merge, record, run};
+use lab::study::{Engine, Plan, RunRecord, Shard, engines, merge, record, run};
 use lab::{Contender, DeliveryOrder, Load, Metadata};
 use qlog_tools::metrics;
 use qlog_tools::timeline::Timeline;
@@ -124,7 +124,7 @@ fn the_delay_model_holds_every_request_but_the_documents_by_the_time_a_full_buff
     );
 }
 
-fn plan(engine: Engine, network: &str) -> Plan {
+fn plan(engine: &'static dyn Engine, network: &str) -> Plan {
     let schemes = paper_schemes().iter().cloned().map(Contender::from).collect();
     let network = Network::find(network).expect("built in");
     Plan::new(vec![bundled("gentelella-index"), bundled("agency-index")], schemes, engine, network)
@@ -133,7 +133,7 @@ fn plan(engine: Engine, network: &str) -> Plan {
 /// Bit for bit: on any number of threads, in one piece or in shards.
 #[test]
 fn a_seed_gives_the_same_study_on_any_number_of_jobs_and_shards() {
-    let mut whole = Plan { seeds: (0..3).collect(), ..plan(Engine::Ideal, "paper-jitter") };
+    let mut whole = Plan { seeds: (0..3).collect(), ..plan(engines::IDEAL, "paper-jitter") };
     whole.settings.send_buffers_bytes = vec![0, 14_000];
     let text = |jobs| {
         let study =
@@ -160,7 +160,7 @@ fn a_seed_gives_the_same_study_on_any_number_of_jobs_and_shards() {
 
 #[test]
 fn a_queue_of_three_packets_slows_cubic_down_and_hardly_bbr2() {
-    let mut plan = plan(Engine::Stack, "cable");
+    let mut plan = plan(engines::STACK, "cable");
     plan.pages.truncate(1);
     plan.schemes.retain(|it| ["rr", "dfifo"].contains(&it.name()));
     plan.settings.congestion_controls = vec![CongestionControl::Cubic, CongestionControl::Bbr2];
@@ -184,7 +184,7 @@ fn a_queue_of_three_packets_slows_cubic_down_and_hardly_bbr2() {
 #[test]
 fn a_study_on_stack_in_a_folder_keeps_what_its_figures_need() {
     let folder = tempfile::tempdir().expect("a folder");
-    let plan = Plan { jobs: 2, ..plan(Engine::Stack, "cable") };
+    let plan = Plan { jobs: 2, ..plan(engines::STACK, "cable") };
     let program = serde_json::json!({});
     let study = record::run_into(&plan, program.clone(), folder.path(), &|| ()).expect("a study");
     // Everything is done: the second time nothing is loaded, and all that is shown is there.
@@ -210,7 +210,7 @@ fn a_page_with_one_resource_loads_in_the_same_time_under_every_scheme() {
     page.resources[0].bytes = 300_000;
     let network = |name| Network::find(name).expect("built in");
     let schemes = paper_schemes().iter().cloned().map(Contender::from).collect();
-    let mut plan = Plan::new(vec![Arc::new(page)], schemes, Engine::Stack, network("cable"));
+    let mut plan = Plan::new(vec![Arc::new(page)], schemes, engines::STACK, network("cable"));
     plan.settings.networks = vec![network("cable"), network("3g-lossy")];
     plan.seeds = vec![0, 1];
     let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
@@ -223,7 +223,7 @@ fn a_page_with_one_resource_loads_in_the_same_time_under_every_scheme() {
 
 #[test]
 fn a_study_on_stack_gives_the_same_loads_on_one_thread_and_on_two() {
-    let mut plan = plan(Engine::Stack, "cable");
+    let mut plan = plan(engines::STACK, "cable");
     plan.pages.truncate(1);
     plan.schemes.truncate(4);
     let network = |name| Network::find(name).expect("built in");

@@ -2,11 +2,11 @@
 
 use lab::Contender;
 use lab::network::Network;
-use lab::study::{Engine, Plan, RunRecord, Setting, Study, Sweep, run};
+use lab::study::{Engine, Plan, RunRecord, Setting, Study, Sweep, engines, run};
 use qlog_tools::timeline::Timeline;
 use std::sync::Arc;
 
-fn study(engine: Engine, network: &str, sweeps: &[&str]) -> Study {
+fn study(engine: &'static dyn Engine, network: &str, sweeps: &[&str]) -> Study {
     let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
     let schemes = ["rr", "fifo"].map(|it| Contender::find(it).expect("known")).to_vec();
     let network = Network::find(network).expect("built in");
@@ -28,18 +28,18 @@ fn timelines(study: &Study) -> Vec<&Timeline> {
 
 #[test]
 fn a_networks_own_values_give_the_networks_own_loads() {
-    let own = study(Engine::Stack, "cable", &[]);
-    let same = study(Engine::Stack, "cable", &["rtt_ms=50", "rate=25M", "loss=0"]);
+    let own = study(engines::STACK, "cable", &[]);
+    let same = study(engines::STACK, "cable", &["rtt_ms=50", "rate=25M", "loss=0"]);
     assert_eq!(loads(&same), loads(&own));
     assert_eq!(timelines(&same), timelines(&own));
-    let own = study(Engine::Ideal, "paper", &[]);
-    let same = study(Engine::Ideal, "paper", &["rtt_ms=0", "rate=1120k"]);
+    let own = study(engines::IDEAL, "paper", &[]);
+    let same = study(engines::IDEAL, "paper", &["rtt_ms=0", "rate=1120k"]);
     assert_eq!(loads(&same), loads(&own));
 }
 
 #[test]
 fn each_value_has_a_link_and_a_lower_bound_of_its_own() {
-    for (engine, network) in [(Engine::Ideal, "paper"), (Engine::Stack, "cable")] {
+    for (engine, network) in [(engines::IDEAL, "paper"), (engines::STACK, "cable")] {
         let near_and_far = study(engine, network, &["rtt_ms=10,200"]);
         let slow_and_fast = study(engine, network, &["rate=1M,10M"]);
         for (study, worse) in [(near_and_far, 1), (slow_and_fast, 0)] {
@@ -58,7 +58,7 @@ fn each_value_has_a_link_and_a_lower_bound_of_its_own() {
 
 #[test]
 fn loss_delays_a_page_whose_network_loses_nothing() {
-    let study = study(Engine::Stack, "cable", &["loss=0,0.1"]);
+    let study = study(engines::STACK, "cable", &["loss=0,0.1"]);
     let fifo = study.runs.iter().filter(|it| it.scheme == "fifo");
     let durations: Vec<f64> = fifo.map(|it| it.duration_ms).collect();
     assert!(durations[1] > 1.2 * durations[0], "{durations:?}");

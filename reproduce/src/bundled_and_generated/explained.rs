@@ -4,7 +4,7 @@ use super::measured::{Measured, interval_of_means, mean};
 use super::{EXPLAINED, PERCENTILES};
 use crate::Row;
 use corpus::weights::{Border, Strata, rake};
-use lab::study::bootstrap::bootstrap;
+use lab::study::statistics::bootstrap::bootstrap;
 use lab::study::statistics::{Interval, Weighted, weighted_mean};
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use corpus::page::Event;
 use corpus::{Page, discovery};
 use lab::ideal::{self, Conditions};
 use lab::network::Network;
-use lab::study::bootstrap::{bootstrap_mean, bootstrap_several};
+use lab::study::statistics::bootstrap::{bootstrap_mean, bootstrap_several};
 use lab::study::statistics::{self, Interval};
 use lab::study::{RunRecord, by_site};
 use qlog_tools::metrics;

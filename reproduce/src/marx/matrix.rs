@@ -5,7 +5,7 @@ use super::load;
 use crate::{Estimate, ReproduceError, in_parallel};
 use corpus::Page;
 use lab::ideal::{Conditions, SendBufferModel};
-use lab::study::bootstrap::{bootstrap, bootstrap_geometric_mean, bootstrap_mean};
+use lab::study::statistics::bootstrap::{bootstrap, bootstrap_geometric_mean, bootstrap_mean};
 use lab::study::statistics::{Interval, equal};
 use lab::study::{RunRecord, by_site, statistics};
 use qlog_tools::metrics::{self, BySet};

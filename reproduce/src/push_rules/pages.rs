@@ -10,7 +10,7 @@ use super::setup::network_of;
 use crate::bench::{Bench, Case};
 use crate::{ReproduceError, Row};
 use corpus::Page;
-use lab::ahead::Ahead;
+use lab::push_and_hints::PushAndHints;
 use lab::stack::StackLoad;
 use push::Policy;
 use qlog_tools::metrics::{self, Set};
@@ -36,7 +36,7 @@ fn case(page: &Arc<Page>, policy: Option<Policy>) -> Case {
         scheme: "rfc9218",
         signals: SignalUse::Obey,
         runs: Some(1),
-        ahead: Ahead { policy, ..Ahead::default() },
+        push_and_hints: PushAndHints { policy, ..PushAndHints::default() },
         ..Case::new(Arc::clone(page), network_of(G3, QUEUE), WINDOW_PACKETS)
     }
 }

@@ -5,24 +5,21 @@ use crate::commands::browser::Which;
 use crate::{output, values};
 use ::corpus::{Page, Query};
 use ::serve::Failure;
-use lab::study::{BASELINE, Engine, Plan, Settings, manifest};
+use lab::study::{BASELINE, Plan, Settings, manifest};
 use lab::{Contender, Metadata};
-use server::SignalUse;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Loads at a time if the server paces: such loads mostly wait.
-const WIRE_JOBS: usize = 16;
 
 pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let plan = match &arguments.from {
         Some(path) => of_manifest(&manifest::file(path))?,
         None => asked_for(arguments)?,
     };
+    let default_jobs = || plan.engine.jobs(&plan, values::cores());
     let mut plan = Plan {
-        jobs: arguments.jobs.map_or_else(|| default_jobs(&plan), NonZeroUsize::get),
+        jobs: arguments.jobs.map_or_else(default_jobs, NonZeroUsize::get),
         qlog_dir: arguments
             .out
             .as_ref()
@@ -32,12 +29,10 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         metric: arguments.metric.unwrap_or(plan.metric),
         baseline: arguments.baseline.clone().unwrap_or(plan.baseline),
         weights: arguments.weights.unwrap_or(plan.weights),
-        browser: (plan.engine == Engine::Browser)
-            .then(|| which(arguments)?.installed())
-            .transpose()?,
+        browser: plan.engine.has_browser().then(|| which(arguments)?.installed()).transpose()?,
         ..plan
     };
-    if arguments.which.imitate && plan.engine != Engine::Browser {
+    if arguments.asked.which.imitate && !plan.engine.has_browser() {
         let engine = plan.engine.name();
         return Err(Failure::BadInput(format!(
             "--imitate: engine {engine} loads no files that could be imitated; leave it out, or use --engine browser"
@@ -46,7 +41,8 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     super::policy::prepare(arguments, &mut plan)?;
     if arguments.from.is_none() {
         let own = [&*plan.baseline, &*arguments.policy_default].map(str::to_owned);
-        let listed = arguments.schemes.as_deref().unwrap_or_default().split(',').map(str::trim);
+        let listed =
+            arguments.asked.schemes.as_deref().unwrap_or_default().split(',').map(str::trim);
         let named: BTreeSet<String> = listed.map(str::to_owned).chain(own).collect();
         if named.contains("all") {
             plan.leave_out_twins(|it| named.contains(it));
@@ -58,7 +54,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
 
 /// Says which flags have no effect on engine `ideal`.
 pub(super) fn note_what_changes_nothing(arguments: &Arguments, plan: &Plan) {
-    if plan.engine != Engine::Ideal {
+    if plan.engine.has_transport() {
         return;
     }
     let needless = [
@@ -71,7 +67,7 @@ pub(super) fn note_what_changes_nothing(arguments: &Arguments, plan: &Plan) {
             "--seeds: engine ideal gives the same load with each seed on a network without jitter",
         ),
         (
-            arguments.first_seed > 0 && !plan.has_chance(),
+            arguments.asked.first_seed > 0 && !plan.has_chance(),
             "--first-seed: engine ideal gives the same load with each seed on a network without jitter",
         ),
     ];
@@ -91,7 +87,7 @@ fn of_manifest(file: &Path) -> Result<Plan, Failure> {
 
 /// The browser that the flags name, or the one of the study that is repeated, with the same bodies.
 fn which(arguments: &Arguments) -> Result<Which, Failure> {
-    let Some(path) = &arguments.from else { return Ok(arguments.which) };
+    let Some(path) = &arguments.from else { return Ok(arguments.asked.which) };
     let file = manifest::file(path);
     let said = manifest::browser(&file).unwrap_or_default();
     Which::described(&said).ok_or_else(|| {
@@ -108,47 +104,28 @@ fn unfinished_dir(arguments: &Arguments) -> PathBuf {
     arguments.out.clone().unwrap_or_else(elsewhere).join("unfinished")
 }
 
-fn default_jobs(plan: &Plan) -> usize {
-    match plan.engine {
-        Engine::Ideal | Engine::Stack => values::cores(),
-        Engine::Wire if plan.settings.networks.iter().all(|it| it.server_pace) => WIRE_JOBS,
-        // A link in real time must not be late: it has a core to itself.
-        Engine::Wire => (values::cores() / 2).max(1),
-        Engine::Browser => 1,
-    }
-}
-
 fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
-    let engine = arguments.engine;
-    let networks = values::networks(&arguments.network)?;
+    let asked = &arguments.asked;
+    let engine = asked.engine;
+    let networks = values::networks(&arguments.asked.network)?;
     let first = networks
         .first()
         .cloned()
         .ok_or_else(|| Failure::BadInput("--network: name at least one network".to_owned()))?;
     let mut settings = Settings { networks, ..Settings::on(first.clone(), engine) };
-    settings.send_buffers_bytes = each_once("--send-buffer", &arguments.send_buffer)?;
-    settings.send_buffers_bytes.sort_unstable();
-    if !arguments.cc.is_empty() {
-        settings.congestion_controls = each_once("--cc", &arguments.cc)?;
-    }
-    settings.queues = each_once("--queue", &arguments.queue)?;
-    settings.sweep(&arguments.set).map_err(Failure::BadInput)?;
-    settings.crosses = each_once("--cross", &arguments.cross)?;
-    settings.pushes = each_once("--push", &arguments.push)?;
-    settings.gates = each_once("--gate", &arguments.gate)?;
-    settings.hints = each_once("--hints", &arguments.hints)?;
-    settings.signals = each_once("--signals", &arguments.signals)?;
-    settings.warm_ups_bytes = each_once("--warm-up", &arguments.warm_up)?;
+    asked.dimensions.set_in(&mut settings).map_err(Failure::BadInput)?;
+    settings.sweep(&asked.set).map_err(Failure::BadInput)?;
     Ok(Plan {
         settings,
-        send_buffer_model: arguments.send_buffer_model,
+        send_buffer_model: arguments.asked.send_buffer_model,
         metadata: metadata(arguments)?,
-        delivery_order: arguments.delivery_order,
-        seeds: (arguments.first_seed..arguments.first_seed + arguments.seeds).collect(),
-        initial_window_packets: arguments.initial_window.map(|it| it as usize),
-        shard: arguments.shard,
+        delivery_order: arguments.asked.delivery_order,
+        seeds: (arguments.asked.first_seed..arguments.asked.first_seed + arguments.asked.seeds)
+            .collect(),
+        initial_window_packets: arguments.asked.initial_window.map(|it| it as usize),
+        shard: arguments.asked.shard,
         ..Plan::new(
-            pages(&arguments.page_names, arguments.pages.as_ref())?,
+            pages(&arguments.asked.page_names, arguments.asked.pages.as_ref())?,
             schemes(arguments)?,
             engine,
             first,
@@ -158,25 +135,13 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
 
 /// What the server knows. One that obeys signals does not use it.
 fn metadata(arguments: &Arguments) -> Result<Metadata, Failure> {
-    match arguments.metadata {
-        Some(_) if arguments.signals.contains(&SignalUse::Obey) => Err(Failure::BadInput(
+    match arguments.asked.metadata {
+        Some(_) if arguments.asked.dimensions.has("signals", "obey") => Err(Failure::BadInput(
             "--signals obey: the server places by signals alone, so --metadata changes nothing; leave it out, or use \
              --signals ignore or override"
                 .to_owned(),
         )),
         metadata => Ok(metadata.unwrap_or_default()),
-    }
-}
-
-/// The values of a flag. One that stands twice is probably a slip.
-fn each_once<T: Copy + PartialEq>(flag: &str, values: &[T]) -> Result<Vec<T>, Failure> {
-    let first = |place: usize| values.iter().position(|it| *it == values[place]) == Some(place);
-    match (0..values.len()).find(|place| !first(*place)) {
-        None => Ok(values.to_vec()),
-        Some(place) => Err(Failure::BadInput(format!(
-            "{flag}: value {} is the same as an earlier one; name each once",
-            place + 1
-        ))),
     }
 }
 
@@ -190,15 +155,15 @@ fn pages(names: &[String], query: Option<&Query>) -> Result<Vec<Arc<Page>>, Fail
 /// The requested schemes, after the baseline and a policy's default. `all` leaves out those that know too little, or more
 /// than a policy's server.
 fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
-    let catalogue = arguments.own.catalogue(&[])?;
+    let catalogue = arguments.asked.own.catalogue(&[])?;
     let own = values::own_names(&catalogue);
-    let names = match &arguments.schemes {
+    let names = match &arguments.asked.schemes {
         Some(list) => list.clone(),
         None if own.is_empty() => "paper".to_owned(),
         None => format!("paper,{own}"),
     };
     let mut asked = values::contenders("--schemes", &names, &catalogue)?;
-    if arguments.metadata != Some(Metadata::Full) || arguments.policy.is_some() {
+    if arguments.asked.metadata != Some(Metadata::Full) || arguments.policy.is_some() {
         let named = |name: &str| names.split(',').any(|it| it.trim() == name);
         asked.retain(|it| !it.looks_ahead() || named(it.name()));
     }

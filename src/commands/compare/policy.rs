@@ -6,7 +6,6 @@ use ::corpus::Page;
 use ::serve::Failure;
 use lab::study::policy::{self, Configuration, Found, Terms};
 use lab::study::{Plan, Study};
-use server::SignalUse;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ pub(super) use policy::OF_SITE;
 
 /// What candidates are, and what they must beat.
 fn terms(arguments: &Arguments) -> Terms<'_> {
-    let obeying = arguments.signals.contains(&SignalUse::Obey);
+    let obeying = arguments.asked.dimensions.has("signals", "obey");
     Terms { to_beat: &arguments.policy_default, obeying }
 }
 
@@ -30,7 +29,7 @@ pub(super) fn prepare(arguments: &Arguments, plan: &mut Plan) -> Result<(), Fail
 /// The name of a page in a configuration: its file where the user named one, else its bundled name. Sets and queries give
 /// several pages for one argument or for none.
 fn argument_of(arguments: &Arguments, page: &Page) -> String {
-    let mut files = arguments.page_names.iter().filter(|it| !it.starts_with('@'));
+    let mut files = arguments.asked.page_names.iter().filter(|it| !it.starts_with('@'));
     let named = files.find(|it| ::corpus::page(it).is_ok_and(|read| read.name == page.name));
     named.map_or_else(|| page.name.clone(), |it| policy::page_argument(it))
 }

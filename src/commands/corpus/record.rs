@@ -6,7 +6,6 @@ use crate::output;
 use ::corpus::import::name_of;
 use ::corpus::page::Spread;
 use ::serve::Failure;
-use qlog_tools::short_texts::shown;
 use recorder::browser::Trust;
 use recorder::limits::{SETTINGS_MAX, SETTINGS_MIN};
 use recorder::recording::{self, CAPTURES_FORMAT, Captures, Judged, Request};
@@ -68,9 +67,6 @@ pub(crate) struct Arguments {
     /// Derive the page again from such a file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "captures", "screenshot"])]
     from_captures: Option<PathBuf>,
-    /// List the worst predictions
-    #[arg(long)]
-    misses: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -87,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for note in &judged.notes {
         eprintln!("note: {note}");
     }
-    show(&judged, arguments.misses)?;
+    show(&judged)?;
     if !arguments.force {
         recording::good_enough(&judged.page)
             .map_err(|error| Failure::No(format!("{name}: {error}")))?;
@@ -130,7 +126,7 @@ fn record(arguments: &Arguments) -> Result<Captures, Failure> {
     Ok(captures)
 }
 
-fn show(judged: &Judged, all: bool) -> Result<(), Failure> {
+fn show(judged: &Judged) -> Result<(), Failure> {
     let Some(recording) = &judged.page.source.recording else { return Ok(()) };
     let row = |what: &str, it: Spread| {
         vec![
@@ -146,27 +142,7 @@ fn show(judged: &Judged, all: bool) -> Result<(), Failure> {
         recording.unseen_ms.map(|it| row("unseen", it)),
     ];
     let header = ["page", "error in ms", "median", "p90", "max"];
-    output::line(&output::table(&header, &[1], rows.into_iter().flatten()).to_string())?;
-    if !all {
-        return Ok(());
-    }
-    let mut misses = judged.unseen.clone();
-    misses.sort_by(|a, b| b.error_ms().total_cmp(&a.error_ms()));
-    let ms = |it: f64| format!("{it:.1}");
-    let rows = misses.iter().take(20).map(|it| {
-        let predicted = it.predicted_ms.map_or("never".to_owned(), ms);
-        let resource = &judged.page.resources[it.resource];
-        vec![
-            it.resource.to_string(),
-            shown(&resource.url, 60),
-            format!("{:?}", resource.trigger.on),
-            it.setting.clone(),
-            ms(it.seen_ms),
-            predicted,
-        ]
-    });
-    let header = ["id", "url", "on", "setting", "seen ms", "predicted ms"];
-    output::line(&output::table(&header, &[1, 2, 3], rows).to_string())
+    output::line(&output::table(&header, &[1], rows.into_iter().flatten()).to_string())
 }
 
 fn read(file: &Path) -> Result<Captures, Failure> {

@@ -6,10 +6,10 @@ use ::client::Options;
 use ::corpus::Page;
 use ::serve::Failure;
 use ::server::{CongestionControl, Identity, Options as ServerOptions};
-use lab::ahead::Ahead;
 use lab::network::Network;
+use lab::push_and_hints::PushAndHints;
 use lab::stack::{self, Ends};
-use lab::study::{Engine, Setting};
+use lab::study::{Engine, Setting, engines};
 use lab::{DeliveryOrder, Metadata, Navigation, wire};
 use schedulers::find_scheme;
 use std::path::Path;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(super) struct OwnServer {
     /// How the page is loaded from the server in this process
     #[arg(long, value_parser = values::choice(ENGINES), default_value = "wire", conflicts_with = "server")]
-    engine: Engine,
+    engine: &'static dyn Engine,
     /// The network to the server in this process: paper, 2g, 3g, lte, cable, satellite, ..., or a TOML file [default: none on
     /// engine wire, loopback on engine stack]
     #[arg(long, visible_alias = "networks", value_name = "NAME|FILE", conflicts_with = "server")]
@@ -36,18 +36,19 @@ pub(super) struct OwnServer {
     idle_reset: bool,
 }
 
-const ENGINES: Choices<Engine> = &[
-    ("stack", "In virtual time: exact and repeatable", Engine::Stack),
-    ("wire", "Over UDP on loopback, in real time", Engine::Wire),
+const ENGINES: Choices<&'static dyn Engine> = &[
+    ("stack", "In virtual time: exact and repeatable", engines::STACK),
+    ("wire", "Over UDP on loopback, in real time", engines::WIRE),
 ];
 
 impl OwnServer {
-    pub(super) fn engine(&self) -> Engine {
+    pub(super) fn engine(&self) -> &'static dyn Engine {
         self.engine
     }
 
     fn network(&self) -> Result<Option<Network>, Failure> {
-        let name = self.network.as_deref().or((self.engine == Engine::Stack).then_some("loopback"));
+        let name =
+            self.network.as_deref().or((self.engine == engines::STACK).then_some("loopback"));
         name.map(Network::find).transpose().map_err(Failure::bad_input)
     }
 
@@ -81,8 +82,8 @@ impl OwnServer {
             Some(pace) => options.paced(pace),
             None => options,
         };
-        let (load, outcome) = match (self.engine, &network) {
-            (Engine::Stack, Some(network)) => {
+        let (load, outcome) = match &network {
+            Some(network) if self.engine == engines::STACK => {
                 let identity = Identity::self_signed().map_err(Failure::elsewhere)?;
                 let setup = stack::Setup {
                     delivery_order,
@@ -91,12 +92,12 @@ impl OwnServer {
                 };
                 let pages = [page].into_iter().chain(then.iter().map(|it| &it.page));
                 let pages: Vec<&Page> = pages.map(Arc::as_ref).collect();
-                let site = Ahead::default().site_of(&pages, fresh_s, Metadata::Full);
+                let site = PushAndHints::default().site_of(&pages, fresh_s, Metadata::Full);
                 let ends = Ends { site, client };
                 let loaded = stack::load_between(page, &ends, setup).map_err(Failure::elsewhere)?;
                 (loaded.load, loaded.outcome)
             }
-            (_, network) => {
+            network => {
                 let links = network.as_ref().map(|it| (it, 0));
                 let setup = wire::Setup {
                     client,

@@ -47,9 +47,6 @@ pub(crate) struct Arguments {
     /// The page, for schemes that place by it
     #[arg(long, value_name = "PAGE", requires = "scheme")]
     page: Option<String>,
-    /// Milliseconds from a request until its response counts as ready, unless the log says more
-    #[arg(long, value_name = "MS", default_value_t = 10)]
-    think_time: u32,
     /// Packets that may already be on their way when something more urgent becomes ready
     #[arg(long, value_name = "PACKETS", default_value_t = 10)]
     tolerance: u32,
@@ -61,10 +58,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scheme = scheme(arguments)?;
     let rules = scheme.as_ref().map_or(Rules::Named, Rules::Scheme);
-    let allowance = Allowance {
-        think_us: u64::from(arguments.think_time) * 1000,
-        packets: arguments.tolerance.into(),
-    };
+    let allowance = Allowance { packets: arguments.tolerance.into(), ..Allowance::default() };
     let Logs { traces, mut refused, .. } =
         read_each(arguments.files.iter().flat_map(|file| files_of(file)), traces_of)?;
     let clients = clients(arguments)?;

@@ -3,7 +3,7 @@
 use gateway::site::{DirectorySite, Pushing, Rule, RuledSite};
 use lab::Contender;
 use lab::network::Network;
-use lab::study::Engine;
+use lab::study::engines;
 use page_site::PageSite;
 use recorder::browser::{Chromium, Trust};
 use recorder::firefox::Firefox;
@@ -49,7 +49,7 @@ fn study_in(kind: Kind, film_dir: Option<&Path>) -> (lab::study::Plan, lab::stud
     let plan = lab::study::Plan {
         film_dir: film_dir.map(Path::to_owned),
         browser: Some(Arc::new(StudyBrowser::new(kind, Bodies::Imitated))),
-        ..lab::study::Plan::new(vec![page], schemes.into(), Engine::Browser, network)
+        ..lab::study::Plan::new(vec![page], schemes.into(), engines::BROWSER, network)
     };
     let study = lab::study::run(&plan, Value::Null, &|| ()).unwrap();
     assert_eq!(study.runs.len(), 2);

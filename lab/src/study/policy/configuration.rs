@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use super::{Choice, OF_SITE};
 use crate::Contender;
-use crate::study::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS, notable};
+use crate::study::plan::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS, notable};
 use crate::study::{Plan, Study};
 use corpus::Page;
 use gateway::is_one_path;
@@ -41,7 +41,7 @@ impl Configuration<'_> {
             parts.push(format!("\n{}", self.page(page, choice, &mut written)));
         }
         for (page, choice) in pages.iter().filter(|(_, it)| it.differs()) {
-            for (path, pushing) in choice.ahead.pushing(page).into_iter().skip(1) {
+            for (path, pushing) in choice.push_and_hints.pushing(page).into_iter().skip(1) {
                 let keys = || self.keys(page, &pushing);
                 parts.push(format!("\n{}", written.route(page, &path, keys)));
             }
@@ -53,7 +53,7 @@ impl Configuration<'_> {
     pub fn graphs(&self, choices: &[Choice]) -> Vec<(String, Graph)> {
         let pages = choices.iter().filter(|it| it.differs()).filter_map(|choice| {
             let page = self.plan.pages.iter().find(|it| it.name == choice.page)?;
-            let (_, pushing) = choice.ahead.pushing(page).into_iter().next()?;
+            let (_, pushing) = choice.push_and_hints.pushing(page).into_iter().next()?;
             Some((self.graph_file(page), Graph::clone(pushing.graph.as_ref()?)))
         });
         pages.collect()
@@ -123,7 +123,7 @@ impl Configuration<'_> {
         let path = page.resources.first().map_or("/", |it| it.url.as_str());
         let scheme = format!("scheme = {}\n", quoted(&choice.scheme));
         let signals = format!("signals = {}\n", quoted(choice.signals.name()));
-        let rules = choice.ahead.pushing(page);
+        let rules = choice.push_and_hints.pushing(page);
         let pushing = rules.first().map(|(_, it)| self.keys(page, it)).unwrap_or_default();
         let mut facts = std::mem::take(&mut written.facts);
         let route = written.route(page, path, || {
@@ -217,9 +217,9 @@ pub fn page_argument(argument: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ahead::Ahead;
     use crate::network::Network;
-    use crate::study::Engine;
+    use crate::push_and_hints::PushAndHints;
+    use crate::study::carry_out::engines;
     use crate::study::policy::Found;
     use push::Policy;
     use serde_json::Value;
@@ -235,7 +235,7 @@ mod tests {
             page: page.to_owned(),
             scheme: "bucket-html".to_owned(),
             signals: SignalUse::Ignore,
-            ahead: Ahead { policy: Some(Policy::Push), ..Ahead::default() },
+            push_and_hints: PushAndHints { policy: Some(Policy::Push), ..PushAndHints::default() },
             name: "bucket-html push".to_owned(),
             found: vec![found("cable", 1.25, [1.2, 1.3]), found("3g", 1.5, [1.25, 1.75])],
         }
@@ -251,7 +251,7 @@ mod tests {
         let pages = vec![page("a", "/a.html"), page("again", "/a.html"), page("b", "/b.html")];
         let schemes = ["rfc9218", "bucket-html"].map(|it| Contender::find(it).expect("known"));
         let network = Network::find("cable").expect("built in");
-        let plan = Plan::new(pages, schemes.to_vec(), Engine::Stack, network);
+        let plan = Plan::new(pages, schemes.to_vec(), engines::STACK, network);
         let study = Study::new(&plan, Value::Null, Vec::new(), Vec::new());
         let pages = ["a", "again", "b"].map(str::to_owned);
         let of = Configuration {

@@ -3,7 +3,7 @@
 use super::Choice;
 use super::configuration::{facts_key, quoted};
 use crate::Metadata;
-use crate::ahead::Ahead;
+use crate::push_and_hints::PushAndHints;
 use corpus::{Page, PageResource};
 use gateway::is_one_path;
 use server::SignalUse;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// What pages say of the paths of a site. A path has one table, whichever page asks for it.
 #[derive(Default)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     /// The keys of each path's table, and the first page that has the path.
     told: BTreeMap<String, (String, String)>,
 }
@@ -20,8 +20,8 @@ pub(super) struct Facts {
 impl Facts {
     /// Tables for the resources on the host of the page's document. A path that an earlier page has is left out; where that
     /// page says otherwise, a comment says so.
-    pub(super) fn tables(&mut self, page: &Page, choice: &Choice, metadata: Metadata) -> String {
-        let site = Ahead::default().site(page, metadata);
+    pub(crate) fn tables(&mut self, page: &Page, choice: &Choice, metadata: Metadata) -> String {
+        let site = PushAndHints::default().site(page, metadata);
         let is_here = |it: &&PageResource| page.host(it.id) == page.host(0) && is_one_path(&it.url);
         let mut tables = Vec::new();
         for PageResource { id, url, .. } in page.resources.iter().filter(is_here) {
@@ -70,7 +70,7 @@ mod tests {
             page: String::new(),
             scheme: "bucket-html".to_owned(),
             signals,
-            ahead: Ahead::default(),
+            push_and_hints: PushAndHints::default(),
             name: String::new(),
             found: Vec::new(),
         }

@@ -6,8 +6,8 @@
 
 use super::{Choice, Found, Terms, check, gain};
 use crate::Contender;
-use crate::ahead::Ahead;
-use crate::study::dimension::{GATE, HINTS, PUSH, SIGNALS};
+use crate::push_and_hints::PushAndHints;
+use crate::study::plan::dimension::{GATE, HINTS, PUSH, SIGNALS};
 use crate::study::{Plan, Ratio, RunRecord, Setting, StudyError};
 use corpus::Page;
 use schedulers::Language;
@@ -39,12 +39,12 @@ fn settings(plan: &Plan) -> Vec<Vec<Setting>> {
     let over_networks =
         |place: usize| each.iter().skip(place).step_by(on_network).cloned().collect();
     let mut settings: Vec<Vec<Setting>> = (0..on_network).map(over_networks).collect();
-    settings.sort_by_key(|it| !ahead(it).is_nothing());
+    settings.sort_by_key(|it| !push_and_hints(it).is_nothing());
     settings
 }
 
-fn ahead(setting: &[Setting]) -> Ahead {
-    setting.first().map(Setting::ahead).unwrap_or_default()
+fn push_and_hints(setting: &[Setting]) -> PushAndHints {
+    setting.first().map(Setting::push_and_hints).unwrap_or_default()
 }
 
 fn signals(setting: &[Setting]) -> SignalUse {
@@ -78,7 +78,7 @@ impl<'a> Trial<'a> {
         };
         let Terms { to_beat: name, .. } = self.terms;
         let is_to_beat =
-            |it: &&Vec<Setting>| signals(it) == SignalUse::Obey && ahead(it).is_nothing();
+            |it: &&Vec<Setting>| signals(it) == SignalUse::Obey && push_and_hints(it).is_nothing();
         let setting = self.settings.iter().find(is_to_beat);
         let to_beat =
             setting.and_then(|it| self.values(name, it)).ok_or_else(|| unfinished(name))?;
@@ -98,7 +98,7 @@ impl<'a> Trial<'a> {
             page: page.to_owned(),
             scheme: candidate.scheme.to_owned(),
             signals: signals(candidate.setting),
-            ahead: ahead(candidate.setting),
+            push_and_hints: push_and_hints(candidate.setting),
             name: self.name(&candidate),
             found,
         })
@@ -153,8 +153,9 @@ impl<'a> Trial<'a> {
     fn name(&self, candidate: &Candidate<'_>) -> String {
         let is_usual = signals(candidate.setting) == SignalUse::Ignore;
         let is_told = |column: &str| {
-            let of_ahead = [PUSH, GATE, HINTS].contains(&column);
-            of_ahead && !ahead(candidate.setting).is_nothing() || column == SIGNALS && !is_usual
+            let is_pushed_or_hinted = [PUSH, GATE, HINTS].contains(&column);
+            is_pushed_or_hinted && !push_and_hints(candidate.setting).is_nothing()
+                || column == SIGNALS && !is_usual
         };
         let mut varied = self.plan.settings.varied();
         varied.retain(|it| is_told(it.column));
@@ -167,7 +168,7 @@ impl<'a> Trial<'a> {
 mod tests {
     use super::*;
     use crate::network::Network;
-    use crate::study::Engine;
+    use crate::study::carry_out::engines;
     use qlog_tools::metrics::{BySet, find};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
@@ -182,7 +183,7 @@ mod tests {
         let schemes = SCHEMES.map(|it| Contender::find(it).expect("known")).to_vec();
         let networks: Vec<Network> =
             networks.iter().map(|it| Network::find(it).expect("built in")).collect();
-        let mut plan = Plan::new(vec![page], schemes, Engine::Stack, networks[0].clone());
+        let mut plan = Plan::new(vec![page], schemes, engines::STACK, networks[0].clone());
         plan.settings.networks = networks;
         plan.seeds = (0..loads).collect();
         super::super::prepare(&mut plan);

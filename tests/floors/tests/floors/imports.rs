@@ -1,4 +1,4 @@
-//! Which top-level module of a crate uses which: paths of its production code that begin at the crate's root.
+//! Which top-level module of a crate, or of a large module, uses which: paths of its production code that begin at that root.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,25 +14,32 @@ pub(crate) type Imports = BTreeMap<(String, String), BTreeSet<PathBuf>>;
 /// Gives the text of a file, or `None` if there is none.
 pub(crate) type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
-/// The imports of a crate.
+/// The imports of a crate whose root is this file.
+pub(crate) fn imports(root: &Path, read: Read) -> Imports {
+    imports_in(root, &[], read)
+}
+
+/// The imports between the modules of `path` in its crate, which `root` declares. Without a path it is the crate.
 ///
 /// # Panics
 ///
 /// If a file is missing or is not Rust.
-pub(crate) fn imports(root: &Path, read: Read) -> Imports {
+pub(crate) fn imports_in(root: &Path, path: &[&str], read: Read) -> Imports {
     let items = parsed(root, read);
     let doors = Doors::new(&items);
     let mut imports = Imports::new();
     let folder = root.parent().expect("a file has a folder");
+    let folder = path.last().map_or(folder.to_owned(), |it| folder.join(it));
     for module in modules(&items) {
         let name = module.ident.to_string();
         let mut reader = Reader {
             doors: &doors,
+            path,
             read,
             module: &name,
             depth: 0,
             file: root.to_owned(),
-            folder: folder.to_owned(),
+            folder: folder.clone(),
             imports: &mut imports,
         };
         reader.visit_item_mod(module);
@@ -114,6 +121,8 @@ fn is_test(attributes: &[Attribute]) -> bool {
 /// Reads a module with all modules below it.
 struct Reader<'a> {
     doors: &'a Doors,
+    /// The path of the root in its crate.
+    path: &'a [&'a str],
     read: Read<'a>,
     /// The top-level module.
     module: &'a str,
@@ -133,15 +142,22 @@ impl Reader<'_> {
         parsed(&self.file, self.read)
     }
 
+    /// What follows the root's path in a path of the crate.
+    fn below_root<'b>(&self, path: &'b [String]) -> Option<&'b [String]> {
+        let (start, rest) = path.split_at_checked(self.path.len())?;
+        (start == self.path).then_some(rest)
+    }
+
     /// Notes a path if it begins at the root.
     fn note(&mut self, path: &[String]) {
         let path = path.strip_prefix(&["self".to_owned()]).unwrap_or(path);
         let ups = path.iter().take_while(|it| *it == "super").count();
         let rest = match path.first().map(String::as_str) {
-            Some("crate") => &path[1..],
-            Some("super") if ups == self.depth => &path[ups..],
-            _ => return,
+            Some("crate") => self.below_root(&path[1..]),
+            Some("super") if ups == self.depth => Some(&path[ups..]),
+            _ => None,
         };
+        let Some(rest) = rest else { return };
         let is_glob = rest.first().is_some_and(|it| it == "*");
         assert!(!is_glob, "{}: a glob of the root hides what it uses", self.file.display());
         for module in self.doors.behind(rest).into_iter().filter(|it| it != self.module) {

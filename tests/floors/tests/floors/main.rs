@@ -6,7 +6,7 @@ mod circles;
 mod imports;
 
 use circles::circles;
-use imports::{Imports, imports};
+use imports::{Imports, imports, imports_in};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -95,6 +95,17 @@ fn no_modules_of_a_crate_use_each_other() {
 }
 
 #[test]
+fn no_storeys_of_a_study_use_each_other() {
+    let read = |file: &Path| fs::read_to_string(workspace().join(file)).ok();
+    let root = Path::new("lab/src/study.rs");
+    let imports = imports_in(root, &["study"], &read);
+    let of_show: Vec<&str> =
+        imports.keys().filter(|it| it.0 == "show").map(|it| it.1.as_str()).collect();
+    assert_eq!(of_show, ["carry_out", "compute", "error", "plan", "statistics"]);
+    assert_eq!(described(root, &imports), [""; 0]);
+}
+
+#[test]
 fn an_import_is_found_however_it_is_written() {
     let files = [
         (
@@ -127,6 +138,24 @@ fn an_import_is_found_however_it_is_written() {
         "in_macro used",
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn an_import_within_a_module_begins_at_the_module() {
+    let files = [
+        ("room.rs", "mod below; mod above; pub use below::Thing;"),
+        ("room/below.rs", "use crate::above; pub struct Thing;"),
+        (
+            "room/above.rs",
+            "use crate::room::Thing; use crate::below; mod inner { use super::super::below; }",
+        ),
+    ];
+    let read = |file: &Path| {
+        let text = files.iter().find(|(name, _)| Path::new(name) == file)?.1;
+        Some(text.to_owned())
+    };
+    let imports = imports_in(Path::new("room.rs"), &["room"], &read);
+    assert_eq!(imports.into_keys().collect::<Vec<_>>(), [("above".to_owned(), "below".to_owned())]);
 }
 
 #[test]

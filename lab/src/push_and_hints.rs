@@ -1,0 +1,172 @@
+//! What a page's server sends before it is asked: pushes and hints with the document, as rules of the site.
+
+use crate::Metadata;
+use crate::metadata::LimitedSite;
+use corpus::Page;
+use gateway::site::{Pushing, Rule, RuledSite, as_many_as_fit};
+use page_site::PageSite;
+use push::{Gate, Graph, Policy};
+use serde::{Deserialize, Serialize};
+use server::site::Site;
+use std::sync::Arc;
+
+/// How many pushes a client allows that takes any.
+pub const PUSHES: u64 = 100;
+
+/// What a document's response names before the document itself does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hints {
+    /// Nothing.
+    #[default]
+    None,
+    /// Its `Link` fields name what is critical and hidden from a browser that reads the document. While the document
+    /// takes time, early hints name it, too.
+    Preload,
+    /// While the document takes time, early hints name everything critical.
+    EarlyHints,
+}
+
+impl Hints {
+    /// The name that flags and files use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Preload => "preload",
+            Self::EarlyHints => "early-hints",
+        }
+    }
+}
+
+/// What goes ahead of a page's resources.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PushAndHints {
+    /// What is pushed; `None`: nothing.
+    pub policy: Option<Policy>,
+    /// When pushed bytes may go.
+    pub gate: Option<Gate>,
+    /// What the document's response names.
+    pub hints: Hints,
+}
+
+impl PushAndHints {
+    /// Whether the server does the same without it.
+    pub fn is_nothing(&self) -> bool {
+        self.policy.is_none_or(|it| it == Policy::NoOpt) && self.hints == Hints::None
+    }
+
+    /// How many pushes the client allows.
+    pub fn client_pushes(&self) -> u64 {
+        if self.policy.is_some_and(Policy::pushes) { PUSHES } else { 0 }
+    }
+
+    /// `page` as a site that does this and tells its server no more than `metadata`.
+    pub fn site(&self, page: &Page, metadata: Metadata) -> RuledSite {
+        self.site_of(&[page], None, metadata)
+    }
+
+    /// The same for several pages. Their responses other than documents stay fresh for `fresh_s` seconds, if they say so
+    /// at all.
+    pub fn site_of(&self, pages: &[&Page], fresh_s: Option<u64>, metadata: Metadata) -> RuledSite {
+        let site = PageSite::of(pages.iter().copied().cloned().collect());
+        let site = match fresh_s {
+            Some(seconds) => site.fresh_for(seconds),
+            None => site,
+        };
+        self.site_with(pages, Arc::new(site), metadata)
+    }
+
+    /// The same, where `inner` answers.
+    pub fn site_with(
+        &self,
+        pages: &[&Page],
+        inner: Arc<dyn Site>,
+        metadata: Metadata,
+    ) -> RuledSite {
+        let rules = pages.iter().flat_map(|it| self.pushing(it));
+        let rules = rules.map(|(path, pushing)| Rule::pushing(&path, pushing)).collect();
+        RuledSite::new(LimitedSite { inner, metadata }, rules)
+    }
+
+    /// The rules for the page's document, and for all else if something goes with that, too: each with its path.
+    pub fn pushing(&self, page: &Page) -> Vec<(String, Pushing)> {
+        let Some(document) = page.resources.first().filter(|_| !self.is_nothing()) else {
+            return Vec::new();
+        };
+        let graph = Arc::new(Graph::of_page(page));
+        let (links, early_hints) = self.links(&graph, &document.url);
+        let policy = self.policy.filter(|it| *it != Policy::NoOpt);
+        let rest = Pushing {
+            policy,
+            graph: policy.map(|_| Arc::clone(&graph)),
+            gate: self.gate,
+            ..Pushing::default()
+        };
+        let own = Pushing { links, early_hints, ..rest.clone() };
+        let mut rules = vec![(document.url.clone(), own)];
+        if policy == Some(Policy::Push) && graph.edges.iter().any(|it| it.from != 0) {
+            rules.push(("/*".to_owned(), rest));
+        }
+        rules
+    }
+
+    /// `Link` values of the document's response, and of early hints alone.
+    fn links(&self, graph: &Graph, document: &str) -> (Vec<String>, Vec<String>) {
+        let Some(at) = graph.nodes.iter().position(|it| it.path == document) else {
+            return Default::default();
+        };
+        let links = |nodes: Vec<usize>| {
+            let host = &graph.nodes[at].host;
+            as_many_as_fit(nodes.into_iter().map(|it| graph.nodes[it].preload(host)))
+        };
+        match self.hints {
+            Hints::None => Default::default(),
+            Hints::Preload => (links(graph.hidden_and_critical(at)), Vec::new()),
+            Hints::EarlyHints => {
+                let mut critical = graph.descendants(at);
+                critical.retain(|it| graph.nodes[*it].critical);
+                (Vec::new(), links(critical))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(push_and_hints: PushAndHints) -> Vec<(String, Pushing)> {
+        push_and_hints.pushing(corpus::bundled("agency-index").expect("bundled"))
+    }
+
+    #[test]
+    fn what_does_nothing_has_no_rules() {
+        assert!(rules(PushAndHints::default()).is_empty());
+        assert!(
+            rules(PushAndHints { policy: Some(Policy::NoOpt), ..PushAndHints::default() })
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_policy_has_a_rule_for_the_document_and_push_one_for_all_else() {
+        let paths = |policy| -> Vec<String> {
+            let policy = Some(policy);
+            rules(PushAndHints { policy, ..PushAndHints::default() })
+                .into_iter()
+                .map(|it| it.0)
+                .collect()
+        };
+        assert_eq!(paths(Policy::Push), ["/index.html", "/*"]);
+        assert_eq!(paths(Policy::PushAndPreload), ["/index.html"]);
+    }
+
+    #[test]
+    fn a_response_preloads_what_is_hidden_and_early_hints_name_all_that_is_critical() {
+        let links = |hints| {
+            let (_, pushing) = rules(PushAndHints { hints, ..PushAndHints::default() }).remove(0);
+            [pushing.links.len(), pushing.early_hints.len()]
+        };
+        assert_eq!([Hints::Preload, Hints::EarlyHints].map(links), [[4, 0], [0, 10]]);
+    }
+}

@@ -1,0 +1,46 @@
+//! Schemes that failed while a study ran: they are compared with nothing.
+
+use crate::study::{RunRecord, Unfinished};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The key of a manifest that names them, each with the first failure. It is there if one failed.
+pub(crate) const KEY: &str = "failed_schemes";
+
+/// Makes all loads of a scheme that failed in one of them unfinished: those that are left would be a choice of pages and seeds
+/// that the failure made. Returns these schemes, each with the first failure.
+pub(crate) fn leave_out(runs: &mut [RunRecord]) -> BTreeMap<String, String> {
+    let mut failed: BTreeMap<String, String> = BTreeMap::new();
+    for run in runs.iter().filter(|it| it.has_failed_scheme()) {
+        let RunRecord { page, scheme, seed, unfinished, .. } = run;
+        let cause = unfinished.as_ref().map_or("", |it| &it.problem);
+        let where_it_failed = || format!("page {page}, seed {seed}: {cause}");
+        failed.entry(scheme.clone()).or_insert_with(where_it_failed);
+    }
+    for run in runs.iter_mut().filter(|it| it.completed) {
+        if let Some(problem) = failed.get(&run.scheme).cloned() {
+            run.completed = false;
+            run.unfinished = Some(Unfinished { problem, qlog: None, of_scheme: true });
+        }
+    }
+    failed
+}
+
+/// Names the schemes that failed, in place of those that were named before.
+pub(crate) fn name_in(provenance: &mut Value, failed: &BTreeMap<String, String>) {
+    let Some(keys) = provenance.as_object_mut() else { return };
+    keys.shift_remove(KEY);
+    if !failed.is_empty() {
+        keys.insert(KEY.to_owned(), json!(failed));
+    }
+}
+
+/// A sentence for each scheme that a manifest names.
+pub(crate) fn sentences(provenance: &Value) -> Vec<String> {
+    let failed = provenance[KEY].as_object().into_iter().flatten();
+    let sentence = |(scheme, cause): (&String, &Value)| {
+        let cause = cause.as_str().unwrap_or_default();
+        format!("Scheme {scheme} failed, so it is compared with nothing ({cause}).")
+    };
+    failed.map(sentence).collect()
+}

@@ -1,0 +1,228 @@
+//! The loads of a study that are done, a line of JSON each: an interrupted study goes on from there.
+
+use crate::Load;
+use crate::study::carry_out::run::RunRecord;
+use crate::study::plan::Cell;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The name of the journal in a study's folder.
+pub(crate) const FILE: &str = "runs.jsonl";
+
+/// The format that a line names. Lines of old do not name it.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) enum Format {
+    #[default]
+    #[serde(rename = "utmost-run/1")]
+    Run,
+}
+
+/// One load that is done.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Entry {
+    #[serde(default)]
+    pub(crate) format: Format,
+    /// Its place in the whole plan.
+    pub(crate) place: usize,
+    pub(crate) run: RunRecord,
+    /// What came when, where a figure needs it and the load cannot be repeated exactly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) load: Option<Load>,
+}
+
+/// A journal that is being written.
+pub(crate) struct Journal {
+    file: File,
+    /// Lines that may be lost when the machine stops: the journal waits for the disk after this many.
+    lines_a_sync: usize,
+    unsynced: usize,
+}
+
+/// The error for a second process in the same folder.
+const BUSY: &str = "another process writes here; wait for its end, or name another folder";
+
+impl Journal {
+    /// Opens or makes the journal of `folder`, and reads the entries that it holds. An incomplete last line is dropped.
+    pub(crate) fn open(folder: &Path, lines_a_sync: usize) -> io::Result<(Self, Vec<Entry>)> {
+        let path = folder.join(FILE);
+        let file = OpenOptions::new().create(true).append(true).open(&path)?;
+        // Until the process ends, however it ends.
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => io::Error::other(BUSY),
+            TryLockError::Error(error) => error,
+        })?;
+        let (entries, whole_bytes) = entries(&std::fs::read(&path)?)?;
+        file.set_len(whole_bytes)?;
+        Ok((Self { file, lines_a_sync, unsynced: 0 }, entries))
+    }
+
+    pub(crate) fn add(&mut self, entry: &Entry) -> io::Result<()> {
+        let mut line = serde_json::to_vec(entry)?;
+        line.push(b'\n');
+        let before = self.file.metadata()?.len();
+        if let Err(error) = self.file.write_all(&line) {
+            // The disk is full: half a line must not precede the next one.
+            self.file.set_len(before).ok();
+            return Err(error);
+        }
+        self.unsynced += 1;
+        if self.unsynced >= self.lines_a_sync { self.sync() } else { Ok(()) }
+    }
+
+    /// Waits for the disk.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        self.unsynced = 0;
+        self.file.sync_data()
+    }
+}
+
+/// Makes sure that the entries are loads of these cells, in a journal that somebody may have edited.
+pub(crate) fn check(entries: &[Entry], cells: &[Cell<'_>]) -> io::Result<()> {
+    let cells: BTreeMap<usize, &Cell<'_>> = cells.iter().map(|it| (it.place, it)).collect();
+    let is_its = |Entry { place, run, .. }: &Entry| {
+        cells.get(place).is_some_and(|it| {
+            (&*it.page.name, it.scheme.name(), it.seed) == (&*run.page, &*run.scheme, run.seed)
+        })
+    };
+    match entries.iter().find(|it| !is_its(it)) {
+        None => Ok(()),
+        Some(Entry { place, run, .. }) => Err(invalid(format!(
+            "load {place} is not one of this study: page {}, scheme {}, seed {}; remove its line, and it is made again",
+            run.page, run.scheme, run.seed
+        ))),
+    }
+}
+
+pub(crate) fn read(folder: &Path) -> io::Result<Vec<Entry>> {
+    Ok(entries(&std::fs::read(folder.join(FILE))?)?.0)
+}
+
+/// The entries, and the bytes that they take: the text after the last line feed is not an entry.
+fn entries(bytes: &[u8]) -> io::Result<(Vec<Entry>, u64)> {
+    let whole = bytes.iter().rposition(|it| *it == b'\n').map_or(0, |it| it + 1);
+    let lines = bytes[..whole].split(|it| *it == b'\n').filter(|it| !it.is_empty());
+    let parsed = lines.enumerate().map(|(place, line)| {
+        serde_json::from_slice(line).map_err(|error| {
+            invalid(format!(
+                "line {}: {error}; without that line its load is made again",
+                place + 1
+            ))
+        })
+    });
+    let entries: Vec<Entry> = parsed.collect::<Result<_, _>>()?;
+    let mut places = BTreeSet::new();
+    match entries.iter().position(|it| !places.insert(it.place)) {
+        None => Ok((entries, whole as u64)),
+        Some(line) => {
+            let line = line + 1;
+            Err(invalid(format!(
+                "line {line}: a load that an earlier line has, too; remove the line"
+            )))
+        }
+    }
+}
+
+fn invalid(cause: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qlog_tools::assembly::StreamFrame;
+    use qlog_tools::timeline::{RenderTimes, Timeline, Transfer};
+
+    fn entry(place: usize) -> Entry {
+        let run = RunRecord { seed: 7, ..RunRecord::default() };
+        Entry { format: Format::Run, place, run, load: None }
+    }
+
+    #[test]
+    fn an_incomplete_last_line_is_dropped_and_the_journal_goes_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut journal, empty) = Journal::open(folder.path(), 1).expect("made");
+        assert!(empty.is_empty());
+        journal.add(&entry(0)).expect("written");
+        journal.add(&entry(1)).expect("written");
+        let path = folder.path().join(FILE);
+        let whole = std::fs::read(&path).expect("read");
+        drop(journal);
+        for torn in [whole.len() - 1, whole.len() - 20, whole.len() / 2 + 1] {
+            std::fs::write(&path, &whole[..torn]).expect("torn");
+            let (mut journal, left) = Journal::open(folder.path(), 1).expect("opened");
+            assert_eq!(left.iter().map(|it| it.place).collect::<Vec<_>>(), [0]);
+            journal.add(&entry(5)).expect("written");
+            let places: Vec<usize> =
+                read(folder.path()).expect("read").iter().map(|it| it.place).collect();
+            assert_eq!(places, [0, 5]);
+        }
+    }
+
+    #[test]
+    fn a_line_names_its_format_those_of_old_name_none_and_another_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut journal, _) = Journal::open(folder.path(), 1).expect("made");
+        journal.add(&entry(0)).expect("written");
+        let path = folder.path().join(FILE);
+        let text = std::fs::read_to_string(&path).expect("a journal");
+        assert!(text.starts_with("{\"format\":\"utmost-run/1\",\"place\":0,"), "{text}");
+        let of_old = text.replace("\"format\":\"utmost-run/1\",", "");
+        assert_eq!(entries(of_old.as_bytes()).expect("read").0.len(), 1);
+        let error = entries(text.replace("run/1", "run/2").as_bytes()).expect_err("another");
+        let expected = "line 1: unknown variant `utmost-run/2`, expected `utmost-run/1`";
+        assert!(error.to_string().starts_with(expected), "{error}");
+    }
+
+    #[test]
+    fn a_folder_has_one_writer_at_a_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let first = Journal::open(folder.path(), 1).expect("made");
+        let error = Journal::open(folder.path(), 1).err().expect("busy").to_string();
+        assert_eq!(error, "another process writes here; wait for its end, or name another folder");
+        drop(first);
+        Journal::open(folder.path(), 1).expect("free again");
+    }
+
+    #[test]
+    fn a_load_that_stands_twice_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut journal, _) = Journal::open(folder.path(), 1).expect("made");
+        for place in [0, 1, 0] {
+            journal.add(&entry(place)).expect("written");
+        }
+        let error = read(folder.path()).expect_err("twice").to_string();
+        assert_eq!(error, "line 3: a load that an earlier line has, too; remove the line");
+    }
+
+    #[test]
+    fn a_line_that_is_not_a_load_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join(FILE), "{\"place\":0}\n").expect("written");
+        let error = read(folder.path()).expect_err("no run").to_string();
+        assert!(error.starts_with("line 1: missing field `run`"), "{error}");
+    }
+
+    #[test]
+    fn a_load_comes_back_as_it_was() {
+        let transfer =
+            Transfer { stream: 4, url: "/a".into(), requested_us: 3, ..Transfer::default() };
+        let frame = StreamFrame { time_us: 9, stream: 4, offset: 0, bytes: 10 };
+        let timeline = Timeline {
+            name: "rr".into(),
+            transfers: vec![transfer],
+            frames: vec![frame],
+            navigations_us: vec![3],
+            renders: vec![RenderTimes { load_us: Some(9), ..RenderTimes::default() }],
+        };
+        let load = Load { completed: true, timeline: timeline.clone() };
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut journal, _) = Journal::open(folder.path(), 1).expect("made");
+        journal.add(&Entry { load: Some(load), ..entry(0) }).expect("written");
+        let back = read(folder.path()).expect("read").remove(0).load;
+        assert_eq!(back.map(|it| it.timeline), Some(timeline));
+    }
+}

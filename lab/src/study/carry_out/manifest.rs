@@ -1,0 +1,485 @@
+//! A study's `manifest.json`: everything that it takes to repeat the study.
+
+use crate::ideal::SendBufferModel;
+use crate::network::Network;
+use crate::study::carry_out::failed;
+use crate::study::plan::engine::Engine;
+use crate::study::plan::setting::DIMENSIONS;
+use crate::study::{BASELINE, Plan, Setting, Settings, Shard, StudyError, Weights, page_sha256};
+use crate::{Contender, DeliveryOrder, FileError, Metadata, write_file};
+use client::profile::Profile;
+use corpus::Page;
+use qlog_tools::metrics;
+use schedulers::{Catalogue, Scheme};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The name of the manifest in a study's folder.
+pub const FILE: &str = "manifest.json";
+
+/// The format that the file names first. Manifests of old do not name it.
+const FORMAT: &str = "utmost-manifest/1";
+
+/// The folder beside it with the pages that are not bundled.
+const PAGES: &str = "pages";
+
+/// The folder beside it with the files of schemes that are not built in.
+const SCHEMES: &str = "schemes";
+
+/// The keys that a plan has in the manifest.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Recorded {
+    engine: &'static dyn Engine,
+    /// The browser of engine `browser`, with its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    browser: Option<String>,
+    /// The browser whose hold-backs the playback has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    profile: Option<String>,
+    networks: Vec<Value>,
+    pages: Vec<RecordedPage>,
+    schemes: Vec<RecordedScheme>,
+    /// Schemes that place as others do, and were left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    left_out: BTreeMap<String, String>,
+    #[serde(flatten)]
+    settings: Settings,
+    send_buffer_model: SendBufferModel,
+    metadata: Metadata,
+    delivery_order: DeliveryOrder,
+    seeds: Vec<u64>,
+    shard: Option<String>,
+    /// By network, in order; empty without a transport.
+    initial_window_packets: Vec<usize>,
+    client_receive_bytes: Option<Value>,
+    /// What speedups compare. Manifests of old do not name it.
+    #[serde(default)]
+    metric: Option<String>,
+    /// What speedups are relative to. Manifests of old do not name it.
+    #[serde(default = "old_baseline")]
+    baseline: String,
+    /// How pages count in means.
+    #[serde(default, skip_serializing_if = "Weights::are_equal")]
+    weights: Weights,
+}
+
+fn old_baseline() -> String {
+    BASELINE.to_owned()
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct RecordedPage {
+    name: String,
+    sha256: String,
+    /// The site or template that it comes from, the unit of tests. Manifests of old do not name it.
+    #[serde(default)]
+    site: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct RecordedScheme {
+    name: String,
+    revision: u32,
+    /// The hash of its file; `None`: it is built in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+}
+
+/// Keys in which two manifests of one study may differ: they say where and when it ran.
+pub(crate) const FREE: [&str; 5] = ["argv", "cpu", "date", "rustc", "shard"];
+
+/// The manifest: the plan, and `program`, which says what ran.
+pub fn provenance(plan: &Plan, mut program: Value) -> Value {
+    let recorded = serde_json::to_value(recorded(plan)).unwrap_or_default();
+    if let (Some(program), Value::Object(recorded)) = (program.as_object_mut(), recorded) {
+        program.extend(recorded);
+    }
+    program
+}
+
+fn recorded(plan: &Plan) -> Recorded {
+    let transport = plan.engine.has_transport();
+    let scheme = plan.schemes.iter().find_map(Contender::scheme).filter(|_| transport);
+    let windows =
+        |network| Some(plan.options(scheme?, network, &Setting::default()).initial_window_packets);
+    let client = client::ClientConfig::default();
+    let receive =
+        json!({"connection": client.receive_bytes, "stream": client.stream_receive_bytes});
+    let page = |it: &Arc<Page>| RecordedPage {
+        name: it.name.clone(),
+        sha256: page_sha256(it),
+        site: it.site().to_owned(),
+    };
+    let recorded_scheme = |it: &Contender| RecordedScheme {
+        name: it.name().to_owned(),
+        revision: it.revision(),
+        sha256: text_of(it).map(|text| corpus::sha256_hex(text.as_bytes())),
+    };
+    Recorded {
+        engine: plan.engine,
+        browser: plan.browser_description(),
+        profile: plan.profile.as_ref().map(|it| it.name.clone()),
+        networks: plan.settings.networks.iter().map(|it| json!(it)).collect(),
+        pages: plan.pages.iter().map(page).collect(),
+        schemes: plan.schemes.iter().map(recorded_scheme).collect(),
+        left_out: plan.left_out.clone(),
+        settings: plan.settings.clone(),
+        send_buffer_model: plan.send_buffer_model,
+        metadata: plan.metadata,
+        delivery_order: plan.delivery_order,
+        seeds: plan.seeds.clone(),
+        shard: plan.shard.map(|it| it.to_string()),
+        initial_window_packets: plan.settings.networks.iter().filter_map(windows).collect(),
+        client_receive_bytes: transport.then_some(receive),
+        metric: Some(plan.metric.name.to_owned()),
+        baseline: plan.baseline.clone(),
+        weights: plan.weights,
+    }
+}
+
+/// Keys that change summaries, but no load.
+pub(crate) const OF_SUMMARIES: [&str; 5] =
+    ["metric", "baseline", "weights", "left_out", failed::KEY];
+
+/// The first key that shows that two manifests are of different studies or programs.
+pub(crate) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str> {
+    let keys = |it: &'a Value| it.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    let free = |it: &str| OF_SUMMARIES.contains(&it) || FREE.contains(&it);
+    let mut all = keys(one).chain(keys(other)).filter(|it| !free(it));
+    all.find(|key| one.get(key) != other.get(key))
+}
+
+/// What sets the value of a key, for a user who gave flags and never saw the manifest.
+pub(crate) fn set_by(key: &str) -> String {
+    let flag = match key {
+        "initial_window_packets" => "--initial-window",
+        "seeds" => "--seeds or --first-seed",
+        "pages" => "the pages",
+        "engine" => "--engine",
+        "browser" => "the browser, or the pages' bodies",
+        "schemes" => "--schemes",
+        "send_buffer_model" => "--send-buffer-model",
+        "metadata" => "--metadata",
+        "delivery_order" => "--delivery-order",
+        "shard" => "--shard",
+        other => match DIMENSIONS.iter().find(|it| it.list == other) {
+            Some(dimension) => dimension.flag,
+            None => return format!("the program (`{other}`)"),
+        },
+    };
+    flag.to_owned()
+}
+
+/// Writes what [`provenance`] says, after the format.
+pub(crate) fn write(provenance: &Value, folder: &Path) -> Result<(), FileError> {
+    write_json(&folder.join(FILE), &Formatted { format: FORMAT, provenance })
+}
+
+pub(crate) fn write_json(path: &Path, document: &impl Serialize) -> Result<(), FileError> {
+    let text = serde_json::to_vec_pretty(document).map_err(io::Error::from);
+    write_file(path, text.map_err(FileError::at(path))?)
+}
+
+#[derive(Serialize)]
+struct Formatted<'a> {
+    format: &'static str,
+    #[serde(flatten)]
+    provenance: &'a Value,
+}
+
+/// What a manifest says, without its format.
+pub(crate) fn read(path: &Path) -> Result<Value, StudyError> {
+    let text = std::fs::read_to_string(path).map_err(|error| unusable(path, error))?;
+    let malformed = |error: serde_json::Error| {
+        let what = if error.is_eof() { "ends too early" } else { "is not JSON" };
+        let (line, column) = (error.line(), error.column());
+        unusable(path, format!("{what}, in line {line}, column {column}: {EXPECTED}"))
+    };
+    let mut manifest: Value = serde_json::from_str(&text).map_err(malformed)?;
+    // The other keys keep their order.
+    match manifest.as_object_mut().and_then(|it| it.shift_remove("format")) {
+        Some(other) if other != FORMAT => {
+            Err(unusable(path, format!("has the format {other}, not \"{FORMAT}\": {EXPECTED}")))
+        }
+        _ => Ok(manifest),
+    }
+}
+
+/// What a file is for that is not a manifest.
+const EXPECTED: &str = "a study's manifest is needed, the file manifest.json that `utmost compare --out` writes; copy it again, or run the study again";
+
+/// The text of the file that a scheme was read from.
+fn text_of(contender: &Contender) -> Option<&str> {
+    contender.scheme()?.text.as_deref()
+}
+
+/// Keeps the pages of `plan` that are not bundled, and its schemes that are not built in, beside its manifest.
+pub(crate) fn keep_inputs(plan: &Plan, folder: &Path) -> std::io::Result<()> {
+    let foreign = |it: &&Arc<Page>| corpus::bundled(&it.name) != Some(it.as_ref());
+    for page in plan.pages.iter().filter(foreign) {
+        std::fs::create_dir_all(folder.join(PAGES))?;
+        std::fs::write(page_file(folder, &page.name), page.to_text())?;
+    }
+    for scheme in plan.schemes.iter().filter_map(Contender::scheme) {
+        if let Some(text) = &scheme.text {
+            std::fs::create_dir_all(folder.join(SCHEMES))?;
+            std::fs::write(scheme_file(folder, scheme.base_name()), text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn scheme_file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(SCHEMES).join(format!("{}.toml", crate::file_name(name)))
+}
+
+fn page_file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(PAGES).join(format!("{}.json", crate::file_name(name)))
+}
+
+/// The manifest that a user names: a file, or the folder of a study.
+pub fn file(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(FILE) } else { path.to_owned() }
+}
+
+/// Which program made the manifest in `path`, if it was another than `program`.
+pub fn other_program(path: &Path, program: &Value) -> Option<String> {
+    let manifest = read(path).ok()?;
+    let names = |of: &Value| {
+        let name = |key| of[key].as_str().unwrap_or("unknown").to_owned();
+        ["utmost", "git_commit", "quiche", "boring"].map(name)
+    };
+    let (theirs, ours) = (names(&manifest), names(program));
+    (theirs != ours).then(|| {
+        let [version, commit, quiche, boring] = theirs;
+        format!("utmost {version} of commit {commit}, with quiche {quiche} and boring {boring}")
+    })
+}
+
+/// The description of the browser that the manifest in `path` records; `None`: it names none.
+pub fn browser(path: &Path) -> Option<String> {
+    read(path).ok()?["browser"].as_str().map(str::to_owned)
+}
+
+/// The plan that the manifest in `path` records: a load at a time, and no qlogs kept. It has no browser ([`browser`]).
+pub fn plan(path: &Path) -> Result<Plan, StudyError> {
+    let recorded: Recorded = serde_json::from_value(read(path)?)
+        .map_err(|error| unusable(path, format!("not a study's manifest: {error}; {EXPECTED}")))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    planned(&recorded, folder).map_err(|cause| unusable(path, cause))
+}
+
+fn planned(recorded: &Recorded, folder: &Path) -> Result<Plan, String> {
+    let pages = recorded.pages.iter().map(|it| page(it, folder)).collect::<Result<_, _>>()?;
+    let schemes = recorded.schemes.iter().map(|it| contender(it, folder));
+    let schemes = schemes.collect::<Result<_, _>>()?;
+    let networks: Vec<Network> = recorded.networks.iter().map(network).collect::<Result<_, _>>()?;
+    let first = networks.first().cloned().filter(|_| !recorded.seeds.is_empty());
+    let first = first.ok_or("no network or no seed")?;
+    let shard = recorded.shard.as_deref().map(Shard::parse).transpose()?;
+    let profile = recorded.profile.as_deref().map(Profile::find).transpose();
+    let profile = profile.map_err(|it| it.to_string())?;
+    let metric = recorded.metric.as_deref().map_or(Some(metrics::byte_index()), metrics::find);
+    let metric = metric.ok_or("its metric is unknown")?;
+    let mut plan = Plan {
+        settings: Settings { networks, ..recorded.settings.clone() },
+        send_buffer_model: recorded.send_buffer_model,
+        metadata: recorded.metadata,
+        delivery_order: recorded.delivery_order,
+        seeds: recorded.seeds.clone(),
+        shard,
+        metric,
+        baseline: recorded.baseline.clone(),
+        left_out: recorded.left_out.clone(),
+        weights: recorded.weights,
+        profile,
+        ..Plan::new(pages, schemes, recorded.engine, first)
+    };
+    // The window was a choice where it is not what it would have been.
+    if self::recorded(&plan).initial_window_packets != recorded.initial_window_packets {
+        plan.initial_window_packets = recorded.initial_window_packets.first().copied();
+    }
+    Ok(plan)
+}
+
+/// The file is not the manifest of a study, or what it names is missing.
+pub(crate) fn unusable(path: &Path, cause: impl Display) -> StudyError {
+    StudyError::Impossible(format!("{}: {cause}", path.display()))
+}
+
+fn page(recorded: &RecordedPage, folder: &Path) -> Result<Arc<Page>, String> {
+    let file = page_file(folder, &recorded.name);
+    let page = if file.exists() {
+        corpus::page(&file.display().to_string()).map_err(|error| error.to_string())?
+    } else {
+        corpus::bundled(&recorded.name).cloned().ok_or_else(|| {
+            format!(
+                "page `{}` is neither bundled nor in {}; put it there",
+                recorded.name,
+                file.display()
+            )
+        })?
+    };
+    if page_sha256(&page) == recorded.sha256 {
+        return Ok(Arc::new(page));
+    }
+    Err(format!("page `{}` is not what it was: its SHA-256 differs", recorded.name))
+}
+
+fn contender(recorded: &RecordedScheme, folder: &Path) -> Result<Contender, String> {
+    let RecordedScheme { name, revision, sha256 } = recorded;
+    let own = sha256.as_ref().map(|hash| own_scheme(name, hash, folder)).transpose()?;
+    let catalogue = Catalogue::with(own.into_iter().collect());
+    let found = Contender::find_in(&catalogue, name).map_err(|error| error.to_string())?;
+    if found.revision() == *revision {
+        return Ok(found);
+    }
+    let now = found.revision();
+    Err(format!(
+        "scheme `{name}` has revision {now} now, the study revision {revision}; use the version of utmost that it names"
+    ))
+}
+
+/// A scheme from the file that the study kept.
+fn own_scheme(name: &str, sha256: &str, folder: &Path) -> Result<Scheme, String> {
+    let base = name.split(['@', ':']).next().unwrap_or_default();
+    let file = scheme_file(folder, base);
+    if !file.exists() {
+        let file = file.display();
+        return Err(format!("the file of scheme `{base}` is not in {file}; put it there"));
+    }
+    let read = scheme_files::read(&file, scheme_files::to_stderr()).map_err(|it| it.to_string())?;
+    let text = read.scheme.text.as_deref().unwrap_or_default();
+    if corpus::sha256_hex(text.as_bytes()) == sha256 {
+        return Ok(read.scheme);
+    }
+    Err(format!("scheme `{base}` is not what it was: the SHA-256 of {} differs", file.display()))
+}
+
+fn network(recorded: &Value) -> Result<Network, String> {
+    let name = recorded["name"].as_str().unwrap_or_default();
+    let found = Network::find(name).map_err(|error| error.to_string())?;
+    if &json!(found) == recorded {
+        return Ok(found);
+    }
+    Err(format!("network `{name}` is not what it was"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::carry_out::engines;
+    use server::CongestionControl;
+
+    #[test]
+    fn manifests_differ_by_what_was_studied_and_with_what_not_by_when_and_where() {
+        let one = json!({"date": "a", "seeds": [0], "git_commit": "x", "shard": "1/2"});
+        let other = json!({"date": "b", "seeds": [0], "git_commit": "x", "shard": null});
+        assert_eq!(difference(&one, &other), None);
+        assert_eq!(difference(&one, &json!({"seeds": [0, 1], "git_commit": "x"})), Some("seeds"));
+        assert_eq!(difference(&one, &json!({"seeds": [0]})), Some("git_commit"));
+    }
+
+    #[test]
+    fn a_manifest_brings_its_plan_back_and_names_a_page_that_is_not_what_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        page.name = "mine".to_owned();
+        let schemes = ["rr", "fifo"].map(|it| Contender::find(it).expect("known")).to_vec();
+        let cable = Network::find("cable").expect("built in");
+        let plan = Plan {
+            seeds: vec![0, 1],
+            initial_window_packets: Some(32),
+            settings: Settings {
+                congestion_controls: vec![CongestionControl::Reno],
+                ..Settings::on(cable.clone(), engines::STACK)
+            },
+            shard: Some(Shard { place: 1, count: 2 }),
+            ..Plan::new(vec![Arc::new(page)], schemes, engines::STACK, cable)
+        };
+        let said = provenance(&plan, json!({"utmost": "0"}));
+        let path = folder.path().join(FILE);
+        std::fs::write(&path, said.to_string()).expect("written");
+        keep_inputs(&plan, folder.path()).expect("written");
+        let back = super::plan(&path).expect("a plan");
+        assert_eq!(provenance(&back, json!({"utmost": "0"})), said);
+        assert_eq!(back.initial_window_packets, Some(32));
+        write(&said, folder.path()).expect("written");
+        assert_eq!(provenance(&super::plan(&path).expect("a plan"), json!({"utmost": "0"})), said);
+
+        let kept = folder.path().join("pages/mine.json");
+        let text = std::fs::read_to_string(&kept).expect("a page");
+        std::fs::write(&kept, text.replace("1366", "1367")).expect("written");
+        let message = super::plan(&path).expect_err("changed").to_string();
+        assert!(message.contains("page `mine` is not what it was"), "{message}");
+    }
+
+    #[test]
+    fn a_manifest_names_its_format_and_one_of_another_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(FILE);
+        let said = json!({"seeds": [0], "jobs": 1, "engine": "ideal"});
+        write(&said, folder.path()).expect("written");
+        let text = std::fs::read_to_string(&path).expect("a manifest");
+        assert!(text.starts_with("{\n  \"format\": \"utmost-manifest/1\",\n"), "{text}");
+        assert_eq!(read(&path).expect("a manifest").to_string(), said.to_string());
+        std::fs::write(&path, text.replace("/1", "/2")).expect("written");
+        let message = read(&path).expect_err("another").to_string();
+        let expected = "manifest.json: has the format \"utmost-manifest/2\", not \"utmost-manifest/1\": a study's";
+        assert!(message.contains(expected), "{message}");
+    }
+
+    #[test]
+    fn a_manifest_keeps_the_file_of_a_scheme_and_names_one_that_is_not_what_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text =
+            "[scheme]\nname = \"mine\"\nabout = \"mine\"\n[[place]]\nshare = \"sequential\"\n";
+        let report = scheme_files::to_stderr();
+        let own = scheme_files::parse(text, "mine.toml", report).expect("a scheme").scheme;
+        let catalogue = Catalogue::with(vec![own]);
+        let schemes = ["rr", "mine", "mine@guard:3"];
+        let schemes = schemes.map(|it| Contender::find_in(&catalogue, it).expect("known")).to_vec();
+        let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
+        let paper = Network::find("paper").expect("built in");
+        let plan = Plan::new(vec![page], schemes, engines::IDEAL, paper);
+        let said = provenance(&plan, json!({"utmost": "0"}));
+        assert_eq!(said["schemes"][0], json!({"name": "rr", "revision": 1}));
+        assert_eq!(said["schemes"][2]["name"], "mine@guard:3");
+        let path = folder.path().join(FILE);
+        std::fs::write(&path, said.to_string()).expect("written");
+        keep_inputs(&plan, folder.path()).expect("written");
+        let back = super::plan(&path).expect("a plan");
+        assert_eq!(provenance(&back, json!({"utmost": "0"})), said);
+
+        let kept = folder.path().join("schemes/mine.toml");
+        std::fs::write(&kept, text.replace("sequential", "shared")).expect("written");
+        let message = super::plan(&path).expect_err("changed").to_string();
+        assert!(message.contains("scheme `mine` is not what it was"), "{message}");
+        std::fs::remove_file(&kept).expect("removed");
+        let message = super::plan(&path).expect_err("gone").to_string();
+        assert!(message.contains("mine.toml; put it there"), "{message}");
+    }
+
+    #[test]
+    fn a_manifest_of_old_names_one_congestion_control_or_none() {
+        let old = |engine: &str, control: Value| {
+            let mut manifest = json!({
+                "engine": engine, "networks": [Network::find("cable").expect("built in")],
+                "pages": [], "schemes": [], "send_buffers_bytes": [0], "send_buffer_model": "fifo",
+                "metadata": "full", "delivery_order": "stream", "seeds": [0],
+                "initial_window_packets": []
+            });
+            manifest["congestion_control"] = control;
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            std::fs::write(file.path(), manifest.to_string()).expect("written");
+            super::plan(file.path()).expect("a plan").settings.congestion_controls
+        };
+        assert_eq!(old("stack", json!("reno")), [CongestionControl::Reno]);
+        assert_eq!(old("ideal", Value::Null), []);
+    }
+}

@@ -1,0 +1,91 @@
+//! What came of a load's pushes.
+
+use crate::Load;
+use crate::study::carry_out::run::RunRecord;
+use crate::study::statistics::{mean, median};
+use corpus::Page;
+use qlog_tools::pushed::PushedBytes;
+use serde::{Deserialize, Serialize};
+
+/// What came of pushes: in one load, or on average.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pushes<T> {
+    /// Promises whose responses the page used.
+    pub taken: T,
+    /// Promises that the client refused.
+    pub refused: T,
+    /// Those of them that came after the client had requested the resource.
+    pub late: T,
+    /// Bytes that were pushed and not used.
+    pub wasted_bytes: T,
+}
+
+impl Pushes<u64> {
+    /// Those of one load of `page`.
+    pub(crate) fn of(page: &Page, load: &Load, outcome: &client::Outcome) -> Self {
+        let used = || outcome.pushed.iter().filter(|(_, used)| *used).map(|(id, _)| *id);
+        let urls: Vec<String> = used().map(|it| page.url(it)).collect();
+        let bytes = PushedBytes::of(&load.timeline, |url| urls.iter().any(|it| it == url));
+        Self {
+            taken: urls.len() as u64,
+            refused: outcome.refused_pushes as u64,
+            late: outcome.late_pushes as u64,
+            wasted_bytes: bytes.wasted,
+        }
+    }
+}
+
+impl<T: Copy> Pushes<T> {
+    /// The columns of tables, and their values.
+    pub fn columns(&self) -> [(&'static str, T); 4] {
+        [
+            ("pushes_taken", self.taken),
+            ("pushes_refused", self.refused),
+            ("pushes_late", self.late),
+            ("pushes_wasted_bytes", self.wasted_bytes),
+        ]
+    }
+}
+
+impl Pushes<f64> {
+    /// The means over `runs`; `None`: the study says nothing about pushes.
+    pub(crate) fn means(runs: &[&RunRecord]) -> Option<Self> {
+        Self::each(runs, mean)
+    }
+
+    /// The medians of `runs`.
+    pub(crate) fn medians(runs: &[&RunRecord]) -> Option<Self> {
+        Self::each(runs, median)
+    }
+
+    fn each(runs: &[&RunRecord], of: fn(&[f64]) -> Option<f64>) -> Option<Self> {
+        let all: Vec<Pushes<u64>> = runs.iter().filter_map(|it| it.pushes).collect();
+        let one = |value: fn(&Pushes<u64>) -> u64| {
+            of(&all.iter().map(|it| value(it) as f64).collect::<Vec<_>>())
+        };
+        Some(Self {
+            taken: one(|it| it.taken)?,
+            refused: one(|it| it.refused)?,
+            late: one(|it| it.late)?,
+            wasted_bytes: one(|it| it.wasted_bytes)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_the_mean_and_the_median_of_its_loads_and_none_without_pushes() {
+        let run = |pushes| RunRecord { pushes, ..RunRecord::default() };
+        let of = |taken| Some(Pushes { taken, refused: 1, late: 0, wasted_bytes: 10 * taken });
+        let runs = [run(of(1)), run(of(2)), run(of(6)), run(None)];
+        let runs: Vec<&RunRecord> = runs.iter().collect();
+        let expected = Pushes { taken: 3.0, refused: 1.0, late: 0.0, wasted_bytes: 30.0 };
+        assert_eq!(Pushes::means(&runs), Some(expected));
+        let middle = Pushes { taken: 2.0, wasted_bytes: 20.0, ..expected };
+        assert_eq!(Pushes::medians(&runs), Some(middle));
+        assert_eq!(Pushes::means(&runs[3..]), None);
+    }
+}

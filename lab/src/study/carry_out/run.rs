@@ -1,0 +1,178 @@
+//! One load's row of results, every number of it computed from the load's timeline.
+
+use crate::study::plan::engine::Engine;
+use crate::study::{Pushes, Setting};
+use crate::{Load, above_fold};
+use client::Outcome;
+use corpus::Page;
+use qlog_tools::metrics::{BySet, Completions, Measured, Metric};
+use qlog_tools::tail::Tail;
+use qlog_tools::timeline::{Delivery, Transfer};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The page's name.
+    pub page: String,
+    /// The scheme's name.
+    pub scheme: String,
+    /// How it was loaded.
+    pub engine: &'static dyn Engine,
+    /// What it met.
+    #[serde(flatten, serialize_with = "Setting::keys_of_run")]
+    pub setting: Setting,
+    /// The seed of chance.
+    pub seed: u64,
+    /// Every resource came, in the order of the scheme.
+    pub completed: bool,
+    /// Why it did not complete. Such a run is left out of means.
+    pub unfinished: Option<Unfinished>,
+    /// From the first request to the last byte.
+    pub duration_ms: f64,
+    /// All metrics, each by its name.
+    #[serde(flatten)]
+    pub metrics: Measured,
+    /// The least index that any order could have. Null where nothing is above the fold, and with a transport where the bound is not proven: see
+    /// [`crate::bounds`].
+    pub lower_bound: OnlyAtf,
+    /// Whether this order is proven to be the best (`oracle`) or the worst (`anti-oracle`), and not only the best or the worst
+    /// that was found; `None`: the order is a scheme's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proven: Option<bool>,
+    /// What came of responses after the client cancelled them; `None`: it cancelled nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<Tail>,
+    /// What came of pushes; `None`: the study says nothing about them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pushes: Option<Pushes<u64>>,
+    /// The resources that were not requested, because the client had them: from its HTTP cache, or from a push that came
+    /// for this page during an earlier one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reused: Vec<usize>,
+    /// The resources, in the order of their requests.
+    pub resources: Vec<ResourceTimes>,
+}
+
+/// A load that did not finish.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// The first problem.
+    pub problem: String,
+    /// Its logs, in the study's folder, if it has one.
+    pub qlog: Option<String>,
+    /// Whether the scheme failed, in this load or in another one of the study: its order is then not the scheme's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_scheme: bool,
+}
+
+/// A number that only the resources above the fold have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct OnlyAtf {
+    /// Above the fold.
+    pub atf: Option<f64>,
+}
+
+/// When one resource came; milliseconds from t0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResourceTimes {
+    /// Its ID in the page.
+    pub id: usize,
+    /// Its URL.
+    pub url: String,
+    /// When it was asked for.
+    pub requested_ms: f64,
+    /// When the first byte of its body could be read.
+    pub first_byte_ms: Option<f64>,
+    /// When all of it could be read.
+    pub complete_ms: Option<f64>,
+    /// Body bytes.
+    pub bytes: u64,
+    /// Whether the server pushed it.
+    pub pushed: bool,
+}
+
+impl RunRecord {
+    /// The results of a load's timeline. The columns that say how it was loaded stay empty.
+    pub fn of_load(page: &Page, load: &Load) -> Self {
+        let timeline = &load.timeline;
+        let above_fold = above_fold(page);
+        let all = Completions::new(timeline, |_| true).ok();
+        let atf = Completions::new(timeline, |it| above_fold.contains(&it.url)).ok();
+        let resources = resource_times(page, load);
+        Self {
+            completed: load.completed,
+            duration_ms: resources.iter().filter_map(|it| it.complete_ms).fold(0.0, f64::max),
+            metrics: Measured::of(timeline, all.as_ref(), atf.as_ref()),
+            tail: Tail::of(timeline),
+            resources,
+            ..Self::default()
+        }
+    }
+
+    /// The same with what the client says of pushes and of what it had.
+    #[must_use]
+    pub fn with_outcome(mut self, outcome: &Outcome) -> Self {
+        for resource in &mut self.resources {
+            resource.pushed = outcome.pushed.iter().any(|(id, _)| *id == resource.id);
+        }
+        let came = |id: usize| self.resources.iter().any(|it| it.id == id);
+        let pushed = outcome.pushed.iter().filter(|(id, used)| *used && !came(*id));
+        self.reused = outcome.cached.iter().copied().chain(pushed.map(|(id, _)| *id)).collect();
+        self.reused.sort_unstable();
+        self
+    }
+
+    /// The `ByteIndex`.
+    pub fn byte_index(&self) -> BySet {
+        self.metrics.byte_index()
+    }
+
+    /// The value that counts: above the fold, or over all resources where a page has nothing there.
+    pub fn value(&self, metric: &Metric) -> Option<f64> {
+        let values = self.metrics.get(metric);
+        values.atf.or(values.all)
+    }
+
+    /// Whether the load does not count because its scheme failed.
+    pub fn has_failed_scheme(&self) -> bool {
+        self.unfinished.as_ref().is_some_and(|it| it.of_scheme)
+    }
+
+    /// Index divided by its lower bound, above the fold; 1 is as good as can be.
+    pub fn regret(&self) -> Option<f64> {
+        let (index, bound) = self.byte_index().atf.zip(self.lower_bound.atf)?;
+        (bound > 0.0).then(|| index / bound)
+    }
+}
+
+fn resource_times(page: &Page, load: &Load) -> Vec<ResourceTimes> {
+    let ids: BTreeMap<String, usize> =
+        page.resources.iter().map(|it| (page.url(it.id), it.id)).collect();
+    let start_us = load.timeline.start_us().unwrap_or(0);
+    let all = load.timeline.transfers.iter().zip(load.timeline.deliveries());
+    let row =
+        |(of, delivery): (&Transfer, _)| Some(times(*ids.get(&of.url)?, of, &delivery, start_us));
+    let mut rows: Vec<ResourceTimes> = all.filter_map(row).collect();
+    rows.sort_by(|a, b| a.requested_ms.total_cmp(&b.requested_ms));
+    rows
+}
+
+fn times(id: usize, transfer: &Transfer, delivery: &Delivery, start_us: u64) -> ResourceTimes {
+    let ms = |us: u64| us.saturating_sub(start_us) as f64 / 1000.0;
+    ResourceTimes {
+        id,
+        url: transfer.url.clone(),
+        requested_ms: ms(transfer.requested_us),
+        first_byte_ms: delivery.readable_at_us(transfer.body_offset).map(ms),
+        complete_ms: delivery.complete_us.map(ms),
+        bytes: transfer.body_bytes_or_stream().unwrap_or(0),
+        pushed: false,
+    }
+}
+
+/// The hash of a page in its canonical form.
+pub(crate) fn page_sha256(page: &Page) -> String {
+    corpus::sha256_hex(page.to_text().as_bytes())
+}

@@ -1,0 +1,106 @@
+//! What is computed of the loads of a plan: a [`Study`].
+
+pub mod agreement;
+mod alike;
+pub(crate) mod comparisons;
+mod missing;
+pub(crate) mod page_summary;
+pub mod published;
+pub(crate) mod summary;
+
+pub use alike::same_loads;
+pub use comparisons::{ComparisonRow, Unit, compare};
+pub(crate) use comparisons::{LEVEL, are_of_one_load};
+pub use missing::missing;
+pub(crate) use page_summary::Ratio;
+pub use page_summary::{PageRow, summarise_pages};
+pub use summary::{Pages, SummaryRow, by_site, summarise, summarise_weighted};
+
+use crate::Load;
+use crate::study::carry_out::failed;
+use crate::study::carry_out::journal::Entry;
+use crate::study::{BASELINE, PageWeights, Plan, RunRecord};
+use published::{RankCorrelation, rank_correlations};
+use qlog_tools::metrics::byte_index;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The format of a study's JSON.
+pub const FORMAT: &str = "utmost-study/1";
+
+/// A study's results.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Study {
+    /// [`FORMAT`].
+    pub format: &'static str,
+    /// Its provenance.
+    pub provenance: Value,
+    /// The metric that speedups compare.
+    pub metric: &'static str,
+    /// The scheme that they are relative to; `None`: nothing is compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// How much pages count in `summary`; `None`: each the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<PageWeights>,
+    /// One for each load: by page, setting, seed and scheme.
+    pub runs: Vec<RunRecord>,
+    /// One for each scheme and setting.
+    pub summary: Vec<SummaryRow>,
+    /// One for each page, scheme and setting.
+    pub page_summary: Vec<PageRow>,
+    /// One for each scheme but the baseline, and each setting.
+    pub comparisons: Vec<ComparisonRow>,
+    /// The schemes that are one under two names, each with the one that stands for both: tests count them once.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub twins: BTreeMap<String, String>,
+    /// How alike this study and publications rank the schemes; empty unless speedups are over `rr`, as theirs.
+    pub rank_correlations: Vec<RankCorrelation>,
+    /// What came when, in the order of `runs`, where it was kept: figures repeat other loads. Not part of the JSON.
+    #[serde(skip)]
+    pub loads: Vec<Option<Load>>,
+}
+
+impl Study {
+    /// The schemes that failed, and are compared with nothing: a sentence for each.
+    pub fn failures(&self) -> Vec<String> {
+        failed::sentences(&self.provenance)
+    }
+
+    /// The study that has these loads.
+    pub(crate) fn of(plan: &Plan, mut provenance: Value, mut entries: Vec<Entry>) -> Self {
+        entries.sort_by_key(|it| it.place);
+        let (mut runs, loads): (Vec<RunRecord>, Vec<Option<Load>>) =
+            entries.into_iter().map(|it| (it.run, it.load)).unzip();
+        failed::name_in(&mut provenance, &failed::leave_out(&mut runs));
+        Self::new(plan, provenance, runs, loads)
+    }
+
+    /// Its summaries computed from its runs.
+    pub(crate) fn new(
+        plan: &Plan,
+        provenance: Value,
+        runs: Vec<RunRecord>,
+        loads: Vec<Option<Load>>,
+    ) -> Self {
+        let metric = plan.metric;
+        let weights = PageWeights::of(plan);
+        let baseline = &*plan.baseline;
+        let twins = plan.twins_among(&runs);
+        let (summary, comparisons) = {
+            let weight_of = |page: &str| PageWeights::weight_of(weights.as_ref(), page);
+            let pages = Pages::new(|page| plan.site_of(page), weight_of);
+            let (certain, twins) = (plan.certain_settings(), twins.clone());
+            let pages = Pages { certain, twins, ..pages };
+            let summary = summarise_weighted(&runs, metric, baseline, &pages);
+            (summary, compare(&runs, metric, baseline, &pages))
+        };
+        let page_summary = summarise_pages(&runs, metric, baseline, !plan.is_exact());
+        let published = metric.name == byte_index().name && baseline == BASELINE;
+        let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };
+        let (format, metric, baseline) = (FORMAT, metric.name, Some(plan.baseline.clone()));
+        let head = Self { format, provenance, metric, baseline, weights, twins, ..Self::default() };
+        Self { runs, summary, page_summary, comparisons, rank_correlations, loads, ..head }
+    }
+}

@@ -1,0 +1,330 @@
+//! Each scheme against the baseline: how large the difference is over sites, and whether it is more than chance.
+
+use crate::study::compute::summary::{LoadSpeedups, Paired, grouped};
+use crate::study::statistics::bootstrap::bootstrap_geometric_mean;
+use crate::study::statistics::signed_ranks::{Method, SignedRanks, holm};
+use crate::study::statistics::{Interval, Weighted, hodges_lehmann, mean, weighted_mean};
+use crate::study::{Pages, RunRecord, Setting, by_site, varied};
+use qlog_tools::metrics::{BySet, Metric, Set};
+use report::comparison::{PairedNumbers, PairedRow};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One scheme against the baseline in one setting. A ratio above 1: the scheme is better.
+///
+/// A pair is a site: the geometric mean of the ratios of its pages, because pages of one template are not independent. In a
+/// study of one page, a pair is two loads with the same seed; they count once if the seeds changed nothing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparisonRow {
+    /// The scheme.
+    pub scheme: String,
+    /// The scheme that it is compared with.
+    pub baseline: String,
+    /// The network, the send buffer, and what else the study varies.
+    #[serde(flatten)]
+    pub setting: Setting,
+    /// Pages with a ratio: those that have the metric in a load that completed under both schemes.
+    pub pages: usize,
+    /// The sites that they come from.
+    pub sites: usize,
+    /// Pages with a ratio of this set.
+    pub ratio_pages: BySet<usize>,
+    /// What makes a pair.
+    pub pairs_of: Unit,
+    /// The number of pairs.
+    pub pairs: BySet<usize>,
+    /// Pairs in which the scheme is better.
+    pub wins: BySet<usize>,
+    /// Pairs in which both are equal.
+    pub ties: BySet<usize>,
+    /// Pairs in which the baseline is better.
+    pub losses: BySet<usize>,
+    /// The geometric mean of the pages' ratios.
+    pub geometric_mean_ratio: BySet,
+    /// Its 95 % interval; null with fewer than six pairs.
+    pub geometric_mean_ratio_interval: BySet<Interval>,
+    /// Hodges and Lehmann's estimate of the ratio, over pairs.
+    pub hodges_lehmann_ratio: BySet,
+    /// The matched-pairs rank-biserial correlation; null with fewer than six pairs.
+    pub rank_biserial: BySet,
+    /// The two-sided p of Wilcoxon's signed-rank test; null with fewer than six pairs.
+    pub wilcoxon_p: BySet,
+    /// How it was computed.
+    pub wilcoxon_method: BySet<Method>,
+    /// The same p, adjusted by Holm for the schemes that are compared with the baseline in this setting. Schemes that are one
+    /// under two names count once, and the baseline under another name does not count.
+    pub holm_p: BySet,
+    /// The better of the two, if the adjusted p is below 0.05 and the interval does not contain 1.
+    pub winner: BySet<String>,
+}
+
+/// What makes a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// A site, with all of its pages.
+    Sites,
+    /// Two loads of the only page with the same seed.
+    Loads,
+}
+
+impl Unit {
+    /// Sites, unless all loads that count are of one page.
+    pub(crate) fn of<'a>(runs: &'a [RunRecord], pages: &Pages<'a>) -> Self {
+        let counts = |it: &&'a RunRecord| (pages.weight_of)(&it.page) > 0.0;
+        let names: BTreeSet<&str> = runs.iter().filter(counts).map(|it| &*it.page).collect();
+        if names.len() == 1 { Self::Loads } else { Self::Sites }
+    }
+
+    /// As in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sites => "sites",
+            Self::Loads => "loads",
+        }
+    }
+}
+
+/// The highest probability with which any winner of a setting may be named by chance.
+pub(crate) const LEVEL: f64 = 0.05;
+
+/// One row for each scheme but the baseline and those that failed, and each setting, in the order of first appearance.
+pub fn compare<'a>(
+    runs: &'a [RunRecord],
+    metric: &'static Metric,
+    baseline: &'a str,
+    pages: &Pages<'a>,
+) -> Vec<ComparisonRow> {
+    let baselines = Paired::of(runs, baseline, metric);
+    let varied = varied(runs.iter().map(|it| &it.setting));
+    let groups = grouped(runs, |it| (&it.scheme, &it.setting));
+    let is_baseline = |it: &RunRecord| it.scheme == baseline;
+    if runs.iter().any(|it| is_baseline(it) && it.has_failed_scheme()) {
+        return Vec::new();
+    }
+    let others = groups.iter().filter(|it| !is_baseline(it[0]) && !it[0].has_failed_scheme());
+    let unit = Unit::of(runs, pages);
+    let row = |it: &Vec<&'a RunRecord>| ComparisonRow {
+        setting: it[0].setting.told(&varied),
+        ..row(it, unit, &baselines, pages)
+    };
+    let mut rows: Vec<ComparisonRow> = others.map(row).collect();
+    adjust(&mut rows, &pages.twins);
+    for row in &mut rows {
+        row.winner = BySet { all: row.winner(Set::All), atf: row.winner(Set::Atf) };
+    }
+    rows
+}
+
+/// The row without the columns that depend on others.
+fn row<'a>(
+    runs: &[&'a RunRecord],
+    pairs_of: Unit,
+    baselines: &Paired<'_>,
+    of: &Pages<'a>,
+) -> ComparisonRow {
+    let speedups = baselines.speedups_by_page(runs, of);
+    let has_chance = of.has_chance(&runs[0].setting);
+    let ratios = |set| log_ratios(&speedups, set, pairs_of, has_chance, of);
+    let outcomes = BySet::each(|set| Outcome::of(&ratios(set)));
+    ComparisonRow {
+        scheme: runs[0].scheme.clone(),
+        baseline: baselines.scheme.to_owned(),
+        setting: runs[0].setting.clone(),
+        pages: speedups.len(),
+        sites: of.sites(speedups.keys().copied()),
+        ratio_pages: BySet::each(|set| of.counts(&speedups, set).map(|it| it.0)),
+        pairs_of,
+        pairs: outcomes.map(|it| Some(it.wins + it.ties + it.losses)),
+        wins: outcomes.map(|it| Some(it.wins)),
+        ties: outcomes.map(|it| Some(it.ties)),
+        losses: outcomes.map(|it| Some(it.losses)),
+        geometric_mean_ratio: outcomes.map(|it| Some(it.geometric_mean)),
+        geometric_mean_ratio_interval: outcomes.map(|it| it.interval),
+        hodges_lehmann_ratio: outcomes.map(|it| Some(it.hodges_lehmann)),
+        rank_biserial: outcomes.map(|it| it.rank_biserial),
+        wilcoxon_p: outcomes.map(|it| Some(it.p?.0)),
+        wilcoxon_method: outcomes.map(|it| Some(it.p?.1)),
+        holm_p: BySet::default(),
+        winner: BySet { all: None, atf: None },
+    }
+}
+
+/// The logarithms of ratios as a bootstrap draws them: those of a pair together. Without chance, all loads of the only page are
+/// one pair.
+pub(crate) fn log_ratios<'a>(
+    speedups: &LoadSpeedups<'a>,
+    set: Set,
+    pairs_of: Unit,
+    has_chance: bool,
+    of: &Pages<'a>,
+) -> Vec<Vec<Weighted>> {
+    match pairs_of {
+        Unit::Sites => sites(speedups, set, of),
+        Unit::Loads => {
+            let all: Vec<f64> = speedups.values().flat_map(|it| logarithms(it, set)).collect();
+            load_clusters(all, has_chance)
+        }
+    }
+}
+
+/// The logarithms of the pages' ratios, those of a site together.
+fn sites<'a>(speedups: &LoadSpeedups<'a>, set: Set, of: &Pages<'a>) -> Vec<Vec<Weighted>> {
+    let pages = speedups.iter().filter_map(|(page, loads)| {
+        let weight = (of.weight_of)(page);
+        Some((*page, (mean(&logarithms(loads, set))?, weight)))
+    });
+    by_site(&pages.collect::<Vec<_>>(), &of.site_of)
+}
+
+/// Logarithms of ratios that differ by less are those of the same load.
+const SAME_LOAD: f64 = 1e-5;
+
+/// Whether these logarithms are all of the same load: the seeds have changed nothing.
+pub(crate) fn are_of_one_load(logarithms: &[f64]) -> bool {
+    let low = logarithms.iter().copied().fold(f64::INFINITY, f64::min);
+    logarithms.iter().all(|it| it - low < SAME_LOAD)
+}
+
+/// The logarithms of the only page's loads as a bootstrap draws them: each load alone. All are one where seeds decide nothing, or
+/// have changed nothing: repetitions would count as evidence. Loads of which only some are alike are all kept, because a rare one
+/// must stay rare.
+fn load_clusters(logarithms: Vec<f64>, has_chance: bool) -> Vec<Vec<Weighted>> {
+    let is_one = !has_chance || are_of_one_load(&logarithms);
+    let loads: Vec<Weighted> = logarithms.into_iter().map(|it| (it, 1.0)).collect();
+    match loads.is_empty() {
+        true => Vec::new(),
+        false if is_one => vec![loads],
+        false => loads.into_iter().map(|it| vec![it]).collect(),
+    }
+}
+
+fn logarithms(loads: &[BySet], set: Set) -> Vec<f64> {
+    loads.iter().filter_map(|it| Some(it.get(set)?.ln())).collect()
+}
+
+/// What a row says of one set of resources.
+#[derive(Debug, Clone, Copy)]
+struct Outcome {
+    wins: usize,
+    ties: usize,
+    losses: usize,
+    geometric_mean: f64,
+    interval: Option<Interval>,
+    hodges_lehmann: f64,
+    rank_biserial: Option<f64>,
+    p: Option<(f64, Method)>,
+}
+
+impl Outcome {
+    /// `None` without pairs.
+    fn of(clusters: &[Vec<Weighted>]) -> Option<Self> {
+        let pairs: Vec<f64> = clusters.iter().filter_map(|it| weighted_mean(it)).collect();
+        let ranks = SignedRanks::of(&pairs);
+        Some(Self {
+            wins: ranks.wins(),
+            ties: ranks.ties(),
+            losses: ranks.losses(),
+            geometric_mean: weighted_mean(&clusters.concat())?.exp(),
+            interval: bootstrap_geometric_mean(clusters),
+            hodges_lehmann: hodges_lehmann(&pairs)?.0.exp(),
+            rank_biserial: ranks.rank_biserial(),
+            p: ranks.p(),
+        })
+    }
+}
+
+/// Adjusts the p of each setting's schemes for how many they are, for each set of resources by itself. `twins` count once.
+fn adjust(rows: &mut [ComparisonRow], twins: &BTreeMap<String, String>) {
+    let mut families: BTreeMap<Setting, Vec<&mut ComparisonRow>> = BTreeMap::new();
+    for row in rows {
+        families.entry(row.setting.clone()).or_default().push(row);
+    }
+    for family in families.values_mut() {
+        let adjusted = BySet::each(|set| Some(adjusted(family, twins, set)));
+        for (place, row) in family.iter_mut().enumerate() {
+            row.holm_p = BySet::each(|set| adjusted.get(set)?[place]);
+        }
+    }
+}
+
+fn adjusted(
+    family: &[&mut ComparisonRow],
+    twins: &BTreeMap<String, String>,
+    set: Set,
+) -> Vec<Option<f64>> {
+    let tested = family.iter().filter(|it| !twins.contains_key(&it.scheme));
+    let tested = tested.filter_map(|it| Some((&it.scheme, it.wilcoxon_p.get(set)?)));
+    let (schemes, p_values): (Vec<&String>, Vec<f64>) = tested.unzip();
+    let of_scheme: BTreeMap<&String, f64> = schemes.into_iter().zip(holm(&p_values)).collect();
+    let of_row = |row: &&mut ComparisonRow| {
+        let (own, name) = (row.wilcoxon_p.get(set)?, twins.get(&row.scheme).unwrap_or(&row.scheme));
+        // The baseline under another name is in no family.
+        Some(of_scheme.get(name).map_or(own, |it| it.max(own)))
+    };
+    family.iter().map(of_row).collect()
+}
+
+impl ComparisonRow {
+    /// As the report shows it, under the words of its setting.
+    pub(crate) fn shown(&self, setting: String) -> PairedRow {
+        let numbers = |set| {
+            let count = |of: BySet<usize>| of.get(set);
+            Some(PairedNumbers {
+                wins_ties_losses: [count(self.wins)?, count(self.ties)?, count(self.losses)?],
+                geometric_mean: self.geometric_mean_ratio.get(set)?,
+                interval: self.geometric_mean_ratio_interval.get(set),
+                hodges_lehmann: self.hodges_lehmann_ratio.get(set)?,
+                rank_biserial: self.rank_biserial.get(set),
+                p: self.wilcoxon_p.get(set),
+                adjusted_p: self.holm_p.get(set),
+                winner: self.winner.get(set),
+            })
+        };
+        let (all, atf) = (numbers(Set::All), numbers(Set::Atf));
+        PairedRow { setting, scheme: self.scheme.clone(), pairs_of: self.pairs_of.name(), all, atf }
+    }
+
+    fn winner(&self, set: Set) -> Option<String> {
+        let interval = self.geometric_mean_ratio_interval.get(set)?;
+        match better(self.holm_p.get(set)?, interval, self.rank_biserial.get(set)?)? {
+            Side::Scheme => Some(self.scheme.clone()),
+            Side::Baseline => Some(self.baseline.clone()),
+        }
+    }
+}
+
+/// One of the two that are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Scheme,
+    Baseline,
+}
+
+/// The better one, if the adjusted p says so and the ranks and the interval agree.
+fn better(adjusted_p: f64, [low, high]: Interval, ranks: f64) -> Option<Side> {
+    match ranks > 0.0 {
+        _ if adjusted_p >= LEVEL => None,
+        true if low > 1.0 => Some(Side::Scheme),
+        false if high < 1.0 => Some(Side::Baseline),
+        _ => None,
+    }
+}
+
+/// Which schemes are worse than the one that the logarithms of their ratios are over, by the rule that names winners; the p
+/// of these tests are adjusted for as many as there are. `None` with fewer than six pairs.
+pub(crate) fn are_behind(log_ratios: &[Vec<Vec<Weighted>>]) -> Vec<Option<bool>> {
+    let outcomes: Vec<Option<Outcome>> = log_ratios.iter().map(|it| Outcome::of(it)).collect();
+    let p_values = outcomes.iter().flatten().filter_map(|it| Some(it.p?.0));
+    let mut adjusted = holm(&p_values.collect::<Vec<f64>>()).into_iter();
+    let is_behind = |outcome: &Option<Outcome>| {
+        let outcome = outcome.filter(|it| it.p.is_some())?;
+        let adjusted_p = adjusted.next()?;
+        let side = better(adjusted_p, outcome.interval?, outcome.rank_biserial?);
+        Some(side == Some(Side::Baseline))
+    };
+    outcomes.iter().map(is_behind).collect()
+}
+
+#[cfg(test)]
+mod tests;

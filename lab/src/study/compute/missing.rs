@@ -1,0 +1,65 @@
+//! How many pages have a value of the study's metric, and why others have none.
+
+use crate::above_fold;
+use crate::study::{Plan, RunRecord};
+use corpus::Page;
+use qlog_tools::metrics::{Metric, Set};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A sentence for each set of resources in which a page has no value; none if all have one.
+pub fn missing(plan: &Plan, runs: &[RunRecord]) -> Vec<String> {
+    let sets = if plan.metric.is_of_page() { &[Set::Atf][..] } else { &[Set::Atf, Set::All] };
+    sets.iter().filter_map(|set| of_set(plan, runs, *set)).collect()
+}
+
+fn of_set(plan: &Plan, runs: &[RunRecord], set: Set) -> Option<String> {
+    let metric = plan.metric;
+    let has_value = |it: &&RunRecord| it.metrics.get(metric).get(set).is_some();
+    let finished = || runs.iter().filter(|it| it.completed);
+    let known: BTreeSet<&str> = finished().filter(has_value).map(|it| &*it.page).collect();
+    let loaded: BTreeSet<&str> = finished().map(|it| &*it.page).collect();
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for page in plan.pages.iter().filter(|it| !known.contains(&*it.name)) {
+        let why = if loaded.contains(&*page.name) { reason(page, metric, set) } else { UNLOADED };
+        *reasons.entry(why).or_default() += 1;
+    }
+    if reasons.is_empty() {
+        return None;
+    }
+    let place = match set {
+        _ if metric.is_of_page() => "",
+        Set::Atf => " above the fold",
+        Set::All => " of all resources",
+    };
+    let what = format!("{}{place}", metric.heading);
+    if let ([page], Some((why, _))) = (&plan.pages[..], reasons.first_key_value()) {
+        return Some(format!("page {} has no {what}, because it has {why}", page.name));
+    }
+    let sites = |pages: &mut dyn Iterator<Item = &str>| {
+        pages.map(|it| plan.site_of(it)).collect::<BTreeSet<_>>().len()
+    };
+    let (with, of) =
+        (sites(&mut known.iter().copied()), sites(&mut plan.pages.iter().map(|it| &*it.name)));
+    let reasons: Vec<String> =
+        reasons.iter().map(|(why, pages)| format!("{pages} with {why}")).collect();
+    Some(format!(
+        "{} of {} pages ({with} of {of} sites) have a value of {what}; left out: {}",
+        known.len(),
+        plan.pages.len(),
+        reasons.join(", ")
+    ))
+}
+
+const UNLOADED: &str = "no load that finished";
+
+/// What a page lacks that a metric needs.
+fn reason(page: &Page, metric: &Metric, set: Set) -> &'static str {
+    let has_hero = page.resources.iter().any(|it| it.hero);
+    match metric.name {
+        "hero_render" if !has_hero => "no hero image",
+        _ if !metric.is_of_page() && set == Set::Atf && above_fold(page).is_empty() => {
+            "nothing above the fold"
+        }
+        _ => "no value in any load",
+    }
+}

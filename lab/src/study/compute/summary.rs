@@ -1,0 +1,470 @@
+//! The results of each scheme: means over pages of the per-page ratio to the baseline, as in the paper, and how certain
+//! they are.
+
+use crate::study::compute::comparisons::log_ratios;
+use crate::study::statistics::bootstrap::{bootstrap_geometric_mean, bootstrap_weighted_mean};
+use crate::study::statistics::{Interval, Weighted, mean, weighted_mean, weighted_median};
+use crate::study::{BASELINE, OnlyAtf, Pushes, RunRecord, Setting, Unit, varied};
+use qlog_tools::metrics::{BySet, METRICS, Measured, Metric, Set};
+use serde::{Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One scheme in one setting.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SummaryRow {
+    /// The scheme.
+    pub scheme: String,
+    /// The network, the send buffer, and what else the study varies.
+    #[serde(flatten)]
+    pub setting: Setting,
+    /// Pages that count: those with a speedup, so with a load that completed and has the metric under this scheme and, with the
+    /// same seed, under the baseline.
+    pub pages: usize,
+    /// The sites that they come from.
+    pub sites: usize,
+    /// Pages with a speedup of this set.
+    pub speedup_pages: BySet<usize>,
+    /// The sites that they come from.
+    pub speedup_sites: BySet<usize>,
+    /// Loads that did not finish. They count in nothing else.
+    pub unfinished: usize,
+    /// The mean of each metric over all loads that have it.
+    #[serde(flatten, serialize_with = "means")]
+    pub mean: Measured,
+    /// The pages that have a load with a value of each metric: those that its mean is of. Keys are `pages_byte_index` and so on.
+    #[serde(flatten)]
+    pub mean_pages: BTreeMap<String, BySet<usize>>,
+    /// Mean of the pages' speedups. A page's is the mean of its loads', each against the load of the baseline
+    /// that met the same link.
+    pub mean_speedup: BySet,
+    /// Its 95 % interval: sites, each with all of its pages, drawn again and again; of a single page its loads,
+    /// which count once if the seeds changed nothing.
+    pub mean_speedup_interval: BySet<Interval>,
+    /// The geometric mean over pages of their loads' geometric means: no scheme gains by exchanging the two that are compared.
+    pub geometric_mean_speedup: BySet,
+    /// Its 95 % interval, from the same draws.
+    pub geometric_mean_speedup_interval: BySet<Interval>,
+    /// The median of the pages' speedups.
+    pub median_speedup: BySet,
+    /// The page that gains most.
+    pub best_page_speedup: BySet,
+    /// The page that gains least.
+    pub worst_page_speedup: BySet,
+    /// Index divided by its lower bound: the mean over completed loads; null where there is no lower bound.
+    pub mean_regret: OnlyAtf,
+    /// Pages on which the order of a bracket is proven to be the best or the worst; `None`: the row is a scheme's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proven_pages: Option<usize>,
+    /// What came of pushes, on average over completed loads; `None`: the study says nothing about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_pushes: Option<Pushes<f64>>,
+}
+
+/// The loads that are compared with one another: page, setting and seed.
+type Link<'a> = (&'a str, &'a Setting, u64);
+
+/// The loads of one scheme that completed, by link: a load is compared with the one that met the same link.
+pub(crate) struct Paired<'a> {
+    pub(crate) scheme: &'a str,
+    loads: BTreeMap<Link<'a>, &'a RunRecord>,
+    metric: &'static Metric,
+}
+
+/// The speedups of each page's loads.
+pub(crate) type LoadSpeedups<'a> = BTreeMap<&'a str, Vec<BySet>>;
+
+impl<'a> Paired<'a> {
+    /// The loads under `scheme`, to compare others with by `metric`.
+    pub(crate) fn of(runs: &'a [RunRecord], scheme: &'a str, metric: &'static Metric) -> Self {
+        let completed = runs.iter().filter(|it| it.scheme == scheme && it.completed);
+        Self { scheme, loads: completed.map(|it| (link(it), it)).collect(), metric }
+    }
+
+    /// How many times better `run` is than the load that met the same link.
+    pub(crate) fn speedup(&self, run: &RunRecord) -> Option<BySet> {
+        let baseline = self.loads.get(&link(run)).filter(|_| run.completed)?;
+        let of = |run: &RunRecord| run.metrics.get(self.metric);
+        let (baseline, own) = (of(baseline), of(run));
+        Some(BySet::each(|set| self.metric.speedup(baseline.get(set), own.get(set))))
+    }
+
+    /// The speedups of `runs`, without pages that count nothing.
+    pub(crate) fn speedups_by_page<'b>(
+        &self,
+        runs: &[&'b RunRecord],
+        of: &Pages<'b>,
+    ) -> LoadSpeedups<'b> {
+        let mut pages = LoadSpeedups::new();
+        for run in runs.iter().filter(|it| (of.weight_of)(&it.page) > 0.0) {
+            if let Some(speedup) = self.speedup(run).filter(|it| it.all.or(it.atf).is_some()) {
+                pages.entry(&run.page).or_default().push(speedup);
+            }
+        }
+        pages
+    }
+}
+
+/// Loads that differ in their seeds only: page, scheme and setting.
+pub(crate) type Group<'a> = (&'a str, &'a str, &'a Setting);
+
+/// The group of a load.
+pub(crate) fn group(run: &RunRecord) -> Group<'_> {
+    (&run.page, &run.scheme, &run.setting)
+}
+
+fn link(run: &RunRecord) -> Link<'_> {
+    (&run.page, &run.setting, run.seed)
+}
+
+/// `runs` in groups with equal keys, in the order of first appearance.
+pub(crate) fn grouped<'a, K: Ord + Clone>(
+    runs: &'a [RunRecord],
+    key: impl Fn(&'a RunRecord) -> K,
+) -> Vec<Vec<&'a RunRecord>> {
+    let mut places: BTreeMap<K, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<&RunRecord>> = Vec::new();
+    for run in runs {
+        let place = *places.entry(key(run)).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[place].push(run);
+    }
+    groups
+}
+
+/// One row for each scheme and setting, in the order of first appearance; speedups are those of `metric` over `rr`. `site_of`
+/// names the site of a page: intervals draw the pages of a site together.
+pub fn summarise<'a>(
+    runs: &'a [RunRecord],
+    metric: &'static Metric,
+    site_of: impl Fn(&'a str) -> &'a str + 'a,
+) -> Vec<SummaryRow> {
+    summarise_weighted(runs, metric, BASELINE, &Pages::new(site_of, |_| 1.0))
+}
+
+/// What a summary must know besides loads.
+pub struct Pages<'a> {
+    /// The site of a page.
+    pub site_of: Box<dyn Fn(&'a str) -> &'a str + 'a>,
+    /// How much a page counts. One with 0 counts in nothing but `unfinished`.
+    pub weight_of: Box<dyn Fn(&'a str) -> f64 + 'a>,
+    /// The settings in which seeds decide nothing that matters.
+    pub certain: BTreeSet<Setting>,
+    /// The schemes that are one under two names, each with the one that stands for both.
+    pub twins: BTreeMap<String, String>,
+}
+
+impl<'a> Pages<'a> {
+    /// Pages that chance decides about in every setting, under schemes that all differ.
+    pub fn new(
+        site_of: impl Fn(&'a str) -> &'a str + 'a,
+        weight_of: impl Fn(&'a str) -> f64 + 'a,
+    ) -> Self {
+        let (site_of, weight_of) = (Box::new(site_of), Box::new(weight_of));
+        Self { site_of, weight_of, certain: BTreeSet::new(), twins: BTreeMap::new() }
+    }
+
+    /// Whether seeds decide about loads in a setting.
+    pub(crate) fn has_chance(&self, setting: &Setting) -> bool {
+        !self.certain.contains(setting)
+    }
+
+    /// How many sites these pages come from.
+    pub(crate) fn sites(&self, pages: impl Iterator<Item = &'a str>) -> usize {
+        pages.map(|it| (self.site_of)(it)).collect::<BTreeSet<_>>().len()
+    }
+
+    /// How many pages have a speedup of a set, and how many sites they come from; `None` without any.
+    pub(crate) fn counts(&self, speedups: &LoadSpeedups<'a>, set: Set) -> Option<(usize, usize)> {
+        let has_one = |loads: &[BySet]| loads.iter().any(|it| it.get(set).is_some());
+        let pages = || speedups.iter().filter(|it| has_one(it.1)).map(|it| *it.0);
+        Some((pages().count(), self.sites(pages()))).filter(|it| it.0 > 0)
+    }
+}
+
+/// The same, where speedups are over `baseline` and pages count differently. Pushes are means over loads, whatever their
+/// pages' weights.
+pub fn summarise_weighted<'a>(
+    runs: &'a [RunRecord],
+    metric: &'static Metric,
+    baseline: &'a str,
+    pages: &Pages<'a>,
+) -> Vec<SummaryRow> {
+    let baselines = Paired::of(runs, baseline, metric);
+    let varied = varied(runs.iter().map(|it| &it.setting));
+    let groups = grouped(runs, |it| (&it.scheme, &it.setting));
+    let unit = Unit::of(runs, pages);
+    let row = |it: &Vec<&'a RunRecord>| SummaryRow {
+        setting: it[0].setting.told(&varied),
+        ..row(it, unit, &baselines, pages)
+    };
+    groups.iter().map(row).collect()
+}
+
+/// The row, with all that its setting says.
+fn row<'a>(
+    runs: &[&'a RunRecord],
+    unit: Unit,
+    baselines: &Paired<'_>,
+    of: &Pages<'a>,
+) -> SummaryRow {
+    let weight = |run: &&'a RunRecord| (of.weight_of)(&run.page);
+    let pages = baselines.speedups_by_page(runs, of);
+    let weighted = |set| -> Vec<(&'a str, Weighted)> {
+        let of_page = |(page, speedups): (&&'a str, &Vec<BySet>)| {
+            let loads: Vec<f64> = speedups.iter().filter_map(|it| it.get(set)).collect();
+            Some((*page, (mean(&loads)?, (of.weight_of)(page))))
+        };
+        pages.iter().filter_map(of_page).collect()
+    };
+    let of_pages = |of: fn(&[Weighted]) -> Option<f64>| {
+        BySet::each(|set| of(&weighted(set).iter().map(|it| it.1).collect::<Vec<_>>()))
+    };
+    let setting = &runs[0].setting;
+    let log_ratios = |set| log_ratios(&pages, set, unit, of.has_chance(setting), of);
+    let drawn = |set| match unit {
+        Unit::Sites => by_site(&weighted(set), &of.site_of),
+        Unit::Loads => exponentials(log_ratios(set)),
+    };
+    let counts_of = |set| of.counts(&pages, set);
+    let unfinished = runs.iter().filter(|it| !it.completed).count();
+    let mut completed = runs.to_vec();
+    completed.retain(|it| it.completed && weight(it) > 0.0);
+    let mean_of = |value: &dyn Fn(&RunRecord) -> Option<f64>| {
+        let values = completed.iter().filter_map(|it| Some((value(it)?, weight(it))));
+        weighted_mean(&values.collect::<Vec<_>>())
+    };
+    let of_runs = |metric: &'static Metric, set| mean_of(&|it| it.metrics.get(metric).get(set));
+    SummaryRow {
+        scheme: runs[0].scheme.clone(),
+        setting: setting.clone(),
+        pages: pages.len(),
+        sites: of.sites(pages.keys().copied()),
+        speedup_pages: BySet::each(|set| Some(counts_of(set)?.0)),
+        speedup_sites: BySet::each(|set| Some(counts_of(set)?.1)),
+        unfinished,
+        mean: Measured::each(|metric| BySet::each(|set| of_runs(metric, set))),
+        mean_pages: pages_with_values(&completed),
+        mean_speedup: of_pages(weighted_mean),
+        mean_speedup_interval: BySet::each(|set| bootstrap_weighted_mean(&drawn(set))),
+        geometric_mean_speedup: BySet::each(|set| {
+            weighted_mean(&log_ratios(set).concat()).map(f64::exp)
+        }),
+        geometric_mean_speedup_interval: BySet::each(|set| {
+            bootstrap_geometric_mean(&log_ratios(set))
+        }),
+        median_speedup: of_pages(weighted_median),
+        best_page_speedup: of_pages(|it| it.iter().map(|it| it.0).max_by(f64::total_cmp)),
+        worst_page_speedup: of_pages(|it| it.iter().map(|it| it.0).min_by(f64::total_cmp)),
+        mean_regret: OnlyAtf { atf: mean_of(&RunRecord::regret) },
+        proven_pages: proven_pages(&completed),
+        mean_pushes: Pushes::means(&completed),
+    }
+}
+
+fn exponentials(mut clusters: Vec<Vec<Weighted>>) -> Vec<Vec<Weighted>> {
+    clusters.iter_mut().flatten().for_each(|(value, _)| *value = value.exp());
+    clusters
+}
+
+/// How many pages of these loads have a value of each metric.
+fn pages_with_values(runs: &[&RunRecord]) -> BTreeMap<String, BySet<usize>> {
+    let pages = |metric, set| {
+        let with_value = runs.iter().filter(|it| it.metrics.get(metric).get(set).is_some());
+        with_value.map(|it| &it.page).collect::<BTreeSet<_>>().len()
+    };
+    let counts = |metric| BySet::each(|set| Some(pages(metric, set)).filter(|it| *it > 0));
+    METRICS.iter().map(|it| (format!("pages_{}", it.name), counts(it))).collect()
+}
+
+/// How many pages have a proven bracket; `None`: these loads are not those of a bracket.
+fn proven_pages(runs: &[&RunRecord]) -> Option<usize> {
+    let mut known = runs.iter().filter_map(|it| Some((&it.page, it.proven?))).peekable();
+    known.peek()?;
+    Some(known.filter(|it| it.1).map(|it| it.0).collect::<BTreeSet<_>>().len())
+}
+
+/// The values of pages, those of a site together.
+pub fn by_site<'a, V: Copy>(
+    pages: &[(&'a str, V)],
+    site_of: impl Fn(&'a str) -> &'a str,
+) -> Vec<Vec<V>> {
+    let mut sites: BTreeMap<&str, Vec<V>> = BTreeMap::new();
+    for (page, value) in pages {
+        sites.entry(site_of(page)).or_default().push(*value);
+    }
+    sites.into_values().collect()
+}
+
+/// Each metric of these loads, brought to one number by `of`.
+pub(crate) fn measured(runs: &[&RunRecord], of: fn(&[f64]) -> Option<f64>) -> Measured {
+    let values = |metric, set| runs.iter().filter_map(move |it| it.metrics.get(metric).get(set));
+    Measured::each(|metric| BySet::each(|set| of(&values(metric, set).collect::<Vec<_>>())))
+}
+
+/// `mean_byte_index` and so on.
+fn means<S: Serializer>(mean: &Measured, serializer: S) -> Result<S::Ok, S::Error> {
+    mean.prefixed("mean_").serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::OnlyAtf;
+    use qlog_tools::metrics::byte_index;
+
+    fn run(page: &str, scheme: &str, atf: f64) -> RunRecord {
+        RunRecord {
+            page: page.into(),
+            scheme: scheme.into(),
+            completed: true,
+            metrics: [("byte_index", BySet { all: Some(1000.0), atf: Some(atf) })]
+                .into_iter()
+                .collect(),
+            ..RunRecord::default()
+        }
+    }
+
+    #[test]
+    fn a_speedup_is_the_mean_of_the_pages_ratios_not_the_ratio_of_the_means() {
+        let runs = [
+            run("a", "rr", 1000.0),
+            run("b", "rr", 100.0),
+            run("a", "fifo", 500.0),
+            run("b", "fifo", 100.0),
+        ];
+        let rows = summarise(&runs, byte_index(), |it| it);
+        assert_eq!(rows.iter().map(|it| it.scheme.as_str()).collect::<Vec<_>>(), ["rr", "fifo"]);
+        assert_eq!(rows[1].mean_speedup, BySet { all: Some(1.0), atf: Some(1.5) });
+        assert_eq!(rows[1].worst_page_speedup.atf, Some(1.0));
+        assert_eq!(rows[1].best_page_speedup.atf, Some(2.0));
+        assert_eq!(rows[1].median_speedup.atf, Some(1.5));
+    }
+
+    #[test]
+    fn regret_is_the_mean_of_index_over_lower_bound_where_there_is_one() {
+        let bounded = |atf| OnlyAtf { atf: Some(atf) };
+        let runs = [
+            RunRecord { lower_bound: bounded(100.0), ..run("a", "rr", 150.0) },
+            RunRecord { lower_bound: bounded(200.0), ..run("b", "rr", 500.0) },
+            run("c", "rr", 1000.0),
+        ];
+        assert_eq!(summarise(&runs, byte_index(), |it| it)[0].mean_regret.atf, Some(2.0));
+        assert_eq!(summarise(&runs[2..], byte_index(), |it| it)[0].mean_regret.atf, None);
+    }
+
+    #[test]
+    fn a_page_that_did_not_complete_does_not_count() {
+        let broken = RunRecord { completed: false, ..run("b", "fifo", 1.0) };
+        let runs = [run("a", "rr", 1000.0), run("b", "rr", 100.0), run("a", "fifo", 500.0), broken];
+        let rows = summarise(&runs, byte_index(), |it| it);
+        let row = &rows[1];
+        assert_eq!((row.pages, row.unfinished, row.mean_speedup.atf), (1, 1, Some(2.0)));
+        assert_eq!(row.mean.byte_index().atf, Some(500.0));
+    }
+
+    #[test]
+    fn each_mean_has_the_number_of_its_own_pages() {
+        let fifo = run("a", "fifo", 500.0);
+        let shown = BySet::of_page(Some(90.0));
+        let metrics = fifo.metrics.clone();
+        let with_hero = [("byte_index", metrics.byte_index()), ("hero_render", shown)];
+        let runs = [
+            run("a", "rr", 1000.0),
+            RunRecord { metrics: with_hero.into_iter().collect(), ..fifo },
+            // Its baseline did not finish, so it has a mean and no speedup.
+            run("b", "fifo", 700.0),
+        ];
+        let row = &summarise(&runs, byte_index(), |it| it)[1];
+        assert_eq!((row.pages, row.mean.byte_index().atf), (1, Some(600.0)));
+        assert_eq!(row.mean_pages["pages_byte_index"], BySet { all: Some(2), atf: Some(2) });
+        assert_eq!(row.mean_pages["pages_hero_render"], BySet::of_page(Some(1)));
+        assert_eq!(row.mean_pages["pages_load"], BySet::default());
+    }
+
+    #[test]
+    fn a_load_is_compared_with_the_one_of_the_same_seed_and_a_page_counts_once() {
+        let seeded = |page, scheme, seed, atf| RunRecord { seed, ..run(page, scheme, atf) };
+        let runs = [
+            seeded("a", "rr", 0, 100.0),
+            seeded("a", "fifo", 0, 100.0),
+            seeded("a", "rr", 1, 300.0),
+            seeded("a", "fifo", 1, 100.0),
+            seeded("b", "rr", 0, 100.0),
+            seeded("b", "fifo", 0, 100.0),
+        ];
+        let row = &summarise(&runs, byte_index(), |it| it)[1];
+        // Page a: 1 and 3; page b: 1.
+        assert_eq!((row.pages, row.mean_speedup.atf), (2, Some(1.5)));
+        assert_eq!(row.mean_speedup_interval.atf, None, "of two pages");
+    }
+
+    #[test]
+    fn an_interval_needs_six_sites_and_the_geometric_mean_lies_below_the_mean() {
+        let speedups = [1.0, 2.0, 4.0, 1.0, 2.0, 4.0, 2.0];
+        let runs: Vec<RunRecord> = speedups
+            .into_iter()
+            .enumerate()
+            .flat_map(|(place, speedup)| {
+                let page = format!("{place}");
+                [run(&page, "rr", 100.0 * speedup), run(&page, "fifo", 100.0)]
+            })
+            .collect();
+        let of = |site_of: fn(&str) -> &str| summarise(&runs, byte_index(), site_of).remove(1);
+        let alone = of(|page| page);
+        assert_eq!((alone.pages, alone.sites), (7, 7));
+        let [low, high] = alone.mean_speedup_interval.atf.expect("seven sites");
+        assert!(low < 16.0 / 7.0 && 16.0 / 7.0 < high);
+        let near = |one: Option<f64>, other: f64| (one.expect("known") - other).abs() < 1e-12;
+        assert!(near(alone.geometric_mean_speedup.atf, 2.0));
+        let five = of(|page| if page < "3" { "a" } else { page });
+        assert_eq!((five.pages, five.sites, five.mean_speedup_interval.atf), (7, 5, None));
+    }
+
+    #[test]
+    fn a_page_counts_by_its_weight_and_one_without_does_not() {
+        let runs = [
+            run("a", "rr", 400.0),
+            run("b", "rr", 200.0),
+            run("c", "rr", 900.0),
+            run("a", "fifo", 100.0),
+            run("b", "fifo", 200.0),
+            run("c", "fifo", 100.0),
+        ];
+        let weight_of = |page: &str| match page {
+            "a" => 0.75,
+            "b" => 0.25,
+            _ => 0.0,
+        };
+        let pages = Pages::new(|it| it, weight_of);
+        let fifo = summarise_weighted(&runs, byte_index(), "rr", &pages).remove(1);
+        assert_eq!((fifo.pages, fifo.sites, fifo.unfinished), (2, 2, 0));
+        // Speedups 4 and 1.
+        assert_eq!((fifo.mean_speedup.atf, fifo.median_speedup.atf), (Some(3.25), Some(4.0)));
+        assert_eq!(
+            (fifo.best_page_speedup.atf, fifo.worst_page_speedup.atf),
+            (Some(4.0), Some(1.0))
+        );
+        assert_eq!(fifo.mean.byte_index().atf, Some(125.0));
+        let geometric = fifo.geometric_mean_speedup.atf.expect("two pages");
+        assert!((geometric - 4.0_f64.powf(0.75)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn networks_and_buffers_have_rows_of_their_own() {
+        let on = |network: &str, scheme, atf| RunRecord {
+            setting: Setting { network: network.into(), ..Setting::default() },
+            ..run("a", scheme, atf)
+        };
+        let runs = [
+            on("3g", "rr", 200.0),
+            on("3g", "fifo", 100.0),
+            on("lte", "rr", 90.0),
+            on("lte", "fifo", 30.0),
+        ];
+        let speedups: Vec<_> =
+            summarise(&runs, byte_index(), |it| it).iter().map(|it| it.mean_speedup.atf).collect();
+        assert_eq!(speedups, [Some(1.0), Some(2.0), Some(1.0), Some(3.0)]);
+    }
+}

@@ -1,0 +1,254 @@
+//! What a study can vary, and how files, tables and figures name it.
+
+use crate::study::plan::setting::{DIMENSIONS, Setting, Settings};
+use push::Policy;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// One thing that a study can vary.
+#[derive(Debug)]
+pub struct Dimension {
+    /// Its key in JSON and its column in CSV files.
+    pub column: &'static str,
+    /// The key of its values in a manifest.
+    pub(crate) list: &'static str,
+    /// The flag that sets them.
+    pub flag: &'static str,
+    /// What the flag says of itself; empty: other flags than one with a list set the values.
+    pub help: &'static str,
+    /// Its name in a sentence.
+    pub name: &'static str,
+    /// The unit in a sentence.
+    pub(crate) unit: &'static str,
+    /// The files that have the column whatever the study varies. In others it stands where its values say something.
+    pub(crate) always_in: &'static [File],
+    /// Null where there is none.
+    pub(crate) value: fn(&Setting) -> Value,
+    /// A value that goes without saying.
+    pub(crate) usual: &'static str,
+    /// A value in a table, made of that in a CSV file.
+    pub(crate) label: fn(&str) -> String,
+    /// A value in a figure, made of that in a CSV file.
+    pub(crate) mark: fn(&str) -> String,
+    pub(crate) copy: fn(&mut Setting, &Setting),
+    /// Whether a study lists values of it.
+    pub(crate) is_listed: fn(&Settings) -> bool,
+    /// Lists a value as it stands in a flag; false: it is listed.
+    pub(crate) add: fn(&mut Settings, &str) -> Result<bool, String>,
+    pub(crate) clear: fn(&mut Settings),
+    /// Whether it means something in a setting.
+    pub(crate) applies: fn(&Setting) -> bool,
+    /// Its values as numbers: a figure can have them on an axis, one for each unit that they can have. Empty: they are names.
+    pub axes: &'static [Axis],
+}
+
+/// The axis of a dimension whose values are numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Axis {
+    /// What it shows, with the unit: `send buffer, kB`.
+    pub title: &'static str,
+    /// A setting's place on it, in that unit; `None`: the setting does not have the dimension, or in another unit.
+    pub at: fn(&Setting) -> Option<f64>,
+}
+
+/// The column of networks.
+pub(crate) const NETWORK: &str = "network";
+
+/// The column of send buffers.
+pub(crate) const SEND_BUFFER: &str = "send_buffer_bytes";
+
+/// The column of congestion controls.
+pub(crate) const CONTROL: &str = "cc";
+
+/// The column of push policies.
+pub(crate) const PUSH: &str = "push";
+
+/// The column of gates.
+pub(crate) const GATE: &str = "gate";
+
+/// The column of hints.
+pub(crate) const HINTS: &str = "hints";
+
+/// The column of uses of signals.
+pub(crate) const SIGNALS: &str = "signals";
+
+/// A dimension without a unit, whose values are told as they are in CSV files.
+pub(crate) const PLAIN: Dimension = Dimension {
+    column: "",
+    list: "",
+    flag: "",
+    help: "",
+    name: "",
+    unit: "",
+    always_in: &[],
+    value: |_| Value::Null,
+    usual: "",
+    label: str::to_owned,
+    mark: str::to_owned,
+    copy: |_, _| {},
+    is_listed: |_| true,
+    add: |_, _| Ok(true),
+    clear: |_| {},
+    applies: |_| true,
+    axes: &[],
+};
+
+/// A kind of file with a row for each load or for many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum File {
+    /// A row for each load.
+    Runs,
+    /// A row for each group of loads.
+    Summary,
+}
+
+impl Dimension {
+    /// Refuses a value that cannot stand in its flag.
+    pub fn check(&self, value: &str) -> Result<String, String> {
+        (self.add)(&mut Settings::default(), value)?;
+        Ok(value.to_owned())
+    }
+
+    /// A value as CSV files have it; empty for the default.
+    pub fn cell(&self, setting: &Setting) -> String {
+        match (self.value)(setting) {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            other => other.to_string(),
+        }
+    }
+
+    /// A value in a table; empty for the default.
+    pub fn label(&self, setting: &Setting) -> String {
+        self.told(setting, self.label)
+    }
+
+    /// A value in a figure; empty for the default.
+    pub(crate) fn mark(&self, setting: &Setting) -> String {
+        self.told(setting, self.mark)
+    }
+
+    fn told(&self, setting: &Setting, words: fn(&str) -> String) -> String {
+        let cell = self.cell(setting);
+        if cell.is_empty() { cell } else { words(&cell) }
+    }
+
+    /// A value in the name of a file: `rate-5000000`, `loss-0-01`. It has letters, digits and `-` only, as every system and
+    /// LaTeX take them.
+    pub(crate) fn file_part(&self, setting: &Setting) -> String {
+        let words = format!("{}-{}", self.column.replace('_', "-"), self.cell(setting));
+        let plain = |it: char| if it.is_ascii_alphanumeric() { it } else { '-' };
+        words.chars().map(|it| plain(it.to_ascii_lowercase())).collect()
+    }
+
+    /// `send buffer 14000 bytes`.
+    pub(crate) fn words(&self, setting: &Setting) -> String {
+        format!("{} {}{}", self.name, self.cell(setting), self.unit)
+    }
+
+    /// `send buffer 0, 14000 bytes`: its values in `settings`.
+    pub(crate) fn all_words(&self, settings: &[&Setting]) -> String {
+        let mut values: Vec<String> = Vec::new();
+        for value in settings.iter().map(|it| self.cell(it)) {
+            if !values.contains(&value) && !value.is_empty() {
+                values.push(value);
+            }
+        }
+        format!("{} {}{}", self.name, values.join(", "), self.unit)
+    }
+
+    fn is_in(&self, file: File, settings: &[&Setting]) -> bool {
+        self.always_in.contains(&file) || settings.iter().any(|it| !(self.value)(it).is_null())
+    }
+}
+
+/// The dimensions that `file` has columns of if its rows have `settings`.
+pub(crate) fn columns(file: File, settings: &[&Setting]) -> Vec<&'static Dimension> {
+    DIMENSIONS.iter().filter(|it| it.is_in(file, settings)).collect()
+}
+
+/// The dimensions in which `settings` differ.
+pub fn varied<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<&'static Dimension> {
+    let settings: BTreeSet<&Setting> = settings.collect();
+    let Some(first) = settings.first() else { return Vec::new() };
+    let differs =
+        |it: &&Dimension| settings.iter().any(|setting| (it.value)(setting) != (it.value)(first));
+    DIMENSIONS.iter().filter(differs).collect()
+}
+
+/// The dimensions to name beside `settings`: network and send buffer always, others if they have more than the default.
+pub(crate) fn notable(settings: &[&Setting]) -> Vec<&'static Dimension> {
+    let is_notable = |it: &&Dimension| {
+        it.always_in.contains(&File::Summary)
+            || settings.iter().any(|setting| !["", it.usual].contains(&&*it.cell(setting)))
+    };
+    DIMENSIONS.iter().filter(is_notable).collect()
+}
+
+pub(crate) fn push_label(policy: &str) -> String {
+    if policy == Policy::NoOpt.name() { "no push" } else { policy }.to_owned()
+}
+
+pub(crate) fn cross_label(traffic: &str) -> String {
+    if traffic == "none" { "alone" } else { traffic }.to_owned()
+}
+
+pub(crate) fn hints_label(hints: &str) -> String {
+    match hints {
+        "none" => "no hints",
+        "preload" => "Link",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// `after 300k`.
+pub(crate) fn warm_up_label(bytes: &str) -> String {
+    match bytes.parse() {
+        Ok(0) => "cold".to_owned(),
+        Ok(bytes) => format!("after {}", corpus::size::text(bytes)),
+        Err(_) => bytes.to_owned(),
+    }
+}
+
+/// `5 Mbit/s`.
+pub(crate) fn rate_label(bits_per_s: &str) -> String {
+    match bits_per_s.parse() {
+        Ok(rate @ 1e6..) => format!("{} Mbit/s", rate / 1e6),
+        Ok(rate) => format!("{} kbit/s", rate / 1e3),
+        Err(_) => bits_per_s.to_owned(),
+    }
+}
+
+/// `1 % loss`.
+pub(crate) fn loss_label(share: &str) -> String {
+    share.parse().map_or_else(|_| share.to_owned(), |it| format!("{} % loss", percent(it)))
+}
+
+/// A share has at most six decimals, its percentage therefore four.
+pub(crate) fn percent(share: f64) -> f64 {
+    (share * 1e6).round() / 1e4
+}
+
+/// `280 kB`. A heading is not divided at this space.
+pub(crate) fn buffer_mark(bytes: &str) -> String {
+    let in_kilobytes = bytes.strip_suffix("000").map(|it| format!("{it}\u{a0}kB"));
+    in_kilobytes.unwrap_or_else(|| format!("{bytes}\u{a0}B"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_a_place_on_an_axis_and_names_do_not() {
+        let setting = Setting { send_buffer_bytes: 280_000, ..Setting::default() };
+        let at = |column: &str| {
+            let dimension = DIMENSIONS.iter().find(|it| it.column == column).expect("a dimension");
+            dimension.axes.first().map(|it| (it.title, (it.at)(&setting)))
+        };
+        assert_eq!(at("send_buffer_bytes"), Some(("send buffer, kB", Some(280.0))));
+        assert_eq!(at("warm_up_bytes"), Some(("warm-up, kB", None)));
+        assert_eq!((at("network"), at("cc")), (None, None));
+    }
+}

@@ -1,0 +1,67 @@
+//! The film strips of a study in a browser.
+
+use crate::study::carry_out::loading::place_of;
+use crate::study::{Plan, RunRecord, Study, conditions};
+use crate::{FileError, figure_resources};
+use qlog_tools::metrics::{Metric, find};
+use report::comparison::{Film, Scene, Strip};
+use std::path::Path;
+
+/// The strips of the loads of which pictures are in the folder that the plan names; `encode` makes base64. `None`: there are none.
+pub fn film(
+    plan: &Plan,
+    study: &Study,
+    encode: impl Fn(&[u8]) -> String,
+) -> Result<Option<Film>, FileError> {
+    let Some(folder) = &plan.film_dir else { return Ok(None) };
+    let mut scenes: Vec<Scene> = Vec::new();
+    // A study has its loads in the order of its plan.
+    for (cell, (run, load)) in plan.cells().iter().zip(study.runs.iter().zip(&study.loads)) {
+        let Some(load) = load else { continue };
+        let pictures = pictures(&folder.join(place_of(plan, cell)), &encode)?;
+        if pictures.is_empty() {
+            continue;
+        }
+        let heading = format!("{}, {}", cell.page.name, cell.setting.sentence());
+        if scenes.last().is_none_or(|it| it.heading != heading) {
+            let resources = figure_resources(cell.page);
+            scenes.push(Scene { heading, resources, strips: Vec::new() });
+        }
+        let strip = Strip {
+            label: cell.scheme.name().to_owned(),
+            notes: notes(run),
+            timeline: load.timeline.clone(),
+            pictures,
+        };
+        if let Some(scene) = scenes.last_mut() {
+            scene.strips.push(strip);
+        }
+    }
+    let title = "What a visitor saw when".to_owned();
+    Ok((!scenes.is_empty()).then(|| Film { title, what: conditions(plan), scenes }))
+}
+
+/// The pictures in a folder, by their names.
+fn pictures(
+    folder: &Path,
+    encode: &impl Fn(&[u8]) -> String,
+) -> Result<Vec<(f64, String)>, FileError> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut files: Vec<_> = entries.filter_map(Result::ok).map(|it| it.path()).collect();
+    files.sort();
+    let picture = |file: &std::path::PathBuf| {
+        let time_ms = file.file_stem()?.to_str()?.parse().ok()?;
+        Some(std::fs::read(file).map(|it| (time_ms, encode(&it))).map_err(FileError::at(file)))
+    };
+    files.iter().filter_map(picture).collect()
+}
+
+/// What stands at the right of a strip.
+fn notes(run: &RunRecord) -> Vec<(String, String)> {
+    let note = |metric: &Metric| {
+        let value = run.value(metric).map_or("-".to_owned(), |it| format!("{it:.0}"));
+        (format!("{} {}", metric.heading, metric.unit), value)
+    };
+    let metrics = ["first_render", "speed_index", "byte_index", "load"];
+    metrics.into_iter().filter_map(find).map(note).collect()
+}

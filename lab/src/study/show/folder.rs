@@ -1,0 +1,264 @@
+//! The files of a study's folder: `manifest.json` (how to make it again), `study.json` (everything), `runs.csv`,
+//! `summary.csv`, `comparisons.csv` and `pages.csv`, `report.html`, and the figures.
+
+mod figures;
+
+use super::report;
+use crate::study::carry_out::loading::Loader;
+use crate::study::carry_out::manifest::{self, write_json};
+use crate::study::plan::dimension::{self, File};
+use crate::study::statistics::Interval;
+use crate::study::{
+    ComparisonRow, Dimension, PageRow, Plan, Pushes, RunRecord, Setting, Study, StudyError,
+    SummaryRow,
+};
+use crate::{FileError, write_file};
+use ::figures::FigureStyle;
+use ::figures::png::{PngError, Rasterizer};
+use ::report::comparison::comparison_report;
+use qlog_tools::csv_cell::inert;
+use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
+use serde_json::json;
+use std::io::Write as _;
+use std::path::Path;
+
+/// The report's file.
+pub const REPORT: &str = "report.html";
+
+/// Writes the study into `folder`, which is made where it is missing. Returns why PNG or PDF files are missing, if they are.
+pub fn write(
+    plan: &Plan,
+    study: &Study,
+    folder: &Path,
+    style: FigureStyle,
+) -> Result<Option<PngError>, StudyError> {
+    let in_figures = folder.join("figures");
+    std::fs::create_dir_all(&in_figures)
+        .and_then(|()| figures::remove_old(&in_figures))
+        .map_err(FileError::at(&in_figures))?;
+    manifest::write(&study.provenance, folder)?;
+    write_json(&folder.join("study.json"), study)?;
+    write_tables(study, folder)?;
+    let loader = Loader::new(plan)?;
+    let comparison = report::comparison(plan, study, style, |places| {
+        loader.again(&study.runs, &study.loads, places)
+    })?;
+    write_file(&folder.join(REPORT), comparison_report(&comparison))?;
+    figures::write(&in_figures, &comparison, style)
+}
+
+fn write_tables(study: &Study, folder: &Path) -> Result<(), FileError> {
+    let columns = columns_of(File::Runs, study.runs.iter().map(|it| &it.setting));
+    let rows = study.runs.iter().map(|it| run_cells(study, it, &columns));
+    write_table(study, &folder.join("runs.csv"), rows)?;
+    let columns = columns_of(File::Summary, study.summary.iter().map(|it| &it.setting));
+    let rows = study.summary.iter().map(|it| summary_cells(study, it, &columns));
+    write_table(study, &folder.join("summary.csv"), rows)?;
+    let rows = study.comparisons.iter().map(|it| comparison_cells(it, &columns));
+    write_table(study, &folder.join("comparisons.csv"), rows)?;
+    let rows = study.page_summary.iter().map(|it| page_cells(study, it, &columns));
+    write_table(study, &folder.join("pages.csv"), rows)
+}
+
+fn columns_of<'a>(file: File, settings: impl Iterator<Item = &'a Setting>) -> Columns {
+    dimension::columns(file, &settings.collect::<Vec<_>>())
+}
+
+/// The dimensions that a file has columns of.
+type Columns = Vec<&'static Dimension>;
+
+/// Pixels for each unit of a figure.
+pub const PNG_SCALE: f32 = 2.0;
+
+/// Writes figures as `NAME.svg` and `NAME.png`. Without a font on the machine there are no PNG files; it returns why.
+pub fn write_figures(
+    folder: &Path,
+    figures: impl IntoIterator<Item = (String, impl AsRef<str>)>,
+) -> Result<Option<PngError>, StudyError> {
+    let rasterizer = Rasterizer::new();
+    for (name, svg) in figures {
+        let svg = svg.as_ref();
+        write_file(&folder.join(format!("{name}.svg")), svg)?;
+        if let Ok(rasterizer) = &rasterizer {
+            write_file(&folder.join(format!("{name}.png")), rasterizer.png(svg, PNG_SCALE)?)?;
+        }
+    }
+    Ok(rasterizer.err())
+}
+
+/// A row of a CSV file: the name and the value of each column.
+#[derive(Default)]
+struct Cells(Vec<(String, String)>);
+
+impl Cells {
+    fn text(mut self, column: &str, value: &(impl ToString + ?Sized)) -> Self {
+        self.0.push((column.to_owned(), inert(&value.to_string()).into_owned()));
+        self
+    }
+
+    fn setting(self, columns: &Columns, setting: &Setting) -> Self {
+        columns.iter().fold(self, |cells, it| cells.text(it.column, &it.cell(setting)))
+    }
+
+    fn number(self, column: &str, value: Option<f64>) -> Self {
+        self.text(column, &value.map(|it| it.to_string()).unwrap_or_default())
+    }
+
+    /// All metrics: `byte_index_all_ms`, `first_render_ms`, after `prefix`.
+    fn metrics(self, prefix: &str, values: &Measured) -> Self {
+        METRICS.iter().fold(self, |cells, metric| {
+            let number = |cells: Self, set| {
+                let column = format!("{prefix}{}", metric.column(set));
+                cells.number(&column, values.get(metric).get(set))
+            };
+            metric.sets().iter().copied().fold(cells, number)
+        })
+    }
+
+    /// What came of pushes, after `prefix`, in studies that vary them.
+    fn pushes<T: Copy + Default + ToString>(
+        self,
+        prefix: &str,
+        study: &Study,
+        pushes: Option<Pushes<T>>,
+    ) -> Self {
+        if study.runs.iter().all(|it| it.pushes.is_none()) {
+            return self;
+        }
+        let values = pushes.unwrap_or_default().columns();
+        let text = |it: &T| pushes.map(|_| it.to_string()).unwrap_or_default();
+        values
+            .iter()
+            .fold(self, |cells, (name, value)| cells.text(&format!("{prefix}{name}"), &text(value)))
+    }
+
+    /// Whether a bracket is proven, in studies that have one.
+    fn proven<T: ToString>(self, column: &str, study: &Study, proven: Option<T>) -> Self {
+        if study.runs.iter().all(|it| it.proven.is_none()) {
+            return self;
+        }
+        self.text(column, &proven.map(|it| it.to_string()).unwrap_or_default())
+    }
+
+    /// `mean_speedup_all` and `mean_speedup_atf`.
+    fn by_set<T: Clone + ToString>(self, stem: &str, values: &BySet<T>) -> Self {
+        let text = |cells: Self, set: Set| {
+            let value = values.get(set).map(|it| it.to_string()).unwrap_or_default();
+            cells.text(&format!("{stem}_{}", set.name()), &value)
+        };
+        Set::BOTH.into_iter().fold(self, text)
+    }
+
+    /// `mean_speedup_all_low`, `mean_speedup_all_high`, and the same of `atf`.
+    fn interval(self, stem: &str, values: BySet<Interval>) -> Self {
+        let ends = |cells: Self, set: Set| {
+            let stem = format!("{stem}_{}", set.name());
+            let [low, high] = values.get(set).map_or([None, None], |it| it.map(Some));
+            cells.number(&format!("{stem}_low"), low).number(&format!("{stem}_high"), high)
+        };
+        Set::BOTH.into_iter().fold(self, ends)
+    }
+}
+
+/// Writes a CSV file. Its first lines, each with a `#`, say where it comes from.
+fn write_table(
+    study: &Study,
+    path: &Path,
+    rows: impl Iterator<Item = Cells>,
+) -> Result<(), FileError> {
+    let mut text = Vec::new();
+    let write = || -> csv::Result<()> {
+        writeln!(text, "# {}", study.provenance)?;
+        for it in &study.rank_correlations {
+            writeln!(text, "# {}", json!(it))?;
+        }
+        let mut writer = csv::Writer::from_writer(&mut text);
+        for (place, Cells(row)) in rows.enumerate() {
+            if place == 0 {
+                writer.write_record(row.iter().map(|(column, _)| column))?;
+            }
+            writer.write_record(row.iter().map(|(_, value)| value))?;
+        }
+        Ok(writer.flush()?)
+    };
+    write().map_err(|error| FileError::at(path)(error.into()))?;
+    write_file(path, text)
+}
+
+fn run_cells(study: &Study, run: &RunRecord, columns: &Columns) -> Cells {
+    Cells::default()
+        .text("page", &run.page)
+        .text("scheme", &run.scheme)
+        .text("engine", run.engine.name())
+        .setting(columns, &run.setting)
+        .text("seed", &run.seed)
+        .text("completed", &run.completed)
+        .text("unfinished", run.unfinished.as_ref().map_or("", |it| &it.problem))
+        .text("duration_ms", &run.duration_ms)
+        .metrics("", &run.metrics)
+        .number("lower_bound_atf_ms", run.lower_bound.atf)
+        .number("regret_atf", run.regret())
+        .proven("proven", study, run.proven)
+        .pushes("", study, run.pushes)
+}
+
+fn summary_cells(study: &Study, row: &SummaryRow, columns: &Columns) -> Cells {
+    let cells = Cells::default()
+        .text("scheme", &row.scheme)
+        .setting(columns, &row.setting)
+        .text("pages", &row.pages)
+        .text("sites", &row.sites)
+        .by_set("speedup_pages", &row.speedup_pages)
+        .by_set("speedup_sites", &row.speedup_sites)
+        .text("unfinished", &row.unfinished)
+        .metrics("mean_", &row.mean);
+    let cells = row.mean_pages.iter().fold(cells, |cells, (stem, it)| cells.by_set(stem, it));
+    cells
+        .by_set("mean_speedup", &row.mean_speedup)
+        .interval("mean_speedup", row.mean_speedup_interval)
+        .by_set("geometric_mean_speedup", &row.geometric_mean_speedup)
+        .interval("geometric_mean_speedup", row.geometric_mean_speedup_interval)
+        .by_set("median_speedup", &row.median_speedup)
+        .by_set("best_page_speedup", &row.best_page_speedup)
+        .by_set("worst_page_speedup", &row.worst_page_speedup)
+        .number("mean_regret_atf", row.mean_regret.atf)
+        .proven("proven_pages", study, row.proven_pages)
+        .pushes("mean_", study, row.mean_pushes)
+}
+
+fn comparison_cells(row: &ComparisonRow, columns: &Columns) -> Cells {
+    Cells::default()
+        .text("scheme", &row.scheme)
+        .text("baseline", &row.baseline)
+        .setting(columns, &row.setting)
+        .text("pages", &row.pages)
+        .text("sites", &row.sites)
+        .by_set("ratio_pages", &row.ratio_pages)
+        .text("pairs_of", row.pairs_of.name())
+        .by_set("pairs", &row.pairs)
+        .by_set("wins", &row.wins)
+        .by_set("ties", &row.ties)
+        .by_set("losses", &row.losses)
+        .by_set("geometric_mean_ratio", &row.geometric_mean_ratio)
+        .interval("geometric_mean_ratio", row.geometric_mean_ratio_interval)
+        .by_set("hodges_lehmann_ratio", &row.hodges_lehmann_ratio)
+        .by_set("rank_biserial", &row.rank_biserial)
+        .by_set("wilcoxon_p", &row.wilcoxon_p)
+        .by_set("wilcoxon_method", &row.wilcoxon_method.map(|it| Some(it.name())))
+        .by_set("holm_p", &row.holm_p)
+        .by_set("winner", &row.winner)
+}
+
+fn page_cells(study: &Study, row: &PageRow, columns: &Columns) -> Cells {
+    Cells::default()
+        .text("page", &row.page)
+        .text("scheme", &row.scheme)
+        .setting(columns, &row.setting)
+        .text("loads", &row.loads)
+        .text("unfinished", &row.unfinished)
+        .metrics("median_", &row.median)
+        .by_set("speedup", &row.speedup)
+        .interval("speedup", row.speedup_interval)
+        .proven("proven", study, row.proven)
+        .pushes("median_", study, row.median_pushes)
+}

@@ -1,0 +1,318 @@
+//! A study as its report shows it: figures over all pages, and for each page its numbers and figures.
+
+mod conditions;
+mod figures;
+mod means;
+
+pub use conditions::conditions;
+
+use crate::study::carry_out::loading::DRAWN_MAX;
+use crate::study::compute::summary::{Group, Paired, group, measured};
+use crate::study::statistics::{mean, median};
+use crate::study::{
+    Dimension, Plan, RunRecord, Setting, Study, StudyError, SummaryRow, missing, same_loads,
+};
+use crate::{Contender, Load, figure_resources};
+use ::figures::speedups::Speedups;
+use ::figures::{FigureStyle, Sheet};
+use corpus::Page;
+use qlog_tools::metrics::{self, BySet};
+use report::comparison::{self, Comparison, PageComparison, PushMeans, Row, Run};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// `again` gives what came when in the loads at these places of the study.
+pub(crate) fn comparison(
+    plan: &Plan,
+    study: &Study,
+    style: FigureStyle,
+    again: impl FnOnce(&[usize]) -> Result<BTreeMap<usize, Load>, StudyError>,
+) -> Result<Comparison, StudyError> {
+    let view = View::new(plan, study, style);
+    let mut pages: Vec<(&Page, &Compared, PageComparison)> = Vec::new();
+    for setting in &view.settings {
+        pages.extend(plan.pages.iter().map(|page| {
+            let name = format!("{}{}", page.name, setting.suffix);
+            let (resources, rows) = (figure_resources(page), view.rows(page, setting));
+            let compared = PageComparison::new(&name, &resources, rows, plan.metric, view.baseline);
+            (&**page, setting, compared)
+        }));
+    }
+    let drawn = most_telling(pages.len(), |place| {
+        let rows = pages[place].2.rows.iter();
+        rows.filter_map(|it| it.speedup.atf.or(it.speedup.all)).fold(0.0, f64::max)
+    });
+    let omitted = format!(
+        "Of {} pages the {} that gain most from a scheme are drawn; the others are lines of the last table.",
+        pages.len(),
+        drawn.len()
+    );
+    let omitted = if drawn.len() < pages.len() { omitted } else { String::new() };
+    let shown = |place: &usize| view.shown(pages[*place].0, pages[*place].1);
+    let loads = again(&drawn.iter().flat_map(shown).collect::<Vec<_>>())?;
+    let pages = pages.into_iter().enumerate().map(|(place, (page, setting, compared))| {
+        if !drawn.contains(&place) {
+            return compared;
+        }
+        let places = view.shown(page, setting);
+        let runs = places.iter().filter_map(|it| {
+            Some(Run { scheme: &study.runs[*it].scheme, timeline: &loads.get(it)?.timeline })
+        });
+        let runs: Vec<Run<'_>> = runs.collect();
+        let sheet = view.sheet_of_page(page, setting, &places);
+        // Figures print what the drawn loads have, not the medians of the table.
+        let rows = places.iter().map(|it| view.row_of(*it)).collect();
+        let resources = figure_resources(page);
+        let own = PageComparison::new(&compared.name, &resources, rows, plan.metric, view.baseline);
+        let drawn = own.drawn(&resources, &runs, plan.metric, &sheet);
+        PageComparison { ribbons: drawn.ribbons, curve: drawn.curve, ..compared }
+    });
+    let pages = pages.collect();
+    Ok(Comparison {
+        title: title(plan),
+        answers: study.failures(),
+        what: [&[conditions(plan)], &*missing(plan, &study.runs), &*same_loads(plan, study)]
+            .concat()
+            .join(". "),
+        baseline: view.baseline.to_owned(),
+        metric: plan.metric,
+        provenance: study.provenance.clone(),
+        summary: study.summary.iter().map(|it| view.summary(it)).collect(),
+        comparisons: study.comparisons.iter().map(|it| it.shown(view.words(&it.setting))).collect(),
+        figures: view.figures(),
+        omitted,
+        pages,
+    })
+}
+
+/// A setting among those of the study.
+struct Compared {
+    setting: Setting,
+    /// What it adds to names, if there are several.
+    suffix: String,
+}
+
+/// The name under which lower bounds stand among the schemes.
+const LOWER_BOUND: &str = "lower bound";
+
+/// Each page's mean speedup under each scheme.
+type PageSpeedups<'a> = BTreeMap<Group<'a>, BySet>;
+
+/// A study's loads by page, scheme, network and send buffer.
+struct View<'a> {
+    plan: &'a Plan,
+    study: &'a Study,
+    settings: Vec<Compared>,
+    varied: Vec<&'static Dimension>,
+    runs: BTreeMap<Group<'a>, Vec<usize>>,
+    /// The baseline's loads as if they had reached their lower bounds.
+    bounds: Vec<RunRecord>,
+    /// What speedups are relative to.
+    baseline: &'a str,
+    /// The settings in which seeds decide nothing.
+    certain: BTreeSet<Setting>,
+    style: FigureStyle,
+}
+
+impl<'a> View<'a> {
+    fn new(plan: &'a Plan, study: &'a Study, style: FigureStyle) -> Self {
+        let baseline = &*plan.baseline;
+        let mut runs: BTreeMap<Group<'_>, Vec<usize>> = BTreeMap::new();
+        for (place, run) in study.runs.iter().enumerate() {
+            runs.entry(group(run)).or_default().push(place);
+        }
+        // Only the ByteIndex has lower bounds.
+        let bounded = plan.metric.name == metrics::byte_index().name;
+        let bounds = study.runs.iter().filter(|it| bounded && it.scheme == baseline).map(bound);
+        let varied = plan.settings.varied();
+        let compared = |(_, setting): (_, Setting)| Compared {
+            suffix: after_comma(&setting.words(&varied)),
+            setting,
+        };
+        let settings = plan.settings.each().into_iter().map(compared).collect();
+        let bounds = bounds.collect();
+        let certain = plan.certain_settings();
+        Self { plan, study, settings, varied, runs, bounds, baseline, certain, style }
+    }
+
+    /// What the figures of a page are drawn on; `places` are those of the loads that they show.
+    fn sheet_of_page(&self, page: &Page, setting: &Compared, places: &[usize]) -> Sheet {
+        let runs = places.iter().map(|it| &self.study.runs[*it]);
+        let shown: Vec<(&str, u64)> = runs.map(|it| (&*it.scheme, it.seed)).collect();
+        let conditions = conditions::of_page(self.plan, &page.name, &setting.setting, &shown);
+        Sheet { style: self.style, conditions }
+    }
+
+    /// The places of the loads of a page under a scheme.
+    fn places<'b>(&'b self, page: &'b str, scheme: &'b str, setting: &'b Compared) -> &'b [usize] {
+        self.runs.get(&setting.group(page, scheme)).map_or(&[][..], Vec::as_slice)
+    }
+
+    fn completed(&self, page: &str, scheme: &str, setting: &Compared) -> Vec<&'a RunRecord> {
+        let runs = self.places(page, scheme, setting).iter().map(|it| &self.study.runs[*it]);
+        runs.filter(|it| it.completed).collect()
+    }
+
+    /// The page's numbers under each scheme: medians of its loads.
+    fn rows(&self, page: &Page, setting: &Compared) -> Vec<Row> {
+        let schemes = self.plan.schemes.iter().map(Contender::name);
+        let row = |scheme| self.row(scheme, &self.completed(&page.name, scheme, setting));
+        schemes.map(row).collect()
+    }
+
+    /// The place of the load that figures show of each scheme. All have the seed of the baseline's load in the middle, and so
+    /// met the same link.
+    fn shown(&self, page: &Page, setting: &Compared) -> Vec<usize> {
+        let middle = self.middle(self.places(&page.name, self.baseline, setting));
+        let seed = middle.map(|it| self.study.runs[it].seed);
+        let shown = |scheme: &Contender| {
+            let places = self.places(&page.name, scheme.name(), setting);
+            let first = || places.iter().find(|it| self.study.loads[**it].is_some());
+            let of_seed = || places.iter().find(|it| Some(self.study.runs[**it].seed) == seed);
+            if self.plan.engine.repeats() { of_seed().copied() } else { first().copied() }
+        };
+        let shown = self.plan.schemes.iter().filter_map(shown);
+        shown.filter(|it| !self.study.runs[*it].has_failed_scheme()).collect()
+    }
+
+    /// The numbers of the load at a place of the study; those of a load that did not finish are left out.
+    fn row_of(&self, place: usize) -> Row {
+        let run = &self.study.runs[place];
+        let runs: Vec<&RunRecord> = Some(run).filter(|it| it.completed).into_iter().collect();
+        self.row(&run.scheme, &runs)
+    }
+
+    /// The load in the middle by the study's metric, of an even number the better one of the two; of loads that did not
+    /// complete the first.
+    fn middle(&self, places: &[usize]) -> Option<usize> {
+        let value = |place: &usize| {
+            let run = Some(&self.study.runs[*place]).filter(|it| it.completed)?;
+            Some((run.value(self.plan.metric)?, *place))
+        };
+        let mut values: Vec<(f64, usize)> = places.iter().filter_map(value).collect();
+        values.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let middle = values.get(values.len().saturating_sub(1) / 2).map(|it| it.1);
+        middle.or_else(|| places.first().copied())
+    }
+
+    /// What tells the setting of a row from others.
+    fn words(&self, setting: &Setting) -> String {
+        let told = |it: &&Compared| it.setting.told(&self.varied) == *setting;
+        let found = self.settings.iter().find(told);
+        found.map_or("", |it| it.suffix.trim_start_matches(", ")).to_owned()
+    }
+
+    fn summary(&self, row: &SummaryRow) -> comparison::SummaryRow {
+        let of = |pages: Option<usize>, pick: fn(&BySet) -> Option<f64>| Speedups {
+            pages: pages.unwrap_or(0),
+            mean: pick(&row.mean_speedup),
+            median: pick(&row.median_speedup),
+            best: pick(&row.best_page_speedup),
+            worst: pick(&row.worst_page_speedup),
+        };
+        comparison::SummaryRow {
+            setting: self.words(&row.setting),
+            scheme: row.scheme.clone(),
+            all: of(row.speedup_pages.all, |it| it.all),
+            atf: of(row.speedup_pages.atf, |it| it.atf),
+            atf_interval: row.mean_speedup_interval.atf.filter(|_| row.scheme != self.baseline),
+            regret: row.mean_regret.atf,
+            proven: row.proven_pages.map(|it| (it, row.pages)),
+            pushes: row.mean_pushes.map(|it| PushMeans {
+                taken: it.taken,
+                refused: it.refused,
+                late: it.late,
+                wasted_bytes: it.wasted_bytes,
+            }),
+        }
+    }
+
+    /// Speedups over the loads of `baseline` that met the same links.
+    fn speedups_over(&self, baseline: &str) -> PageSpeedups<'_> {
+        let baselines = Paired::of(&self.study.runs, baseline, self.plan.metric);
+        let runs = || self.study.runs.iter().chain(&self.bounds);
+        let mut speedups: BTreeMap<Group<'_>, Vec<BySet>> = BTreeMap::new();
+        for run in runs() {
+            speedups.entry(group(run)).or_default().extend(baselines.speedup(run));
+        }
+        let means = speedups.into_iter().map(|(group, speedups)| {
+            let of = |set| speedups.iter().filter_map(|it| it.get(set)).collect::<Vec<f64>>();
+            (group, BySet::each(|set| mean(&of(set))))
+        });
+        means.collect()
+    }
+
+    fn row(&self, scheme: &str, runs: &[&RunRecord]) -> Row {
+        let middle = |of: &dyn Fn(&RunRecord) -> Option<f64>| {
+            median(&runs.iter().filter_map(|it| of(it)).collect::<Vec<_>>())
+        };
+        let atf = runs.iter().filter_map(|it| it.metrics.get(self.plan.metric).atf);
+        Row {
+            scheme: scheme.to_owned(),
+            metrics: measured(runs, median),
+            duration_ms: middle(&|it| Some(it.duration_ms)),
+            atf_spread: quartiles(atf.collect()),
+            regret: middle(&RunRecord::regret),
+            proven: runs.iter().find_map(|it| it.proven),
+            note: runs.is_empty().then(|| "no load finished".to_owned()),
+            ..Row::default()
+        }
+    }
+}
+
+impl Compared {
+    fn group<'a>(&'a self, page: &'a str, scheme: &'a str) -> Group<'a> {
+        (page, scheme, &self.setting)
+    }
+}
+
+/// A load of the baseline that reached its lower bound.
+fn bound(run: &RunRecord) -> RunRecord {
+    let index = BySet { all: None, atf: run.lower_bound.atf };
+    RunRecord {
+        scheme: LOWER_BOUND.to_owned(),
+        metrics: [(metrics::byte_index().name, index)].into_iter().collect(),
+        resources: Vec::new(),
+        proven: None,
+        ..run.clone()
+    }
+}
+
+/// The first and the third, of four values or more that differ.
+fn quartiles(mut values: Vec<f64>) -> Option<[f64; 2]> {
+    values.sort_by(f64::total_cmp);
+    let (first, last) = (values.first()?, values.last()?);
+    let at = |quarter: usize| values[(values.len() - 1) * quarter / 4];
+    (values.len() >= 4 && first < last).then(|| [at(1), at(3)])
+}
+
+/// The places of those among `count` pages that are drawn: of many, those that gain most.
+pub(crate) fn most_telling(count: usize, gain: impl Fn(usize) -> f64) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..count).collect();
+    places.sort_by(|one, other| gain(*other).total_cmp(&gain(*one)));
+    places.truncate(DRAWN_MAX);
+    places
+}
+
+fn after_comma(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!(", {words}") }
+}
+
+fn title(plan: &Plan) -> String {
+    let pages = match plan.pages.len() {
+        1 => "One page".to_owned(),
+        several => format!("{several} pages"),
+    };
+    format!("{pages} under {} schemes", plan.schemes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_half_needs_four_loads_that_differ() {
+        assert_eq!(quartiles(vec![5.0, 1.0, 3.0, 2.0, 4.0]), Some([2.0, 4.0]));
+        assert_eq!(quartiles(vec![1.0, 2.0, 3.0]), None);
+        assert_eq!(quartiles(vec![2.0; 9]), None);
+    }
+}

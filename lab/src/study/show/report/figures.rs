@@ -1,0 +1,368 @@
+//! The figures of a study over all of its pages, each where the study has the data for it.
+
+use super::conditions::{self, Over};
+use super::{Compared, LOWER_BOUND, PageSpeedups, View, after_comma};
+use crate::Contender;
+use crate::study::plan::dimension::{NETWORK, SEND_BUFFER};
+use crate::study::{Axis, Dimension, Setting, missing};
+use corpus::Page;
+use figures::{
+    Distribution, DistributionOf, Dot, DotGroup, Drawing, HeatMap, HeatRow, Interleaving,
+    InterleavingLine, IntervalPanel, IntervalRow, Intervals, Sheet, SpeedupDots, Standing, Sweep,
+    SweepOf, SweepPoint,
+};
+use qlog_tools::metrics::Set;
+use report::comparison::{Figure, NamedFigure};
+use std::sync::Arc;
+
+/// A distribution of fewer pages would be a few steps.
+const DISTRIBUTION_MIN: usize = 6;
+/// More settings than this have no intervals side by side; a sweep or a heat map has them.
+const PANELS_MAX: usize = 12;
+/// A line needs at least this many values.
+const SWEEP_MIN: usize = 3;
+
+impl View<'_> {
+    pub(crate) fn figures(&self) -> Vec<NamedFigure> {
+        let mut figures = Vec::new();
+        let speedups = self.speedups_over(self.baseline);
+        figures.extend(self.intervals());
+        if self.plan.pages.len() > 1 {
+            figures.extend(self.by_buffers().iter().map(|it| self.dots(&speedups, it)));
+        }
+        if self.plan.pages.len() >= DISTRIBUTION_MIN {
+            let buffers = self.by_buffers();
+            figures.extend(buffers.iter().filter_map(|it| self.distribution(&speedups, it[0])));
+        }
+        for dimension in &self.varied {
+            let axes = dimension.axes.iter();
+            figures.extend(axes.flat_map(|it| self.sweeps(dimension, *it)));
+        }
+        if self.settings.len() > 1 {
+            figures.push(self.heat_map(&speedups));
+        }
+        figures.extend(self.interleaving());
+        figures
+    }
+
+    fn named(
+        &self,
+        name: &str,
+        drawing: &impl Drawing,
+        settings: &[&Compared],
+        over: Over,
+    ) -> NamedFigure {
+        let settings: Vec<&Setting> = settings.iter().map(|it| &it.setting).collect();
+        let conditions = [
+            &[conditions::of_study(self.plan, &settings, over)],
+            &*missing(self.plan, &self.study.runs),
+        ];
+        let conditions = conditions.concat().join("; ");
+        let sheet = Sheet { style: self.style, conditions };
+        NamedFigure { name: name.to_owned(), figure: Figure::of(drawing, &sheet) }
+    }
+
+    /// What a mean is: `Mean ByteIndex speedup over rr, above the fold`.
+    fn what(&self) -> String {
+        format!("Mean {}, above the fold", self.speedup())
+    }
+
+    fn speedup(&self) -> String {
+        format!("{} speedup over {}", self.plan.metric.heading, self.baseline)
+    }
+
+    /// The names of the schemes and brackets, and of the lower bound behind them.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.plan.schemes.iter().map(Contender::name).chain([LOWER_BOUND])
+    }
+
+    /// The schemes and brackets that are compared with the baseline.
+    fn others(&self) -> impl Iterator<Item = &str> {
+        self.plan.schemes.iter().map(Contender::name).filter(|it| *it != self.baseline)
+    }
+
+    fn is_scheme(&self, name: &str) -> bool {
+        let of_name = |it: &&Contender| it.name() == name;
+        let found = self.plan.schemes.iter().find(of_name);
+        found.is_some_and(|it| matches!(it, Contender::Scheme(_)))
+    }
+
+    fn all_settings(&self) -> Vec<&Compared> {
+        self.settings.iter().collect()
+    }
+
+    /// The settings in groups that differ in their send buffers only.
+    fn by_buffers(&self) -> Vec<Vec<&Compared>> {
+        self.grouped(Setting::differs_in_buffer)
+    }
+
+    fn grouped(&self, belong: impl Fn(&Setting, &Setting) -> bool) -> Vec<Vec<&Compared>> {
+        let mut groups: Vec<Vec<&Compared>> = Vec::new();
+        for compared in &self.settings {
+            let same = |it: &&mut Vec<&Compared>| belong(&it[0].setting, &compared.setting);
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(compared),
+                None => groups.push(vec![compared]),
+            }
+        }
+        groups
+    }
+
+    /// The name of a figure of one setting, or of several that differ in `dimension` only.
+    fn file_name(&self, stem: &str, setting: &Setting, dimension: &str) -> String {
+        let others = self.varied.iter().filter(|it| ![NETWORK, dimension].contains(&it.column));
+        let others = others.map(|it| it.file_part(setting));
+        let first = format!("{stem}-{}", crate::file_name(&setting.network));
+        [first].into_iter().chain(others).collect::<Vec<_>>().join("-")
+    }
+
+    /// The paper's Figure 12: all resources, above the fold, and above the fold with each send buffer.
+    fn dots(&self, speedups: &PageSpeedups<'_>, settings: &[&Compared]) -> NamedFigure {
+        let (buffer, others): (Vec<_>, Vec<_>) =
+            self.varied.iter().partition(|it| it.column == SEND_BUFFER);
+        let mut columns = vec!["All".to_owned(), "ATF".to_owned()];
+        columns.extend(settings.iter().skip(1).map(|it| it.setting.marks(&buffer)));
+        let dots = |scheme: &str, setting: &Compared, set| {
+            let dot = |page: &Arc<Page>| {
+                Some(Dot {
+                    page: page.name.clone(),
+                    bytes: page.resources.iter().map(|it| it.bytes).sum(),
+                    speedup: speedups.get(&setting.group(&page.name, scheme))?.get(set)?,
+                })
+            };
+            self.plan.pages.iter().filter_map(dot).collect::<Vec<Dot>>()
+        };
+        let group = |scheme: &str| {
+            let mut columns = vec![dots(scheme, settings[0], Set::All)];
+            columns.extend(settings.iter().map(|setting| dots(scheme, setting, Set::Atf)));
+            let is_bound = scheme == LOWER_BOUND;
+            let label = if is_bound { format!("[{scheme}]") } else { scheme.to_owned() };
+            let shown = !is_bound || columns.iter().any(|it| !it.is_empty());
+            shown.then_some(DotGroup { label, columns })
+        };
+        let groups = self.names().filter(|it| *it != self.baseline).filter_map(group).collect();
+        let setting = &settings[0].setting;
+        let others = after_comma(&setting.words(&others));
+        let figure = SpeedupDots {
+            title: format!("{}, page by page{others}", self.speedup()),
+            baseline: self.baseline.to_owned(),
+            columns,
+            groups,
+            outlined: Vec::new(),
+        };
+        let name = self.file_name("speedups", setting, SEND_BUFFER);
+        self.named(&name, &figure, settings, Over::Pages)
+    }
+
+    /// The means of all schemes with their intervals, a panel a setting.
+    fn intervals(&self) -> Option<NamedFigure> {
+        if self.settings.len() > PANELS_MAX {
+            return None;
+        }
+        let mean = |scheme: &str, setting| self.summary_of(scheme, setting)?.mean_speedup.atf;
+        let mut schemes: Vec<&str> = self.plan.schemes.iter().map(Contender::name).collect();
+        let first = &self.settings[0];
+        schemes.sort_by(|one, other| {
+            let [one, other] = [one, other].map(|it| mean(it, first).unwrap_or_default());
+            other.total_cmp(&one)
+        });
+        let panels = self.settings.iter().map(|it| self.interval_panel(it, &schemes));
+        let figure = Intervals {
+            title: self.speedup(),
+            what: self.what(),
+            baseline: self.baseline.to_owned(),
+            dot: "mean",
+            panels: panels.collect(),
+        };
+        let mut rows = figure.panels.iter().flat_map(|it| &it.rows);
+        rows.any(|it| it.interval.is_some())
+            .then(|| self.named("intervals", &figure, &self.all_settings(), Over::Means))
+    }
+
+    fn interval_panel(&self, setting: &Compared, schemes: &[&str]) -> IntervalPanel {
+        let rows = schemes.iter().map(|scheme| {
+            let row = self.summary_of(scheme, setting);
+            // The baseline is 1 by definition: that is not an estimate.
+            let estimate = row.filter(|_| *scheme != self.baseline);
+            IntervalRow {
+                label: (*scheme).to_owned(),
+                mean: row.and_then(|it| it.mean_speedup.atf),
+                interval: estimate.and_then(|it| it.mean_speedup_interval.atf),
+                geometric_mean: estimate.and_then(|it| it.geometric_mean_speedup.atf),
+                geometric_mean_interval: estimate
+                    .and_then(|it| it.geometric_mean_speedup_interval.atf),
+                standing: Standing::Unknown,
+            }
+        });
+        let mut rows: Vec<IntervalRow> = rows.collect();
+        let means: Vec<Option<f64>> =
+            rows.iter().map(|it| it.mean.filter(|_| self.is_scheme(&it.label))).collect();
+        let standings = self.standings(setting, schemes, &means);
+        rows.iter_mut().zip(standings).for_each(|(row, it)| row.standing = it);
+        let title =
+            if self.settings.len() > 1 { self.setting_name(setting) } else { String::new() };
+        IntervalPanel { title, rows }
+    }
+
+    /// How the pages' speedups are distributed in a setting.
+    fn distribution(&self, speedups: &PageSpeedups<'_>, setting: &Compared) -> Option<NamedFigure> {
+        let of = |scheme: &str| {
+            let speedup = |page: &Arc<Page>| speedups.get(&setting.group(&page.name, scheme))?.atf;
+            let speedups: Vec<f64> = self.plan.pages.iter().filter_map(speedup).collect();
+            (!speedups.is_empty()).then(|| DistributionOf { label: scheme.to_owned(), speedups })
+        };
+        let schemes: Vec<DistributionOf> = self.others().filter_map(of).collect();
+        let name = self.file_name("distribution", &setting.setting, SEND_BUFFER);
+        let varied = after_comma(&setting.setting.words(&self.varied));
+        let figure = Distribution {
+            id: name.clone(),
+            title: format!("{} above the fold, by share of pages{varied}", self.speedup()),
+            baseline: self.baseline.to_owned(),
+            schemes,
+        };
+        let is_known = !figure.schemes.is_empty();
+        is_known.then(|| self.named(&name, &figure, &[setting], Over::Pages))
+    }
+
+    /// Speedups by a number that the study varies, a figure for each combination of everything else.
+    fn sweeps(&self, dimension: &Dimension, axis: Axis) -> Vec<NamedFigure> {
+        let without = |setting: &Setting| {
+            let mut other = setting.clone();
+            (dimension.copy)(&mut other, &Setting::default());
+            other
+        };
+        let groups = self.grouped(|one, other| without(one) == without(other));
+        groups.iter().filter_map(|it| self.sweep(dimension, axis, it)).collect()
+    }
+
+    fn sweep(
+        &self,
+        dimension: &Dimension,
+        axis: Axis,
+        settings: &[&Compared],
+    ) -> Option<NamedFigure> {
+        let mut values: Vec<(f64, &Compared)> =
+            settings.iter().filter_map(|it| Some(((axis.at)(&it.setting)?, *it))).collect();
+        values.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let point = |scheme: &str, value, setting| {
+            let row = self.summary_of(scheme, setting)?;
+            let (ratio, interval) = (row.mean_speedup.atf?, row.mean_speedup_interval.atf);
+            Some(SweepPoint { value, ratio, interval })
+        };
+        let of = |scheme: &str| SweepOf {
+            label: scheme.to_owned(),
+            points: values.iter().filter_map(|it| point(scheme, it.0, it.1)).collect(),
+        };
+        let first = &values.first().filter(|_| values.len() >= SWEEP_MIN)?.1.setting;
+        let others: Vec<&Dimension> =
+            self.varied.iter().copied().filter(|it| it.column != dimension.column).collect();
+        let unit = axis.title.split_once(", ").map_or("", |it| it.1);
+        let stem = match dimension.axes {
+            [_] => format!("sweep-{}", dimension.column.replace('_', "-")),
+            _ => crate::file_name(
+                &format!("sweep-{}-{}", dimension.column, unit.replace(' ', "-")).to_lowercase(),
+            ),
+        };
+        let name = self.file_name(&stem, first, dimension.column);
+        let schemes: Vec<SweepOf> =
+            self.others().map(of).filter(|it| !it.points.is_empty()).collect();
+        let has_bands = schemes.iter().flat_map(|it| &it.points).any(|it| it.interval.is_some());
+        let bands = if has_bands { "; bands are 95\u{202f}% intervals" } else { "" };
+        let others = after_comma(&first.words(&others));
+        let figure = Sweep {
+            id: name.clone(),
+            title: format!("{}, by {}{others}{bands}", self.what(), dimension.name),
+            across: axis.title.to_owned(),
+            what: self.what(),
+            baseline: self.baseline.to_owned(),
+            schemes,
+        };
+        let is_known = !figure.schemes.is_empty();
+        is_known.then(|| self.named(&name, &figure, settings, Over::Means))
+    }
+
+    /// Schemes by settings.
+    fn heat_map(&self, speedups: &PageSpeedups<'_>) -> NamedFigure {
+        let row = |scheme: &str| {
+            let settings = self.settings.iter();
+            let ratios: Vec<Option<f64>> =
+                settings.map(|it| self.mean_speedup(speedups, scheme, it)).collect();
+            let is_bound = scheme == LOWER_BOUND;
+            let shown = !is_bound || ratios.iter().any(Option::is_some);
+            let label = scheme.to_owned();
+            shown.then_some(HeatRow { label, ratios, is_bound, ..HeatRow::default() })
+        };
+        let figure = HeatMap {
+            title: if self.varied.iter().all(|it| [NETWORK, SEND_BUFFER].contains(&it.column)) {
+                "Schemes by networks".to_owned()
+            } else {
+                "Schemes by settings".to_owned()
+            },
+            what: self.what(),
+            rows: self.names().filter_map(row).collect(),
+            columns: self.settings.iter().map(|it| self.setting_name(it)).collect(),
+            is_exact: self.is_exact(),
+        };
+        let names: Vec<String> = figure.rows.iter().map(|it| it.label.clone()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let figure = figure.marked(|column, means| {
+            let of_scheme = |it: (&&str, &Option<f64>)| it.1.filter(|_| self.is_scheme(it.0));
+            let means: Vec<Option<f64>> = names.iter().zip(means).map(of_scheme).collect();
+            self.standings(&self.settings[column], &names, &means)
+        });
+        self.named("schemes-by-networks", &figure, &self.all_settings(), Over::Means)
+    }
+
+    /// `fifo`, `kway:N` and `rr` as one family, if the study has at least three of it.
+    fn interleaving(&self) -> Option<NamedFigure> {
+        let names = self.plan.schemes.iter().map(Contender::name);
+        let mut widths: Vec<(u64, &str)> =
+            names.filter_map(|it| Some((interleaving_width(it)?, it))).collect();
+        widths.sort_unstable();
+        let first = widths.first().filter(|_| widths.len() > 2)?.1;
+        let speedups = self.speedups_over(first);
+        let ratio = |scheme, setting| self.mean_speedup(&speedups, scheme, setting);
+        let lines = self.settings.iter().map(|setting| InterleavingLine {
+            label: self.setting_name(setting),
+            ratios: widths.iter().map(|it| ratio(it.1, setting)).collect(),
+        });
+        let name = |&(width, scheme): &(u64, &str)| match scheme {
+            "fifo" => "1 (fifo)".to_owned(),
+            "rr" => "all (rr)".to_owned(),
+            _ => width.to_string(),
+        };
+        let figure = Interleaving {
+            title: "How wide to interleave".to_owned(),
+            widths: widths.iter().map(name).collect(),
+            lines: lines.collect(),
+        };
+        Some(self.named("interleaving", &figure, &self.all_settings(), Over::Means))
+    }
+
+    fn setting_name(&self, setting: &Compared) -> String {
+        match &self.varied[..] {
+            [] => setting.setting.network.clone(),
+            varied => setting.setting.marks(varied),
+        }
+    }
+}
+
+/// How many resources share the link under a scheme of the family.
+fn interleaving_width(scheme: &str) -> Option<u64> {
+    match scheme {
+        "fifo" => Some(1),
+        "rr" => Some(u64::MAX),
+        _ => scheme.strip_prefix("kway:")?.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fifo_and_rr_are_the_ends_of_the_interleaving_family() {
+        let widths = ["fifo", "kway:4", "rr", "dfifo"].map(interleaving_width);
+        assert_eq!(widths, [Some(1), Some(4), Some(u64::MAX), None]);
+    }
+}

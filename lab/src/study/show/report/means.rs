@@ -1,0 +1,186 @@
+//! Means over pages in a setting, their intervals, and which scheme is best, as far as the loads tell.
+
+use super::{Compared, PageSpeedups, View};
+use crate::study::compute::comparisons::{are_behind, log_ratios};
+use crate::study::compute::summary::Paired;
+use crate::study::statistics::{Weighted, weighted_mean};
+use crate::study::{PageWeights, Pages, RunRecord, SummaryRow, Unit};
+use corpus::Page;
+use figures::Standing;
+use qlog_tools::metrics::Set;
+
+impl View<'_> {
+    /// The mean of the pages' speedups above the fold, as the study weighs its pages.
+    pub(crate) fn mean_speedup(
+        &self,
+        speedups: &PageSpeedups<'_>,
+        scheme: &str,
+        setting: &Compared,
+    ) -> Option<f64> {
+        let speedup = |page: &Page| speedups.get(&setting.group(&page.name, scheme))?.atf;
+        let pages = self.plan.pages.iter();
+        let values = pages.filter_map(|it| Some((speedup(it)?, self.weight_of(&it.name))));
+        weighted_mean(&values.collect::<Vec<Weighted>>())
+    }
+
+    /// The row of the study's summary.
+    pub(crate) fn summary_of(&self, scheme: &str, setting: &Compared) -> Option<&SummaryRow> {
+        let told = setting.setting.told(&self.varied);
+        self.study.summary.iter().find(|it| it.scheme == scheme && it.setting == told)
+    }
+
+    /// Whether speedups are exact: of a single page, where nothing is left to chance.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.plan.pages.len() == 1 && self.plan.is_exact()
+    }
+
+    fn weight_of(&self, page: &str) -> f64 {
+        PageWeights::weight_of(self.study.weights.as_ref(), page)
+    }
+
+    /// How `schemes` stand in a setting, whatever the baseline; those whose `mean` is unknown do not compete. The best one has
+    /// the best geometric mean over pages. Each other one is compared with it as `comparisons` are with their baseline: by the
+    /// loads that met the same links, with p values adjusted for all of them.
+    pub(crate) fn standings(
+        &self,
+        setting: &Compared,
+        schemes: &[&str],
+        means: &[Option<f64>],
+    ) -> Vec<Standing> {
+        if self.is_exact() {
+            return Standing::of_exact(means);
+        }
+        let twins = &self.study.twins;
+        let is_known = |it: &usize| means[*it].is_some() && !twins.contains_key(schemes[*it]);
+        let known: Vec<usize> = (0..means.len()).filter(is_known).collect();
+        let mut standings = vec![Standing::Unknown; means.len()];
+        let Some(any) = known.first() else { return standings };
+        let over = |place: usize| Paired::of(&self.study.runs, schemes[place], self.plan.metric);
+        let over_any = over(*any);
+        let log_mean = |place: &usize| {
+            let ratios = self.log_ratios(&over_any, schemes[*place], setting);
+            weighted_mean(&ratios.concat()).unwrap_or(f64::NEG_INFINITY)
+        };
+        let log_means: Vec<f64> = known.iter().map(log_mean).collect();
+        let by_mean = |one: &usize, other: &usize| log_means[*one].total_cmp(&log_means[*other]);
+        let Some(best) = (0..known.len()).max_by(by_mean) else { return standings };
+        let over_best = over(known[best]);
+        let others = (0..known.len()).filter(|it| *it != best);
+        let ratios = others.map(|it| self.log_ratios(&over_best, schemes[known[it]], setting));
+        let behind = are_behind(&ratios.collect::<Vec<_>>());
+        let of_known = Standing::of_measured(best, behind);
+        known.iter().zip(of_known).for_each(|(place, it)| standings[*place] = it);
+        for (place, scheme) in schemes.iter().enumerate().filter(|it| means[it.0].is_some()) {
+            let twin = twins.get(*scheme).and_then(|twin| schemes.iter().position(|it| it == twin));
+            let Some(twin) = twin else { continue };
+            if standings[twin] == Standing::Best {
+                standings[twin] = Standing::Tied;
+            }
+            standings[place] = standings[twin];
+        }
+        standings
+    }
+
+    /// The logarithms of the ratios of `scheme` over other loads, above the fold: those of a site together, of a single page
+    /// each load's.
+    fn log_ratios(
+        &self,
+        over: &Paired<'_>,
+        scheme: &str,
+        setting: &Compared,
+    ) -> Vec<Vec<Weighted>> {
+        let pages = self.plan.pages.iter();
+        let places = pages.flat_map(|it| self.places(&it.name, scheme, setting));
+        let runs: Vec<&RunRecord> = places.map(|it| &self.study.runs[*it]).collect();
+        let of = Pages::new(|page| self.plan.site_of(page), |page| self.weight_of(page));
+        let pairs_of = if self.plan.pages.len() == 1 { Unit::Loads } else { Unit::Sites };
+        let has_chance = !self.certain.contains(&setting.setting);
+        log_ratios(&over.speedups_by_page(&runs, &of), Set::Atf, pairs_of, has_chance, &of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Contender;
+    use crate::network::Network;
+    use crate::study::{Plan, Study, engines};
+    use figures::FigureStyle;
+    use qlog_tools::metrics::BySet;
+    use std::sync::Arc;
+
+    const SCHEMES: [&str; 3] = ["rr", "fifo", "dfifo"];
+
+    fn plan(pages: usize) -> Plan {
+        let page = corpus::bundled("davies-meenan").expect("bundled");
+        let named = |place| Arc::new(Page { name: format!("page{place}"), ..page.clone() });
+        let schemes = SCHEMES.map(|it| Contender::find(it).expect("a scheme"));
+        let network = Network::find("paper").expect("built in");
+        Plan::new((0..pages).map(named).collect(), schemes.into(), engines::IDEAL, network)
+    }
+
+    /// `fifo` takes half as long as `rr` on each page, and `dfifo` as many times as long as `fifo` as `ratios` say.
+    fn study(ratios: &[f64], baseline: &str) -> (Plan, Study) {
+        let plan = Plan { baseline: baseline.to_owned(), ..plan(ratios.len()) };
+        let setting = plan.settings.each()[0].1.clone();
+        let runs = plan.pages.iter().zip(ratios).flat_map(|(page, ratio)| {
+            let times = [200.0, 100.0, 100.0 * ratio];
+            SCHEMES.iter().zip(times).map(|(scheme, time_ms)| RunRecord {
+                page: page.name.clone(),
+                scheme: (*scheme).to_owned(),
+                setting: setting.clone(),
+                completed: true,
+                metrics: [("byte_index", BySet { all: None, atf: Some(time_ms) })]
+                    .into_iter()
+                    .collect(),
+                ..RunRecord::default()
+            })
+        });
+        let runs = runs.collect();
+        let study = Study::new(&plan, serde_json::Value::Null, runs, Vec::new());
+        (plan, study)
+    }
+
+    /// How `rr`, `fifo` and `dfifo` stand.
+    fn standings(ratios: &[f64]) -> Vec<Standing> {
+        let (plan, study) = study(ratios, "rr");
+        let view = View::new(&plan, &study, FigureStyle::Screen);
+        let speedups = view.speedups_over("rr");
+        let mean = |it: &&str| view.mean_speedup(&speedups, it, &view.settings[0]);
+        let means: Vec<Option<f64>> = SCHEMES.iter().map(mean).collect();
+        view.standings(&view.settings[0], &SCHEMES, &means)
+    }
+
+    #[test]
+    fn a_winner_is_marked_only_if_it_is_better_than_each_other_by_the_adjusted_test() {
+        use Standing::{Behind, Best, Tied, Unknown};
+        assert_eq!(standings(&[1.1, 1.2, 1.1, 1.3, 1.1, 1.2, 1.1]), [Behind, Best, Behind]);
+        assert_eq!(standings(&[0.8, 1.3, 0.9, 1.2, 1.0, 1.1, 0.9]), [Behind, Tied, Tied]);
+        // p is 1/32 for each of two: adjusted, more than 5 %, although both intervals lie below 1.
+        assert_eq!(standings(&[1.1, 1.2, 1.1, 1.3, 1.1, 1.2]), [Tied; 3]);
+        assert_eq!(standings(&[1.0; 7]), [Behind, Tied, Tied], "what is equal is not behind");
+        assert_eq!(standings(&[1.1; 5]), [Unknown; 3], "five sites have no interval");
+    }
+
+    #[test]
+    fn stars_are_the_same_whatever_the_baseline() {
+        // Over `rr`, one page makes the mean of `dfifo` the higher one; page by page, `fifo` is as often better.
+        let ratios = [0.2, 1.3, 1.2, 1.4, 1.3, 1.2, 1.3, 1.1];
+        let over = |baseline: &str| {
+            let (plan, study) = study(&ratios, baseline);
+            let view = View::new(&plan, &study, FigureStyle::Screen);
+            let known = [Some(1.0); 3];
+            view.standings(&view.settings[0], &SCHEMES, &known)
+        };
+        assert_eq!(over("rr"), [Standing::Behind, Standing::Tied, Standing::Tied]);
+        assert_eq!(over("rr"), over("fifo"));
+        assert_eq!(over("rr"), over("dfifo"));
+    }
+
+    #[test]
+    fn one_page_without_chance_has_exact_values() {
+        use Standing::{Behind, Best};
+        assert_eq!(standings(&[1.0]), [Behind, Best, Best]);
+        assert_eq!(standings(&[1.001]), [Behind, Best, Behind]);
+    }
+}
