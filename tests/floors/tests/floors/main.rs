@@ -41,7 +41,14 @@ fn described(root: &Path, imports: &Imports) -> Vec<String> {
 }
 
 /// Libraries that a crate must do without, and so must all crates of ours that it uses.
-const APART: [(&str, &[&str]); 1] = [("server", &["tokio", "hyper", "h2", "toml"])];
+const APART: [(&str, &[&str]); 2] = [
+    ("server", &["tokio", "hyper", "h2", "toml"]),
+    // It draws nothing, and fills in no page.
+    (
+        "qlog-tools",
+        &["resvg", "pdf-writer", "skrifa", "subsetter", "minijinja", "figures", "report"],
+    ),
+];
 
 #[test]
 fn a_crate_that_stands_apart_does_without_what_others_need() {
@@ -69,15 +76,38 @@ fn the_table_of_architecture_shows_the_arrows_between_crates() {
     assert_eq!(arrows::of_table(&text), arrows::of_manifests(&workspace(), &manifest));
 }
 
+/// The files of Rust below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// `doctest = false` saves a build of each crate without examples; one that gets some must run them.
 #[test]
-fn what_reads_logs_draws_nothing_and_fills_in_no_page() {
-    let text = fs::read_to_string(workspace().join("qlog-tools/Cargo.toml")).expect("a manifest");
-    let manifest: toml::Table = text.parse().expect("TOML");
-    let used = manifest["dependencies"].as_table().expect("a table");
-    let of_pictures =
-        ["resvg", "pdf-writer", "skrifa", "subsetter", "minijinja", "figures", "report"];
-    let found: Vec<&String> = used.keys().filter(|it| of_pictures.contains(&it.as_str())).collect();
-    assert!(found.is_empty(), "{found:?}");
+fn a_crate_with_examples_in_its_docs_runs_them() {
+    let mut found = Vec::new();
+    for folder in arrows::folders(&workspace(), &manifest).into_values() {
+        let manifest = manifest(&workspace().join(&folder).join("Cargo.toml"));
+        let doctest = manifest.get("lib").and_then(|it| it.get("doctest"));
+        if doctest.and_then(toml::Value::as_bool) != Some(false) {
+            continue;
+        }
+        for file in sources(&workspace().join(&folder).join("src")) {
+            let text = fs::read_to_string(&file).expect("a source");
+            if text.lines().any(|it| it.trim_start().starts_with("/// ```")) {
+                found.push(file);
+            }
+        }
+    }
+    assert_eq!(found, [""; 0].map(PathBuf::from), "remove `doctest = false` from their crates");
 }
 
 #[test]
