@@ -12,6 +12,7 @@ mod addresses;
 mod admission;
 pub mod alarm;
 pub mod client;
+pub mod coming;
 mod connection_ids;
 pub mod early_data;
 pub mod event_loop;

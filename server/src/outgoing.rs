@@ -1,11 +1,11 @@
 //! One response on its way out, from its request to the last byte that the transport takes.
 
+use crate::coming::{Coming, Next};
 use crate::limits::AHEAD_BYTES;
 use crate::read_ahead::{Page, Pages};
-use crate::site::{Availability, Body, Later, Piece, Request, Trouble};
+use crate::site::{Availability, Body, Trouble};
 use bytes::Bytes;
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// An empty DATA frame: the last bytes of a response whose end came alone.
@@ -63,11 +63,7 @@ pub(crate) enum Stage {
 
 #[derive(Debug)]
 pub(crate) struct Arriving {
-    pub(crate) request: Request,
-    /// The backend's side of it.
-    pub(crate) later: Arc<Later>,
-    /// The client has had early hints.
-    pub(crate) hinted: bool,
+    pub(crate) coming: Coming,
     /// The backend may have more than there was room for.
     full: bool,
     /// Why the rest does not come, of which the client learns behind what came.
@@ -75,8 +71,8 @@ pub(crate) struct Arriving {
 }
 
 impl Arriving {
-    pub(crate) fn new(request: Request, later: Arc<Later>, hinted: bool) -> Self {
-        Self { request, later, hinted, full: false, trouble: None }
+    pub(crate) fn new(coming: Coming) -> Self {
+        Self { coming, full: false, trouble: None }
     }
 }
 
@@ -143,13 +139,13 @@ impl Outgoing {
         self.arriving = None;
     }
 
-    /// What the backend has brought next, if there is room for it.
-    pub(crate) fn next_piece(&mut self) -> Option<Piece> {
+    /// What has come next, if there is room for it.
+    pub(crate) fn next_piece(&mut self) -> Option<Next> {
         let room = AHEAD_BYTES.saturating_sub(self.frames.len());
         let arriving = self.arriving.as_mut().filter(|_| self.stage != Stage::TooEarly)?;
         arriving.full = room == 0;
-        let trouble = arriving.trouble.take().map(|it| Piece::End(Err(it)));
-        trouble.or_else(|| arriving.later.next(room))
+        let trouble = arriving.trouble.take().map(Next::Broken);
+        trouble.or_else(|| arriving.coming.next(room))
     }
 
     /// The rest does not come, which comes up again as the next piece.

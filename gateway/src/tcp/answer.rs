@@ -11,9 +11,9 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use server::account::{HeadRoom, Held};
 use server::client::{Allowances, Client};
-use server::early_data::is_safe;
-use server::site::{Body, Later, Piece, Request, Response, Site, Trouble};
-use server::{Event, Options, head};
+use server::coming::{Coming, Next, Rest};
+use server::site::{Ahead, Body, Later, Request, Response, Site, Trouble};
+use server::{Options, head};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
 use tokio::sync::watch::{Receiver, channel};
@@ -53,8 +53,6 @@ pub(super) struct Answer {
     pub(super) head: hyper::Response<()>,
     pub(super) source: Source,
     pub(super) told: Told,
-    /// It opens a WebSocket, which the upload and the source carry on.
-    pub(super) is_tunnel: bool,
 }
 
 /// The body of a request.
@@ -88,104 +86,85 @@ pub(super) async fn answer(
     let refused = if held.is_none() { Some(431) } else { refused };
     let request = Request { held: held.unwrap_or_default(), ..request };
     let mut told = Told::asked(&guest.options.observers, &guest.activity, &request);
-    let response = match refused {
-        Some(status) => Response::empty(status),
-        None if request.early && !is_safe(&request.method) => Response::empty(425),
-        None => guest.site.respond(&request),
-    };
+    let response = head::answer(guest.site.as_ref(), &request, refused);
     let (response, source) = if let Body::Later(later) = &response.body {
         if let Some(room) = guest.waiting.relayed() {
             if request.awaits_continue() {
                 hint(Interim::Continue);
             }
-            let news = begin(&told, later, upload);
-            let is_hinted = hint_of(&response, &mut hint);
-            let relay = OfBackend::new(later, news, room);
-            from_backend(guest, &request, relay, is_hinted, &mut hint).await
+            let is_hinted = !response.ahead.hints.is_empty();
+            let (coming, news) = begin(guest, &request, (Arc::clone(later), is_hinted), upload);
+            hint_of(&response.ahead, &mut hint);
+            from_backend(OfBackend::new(coming, news, room), &mut told, &mut hint).await
         } else {
             upload.leave(&guest.activity, request.awaits_continue()).await;
             (Trouble::Busy.response(), None)
         }
     } else {
-        hint_of(&response, &mut hint);
+        hint_of(&response.ahead, &mut hint);
         upload.leave(&guest.activity, request.awaits_continue()).await;
         (response, None)
     };
     told.status(response.status);
-    let opens = |it: &Source| matches!(it, Source::Backend(it) if it.is_opened_by(&response));
-    let is_tunnel = source.as_ref().is_some_and(opens);
-    if is_tunnel {
-        told.opened();
-    }
-    let is_relayed = source.is_some();
-    let may_have_body = !matches!(response.status, 204 | 304);
-    let length = (!is_relayed && may_have_body).then(|| response.body.bytes());
-    let head = proper_head(&response, length, guest);
-    let has_body = request.method != "HEAD" && may_have_body;
+    let head = proper_head(&response, source.is_none(), guest);
     let source = match source {
-        _ if !has_body => Source::empty(),
+        _ if !head::has_body(&request, response.status) => Source::empty(),
         Some(source) => source,
         None => Source::of(response),
     };
     source.head().await;
-    Answer { head, source, told, is_tunnel }
+    Answer { head, source, told }
 }
 
-/// Passes the hints of a response on; true: there were some.
-fn hint_of(response: &Response, hint: &mut (impl FnMut(Interim<'_>) + Send)) -> bool {
-    let hints = &response.ahead.hints;
-    if !hints.is_empty() {
-        hint(Interim::Hints(hints));
+/// Passes hints on, if there are some.
+fn hint_of(ahead: &Ahead, hint: &mut (impl FnMut(Interim<'_>) + Send)) {
+    if !ahead.hints.is_empty() {
+        hint(Interim::Hints(&ahead.hints));
     }
-    !hints.is_empty()
 }
 
-/// Has a backend bring the response: its bell, and the request's body.
-fn begin(told: &Told, later: &Arc<Later>, upload: impl Upload) -> Receiver<()> {
-    if !later.comes_whole() {
-        told.observers.notice(&Event::BackendAsked);
-    }
-    let (bell, news) = channel(());
-    later.watch(Arc::new(move || bell.send_replace(())));
-    let activity = Arc::clone(told.activity());
-    let is_tunnel = later.is_tunnel();
-    tokio::spawn(feed(upload, Arc::downgrade(later), news.clone(), activity, is_tunnel));
-    news
-}
-
-/// The response that a backend brings, and where its body comes from if it has one.
-async fn from_backend(
+/// Has a response come, with a bell for its news, and gives its backend the request's body.
+fn begin(
     guest: &Guest,
     request: &Request,
-    mut relay: OfBackend,
-    mut is_hinted: bool,
-    hint: &mut (impl FnMut(Interim<'_>) + Send),
-) -> (Response, Option<Source>) {
-    let trouble = loop {
-        match relay.later.next(0) {
-            Some(Piece::Hints(links)) => {
-                let ahead = guest.site.hints_came(request, &links);
-                if !is_hinted && !ahead.hints.is_empty() {
-                    hint(Interim::Hints(&ahead.hints));
-                    is_hinted = true;
-                }
-            }
-            Some(Piece::Head(head)) => {
-                let response = guest.site.head_came(request, *head);
-                let is_whole = relay.later.comes_whole();
-                return (response, (!is_whole).then(|| Source::Backend(relay.into())));
-            }
-            Some(Piece::End(Err(trouble))) => break trouble,
-            Some(Piece::End(Ok(_)) | Piece::Body(_)) => break no_head(),
-            None if relay.news.changed().await.is_err() => break no_head(),
-            None => {}
-        }
-    };
-    (guest.site.head_came(request, trouble.response()), None)
+    later: (Arc<Later>, bool),
+    upload: impl Upload,
+) -> (Coming, Receiver<()>) {
+    let (bell, news) = channel(());
+    let ring = Arc::new(move || _ = bell.send_replace(()));
+    let site = Arc::clone(&guest.site);
+    let coming = Coming::begin(site, request.clone(), later, &guest.options.observers, ring);
+    let (later, activity) = (Arc::downgrade(&coming.later), Arc::clone(&guest.activity));
+    let is_tunnel = coming.later.is_tunnel();
+    tokio::spawn(feed(upload, later, news.clone(), activity, is_tunnel));
+    (coming, news)
 }
 
-fn no_head() -> Trouble {
-    Trouble::Improper("it ended without a head".to_owned())
+/// The head that comes, and where its body comes from if it is not here.
+async fn from_backend(
+    mut relay: OfBackend,
+    told: &mut Told,
+    hint: &mut (impl FnMut(Interim<'_>) + Send),
+) -> (Response, Option<Source>) {
+    loop {
+        let next = match relay.coming.next(0) {
+            None if relay.news.changed().await.is_err() => relay.coming.headless(),
+            None => continue,
+            Some(next) => next,
+        };
+        match next {
+            Next::Ahead(ahead) => hint_of(&ahead, hint),
+            Next::Head(response, Rest::Here | Rest::Instead) => return (*response, None),
+            Next::Head(response, rest) => {
+                if rest == Rest::Tunnel {
+                    told.opened();
+                }
+                return (*response, Some(Source::Backend(relay.into())));
+            }
+            // Nothing else comes before a head, and no request over TCP is before its handshake.
+            Next::TooEarly | Next::Body(_) | Next::End(_) | Next::Broken(_) => {}
+        }
+    }
 }
 
 /// Gives the backend the body of a request, until the response is over.
@@ -255,10 +234,10 @@ async fn give(later: &Weak<Later>, bytes: &[u8], mut news: Receiver<()>) -> bool
 }
 
 /// The head as the libraries take it. A field that they cannot say is left out.
-fn proper_head(response: &Response, length: Option<u64>, guest: &Guest) -> hyper::Response<()> {
+fn proper_head(response: &Response, is_here: bool, guest: &Guest) -> hyper::Response<()> {
     let mut head = hyper::Response::new(());
     *head.status_mut() = hyper::StatusCode::from_u16(response.status).unwrap_or_default();
-    let fields = head::fields(response, length, &guest.options);
+    let fields = head::fields(response, is_here, &guest.options);
     let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
     let others = response.other_headers.iter();
     let others = others.map(|(name, value)| (name.as_bytes(), value.as_slice()));

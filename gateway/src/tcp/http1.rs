@@ -148,7 +148,7 @@ async fn respond(
         return response(answer, guest);
     };
     let answer = answer(guest, &head, held, inbound, |_| {}).await;
-    if !answer.is_tunnel {
+    if !answer.told.is_tunnel() {
         return response(answer, guest);
     }
     let (head, opened) = entrance.open(answer);

@@ -168,7 +168,8 @@ async fn answer_one(
         _ = poll_fn(|it| locked(&respond).poll_reset(it)) => return End::TakenBack,
     };
     drop(head);
-    let Answer { head, source, mut told, is_tunnel } = answer;
+    let Answer { head, source, mut told } = answer;
+    let is_tunnel = told.is_tunnel();
     let ends = source.is_over();
     let stream = locked(&respond).send_response(head, ends);
     let Ok(stream) = stream else { return End::TakenBack };

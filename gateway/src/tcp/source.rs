@@ -5,8 +5,8 @@ use super::waiting::{Room, Waiting};
 use crate::limits::PIECE_BYTES;
 use bytes::Bytes;
 use hyper::header::HeaderMap;
-use server::site::{Availability, Body, Later, Piece, Response};
-use std::sync::Arc;
+use server::coming::{Coming, Next};
+use server::site::{Availability, Body, Response};
 use tokio::sync::watch::Receiver;
 use tokio::time::sleep_until;
 
@@ -20,7 +20,7 @@ pub(super) enum Source {
 
 /// What a backend brings, and says when there is news.
 pub(super) struct OfBackend {
-    pub(super) later: Arc<Later>,
+    pub(super) coming: Coming,
     pub(super) news: Receiver<()>,
     /// For what waits of it.
     _room: Room,
@@ -99,24 +99,20 @@ impl Source {
 }
 
 impl OfBackend {
-    pub(super) fn new(later: &Arc<Later>, news: Receiver<()>, room: Room) -> Self {
-        let (come, trailers) = (Bytes::new(), HeaderMap::new());
-        Self { later: Arc::clone(later), news, _room: room, come, trailers }
-    }
-
-    pub(super) fn is_opened_by(&self, response: &Response) -> bool {
-        self.later.is_opened_by(response)
+    pub(super) fn new(coming: Coming, news: Receiver<()>, room: Room) -> Self {
+        Self { coming, news, _room: room, come: Bytes::new(), trailers: HeaderMap::new() }
     }
 
     async fn piece(&mut self) -> Result<usize, Broken> {
         while self.come.is_empty() {
-            match self.later.next(PIECE_BYTES) {
-                Some(Piece::Body(bytes)) => self.come = bytes.into(),
-                Some(Piece::End(end)) => {
-                    self.trailers = end.map_err(|_| Broken)?;
+            match self.coming.next(PIECE_BYTES) {
+                Some(Next::Body(bytes)) => self.come = bytes.into(),
+                Some(Next::End(trailers)) => {
+                    self.trailers = trailers;
                     return Ok(0);
                 }
-                Some(Piece::Hints(_) | Piece::Head(_)) => {}
+                Some(Next::Broken(_)) => return Err(Broken),
+                Some(Next::Ahead(_) | Next::Head(..) | Next::TooEarly) => {}
                 None => self.news.changed().await.map_err(|_| Broken)?,
             }
         }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 pub(super) struct Told {
     pub(super) observers: Observers,
     watched: Option<Watched>,
+    is_tunnel: bool,
     activity: Arc<Activity>,
 }
 
@@ -26,12 +27,8 @@ impl Told {
         let said = request.priority.as_deref().and_then(|it| Priority::parse(it).ok());
         watched.answered.priority = said.unwrap_or_default();
         let watched = (!observers.is_empty()).then_some(watched);
-        Self { observers: observers.clone(), watched, activity: Arc::clone(activity) }
-    }
-
-    /// What happens on its connection.
-    pub(super) fn activity(&self) -> &Arc<Activity> {
-        &self.activity
+        let (observers, activity) = (observers.clone(), Arc::clone(activity));
+        Self { observers, watched, is_tunnel: false, activity }
     }
 
     pub(super) fn status(&mut self, status: u16) {
@@ -42,10 +39,16 @@ impl Told {
 
     /// The response opens a tunnel.
     pub(super) fn opened(&mut self) {
+        self.is_tunnel = true;
         self.observers.notice(&Event::TunnelOpened);
         if let Some(watched) = &mut self.watched {
             watched.answered.is_tunnel = true;
         }
+    }
+
+    /// Whether the upload and the source carry a WebSocket on.
+    pub(super) fn is_tunnel(&self) -> bool {
+        self.is_tunnel
     }
 
     /// The connection has taken so many bytes of the body.

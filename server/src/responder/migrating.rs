@@ -171,7 +171,7 @@ impl Responder {
         now: Instant,
     ) {
         if let Some(arriving) = &rest.arriving {
-            arriving.later.watch(self.shared.alarm.bell(self.serial));
+            arriving.coming.later.watch(self.shared.alarm.bell(self.serial));
         }
         let usual = || schedulers::usual_urgency(resource);
         let urgency = said.map_or_else(usual, Priority::urgency_or_default);

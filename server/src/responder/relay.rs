@@ -2,22 +2,29 @@
 
 use super::Responder;
 use crate::Event;
+use crate::coming::{Coming, Next, Rest};
 use crate::outgoing::{Arriving, Stage};
 use crate::send_loop::Ending;
 use crate::site::trailers::{from_http3, to_http3};
-use crate::site::{Body, Piece, Request, Response, Trouble, may_be_sent};
+use crate::site::{Body, Later, Request, Response, Trouble, may_be_sent};
 use http::header::HeaderMap;
 use http3::{Code, Header, StreamId};
+use std::sync::Arc;
 use std::time::Instant;
 
 impl Responder {
-    /// A backend will bring the response on `stream`, which has been opened before the scheduler.
-    pub(super) fn expect(&mut self, stream: StreamId, arriving: Arriving) {
-        if !arriving.later.comes_whole() {
-            self.shared.options.observers.notice(&Event::BackendAsked);
-        }
-        arriving.later.watch(self.shared.alarm.bell(self.serial));
-        self.sender.streams.arrives_by(stream, arriving);
+    /// The response on `stream`, which has been opened before the scheduler, will come.
+    pub(super) fn expect(
+        &mut self,
+        stream: StreamId,
+        request: Request,
+        later: Arc<Later>,
+        is_hinted: bool,
+    ) {
+        let (site, ring) = (Arc::clone(&self.shared.site), self.shared.alarm.bell(self.serial));
+        let observers = &self.shared.options.observers;
+        let coming = Coming::begin(site, request, (later, is_hinted), observers, ring);
+        self.sender.streams.arrives_by(stream, Arriving::new(coming));
     }
 
     /// The handshake is complete: asks again for what came too early for the backend (RFC 8470, 5.2).
@@ -26,12 +33,12 @@ impl Responder {
             let Some(outgoing) = self.sender.streams.outgoing(stream) else { continue };
             let is_due = outgoing.stage == Stage::TooEarly;
             let Some(arriving) = outgoing.arriving.as_ref().filter(|_| is_due) else { continue };
-            let request = Request { early: false, ..arriving.request.clone() };
-            let hinted = arriving.hinted;
+            let request = Request { early: false, ..arriving.coming.request.clone() };
+            let is_hinted = arriving.coming.is_hinted;
             let response = self.shared.site.respond(&request);
             if let Body::Later(later) = response.body {
                 later.end_upload();
-                self.expect(stream, Arriving::new(request, later, hinted));
+                self.expect(stream, request, later, is_hinted);
                 self.relay_one(stream, now);
             } else {
                 self.sender.streams.arrives_no_more(stream);
@@ -50,13 +57,17 @@ impl Responder {
         }
     }
 
-    /// Takes what a backend has brought for the response on `stream`, as far as there is room.
+    /// Takes what has come for the response on `stream`, as far as there is room.
     pub(super) fn relay_one(&mut self, stream: StreamId, now: Instant) {
-        while let Some(piece) = self.next_piece(stream) {
-            match piece {
-                Piece::Hints(links) => self.hints_came(stream, &links, now),
-                Piece::Head(response) => self.head_came(stream, *response, now),
-                Piece::Body(bytes) => {
+        while let Some(next) = self.next_piece(stream) {
+            match next {
+                Next::Ahead(ahead) => {
+                    let Some(request) = self.request(stream) else { return };
+                    self.send_ahead(stream, &request, &ahead, now);
+                }
+                Next::TooEarly => self.wait_for_handshake(stream, now),
+                Next::Head(response, rest) => self.head_came(stream, *response, rest, now),
+                Next::Body(bytes) => {
                     let length = bytes.len() as u64;
                     let mut frame = self.sender.connection.data_frame_header(stream, length);
                     frame.extend(bytes);
@@ -65,12 +76,8 @@ impl Responder {
                         outgoing.carries(length);
                     }
                 }
-                Piece::End(Ok(trailers)) => self.end_with(stream, &trailers),
-                Piece::End(Err(trouble)) if self.awaits_head(stream) => {
-                    self.head_came(stream, trouble.response(), now);
-                    self.sender.end(stream);
-                }
-                Piece::End(Err(trouble)) => return self.break_off(stream, trouble),
+                Next::End(trailers) => self.end_with(stream, &trailers),
+                Next::Broken(trouble) => return self.break_off(stream, trouble),
             }
         }
     }
@@ -78,7 +85,7 @@ impl Responder {
     /// The rest of a response does not come. What came goes before the reset, because a part must not look like the whole (RFC
     /// 9114, 4.1). A client that does not read is not waited for, and half a push is of no use.
     fn break_off(&mut self, stream: StreamId, trouble: Trouble) {
-        let is_pushed = self.arriving(stream).is_some_and(|it| it.request.pushed);
+        let is_pushed = self.arriving(stream).is_some_and(|it| it.coming.request.pushed);
         let is_worth_it = !is_pushed && !trouble.is_the_clients();
         if !is_worth_it || !self.sender.has_unsent(stream) {
             self.sender.finish(stream, Ending::GivenUp(trouble.code()));
@@ -103,57 +110,47 @@ impl Responder {
         self.sender.end(stream);
     }
 
-    fn next_piece(&mut self, stream: StreamId) -> Option<Piece> {
+    fn next_piece(&mut self, stream: StreamId) -> Option<Next> {
         self.sender.streams.outgoing_mut(stream)?.next_piece()
-    }
-
-    fn awaits_head(&self, stream: StreamId) -> bool {
-        let outgoing = self.sender.streams.outgoing(stream);
-        outgoing.is_some_and(|it| it.stage == Stage::AwaitsHead)
     }
 
     pub(super) fn arriving(&self, stream: StreamId) -> Option<&Arriving> {
         self.sender.streams.outgoing(stream)?.arriving.as_ref()
     }
 
-    /// The backend sent early hints: they go to the client unless it has got some, and name pushes.
-    fn hints_came(&mut self, stream: StreamId, links: &[String], now: Instant) {
-        let Some(arriving) = self.arriving(stream).filter(|it| !it.request.pushed) else { return };
-        let (request, hinted) = (arriving.request.clone(), arriving.hinted);
-        let mut ahead = self.shared.site.hints_came(&request, links);
-        if hinted {
-            ahead.hints.clear();
-        }
-        self.send_ahead(stream, &request, &ahead, now);
+    fn request(&self, stream: StreamId) -> Option<Request> {
+        self.arriving(stream).map(|it| it.coming.request.clone())
     }
 
-    fn head_came(&mut self, stream: StreamId, response: Response, now: Instant) {
-        let Some(request) = self.arriving(stream).map(|it| it.request.clone()) else { return };
-        let may_have_body = self.arriving(stream).is_some_and(|it| it.later.may_have_body());
-        if is_too_early(&request, &response) && !may_have_body {
-            if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
-                outgoing.stage = Stage::TooEarly;
-            }
-            if self.sender.connection.is_connected() {
-                self.ask_again(now);
-            }
-            return;
+    /// What the backend takes for a possible replay is asked again once it is none.
+    fn wait_for_handshake(&mut self, stream: StreamId, now: Instant) {
+        if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
+            outgoing.stage = Stage::TooEarly;
         }
-        let response = self.shared.site.head_came(&request, response);
-        if self.arriving(stream).is_some_and(|it| it.later.is_opened_by(&response)) {
+        if self.sender.connection.is_connected() {
+            self.ask_again(now);
+        }
+    }
+
+    fn head_came(&mut self, stream: StreamId, response: Response, rest: Rest, now: Instant) {
+        let Some(request) = self.request(stream) else { return };
+        if rest == Rest::Tunnel {
             if self.refused_from.is_some() {
                 self.sender.finish(stream, Ending::GivenUp(Code::RequestCancelled));
                 return;
             }
             self.note_tunnel(stream);
         }
-        if self.arriving(stream).is_some_and(|it| it.later.comes_whole()) {
+        if rest == Rest::Here {
             self.sender.streams.arrives_no_more(stream);
         }
         if request.pushed && !may_be_sent(&request, &response) {
             self.sender.finish(stream, Ending::GivenUp(Code::RequestCancelled));
-        } else {
-            self.respond(stream, &request, response, now);
+            return;
+        }
+        self.respond(stream, &request, response, now);
+        if matches!(rest, Rest::Nothing | Rest::Instead) {
+            self.sender.end(stream);
         }
     }
 
@@ -169,7 +166,7 @@ impl Responder {
 
     pub(super) fn on_upload(&mut self, stream: StreamId, bytes: &[u8]) {
         if let Some(arriving) = self.arriving(stream) {
-            arriving.later.give(bytes);
+            arriving.coming.later.give(bytes);
         } else if !self.sender.streams.is_sending(stream) {
             // The rest of an upload is of no use when its response has gone (RFC 9114, 4.1).
             let quic = &mut self.sender.connection.quic;
@@ -179,26 +176,20 @@ impl Responder {
 
     pub(super) fn upload_trailed(&mut self, stream: StreamId, trailers: &[Header]) {
         if let Some(arriving) = self.arriving(stream) {
-            arriving.later.trail(&from_http3(trailers));
+            arriving.coming.later.trail(&from_http3(trailers));
         }
     }
 
     pub(super) fn upload_ended(&mut self, stream: StreamId) {
         if let Some(arriving) = self.arriving(stream) {
-            arriving.later.end_upload();
+            arriving.coming.later.end_upload();
         }
     }
 
     /// Whether the body of a request waits to be taken, so that no more of it is read now.
     pub(super) fn is_upload_full(&mut self, stream: StreamId) -> bool {
-        let is_full = self.arriving(stream).is_some_and(|it| !it.later.has_room());
+        let is_full = self.arriving(stream).is_some_and(|it| !it.coming.later.has_room());
         self.paused_upload |= is_full;
         is_full
     }
-}
-
-/// Whether the backend rejects requests that may be replays, and we may ask again. If a gateway in front got the
-/// request early, that gateway must ask again (RFC 8470, 5.2).
-fn is_too_early(request: &Request, response: &Response) -> bool {
-    response.status == 425 && request.early && request.field("early-data").is_none()
 }

@@ -2,10 +2,9 @@
 
 use super::Responder;
 use crate::SignalUse;
-use crate::early_data::is_safe;
 use crate::head;
 use crate::limits::{HEAD_FIELDS, LOAD_NUISANCES};
-use crate::outgoing::{Arriving, Stage};
+use crate::outgoing::Stage;
 use crate::pushes::Pushes;
 use crate::send_loop::Ending;
 use crate::site::{Availability, Body, Field, Request, Response};
@@ -24,7 +23,7 @@ impl Responder {
         if held.is_none() {
             self.nuisances += LOAD_NUISANCES;
         }
-        let has_room = held.is_some();
+        let refused = if held.is_some() { None } else { Some(431) };
         let request = Request {
             held: held.unwrap_or_default(),
             client: Some(self.client()),
@@ -34,13 +33,7 @@ impl Responder {
             ..Request::from_headers(headers)
         };
         let request = request.not_proven_fresh(!self.sender.connection.is_connected());
-        let response = if !has_room {
-            Response::empty(431)
-        } else if request.early && !is_safe(&request.method) {
-            Response::empty(425)
-        } else {
-            self.shared.site.respond(&request)
-        };
+        let response = head::answer(self.shared.site.as_ref(), &request, refused);
         self.pushes.note(&request);
         self.answer(stream, &request, response, Vec::new(), now);
         self.obey_header(stream, &request);
@@ -68,12 +61,12 @@ impl Responder {
         }
         self.watch(stream, request, &response, now);
         if let Body::Later(later) = response.body {
-            let hinted = !response.ahead.hints.is_empty();
+            let is_hinted = !response.ahead.hints.is_empty();
             if request.awaits_continue() {
                 self.send_interim(stream, &[Header::new(b":status", b"100")]);
             }
             self.send_ahead(stream, request, &response.ahead, now);
-            self.expect(stream, Arriving::new(request.clone(), later, hinted));
+            self.expect(stream, request.clone(), later, is_hinted);
         } else {
             self.respond(stream, request, response, now);
         }
@@ -91,28 +84,22 @@ impl Responder {
         self.send_ahead(stream, request, &response.ahead, now);
         self.note_status(stream, response.status);
         let arrives = self.arriving(stream).is_some();
-        // A 204 has none, and in a 304 it would be the length of the 200 it replaces (RFC 9110, 8.6).
-        let is_said = !arrives && !matches!(response.status, 204 | 304);
-        let length = is_said.then(|| response.body.bytes());
-        let fields = self.response_fields(stream, &response, length);
+        let fields = self.response_fields(stream, &response, !arrives);
         let Ok(mut frames) = self.sender.connection.encode_headers(stream, &fields) else {
             self.sender.finish(stream, Ending::GivenUp(Code::Internal));
             return;
         };
-        if request.method == "HEAD" {
-            response.body = Body::Empty;
-            response.ready.clear();
-        }
         if arrives {
             self.note_length(stream, &response);
             self.sender.extend(stream, &frames);
-            // A response without a body ends with its head (RFC 9110, 6.4.1).
-            if request.method == "HEAD" || matches!(response.status, 204 | 304) {
-                self.sender.end(stream);
-            } else if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
+            if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
                 outgoing.stage = Stage::BodyComes;
             }
             return;
+        }
+        if request.method == "HEAD" {
+            response.body = Body::Empty;
+            response.ready.clear();
         }
         let body_bytes = response.body.bytes();
         if body_bytes > 0 {
@@ -139,16 +126,11 @@ impl Responder {
         }
     }
 
-    /// The header fields of a response; `length` is the body's, where the response's own fields do not say it.
-    fn response_fields(
-        &self,
-        stream: StreamId,
-        response: &Response,
-        length: Option<u64>,
-    ) -> Vec<Header> {
+    /// The header fields of a response. `is_here`: it has its body itself.
+    fn response_fields(&self, stream: StreamId, response: &Response, is_here: bool) -> Vec<Header> {
         let status = response.status.to_string();
         let mut fields = vec![Header::new(b":status", status.as_bytes())];
-        let regular = head::fields(response, length, &self.shared.options);
+        let regular = head::fields(response, is_here, &self.shared.options);
         let header = |(name, value): &Field| Header::new(name.as_bytes(), value.as_bytes());
         fields.extend(regular.iter().map(header));
         let others = response.other_headers.iter();

@@ -1,0 +1,138 @@
+//! A response that is brought by a backend, or made while its client waits: first what goes ahead, then the head, pieces of the
+//! body, and the end. All versions of HTTP send it as it comes.
+
+use crate::head::has_body;
+use crate::site::{Ahead, Later, Piece, Request, Response, Site, Trouble};
+use crate::{Event, Observers};
+use http::header::HeaderMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What comes next.
+#[derive(Debug)]
+pub enum Next {
+    /// Early hints and pushes.
+    Ahead(Ahead),
+    /// The backend wants to be asked again after the handshake (RFC 8470, 5.2). Nothing more comes of this.
+    TooEarly,
+    /// The head that is sent, and what follows it.
+    Head(Box<Response>, Rest),
+    /// The next bytes of the body.
+    Body(Vec<u8>),
+    /// The end: trailer fields, of which there may be none.
+    End(HeaderMap),
+    /// The rest does not come.
+    Broken(Trouble),
+}
+
+/// What follows the head of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// The body that the response has itself.
+    Here,
+    /// A body, piece by piece.
+    Comes,
+    /// What the backend says through a tunnel, whose other direction is the body of the request.
+    Tunnel,
+    /// Nothing: such a response has no body.
+    Nothing,
+    /// Nothing: this head stands for one that does not come.
+    Instead,
+}
+
+/// A response to `request` that comes.
+pub struct Coming {
+    /// The request, as the site was asked.
+    pub request: Request,
+    /// What brings it, and takes the body of the request.
+    pub later: Arc<Later>,
+    /// The client has had early hints.
+    pub is_hinted: bool,
+    site: Arc<dyn Site>,
+    has_head: bool,
+}
+
+impl Coming {
+    /// The response that `site` has given for later. `ring` is called when there is news.
+    pub fn begin(
+        site: Arc<dyn Site>,
+        request: Request,
+        (later, is_hinted): (Arc<Later>, bool),
+        observers: &Observers,
+        ring: Arc<dyn Fn() + Send + Sync>,
+    ) -> Self {
+        if !later.comes_whole() {
+            observers.notice(&Event::BackendAsked);
+        }
+        later.watch(ring);
+        Self { request, later, is_hinted, site, has_head: false }
+    }
+
+    /// What has come next, with at most `room` bytes of a body.
+    pub fn next(&mut self, room: usize) -> Option<Next> {
+        Some(match self.later.next(room)? {
+            Piece::Hints(links) => Next::Ahead(self.ahead(&links)),
+            Piece::Head(head) => self.head(*head),
+            Piece::Body(bytes) if self.has_head => Next::Body(bytes),
+            Piece::End(Ok(trailers)) if self.has_head => Next::End(trailers),
+            Piece::End(Err(trouble)) if self.has_head => Next::Broken(trouble),
+            Piece::End(Err(trouble)) => self.instead(&trouble),
+            Piece::Body(_) | Piece::End(Ok(_)) => self.headless(),
+        })
+    }
+
+    /// It ended without a head.
+    pub fn headless(&mut self) -> Next {
+        self.instead(&Trouble::Improper("it ended without a head".to_owned()))
+    }
+
+    /// The backend's early hints go to the client unless it has got some, and name pushes.
+    fn ahead(&mut self, links: &[String]) -> Ahead {
+        if self.request.pushed {
+            return Ahead::default();
+        }
+        let mut ahead = self.site.hints_came(&self.request, links);
+        if self.is_hinted {
+            ahead.hints.clear();
+        }
+        self.is_hinted |= !ahead.hints.is_empty();
+        ahead
+    }
+
+    fn head(&mut self, head: Response) -> Next {
+        if is_too_early(&self.request, &head) && !self.later.may_have_body() {
+            return Next::TooEarly;
+        }
+        self.has_head = true;
+        let head = self.site.head_came(&self.request, head);
+        let rest = if self.later.comes_whole() {
+            Rest::Here
+        } else if self.later.is_opened_by(&head) {
+            Rest::Tunnel
+        } else if has_body(&self.request, head.status) {
+            Rest::Comes
+        } else {
+            Rest::Nothing
+        };
+        Next::Head(head.into(), rest)
+    }
+
+    fn instead(&mut self, trouble: &Trouble) -> Next {
+        self.has_head = true;
+        let head = self.site.head_came(&self.request, trouble.response());
+        let rest = if self.later.comes_whole() { Rest::Here } else { Rest::Instead };
+        Next::Head(head.into(), rest)
+    }
+}
+
+impl fmt::Debug for Coming {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Coming").field("request", &self.request).finish_non_exhaustive()
+    }
+}
+
+/// Whether the backend rejects requests that may be replays, and we may ask again. If a gateway in front got the
+/// request early, that gateway must ask again (RFC 8470, 5.2).
+fn is_too_early(request: &Request, response: &Response) -> bool {
+    response.status == 425 && request.early && request.field("early-data").is_none()
+}
