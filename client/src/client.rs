@@ -135,9 +135,9 @@ impl Client {
 
     /// Begins the page load once requests may be sent: after the handshake, or earlier as early data.
     fn start_if_open(&mut self, now: Instant) -> bool {
+        self.destinations.opening(&mut self.connection);
         let starts = self.connection.open();
         if starts {
-            self.destinations.opened(&mut self.connection);
             self.allow_pushes();
             self.connection.flush();
             self.playback.start(self.micros(now));

@@ -82,11 +82,7 @@ impl Connection {
         let mut transport = config.transport()?;
         let quic = quiche::connect_with_buffer_factory(name, &scid, local, server, &mut transport)?;
         let session = Session::new(Role::Client, config.settings.clone(), config.limits);
-        let mut connection = Self::new(quic, session, local, Some(now + config.connect_within));
-        if config.migration {
-            connection.may_be_named(None);
-        }
-        Ok(connection)
+        Ok(Self::new(quic, session, local, Some(now + config.connect_within)))
     }
 }
 

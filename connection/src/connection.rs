@@ -2,7 +2,7 @@
 
 use crate::{ConnectError, End, Path, Transmit};
 use http3::{Code, Event, Header, Session, Settings, Signal, StreamId};
-use migration::{EXPORTER_LABEL, MIGRATE, Name, Offer, PAYLOAD_BYTES_MAX, Secret};
+use migration::{EXPORTER_LABEL, Secret};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -24,20 +24,10 @@ pub struct Connection {
     next_request: StreamId,
     /// Why we gave it up.
     cause: Option<End>,
-    naming: Naming,
     /// Datagrams that go before the close.
     parting: VecDeque<(Transmit, Vec<u8>)>,
     /// It is closed, but the last datagram did not say so.
     cannot_close: bool,
-}
-
-/// Whether a client's connection has a name, under which responses can move to it.
-enum Naming {
-    /// It gets none.
-    Unwanted,
-    /// It gets one when the handshake is complete; the secret of the first connection to this server, if that is another.
-    Wanted(Option<Secret>),
-    Named(Name),
 }
 
 /// How far a connection is. Its end is quiche's to know ([`Connection::is_closing`], [`Connection::is_over`]).
@@ -127,7 +117,6 @@ impl Connection {
             unsent: VecDeque::new(),
             next_request: StreamId(0),
             cause: None,
-            naming: Naming::Unwanted,
             parting: VecDeque::new(),
             cannot_close: false,
         }
@@ -213,24 +202,11 @@ impl Connection {
         if was_open || !self.is_open() {
             return false;
         }
-        self.take_name();
         for (stream, bytes) in self.session.opening().into_iter().rev() {
             self.unsent.push_front(Unsent { stream, bytes, fin: false });
         }
         self.flush();
         true
-    }
-
-    /// Offers stream migration, as an end that carries it out: a client's connection gets a name once its handshake is
-    /// complete. The name belongs to the connection whose secret is `first`; without one, this is the first connection.
-    pub(crate) fn may_be_named(&mut self, first: Option<Secret>) {
-        self.naming = Naming::Wanted(first);
-        self.session.accept_frames(MIGRATE, PAYLOAD_BYTES_MAX);
-    }
-
-    /// The name that a client gave to this connection.
-    pub fn name(&self) -> Option<Name> {
-        if let Naming::Named(name) = self.naming { Some(name) } else { None }
     }
 
     /// The key that only the two ends of this connection have, once the handshake is complete.
@@ -239,20 +215,6 @@ impl Connection {
         let tls: &mut boring::ssl::SslRef = self.quic.as_mut();
         tls.export_keying_material(&mut exported, EXPORTER_LABEL, None).ok()?;
         Some(Secret::new(&exported))
-    }
-
-    /// Names the connection before its settings go. Early data goes before there is a secret, so such a connection has
-    /// no name.
-    fn take_name(&mut self) {
-        if let Naming::Wanted(first) = &self.naming
-            && self.state == ConnectionState::Connected
-        {
-            let first = first.clone();
-            let Some(secret) = self.secret() else { return };
-            let name = Name::next(first.as_ref().unwrap_or(&secret), &secret);
-            self.session.offer(Offer::Named(name).settings());
-            self.naming = Naming::Named(name);
-        }
     }
 
     /// The server has accepted or rejected early data. quiche retransmits rejected data once it counts as lost, which

@@ -16,6 +16,7 @@ pub mod coming;
 mod connection_ids;
 pub mod early_data;
 pub mod event_loop;
+#[cfg(feature = "experiments")]
 mod experiments;
 mod exploration;
 pub mod head;
@@ -23,7 +24,6 @@ pub mod http_date;
 mod limited_file;
 pub mod limits;
 pub mod metrics;
-mod migrations;
 pub mod observer;
 mod options;
 mod order;
@@ -45,19 +45,19 @@ mod signal_use;
 pub mod site;
 mod streams;
 pub mod tls;
+mod together;
 mod unproven;
 
 pub use account::Held;
 pub use connection_ids::LoadBalancer;
 pub use early_data::{TicketKey, TicketKeyError};
-pub use experiments::Experiments;
 pub use exploration::{
     Candidate, Exploration, ExplorationReport, LeftOut, MemoryError, OrderReport, PageReport,
 };
 pub use limited_file::{read_limited, read_limited_text};
 pub use limits::{FileLimits, Limits, QlogLimits, raise_descriptors};
 pub use observer::{Answered, Event, Observer, Observers, Refusal};
-pub use options::{CongestionControl, Datagrams, Downloads, Options};
+pub use options::{CongestionControl, Datagrams, Downloads, Experiments, Options};
 pub use pace::Pace;
 pub use reset_key::ResetKey;
 pub use router::{Beside, Common, Server};

@@ -218,6 +218,7 @@ pub(crate) const CHALLENGES: u32 = 10;
 pub(crate) const RETRY_TOKEN_LIFETIME: Duration = Duration::from_secs(10);
 
 /// Connections that can ever join one group: their streams have IDs of their own in it.
+#[cfg(feature = "experiments")]
 pub(crate) const GROUP_SLOTS: u64 = 64;
 
 /// The most bytes of each text of a client's that is logged.

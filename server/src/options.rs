@@ -1,6 +1,7 @@
 //! How a server runs.
 
-use crate::{Experiments, Exploration, Limits, Observers, Pace, ResetKey, SignalUse, TicketKey};
+use crate::{Exploration, Limits, Observers, Pace, ResetKey, SignalUse, TicketKey};
+use connection::experiments::SendOrder;
 use schedulers::Scheme;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,6 +53,7 @@ pub struct Options {
     pub qlog_dir: Option<PathBuf>,
     /// Which responses move to other connections of their client, if it has that extension ([`migration`]). `None`: the
     /// extension is off.
+    #[cfg(feature = "experiments")]
     pub migration: Option<migration::Policy>,
     /// The port to announce by `alt-svc`, without which Chromium sends few requests at a time.
     pub alt_svc_port: Option<u16>,
@@ -66,6 +68,16 @@ pub struct Options {
     pub limits: Limits,
     /// Experiments, all off by default.
     pub experiments: Experiments,
+}
+
+/// Experiments of a server.
+#[derive(Debug, Clone, Default)]
+pub struct Experiments {
+    /// Connections of one client that are ordered as one, at most; 0: none are. Browsers open six.
+    #[cfg(feature = "experiments")]
+    pub group_connections: usize,
+    /// Where to note in which order the transport takes the bytes of responses, for one connection.
+    pub send_order: Option<SendOrder>,
 }
 
 impl Options {
@@ -89,6 +101,7 @@ impl Options {
             ticket_key: None,
             reset_key: None,
             qlog_dir: None,
+            #[cfg(feature = "experiments")]
             migration: None,
             alt_svc_port: None,
             wall_clock: None,

@@ -5,6 +5,7 @@
 use qlog::events::{EventImportance, JsonEvent};
 use qlog::streamer::QlogStreamer;
 use schedulers::{Call, Scheduler, Scheme, StreamId, Value};
+use std::net::IpAddr;
 
 /// What chooses the stream that sends next: the connection's own scheduler, or that of an experiment.
 pub(crate) trait Picker: Send {
@@ -17,20 +18,19 @@ pub(crate) trait Picker: Send {
     fn is_shared(&self) -> bool {
         false
     }
+}
 
-    /// The connection that goes first among those that share an order, as the router numbers it.
-    fn turn(&self) -> Option<u64> {
-        None
-    }
-
-    /// Tells it that something came back from the client.
-    fn heard(&mut self) {}
-
-    /// Tells it that nothing comes back from the client.
-    fn silent(&mut self) {}
-
-    /// Tells it that the congestion window is full.
-    fn window_full(&mut self, _path_has_queue: &dyn Fn() -> bool) {}
+/// Orders connections of one client as one.
+pub(crate) trait Joint: Send + Sync {
+    /// What picks for the connection `serial` of `client`, which wants into the order with this number. `None`: there is no
+    /// room for it.
+    fn join(
+        &self,
+        serial: u64,
+        client: IpAddr,
+        number: u64,
+        scheme: &Scheme,
+    ) -> Option<Box<dyn Picker>>;
 }
 
 impl Picker for Scheduler {
@@ -70,11 +70,6 @@ impl Order {
 
     pub(crate) fn picker(&self) -> &dyn Picker {
         self.picker.as_ref()
-    }
-
-    /// What chooses the next stream, to be told about the path. Calls go through [`Self::call`].
-    pub(crate) fn picker_mut(&mut self) -> &mut dyn Picker {
-        self.picker.as_mut()
     }
 
     pub(crate) fn call(&mut self, call: Call, log: Log<'_>) {

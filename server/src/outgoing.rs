@@ -1,5 +1,8 @@
 //! One response on its way out, from its request to the last byte that the transport takes.
 
+#[cfg(feature = "experiments")]
+mod moving;
+
 use crate::coming::{Coming, Next};
 use crate::limits::AHEAD_BYTES;
 use crate::read_ahead::{Page, Pages};
@@ -15,7 +18,7 @@ const EMPTY_DATA: [u8; 2] = [0, 0];
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     pub(crate) stage: Stage,
-    /// Frames that were not offered yet; of a response from elsewhere these are all its bytes.
+    /// Frames that were not offered yet; of a response that a backend brings these are all its bytes.
     frames: VecDeque<u8>,
     /// The stream offset at which the frames end, and the body begins.
     frames_end: u64,
@@ -24,28 +27,12 @@ pub(crate) struct Outgoing {
     body: Body,
     /// Bytes of the body that packets share.
     page: Page,
-    /// The first byte of the body that goes on this stream.
-    body_from: u64,
     availability: Availability,
-    /// What brings the rest of a response from elsewhere.
+    /// What brings the rest of a response from a backend.
     pub(crate) arriving: Option<Arriving>,
     available: u64,
     committed: u64,
     offered: u64,
-    origin: Origin,
-    /// The stream offset from which on the response goes elsewhere.
-    cut: Option<u64>,
-    /// The stream offset at which it waits for a decision whether it moves.
-    pub(crate) pause: Option<u64>,
-}
-
-/// A place at which a response begins or goes on. It is 0 and 0 unless the response has moved.
-#[derive(Debug, Clone, Copy, Default)]
-struct Origin {
-    /// The offset on the stream here.
-    stream: u64,
-    /// The offset in the response's stream, on the connection of its request.
-    response: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,6 +46,9 @@ pub(crate) enum Stage {
     BodyComes,
     /// Its length is known.
     Whole,
+    /// What is available is all that goes here. Its stream has no end yet.
+    #[cfg(feature = "experiments")]
+    GoesOnElsewhere,
 }
 
 #[derive(Debug)]
@@ -163,20 +153,14 @@ impl Outgoing {
     /// Makes available what is here by `now`; true: something can be committed.
     pub(super) fn release(&mut self, now: Instant) -> bool {
         if let Some(body_bytes) = self.availability.body_bytes_at(now) {
-            self.available = self.frames_end + body_bytes.saturating_sub(self.body_from);
+            self.available = self.frames_end + body_bytes;
         }
         self.pending() > 0
     }
 
     /// Stream bytes that are here and not committed.
     pub(crate) fn pending(&self) -> u64 {
-        let end = self.pause.map_or(self.available, |it| it.min(self.available));
-        end.saturating_sub(self.committed)
-    }
-
-    /// Whether it waits for a decision whether it moves.
-    pub(crate) fn is_paused(&self) -> bool {
-        self.pause.is_some_and(|it| it <= self.committed)
+        self.available.saturating_sub(self.committed)
     }
 
     /// The stream offset of the next byte to commit.
@@ -189,10 +173,14 @@ impl Outgoing {
         self.offered
     }
 
-    /// The length of the stream, once it is known.
+    /// How much goes on the stream, once it is known.
     pub(crate) fn stream_bytes(&self) -> Option<u64> {
-        let whole = || self.frames_end + self.body.bytes() - self.body_from;
-        self.cut.or_else(|| (self.stage == Stage::Whole).then(whole))
+        match self.stage {
+            Stage::Whole => Some(self.frames_end + self.body.bytes()),
+            #[cfg(feature = "experiments")]
+            Stage::GoesOnElsewhere => Some(self.available),
+            Stage::AwaitsHead | Stage::TooEarly | Stage::BodyComes => None,
+        }
     }
 
     pub(crate) fn commit(&mut self, bytes: u64) -> Left {
@@ -209,7 +197,7 @@ impl Outgoing {
 
     /// Whether these are the last bytes of the stream.
     pub(crate) fn is_end(&self, bytes: u64) -> bool {
-        self.stream_bytes() == Some(self.offered + bytes) && self.cut.is_none()
+        self.stage == Stage::Whole && self.stream_bytes() == Some(self.offered + bytes)
     }
 
     /// The next committed bytes, if they are somewhere in memory, or read there ahead of others. Otherwise
@@ -218,8 +206,7 @@ impl Outgoing {
         if !self.frames.is_empty() {
             return Ok(None);
         }
-        let offset = self.body_from + self.offered - self.frames_end;
-        self.page.share(&self.body, offset, bytes, pages)
+        self.page.share(&self.body, self.offered - self.frames_end, bytes, pages)
     }
 
     /// Reads the next committed bytes into `buffer`.
@@ -234,7 +221,7 @@ impl Outgoing {
         start.copy_from_slice(&back[..from_back]);
         if !rest.is_empty() {
             let start = end - rest.len() as u64 - self.frames_end;
-            self.body.read_at(self.body_from + start, rest)?;
+            self.body.read_at(start, rest)?;
         }
         Ok(())
     }
@@ -251,84 +238,5 @@ impl Outgoing {
     /// Whether the transport has all of it that goes here.
     pub(crate) fn is_sent(&self) -> bool {
         self.stream_bytes() == Some(self.offered)
-    }
-
-    /// The offset in the response's stream of the next byte to commit.
-    pub(crate) fn response_committed(&self) -> u64 {
-        self.response_offset(self.committed)
-    }
-
-    /// The response's length, once it is known.
-    pub(crate) fn response_bytes(&self) -> Option<u64> {
-        self.stream_bytes().map(|it| self.response_offset(it))
-    }
-
-    /// The first byte of the response's stream that can still be read from here: frames are forgotten when they are
-    /// offered, and a body is not.
-    pub(crate) fn kept_from(&self) -> u64 {
-        self.response_offset(self.offered.min(self.frames_end))
-    }
-
-    fn response_offset(&self, stream_offset: u64) -> u64 {
-        self.origin.response + stream_offset.saturating_sub(self.origin.stream)
-    }
-
-    /// Ends it at the last committed byte, and returns the rest, which goes on elsewhere.
-    pub(super) fn cut(&mut self) -> Self {
-        let mut rest = self.part(self.response_committed());
-        rest.arriving = self.arriving.take();
-        let kept = usize::try_from(self.committed.saturating_sub(self.offered));
-        self.frames.truncate(kept.unwrap_or(usize::MAX));
-        self.frames_end = self.frames_end.min(self.committed);
-        self.available = self.committed;
-        self.availability = Availability::default();
-        self.cut = Some(self.committed);
-        rest
-    }
-
-    /// What is here of the response from its byte `from` on, which must be kept, for another stream. A backend does not
-    /// bring more of it.
-    pub(crate) fn part(&self, from: u64) -> Self {
-        let start = self.origin.stream + from.saturating_sub(self.origin.response);
-        let gone = start.saturating_sub(self.offered.min(self.frames_end));
-        let frames: VecDeque<u8> =
-            self.frames.iter().skip(usize::try_from(gone).unwrap_or(usize::MAX)).copied().collect();
-        Self {
-            stage: self.stage,
-            frames_end: frames.len() as u64,
-            frames,
-            body: self.body.clone(),
-            body_from: self.body_from + start.saturating_sub(self.frames_end),
-            availability: self.availability.clone(),
-            available: self.available.saturating_sub(start),
-            origin: Origin { stream: 0, response: from },
-            ..Self::default()
-        }
-    }
-
-    /// The same on a stream that `header` precedes.
-    pub(crate) fn behind(mut self, header: &[u8]) -> Self {
-        for byte in header.iter().rev() {
-            self.frames.push_front(*byte);
-        }
-        let bytes = header.len() as u64;
-        self.frames_end += bytes;
-        self.available += bytes;
-        self.origin.stream += bytes;
-        self
-    }
-
-    /// The same on a stream on which `bytes` went before.
-    pub(crate) fn after(mut self, bytes: u64) -> Self {
-        for offset in [
-            &mut self.frames_end,
-            &mut self.available,
-            &mut self.committed,
-            &mut self.offered,
-            &mut self.origin.stream,
-        ] {
-            *offset += bytes;
-        }
-        self
     }
 }

@@ -3,7 +3,8 @@
 mod ahead;
 mod datagrams;
 mod deadlines;
-mod migrating;
+#[cfg(feature = "experiments")]
+mod moving;
 mod relay;
 mod requests;
 mod signals;
@@ -14,9 +15,8 @@ use crate::account::{Account, HeadRoom};
 use crate::addresses::{Addresses, Verdict};
 use crate::alarm::Alarm;
 use crate::client::Client;
-use crate::experiments::group::Groups;
 use crate::limits::{Budget, CONTROL_BYTES, EVENTS, LOAD_NUISANCES};
-use crate::order::Picker;
+use crate::order::Joint;
 use crate::pushes::Pushes;
 use crate::read_ahead::Pages;
 use crate::send_loop::{Ending, SendLoop};
@@ -26,8 +26,7 @@ use crate::{Options, SignalUse};
 use connection::{Connection, Path};
 use deadlines::Deadlines;
 use http3::{Code, Event, Extension, Role, Session, Settings, Signal, StreamId};
-use migrating::Migrating;
-use schedulers::Scheme;
+use schedulers::{Priority, Scheme};
 use std::net::IpAddr;
 use std::ops::BitOr;
 use std::sync::Arc;
@@ -41,7 +40,8 @@ pub(crate) struct Shared {
     pub(crate) site: Arc<dyn Site>,
     pub(crate) options: Options,
     pub(crate) alarm: Alarm,
-    pub(crate) groups: Arc<Groups>,
+    /// Lets connections of one client into one order, if the operator wants that.
+    pub(crate) joint: Option<Arc<dyn Joint>>,
     pub(crate) pages: Pages,
     /// What decoded heads take, over TCP too.
     pub(crate) decoded: Arc<Account>,
@@ -77,7 +77,18 @@ pub(crate) struct Responder {
     unread: Unread,
     deadlines: Deadlines,
     head_room: HeadRoom,
-    pub(crate) migrating: Migrating,
+    /// Gathers what concerns other connections of the client, if somebody wants to know.
+    news: Option<Box<News>>,
+}
+
+/// What came on a connection and may concern others of its client.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    pub(crate) has_settings: bool,
+    /// The payloads of frames that the session was told to accept.
+    pub(crate) frames: Vec<Vec<u8>>,
+    /// The client's priority signals.
+    pub(crate) signals: Vec<(StreamId, Priority)>,
 }
 
 impl Responder {
@@ -88,8 +99,7 @@ impl Responder {
         path: Path,
     ) -> Self {
         let options = &shared.options;
-        let mut session = Session::new(Role::Server, settings(options), http3_limits(options));
-        Migrating::offer(&mut session, options);
+        let session = Session::new(Role::Server, settings(options), http3_limits(options));
         Self {
             serial,
             addresses: Addresses::new(path, options.limits.addresses),
@@ -113,7 +123,7 @@ impl Responder {
             unread: Unread::of(&shared.unread),
             deadlines: Deadlines::default(),
             head_room: HeadRoom::new(&shared.decoded, Client::at(Some(path.peer.ip()))),
-            migrating: Migrating::default(),
+            news: None,
             shared,
         }
     }
@@ -175,9 +185,6 @@ impl Responder {
         self.spend_budget(now);
         self.end_unusable();
         self.sender.received();
-        if self.sender.connection.is_closing() {
-            self.picker().silent();
-        }
         self.tell(now);
     }
 
@@ -272,10 +279,6 @@ impl Responder {
     /// The address at which the client was first.
     pub(crate) fn first_address(&self) -> Path {
         self.addresses.first()
-    }
-
-    pub(crate) fn picker(&mut self) -> &mut dyn Picker {
-        self.sender.order.picker_mut()
     }
 
     /// Closes the connection of a client that is where it cannot be reached.
@@ -373,7 +376,12 @@ impl Responder {
                     self.sender.finish(stream, Ending::Reset(Code::RequestCancelled));
                 }
             }
-            Event::Frame { ref payload, .. } => self.on_migrate(payload),
+            Event::Frame { payload, .. } => {
+                self.nuisances += 1;
+                if let Some(news) = &mut self.news {
+                    news.frames.push(payload);
+                }
+            }
             Event::Data { stream, ref bytes } => self.on_upload(stream, bytes),
             Event::Trailers { stream, ref headers } => self.upload_trailed(stream, headers),
             Event::Finished { stream } => self.upload_ended(stream),
@@ -393,7 +401,9 @@ impl Responder {
         if let Some(number) = settings.connection_group {
             self.join_group(number);
         }
-        self.learn_name(settings);
+        if let Some(news) = &mut self.news {
+            news.has_settings = true;
+        }
         self.sender.order.settle();
         let connection = &mut self.sender.connection;
         if let Some((stream, frame)) = connection.session.announce_scheme(&self.scheme.name) {
@@ -404,14 +414,20 @@ impl Responder {
 
     /// The client wants its connections to be ordered as one.
     fn join_group(&mut self, number: u64) {
-        let member = self.shared.groups.join(self.serial, self.client(), number, &self.scheme);
-        if let Some(member) = member {
-            self.sender.reorder(&self.scheme.name, Box::new(member));
+        let Some(joint) = &self.shared.joint else { return };
+        if let Some(picker) = joint.join(self.serial, self.client(), number, &self.scheme) {
+            self.sender.reorder(&self.scheme.name, picker);
         }
     }
 
     fn client(&self) -> IpAddr {
         self.addresses.current().peer.ip()
+    }
+
+    /// Whether nothing is under way, so that a response can move here.
+    pub(crate) fn is_idle(&self) -> bool {
+        let connection = &self.sender.connection;
+        self.sender.is_empty() && connection.is_connected() && !connection.is_closing()
     }
 
     /// Forgets streams that are over. As often as the search through all of them costs little for each datagram.

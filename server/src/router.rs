@@ -9,14 +9,13 @@ mod refusal;
 mod reload;
 
 use crate::admission::Admission;
-use crate::experiments::group::Groups;
-use crate::migrations::{Connections, Migrations};
 use crate::qlog_files::{QlogFile, QlogFolder};
 use crate::read_ahead::Pages;
 use crate::responder::{Responder, Shared};
 use crate::shards::Shard;
 use crate::site::Site;
 use crate::tls::transport_config;
+use crate::together::{Connections, Occasion, Together};
 use crate::unproven::Unproven;
 use crate::{Event, Identity, LoadBalancer, Options, TlsError};
 use batches::Aside;
@@ -44,8 +43,8 @@ pub struct Server {
     draining: Option<Instant>,
     shard: Shard,
     admission: Admission,
-    /// Responses that move between connections, if the operator allows it.
-    migrations: Option<Migrations>,
+    /// What joins connections of one client, if the operator wants that.
+    together: Option<Box<dyn Together>>,
     /// Where connections are logged, if the operator wants it.
     qlogs: Option<QlogFolder>,
     report: Box<dyn Fn(&str) + Send>,
@@ -111,14 +110,18 @@ impl Server {
         shard: Shard,
     ) -> Result<Self, TlsError> {
         let reset_key = options.reset_key.clone();
+        #[cfg(feature = "experiments")]
+        let (joint, together) = crate::experiments::wanted(&options).unzip();
+        #[cfg(not(feature = "experiments"))]
+        let (joint, together) = (None, None);
         Ok(Self {
             config: transport_config(identity, &options)?,
-            migrations: options.migration.map(Migrations::new),
+            together,
             qlogs,
             report: Box::new(|_| {}),
             admission: Admission::new(&options.limits, reset_key, shard.clone()),
             shared: Arc::new(Shared {
-                groups: Arc::new(Groups::new(options.experiments.group_connections)),
+                joint,
                 site,
                 options,
                 alarm: shard.alarm(),
@@ -166,9 +169,7 @@ impl Server {
         for serial in self.shared.alarm.take() {
             let Some(entry) = self.connections.get_mut(&serial) else { continue };
             entry.responder.relay(now, &mut self.scratch);
-            self.migrate(serial, now);
-            self.enqueue(serial);
-            self.pass_turn(serial);
+            self.take_turns(serial, Occasion::Brought, now);
         }
     }
 
@@ -191,19 +192,27 @@ impl Server {
         self.shared.options.observers.notice(event);
     }
 
-    /// Passes the turn between connections that share an order: a datagram of one may have changed whose turn it is.
-    fn pass_turn(&mut self, serial: u64) {
-        let turn = self.connections.get_mut(&serial).and_then(|it| it.responder.picker().turn());
-        if let Some(next) = turn.filter(|next| *next != serial) {
-            self.enqueue(next);
+    /// Something happened on a connection, so that it may have something to send, and others that act with it.
+    fn take_turns(&mut self, serial: u64, occasion: Occasion, now: Instant) {
+        self.join(serial, occasion, now);
+        self.enqueue(serial);
+        self.pass_turn(serial);
+    }
+
+    /// Lets connections of one client act together, as far as this one gives reason for it.
+    fn join(&mut self, serial: u64, occasion: Occasion, now: Instant) {
+        if let Some(together) = &mut self.together {
+            for touched in together.update(serial, occasion, &mut self.connections, now) {
+                self.enqueue(touched);
+            }
         }
     }
 
-    /// Lets responses move, as far as this connection gives reason for it.
-    fn migrate(&mut self, serial: u64, now: Instant) {
-        if let Some(migrations) = &mut self.migrations {
-            migrations.update(serial, &mut self.connections, now);
-            self.enqueue_touched();
+    /// Passes the turn between connections that share an order: a datagram of one may have changed whose turn it is.
+    fn pass_turn(&mut self, serial: u64) {
+        let turn = self.together.as_ref().and_then(|it| it.turn(serial));
+        if let Some(next) = turn.filter(|next| *next != serial) {
+            self.enqueue(next);
         }
     }
 
@@ -237,16 +246,7 @@ impl Server {
             self.entered(serial, path.peer.ip());
         }
         self.update_routes(serial);
-        self.migrate(serial, now);
-        self.enqueue(serial);
-        self.pass_turn(serial);
-    }
-
-    fn enqueue_touched(&mut self) {
-        let touched = self.migrations.as_mut().map(|it| std::mem::take(&mut it.touched));
-        for serial in touched.into_iter().flatten() {
-            self.enqueue(serial);
-        }
+        self.take_turns(serial, Occasion::Came, now);
     }
 
     fn enqueue(&mut self, serial: u64) {
@@ -276,10 +276,7 @@ impl Server {
 
     fn remove(&mut self, serial: u64, now: Instant) {
         self.handshake_over(serial);
-        if let Some(migrations) = &mut self.migrations {
-            migrations.leave(serial, &mut self.connections, now);
-            self.enqueue_touched();
-        }
+        self.join(serial, Occasion::Over, now);
         let Some(mut entry) = self.connections.remove(&serial) else { return };
         for id in &entry.ids {
             self.routes.remove(id);
@@ -292,10 +289,6 @@ impl Server {
             None => Event::NotEntered,
         };
         self.notice(&ended);
-        entry.responder.picker().silent();
-        if let Some(next) = entry.responder.picker().turn() {
-            self.enqueue(next);
-        }
         if let Some(at) = entry.wakeup {
             self.wakeups.remove(&(at, serial));
         }
@@ -360,9 +353,10 @@ impl Endpoint for Server {
     }
 
     fn on_timeout(&mut self, now: Instant) {
-        if let Some(migrations) = &mut self.migrations {
-            migrations.on_timeout(&mut self.connections, now);
-            self.enqueue_touched();
+        if let Some(together) = &mut self.together {
+            for touched in together.on_timeout(&mut self.connections, now) {
+                self.enqueue(touched);
+            }
         }
         while let Some((at, serial)) = self.wakeups.first().copied().filter(|(at, _)| *at <= now) {
             self.wakeups.remove(&(at, serial));
@@ -373,7 +367,9 @@ impl Endpoint for Server {
                 self.remove(serial, now);
                 continue;
             }
-            entry.responder.on_timeout(now);
+            if entry.responder.on_timeout(now) {
+                self.join(serial, Occasion::TimerFired, now);
+            }
             self.enqueue(serial);
             self.pass_turn(serial);
         }
@@ -392,10 +388,7 @@ impl Endpoint for Server {
         }
         while let Some(serial) = self.sendable.pop_front() {
             let transmit = self.transmit_from(serial, now, out);
-            let entry = self.connections.get_mut(&serial);
-            if entry.is_some_and(|it| it.responder.sender.take_paused()) {
-                self.migrate(serial, now);
-            }
+            self.join(serial, Occasion::Sent, now);
             self.pass_turn(serial);
             if transmit.is_some() {
                 return transmit;
@@ -406,7 +399,7 @@ impl Endpoint for Server {
 
     fn next_timeout(&self) -> Option<Instant> {
         let wakeup = self.wakeups.first().map(|(at, _)| *at);
-        let migration = self.migrations.as_ref().and_then(Migrations::next_timeout);
-        [wakeup, self.draining, migration].into_iter().flatten().min()
+        let together = self.together.as_ref().and_then(|it| it.next_timeout());
+        [wakeup, self.draining, together].into_iter().flatten().min()
     }
 }

@@ -17,6 +17,8 @@ mod asking;
 mod downloads;
 mod ending;
 mod measures;
+#[cfg(feature = "experiments")]
+mod moving;
 mod next;
 mod pacing;
 mod restart;
@@ -55,17 +57,16 @@ pub(crate) struct SendLoop {
     measures: Measures,
     pacing: Pacing,
     downloads: Option<Downloads>,
+    /// A timer of the transport has fired: its probes may ignore the window.
+    owes_probe: bool,
     /// What was decided last, since something came.
     decided: Option<Next>,
     /// Responses that were dropped, not yet asked for.
     unwanted: u64,
     /// Datagrams with a part of a response since they were last counted.
     carried: u64,
-    has_paused: bool,
     /// What the log said last.
     restraint: Option<Restraint>,
-    /// Responses from other connections that were dropped, not yet asked for.
-    stopped: Vec<StreamId>,
 }
 
 impl SendLoop {
@@ -81,12 +82,11 @@ impl SendLoop {
             measures: Measures::new(options.datagrams),
             pacing: Pacing::new(options),
             downloads: options.downloads,
+            owes_probe: false,
             decided: None,
             unwanted: 0,
             carried: 0,
-            has_paused: false,
             restraint: None,
-            stopped: Vec::new(),
         }
     }
 
@@ -108,49 +108,6 @@ impl SendLoop {
         if has_frames {
             self.update_ready(stream);
         }
-    }
-
-    /// Goes on with a response from another connection.
-    pub(crate) fn go_on(
-        &mut self,
-        stream: StreamId,
-        resource: &Resource,
-        urgency: u8,
-        rest: Outgoing,
-    ) {
-        self.call(Call::Open(stream, *resource));
-        self.streams.begin(stream, resource, urgency, rest);
-        self.update_ready(stream);
-    }
-
-    /// Ends the response here at its last committed byte, and returns the rest, if there is any.
-    pub(crate) fn cut(&mut self, stream: StreamId) -> Option<Outgoing> {
-        let rest = self.streams.cut(stream)?;
-        self.close(stream);
-        if self.streams.outgoing(stream).is_some_and(Outgoing::is_sent) {
-            self.finish(stream, Ending::Sent);
-        }
-        Some(rest)
-    }
-
-    /// The response goes no further than `after_bytes` of its stream before it is decided whether it moves.
-    pub(crate) fn pause(&mut self, stream: StreamId, after_bytes: Option<u64>) {
-        let Some(outgoing) = self.streams.outgoing_mut(stream) else { return };
-        let was_paused = outgoing.is_paused();
-        outgoing.pause = after_bytes.filter(|it| *it > outgoing.committed());
-        if was_paused {
-            self.update_ready(stream);
-        }
-    }
-
-    /// Whether a response waits for this decision since the last call.
-    pub(crate) fn take_paused(&mut self) -> bool {
-        std::mem::take(&mut self.has_paused)
-    }
-
-    /// The responses from other connections that were dropped since the last call.
-    pub(crate) fn take_stopped(&mut self) -> Vec<StreamId> {
-        std::mem::take(&mut self.stopped)
     }
 
     pub(crate) fn extend(&mut self, stream: StreamId, frames: &[u8]) {
@@ -217,7 +174,6 @@ impl SendLoop {
         self.decided = None;
         self.window.received();
         self.measures.renew(&self.connection.quic);
-        self.order.picker_mut().heard();
         for stream in self.streams.take_held() {
             match self.connection.quic.stream_capacity(stream.0) {
                 Ok(0) => self.streams.hold(stream),
@@ -238,9 +194,8 @@ impl SendLoop {
 
     pub(crate) fn timer_fired(&mut self) {
         self.connection.quic.on_timeout();
-        self.measures.owes_probe = true;
+        self.owes_probe = true;
         self.measures.renew(&self.connection.quic);
-        self.order.picker_mut().silent();
     }
 
     /// A datagram that the transport sends by this path while the client moves: its size.
@@ -275,10 +230,6 @@ impl SendLoop {
         loop {
             let decided = next(&self.prepare(asked_for_handshake, now));
             self.decided = Some(decided);
-            if matches!(decided, Next::Poke(None) | Next::Idle) {
-                let quic = &self.connection.quic;
-                self.order.picker_mut().window_full(&|| window::path_has_queue(quic));
-            }
             let content = match decided {
                 Next::Send(content) => content,
                 Next::Poke(_) => return self.poke(out),
@@ -293,7 +244,7 @@ impl SendLoop {
             }
             match content {
                 Content::Handshake => asked_for_handshake = true,
-                Content::Probe => self.measures.owes_probe = false,
+                Content::Probe => self.owes_probe = false,
                 Content::Staged if self.window.proves_empty() => self.window.flushed(),
                 Content::Staged => {
                     self.window.hold(&self.connection.quic, now);
@@ -313,7 +264,7 @@ impl SendLoop {
             (false, true) if quic.is_in_early_data() => Handshake::LetsDataGo,
             (false, true) => Handshake::Waits,
         };
-        let owes_probe = self.measures.owes_probe;
+        let owes_probe = self.owes_probe;
         let mut facts = Facts { handshake, owes_probe, ..Facts::default() };
         if !facts.let_data_go() {
             return facts;

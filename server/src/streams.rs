@@ -1,6 +1,8 @@
 //! The streams of one connection on which responses go: one record each, and indices that find them quickly.
 
 mod gates;
+#[cfg(feature = "experiments")]
+mod moving;
 #[cfg(test)]
 mod tests;
 
@@ -41,11 +43,22 @@ pub(crate) struct Stream {
     main: Option<StreamId>,
     /// The pushes that belong to this response.
     gated: Option<Gated>,
+    /// The offset of its stream beyond which the response does not go for now.
+    #[cfg(feature = "experiments")]
+    pause: Option<u64>,
     /// What the observers will be told, if there are any.
     pub(crate) watched: Option<Box<Watched>>,
 }
 
 impl Stream {
+    /// Stream bytes that are here and not committed.
+    fn pending(&self) -> u64 {
+        let pending = self.outgoing.as_ref().map_or(0, Outgoing::pending);
+        #[cfg(feature = "experiments")]
+        let pending = self.before_pause(pending);
+        pending
+    }
+
     /// What the observers are told about a response that goes no further here.
     fn end_watch(&mut self, outgoing: &Outgoing) -> Option<Watched> {
         let mut watched = *self.watched.take()?;
@@ -89,8 +102,8 @@ pub(crate) struct Streams {
     named: BTreeMap<PushId, StreamId>,
     /// Responses with a gate for their pushes.
     mains: BTreeSet<StreamId>,
-    /// Streams whose responses have moved away: they have no end yet.
-    open_ended: BTreeSet<StreamId>,
+    #[cfg(feature = "experiments")]
+    moving: moving::Moving,
     /// Bytes that the transport has taken of all responses.
     taken: u64,
     /// Watched responses that have ended.
@@ -186,7 +199,7 @@ impl Streams {
 
     /// Stream bytes that are here and not committed.
     pub(crate) fn pending(&self, stream: StreamId) -> u64 {
-        self.outgoing(stream).map_or(0, Outgoing::pending)
+        self.get(stream).map_or(0, Stream::pending)
     }
 
     /// Whether the response has bytes that neither flow control nor a gate holds back.
@@ -211,20 +224,12 @@ impl Streams {
         if outgoing.arriving.is_some() {
             self.arriving.insert(stream);
         }
-        self.open_ended.remove(&stream);
         record.outgoing = Some(outgoing);
-    }
-
-    /// Ends the response here at its last committed byte, and returns the rest. `None`: nothing is left to commit.
-    pub(crate) fn cut(&mut self, stream: StreamId) -> Option<Outgoing> {
-        let outgoing = self.outgoing_mut(stream)?;
-        if outgoing.stream_bytes() == Some(outgoing.committed()) {
-            return None;
+        #[cfg(feature = "experiments")]
+        {
+            record.pause = None;
+            self.moving.open_ended.remove(&stream);
         }
-        let rest = outgoing.cut();
-        self.unlist(stream, rest.times());
-        self.open_ended.insert(stream);
-        Some(rest)
     }
 
     /// Takes a response out, of which nothing more goes here. [`crate::send_loop::Ending`] says why.
@@ -240,11 +245,6 @@ impl Streams {
     /// The watched responses that have ended since the last call.
     pub(crate) fn take_ended(&mut self) -> Vec<Watched> {
         std::mem::take(&mut self.ended)
-    }
-
-    /// Streams of responses that have moved away.
-    pub(crate) fn open_ended(&self) -> usize {
-        self.open_ended.len()
     }
 
     /// Removes a stream from the indices of those that need attention.
@@ -354,7 +354,7 @@ impl Streams {
         let waits = |(stream, record): (StreamId, &Stream)| {
             let outgoing = record.outgoing.as_ref()?;
             let (offset, taken) = (outgoing.offset(), self.taken);
-            let has_bytes = outgoing.pending() > 0 || outgoing.committed() > offset;
+            let has_bytes = record.pending() > 0 || outgoing.committed() > offset;
             let waits = has_bytes && !self.is_gated(stream);
             waits.then(|| Waiting { stream, is_held: self.is_held(stream), offset, taken })
         };
@@ -380,7 +380,8 @@ impl Streams {
     /// Drops the record of a stream that is over on both sides and carries no response any more.
     pub(crate) fn forget(&mut self, stream: StreamId) {
         self.leave_gate(stream);
-        self.open_ended.remove(&stream);
+        #[cfg(feature = "experiments")]
+        self.moving.open_ended.remove(&stream);
         if let Some(push) = self.all.remove(&stream).and_then(|it| it.push) {
             self.pushes.remove(&push);
         }

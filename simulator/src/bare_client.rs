@@ -69,8 +69,9 @@ impl BareClient {
     }
 
     fn open(&mut self) {
-        if !self.is_silent && self.connection.open() {
-            self.destinations.opened(&mut self.connection);
+        if !self.is_silent {
+            self.destinations.opening(&mut self.connection);
+            self.connection.open();
         }
     }
 

@@ -9,8 +9,8 @@ use crate::limits::{EARLY_PUSHES_MAX, KEEP_ALIVE, OTHERS_MAX};
 use crate::{Arrival, ClientConfig, Connection, Path, Transmit};
 use http3::{Code, PushId, Role, Settings, StreamId};
 use migration::{
-    Action, Continuation, Error, MIGRATE, Migrate, Name, Offer, Reads, Receiving, Scope, Secret,
-    Subject,
+    Action, Continuation, Error, MIGRATE, Migrate, Name, Offer, PAYLOAD_BYTES_MAX, Reads,
+    Receiving, Scope, Secret, Subject,
 };
 use other::Other;
 use std::collections::BTreeMap;
@@ -81,10 +81,10 @@ impl Destinations {
         self.ask_after_bytes = Some(bytes);
     }
 
-    /// The source has opened its streams.
-    pub fn opened(&mut self, source: &mut Connection) {
-        if let Some(name) = source.name() {
-            self.source = source.secret().map(|secret| (name, secret));
+    /// The source may open its streams: call it before [`Connection::open`].
+    pub fn opening(&mut self, source: &mut Connection) {
+        if self.config.migration && self.source.is_none() {
+            self.source = named(source, None);
         }
     }
 
@@ -253,7 +253,7 @@ impl Destinations {
     pub fn progress(&mut self, source: &mut Connection, now: Instant) {
         while let Some(place) = self.others.iter().position(Other::is_over) {
             let lost = self.others.remove(place);
-            if let Some(name) = lost.connection.name() {
+            if let Some(name) = lost.name {
                 self.lost(source, name);
             }
         }
@@ -424,9 +424,8 @@ impl Destinations {
         let name = self.server_name.as_deref();
         let (local, config) = (source.local_addr(), &self.config);
         // One that cannot even be tried is as good as one that fails.
-        if let Ok(mut connection) = Connection::connect(name, local, self.server, config, now) {
-            connection.may_be_named(Some(secret.clone()));
-            self.others.push(Other::new(connection));
+        if let Ok(connection) = Connection::connect(name, local, self.server, config, now) {
+            self.others.push(Other::new(connection, secret.clone()));
         }
     }
 
@@ -464,6 +463,20 @@ impl Destinations {
         let at_source = response.stream.filter(|_| is_due)?;
         Some((place, stream, subject, at_source))
     }
+}
+
+/// Names a connection before its settings go, once its handshake is complete: its name, and its secret. Early data goes before
+/// there is a secret, so such a connection has no name. The name belongs to the connection whose secret is `first`; without
+/// one, this is the first connection.
+fn named(connection: &mut Connection, first: Option<&Secret>) -> Option<(Name, Secret)> {
+    if connection.is_open() || !connection.quic.is_established() {
+        return None;
+    }
+    let secret = connection.secret()?;
+    let name = Name::next(first.unwrap_or(&secret), &secret);
+    connection.session.offer(Offer::Named(name).settings());
+    connection.session.accept_frames(MIGRATE, PAYLOAD_BYTES_MAX);
+    Some((name, secret))
 }
 
 fn send(source: &mut Connection, frame: &Migrate) {

@@ -1,14 +1,18 @@
 //! One connection beside the source. It makes no requests.
 
-use super::Continuation;
+use super::{Continuation, named};
 use crate::{Connection, Path};
 use http3::{Code, StreamId};
-use migration::{CONTINUATION, Name, Subject};
+use migration::{CONTINUATION, Name, Secret, Subject};
 use octets::Octets;
 use std::collections::BTreeMap;
 
 pub(super) struct Other {
     pub(super) connection: Connection,
+    /// Its name, once its handshake is complete.
+    pub(super) name: Option<Name>,
+    /// The secret of the source.
+    first: Secret,
     incoming: BTreeMap<StreamId, Incoming>,
 }
 
@@ -22,17 +26,17 @@ enum Incoming {
 }
 
 impl Other {
-    pub(super) fn new(connection: Connection) -> Self {
-        Self { connection, incoming: BTreeMap::new() }
+    pub(super) fn new(connection: Connection, first: Secret) -> Self {
+        Self { connection, name: None, first, incoming: BTreeMap::new() }
     }
 
     /// Its name, while responses can move here.
     pub(super) fn usable_name(&self) -> Option<Name> {
-        self.connection.name().filter(|_| !self.connection.is_closing())
+        self.name.filter(|_| !self.connection.is_closing())
     }
 
     pub(super) fn is_opening(&self) -> bool {
-        self.connection.name().is_none() && !self.connection.is_closing()
+        self.name.is_none() && !self.connection.is_closing()
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -45,6 +49,9 @@ impl Other {
 
     pub(super) fn receive(&mut self, datagram: &mut [u8], path: Path) {
         self.connection.receive(datagram, path);
+        if self.name.is_none() {
+            self.name = named(&mut self.connection, Some(&self.first)).map(|(name, _)| name);
+        }
         self.connection.open();
     }
 

@@ -17,7 +17,9 @@
 //! connections are not touched.
 
 use crate::limits::GROUP_SLOTS as SLOTS;
-use crate::order::Picker;
+use crate::order::{Joint, Picker};
+use crate::responder::Responder;
+use crate::together::Occasion;
 use schedulers::{Call, Element, Scheduler, Scheme, Signal, StreamId};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -26,7 +28,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Groups {
     /// Connections that may be in one group.
     limit: usize,
-    groups: Mutex<HashMap<GroupName, Arc<Mutex<Group>>>>,
+    inside: Mutex<Inside>,
+}
+
+#[derive(Default)]
+struct Inside {
+    groups: HashMap<GroupName, Arc<Mutex<Group>>>,
+    /// The connections in them, as the router numbers them.
+    parts: BTreeMap<u64, Part>,
 }
 
 /// The client's address, the number that it gave, and the scheme.
@@ -34,21 +43,61 @@ type GroupName = (IpAddr, u64, String);
 
 impl Groups {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, groups: Mutex::default() }
+        Self { limit, inside: Mutex::default() }
     }
 
-    /// A part in the group `number` of `client` for the connection `serial`; `None`: the group is full.
-    pub(crate) fn join(
+    /// Lets the members know what happened to one of them. Returns whose turn it is when one has left.
+    pub(crate) fn update(
+        &self,
+        serial: u64,
+        occasion: Occasion,
+        responder: Option<&mut Responder>,
+    ) -> Option<u64> {
+        let part = self.part(serial)?;
+        let sender = responder.map(|it| &it.sender);
+        match (occasion, sender) {
+            (Occasion::Over, _) => {
+                part.silent();
+                self.lock().parts.remove(&serial);
+                return part.turn();
+            }
+            (Occasion::Came, Some(sender)) if !sender.connection.is_closing() => part.heard(),
+            (Occasion::Came | Occasion::TimerFired, _) => part.silent(),
+            (Occasion::Sent, Some(sender)) if sender.is_window_full() => {
+                part.window_full(sender.path_has_queue());
+            }
+            (Occasion::Sent | Occasion::Brought, _) => {}
+        }
+        None
+    }
+
+    /// The connection that goes first among those with which this one shares an order.
+    pub(crate) fn turn(&self, serial: u64) -> Option<u64> {
+        self.part(serial)?.turn()
+    }
+
+    fn part(&self, serial: u64) -> Option<Part> {
+        self.lock().parts.get(&serial).cloned()
+    }
+
+    /// The table is consistent between any two calls.
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Joint for Groups {
+    fn join(
         &self,
         serial: u64,
         client: IpAddr,
         number: u64,
         scheme: &Scheme,
-    ) -> Option<Member> {
+    ) -> Option<Box<dyn Picker>> {
         if self.limit == 0 {
             return None;
         }
-        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        let Inside { groups, parts } = &mut *self.lock();
         if groups.len() == groups.capacity() {
             groups.retain(|_, group| !Group::is_empty(group));
         }
@@ -57,19 +106,22 @@ impl Groups {
         if Group::is_empty(group) {
             *group = Group::new(scheme);
         }
-        Group::join(group, serial, self.limit)
+        let part = Group::join(group, serial, self.limit)?;
+        parts.insert(serial, part.clone());
+        Some(Box::new(Member(part)))
     }
 }
 
 /// A scheduler, and the connections that share it.
 struct Group {
     scheduler: Scheduler,
-    members: BTreeMap<u64, Inside>,
+    members: BTreeMap<u64, Standing>,
     next_slot: u64,
 }
 
+/// How a member stands in its group.
 #[derive(Default)]
-struct Inside {
+struct Standing {
     /// The connection, as the router numbers it.
     serial: u64,
     /// Its open streams, and whether they are ready.
@@ -80,17 +132,21 @@ struct Inside {
     full: bool,
 }
 
-impl Inside {
+impl Standing {
     fn takes_part(&self) -> bool {
         !self.rests && !self.full
     }
 }
 
-/// One connection's part in a group. Dropping it leaves the group.
-pub(crate) struct Member {
+/// One connection's part in a group.
+#[derive(Clone)]
+struct Part {
     group: Arc<Mutex<Group>>,
     slot: u64,
 }
+
+/// Picks for one connection. Dropping it leaves the group.
+struct Member(Part);
 
 impl Group {
     fn new(scheme: &Scheme) -> Arc<Mutex<Self>> {
@@ -99,15 +155,15 @@ impl Group {
     }
 
     /// A part for the connection `serial`; `None`: there are `limit` members, or too many have been.
-    fn join(group: &Arc<Mutex<Self>>, serial: u64, limit: usize) -> Option<Member> {
+    fn join(group: &Arc<Mutex<Self>>, serial: u64, limit: usize) -> Option<Part> {
         let mut inside = lock(group);
         let slot = inside.next_slot;
         if inside.members.len() >= limit || slot >= SLOTS {
             return None;
         }
         inside.next_slot += 1;
-        inside.members.insert(slot, Inside { serial, ..Inside::default() });
-        Some(Member { group: Arc::clone(group), slot })
+        inside.members.insert(slot, Standing { serial, ..Standing::default() });
+        Some(Part { group: Arc::clone(group), slot })
     }
 
     fn is_empty(group: &Arc<Mutex<Self>>) -> bool {
@@ -125,7 +181,7 @@ impl Group {
     }
 
     /// Changes what is known about a member, and with it perhaps whether it takes part.
-    fn change(&mut self, slot: u64, change: impl FnOnce(&mut Inside)) {
+    fn change(&mut self, slot: u64, change: impl FnOnce(&mut Standing)) {
         let Some(inside) = self.members.get_mut(&slot) else { return };
         let before = inside.takes_part();
         change(inside);
@@ -163,7 +219,7 @@ impl Group {
 
 impl Picker for Member {
     fn call(&mut self, call: &Call) {
-        let (slot, mut group) = (self.slot, lock(&self.group));
+        let (slot, mut group) = (self.0.slot, lock(&self.0.group));
         match *call {
             Call::Open(stream, resource) => {
                 group.scheduler.open(named(slot, stream), &resource);
@@ -186,33 +242,35 @@ impl Picker for Member {
     }
 
     fn pick(&self) -> Option<StreamId> {
-        let picked = lock(&self.group).scheduler.pick()?;
-        (picked.0 % SLOTS == self.slot).then_some(StreamId(picked.0 / SLOTS))
+        let picked = lock(&self.0.group).scheduler.pick()?;
+        (picked.0 % SLOTS == self.0.slot).then_some(StreamId(picked.0 / SLOTS))
     }
 
     fn is_shared(&self) -> bool {
         true
     }
+}
 
+impl Part {
     fn turn(&self) -> Option<u64> {
         let group = lock(&self.group);
         let picked = group.scheduler.pick()?;
         group.members.get(&(picked.0 % SLOTS)).map(|it| it.serial)
     }
 
-    /// Takes part again.
-    fn heard(&mut self) {
+    /// Something came back from the client: it takes part again.
+    fn heard(&self) {
         lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (false, false));
     }
 
-    /// Gives up the turn.
-    fn silent(&mut self) {
+    /// Nothing comes back from the client: it gives up the turn.
+    fn silent(&self) {
         lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (true, false));
     }
 
-    /// Gives up the turn until something comes back, unless the path is full, too.
-    fn window_full(&mut self, path_has_queue: &dyn Fn() -> bool) {
-        if !path_has_queue() {
+    /// Its window is full. It gives up the turn until something comes back, unless the path is full, too.
+    fn window_full(&self, path_has_queue: bool) {
+        if !path_has_queue {
             lock(&self.group).change(self.slot, |it| it.full = true);
         }
     }
@@ -220,7 +278,7 @@ impl Picker for Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        lock(&self.group).leave(self.slot);
+        lock(&self.0.group).leave(self.0.slot);
     }
 }
 
@@ -258,7 +316,7 @@ mod tests {
 
     fn two() -> (Member, Member) {
         let group = Group::new(&find_scheme("fifo").expect("a scheme"));
-        let member = |serial| Group::join(&group, serial, 2);
+        let member = |serial| Group::join(&group, serial, 2).map(Member);
         let both = (member(7).expect("room"), member(9).expect("room"));
         assert!(member(11).is_none(), "a third is one too many");
         both
@@ -275,9 +333,9 @@ mod tests {
         let (mut a, mut b) = two();
         open(&mut b, 0);
         open(&mut a, 0);
-        assert_eq!((a.pick(), b.pick(), a.turn()), (None, Some(StreamId(0)), Some(9)));
+        assert_eq!((a.pick(), b.pick(), a.0.turn()), (None, Some(StreamId(0)), Some(9)));
         b.call(&Call::Close(StreamId(0)));
-        assert_eq!((a.pick(), b.pick(), b.turn()), (Some(StreamId(0)), None, Some(7)));
+        assert_eq!((a.pick(), b.pick(), b.0.turn()), (Some(StreamId(0)), None, Some(7)));
     }
 
     #[test]
@@ -285,7 +343,7 @@ mod tests {
         let (mut a, mut b) = two();
         open(&mut a, 0);
         open(&mut b, 0);
-        a.silent();
+        a.0.silent();
         assert_eq!((a.pick(), b.pick()), (None, Some(StreamId(0))));
         b.call(&Call::SetReady(StreamId(0), false));
         assert_eq!(a.pick(), Some(StreamId(0)), "nobody else can");
@@ -298,12 +356,12 @@ mod tests {
         let (mut a, mut b) = two();
         open(&mut a, 0);
         open(&mut b, 0);
-        a.window_full(&|| false);
-        assert_eq!((a.turn(), b.pick()), (Some(9), Some(StreamId(0))));
-        b.window_full(&|| false);
-        assert_eq!((a.turn(), a.pick(), b.pick()), (None, None, None), "nobody can send");
-        a.heard();
-        assert_eq!((a.turn(), a.pick()), (Some(7), Some(StreamId(0))));
+        a.0.window_full(false);
+        assert_eq!((a.0.turn(), b.pick()), (Some(9), Some(StreamId(0))));
+        b.0.window_full(false);
+        assert_eq!((a.0.turn(), a.pick(), b.pick()), (None, None, None), "nobody can send");
+        a.0.heard();
+        assert_eq!((a.0.turn(), a.pick()), (Some(7), Some(StreamId(0))));
     }
 
     #[test]

@@ -1,17 +1,70 @@
-//! Experiments that tests and examples use. All are off by default, and the main path reads without them:
+//! Experiments that join connections of one client ([`crate::together`]), without which the main path reads and builds:
 //!
-//! * Connection groups ([`group`]): a [`crate::order::Picker`] that several connections share.
-//! * The send order: a record of which bytes of which stream the transport took first.
+//! * Connection groups ([`group`]): several connections share an order.
+//! * Stream migration ([`migrations`]): responses go on on other connections.
 
-pub(crate) mod group;
+mod group;
+mod migrations;
 
-use connection::experiments::SendOrder;
+use crate::Options;
+use crate::order::Joint;
+use crate::responder::Responder;
+use crate::together::{Connections, Occasion, Together};
+use group::Groups;
+use migrations::Migrations;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
 
-/// Experiments of a server.
-#[derive(Debug, Clone, Default)]
-pub struct Experiments {
-    /// Connections of one client that are ordered as one, at most; 0: none are. Browsers open six.
-    pub group_connections: usize,
-    /// Where to note in which order the transport takes the bytes of responses, for one connection.
-    pub send_order: Option<SendOrder>,
+/// The experiments of one server.
+struct Experiments {
+    groups: Arc<Groups>,
+    migrations: Option<Migrations>,
+}
+
+/// The experiments that an operator wants, if there are any: who lets connections into an order, and who joins them otherwise.
+pub(crate) fn wanted(options: &Options) -> Option<(Arc<dyn Joint>, Box<dyn Together>)> {
+    let (connections, policy) = (options.experiments.group_connections, options.migration);
+    if connections == 0 && policy.is_none() {
+        return None;
+    }
+    let groups = Arc::new(Groups::new(connections));
+    let migrations = policy.map(Migrations::new);
+    Some((groups.clone(), Box::new(Experiments { groups, migrations })))
+}
+
+impl Together for Experiments {
+    fn begin(&self, responder: &mut Responder) {
+        if self.migrations.is_some() {
+            responder.offer_migration();
+        }
+    }
+
+    fn update(
+        &mut self,
+        serial: u64,
+        occasion: Occasion,
+        all: &mut dyn Connections,
+        now: Instant,
+    ) -> BTreeSet<u64> {
+        let next = self.groups.update(serial, occasion, all.responder(serial));
+        let mut touched = match &mut self.migrations {
+            Some(migrations) => migrations.update(serial, occasion, all, now),
+            None => BTreeSet::new(),
+        };
+        touched.extend(next);
+        touched
+    }
+
+    fn turn(&self, serial: u64) -> Option<u64> {
+        self.groups.turn(serial)
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.migrations.as_ref()?.next_timeout()
+    }
+
+    fn on_timeout(&mut self, all: &mut dyn Connections, now: Instant) -> BTreeSet<u64> {
+        self.migrations.as_mut().map(|it| it.on_timeout(all, now)).unwrap_or_default()
+    }
 }

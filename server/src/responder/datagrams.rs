@@ -51,18 +51,19 @@ impl Responder {
         datagram.map(|(bytes, _)| (bytes, self.addresses.sent(bytes)))
     }
 
-    /// Timers of the transport and of a challenge may be due.
-    pub(crate) fn on_timeout(&mut self, now: Instant) {
+    /// Timers of the transport and of a challenge may be due. True: one of the transport was.
+    pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
         let is_due = |at: Option<Instant>| at.is_some_and(|it| it <= now);
         let connection = &self.sender.connection;
         let is_transports = is_due(connection.quic.timeout_instant());
         if is_transports {
             self.sender.timer_fired();
         } else if !is_due(self.addresses.next_timeout(connection)) {
-            return;
+            return false;
         }
         let connection = &mut self.sender.connection;
         self.addresses.timer_fired(connection, now);
+        is_transports
     }
 
     /// When there may be another datagram.

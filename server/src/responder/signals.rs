@@ -96,6 +96,16 @@ impl Responder {
         self.place_pushes_left(signal);
     }
 
+    /// Records the priority of a response; it moves along.
+    fn note_priority(&mut self, stream: StreamId, priority: Priority) {
+        if let Some(record) = self.sender.streams.get_mut(stream) {
+            record.said = Some(priority);
+        }
+        if let Some(news) = &mut self.news {
+            news.signals.push((stream, priority));
+        }
+    }
+
     /// The client says where a response belongs that is over: the pushes that were placed with it take the place, and share its
     /// weight, as if it had been said in time (RFC 7540, 5.3.4). On a new connection the document may be over before the client
     /// can say anything.

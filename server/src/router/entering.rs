@@ -58,7 +58,10 @@ impl Server {
         };
         let qlog = self.qlogs.as_ref().map(|it| it.begin(&mut quic, &id));
         self.serial += 1;
-        let responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, path);
+        let mut responder = Responder::new(Arc::clone(&self.shared), self.serial, quic, path);
+        if let Some(together) = &self.together {
+            together.begin(&mut responder);
+        }
         let mut ids = vec![id, header.dcid.to_vec()];
         ids.dedup();
         self.routes.extend(ids.iter().map(|it| (it.clone(), self.serial)));

@@ -28,11 +28,11 @@ impl Server {
         }
         self.config = config;
         self.admission.limit(&options.limits);
-        let (alarm, groups) = (self.shared.alarm.clone(), Arc::clone(&self.shared.groups));
+        let (alarm, joint) = (self.shared.alarm.clone(), self.shared.joint.clone());
         let pages = self.shared.pages.of_connection();
         let unread = Arc::clone(&self.shared.unread);
         let decoded = self.shard.decoded();
-        self.shared = Arc::new(Shared { site, options, alarm, groups, pages, decoded, unread });
+        self.shared = Arc::new(Shared { site, options, alarm, joint, pages, decoded, unread });
         Ok(())
     }
 }

@@ -13,7 +13,9 @@ impl SendLoop {
     /// state: our own three, those of responses under way, and those whose responses have moved.
     pub(super) fn send(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
         let quic = &mut self.connection.quic;
-        let open_ended = OWN_STREAMS.len() + self.streams.responses() + self.streams.open_ended();
+        let open_ended = OWN_STREAMS.len() + self.streams.responses();
+        #[cfg(feature = "experiments")]
+        let open_ended = open_ended + self.streams.open_ended();
         let others = if self.measures.is_lossy() { open_ended } else { 0 };
         for _ in 0..others {
             if let Some(datagram) = send_once(quic, self.home, out)? {

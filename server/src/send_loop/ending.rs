@@ -17,9 +17,17 @@ pub(crate) enum Ending {
     /// Both directions of its stream are given up.
     GivenUp(Code),
     /// Its rest goes on on another connection. The stream is reset.
+    #[cfg(feature = "experiments")]
     Moved,
     /// Its connection is over.
     Disconnected,
+}
+
+impl Ending {
+    /// Whether a part of the response goes nowhere any more, although the client is there.
+    fn is_early(self) -> bool {
+        matches!(self, Self::Shut | Self::Reset(_) | Self::GivenUp(_))
+    }
 }
 
 impl SendLoop {
@@ -28,6 +36,7 @@ impl SendLoop {
         match ending {
             Ending::Sent | Ending::Shut | Ending::Disconnected => {}
             Ending::Reset(code) => self.reset(stream, code),
+            #[cfg(feature = "experiments")]
             Ending::Moved => self.reset(stream, Code::RequestCancelled),
             Ending::GivenUp(code) => self.give_up(stream, code),
         }
@@ -36,7 +45,12 @@ impl SendLoop {
         if !matches!(ending, Ending::Sent | Ending::Disconnected) {
             self.passage.remove(stream);
             self.close(stream);
-            self.note_unwanted(stream, ending);
+        }
+        if ending.is_early() {
+            // What a client does not want costs it.
+            self.unwanted += 1;
+            #[cfg(feature = "experiments")]
+            self.streams.note_stopped(stream);
         }
         Some(outgoing)
     }
@@ -55,17 +69,5 @@ impl SendLoop {
         }
         self.connection.shut(stream, code);
         self.flush();
-    }
-
-    /// What a client does not want costs it.
-    fn note_unwanted(&mut self, stream: StreamId, ending: Ending) {
-        if ending == Ending::Moved {
-            return;
-        }
-        self.unwanted += 1;
-        let is_push = self.streams.get(stream).is_some_and(|it| it.push.is_some());
-        if !stream.0.is_multiple_of(4) && !is_push {
-            self.stopped.push(stream);
-        }
     }
 }

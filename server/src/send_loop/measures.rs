@@ -14,8 +14,6 @@ pub(super) struct Measures {
     mtu_bytes: usize,
     is_on_first: bool,
     is_lossy: bool,
-    /// A timer of the transport has fired: its probes may ignore the window.
-    pub(super) owes_probe: bool,
     /// Bytes of a full datagram, when the last one was asked for.
     pub(super) datagram_bytes: usize,
 }
@@ -28,7 +26,6 @@ impl Measures {
             mtu_bytes: quiche::MIN_CLIENT_INITIAL_LEN,
             is_on_first: true,
             is_lossy: false,
-            owes_probe: false,
             datagram_bytes: 0,
         }
     }

@@ -110,7 +110,8 @@ impl SendLoop {
         let Some(outgoing) = self.streams.outgoing_mut(stream) else { return };
         let left = outgoing.commit(bytes);
         let committed = outgoing.committed();
-        self.has_paused |= outgoing.is_paused();
+        #[cfg(feature = "experiments")]
+        let left = self.streams.left(stream, left);
         self.passage.buffer.push(stream, bytes);
         self.call(Call::Sent(stream, bytes));
         match left {

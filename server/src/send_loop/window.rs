@@ -21,10 +21,6 @@ pub(crate) struct Window {
     datagrams: Datagrams,
     /// Under bbr2, bytes are staged behind those that have likely gone.
     stages_ahead: bool,
-    /// A datagram has gone since the bytes were staged.
-    sent_since_staged: bool,
-    /// That datagram had room for all of them.
-    likely_gone: bool,
     /// Room in the window when the last datagram came; `None`: not measured yet.
     opening_bytes: Option<u64>,
     /// Stream bytes offered since then.
@@ -47,6 +43,18 @@ pub(crate) struct Staged {
     overhead_bytes: u64,
     /// A window or credit cut it short of a full packet.
     short: bool,
+    fate: Fate,
+}
+
+/// What became of staged bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// No datagram has gone since.
+    Unsent,
+    /// A datagram has gone, perhaps with some of them.
+    PerhapsGone,
+    /// A datagram has gone that had room for all of them.
+    LikelyGone,
 }
 
 impl Staged {
@@ -57,6 +65,7 @@ impl Staged {
             bytes,
             overhead_bytes: overhead_min(quic, stream, offset) as u64,
             short: false,
+            fate: Fate::Unsent,
         }
     }
 
@@ -103,7 +112,7 @@ impl Window {
     /// of them out. The next packet's bytes are then staged behind those few. If the loop asked the transport instead,
     /// with nothing else staged, bbr2 would conclude that the application has no more to send.
     pub(crate) fn has_likely_gone(&self) -> bool {
-        self.staged.is_some() && self.likely_gone
+        self.staged.is_some_and(|it| it.fate == Fate::LikelyGone)
     }
 
     /// A datagram came: acknowledgements may have opened the window, and the transport may have control
@@ -123,14 +132,13 @@ impl Window {
     pub(crate) fn stage(&mut self, staged: Staged) {
         self.offered_bytes += staged.bytes;
         self.staged = Some(staged);
-        self.sent_since_staged = false;
-        self.likely_gone = false;
         self.held_until = None;
     }
 
     /// The staged bytes, if they were cut short and none has gone yet.
     pub(crate) fn short(&self) -> Option<(StreamId, u64)> {
-        self.staged.filter(|it| it.short && !self.sent_since_staged).map(|it| (it.stream, it.bytes))
+        let short = self.staged.filter(|it| it.short && it.fate == Fate::Unsent);
+        short.map(|it| (it.stream, it.bytes))
     }
 
     /// More was offered on the staged stream.
@@ -255,10 +263,10 @@ impl Window {
         let repairs = retransmitted != self.retransmitted_bytes;
         self.retransmitted_bytes = retransmitted;
         self.doubtful |= repairs;
-        let Some(staged) = self.staged else { return };
-        self.sent_since_staged = true;
+        let Some(staged) = &mut self.staged else { return };
         let had_room = sent >= staged.bytes + staged.overhead_bytes;
-        self.likely_gone = had_room && !repairs && !staged.short;
+        let is_likely = had_room && !repairs && !staged.short;
+        staged.fate = if is_likely { Fate::LikelyGone } else { Fate::PerhapsGone };
         if had_room && !self.doubtful {
             self.staged = None;
         }
@@ -269,7 +277,10 @@ impl Window {
     pub(crate) fn sent_unasked(&mut self, sent: usize) {
         self.sent_bytes += sent as u64;
         self.doubtful |= sent > 0;
-        self.sent_since_staged |= sent > 0;
+        if let Some(staged) = self.staged.as_mut().filter(|it| sent > 0 && it.fate == Fate::Unsent)
+        {
+            staged.fate = Fate::PerhapsGone;
+        }
     }
 
     /// The transport probed the path in place of sending the staged bytes.
@@ -297,7 +308,7 @@ impl Window {
     /// Whether all offered bytes have gone if the transport has nothing to send. That does not follow if nothing has
     /// gone since: then the window is smaller than it seemed.
     pub(crate) fn proves_empty(&self) -> bool {
-        self.sent_since_staged
+        self.staged.is_none_or(|it| it.fate != Fate::Unsent)
     }
 
     /// All offered bytes have gone.
@@ -349,6 +360,7 @@ fn window_bytes(quic: &connection::Quic) -> u64 {
 
 /// Whether round trips have become longer than the shortest by an eighth, the sign of `HyStart++` (RFC 9406, 4.2)
 /// that packets wait in a queue.
+#[cfg(feature = "experiments")]
 pub(crate) fn path_has_queue(quic: &connection::Quic) -> bool {
     let path = quic.path_stats().find(|it| it.active);
     path.is_some_and(|it| it.min_rtt.is_some_and(|least| it.rtt > least + least / 8))

@@ -121,6 +121,13 @@ impl Availability {
         self.steps.iter().map(|(at, _)| *at)
     }
 
+    /// The same for what follows so many bytes of the body.
+    #[cfg(feature = "experiments")]
+    pub(crate) fn after(&self, body_bytes: u64) -> Self {
+        let step = |(at, bytes): &(Instant, u64)| (*at, bytes.saturating_sub(body_bytes));
+        Self { steps: self.steps.iter().map(step).collect() }
+    }
+
     /// Body bytes that are ready at `now`; `None`: not even the header is.
     pub fn body_bytes_at(&self, now: Instant) -> Option<u64> {
         self.steps.iter().take_while(|(at, _)| *at <= now).last().map(|(_, bytes)| *bytes)

@@ -359,7 +359,8 @@ fn an_answer_without_credit_waits_in_silence() {
     peer.get(0, "/2000000/png");
     world.run_ms(1000, &mut [&mut peer]);
     let subject = Subject::Request(StreamId(4));
-    let destination = Destination::Named(peer.client.connection.name().expect("named"));
+    let secret = peer.client.connection.secret().expect("the handshake is complete");
+    let destination = Destination::Named(Name::next(&secret, &secret));
     let frame = Migrate { subject, destination, offset: 0, kind: Kind::Start, rest: Rest::Nothing };
     peer.send_raw(2, &frame.to_frame(), false).expect("room");
     world.links.take_log();

@@ -2,8 +2,8 @@
 //! each response that moves is.
 
 use crate::outgoing::{Outgoing, Stage};
-use crate::responder::Responder;
 use crate::send_loop::Ending;
+use crate::together::{Connections, Occasion};
 use http3::{Code, StreamId};
 use migration::{
     Action, Continuation, Destination, Error, Kind, Migrate, Name, Names, Overtaking, Place,
@@ -13,12 +13,6 @@ use schedulers::Priority;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-/// The server's connections, as the router numbers them.
-pub(crate) trait Connections {
-    fn responder(&mut self, serial: u64) -> Option<&mut Responder>;
-    fn is_idle(&self, serial: u64) -> bool;
-}
-
 /// The connections with names, and the responses that have moved or were asked to.
 pub(crate) struct Migrations {
     policy: Policy,
@@ -26,7 +20,7 @@ pub(crate) struct Migrations {
     members: BTreeMap<u64, Member>,
     moving: BTreeMap<Key, Moving>,
     /// Connections that may have something to send now.
-    pub(crate) touched: BTreeSet<u64>,
+    touched: BTreeSet<u64>,
 }
 
 /// The source and the response.
@@ -46,15 +40,50 @@ struct Moving {
     stream: StreamId,
     source_bytes: u64,
     /// The rest when it left, if all of it was there: it can be sent again.
-    kept: Option<Outgoing>,
+    kept: Option<Rest>,
     at: At,
 }
 
 /// Where the rest of a response is.
 enum At {
-    Source,
-    Destination { serial: u64, stream: StreamId },
-    Nowhere(Option<Box<Outgoing>>),
+    Source(Origin),
+    Destination { serial: u64, stream: StreamId, origin: Origin },
+    Nowhere(Option<Box<Rest>>),
+}
+
+/// The place at which a response begins or goes on. It is 0 and 0 until the response moves.
+#[derive(Debug, Clone, Copy, Default)]
+struct Origin {
+    /// The offset on the stream there.
+    stream: u64,
+    /// The offset in the response's stream, on the connection of its request.
+    response: u64,
+}
+
+impl Origin {
+    /// The offset in the response's stream of a byte of the stream there.
+    fn response_offset(self, stream_offset: u64) -> u64 {
+        self.response + stream_offset.saturating_sub(self.stream)
+    }
+}
+
+/// What is left of a response.
+struct Rest {
+    outgoing: Outgoing,
+    origin: Origin,
+}
+
+impl Rest {
+    /// What is here of it from byte `from` of the response on, for another stream.
+    fn part(&self, from: u64) -> Self {
+        let start = self.origin.stream + from.saturating_sub(self.origin.response);
+        Self { outgoing: self.outgoing.part(start), origin: Origin { stream: 0, response: from } }
+    }
+
+    /// The length of the response, once it is known.
+    fn response_bytes(&self) -> Option<u64> {
+        self.outgoing.stream_bytes().map(|it| self.origin.response_offset(it))
+    }
 }
 
 impl Migrations {
@@ -68,34 +97,50 @@ impl Migrations {
         }
     }
 
-    /// Does what a datagram or a timer of a connection gives reason for.
-    pub(crate) fn update(&mut self, serial: u64, all: &mut dyn Connections, now: Instant) {
+    /// Does what an occasion on a connection gives reason for. Returns the connections that may have something to send now.
+    pub(crate) fn update(
+        &mut self,
+        serial: u64,
+        occasion: Occasion,
+        all: &mut dyn Connections,
+        now: Instant,
+    ) -> BTreeSet<u64> {
+        match occasion {
+            Occasion::Over => self.leave(serial, all, now),
+            Occasion::TimerFired => {}
+            Occasion::Sent => {
+                if all.responder(serial).is_some_and(|it| it.sender.streams.take_paused()) {
+                    self.act(serial, all, now);
+                }
+            }
+            Occasion::Came | Occasion::Brought => self.act(serial, all, now),
+        }
+        std::mem::take(&mut self.touched)
+    }
+
+    fn act(&mut self, serial: u64, all: &mut dyn Connections, now: Instant) {
         let Some(responder) = all.responder(serial) else { return };
-        let news = std::mem::take(&mut responder.migrating);
-        responder.migrating.is_named = news.is_named;
+        let news = responder.take_news();
+        let claimed = if news.has_settings { responder.claimed_name() } else { None };
         if responder.sender.connection.is_closing() {
             return self.leave(serial, all, now);
         }
-        let mut joined = false;
-        if let Some((name, secret)) = news.claimed {
-            // Otherwise it goes on without a name.
-            joined = self.names.join(name, &secret, serial).is_ok();
-            if joined {
-                self.members.insert(serial, Member { name, overtaking: Overtaking::default() });
-            }
+        // A name that does not follow from the secret does nothing: the connection goes on without one.
+        let joined =
+            claimed.filter(|(name, secret)| self.names.join(*name, secret, serial).is_ok());
+        if let Some((name, _)) = joined {
+            self.members.insert(serial, Member { name, overtaking: Overtaking::default() });
         }
-        for frame in news.frames {
+        for payload in news.frames {
             let Some(member) = self.members.get_mut(&serial) else { return };
-            if let Err(error) = member.overtaking.hold(frame, now) {
+            let frame = Migrate::parse(&payload);
+            if let Err(error) = frame.and_then(|it| member.overtaking.hold(it, now)) {
                 return close(all, serial, error);
             }
             self.release(serial, all, now);
         }
-        if joined {
-            let all_members: Vec<u64> = self.members.keys().copied().collect();
-            for member in all_members {
-                self.release(member, all, now);
-            }
+        if joined.is_some() {
+            self.release_all(all, now);
         }
         for (stream, priority) in news.signals {
             self.prioritize(serial, stream, priority, all);
@@ -106,7 +151,7 @@ impl Migrations {
     }
 
     /// A connection is over: its responses at other connections end, and those of others that are here come back.
-    pub(crate) fn leave(&mut self, serial: u64, all: &mut dyn Connections, now: Instant) {
+    fn leave(&mut self, serial: u64, all: &mut dyn Connections, now: Instant) {
         let Some(member) = self.members.remove(&serial) else { return };
         self.names.leave(member.name);
         let keys: Vec<Key> = self.moving.keys().copied().collect();
@@ -132,21 +177,27 @@ impl Migrations {
         responses.chain(frames).min()
     }
 
-    /// Gives up clients that do not answer, and connections that do not come.
-    pub(crate) fn on_timeout(&mut self, all: &mut dyn Connections, now: Instant) {
+    /// Gives up clients that do not answer, and connections that do not come. Returns the connections that may have something
+    /// to send now.
+    pub(crate) fn on_timeout(&mut self, all: &mut dyn Connections, now: Instant) -> BTreeSet<u64> {
         if self.next_timeout().is_none_or(|it| it > now) {
-            return;
+            return BTreeSet::new();
         }
-        let serials: Vec<u64> = self.members.keys().copied().collect();
-        for serial in serials {
-            self.release(serial, all, now);
-        }
+        self.release_all(all, now);
         let keys: Vec<Key> = self.moving.keys().copied().collect();
         for key in keys {
             let Some(moving) = self.moving.get_mut(&key) else { continue };
             if let Err(error) = moving.sending.on_timeout(now) {
                 self.fail(key, error, all);
             }
+        }
+        std::mem::take(&mut self.touched)
+    }
+
+    fn release_all(&mut self, all: &mut dyn Connections, now: Instant) {
+        let serials: Vec<u64> = self.members.keys().copied().collect();
+        for serial in serials {
+            self.release(serial, all, now);
         }
     }
 
@@ -261,7 +312,7 @@ impl Migrations {
         match moving.sending.place() {
             Place::Source => go_back(moving, all, now),
             Place::Nowhere => {
-                if let At::Source = moving.at {
+                if let At::Source(_) = moving.at {
                     moving.at = At::Nowhere(take_out(moving, all));
                 }
             }
@@ -293,7 +344,7 @@ impl Migrations {
         all: &mut dyn Connections,
     ) {
         let moved = self.moving.values().find(|it| it.source == serial && it.stream == stream);
-        if let Some(At::Destination { serial, stream }) = moved.map(|it| &it.at)
+        if let Some(At::Destination { serial, stream, .. }) = moved.map(|it| &it.at)
             && let Some(responder) = all.responder(*serial)
         {
             responder.prioritize(*stream, priority);
@@ -303,10 +354,13 @@ impl Migrations {
 
     /// Ends the responses that have moved to this connection, and of which the client wants no more.
     fn end_stopped(&mut self, serial: u64, all: &mut dyn Connections) {
-        let stopped = all.responder(serial).map(|it| it.sender.take_stopped()).unwrap_or_default();
+        let stopped =
+            all.responder(serial).map(|it| it.sender.streams.take_stopped()).unwrap_or_default();
         for stopped in stopped {
-            let is_it = |it: &Moving| matches!(it.at, At::Destination { serial: on, stream } if on == serial && stream == stopped);
-            let key = self.moving.iter().find(|(_, it)| is_it(it)).map(|(key, _)| *key);
+            let is_here = |it: &Moving| {
+                it.place().is_some_and(|(on, stream, _)| (on, stream) == (serial, stopped))
+            };
+            let key = self.moving.iter().find(|(_, it)| is_here(it)).map(|(key, _)| *key);
             if let Some(key) = key {
                 self.end_response(key, all, Code::RequestCancelled);
             }
@@ -351,7 +405,7 @@ impl Migrations {
     fn drop_response(&mut self, key: Key, all: &mut dyn Connections, code: Code) {
         let Some(moving) = self.moving.remove(&key) else { return };
         self.touched.insert(moving.source);
-        if let At::Destination { serial, stream } = moving.at
+        if let At::Destination { serial, stream, .. } = moving.at
             && let Some(responder) = all.responder(serial)
             && responder.sender.streams.is_sending(stream)
         {
@@ -371,14 +425,15 @@ impl Migrations {
 impl Moving {
     fn new((name, subject): Key, source: u64, stream: StreamId) -> Self {
         let sending = Sending::new(name, subject);
-        Self { sending, source, stream, source_bytes: 0, kept: None, at: At::Source }
+        let at = At::Source(Origin::default());
+        Self { sending, source, stream, source_bytes: 0, kept: None, at }
     }
 
-    /// The connection and stream on which the rest is.
-    fn place(&self) -> Option<(u64, StreamId)> {
+    /// The connection and stream on which the rest is, and where it begins there.
+    fn place(&self) -> Option<(u64, StreamId, Origin)> {
         match self.at {
-            At::Source => Some((self.source, self.stream)),
-            At::Destination { serial, stream } => Some((serial, stream)),
+            At::Source(origin) => Some((self.source, self.stream, origin)),
+            At::Destination { serial, stream, origin } => Some((serial, stream, origin)),
             At::Nowhere(_) => None,
         }
     }
@@ -386,36 +441,38 @@ impl Moving {
 
 /// Tells the state machine how far the response was sent.
 fn sync(moving: &mut Moving, all: &mut dyn Connections) {
-    let Some((serial, stream)) = moving.place() else { return };
+    let Some((serial, stream, origin)) = moving.place() else { return };
     let Some(responder) = all.responder(serial) else { return };
     let outgoing = responder.sender.streams.outgoing(stream);
-    let whole = || moving.kept.as_ref().and_then(Outgoing::response_bytes);
-    let sent = outgoing.map(Outgoing::response_committed).or_else(whole);
+    let here = |stream_offset| origin.response_offset(stream_offset);
+    let whole = || moving.kept.as_ref().and_then(Rest::response_bytes);
+    let sent = outgoing.map(|it| here(it.committed())).or_else(whole);
     let sent = sent.unwrap_or_else(|| moving.sending.next());
     moving.sending.sent(sent.saturating_sub(moving.sending.next()));
-    if moving.kept.is_none() && !matches!(moving.at, At::Source) {
-        let kept_from = outgoing.map_or(sent, Outgoing::kept_from);
+    if moving.kept.is_none() && !matches!(moving.at, At::Source(_)) {
+        let kept_from = outgoing.map_or(sent, |it| here(it.kept_from()));
         moving.sending.discarded(kept_from);
     }
 }
 
 /// Takes the rest of a response out of where it is, from the next byte on.
-fn take_out(moving: &mut Moving, all: &mut dyn Connections) -> Option<Box<Outgoing>> {
+fn take_out(moving: &mut Moving, all: &mut dyn Connections) -> Option<Box<Rest>> {
     let from = moving.sending.next();
     let live = match std::mem::replace(&mut moving.at, At::Nowhere(None)) {
-        At::Source => {
+        At::Source(_) => {
             let sender = &mut all.responder(moving.source)?.sender;
             moving.source_bytes = sender.streams.outgoing(moving.stream)?.committed();
-            let rest = sender.cut(moving.stream)?;
-            if rest.stage == Stage::Whole {
+            let outgoing = sender.cut(moving.stream)?;
+            let rest = Rest { outgoing, origin: Origin { stream: 0, response: from } };
+            if rest.outgoing.stage == Stage::Whole {
                 moving.kept = Some(rest.part(from));
             }
             return Some(Box::new(rest));
         }
-        At::Destination { serial, stream } => {
-            let taken =
-                all.responder(serial).and_then(|it| it.sender.finish(stream, Ending::Moved));
-            taken.map(Box::new)
+        At::Destination { serial, stream, origin } => {
+            let sender = all.responder(serial).map(|it| &mut it.sender);
+            let outgoing = sender.and_then(|it| it.finish(stream, Ending::Moved));
+            outgoing.map(|outgoing| Box::new(Rest { outgoing, origin }))
         }
         At::Nowhere(rest) => rest,
     };
@@ -424,7 +481,7 @@ fn take_out(moving: &mut Moving, all: &mut dyn Connections) -> Option<Box<Outgoi
     }
     let mut live = live?;
     let mut rest = live.part(from);
-    rest.arriving = live.arriving.take();
+    rest.outgoing.arriving = live.outgoing.arriving.take();
     Some(Box::new(rest))
 }
 
@@ -433,7 +490,7 @@ fn go_on(
     (source, subject): Key,
     moving: &mut Moving,
     serial: u64,
-    rest: Option<Box<Outgoing>>,
+    rest: Option<Box<Rest>>,
     all: &mut dyn Connections,
     now: Instant,
 ) -> Option<At> {
@@ -441,19 +498,21 @@ fn go_on(
     let record = all.responder(moving.source)?.sender.streams.get(moving.stream)?;
     let (resource, said) = (record.resource, record.said);
     let priority = said.unwrap_or_default();
+    let destination = all.responder(serial)?;
+    let Some(stream) = destination.open_for_rest() else {
+        moving.at = At::Nowhere(Some(rest));
+        return None;
+    };
     let header = Continuation { source, subject, offset: moving.sending.next(), priority };
-    match all.responder(serial)?.take_over(header, &resource, said, rest, now) {
-        Ok(stream) => Some(At::Destination { serial, stream }),
-        Err(rest) => {
-            moving.at = At::Nowhere(Some(rest));
-            None
-        }
-    }
+    let header = header.to_bytes();
+    let origin = Origin { stream: header.len() as u64, ..rest.origin };
+    destination.go_on(stream, &resource, said, rest.outgoing.behind(&header), now);
+    Some(At::Destination { serial, stream, origin })
 }
 
 /// Goes on at the source, as soon as what was committed there before has gone.
 fn go_back(moving: &mut Moving, all: &mut dyn Connections, now: Instant) {
-    if matches!(moving.at, At::Source) {
+    if matches!(moving.at, At::Source(_)) {
         return;
     }
     let Some(source) = all.responder(moving.source) else { return };
@@ -462,8 +521,11 @@ fn go_back(moving: &mut Moving, all: &mut dyn Connections, now: Instant) {
     if is_draining {
         moving.at = At::Nowhere(rest);
     } else if let (Some(rest), Some(source)) = (rest, all.responder(moving.source)) {
-        source.take_back(moving.stream, *rest, moving.source_bytes, now);
-        moving.at = At::Source;
+        moving.at = At::Source(Origin { stream: moving.source_bytes, ..rest.origin });
+        let Some(record) = source.sender.streams.get(moving.stream) else { return };
+        let (resource, said) = (record.resource, record.said);
+        let rest = rest.outgoing.after(moving.source_bytes);
+        source.go_on(moving.stream, &resource, said, rest, now);
     }
 }
 

@@ -1,0 +1,55 @@
+//! What the connections of one client do together. The router knows no more of it than this: it says what happens, and lets
+//! those connections send that it is told. Without an experiment that joins connections there is nobody to say it to.
+
+use crate::responder::Responder;
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+/// The server's connections, as the router numbers them.
+#[cfg_attr(
+    not(feature = "experiments"),
+    expect(dead_code, reason = "only experiments ask for them")
+)]
+pub(crate) trait Connections {
+    fn responder(&mut self, serial: u64) -> Option<&mut Responder>;
+    fn is_idle(&self, serial: u64) -> bool;
+}
+
+/// What happened on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// A datagram came.
+    Came,
+    /// A backend brought something.
+    Brought,
+    /// A timer of its transport fired.
+    TimerFired,
+    /// It sent what it may for now.
+    Sent,
+    /// It is over.
+    Over,
+}
+
+/// Joins connections of one client.
+pub(crate) trait Together: Send {
+    /// A connection begins.
+    fn begin(&self, responder: &mut Responder);
+
+    /// Something happened on the connection `serial`. Returns the connections that may have something to send now.
+    fn update(
+        &mut self,
+        serial: u64,
+        occasion: Occasion,
+        all: &mut dyn Connections,
+        now: Instant,
+    ) -> BTreeSet<u64>;
+
+    /// The connection that goes first among those with which this one shares an order.
+    fn turn(&self, serial: u64) -> Option<u64>;
+
+    /// When to call [`Self::on_timeout`].
+    fn next_timeout(&self) -> Option<Instant>;
+
+    /// Gives up what takes too long. Returns the connections that may have something to send now.
+    fn on_timeout(&mut self, all: &mut dyn Connections, now: Instant) -> BTreeSet<u64>;
+}
