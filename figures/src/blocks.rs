@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::axis::Axis;
-use super::svg::whole;
 use qlog_tools::assembly::StreamFrame;
 use qlog_tools::page_resources::PageResource;
+use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::timeline::{Timeline, busiest_fiftieth};
 
 /// The most columns that a figure shows. Longer runs are drawn column by column, each in the colour of the resource that
@@ -120,7 +120,7 @@ fn columns(blocks: &[Block]) -> Vec<Block> {
     }
     let mut shares: Vec<Vec<(Option<usize>, f64)>> = vec![Vec::new(); COLUMNS_MAX];
     for block in blocks {
-        let column = |at: f64| whole(at / width).min(COLUMNS_MAX - 1);
+        let column = |at: f64| to_usize(at / width).min(COLUMNS_MAX - 1);
         for (place, share) in
             shares.iter_mut().enumerate().take(column(block.end) + 1).skip(column(block.start))
         {

@@ -3,7 +3,6 @@
 //! `track` and `paper`). [`png`] turns them into pictures.
 
 pub mod axis;
-pub mod beside;
 pub mod blocks;
 pub mod byte_index_curve;
 pub mod delivery_stacks;
@@ -14,17 +13,18 @@ pub mod intervals;
 pub mod legend;
 pub mod lines;
 mod moved;
-mod multiples;
 mod number_axis;
 pub mod number_texts;
 pub mod paint;
+pub mod paired_dots;
 pub mod palette;
-pub mod panels;
 pub mod png;
 mod ratio_axis;
+pub mod ratio_panels;
 pub mod ribbon;
 pub mod savings;
 mod sheet;
+mod small_multiples;
 pub mod speedup_dots;
 pub mod speedups;
 pub mod stacks;

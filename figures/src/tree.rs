@@ -1,17 +1,18 @@
 //! Dependency trees, one panel a moment (the paper's Figures 9 and 10): which streams depend on which, which go strictly
 //! first, and which share by weight.
 
-mod happened;
+mod changes;
 mod layout;
 
+use qlog_tools::saturating_cast::to_usize;
 use std::collections::BTreeMap;
 
 use schedulers::{Element, Kind, Scheme, Snapshot, SnapshotNode};
 
-pub use self::happened::in_words;
+pub use self::changes::in_words;
 use self::layout::{BOX_HEIGHT, BOX_WIDTH, Band, Laid, Line, TRUNK, laid_out};
 use super::sheet::Sheet;
-use super::svg::{Area, SMALL, Style, Svg, d, number, whole};
+use super::svg::{Area, SMALL, Style, Svg, d, number};
 use super::table::{Table, row};
 use crate::palette::kind_colour;
 use qlog_tools::short_texts::shorten;
@@ -257,7 +258,7 @@ fn what_lines(panel: &TreePanel, width: f64) -> Vec<String> {
 
 /// How many characters of small text fit.
 fn characters(width: f64) -> usize {
-    whole(width / 6.0)
+    to_usize(width / 6.0)
 }
 
 /// Name and weight, the share, and what it carries.
