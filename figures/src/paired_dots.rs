@@ -3,7 +3,6 @@
 use super::ratio_axis::RatioAxis;
 use super::sheet::Sheet;
 use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, WIDTH, circle, d, hollow};
-use super::table::{Table, row};
 use crate::number_texts::ratio_text;
 use qlog_tools::short_texts::shorten;
 
@@ -76,19 +75,6 @@ impl PairedDots {
             if pairs.any(|it| it.interval.is_some()) { ", with its 95 % interval" } else { "" };
         let theirs = self.theirs;
         format!("Filled: ours{bars}. Hollow: {theirs}. The axis is logarithmic; higher is better.")
-    }
-
-    /// The figure's numbers.
-    pub fn table(&self) -> Table {
-        let headings = self
-            .columns
-            .iter()
-            .flat_map(|column| ["ours", self.theirs].map(|whose| format!("{column}, {whose}")));
-        let rows = self.groups.iter().map(|group| {
-            let values = group.pairs.iter().flat_map(|it| [it.ours, it.theirs]);
-            row(&group.label, values.map(ratio_text))
-        });
-        Table::new(&self.title, row("scheme", headings), rows)
     }
 
     fn draw_group(
@@ -166,6 +152,5 @@ mod tests {
         assert!(!svg.contains("p+, ATF: ours"));
         assert_eq!(svg.matches("95 % interval").count(), 1, "where there is one");
         assert!(figure.caption().starts_with("Filled: ours, with its 95 % interval. Hollow"));
-        assert_eq!(figure.table().rows, [["p+", "×1.20", "×1.17", "–", "×2.20"]]);
     }
 }
