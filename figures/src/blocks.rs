@@ -1,11 +1,9 @@
 //! From the frames of a timeline to the blocks of a ribbon.
 
-use std::collections::BTreeMap;
-
 use super::axis::Axis;
-use super::svg::whole;
 use qlog_tools::assembly::StreamFrame;
-use qlog_tools::page_resources::PageResource;
+use qlog_tools::page_resources::{PageResource, places_of_streams};
+use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::timeline::{Timeline, busiest_fiftieth};
 
 /// The most columns that a figure shows. Longer runs are drawn column by column, each in the colour of the resource that
@@ -38,11 +36,7 @@ impl Blocks {
     /// On the time axis a block ends when its frame arrived and is as wide as its bytes take at
     /// the run's highest sustained rate; frames of one burst stand one after another before its end.
     pub fn new(timeline: &Timeline, resources: &[PageResource], axis: Axis) -> Self {
-        let places = resources.iter().enumerate().rev().map(|(place, it)| (&*it.url, place));
-        let places: BTreeMap<&str, usize> = places.collect();
-        let streams = timeline.transfers.iter();
-        let streams: BTreeMap<u64, Option<usize>> =
-            streams.map(|it| (it.stream, places.get(&*it.url).copied())).collect();
+        let streams = places_of_streams(resources, timeline);
         let frames = timeline.frames.iter().filter(|frame| frame.bytes > 0);
         let frames: Vec<(&StreamFrame, Option<usize>)> =
             frames.filter_map(|frame| Some((frame, *streams.get(&frame.stream)?))).collect();
@@ -120,7 +114,7 @@ fn columns(blocks: &[Block]) -> Vec<Block> {
     }
     let mut shares: Vec<Vec<(Option<usize>, f64)>> = vec![Vec::new(); COLUMNS_MAX];
     for block in blocks {
-        let column = |at: f64| whole(at / width).min(COLUMNS_MAX - 1);
+        let column = |at: f64| to_usize(at / width).min(COLUMNS_MAX - 1);
         for (place, share) in
             shares.iter_mut().enumerate().take(column(block.end) + 1).skip(column(block.start))
         {

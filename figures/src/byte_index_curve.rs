@@ -4,10 +4,11 @@
 use super::REGRET;
 use super::axis::{Across, Axis};
 use super::sheet::{Drawing, Sheet};
-use super::svg::{GRID, MARGIN, SMALL, Style, Svg, d, whole};
+use super::svg::{GRID, MARGIN, SMALL, Style, Svg, d};
 use super::table::{Table, row};
 use crate::number_texts::{milliseconds_text, or_dash};
 use qlog_tools::metrics::CurvePoint;
+use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::short_texts::shorten;
 
 /// A figure with one curve a run.
@@ -61,7 +62,7 @@ impl Drawing for Curves {
         let top = sheet.either(TOP, plot.bottom + 62.0);
         let left = sheet.either(plot.right + 22.0, LEFT);
         svg.text(left + 44.0, top + 2.0, Style::PLAIN.size(10.5).muted(), "ByteIndex, best first");
-        let beside = whole((sheet.width() - LEFT) / LEGEND_MIN).max(1);
+        let beside = to_usize((sheet.width() - LEFT) / LEGEND_MIN).max(1);
         let beside = sheet.either(1, beside);
         let width = (sheet.width() - MARGIN - left) / beside as f64;
         let lines = ranking.len().div_ceil(beside);

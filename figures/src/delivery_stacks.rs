@@ -1,28 +1,35 @@
-//! Packets by the moment at which they were handed to HTTP/3: those handed up together stand on one another (the
-//! paper's Figure 13). An empty place is a moment at which nothing could be used.
+//! What was delivered together (the paper's Figure 13): packets or frames that were handed up at the same moment stand on one
+//! another. An empty place is a moment at which nothing could be used.
+
+use std::collections::BTreeMap;
 
 use super::axis::{Across, Axis};
 use super::legend;
 use super::paint::Paints;
 use super::sheet::Sheet;
 use super::svg::{Area, GRID, MARGIN, Style, Svg, WIDTH, add_box, d};
-use super::table::{Table, row};
 use crate::palette::looks;
+use qlog_tools::head_of_line::{HeadOfLine, Piece};
 use qlog_tools::labels::short_name;
-use qlog_tools::page_resources::PageResource;
+use qlog_tools::page_resources::{PageResource, places_of_streams};
 use qlog_tools::short_texts::shorten;
+use qlog_tools::timeline::Timeline;
 
 /// The figure.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct DeliveryStacks {
     /// Tells this figure's patterns from those of others on the same page; letters, digits and hyphens.
     pub id: String,
     /// Above the figure, and its name for screen readers.
     pub title: String,
-    /// How long a packet takes: its width.
-    pub slot_ms: f64,
-    /// Where the time axis ends; what comes later is not drawn.
-    pub end_ms: f64,
+    /// What the width means.
+    pub axis: Axis,
+    /// The axis' title, from the one that it has.
+    pub words: fn(String) -> String,
+    /// How long a moment is, in the axis' unit: the width of a stack, which ends there.
+    pub slot: f64,
+    /// Where the axis ends, in its unit; what comes later is not drawn.
+    pub end: f64,
     /// The page's resources in request order.
     pub resources: Vec<PageResource>,
     /// The runs, top to bottom.
@@ -34,25 +41,63 @@ pub struct DeliveryStacks {
 pub struct StackRow {
     /// What it is.
     pub label: String,
-    /// In order of time, in milliseconds: the resources of the packets that were handed up then.
-    pub stacks: Vec<(f64, Vec<Option<usize>>)>,
+    /// In order, with the moment in the axis' unit: the resources of what was handed up then.
+    pub stacks: Vec<(f64, Stack)>,
 }
+
+/// The resources of what was handed up at a moment, from below; `None` for one that the page does not list.
+pub type Stack = Vec<Option<usize>>;
 
 const LEFT: f64 = 150.0;
 const TOP: f64 = 40.0;
+/// The height of a block where a row has room, the greatest height of a row, and the greatest width of a block.
 const BLOCK: f64 = 9.0;
+const ROW: f64 = 150.0;
+const BLOCK_WIDTH: f64 = 12.0;
+/// Arrivals of a log that share a column: of these the highest stack is drawn.
+const COLUMNS: usize = 1000;
 
 impl DeliveryStacks {
+    /// What each arrival of a log released: as QUIC delivered it, and as one order for all streams would have.
+    pub fn of_log(
+        title: String,
+        resources: Vec<PageResource>,
+        timeline: &Timeline,
+        hol: &HeadOfLine,
+    ) -> Self {
+        let places = places_of_streams(&resources, timeline);
+        let slot = timeline.frames.len().div_ceil(COLUMNS).max(1);
+        let row = |label: &str, released_by: fn(&Piece) -> usize| StackRow {
+            label: label.to_owned(),
+            stacks: highest_stacks(released(hol, &places, released_by), slot),
+        };
+        Self {
+            id: "stacks".to_owned(),
+            title,
+            axis: Axis::Frames,
+            words: |it| it + " in order of arrival; frames delivered together are stacked",
+            slot: slot as f64,
+            end: timeline.frames.len().max(1) as f64,
+            rows: vec![
+                row("QUIC", |it| it.delivered),
+                row("one order", |it| it.delivered_in_one_order),
+            ],
+            resources,
+        }
+    }
+
     /// The figure on `sheet`, which is a screen.
     pub fn draw(&self, sheet: &Sheet) -> String {
         let paints = Paints::new(&self.id, &looks(&self.resources));
         let mut svg = Svg::on(sheet);
         svg.raw(&paints.definitions);
         svg.text(MARGIN, 22.0, Style::PLAIN.size(14.0).bold(), &self.title);
+        let highest = self.rows.iter().map(|it| self.highest(it)).max().unwrap_or(1);
+        let block = BLOCK.min(ROW / highest as f64);
         let mut top = TOP;
         for row in &self.rows {
-            let height = self.highest(row) as f64 * BLOCK;
-            self.draw_row(&mut svg, row, top + height, &paints);
+            let height = self.highest(row) as f64 * block;
+            self.draw_row(&mut svg, row, (top + height, block), &paints);
             top += height + 18.0;
         }
         self.across().draw(&mut svg, [top + 10.0, top + 28.0], |_| None);
@@ -61,47 +106,37 @@ impl DeliveryStacks {
         svg.finish(WIDTH, top + 44.0 + height + MARGIN, &self.title)
     }
 
-    /// The words below the figure.
-    pub fn caption(&self) -> String {
-        format!(
-            "Each block is one packet at the moment at which HTTP/3 got it; those that it got together stand on one another. The first {:.1} s are shown.",
-            self.end_ms / 1000.0
-        )
-    }
-
-    /// How many stacks of each height there are, over the whole load.
-    pub fn table(&self) -> Table {
-        let most = self.rows.iter().map(highest_of).max().unwrap_or(0).max(1);
-        let headings = row("run", (1..=most).map(|it| it.to_string()));
-        let rows = self.rows.iter().map(|run| {
-            let of = |height| run.stacks.iter().filter(|it| it.1.len() == height).count();
-            row(&run.label, (1..=most).map(|height| of(height).to_string()))
-        });
-        Table::new("Stacks by the number of packets in them", headings, rows)
-    }
-
     fn highest(&self, row: &StackRow) -> usize {
-        let shown = row.stacks.iter().filter(|(time_ms, _)| *time_ms <= self.end_ms);
-        shown.map(|(_, packets)| packets.len()).max().unwrap_or(0).max(2)
+        let shown = row.stacks.iter().filter(|(moment, _)| *moment <= self.end);
+        shown.map(|(_, stack)| stack.len()).max().unwrap_or(0).max(2)
     }
 
     fn across(&self) -> Across {
-        Across::new(Axis::Time, LEFT, WIDTH - MARGIN, self.end_ms.max(1.0))
+        let across = Across::new(self.axis, LEFT, WIDTH - MARGIN, self.end.max(1.0));
+        Across { words: self.words, ..across }
     }
 
-    fn draw_row(&self, svg: &mut Svg, row: &StackRow, bottom: f64, paints: &Paints) {
+    fn draw_row(
+        &self,
+        svg: &mut Svg,
+        row: &StackRow,
+        (bottom, block): (f64, f64),
+        paints: &Paints,
+    ) {
         svg.text(MARGIN, bottom - 4.0, Style::PLAIN.size(12.0).bold(), &shorten(&row.label, 20));
         svg.path(&d!("M{LEFT} {}H{}", bottom + 0.5, WIDTH - MARGIN), GRID, "");
         let across = self.across();
-        let width = (across.x(self.slot_ms) - LEFT).max(0.6);
+        let slot = (across.x(self.slot) - LEFT).max(0.6);
+        let (width, height) =
+            ((slot - 0.4).clamp(0.5, BLOCK_WIDTH), (block - 0.6).max(block / 2.0));
         // One path a resource: a load has thousands of packets.
         let mut paths = vec![String::new(); paints.fills.len() + 1];
-        for (time_ms, packets) in row.stacks.iter().filter(|it| it.0 <= self.end_ms) {
-            for (height, packet) in packets.iter().enumerate() {
-                let place = packet.unwrap_or(usize::MAX).min(paints.fills.len());
-                let top = bottom - (height + 1) as f64 * BLOCK;
-                let (left, width) = (across.x(*time_ms) - width, (width - 0.4).max(0.5));
-                add_box(&mut paths[place], Area { left, top, width, height: BLOCK - 0.6 });
+        for (moment, stack) in row.stacks.iter().filter(|it| it.0 <= self.end) {
+            for (level, resource) in stack.iter().enumerate() {
+                let place = resource.unwrap_or(usize::MAX).min(paints.fills.len());
+                let top = bottom - (level + 1) as f64 * block;
+                let left = across.x(*moment) - slot;
+                add_box(&mut paths[place], Area { left, top, width, height });
             }
         }
         paints.draw(svg, &paths, |place| {
@@ -111,22 +146,51 @@ impl DeliveryStacks {
     }
 }
 
-fn highest_of(row: &StackRow) -> usize {
-    row.stacks.iter().map(|(_, packets)| packets.len()).max().unwrap_or(0)
+/// By arrival the frames that it released, as resources. Pieces of one frame are one.
+fn released(
+    hol: &HeadOfLine,
+    places: &BTreeMap<u64, Option<usize>>,
+    released_by: fn(&Piece) -> usize,
+) -> BTreeMap<usize, Stack> {
+    let mut released: BTreeMap<usize, (Stack, usize)> = BTreeMap::new();
+    for piece in hol.pieces() {
+        let (stack, last) =
+            released.entry(released_by(&piece)).or_insert((Stack::new(), usize::MAX));
+        if *last != piece.arrived {
+            stack.push(places.get(&piece.stream).copied().flatten());
+        }
+        *last = piece.arrived;
+    }
+    released.into_iter().map(|(arrival, (stack, _))| (arrival, stack)).collect()
+}
+
+/// Of the arrivals that share a slot the highest stack, each with the end of its arrival's place.
+fn highest_stacks(released: BTreeMap<usize, Stack>, slot: usize) -> Vec<(f64, Stack)> {
+    let mut columns: BTreeMap<usize, (usize, Stack)> = BTreeMap::new();
+    for (arrival, stack) in released {
+        let column = columns.entry(arrival / slot).or_default();
+        if stack.len() > column.1.len() {
+            *column = (arrival, stack);
+        }
+    }
+    columns.into_values().map(|(arrival, stack)| ((arrival + slot) as f64, stack)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use qlog_tools::assembly::StreamFrame;
+    use qlog_tools::head_of_line::Arrivals;
     use schedulers::Kind;
 
-    #[test]
-    fn packets_that_came_together_stand_on_one_another() {
-        let figure = DeliveryStacks {
+    fn figure() -> DeliveryStacks {
+        DeliveryStacks {
             id: "x".to_owned(),
             title: "t".to_owned(),
-            slot_ms: 10.0,
-            end_ms: 100.0,
+            axis: Axis::Time,
+            words: std::convert::identity,
+            slot: 10.0,
+            end: 100.0,
             resources: vec![PageResource {
                 url: "/<a>".to_owned(),
                 kind: Kind::Html,
@@ -142,11 +206,46 @@ mod tests {
                     (900.0, vec![None]),
                 ],
             }],
-        };
+        }
+    }
+
+    #[test]
+    fn packets_that_came_together_stand_on_one_another() {
+        let figure = figure();
         let svg = figure.draw(&Sheet::default());
         assert!(svg.contains("rr: &lt;a&gt;") && svg.contains("rr: not listed"), "{svg}");
         let listed = svg.lines().find(|it| it.contains("rr: &lt;a&gt;")).expect("its path");
         assert_eq!(listed.matches('M').count(), 2);
-        assert_eq!(figure.table().rows, [["rr", "2", "1"]]);
+    }
+
+    #[test]
+    fn what_waits_in_one_order_is_stacked_there() {
+        let frame = |time_us, stream, offset| StreamFrame { time_us, stream, offset, bytes: 100 };
+        let sent = [frame(0, 0, 0), frame(1, 4, 0), frame(2, 0, 100)];
+        let frames = vec![frame(9, 0, 0), frame(10, 0, 100), frame(30, 4, 0)];
+        let (arrived, sent) = (frames.iter().collect(), sent.iter().collect());
+        let hol = HeadOfLine::new(Arrivals { frames: &arrived, sent: Some(&sent), received: None });
+        let timeline = Timeline { frames, ..Timeline::default() };
+        let figure = DeliveryStacks::of_log("<t>".to_owned(), Vec::new(), &timeline, &hol);
+        let heights = |row: &StackRow| {
+            row.stacks.iter().map(|(end, stack)| (*end, stack.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(heights(&figure.rows[0]), [(1.0, 1), (2.0, 1), (3.0, 1)]);
+        assert_eq!(heights(&figure.rows[1]), [(1.0, 1), (3.0, 2)]);
+        let svg = figure.draw(&Sheet::default());
+        assert!(svg.starts_with("<svg ") && svg.contains("&lt;t&gt;") && !svg.contains("<t>"));
+    }
+
+    #[test]
+    fn a_very_high_stack_makes_blocks_lower_and_not_the_figure_higher() {
+        let height = |packets: usize| {
+            let row = StackRow { stacks: vec![(1.0, vec![None; packets])], ..StackRow::default() };
+            let figure = DeliveryStacks { rows: vec![row], ..figure() };
+            let svg = figure.draw(&Sheet::default());
+            let view = svg.split("viewBox=\"0 0 1180 ").nth(1).expect("a view");
+            view.split('"').next().expect("a height").parse::<f64>().expect("a number")
+        };
+        assert!((height(1000) - height(16)).abs() < 7.0, "{} {}", height(1000), height(16));
+        assert!(height(16) > height(4) + 100.0);
     }
 }

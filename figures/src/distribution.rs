@@ -1,8 +1,8 @@
 //! How speedups are distributed over pages: a panel a scheme, with the cumulative share of pages upwards.
 
-use super::multiples::{Multiples, own_stroke};
 use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
+use super::small_multiples::{SmallMultiples, own_stroke};
 use super::svg::{Area, GRID, SMALL, Svg, d};
 use super::table::{Table, row};
 use crate::number_texts::ratio_text;
@@ -41,7 +41,7 @@ impl Drawing for Distribution {
 
     fn draw(&self, sheet: &Sheet) -> String {
         let mut svg = Svg::titled(sheet, &self.title);
-        let grid = Multiples::new(sheet, self.schemes.len());
+        let grid = SmallMultiples::new(sheet, self.schemes.len());
         let Area { left, width, .. } = grid.plot;
         let axis = RatioAxis::across(self.range().into_iter(), left, left + width);
         let steps: Vec<Vec<(f64, f64)>> =

@@ -2,9 +2,10 @@
 
 use super::sheet::{Drawing, Sheet};
 use super::standing::{Standing, caption};
-use super::svg::{Area, MARGIN, SMALL, Style, Svg, name_lines, star, whole};
+use super::svg::{Area, MARGIN, SMALL, Style, Svg, name_lines, star};
 use super::table::{Table, row};
 use crate::number_texts::ratio_text;
+use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::short_texts::shorten;
 
 /// The figure.
@@ -132,7 +133,7 @@ impl HeatMap {
     /// Draws the columns from `first` on, as many as stand beside each other, and gives the block's end.
     fn draw_block(&self, svg: &mut Svg, layout: &Layout, first: usize, top: f64) -> f64 {
         let columns = self.columns.len().min(first + layout.columns);
-        let letters = whole(layout.cell / LETTER);
+        let letters = to_usize(layout.cell / LETTER);
         let shown = self.columns[first.min(columns)..columns].iter();
         let headings: Vec<Vec<String>> = shown.map(|it| name_lines(it, letters)).collect();
         let most_lines = headings.iter().map(Vec::len).max().unwrap_or(1);
@@ -181,10 +182,10 @@ impl Layout {
         let longest = figure.rows.iter().map(|it| it.label.chars().count().min(20)).max();
         let label = (longest.unwrap_or_default() as f64 * 7.0 + 14.0).clamp(64.0, LABEL);
         let room = sheet.width() - label - 4.0;
-        let mut beside = whole(room / CELL_MIN).clamp(1, columns);
+        let mut beside = to_usize(room / CELL_MIN).clamp(1, columns);
         let are_many = columns.div_ceil(beside) > BLOCKS_MAX;
         if are_many {
-            beside = whole(room / CELL_OF_MANY).clamp(1, columns);
+            beside = to_usize(room / CELL_OF_MANY).clamp(1, columns);
         }
         let row = if are_many { ROW_OF_MANY } else { row };
         // Blocks of about the same number of columns.

@@ -5,9 +5,10 @@ use super::ratio_axis::{RatioAxis, in_reach};
 use super::sheet::{Drawing, Sheet};
 use super::standing::{Standing, caption};
 use super::svg::{
-    Area, BAND, Flow, INK, MARGIN, SMALL, Style, Svg, circle, d, hollow, polyline, star, whole,
+    Area, BAND, Flow, INK, MARGIN, SMALL, Style, Svg, circle, d, hollow, polyline, star,
 };
 use crate::number_texts::{end_text, or_dash, ratio_text};
+use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::short_texts::shorten;
 
 /// The figure.
@@ -158,7 +159,7 @@ impl Intervals {
             let width = layout.label + area.width;
             svg.rect(Area { left, top, width, height: layout.row }, BAND);
         }
-        let letters = whole((layout.label + area.width) / 7.6);
+        let letters = to_usize((layout.label + area.width) / 7.6);
         svg.text(left, area.top - 8.0, Style::PLAIN.bold(), &shorten(&panel.title, letters));
         axis.draw_across(svg, area, true);
         let middle = area.left + area.width / 2.0;
@@ -221,7 +222,7 @@ impl Layout {
         let label = longest.unwrap_or_default() as f64 * LETTER + 24.0;
         let room = sheet.width() - 2.0 * MARGIN + GAP;
         let least = sheet.either(PLOT_MIN[0], PLOT_MIN[1]);
-        let most = whole(room / (label + least + GAP)).max(1);
+        let most = to_usize(room / (label + least + GAP)).max(1);
         let columns = most.min(figure.panels.len()).max(1);
         let plot_width = (room / columns as f64 - GAP - label).min(PLOT_MAX);
         let rows = figure.panels.iter().map(|it| it.rows.len()).max().unwrap_or_default();

@@ -1,8 +1,9 @@
 //! The legend of the ribbons: the resources in request order, or, for large pages, by kind.
 
+use qlog_tools::saturating_cast::to_usize;
 use schedulers::Kind;
 
-use super::svg::{Area, Flow, INK, MARGIN, SMALL, Style, Svg, d, whole};
+use super::svg::{Area, Flow, INK, MARGIN, SMALL, Style, Svg, d};
 use crate::number_texts::bytes_text;
 use crate::palette::{LOOKS, are_by_kind, kind_colour, shade};
 use qlog_tools::page_resources::PageResource;
@@ -63,7 +64,7 @@ fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) -> f64 {
 /// Columns of the legend: on a screen as many as there, in print as many as there is room for.
 fn columns(svg: &Svg, area: Area, screen: u32) -> u32 {
     const LEAST: f64 = 160.0;
-    let room = u32::try_from(whole(area.width / LEAST)).unwrap_or(screen);
+    let room = u32::try_from(to_usize(area.width / LEAST)).unwrap_or(screen);
     svg.sheet().either(screen, room.clamp(1, screen))
 }
 
@@ -110,7 +111,7 @@ fn draw_resource(
 /// How many characters of legend text fit: in the widest of the fonts that figures name, bold ones are wider.
 fn characters(width: f64, are_bold: bool) -> usize {
     let each = if are_bold { 7.9 } else { 6.9 };
-    whole((width / each).max(4.0))
+    to_usize((width / each).max(4.0))
 }
 
 /// One line of the legend by kind.

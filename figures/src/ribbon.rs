@@ -1,12 +1,13 @@
 //! Ribbons: who got each packet, run under run (the paper's Figure 8).
 
+use qlog_tools::saturating_cast::to_usize;
 use std::fmt::Write as _;
 
 use super::axis::{Across, Axis};
 use super::blocks::{Block, Blocks};
 use super::paint::Paints;
 use super::sheet::{Drawing, Sheet};
-use super::svg::{Area, INK, MARGIN, Style, Svg, add_box, d, whole, wrapped};
+use super::svg::{Area, INK, MARGIN, Style, Svg, add_box, d, wrapped};
 use super::{REGRET, Table, legend};
 use crate::number_texts::{bytes_text, milliseconds_text, or_dash};
 use crate::palette::looks;
@@ -275,7 +276,7 @@ impl Layout {
         let longest =
             figure.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or_default();
         let note_width = sheet.either(NOTE_WIDTHS[0], NOTE_WIDTHS[1]);
-        let letters = sheet.either(usize::MAX, whole(note_width / NOTE_LETTER));
+        let letters = sheet.either(usize::MAX, to_usize(note_width / NOTE_LETTER));
         let most = if sheet.width() < COLUMN_MAX { NOTES_IN_COLUMN } else { usize::MAX };
         let titles = figure.note_titles.iter().take(most);
         let note_titles: Vec<Vec<String>> = titles.map(|it| wrapped(it, letters)).collect();

@@ -2,7 +2,6 @@
 
 use super::sheet::Sheet;
 use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, circle, d, hollow};
-use super::table::{self, Table};
 use crate::number_texts::or_dash;
 
 /// The figure: rows in groups, all on one axis.
@@ -78,17 +77,6 @@ impl Savings {
     pub fn caption(&self) -> String {
         "Filled: ours. Hollow: published. Stroke: model. Right of zero is gained, left of it lost."
             .to_owned()
-    }
-
-    /// The figure's numbers.
-    pub fn table(&self) -> Table {
-        let rows = self.groups.iter().flat_map(|group| {
-            group.rows.iter().map(|row| {
-                let label = format!("{}: {}", group.title, row.label);
-                table::row(label, [row.ours, row.published, row.model].map(percent))
-            })
-        });
-        Table::new(&self.title, ["", "ours", "published", "model"], rows)
     }
 }
 
@@ -181,6 +169,5 @@ mod tests {
         assert!(svg.contains("5 KB: ours -12.0 %") && svg.contains("5 KB: model +30.0 %"));
         assert!(!svg.contains("5 KB: published"));
         assert!(svg.contains(">-20 %<") && svg.contains(">+30 %<"), "the axis holds all");
-        assert_eq!(figure.table().rows, [["warm: 5 KB", "-12.0 %", "–", "+30.0 %"]]);
     }
 }

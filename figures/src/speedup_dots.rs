@@ -1,11 +1,12 @@
 //! Speedups page by page: each page a dot, by size class, a group of columns a scheme (the paper's Figure 12).
 
+use qlog_tools::saturating_cast::to_usize;
 use std::collections::BTreeSet;
 
 use super::Table;
 use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
-use super::svg::{Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, d, name_lines, whole};
+use super::svg::{Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, d, name_lines};
 use crate::number_texts::{bytes_text, ratio_text};
 use crate::speedups::Speedups;
 use qlog_tools::short_texts::shorten;
@@ -184,7 +185,7 @@ impl SpeedupDots {
         let longest = self.groups.iter().map(|it| it.label.chars().count().min(LABEL_MAX[1])).max();
         let group = (self.columns.len() as f64 * COLUMN_MIN)
             .max((longest.unwrap_or_default() + 1) as f64 * LETTER);
-        let room = whole((sheet.width() - MARGIN - LEFT) / group);
+        let room = to_usize((sheet.width() - MARGIN - LEFT) / group);
         sheet.either(GROUPS_MAX, room.clamp(1, GROUPS_MAX))
     }
 

@@ -1,6 +1,7 @@
 //! A small SVG writer. All text is escaped on its way in.
 
 use super::sheet::{FigureStyle, POINTS_A_UNIT, SMALLEST_TEXT, Sheet};
+use qlog_tools::saturating_cast::to_usize;
 use std::fmt::Write as _;
 
 /// Fonts that most systems have one of.
@@ -218,7 +219,7 @@ impl Svg {
 
     /// Writes the conditions below the figure and gives its new height.
     fn foot(&mut self, width: f64, height: f64) -> f64 {
-        let letters = whole((width - 2.0 * MARGIN) / FOOT_LETTER);
+        let letters = to_usize((width - 2.0 * MARGIN) / FOOT_LETTER);
         let lines = wrapped(&self.sheet.conditions, letters);
         for (place, line) in lines.iter().enumerate() {
             let baseline = height + FOOT + place as f64 * FOOT_LINE;
@@ -334,12 +335,6 @@ pub(super) fn add_box(path: &mut String, area: Area) {
 /// How the outline of a mark is drawn whose inside is as the paper.
 pub(super) fn hollow(colour: &str, width: &str) -> String {
     format!(r##"class="hollow" fill="#ffffff" stroke="{colour}" stroke-width="{width}""##)
-}
-
-/// The pixel, or the count, that a number which is not negative falls into.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within a figure")]
-pub fn whole(value: f64) -> usize {
-    value.max(0.0) as usize
 }
 
 /// A coordinate with at most two decimals.

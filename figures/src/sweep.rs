@@ -1,9 +1,9 @@
 //! Speedups by a number that a study varies: a panel a scheme, with the interval of each mean as a band.
 
-use super::multiples::{Multiples, own_fill, own_stroke};
 use super::number_axis::NumberAxis;
 use super::ratio_axis::{RatioAxis, in_reach};
 use super::sheet::{Drawing, Sheet};
+use super::small_multiples::{SmallMultiples, own_fill, own_stroke};
 use super::svg::{Area, Svg, circle, number, polyline};
 use super::table::{Table, row};
 use crate::number_texts::{end_text, ratio_text};
@@ -52,7 +52,7 @@ impl Drawing for Sweep {
 
     fn draw(&self, sheet: &Sheet) -> String {
         let mut svg = Svg::titled(sheet, &self.title);
-        let grid = Multiples::new(sheet, self.schemes.len());
+        let grid = SmallMultiples::new(sheet, self.schemes.len());
         let Area { left, top, width, height } = grid.plot;
         let across = self.axis(left, width);
         let up = RatioAxis::over(self.ratios().into_iter(), top, height);

@@ -1,18 +1,18 @@
 //! Dependency trees, one panel a moment (the paper's Figures 9 and 10): which streams depend on which, which go strictly
 //! first, and which share by weight.
 
-mod happened;
+mod changes;
 mod layout;
 
+use qlog_tools::saturating_cast::to_usize;
 use std::collections::BTreeMap;
 
 use schedulers::{Element, Kind, Scheme, Snapshot, SnapshotNode};
 
-pub use self::happened::in_words;
+pub use self::changes::in_words;
 use self::layout::{BOX_HEIGHT, BOX_WIDTH, Band, Laid, Line, TRUNK, laid_out};
 use super::sheet::Sheet;
-use super::svg::{Area, SMALL, Style, Svg, d, number, whole};
-use super::table::{Table, row};
+use super::svg::{Area, SMALL, Style, Svg, d, number};
 use crate::palette::kind_colour;
 use qlog_tools::short_texts::shorten;
 
@@ -90,21 +90,6 @@ impl Trees {
         let bottom = top + row_height + 14.0;
         self.draw_legend(&mut svg, bottom);
         svg.finish(right + MARGIN, bottom + LEGEND_HEIGHT + 8.0, &self.title)
-    }
-
-    /// The shares in each tree.
-    pub fn table(&self) -> Table {
-        let mut rows: BTreeMap<Element, Vec<String>> = BTreeMap::new();
-        for (place, panel) in self.panels.iter().enumerate() {
-            for node in &panel.tree.nodes {
-                let absent = || vec!["\u{2013}".to_owned(); self.panels.len()];
-                rows.entry(node.element).or_insert_with(absent)[place] = share_text(node.share);
-            }
-        }
-        let caption = "The share of the connection that each element and all below it get";
-        let headings = row("element", self.panels.iter().map(|it| it.when.clone()));
-        let rows = rows.into_iter().map(|(element, shares)| row(self.name(element), shares));
-        Table::new(caption, headings, rows)
     }
 
     fn draw_node(&self, svg: &mut Svg, left: f64, top: f64, laid: &Laid<'_>) {
@@ -257,7 +242,7 @@ fn what_lines(panel: &TreePanel, width: f64) -> Vec<String> {
 
 /// How many characters of small text fit.
 fn characters(width: f64) -> usize {
-    whole(width / 6.0)
+    to_usize(width / 6.0)
 }
 
 /// Name and weight, the share, and what it carries.
@@ -454,17 +439,6 @@ mod tests {
             [0.0, 0.001, 0.334, 0.999, 1.0].map(share_text).join(" "),
             "0 % <1 % 33 % >99 % 100 %"
         );
-    }
-
-    #[test]
-    fn the_table_has_the_shares_and_a_dash_for_who_is_not_there() {
-        let mut figure = figure("rr", 1);
-        figure.panels[0].tree = Scheduler::new(&find_scheme("rr").unwrap()).tree();
-        figure.panels.push(super::tests::figure("rr", 3).panels.remove(0));
-        let table = figure.table();
-        assert_eq!(table.headings, ["element", "<script>", "<script>"]);
-        assert_eq!(table.rows[0], ["root", "0 %", "100 %"]);
-        assert_eq!(table.rows[1], ["stream 0", "\u{2013}", "50 %"]);
     }
 
     #[test]

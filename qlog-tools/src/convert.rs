@@ -159,19 +159,20 @@ impl Writer<'_> {
     fn header(&mut self, before: Facts, output: &mut impl Write) -> io::Result<()> {
         let mut facts = match &self.conversion.ending {
             // Only events tell when a log of absolute times began, and whose connection it is.
-            Some(Ending(ending)) => Facts {
-                connection: before.connection.or_else(|| ending.connection.clone()),
-                started_ms: before.started_ms.or(ending.started_ms),
-                ..ending.clone()
-            },
+            Some(Ending(ending)) => {
+                let mut facts = ending.clone();
+                facts.connection = before.connection.or(facts.connection);
+                facts.said.started_ms = before.said.started_ms.or(facts.said.started_ms);
+                facts
+            }
             None => before,
         };
         if let Some(vantage) = self.conversion.vantage {
             facts.vantage = vantage;
         }
         if self.conversion.anonymise {
-            facts.title = None;
-            (facts.start, facts.started_ms) = (None, None);
+            let said = &mut facts.said;
+            (said.title, said.start, said.started_ms) = (None, None, None);
             facts.connection = facts.connection.map(|id| self.anonymiser.identifier(&id));
         }
         record(output, &schema::header(self.conversion.target, &facts))

@@ -17,7 +17,7 @@ pub const CURVES: [&str; 5] = [
 /// Packets' bytes so far, and how far the windows allowed them to go, in the order of [`CURVES`]: time on the log's clock, and
 /// bytes; none where the log does not say them. It must have been read with [`qlog_tools::trace::Detail::Full`].
 pub fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
-    let moved = Moved::of(trace);
+    let moved = PacketSums::of(trace);
     if moved.sent.is_empty() {
         // Neither is how far it was allowed to go.
         return Default::default();
@@ -50,13 +50,13 @@ pub fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
 
 /// Sums of packets' bytes over time.
 #[derive(Default)]
-struct Moved {
+struct PacketSums {
     sent: Vec<(u64, u64)>,
     acknowledged: Vec<(u64, u64)>,
     lost: Vec<(u64, u64)>,
 }
 
-impl Moved {
+impl PacketSums {
     fn of(trace: &Trace) -> Self {
         let mut moved = Self::default();
         let mut under_way: BTreeMap<(Space, u64), u32> = BTreeMap::new();
@@ -137,7 +137,7 @@ mod tests {
             packet(7, PacketEvent::Lost, None, 500),
         ];
         let trace = Trace { packets: Some(packets.into_iter().collect()), ..Trace::default() };
-        let moved = Moved::of(&trace);
+        let moved = PacketSums::of(&trace);
         assert_eq!(moved.sent, [(1, 1200), (2, 2000)]);
         assert_eq!(moved.acknowledged, [(5, 800)]);
         assert_eq!(moved.lost, [(6, 1200), (7, 1700)]);

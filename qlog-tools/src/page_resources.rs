@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schedulers::Kind;
 
+use crate::timeline::Timeline;
 use crate::trace::Trace;
 
 /// One resource of a page, as figures name and colour it. The figures' order is request order.
@@ -49,6 +50,18 @@ impl PageResource {
         }
         resources
     }
+}
+
+/// The place in `resources` of what each stream of a timeline carried; `None` for what they do not list.
+pub fn places_of_streams(
+    resources: &[PageResource],
+    timeline: &Timeline,
+) -> BTreeMap<u64, Option<usize>> {
+    // Of two with the same URL the first counts.
+    let places = resources.iter().enumerate().rev().map(|(place, it)| (&*it.url, place));
+    let places: BTreeMap<&str, usize> = places.collect();
+    let streams = timeline.transfers.iter();
+    streams.map(|it| (it.stream, places.get(&*it.url).copied())).collect()
 }
 
 /// Endings of paths, by what they hold.

@@ -82,7 +82,11 @@ pub fn busiest_us(trace: &Trace) -> Option<u64> {
 }
 
 /// The requests, responses and signals in the log after `after_us` and up to `until_us`.
-pub fn happened(trace: &Trace, after_us: Option<u64>, until_us: u64) -> Vec<(TreeChange, Element)> {
+pub fn tree_changes(
+    trace: &Trace,
+    after_us: Option<u64>,
+    until_us: u64,
+) -> Vec<(TreeChange, Element)> {
     let told = trace.scheduler_calls().iter().filter(|it| {
         it.time_us <= until_us && after_us.is_none_or(|after_us| it.time_us > after_us)
     });

@@ -2,6 +2,6 @@
 
 pub mod comparison;
 mod limits;
-pub mod still;
+pub mod pictures;
 mod templates;
 pub mod viewer;

@@ -262,6 +262,24 @@ fn slow_uploads_do_not_keep_view_from_answering_others() {
     assert!((0..10).any(|_| is_answered()), "no answer while the uploads wait");
 }
 
+/// A figure is drawn twice: by the page's scripts, which zoom, and by the program, for papers.
+#[test]
+fn the_page_and_the_pictures_of_a_log_show_the_same() {
+    let Some(node) = fixtures::program("node") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (logs, page, pictures) = (at("logs"), at("report.html"), at("pictures"));
+    let load = ["play", "davies-meenan", "--engine", "stack", "--network", "3g-lossy", "--qlog"];
+    stdout_of(&[&load[..], &[&logs]].concat());
+    stdout_of(&["qlog", "report", &logs, "-o", &page, "--figures", &pictures]);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/same_pictures.js");
+    let output = Command::new(node).args([script, &page, &pictures]).output().expect("Node starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (said, failed) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{said}{failed}");
+    assert_eq!(said.matches(", ").count(), 5, "all six figures: {said}");
+}
+
 #[test]
 fn the_reports_scripts_compute_what_they_should() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/scripts.js");

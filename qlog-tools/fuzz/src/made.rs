@@ -2,7 +2,7 @@
 
 use crate::read::{measure, traces};
 use qlog_tools::convert::{Conversion, Cut, Part, Target};
-use report::still::stills;
+use report::pictures::pictures;
 use qlog_tools::lint::{Allowance, Rules, lint};
 use qlog_tools::reader::{Detail, Trace};
 use qlog_tools::restraints::{Evidence, Restraints};
@@ -58,7 +58,7 @@ pub fn show(data: &[u8]) {
     let recordings: Vec<Recording> =
         traces.iter().map(|trace| Recording::of(trace, traces.first())).collect();
     for recording in &recordings {
-        for (_, svg) in stills(recording) {
+        for (_, svg) in pictures(recording) {
             assert!(svg.starts_with("<svg ") && !svg.contains("<script"));
         }
     }

@@ -10,7 +10,7 @@ use crate::reader::raw::Facts;
 /// The first record.
 pub(super) fn header(target: Target, facts: &Facts) -> Value {
     let mut header = bare_header(target, facts);
-    if let Some(version) = &facts.version {
+    if let Some(version) = &facts.said.stack.version {
         header["trace"]["code_version"] = json!(version);
     }
     header
@@ -18,7 +18,7 @@ pub(super) fn header(target: Target, facts: &Facts) -> Value {
 
 fn bare_header(target: Target, facts: &Facts) -> Value {
     let mut vantage = Map::from_iter([("type".to_owned(), json!(facts.vantage.name()))]);
-    if let Some(name) = &facts.name {
+    if let Some(name) = &facts.said.stack.name {
         vantage.insert("name".to_owned(), json!(name));
     }
     let mut common = Map::new();
@@ -26,12 +26,12 @@ fn bare_header(target: Target, facts: &Facts) -> Value {
         let key = if target == Target::V03 { "ODCID" } else { "group_id" };
         common.insert(key.to_owned(), json!(id));
     }
-    let title = facts.title.clone().unwrap_or_else(|| "converted".to_owned());
+    let title = facts.said.title.clone().unwrap_or_else(|| "converted".to_owned());
     match target {
         Target::Current => {
             let mut reference = json!({"clock_type": "monotonic", "epoch": "unknown"});
-            let logged = facts.start.clone().filter(|start| start.contains('T'));
-            if let Some(start) = logged.or_else(|| facts.started_ms.map(rfc_3339)) {
+            let logged = facts.said.start.clone().filter(|start| start.contains('T'));
+            if let Some(start) = logged.or_else(|| facts.said.started_ms.map(rfc_3339)) {
                 reference["wall_clock_time"] = json!(start);
             }
             common.insert("reference_time".to_owned(), reference);
@@ -52,7 +52,7 @@ fn bare_header(target: Target, facts: &Facts) -> Value {
         }
         Target::V03 => {
             common.insert("time_format".to_owned(), json!("relative"));
-            let started_ms = facts.started_ms.unwrap_or_default();
+            let started_ms = facts.said.started_ms.unwrap_or_default();
             common.insert("reference_time".to_owned(), json!(started_ms));
             json!({
                 "qlog_version": "0.3",

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use captures::{Capture, Fetch, Size, read_devtools, read_har};
 
 use crate::assembly::StreamFrame;
+use crate::saturating_cast::to_u64;
 use crate::timeline::{Timeline, Transfer};
 use crate::trace::{Header, PrioritySignal, SignalKind, Trace, Vantage};
-use crate::whole::whole;
 
 /// [`Trace::format`] of such traces.
 pub(super) const FORMATS: [&str; 2] = ["HAR", "DevTools"];
@@ -148,7 +148,7 @@ fn is_multiplexed(protocol: &str) -> bool {
 
 /// Milliseconds as whole microseconds; 0 for anything that is not a time.
 fn us(ms: f64) -> u64 {
-    whole((ms * 1000.0).clamp(0.0, 9e15))
+    to_u64((ms * 1000.0).clamp(0.0, 9e15))
 }
 
 #[cfg(test)]

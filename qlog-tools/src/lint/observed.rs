@@ -18,8 +18,8 @@ use super::lost::{Loss, account, gaps};
 use super::story::{Event, Story, What};
 use super::written::while_written;
 use crate::assembly::StreamFrame;
+use crate::saturating_cast::to_u64;
 use crate::trace::{PrioritySignal, SignalKind, Trace, Vantage};
-use crate::whole::whole;
 
 /// A response has begun when this many bytes went: its header alone does not show that its body was ready.
 const BEGUN_BYTES: u64 = 2000;
@@ -293,7 +293,7 @@ fn rtt_us(trace: &Trace) -> u64 {
     // Before the first measurement stacks log a guess as their smoothed value.
     let longest = trace.recovery.as_ref().map(|it| it.longest_rtt);
     let milliseconds = longest.and_then(|it| it.latest_ms.or(it.smoothed_ms));
-    milliseconds.map_or(RTT_US, |it| whole(it.clamp(0.0, 60_000.0) * 1000.0))
+    milliseconds.map_or(RTT_US, |it| to_u64(it.clamp(0.0, 60_000.0) * 1000.0))
 }
 
 /// What was said of priorities, at the time when the server could know it: from its own log, or else from its

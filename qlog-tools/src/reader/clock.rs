@@ -1,6 +1,6 @@
 //! Event times of all generations become whole microseconds on one clock that begins near 0.
 
-use crate::whole::whole;
+use crate::saturating_cast::to_u64;
 
 /// How to read the log's times.
 #[derive(Debug, Clone)]
@@ -77,7 +77,7 @@ impl Clock {
         if self.counts_from_previous {
             time_us += self.now_us as f64;
         }
-        let time_us = whole(time_us.min(LATEST_US));
+        let time_us = to_u64(time_us.min(LATEST_US));
         let before_ms = if self.counts_from_previous { self.now_ms } else { 0.0 };
         self.now_ms = before_ms + self.in_ms(since);
         let is_backward = time_us < self.now_us;

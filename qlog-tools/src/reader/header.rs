@@ -4,8 +4,9 @@ use serde_json::{Map, Value};
 
 use super::clock::Clock;
 use super::http3::kept;
+use super::moment::epoch_ms;
 use crate::limits::HEADER_BYTES;
-use crate::trace::{Stack, Vantage};
+use crate::trace::{self, Stack, Vantage};
 
 /// A header: the file's own fields, over them the trace's.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -98,17 +99,30 @@ impl Header {
         names
     }
 
+    /// What it says of itself.
+    pub(super) fn said(&self) -> trace::Header {
+        let start = self.start();
+        trace::Header {
+            title: self.title(),
+            stack: self.stack(),
+            format: self.format(),
+            started_ms: start.as_deref().and_then(epoch_ms),
+            start,
+            ..trace::Header::default()
+        }
+    }
+
     /// The wall clock at time 0: the reference time's, or the reference time itself.
-    pub(super) fn start(&self) -> Option<String> {
+    fn start(&self) -> Option<String> {
         let reference = ["common_fields", "reference_time", "wall_clock_time"];
         self.first_text(&[&reference, &reference[..2], &["starttime"]])
     }
 
-    pub(super) fn title(&self) -> Option<String> {
+    fn title(&self) -> Option<String> {
         self.text_at(&["title"]).or_else(|| self.file.get("title").and_then(text))
     }
 
-    pub(super) fn format(&self) -> Option<String> {
+    fn format(&self) -> Option<String> {
         let of_file = |key| self.file.get(key).or_else(|| self.trace.get(key)).and_then(text);
         of_file("file_schema").or_else(|| of_file("qlog_version"))
     }
@@ -127,7 +141,7 @@ impl Header {
     }
 
     /// The program that wrote it, by whatever names it.
-    pub(super) fn stack(&self) -> Stack {
+    fn stack(&self) -> Stack {
         let named = self.text_at(&["vantage_point", "name"]);
         let hints = [
             named.clone(),

@@ -10,8 +10,8 @@ use super::tolerant::{Number, Whole};
 use crate::event_list::{About, FrameContent};
 use crate::limits::STREAM_OFFSET;
 use crate::packet::{PacketEvent, Space};
+use crate::saturating_cast::to_u64;
 use crate::trace::{RecoverySample, Vantage};
-use crate::whole::whole;
 
 /// Which way something went, seen from whoever wrote the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -360,7 +360,7 @@ impl Metrics {
 
 /// `None` for what stacks write for "unlimited".
 fn whole_bytes(number: Number) -> Option<u64> {
-    (0.0..=1e15).contains(&number.0).then(|| whole(number.0))
+    (0.0..=1e15).contains(&number.0).then(|| to_u64(number.0))
 }
 
 /// `stream_data_moved`.

@@ -10,27 +10,19 @@ use super::clock::Clock;
 use super::event::Event;
 use super::header::Header;
 use super::http3::kept;
-use super::moment;
 pub(crate) use super::names::EventKind;
 use super::names::kind;
 use super::reading::{breaks_off, without_trailing_commas};
 use super::{ENDS_EARLY, Given, ReadError, Sink, give};
 use crate::limits;
-use crate::trace::Vantage;
+use crate::trace::{self, Vantage};
 
 /// A trace's header, as every format can say it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
-    pub(crate) title: Option<String>,
+    pub(crate) said: trace::Header,
     pub(crate) vantage: Vantage,
-    /// The stack's name.
-    pub(crate) name: Option<String>,
     pub(crate) connection: Option<String>,
-    pub(crate) start: Option<String>,
-    /// The wall clock at time 0, in ms since 1970.
-    pub(crate) started_ms: Option<f64>,
-    /// The version of the program that wrote the log.
-    pub(crate) version: Option<String>,
 }
 
 /// A piece of a log.
@@ -163,17 +155,7 @@ impl<F: FnMut(Raw) -> bool> Sink for State<F> {
 
 /// What a header says.
 fn facts(header: &Header) -> Facts {
-    let start = header.start();
-    let stack = header.stack();
-    Facts {
-        title: header.title(),
-        vantage: header.vantage(),
-        name: stack.name,
-        connection: header.connection(),
-        started_ms: start.as_deref().and_then(moment::epoch_ms),
-        start,
-        version: stack.version,
-    }
+    Facts { said: header.said(), vantage: header.vantage(), connection: header.connection() }
 }
 
 /// What the header of trace `trace` (from 0) says that stands after its events: aioquic writes the side there. `None` if all
@@ -223,11 +205,10 @@ impl<F: FnMut(Raw) -> bool> State<F> {
         self.connections.insert(group.clone(), connection);
         if is_new {
             self.traces += 1;
-            let of_group = group.map(|it| it.to_ascii_lowercase());
-            let connection = of_group.or_else(|| self.facts.connection.clone());
-            let origin_ms = known_clock.origin_ms();
-            let started_ms = origin_ms.or(self.facts.started_ms);
-            self.give(Raw::Trace(Facts { connection, started_ms, ..self.facts.clone() }));
+            let mut facts = self.facts.clone();
+            facts.connection = group.map(|it| it.to_ascii_lowercase()).or(facts.connection);
+            facts.said.started_ms = known_clock.origin_ms().or(facts.said.started_ms);
+            self.give(Raw::Trace(facts));
         }
         self.give(Raw::Event(RawEvent {
             trace,

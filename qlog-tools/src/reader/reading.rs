@@ -9,7 +9,6 @@ use super::collect::{Collector, Taken};
 use super::event::Event;
 use super::header::Header;
 use super::http3::kept;
-use super::moment::epoch_ms;
 use super::names::{EventKind, kind};
 use super::quic::Direction;
 use super::{ReadOptions, Sink};
@@ -309,8 +308,7 @@ impl Reading {
             trace.vantage = vantage.unwrap_or(trace.vantage);
             trace.leave_out_all(NO_LENGTH, trace.counts.frames_without_length);
             let header = &mut trace.header;
-            let started_ms = reading.clock.origin_ms();
-            header.started_ms = started_ms.or_else(|| epoch_ms(header.start.as_deref()?));
+            header.started_ms = reading.clock.origin_ms().or(header.started_ms);
             header.container = container;
             trace.number = (!is_only).then_some(place + 1);
             reading.collector.assemble(reading.flows_as_server)
@@ -326,7 +324,8 @@ impl TraceReading {
             trace.vantage = header.vantage();
         }
         trace.connection = header.connection();
-        let (title, stack, format) = (header.title(), header.stack(), header.format());
+        trace.header = header.said();
+        let trace::Header { stack, format, .. } = &trace.header;
         self.rtt_unit_ms = match (stack.name.as_deref(), format.as_deref().unwrap_or_default()) {
             // quinn's crate wrote RTTs in seconds until it wrote qlog's newer schema.
             (Some("quinn"), format) if format.starts_with("0.") => 1000.0,
@@ -334,8 +333,6 @@ impl TraceReading {
             (Some("mvfst"), format) if format.starts_with("draft-") => 0.001,
             _ => 1.0,
         };
-        let start = header.start();
-        trace.header = trace::Header { title, stack, format, start, ..trace::Header::default() };
         self.header_clock = header.clock();
         self.flows_as_server = header.flows_as_server();
     }

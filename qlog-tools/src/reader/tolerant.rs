@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-use crate::whole::whole;
+use crate::saturating_cast::to_u64;
 
 /// A whole number, written `4`, `4.0` or `"4"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Visitor<'_> for WholeVisitor {
         if !(0.0..=9e15).contains(&number) || number.fract() != 0.0 {
             return Err(E::custom("not a whole number"));
         }
-        Ok(Whole(whole(number)))
+        Ok(Whole(to_u64(number)))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Whole, E> {

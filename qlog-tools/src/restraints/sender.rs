@@ -5,8 +5,8 @@ use schedulers::Restraint;
 use super::moments::Moment;
 use super::streams::Streams;
 use super::{Known, PACING, RTT_MS, SENDING_US, WORK_US};
+use crate::saturating_cast::to_u64;
 use crate::trace::Trace;
-use crate::whole::whole;
 
 /// As far as the log has told.
 pub(super) struct Sender<'a> {
@@ -138,9 +138,9 @@ impl<'a> Sender<'a> {
             .window_bytes
             .map_or(0.0, |window| self.burst.bytes as f64 * rtt_ms * 1000.0 / window.max(1) as f64);
         let as_before_us = self.burst.single_pause_us.map_or(0, |it| it + it / 4);
-        let longest_us = whole(burst_us * PACING).max(as_before_us);
+        let longest_us = to_u64(burst_us * PACING).max(as_before_us);
         let after = |us: u64| self.burst.last_us.saturating_add(us);
-        (after(whole(burst_us / PACING)), after(SENDING_US.saturating_add(longest_us)))
+        (after(to_u64(burst_us / PACING)), after(SENDING_US.saturating_add(longest_us)))
     }
 }
 

@@ -6,8 +6,8 @@ use schedulers::Restraint;
 
 use super::{RTT_MS, Span, push};
 use crate::packet::PacketEvent;
+use crate::saturating_cast::to_u64;
 use crate::trace::Trace;
-use crate::whole::whole;
 
 /// The delay of acknowledgements that every end may make use of (RFC 9000, section 18.2).
 const MAX_ACK_DELAY_MS: f64 = 25.0;
@@ -49,7 +49,7 @@ pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
 /// From a round trip after a packet came until the next one, where that took longer than a probe timeout. As long as no variance
 /// is known that is three round trips and the delay of acknowledgements (RFC 9002, sections 5.3 and 6.2.1).
 fn silences(trace: &Trace) -> Vec<Silence> {
-    let us = |ms: f64| whole((ms * 1000.0).round());
+    let us = |ms: f64| to_u64((ms * 1000.0).round());
     let came = trace.packets_of(PacketEvent::Received);
     let end_us = super::bounds(trace).1;
     let probes_us = sent_again_us(trace);

@@ -6,10 +6,10 @@ use super::{Cell, Column, Rows, Series, Source};
 use crate::causes::{FrameCauses, frame_causes};
 use crate::head_of_line::{Arrivals, HeadOfLine};
 use crate::metrics::completed_share;
+use crate::saturating_cast::to_u64;
 use crate::stream_table::stream_rows;
 use crate::trace::{Detail, SignalKind, Trace};
 use crate::views::{NO_SIGNALS, no_streams, why_not};
-use crate::whole::whole;
 
 pub(super) const STREAMS: Series = Series {
     name: "streams",
@@ -37,7 +37,7 @@ pub(super) const STREAMS: Series = Series {
 };
 
 fn write_streams(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    let ms = |it: Option<f64>| Cell::maybe(it, |ms| Cell::time(whole((ms * 1000.0).round())));
+    let ms = |it: Option<f64>| Cell::maybe(it, |ms| Cell::time(to_u64((ms * 1000.0).round())));
     for it in stream_rows(source.trace) {
         rows(&[
             Cell::Whole(it.stream),
@@ -158,7 +158,7 @@ fn write_index(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
     let timeline = &source.trace.timeline;
     let start_us = timeline.start_us().unwrap_or_default();
     for point in completed_share(timeline, |_| true) {
-        let time_us = start_us.saturating_add(whole((point.time_ms * 1000.0).round()));
+        let time_us = start_us.saturating_add(to_u64((point.time_ms * 1000.0).round()));
         rows(&[Cell::time(time_us), Cell::Number(point.share)])?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use super::columns::{pack, pack_rising};
-use super::happened::End;
+use super::over_time::End;
 use super::recording::{Series, Unit};
 use qlog_tools::packet_curves::{CURVES, curves};
 use qlog_tools::restraints::{Evidence, Restraints, Span, in_words};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::happened::End;
+use super::over_time::End;
 use crate::limits::SHOWN_FINDINGS;
 use qlog_tools::lint::{Allowance, Lint, Rules, Violation, lint};
 use qlog_tools::trace::Vantage;

@@ -7,7 +7,7 @@ use super::clocks::Clock;
 use super::delivered::deliver;
 use super::event_columns::EventColumns;
 use super::findings::Findings;
-use super::happened::{End, events, sent, series};
+use super::over_time::{End, events, sent, series};
 use super::recording::{Frame, NO_FRAMES, Recording, Role, Stream};
 use crate::limits::SHOWN_PRIORITY_CHARACTERS;
 use figures::palette::Look;
@@ -18,11 +18,11 @@ use qlog_tools::limits::NAME_CHARACTERS;
 use qlog_tools::metrics::{Completions, Measured, completed_share};
 use qlog_tools::naming::heading_of_sender;
 use qlog_tools::pairing::{Ends, pairs};
+use qlog_tools::saturating_cast::to_u64;
 use qlog_tools::short_texts::shorten;
 use qlog_tools::timeline::Transfer;
 use qlog_tools::trace::{Repair, SignalKind, StreamRole, StreamSummary, Trace, Vantage};
 use qlog_tools::views;
-use qlog_tools::whole::whole;
 
 const NOT_ARRIVED: &str =
     "a server's log does not say when data arrived; open the client's log, or both";
@@ -187,7 +187,7 @@ fn end_us(trace: &Trace) -> u64 {
 
 /// In the order of requests; streams without a request come last.
 fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
-    let said = Said::of(trace);
+    let said = Http3Facts::of(trace);
     let with_frames: BTreeSet<u64> = trace.streams.iter().map(|it| it.stream).collect();
     let mut streams: Vec<Stream> =
         trace.streams.iter().map(|summary| said.stream(summary, start_us)).collect();
@@ -206,12 +206,12 @@ fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
 }
 
 /// What HTTP/3 said, by stream: a log may have hundreds of thousands.
-struct Said<'a> {
+struct Http3Facts<'a> {
     transfers: BTreeMap<u64, &'a Transfer>,
     priorities: BTreeMap<u64, Vec<&'a str>>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> Http3Facts<'a> {
     fn of(trace: &'a Trace) -> Self {
         let transfers = trace.timeline.transfers.iter();
         let mut priorities: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
@@ -347,6 +347,6 @@ fn completed(trace: &Trace, start_us: u64) -> Vec<(u64, f64)> {
     let shift_us = trace.timeline.start_us().unwrap_or_default().saturating_sub(start_us);
     let completed = completed_share(&trace.timeline, |_| true).into_iter();
     completed
-        .map(|point| (shift_us.saturating_add(whole(point.time_ms * 1000.0)), point.share))
+        .map(|point| (shift_us.saturating_add(to_u64(point.time_ms * 1000.0)), point.share))
         .collect()
 }

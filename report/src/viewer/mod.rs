@@ -12,8 +12,8 @@ mod difference;
 mod event_columns;
 mod findings;
 mod from_trace;
-mod happened;
 mod listing;
+mod over_time;
 mod page;
 mod recording;
 
@@ -22,8 +22,8 @@ pub use difference::{ComparedResource, Difference, differences};
 pub use event_columns::EventColumns;
 pub use findings::{Finding, Findings};
 pub use from_trace::recordings;
-pub(crate) use happened::{LOST, SENT_AGAIN};
 pub use listing::{ListedFile, listing};
+pub(crate) use over_time::{LOST, SENT_AGAIN};
 pub use page::{Report, report};
 pub use recording::{Events, Frame, Recording, Role, Series, Stream, Unit};
 

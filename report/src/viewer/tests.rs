@@ -184,8 +184,8 @@ fn of_frames_without_lengths_no_figure_is_made() {
     assert_eq!(recording.no_frames, reason);
     assert_eq!(recording.no_stacks.as_deref(), Some(reason));
     assert_eq!((&recording.metrics, recording.no_metrics.as_deref()), (&None, Some(reason)));
-    let stills = crate::still::stills(&recording);
-    assert_eq!(stills.iter().map(|it| it.0).collect::<Vec<_>>(), ["congestion"]);
+    let pictures = crate::pictures::pictures(&recording);
+    assert_eq!(pictures.iter().map(|it| it.0).collect::<Vec<_>>(), ["congestion"]);
 }
 
 #[test]
@@ -247,16 +247,16 @@ fn the_page_asks_the_network_for_nothing() {
 
 #[test]
 fn each_figure_of_a_log_is_a_picture_too() {
-    let stills = crate::still::stills(&recording());
-    let names: Vec<&str> = stills.iter().map(|it| it.0).collect();
+    let pictures = crate::pictures::pictures(&recording());
+    let names: Vec<&str> = pictures.iter().map(|it| it.0).collect();
     assert_eq!(
         names,
         ["multiplexing", "waterfall", "head-of-line-blocking", "byte-index", "congestion"]
     );
-    for (name, svg) in stills {
+    for (name, svg) in pictures {
         assert!(svg.starts_with("<svg") && !svg.contains("<img"), "{name}: {svg}");
     }
-    assert_eq!(crate::still::stills(&Recording::default()).len(), 0);
+    assert_eq!(crate::pictures::pictures(&Recording::default()).len(), 0);
 }
 
 proptest! {
@@ -282,7 +282,7 @@ proptest! {
                 let _ = lint(&trace, Some(&trace), &rules, Allowance::default());
             }
             let recording = Recording::of(&trace, Some(&trace));
-            prop_assert!(crate::still::stills(&recording).len() <= 6);
+            prop_assert!(crate::pictures::pictures(&recording).len() <= 6);
             let page = report(&Report { recordings: vec![recording], ..Report::default() });
             prop_assert!(page.contains("id=\"data\""));
         }

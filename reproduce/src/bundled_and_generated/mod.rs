@@ -8,8 +8,8 @@ use crate::{Estimate, Experiment, Findings, Line, ReproduceError, Row, Setting, 
 use corpus::generate::{DEPTH_MAX, Shape, generate};
 use corpus::{Page, PageSet, discovery};
 use explained::{HALF, SHOWN, by_generating, by_heroes, reweighted};
-use figures::beside::{Beside, BesideGroup, Pair};
 use figures::number_texts::ratio_text;
+use figures::paired_dots::{Pair, PairedDots, PairedDotsGroup};
 use lab::study::statistics;
 use measured::{
     Measured, geometric_mean, interval_of_means, late_share, mean, mean_estimate,
@@ -252,8 +252,8 @@ fn mixes(sets: &Sets) -> Table {
     table("Means of the properties of pages", "property", lines.collect())
 }
 
-fn figure(sets: &Sets) -> Beside {
-    let groups = SCHEMES[1..].iter().map(|scheme| BesideGroup {
+fn figure(sets: &Sets) -> PairedDots {
+    let groups = SCHEMES[1..].iter().map(|scheme| PairedDotsGroup {
         label: (*scheme).to_owned(),
         pairs: vec![Pair {
             ours: mean(&sets.bundled, scheme),
@@ -261,7 +261,7 @@ fn figure(sets: &Sets) -> Beside {
             ..Pair::default()
         }],
     });
-    Beside {
+    PairedDots {
         title: "Mean ATF speedups over rr: the bundled pages beside generated ones".to_owned(),
         theirs: "generated",
         columns: vec!["ATF".to_owned()],

@@ -3,7 +3,7 @@
 use super::conditions::{CONTROLS, Condition, MODELS, Model, NETWORKS, PERCENTS};
 use super::loads::Outcome;
 use crate::{Estimate, Line, ReproduceError, Table};
-use figures::panels::{Panel, Panels, Point};
+use figures::ratio_panels::{Point, RatioPanel, RatioPanels};
 use qlog_tools::metrics::Set;
 use server::CongestionControl;
 
@@ -154,7 +154,7 @@ fn table(
 }
 
 /// A panel for each series: the speedups over all resources.
-pub(super) fn figure(every: &[Series], schemes: &[&str]) -> Panels {
+pub(super) fn figure(every: &[Series], schemes: &[&str]) -> RatioPanels {
     let point = |series: &Series, scheme: &str, rate| {
         let Estimate { value, interval } = series.speedup(scheme, Set::All, rate);
         Some(Point { place: rate, value: value?, interval })
@@ -162,11 +162,11 @@ pub(super) fn figure(every: &[Series], schemes: &[&str]) -> Panels {
     let line = |series: &Series, scheme: &str| {
         (0..PERCENTS.len()).filter_map(|rate| point(series, scheme, rate)).collect()
     };
-    let panel = |series: &Series| Panel {
+    let panel = |series: &Series| RatioPanel {
         title: series.words(),
         lines: schemes.iter().map(|scheme| line(series, scheme)).collect(),
     };
-    Panels {
+    RatioPanels {
         title:
             "Geometric mean of speedups over rr, ByteIndex of all resources, where packets are lost"
                 .to_owned(),

@@ -6,12 +6,13 @@ use super::{DAVIES, KNOWN, load};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
+use figures::axis::Axis;
 use figures::delivery_stacks::{DeliveryStacks, StackRow};
 use lab::ideal::Conditions;
 use lab::study::RunRecord;
 use lab::study::statistics::median;
 use lab::{DeliveryOrder, Load, figure_resources};
-use std::collections::BTreeMap;
+use qlog_tools::page_resources::places_of_streams;
 use std::sync::Arc;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -105,8 +106,10 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         pages: vec![Arc::clone(page)],
         tables: Vec::new(),
         svg: figure.draw(&EXPERIMENT.sheet()),
-        caption: figure.caption()
-            + " \"4th\": each fourth packet is late, as in the paper's implementation; the other rows choose packets at random.",
+        caption: format!(
+            "Each block is one packet at the moment at which HTTP/3 got it; those that it got together stand on one another. The first {:.1} s are shown.",
+            SHOWN_MS / 1000.0
+        ) + " \"4th\": each fourth packet is late, as in the paper's implementation; the other rows choose packets at random.",
     })
 }
 
@@ -258,12 +261,9 @@ fn stack_rows(rr: &Mode, rr_blocked: &Mode, id: impl Fn(&str) -> String) -> Vec<
 
 fn figure(page: &Page, modes: &[(&Jittering, Mode)]) -> DeliveryStacks {
     let resources = figure_resources(page);
-    let by_url: BTreeMap<&str, usize> =
-        resources.iter().enumerate().map(|(place, it)| (&*it.url, place)).collect();
     let rows = modes.iter().map(|(jittering, mode)| {
         let timeline = &mode.first.timeline;
-        let places = timeline.transfers.iter().map(|it| (it.stream, by_url.get(&*it.url).copied()));
-        let streams: BTreeMap<u64, Option<usize>> = places.collect();
+        let streams = places_of_streams(&resources, timeline);
         let stacks = Stacks::of(timeline);
         let stacks = stacks.handed_up.iter().map(|(time_us, packets)| {
             let packets = packets.iter().map(|it| streams.get(it).copied().flatten()).collect();
@@ -280,8 +280,10 @@ fn figure(page: &Page, modes: &[(&Jittering, Mode)]) -> DeliveryStacks {
     DeliveryStacks {
         id: "marx-figure13".to_owned(),
         title: "davies-meenan under jitter: packets handed to HTTP/3 together, seed 0".to_owned(),
-        slot_ms: SLOT_US as f64 / 1000.0,
-        end_ms: SHOWN_MS,
+        axis: Axis::Time,
+        words: std::convert::identity,
+        slot: SLOT_US as f64 / 1000.0,
+        end: SHOWN_MS,
         resources,
         rows,
     }

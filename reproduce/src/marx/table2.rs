@@ -9,8 +9,8 @@ use super::matrix::{
 use super::published::{BAD_PERFORMING, BEST_PAGE_SPEEDUP, TABLE_2, Table2Row, WELL_PERFORMING};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
-use figures::beside::{Beside, BesideGroup, Pair};
 use figures::number_texts::ratio_text;
+use figures::paired_dots::{Pair, PairedDots, PairedDotsGroup};
 use lab::study::statistics::{self, Interval, spearman};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -400,18 +400,18 @@ fn toward_fifo(matrix: &Matrix) -> Row {
     .note("\"The resulting behaviour more and more becomes that of fifo\" (page 140).")
 }
 
-fn figure(matrix: &Matrix) -> Beside {
+fn figure(matrix: &Matrix) -> PairedDots {
     let pair = |published: &Table2Row, column: &Column| Pair {
         ours: matrix.mean(published.scheme, column.measure),
         interval: mean_interval(&matrix.speedups(published.scheme, column.measure))
             .filter(|_| published.scheme != "rr"),
         theirs: Some((column.published)(published)),
     };
-    let groups = TABLE_2.iter().map(|published| BesideGroup {
+    let groups = TABLE_2.iter().map(|published| PairedDotsGroup {
         label: published.scheme.to_owned(),
         pairs: COLUMNS.iter().map(|it| pair(published, it)).collect(),
     });
-    Beside {
+    PairedDots {
         title: "Mean speedups over rr: ours beside Table 2 of Marx et al. 2019".to_owned(),
         theirs: "published",
         columns: COLUMNS.map(|it| it.name.to_owned()).into(),

@@ -8,7 +8,7 @@ mod think_time;
 
 use crate::bench::Bench;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
-use figures::beside::{Beside, BesideGroup};
+use figures::paired_dots::{PairedDots, PairedDotsGroup};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "nginx-push",
@@ -52,8 +52,8 @@ fn plain(id: &str) -> String {
     words.collect::<Vec<_>>().join("-").to_lowercase()
 }
 
-fn figure(groups: Vec<BesideGroup>) -> Beside {
-    Beside {
+fn figure(groups: Vec<PairedDotsGroup>) -> PairedDots {
+    PairedDots {
         title: "What preload and push gain until the last image".to_owned(),
         theirs: "model",
         columns: vec!["small images".to_owned(), "40 KB and 173 KB".to_owned()],

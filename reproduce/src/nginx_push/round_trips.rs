@@ -4,7 +4,7 @@ use super::setup::{self, WINDOW_PACKETS};
 use crate::bench::{Bench, Case, PACKET_BYTES};
 use crate::row::ratio;
 use crate::{ReproduceError, Row};
-use figures::beside::{BesideGroup, Pair};
+use figures::paired_dots::{Pair, PairedDotsGroup};
 
 const TABLE: &str = "Round trips";
 
@@ -62,7 +62,7 @@ fn windows(bytes: u64) -> u32 {
 const AMPLIFICATION: &str = "In the first flight a server may send three times what came, until the client has shown \
     that it is at its address (RFC 9000, 8.1): 4 KB, not 10 packets. The model leaves that out.";
 
-pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<BesideGroup>), ReproduceError> {
+pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<PairedDotsGroup>), ReproduceError> {
     let conditions: Vec<(bool, Way)> =
         [false, true].map(|returning| Way::ALL.map(|way| (returning, way))).concat();
     let tiny = of_images(bench, &conditions, "tiny", setup::TINY_BYTES)?;
@@ -77,7 +77,7 @@ pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<BesideGroup>), Reprod
             let before = conditions.iter().position(|it| *it == (*returning, Way::Sequential));
             let before = [&tiny, &large].map(|it| &it[before.unwrap_or(place)][2]);
             let pairs = vec![speedup(before[0], images), speedup(before[1], published)];
-            groups.push(BesideGroup { label, pairs });
+            groups.push(PairedDotsGroup { label, pairs });
         }
         rows.extend([document, style, images, published].map(Row::clone));
     }

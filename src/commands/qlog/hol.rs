@@ -3,7 +3,8 @@
 use super::input::{Files, Logs, alone_or_in};
 use crate::{figure_files, output};
 use ::serve::Failure;
-use figures::Stacks;
+use figures::Sheet;
+use figures::delivery_stacks::DeliveryStacks;
 use qlog_tools::head_of_line::{Arrivals, Blocking, HeadOfLine};
 use qlog_tools::naming::{name_requests_apart, short_name};
 use qlog_tools::page_resources::PageResource;
@@ -112,8 +113,8 @@ fn draw(out: &Path, connections: &[Ends<'_>]) -> Result<(), Failure> {
     let name = format!("What was delivered together: {}", shown(&short_name(&client.label()), 60));
     let resources = PageResource::of_logs([*client], |_| false);
     let hol = blocking(connection);
-    let drawing = Stacks { title: name, resources, timeline: &client.timeline, hol: &hol };
-    figure_files::write(out, &drawing.svg())
+    let figure = DeliveryStacks::of_log(name, resources, &client.timeline, &hol);
+    figure_files::write(out, &figure.draw(&Sheet::default()))
 }
 
 fn named_document(connection: &Ends<'_>) -> Value {

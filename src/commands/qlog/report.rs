@@ -8,7 +8,7 @@ use qlog_tools::naming::set_headings;
 use qlog_tools::pairing::pairs;
 use qlog_tools::trace::{Detail, Trace};
 use qlog_tools::views::unusable;
-use report::still::stills;
+use report::pictures::pictures;
 use report::viewer::{Recording, Report, differences, recordings, report};
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.figures {
         crate::values::directory(folder, "--figures")?;
         let named = |(place, it): (usize, &Recording)| {
-            stills(it).into_iter().map(move |(name, svg)| (format!("{}-{name}", place + 1), svg))
+            pictures(it).into_iter().map(move |(name, svg)| (format!("{}-{name}", place + 1), svg))
         };
         figure_files::write_all(folder, recordings.iter().enumerate().flat_map(named))?;
     }

@@ -10,7 +10,7 @@ use lab::scenario::node_json;
 use qlog_tools::labels::short_name as last_part;
 use qlog_tools::naming::short_name;
 use qlog_tools::reader::read_file;
-use qlog_tools::replay::{Replay, busiest_us, happened, kinds};
+use qlog_tools::replay::{Replay, busiest_us, kinds, tree_changes};
 use qlog_tools::short_texts::shown;
 use qlog_tools::trace::Trace;
 use schedulers::{Element, Scheme, Snapshot, SnapshotNode, StreamId};
@@ -169,7 +169,7 @@ fn figure(trace: &Trace, trees: &[Seen], names: BTreeMap<Element, String>) -> Tr
     let panel = |(before, it): (Option<&Seen>, &Seen)| {
         let is_new = before.is_none_or(|before| before.scheme.name != it.scheme.name);
         let mut what: Vec<String> = is_new.then(|| it.scheme.name.clone()).into_iter().collect();
-        let changes = happened(trace, before.map(|it| micros(it.at_ms)), micros(it.at_ms));
+        let changes = tree_changes(trace, before.map(|it| micros(it.at_ms)), micros(it.at_ms));
         what.extend(in_words(&changes, &numbered));
         TreePanel { when: format!("{} ms", it.at_ms), what, tree: it.tree.clone() }
     };

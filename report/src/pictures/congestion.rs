@@ -5,7 +5,7 @@ use crate::viewer::{LOST, Recording, SENT_AGAIN, Unit};
 use figures::axis::round_step;
 use figures::number_texts::{bytes_text, milliseconds_text, rate_text};
 use figures::svg::INK;
-use qlog_tools::whole::whole;
+use qlog_tools::saturating_cast::to_u64;
 
 pub(super) const PANEL: f64 = 110.0;
 pub(super) const GAP: f64 = 34.0;
@@ -58,7 +58,7 @@ fn panels(recording: &Recording) -> Vec<Panel> {
 }
 
 pub(super) fn bytes(value: f64) -> String {
-    bytes_text(whole(value))
+    bytes_text(to_u64(value))
 }
 
 fn milliseconds(value_us: f64) -> String {
@@ -152,7 +152,7 @@ fn pixels(plot: &Plot, values: &[(u64, f64)], most: f64, top: f64) -> Vec<(f64, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::still::RIGHT;
+    use crate::pictures::RIGHT;
     use crate::viewer::{Events, Frame, Series};
     use figures::svg::number;
     use qlog_tools::causes::Mark;

@@ -8,9 +8,9 @@ use crate::limits::SHOWN_EVENT_NAMES;
 use qlog_tools::clock_shift::shift_us;
 use qlog_tools::limits::SHOWN_EVENT_CHARACTERS;
 use qlog_tools::packet::PacketEvent;
+use qlog_tools::saturating_cast::to_u64;
 use qlog_tools::short_texts::shorten;
 use qlog_tools::trace::{RecoverySample, SignalKind, Trace, Vantage};
-use qlog_tools::whole::whole;
 
 /// The events that are ticks above the congestion window: the scripts know them by these names.
 pub(crate) const LOST: &str = "packet lost";
@@ -35,7 +35,7 @@ impl<'a> End<'a> {
 
 /// Windows and round-trip times of one end.
 pub(super) fn series(end: &End<'_>) -> Vec<Series> {
-    let us = |ms: f64| whole(ms.clamp(0.0, 3.6e6) * 1000.0);
+    let us = |ms: f64| to_u64(ms.clamp(0.0, 3.6e6) * 1000.0);
     let (samples, clock) = (end.trace.samples(), end.clock);
     let measured_us = first_measured_us(samples);
     let measured = |it: &RecoverySample, ms: Option<f64>| {

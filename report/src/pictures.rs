@@ -7,6 +7,7 @@ mod multiplexing;
 mod stacks;
 mod waterfall;
 
+use qlog_tools::saturating_cast::to_usize;
 use schedulers::Kind;
 
 use crate::viewer::{Recording, Stream};
@@ -15,7 +16,7 @@ use figures::axis::{Across, Axis};
 use figures::legend;
 use figures::paint::Paints;
 use figures::palette::{LOOKS, Look};
-use figures::svg::{Area, SMALL, Style, Svg, WIDTH, number, polyline, whole};
+use figures::svg::{Area, SMALL, Style, Svg, WIDTH, number, polyline};
 use qlog_tools::page_resources::PageResource;
 
 const LEFT: f64 = 240.0;
@@ -27,7 +28,7 @@ const BOTTOM: f64 = 44.0;
 const ID: &str = "still";
 
 /// Each figure that the log allows: its name, and the SVG. More columns than pixels are never drawn.
-pub fn stills(recording: &Recording) -> Vec<(&'static str, String)> {
+pub fn pictures(recording: &Recording) -> Vec<(&'static str, String)> {
     let mut figures = Vec::new();
     if !recording.frames.is_empty() {
         figures.push(("multiplexing", multiplexing::draw(recording)));
@@ -86,7 +87,7 @@ impl Plot {
 
     /// The pixel column of a time.
     fn column(&self, time_us: u64) -> usize {
-        whole(self.x(time_us) - LEFT)
+        to_usize(self.x(time_us) - LEFT)
     }
 
     /// A mark in each pixel column that has one of these times, from `left` of it on.

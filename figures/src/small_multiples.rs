@@ -1,7 +1,8 @@
 //! Small multiples: one panel a case with the other cases in pale grey behind, all on the same axes.
 
 use super::sheet::Sheet;
-use super::svg::{Area, GRID, MARGIN, SMALL, Style, Svg, d, whole};
+use super::svg::{Area, GRID, MARGIN, SMALL, Style, Svg, d};
+use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::short_texts::shorten;
 
 /// How a panel's own line is drawn, and what is behind it.
@@ -23,19 +24,19 @@ const BETWEEN: f64 = 26.0;
 const BELOW: f64 = 51.0;
 
 /// Panels beside and below each other.
-pub(super) struct Multiples {
+pub(super) struct SmallMultiples {
     columns: usize,
     count: usize,
     /// The first one's plot.
     pub(super) plot: Area,
 }
 
-impl Multiples {
+impl SmallMultiples {
     pub(super) fn new(sheet: &Sheet, count: usize) -> Self {
         let count = count.max(1);
         let room = sheet.width() - LEFT - MARGIN + GAP;
         let in_print = if count > MANY { LEAST_OF_MANY } else { LEAST[1] };
-        let most = whole(room / (sheet.either(LEAST[0], in_print) + GAP)).max(1);
+        let most = to_usize(room / (sheet.either(LEAST[0], in_print) + GAP)).max(1);
         // Rows of about the same number of panels.
         let columns = count.div_ceil(count.div_ceil(most));
         // A panel alone is not wider than two.
@@ -76,7 +77,7 @@ impl Multiples {
     pub(super) fn draw_label(&self, svg: &mut Svg, place: usize, label: &str) {
         let area = self.area(place);
         let style = Style::PLAIN.size(svg.sheet().either(12.0, 10.5)).bold();
-        let letters = whole(area.width / (style.size * 0.64)).max(4);
+        let letters = to_usize(area.width / (style.size * 0.64)).max(4);
         svg.text(area.left, area.top - 6.0, style, &shorten(label, letters));
     }
 

@@ -3,13 +3,12 @@
 use super::ratio_axis::RatioAxis;
 use super::sheet::Sheet;
 use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, WIDTH, circle, d, hollow};
-use super::table::{Table, row};
 use crate::number_texts::ratio_text;
 use qlog_tools::short_texts::shorten;
 
 /// The figure.
 #[derive(Debug, Clone, Default)]
-pub struct Beside {
+pub struct PairedDots {
     /// Above the figure, and its name for screen readers.
     pub title: String,
     /// What ours stands beside: "published", "model".
@@ -17,12 +16,12 @@ pub struct Beside {
     /// What each pair of a group shows.
     pub columns: Vec<String>,
     /// Left to right: usually schemes.
-    pub groups: Vec<BesideGroup>,
+    pub groups: Vec<PairedDotsGroup>,
 }
 
 /// A group of pairs.
 #[derive(Debug, Clone, Default)]
-pub struct BesideGroup {
+pub struct PairedDotsGroup {
     /// The scheme.
     pub label: String,
     /// As many as the figure has columns.
@@ -46,7 +45,7 @@ const PLOT_HEIGHT: f64 = 280.0;
 const RADIUS: f64 = 4.5;
 const COLOURS: [&str; 4] = ["#009E73", "#0072B2", "#D55E00", "#CC79A7"];
 
-impl Beside {
+impl PairedDots {
     /// The figure on `sheet`, which is a screen.
     pub fn draw(&self, sheet: &Sheet) -> String {
         let pairs = self.groups.iter().flat_map(|it| &it.pairs);
@@ -78,24 +77,11 @@ impl Beside {
         format!("Filled: ours{bars}. Hollow: {theirs}. The axis is logarithmic; higher is better.")
     }
 
-    /// The figure's numbers.
-    pub fn table(&self) -> Table {
-        let headings = self
-            .columns
-            .iter()
-            .flat_map(|column| ["ours", self.theirs].map(|whose| format!("{column}, {whose}")));
-        let rows = self.groups.iter().map(|group| {
-            let values = group.pairs.iter().flat_map(|it| [it.ours, it.theirs]);
-            row(&group.label, values.map(ratio_text))
-        });
-        Table::new(&self.title, row("scheme", headings), rows)
-    }
-
     fn draw_group(
         &self,
         svg: &mut Svg,
         axis: &RatioAxis,
-        group: &BesideGroup,
+        group: &PairedDotsGroup,
         (left, width): (f64, f64),
     ) {
         let column_width = width / self.columns.len().max(1) as f64;
@@ -149,11 +135,11 @@ mod tests {
 
     #[test]
     fn both_values_are_drawn_and_a_missing_one_is_not() {
-        let figure = Beside {
+        let figure = PairedDots {
             title: "t".to_owned(),
             theirs: "published",
             columns: vec!["All".to_owned(), "ATF".to_owned()],
-            groups: vec![BesideGroup {
+            groups: vec![PairedDotsGroup {
                 label: "p+".to_owned(),
                 pairs: vec![
                     Pair { ours: Some(1.2), theirs: Some(1.17), interval: Some([1.1, 1.4]) },
@@ -166,6 +152,5 @@ mod tests {
         assert!(!svg.contains("p+, ATF: ours"));
         assert_eq!(svg.matches("95 % interval").count(), 1, "where there is one");
         assert!(figure.caption().starts_with("Filled: ours, with its 95 % interval. Hollow"));
-        assert_eq!(figure.table().rows, [["p+", "×1.20", "×1.17", "–", "×2.20"]]);
     }
 }

@@ -7,7 +7,7 @@ use crate::palette::{line_colour, line_stroke};
 
 /// A figure of panels, from left to right and from top to bottom.
 #[derive(Debug, Clone, Default)]
-pub struct Panels {
+pub struct RatioPanels {
     /// Above the figure, and its name for screen readers.
     pub title: String,
     /// The horizontal axis, with its unit.
@@ -16,17 +16,17 @@ pub struct Panels {
     pub up: String,
     /// The levels, from left to right.
     pub places: Vec<String>,
-    /// The cases, in the order of [`Panel::lines`].
+    /// The cases, in the order of [`RatioPanel::lines`].
     pub names: Vec<String>,
-    /// Panels beside each other.
+    /// RatioPanels beside each other.
     pub columns: usize,
     /// The panels.
-    pub panels: Vec<Panel>,
+    pub panels: Vec<RatioPanel>,
 }
 
 /// A panel.
 #[derive(Debug, Clone, Default)]
-pub struct Panel {
+pub struct RatioPanel {
     /// Above it.
     pub title: String,
     /// The points of each case, from left to right.
@@ -36,7 +36,7 @@ pub struct Panel {
 /// A value at a level.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Point {
-    /// Which of [`Panels::places`].
+    /// Which of [`RatioPanels::places`].
     pub place: usize,
     /// The ratio.
     pub value: f64,
@@ -55,7 +55,7 @@ const LEGEND_HEIGHT: f64 = 28.0;
 /// Between the intervals of a level, at most.
 const APART: f64 = 3.0;
 
-impl Panels {
+impl RatioPanels {
     /// The figure on `sheet`, which is a screen.
     pub fn draw(&self, sheet: &Sheet) -> String {
         let mut svg = Svg::titled(sheet, &self.title);
@@ -81,7 +81,7 @@ impl Panels {
         (WIDTH - LEFT - MARGIN - GAP * (columns - 1.0)) / columns
     }
 
-    fn draw_panel(&self, svg: &mut Svg, panel: &Panel, axis: RatioAxis, column: usize) {
+    fn draw_panel(&self, svg: &mut Svg, panel: &RatioPanel, axis: RatioAxis, column: usize) {
         let left = LEFT + column as f64 * (self.width() + GAP);
         let right = left + self.width();
         axis.draw(svg, left, right, if column == 0 { &self.up } else { "" });
@@ -140,11 +140,11 @@ mod tests {
     fn every_panel_has_its_lines_with_their_intervals_on_common_axes() {
         let point =
             |place, value: f64| Point { place, value, interval: Some([value / 1.1, value * 1.1]) };
-        let panel = |title: &str, most| Panel {
+        let panel = |title: &str, most| RatioPanel {
             title: title.into(),
             lines: vec![vec![point(0, 1.0), point(1, most)], vec![point(0, 0.9), point(1, 0.8)]],
         };
-        let panels = Panels {
+        let panels = RatioPanels {
             title: "Speedups".into(),
             across: "loss (%)".into(),
             up: "speedup".into(),

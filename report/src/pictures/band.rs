@@ -1,11 +1,12 @@
 //! What held the sender back: bytes and windows, and a lane for each restraint, as in the report.
 
+use qlog_tools::saturating_cast::to_usize;
 use schedulers::Restraint;
 
 use super::congestion::{GAP, PANEL, Panel, bytes, draw_panel};
 use super::{LEFT, Plot, RIGHT, TOP};
 use crate::viewer::{Band, Recording};
-use figures::svg::{Area, whole};
+use figures::svg::Area;
 use qlog_tools::restraints::Span;
 
 const LANE: f64 = 17.0;
@@ -47,11 +48,11 @@ fn curves(band: &Band) -> Panel {
 
 /// The share of each pixel column in which this restraint held.
 fn shares(plot: &Plot, band: &Band, by: Restraint) -> Vec<f64> {
-    let mut shares = vec![0.0; whole(RIGHT - LEFT)];
+    let mut shares = vec![0.0; to_usize(RIGHT - LEFT)];
     for span in band.spans.iter().filter(|it| it.by == by) {
         let Span { from_us, to_us, .. } = *span;
         let (from, to) = (plot.x(from_us) - LEFT, plot.x(to_us) - LEFT);
-        for (column, share) in shares.iter_mut().enumerate().skip(whole(from)) {
+        for (column, share) in shares.iter_mut().enumerate().skip(to_usize(from)) {
             let left = column as f64;
             if left >= to {
                 break;
