@@ -67,8 +67,8 @@ impl Log {
     fn take_each(&mut self, json: &[u8]) -> Result<(), String> {
         let mut at = 0;
         loop {
-            let is_between = |it: &u8| it.is_ascii_whitespace() || *it == b',';
-            at += json[at..].iter().take_while(|it| is_between(it)).count();
+            at +=
+                json[at..].iter().take_while(|it| it.is_ascii_whitespace() || **it == b',').count();
             let mut events = serde_json::Deserializer::from_slice(&json[at..]).into_iter();
             match events.next() {
                 None => return Ok(()),
@@ -176,9 +176,9 @@ impl Log {
             loads[logged.load].fetches.push(logged.fetch);
         }
         for (number, load) in loads.iter_mut().enumerate() {
-            let document = |it: &&Fetch| it.used_as == "Document" && it.status == 200;
-            let start_ms =
-                load.fetches.iter().find(document).map_or(f64::NAN, |it| it.requested_ms);
+            let mut fetches = load.fetches.iter();
+            let document = fetches.find(|it| it.used_as == "Document" && it.status == 200);
+            let start_ms = document.map_or(f64::NAN, |it| it.requested_ms);
             let end_ms = self.begun_ms.get(number).copied().unwrap_or(f64::INFINITY);
             let mut events = self.loads_ms.iter().copied();
             load.load_ms = events.find(|it| (start_ms..end_ms).contains(it));
@@ -290,11 +290,11 @@ fn note_connection(fetch: &mut Fetch, response: &Value) {
     let connection = &response["connectionId"];
     fetch.connection = if connection.is_null() { String::new() } else { connection.to_string() };
     let timing = &response["timing"];
-    let number = |key: &str| timing[key].as_f64();
-    if let (Some(start_s), Some(send_ms)) = (number("requestTime"), number("sendStart")) {
+    let start_s = timing["requestTime"].as_f64();
+    if let Some((start_s, send_ms)) = start_s.zip(timing["sendStart"].as_f64()) {
         fetch.sent_ms = Some(start_s * 1000.0 + send_ms);
-        let send_end_ms = number("sendEnd").unwrap_or(send_ms);
-        fetch.wait_ms = number("receiveHeadersEnd").map(|it| it - send_end_ms);
+        let send_end_ms = timing["sendEnd"].as_f64().unwrap_or(send_ms);
+        fetch.wait_ms = timing["receiveHeadersEnd"].as_f64().map(|it| it - send_end_ms);
     }
 }
 
@@ -317,22 +317,18 @@ pub(crate) fn used_as(word: &str) -> String {
 
 /// The URL that the initiator names, and those of its call stack, also behind asynchronous calls.
 pub(crate) fn initiator_urls(initiator: &Value) -> Vec<String> {
-    let mut urls: Vec<String> = Vec::new();
-    let mut add = |url: &Value| {
-        if let Some(url) = url.as_str()
-            && !url.is_empty()
-            && !urls.iter().any(|it| it == url)
-        {
-            urls.push(url.to_owned());
-        }
-    };
-    add(&initiator["url"]);
+    let mut named = vec![&initiator["url"]];
     let mut stack = &initiator["stack"];
     for _ in 0..STACK_MAX {
-        for frame in stack["callFrames"].as_array().into_iter().flatten().take(STACK_MAX) {
-            add(&frame["url"]);
-        }
+        let frames = stack["callFrames"].as_array().into_iter().flatten();
+        named.extend(frames.take(STACK_MAX).map(|frame| &frame["url"]));
         stack = &stack["parent"];
+    }
+    let mut urls: Vec<String> = Vec::new();
+    for url in named.into_iter().filter_map(Value::as_str) {
+        if !url.is_empty() && !urls.iter().any(|known| known == url) {
+            urls.push(url.to_owned());
+        }
     }
     urls
 }

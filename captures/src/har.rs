@@ -76,7 +76,7 @@ pub fn read_har(json: &[u8]) -> Result<Capture, String> {
         capture.loads[load].fetches.push(fetch);
     }
     for (load, name) in capture.loads.iter_mut().zip(names) {
-        if let Some(page) = pages.iter().find(|it| text(&it["id"]) == name) {
+        if let Some(page) = pages.iter().find(|page| text(&page["id"]) == name) {
             note_page(load, page);
         }
     }
@@ -99,14 +99,15 @@ fn settle_sizes(entries: &mut [Entry], counts_heads: bool) {
 /// Marks what another frame asked for than the one of the page's first request.
 fn mark_subframes(entries: &mut [Entry]) {
     let mut first: BTreeMap<String, (f64, String)> = BTreeMap::new();
-    for Entry { page, frame, fetch, .. } in entries.iter().filter(|it| !it.frame.is_empty()) {
+    for Entry { page, frame, fetch, .. } in entries.iter().filter(|entry| !entry.frame.is_empty()) {
         let earliest = first.entry(page.clone()).or_insert((f64::INFINITY, frame.clone()));
         if fetch.requested_ms < earliest.0 {
             *earliest = (fetch.requested_ms, frame.clone());
         }
     }
-    for it in entries.iter_mut().filter(|it| !it.frame.is_empty()) {
-        it.fetch.in_subframe = first.get(&it.page).is_some_and(|first| first.1 != it.frame);
+    for entry in entries.iter_mut().filter(|entry| !entry.frame.is_empty()) {
+        let own = first.get(&entry.page);
+        entry.fetch.in_subframe = own.is_some_and(|(_, own)| *own != entry.frame);
     }
 }
 
@@ -118,10 +119,10 @@ fn note_page(load: &mut Load, page: &Value) {
         .unwrap_or(first_ms);
     let load_ms = number(&page["pageTimings"]["onLoad"]).filter(|&it| it > 0.0);
     load.load_ms = load_ms.map(|it| start_ms + it).filter(|it| it.is_finite());
-    let addresses = ["_final_url", "_url", "_URL", "title"].map(|key| text(&page[key]));
-    let url =
-        |it: String| Url::parse(&it).ok().filter(|it| matches!(it.scheme(), "http" | "https"));
-    load.address = addresses.into_iter().find_map(url).map(|it| without_fragment(it.as_str()));
+    let keys = ["_final_url", "_url", "_URL", "title"].into_iter();
+    let mut urls = keys.filter_map(|key| Url::parse(&text(&page[key])).ok());
+    let url = urls.find(|it| matches!(it.scheme(), "http" | "https"));
+    load.address = url.map(|it| without_fragment(it.as_str()));
     let largest = text(&page["_LargestContentfulPaintImageURL"]);
     if page["_LargestContentfulPaintType"] != "text" {
         load.note_largest_paint(&largest);
@@ -193,7 +194,6 @@ fn stated(entry: &Value, fetch: &Fetch) -> Stated {
     let response = &entry["response"];
     let content = &response["content"];
     let bodies = [&response["bodySize"], &entry["_objectSize"]];
-    let is_zero = |it: &Value| number(it) == Some(0.0);
     let saved =
         size(&content["compression"]).and_then(|it| whole(&content["size"]).checked_sub(it));
     let mut stated = Stated {
@@ -201,7 +201,8 @@ fn stated(entry: &Value, fetch: &Fetch) -> Stated {
         body: bodies.into_iter().find_map(size).or(saved).filter(|&it| it > 0),
         whole: [&response["_transferSize"], &entry["_bytesIn"]].into_iter().find_map(size),
         decoded: number(&content["size"]).filter(|&it| it >= 0.0).map(|_| whole(&content["size"])),
-        is_empty: bodies.into_iter().any(is_zero) && is_zero(&content["size"])
+        is_empty: number(&content["size"]) == Some(0.0)
+            && bodies.into_iter().any(|it| number(it) == Some(0.0))
             || matches!(fetch.status, 204 | 205),
         ..Stated::default()
     };
@@ -227,21 +228,20 @@ fn is_from_cache(entry: &Value, status: u16) -> bool {
     let response = &entry["response"];
     let said =
         [&entry["_fromCache"], &entry["_fromDiskCache"], &response["_fetchedViaServiceWorker"]];
-    let is_said = |it: &Value| *it == true || it.as_str().is_some_and(|it| !it.is_empty());
+    let is_said =
+        said.into_iter().any(|it| *it == true || it.as_str().is_some_and(|it| !it.is_empty()));
     let transfer = number(&response["_transferSize"]);
     // Safari's word.
     let is_elsewhere = entry["_fetchType"].as_str().is_some_and(|it| it != "Network Load");
-    status == 304
-        || transfer == Some(0.0)
-        || transfer.is_none() && (is_elsewhere || said.into_iter().any(is_said))
+    status == 304 || transfer == Some(0.0) || transfer.is_none() && (is_elsewhere || is_said)
 }
 
 /// Where a redirect leads. Some writers leave it to the Location field.
 fn redirect(response: &Value, fetch: &Fetch) -> Option<String> {
-    let stated = text(&response["redirectURL"]);
-    let is_redirect = (300..400).contains(&fetch.status) && fetch.status != 304;
-    let located = || field(&response["headers"], "location");
-    let to = if stated.is_empty() && is_redirect { located() } else { stated };
+    let mut to = text(&response["redirectURL"]);
+    if to.is_empty() && (300..400).contains(&fetch.status) && fetch.status != 304 {
+        to = field(&response["headers"], "location");
+    }
     let to = Some(to).filter(|it| !it.is_empty())?;
     let to = Url::parse(&fetch.url).and_then(|from| from.join(&to)).map_or(to, Into::into);
     Some(without_fragment(&to))
@@ -303,8 +303,8 @@ fn milliseconds(date: &Value) -> Option<f64> {
 
 fn without_zone(date: &str) -> Option<DateTime> {
     let time = date.find(['T', ' '])? + 1;
-    let is_clock = |it: char| it.is_ascii_digit() || matches!(it, ':' | '.');
-    let end = date[time..].find(|it| !is_clock(it)).map_or(date.len(), |end| time + end);
+    let after = date[time..].find(|it: char| !it.is_ascii_digit() && !matches!(it, ':' | '.'));
+    let end = after.map_or(date.len(), |end| time + end);
     date[..end].parse().ok()
 }
 

@@ -70,8 +70,7 @@ impl Stated {
 
     /// Less than the head announced came, on the wire and decoded.
     fn is_cut(&self, length: u64) -> bool {
-        let less = |it: Option<u64>| it.is_some_and(|it| 0 < it && it < length);
-        less(self.whole) && less(self.decoded)
+        [self.whole, self.decoded].into_iter().all(|it| it.is_some_and(|it| 0 < it && it < length))
     }
 
     /// The head is that of another response, such as the redirect before: more than it announced came on the wire and decoded, and
@@ -115,8 +114,8 @@ fn content_length(value: &str) -> Option<u64> {
 /// `bytes 200-999/5000` has 800.
 fn range_length(value: &str) -> Option<u64> {
     let (first, last) = value.trim().strip_prefix("bytes ")?.split('/').next()?.split_once('-')?;
-    let number = |it: &str| it.trim().parse::<u64>().ok();
-    number(last)?.checked_sub(number(first)?)?.checked_add(1)
+    let (first, last): (u64, u64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    last.checked_sub(first)?.checked_add(1)
 }
 
 /// The body of each response of a recording. `counts_heads`: whether its maker is known to count the head as body.
@@ -142,9 +141,9 @@ impl Habits {
             if told.is_empty() { counts_heads } else { 2 * those > told.len() }
         });
         let mut habits = Self { counts_head, head: None };
-        let rest = |it: &Stated| habits.whole(it)?.checked_sub(it.exact()?);
-        let unstated = all.iter().filter(|it| it.head.is_none()).filter_map(rest);
-        let mut heads: Vec<u64> = unstated.filter(|&it| it <= HEAD_BYTES_MAX).collect();
+        let unstated = all.iter().filter(|it| it.head.is_none());
+        let heads = unstated.filter_map(|it| habits.whole(it)?.checked_sub(it.exact()?));
+        let mut heads: Vec<u64> = heads.filter(|&it| it <= HEAD_BYTES_MAX).collect();
         heads.sort_unstable();
         habits.head = heads.get(heads.len() / 2).copied();
         habits
@@ -159,8 +158,8 @@ impl Habits {
     }
 
     fn body(&self, it: &Stated) -> (u64, Size) {
-        let stated = || it.body.filter(|_| !self.counts_head(it));
-        if let Some(bytes) = it.exact().or_else(stated) {
+        let stated = it.body.filter(|_| !self.counts_head(it));
+        if let Some(bytes) = it.exact().or(stated) {
             return (bytes, Size::Recorded);
         }
         let decoded = it.decoded.unwrap_or(0);

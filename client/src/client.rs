@@ -68,7 +68,7 @@ impl Client {
         let config = options.client_config();
         let mut connection = Connection::connect(Some(name), local, server, &config, now)?;
         let mut destinations = Destinations::new(Some(name), server, &config);
-        if let Some(bytes) = options.migration.and_then(|it| it.ask_after_bytes) {
+        if let Some(bytes) = options.migration.and_then(|migration| migration.ask_after_bytes) {
             destinations.ask_after(bytes);
         }
         if let Some(path) = &options.qlog_file {
@@ -76,7 +76,9 @@ impl Client {
                 File::create(path).map_err(|source| ConnectError::Log(path.clone(), source))?;
             log_to(&mut connection, &page, Box::new(BufWriter::new(file)));
         }
-        if let Some(saved) = options.session.as_ref().filter(|it| it.suits(name, &config.verify)) {
+        if let Some(saved) = &options.session
+            && saved.suits(name, &config.verify)
+        {
             connection.resume(&saved.transport, saved.settings.clone())?;
         }
         Ok(Self {
@@ -113,9 +115,10 @@ impl Client {
     /// How the load ended. `None` until the connection is over.
     pub fn outcome(&mut self) -> Option<&Outcome> {
         let end = self.connection.end()?;
-        let is_noted = |it: &Problem| matches!(it, Problem::Connection(_));
+        let mut problems = self.outcome.problems.iter();
+        let is_noted = problems.any(|it| matches!(it, Problem::Connection(_)));
         let has_ended = (self.outcome.completed && self.next.is_empty()) || self.outcome.left;
-        if !has_ended && !self.outcome.problems.iter().any(is_noted) {
+        if !has_ended && !is_noted {
             self.outcome.problems.push(Problem::Connection(end.to_string()));
         }
         self.outcome.early_data = self.connection.early_data();
@@ -302,7 +305,7 @@ impl Client {
 
     fn on_settings(&mut self, settings: &Settings, now: Instant) {
         self.destinations.on_settings(&mut self.connection, settings);
-        if self.options.migration.is_some_and(|it| it.keeps_spare) {
+        if self.options.migration.is_some_and(|migration| migration.keeps_spare) {
             self.destinations.open_spare(&self.connection, now);
         }
     }

@@ -2,7 +2,7 @@
 //! have a date and a source, because browsers change.
 
 use corpus::Page;
-use corpus::page::{BrowserPriority, Event, FetchPriority, PageResource, Script};
+use corpus::page::{BrowserPriority, FetchPriority, PageResource, Script};
 use schedulers::{FACTS, Fact, Kind};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
@@ -123,11 +123,10 @@ impl Profile {
 
     /// Reads a profile.
     pub fn parse(name: &str, text: &str) -> Result<Self, ProfileError> {
-        let malformed = |cause: String| ProfileError::Malformed { name: name.to_owned(), cause };
         let profile: Self = toml::from_str(text)
-            .map_err(|error| malformed(error.to_string().trim().replace('\n', " ")))?;
-        if let Some(rule) = profile.rules.iter().find(|it| it.urgency > 7) {
-            return Err(malformed(format!("urgency {}: from 0 to 7", rule.urgency)));
+            .map_err(|error| malformed(name, error.to_string().trim().replace('\n', " ")))?;
+        if let Some(rule) = profile.rules.iter().find(|rule| rule.urgency > 7) {
+            return Err(malformed(name, format!("urgency {}: from 0 to 7", rule.urgency)));
         }
         Ok(Self { name: name.to_owned(), ..profile })
     }
@@ -138,9 +137,7 @@ impl Profile {
         self.commits_to(&mut page, 0.5);
         let mut images = 0;
         for resource in &mut page.resources {
-            let is_named_image = resource.kind == Kind::Image
-                && resource.trigger.on == Event::Bytes
-                && resource.trigger.of == 0;
+            let is_named_image = resource.kind == Kind::Image && resource.is_in_text();
             images += usize::from(is_named_image);
             let image = is_named_image.then_some(images);
             let rule = self.rules.iter().find(|it| it.when.hold_for(resource, image));
@@ -182,6 +179,10 @@ impl Conditions {
             && self.fetchpriority.is_none_or(|it| Some(it) == resource.fetchpriority)
             && self.facts.iter().all(|&(fact, wanted)| fact.get(&known) == wanted)
     }
+}
+
+fn malformed(name: &str, cause: String) -> ProfileError {
+    ProfileError::Malformed { name: name.to_owned(), cause }
 }
 
 #[cfg(test)]

@@ -46,20 +46,22 @@ pub(crate) struct Promised {
 
 impl Promised {
     pub(crate) fn of(headers: &[Header]) -> Self {
-        let tag = |name| {
-            let value = http3::values(headers, name).next()?;
-            Some(String::from_utf8_lossy(value).into_owned()).filter(|it| !it.is_empty())
-        };
-        let field = |name| tag(name).unwrap_or_default();
         let has_body = http3::values(headers, "content-length").any(|it| it != b"0");
+        let method = text(headers, ":method").unwrap_or_default();
         Self {
-            is_safe: matches!(field(":method").as_str(), "GET" | "HEAD") && !has_body,
-            authority: field(":authority"),
-            path: field(":path"),
-            if_match: tag("if-match"),
-            if_none_match: tag("if-none-match"),
+            is_safe: matches!(method.as_str(), "GET" | "HEAD") && !has_body,
+            authority: text(headers, ":authority").unwrap_or_default(),
+            path: text(headers, ":path").unwrap_or_default(),
+            if_match: text(headers, "if-match"),
+            if_none_match: text(headers, "if-none-match"),
         }
     }
+}
+
+/// The first value of a field; none: there is no such field, or it is empty.
+fn text(headers: &[Header], name: &str) -> Option<String> {
+    let value = http3::values(headers, name).next()?;
+    Some(String::from_utf8_lossy(value).into_owned()).filter(|it| !it.is_empty())
 }
 
 impl PushCache {
@@ -69,7 +71,7 @@ impl PushCache {
         if entry.refused || entry.url.is_some() {
             return Verdict::Known;
         }
-        let Some(url) = url.filter(|it| !self.by_url.contains_key(*it)) else {
+        let Some(url) = url.filter(|url| !self.by_url.contains_key(*url)) else {
             entry.refused = true;
             self.refused += 1;
             return Verdict::Refuse(entry.stream);
@@ -110,13 +112,12 @@ impl PushCache {
     ) -> Vec<(String, StreamId)> {
         let used = std::mem::take(&mut self.used);
         let pushes = &self.pushes;
-        let is_lost = |push: &PushId| {
-            pushes.get(push).and_then(|it| it.stream).is_some_and(|it| !is_kept(it))
-        };
-        self.by_url.retain(|url, push| !used.contains(url) && !is_lost(push));
-        let stream =
-            |(url, push): (&String, &PushId)| Some((url.clone(), self.pushes.get(push)?.stream?));
-        self.by_url.iter().filter_map(stream).collect()
+        self.by_url.retain(|url, push| {
+            let stream = pushes.get(push).and_then(|it| it.stream);
+            !used.contains(url) && stream.is_none_or(&is_kept)
+        });
+        let left = self.by_url.iter();
+        left.filter_map(|(url, push)| Some((url.clone(), pushes.get(push)?.stream?))).collect()
     }
 
     pub(crate) fn on_stream(&self, stream: StreamId) -> Option<PushId> {

@@ -39,10 +39,10 @@ impl Requests {
         let urgency = |id: &usize| resources[*id].browser.map_or(3, |it| it.urgency);
         if in_head {
             self.holds = true;
-            let is_limited = |id: &usize| urgency(id) >= urgency_from;
-            let outstanding = self.asked.difference(&self.came).filter(|it| is_limited(it));
-            let is_full = outstanding.count() >= usize::from(at_most);
-            let free = self.waiting.iter().filter(|it| !(is_full && is_limited(it)));
+            let outstanding = self.asked.difference(&self.came);
+            let limited = outstanding.filter(|it| urgency(it) >= urgency_from).count();
+            let is_full = limited >= usize::from(at_most);
+            let free = self.waiting.iter().filter(|it| !is_full || urgency(it) < urgency_from);
             return free.min_by_key(|it| urgency(it).max(urgency_from.saturating_sub(1))).copied();
         }
         if std::mem::take(&mut self.holds) {

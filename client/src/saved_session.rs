@@ -60,12 +60,10 @@ impl SavedSession {
         if file.format != FORMAT {
             return Err(SessionError::Format(file.format));
         }
-        let bytes =
-            |text: &str, name| BASE64_STANDARD.decode(text).map_err(|_| SessionError::Bytes(name));
-        let settings = bytes(&file.settings, "settings")?;
+        let settings = decoded(&file.settings, "settings")?;
         let settings = Settings::from_bytes(&settings);
         Ok(Self {
-            transport: bytes(&file.transport, "transport")?,
+            transport: decoded(&file.transport, "transport")?,
             settings: settings.map_err(|_| SessionError::Bytes("settings"))?,
             host: file.host,
             verified: file.verified,
@@ -95,6 +93,10 @@ impl std::fmt::Debug for SavedSession {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("SavedSession").field("host", &self.host).finish_non_exhaustive()
     }
+}
+
+fn decoded(text: &str, name: &'static str) -> Result<Vec<u8>, SessionError> {
+    BASE64_STANDARD.decode(text).map_err(|_| SessionError::Bytes(name))
 }
 
 #[cfg(test)]

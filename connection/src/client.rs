@@ -93,9 +93,9 @@ impl ClientConfig {
         config.enable_early_data();
         config.verify_peer(self.verify != Verify::Nobody);
         if let Verify::Authorities(path) = &self.verify {
-            let unusable = || ConnectError::Authorities(path.clone());
-            let text = path.to_str().ok_or_else(unusable)?;
-            config.load_verify_locations_from_file(text).map_err(|_| unusable())?;
+            let text = path.to_str();
+            text.and_then(|it| config.load_verify_locations_from_file(it).ok())
+                .ok_or_else(|| ConnectError::Authorities(path.clone()))?;
         }
         config.set_max_idle_timeout(u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
         config.set_max_recv_udp_payload_size(self.udp_payload_bytes);

@@ -332,6 +332,13 @@ impl Connection {
         Ok(Some(Turn { bytes, is_last: arrival.is_last() }))
     }
 
+    /// Reads all that there is, of each stream up to an error.
+    pub fn read_all(&mut self, buffer: &mut [u8]) {
+        for stream in self.readable() {
+            while matches!(self.read(stream, buffer), Ok(Some(turn)) if !turn.is_last) {}
+        }
+    }
+
     /// The first half of [`Self::read`]: takes an arrival from the transport.
     pub fn arrival<'a>(&mut self, stream: StreamId, buffer: &'a mut [u8]) -> Option<Arrival<'a>> {
         self.note_request(stream);
@@ -436,10 +443,10 @@ impl Connection {
 
     /// Acts on the transport's timers, and gives up a handshake that takes too long.
     pub fn on_timeout(&mut self, now: Instant) {
-        if self.quic.timeout_instant().is_some_and(|it| it <= now) {
+        if self.quic.timeout_instant().is_some_and(|due| due <= now) {
             self.quic.on_timeout();
         }
-        if self.until.is_some_and(|it| it <= now) && self.cause.is_none() {
+        if self.until.is_some_and(|until| until <= now) && self.cause.is_none() {
             self.cause = Some(End::NoAnswer);
             self.quic.close(false, 0, b"").ok();
         }

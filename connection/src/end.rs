@@ -31,15 +31,17 @@ pub enum End {
 impl End {
     /// What quiche knows of the end of a connection that is over.
     pub(crate) fn of(quic: &crate::Quic) -> Self {
-        let reason =
-            |error: &quiche::ConnectionError| String::from_utf8_lossy(&error.reason).into_owned();
         match (quic.peer_error(), quic.local_error()) {
             (_, Some(it)) if is_certificate_alert(it) => Self::Untrusted,
-            (Some(it), _) => Self::ByPeer { code: it.error_code, reason: reason(it) },
-            (_, Some(it)) => Self::ByUs { code: it.error_code, reason: reason(it) },
+            (Some(it), _) => Self::ByPeer { code: it.error_code, reason: Self::reason(it) },
+            (_, Some(it)) => Self::ByUs { code: it.error_code, reason: Self::reason(it) },
             _ if quic.is_timed_out() => Self::Silence,
             _ => Self::Unknown,
         }
+    }
+
+    fn reason(error: &quiche::ConnectionError) -> String {
+        String::from_utf8_lossy(&error.reason).into_owned()
     }
 }
 

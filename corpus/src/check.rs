@@ -126,7 +126,7 @@ fn check_origins(page: &Page, problems: &mut Problems) {
     let mut hosts = BTreeSet::new();
     for (index, origin) in page.origins.iter().enumerate() {
         let place = format!("origins[{index}].host");
-        if origin.host.is_empty() || !origin.host.bytes().all(|it| it.is_ascii_graphic()) {
+        if origin.host.is_empty() || !origin.host.bytes().all(|byte| byte.is_ascii_graphic()) {
             problems.add(place, "is not a host name; use printable ASCII without spaces");
         } else if !hosts.insert(&origin.host) {
             problems.add(place, format!("{:?} is listed before; list it once", origin.host));

@@ -73,7 +73,7 @@ impl Graph {
     fn add_sheets(&mut self, page: &Page) -> Vec<(usize, usize)> {
         let count = page.resources.len();
         let mut sheets: Vec<(usize, usize)> = Vec::new();
-        for sheet in page.resources.iter().filter(|it| it.blocks_rendering()) {
+        for sheet in page.resources.iter().filter(|resource| resource.blocks_rendering()) {
             let mut waits = vec![count + sheet.id];
             waits.extend(sheets.last().map(|&(_, node)| node));
             let node = self.add_node(waits);
@@ -150,18 +150,18 @@ fn waits_of(
     dom_ready: usize,
 ) -> Vec<usize> {
     let trigger = &resource.trigger;
-    let applied = |id: usize| count + id;
-    let mut waits: Vec<usize> = trigger.needs.iter().map(|&id| applied(id)).collect();
+    // The node `count + id` stands for: the resource is applied.
+    let mut waits: Vec<usize> = trigger.needs.iter().map(|&id| count + id).collect();
     match trigger.on {
         Event::Nav => {}
         Event::Bytes | Event::Complete | Event::CssImport => waits.push(trigger.of),
         Event::CssApplied => {
-            waits.push(applied(trigger.of));
+            waits.push(count + trigger.of);
             let earlier = sheets.partition_point(|&(id, _)| id < trigger.of);
             waits.extend(earlier.checked_sub(1).map(|last| sheets[last].1));
         }
-        Event::StyleApplied => waits.push(sheets.last().map_or(applied(0), |&(_, node)| node)),
-        Event::Exec | Event::Timer => waits.push(applied(trigger.of)),
+        Event::StyleApplied => waits.push(sheets.last().map_or(count, |&(_, node)| node)),
+        Event::Exec | Event::Timer => waits.push(count + trigger.of),
         Event::Dcl | Event::Load => waits.push(dom_ready),
     }
     waits

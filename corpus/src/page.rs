@@ -360,19 +360,18 @@ impl Page {
 
     /// The page as far as a scheme may look ahead: which resources must be complete before which are requested.
     pub fn graph(&self) -> PageGraph {
-        let resource = |it: &PageResource| {
-            let of = (it.trigger.on != Event::Nav).then_some(it.trigger.of);
+        let resources = self.resources.iter().map(|resource| {
+            let trigger = &resource.trigger;
+            let exec = Duration::from_secs_f64(resource.exec_ms / 1000.0);
+            let of = (trigger.on != Event::Nav).then_some(trigger.of);
             GraphResource {
-                bytes: it.bytes,
-                exec_us: Duration::from_secs_f64(it.exec_ms / 1000.0)
-                    .as_micros()
-                    .try_into()
-                    .unwrap_or(u64::MAX),
-                parents: of.into_iter().chain(it.trigger.needs.iter().copied()).collect(),
-                above_fold: it.above_fold,
+                bytes: resource.bytes,
+                exec_us: exec.as_micros().try_into().unwrap_or(u64::MAX),
+                parents: of.into_iter().chain(trigger.needs.iter().copied()).collect(),
+                above_fold: resource.above_fold,
             }
-        };
-        PageGraph { resources: self.resources.iter().map(resource).collect() }
+        });
+        PageGraph { resources: resources.collect() }
     }
 }
 
@@ -394,6 +393,11 @@ impl PageResource {
             trigger: Trigger { on, ..Trigger::default() },
             ..Self::default()
         }
+    }
+
+    /// Whether the text of the document refers to it.
+    pub fn is_in_text(&self) -> bool {
+        self.trigger.on == Event::Bytes && self.trigger.of == 0 && self.id != 0
     }
 
     /// The facts that a scheduler may know of this resource.

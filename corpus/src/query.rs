@@ -159,10 +159,10 @@ impl<'a> Parser<'a> {
     }
 
     fn fact(&mut self, word: Word<'a>) -> Result<Node, QueryError> {
-        if let Some(fact) = WORDS.iter().find(|it| it.name == word.text) {
+        if let Some(fact) = WORDS.iter().find(|fact| fact.name == word.text) {
             return Ok(Node::Is(fact));
         }
-        if let Some(fact) = NUMBERS.iter().find(|it| it.name == word.text) {
+        if let Some(fact) = NUMBERS.iter().find(|fact| fact.name == word.text) {
             let operator = self.word("expected =, !=, <, <=, > or >=")?;
             let comparison = COMPARISONS.iter().find(|it| it.0 == operator.text);
             let comparison =
@@ -171,7 +171,7 @@ impl<'a> Parser<'a> {
             let value = size::parse(number.text).map_err(|cause| number.because(cause))?;
             return Ok(Node::Number(fact, comparison, value));
         }
-        if let Some(fact) = TEXTS.iter().find(|it| it.name == word.text) {
+        if let Some(fact) = TEXTS.iter().find(|fact| fact.name == word.text) {
             let operator = self.word("expected = or !=")?;
             if !["=", "!="].contains(&operator.text) {
                 return Err(operator.wrong("expected = or !="));

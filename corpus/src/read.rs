@@ -42,20 +42,23 @@ fn remedy(name: &str) -> String {
 
 /// The names that begin like `name`, at most three, as a remark.
 fn near(name: &str, names: &[&str]) -> String {
-    let common = |it: &str| name.bytes().zip(it.bytes()).take_while(|(a, b)| a == b).count();
-    let longest = names.iter().map(|it| common(it)).max().unwrap_or(0);
-    let near: Vec<&str> =
-        names.iter().copied().filter(|it| longest >= 3 && common(it) == longest).take(3).collect();
+    let longest = names.iter().map(|it| common_bytes(name, it)).max().unwrap_or(0);
+    let alike = names.iter().copied().filter(|it| common_bytes(name, it) == longest);
+    let near: Vec<&str> = alike.filter(|_| longest >= 3).take(3).collect();
     if near.is_empty() { String::new() } else { format!(", but {}", near.join(", ")) }
+}
+
+fn common_bytes(one: &str, other: &str) -> usize {
+    one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count()
 }
 
 /// Names of unknown keys stand in messages as they are in the file; line breaks in them would make two
 /// lines of one, and other control characters would reach a terminal.
 fn in_one_line(cause: &str) -> String {
-    let escaped = |letter: char| -> String {
-        if letter.is_control() { letter.escape_default().collect() } else { letter.into() }
-    };
-    cause.chars().map(escaped).collect()
+    cause
+        .chars()
+        .map(|it| if it.is_control() { it.escape_default().to_string() } else { it.to_string() })
+        .collect()
 }
 
 impl Page {
@@ -84,8 +87,8 @@ impl Page {
     pub fn to_text(&self) -> String {
         let shell = Self { resources: Vec::new(), ..self.clone() };
         let mut text = serde_json::to_string_pretty(&shell).unwrap_or_default();
-        let row = |it| format!("    {}", serde_json::to_string(it).unwrap_or_default());
-        let rows: Vec<String> = self.resources.iter().map(row).collect();
+        let rows = self.resources.iter().map(|it| serde_json::to_string(it).unwrap_or_default());
+        let rows: Vec<String> = rows.map(|it| format!("    {it}")).collect();
         if let Some(end) = text.rfind("[]") {
             text.replace_range(end..end + 2, &format!("[\n{}\n  ]", rows.join(",\n")));
         }
@@ -97,10 +100,10 @@ impl Page {
 /// The text of a file of at most [`FILE_BYTES_MAX`] bytes.
 pub fn text_of(path: &Path) -> Result<String, PageError> {
     let file = path.display().to_string();
-    let fail = |cause| PageError::Read(file.clone(), cause);
     let mut text = String::new();
-    let mut reader = File::open(path).map_err(fail)?.take(FILE_BYTES_MAX + 1);
-    reader.read_to_string(&mut text).map_err(fail)?;
+    File::open(path)
+        .and_then(|opened| opened.take(FILE_BYTES_MAX + 1).read_to_string(&mut text))
+        .map_err(|cause| PageError::Read(file.clone(), cause))?;
     if text.len() as u64 > FILE_BYTES_MAX {
         return Err(PageError::TooLarge(file));
     }

@@ -45,8 +45,7 @@ impl PageSet {
 
     /// The set that has just these pages.
     pub fn of(names: &BTreeSet<&str>) -> Option<&'static Self> {
-        let has_these = |it: &&Self| it.names().iter().copied().collect::<BTreeSet<_>>() == *names;
-        SETS.iter().find(has_these)
+        SETS.iter().find(|set| set.names().iter().copied().collect::<BTreeSet<_>>() == *names)
     }
 
     /// The names of its pages, in alphabetical order.
@@ -68,7 +67,7 @@ pub fn kept_pages() -> Vec<&'static Page> {
 /// The page that a user names: a path if it contains `/` or ends in `.json`, otherwise a bundled page.
 pub fn page(argument: &str) -> Result<Page, PageError> {
     let path = Path::new(argument);
-    if argument.contains('/') || path.extension().is_some_and(|it| it == "json") {
+    if argument.contains('/') || path.extension().is_some_and(|extension| extension == "json") {
         return Page::load(path);
     }
     bundled(argument)
@@ -86,8 +85,8 @@ pub fn pages(argument: &str) -> Result<Vec<Page>, PageError> {
 
 /// The arguments with the names of a set's pages in place of the set.
 pub fn spelled_out(arguments: &[String]) -> Result<Vec<String>, PageError> {
-    let names = arguments.iter().map(|it| match it.strip_prefix(SIGN) {
-        None => Ok(vec![it.clone()]),
+    let names = arguments.iter().map(|argument| match argument.strip_prefix(SIGN) {
+        None => Ok(vec![argument.clone()]),
         Some(name) => Ok(known(name)?.names().into_iter().map(str::to_owned).collect()),
     });
     Ok(names.collect::<Result<Vec<Vec<String>>, PageError>>()?.concat())

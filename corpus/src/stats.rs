@@ -125,14 +125,14 @@ pub fn stats<'a>(pages: impl IntoIterator<Item = &'a Page>) -> Stats {
     let weights = weights::web(&pages);
     let rows: Vec<Row> =
         pages.iter().zip(&weights.pages).map(|(page, weight)| row(page, *weight)).collect();
-    let of = |source| rows.iter().filter(|it| it.source == source).count();
+    let count = |source| rows.iter().filter(|it| it.source == source).count();
     Stats {
         pages: rows.len(),
         by_source: BySource {
-            recorded: of(SourceKind::Recorded),
-            imported: of(SourceKind::Imported),
-            generated: of(SourceKind::Generated),
-            hand: of(SourceKind::Hand),
+            recorded: count(SourceKind::Recorded),
+            imported: count(SourceKind::Imported),
+            generated: count(SourceKind::Generated),
+            hand: count(SourceKind::Hand),
         },
         resources: spread(rows.iter().map(|it| it.resources as u64)),
         bytes: spread(rows.iter().map(|it| it.bytes)),
@@ -154,19 +154,17 @@ fn clusters(rows: &[Row]) -> Vec<Cluster> {
         *pages += 1;
         *weight += row.weight;
     }
-    let cluster =
-        |(site, (pages, weight)): (&str, _)| Cluster { site: site.to_owned(), pages, weight };
-    clusters.into_iter().map(cluster).collect()
+    let clusters = clusters.into_iter().map(|(site, of_site)| (site.to_owned(), of_site));
+    clusters.map(|(site, (pages, weight))| Cluster { site, pages, weight }).collect()
 }
 
 fn distributions(rows: &[Row]) -> Vec<Distribution> {
-    let plain = |rows: &[&Row], value: Value| percentiles(rows.iter().map(|it| value(it)));
     let of = |name: &str, source: SourceKind| {
-        distribution(name, rows.iter().filter(|it| it.source == source), plain)
+        distribution(name, rows.iter().filter(|it| it.source == source), plain_percentiles)
     };
     let as_the_web = rows.iter().filter(|it| it.weight > 0.0);
     let all = [
-        distribution("all", rows.iter(), plain),
+        distribution("all", rows.iter(), plain_percentiles),
         distribution("all, weighted as the web", as_the_web, |rows, value| {
             weighted_percentiles(rows.iter().map(|it| (value(it), it.weight)).collect())
         }),
@@ -178,6 +176,9 @@ fn distributions(rows: &[Row]) -> Vec<Distribution> {
     all.into_iter().flatten().collect()
 }
 
+fn plain_percentiles(rows: &[&Row], value: Value) -> Percentiles {
+    percentiles(rows.iter().map(|it| value(it)))
+}
 type Value = fn(&Row) -> u64;
 
 /// How these rows spread by what `percentiles` makes of a value of each; `None` without rows.
@@ -198,13 +199,13 @@ fn distribution<'a>(
 /// The corpus of the paper (section 4.2), and the web (HTTP Archive, Web Almanac 2024, "Page Weight",
 /// desktop).
 fn published() -> Vec<Distribution> {
-    let paper = |min, max| Percentiles { min: Some(min), max: Some(max), ..Percentiles::default() };
+    let unknown = Percentiles::default();
     vec![
         Distribution {
             of: "Marx et al. 2019".to_owned(),
             pages: Some(41),
-            resources: paper(10, 214),
-            bytes: paper(29_000, 7_400_000),
+            resources: Percentiles { min: Some(10), max: Some(214), ..unknown },
+            bytes: Percentiles { min: Some(29_000), max: Some(7_400_000), ..unknown },
         },
         Distribution {
             of: "HTTP Archive 2024".to_owned(),
@@ -218,7 +219,7 @@ fn published() -> Vec<Distribution> {
                 p90: Some(176),
                 max: None,
             },
-            bytes: Percentiles { p50: Some(2_652_000), ..Percentiles::default() },
+            bytes: Percentiles { p50: Some(2_652_000), ..unknown },
         },
     ]
 }
@@ -238,12 +239,14 @@ fn weighted_percentiles(mut values: Vec<(u64, f64)>) -> Percentiles {
     values.sort_by_key(|it| it.0);
     Percentiles::at(|percent| {
         let mut sum = 0.0;
-        // A share is met in spite of rounding.
-        let mut found = values.iter().filter(|it| {
-            sum += it.1;
-            sum >= percent as f64 / 100.0 - 1e-9
-        });
-        found.next().or(values.last()).map(|it| it.0)
+        for (value, weight) in &values {
+            sum += weight;
+            // A share is met in spite of rounding.
+            if sum >= percent as f64 / 100.0 - 1e-9 {
+                return Some(*value);
+            }
+        }
+        values.last().map(|it| it.0)
     })
 }
 

@@ -51,12 +51,13 @@ pub fn stands_for_the_web(page: &Page) -> bool {
 /// The weights of these pages as pages of the web.
 pub fn web(pages: &[&Page]) -> Weights {
     let mut sites: BTreeMap<&str, f64> = BTreeMap::new();
-    for page in pages.iter().filter(|it| stands_for_the_web(it)) {
+    for page in pages.iter().filter(|page| stands_for_the_web(page)) {
         *sites.entry(page.site()).or_default() += 1.0;
     }
-    let first =
-        |page: &&Page| if stands_for_the_web(page) { 1.0 / sites[page.site()] } else { 0.0 };
-    let mut weights: Vec<f64> = pages.iter().map(first).collect();
+    let first_weights = pages
+        .iter()
+        .map(|page| if stands_for_the_web(page) { 1.0 / sites[page.site()] } else { 0.0 });
+    let mut weights: Vec<f64> = first_weights.collect();
     let by_requests = Strata::new(pages.iter().map(|it| it.resources.len() as f64), &REQUESTS);
     let by_bytes = Strata::new(pages.iter().map(|it| it.body_bytes() as f64), &BYTES);
     let covered = by_requests.covered(&weights);
@@ -85,12 +86,11 @@ pub struct Strata {
 impl Strata {
     /// The strata of pages with these values. Beyond the last of `borders`, which ascend, is a stratum, too.
     pub fn new(values: impl Iterator<Item = f64>, borders: &[Border]) -> Self {
-        let stratum = |value: f64| borders.partition_point(|it| it.0 < value);
-        let below = |place: usize| borders.get(place).map_or(1.0, |it| it.1);
-        let share = |place: usize| {
-            if place == 0 { below(0) } else { below(place) - below(place - 1) }
-        };
-        Self { of: values.map(stratum).collect(), shares: (0..=borders.len()).map(share).collect() }
+        let of = values.map(|value| borders.partition_point(|it| it.0 < value)).collect();
+        let mut below = 0.0;
+        let ends = borders.iter().map(|it| it.1).chain([1.0]);
+        let shares = ends.map(|end| end - std::mem::replace(&mut below, end)).collect();
+        Self { of, shares }
     }
 
     fn sums(&self, weights: &[f64]) -> Vec<f64> {

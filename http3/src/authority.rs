@@ -21,7 +21,7 @@ pub fn is_authority(authority: &str) -> bool {
 }
 
 fn is_host(host: &str) -> bool {
-    match host.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
+    match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         Some(address) => address.parse::<Ipv6Addr>().is_ok(),
         None => !host.is_empty() && is_registered_name(host.as_bytes()),
     }

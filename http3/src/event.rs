@@ -129,16 +129,12 @@ pub struct PushDepend {
 impl PushDepend {
     /// The signal, if `stream_of` knows the streams of the pushes.
     pub fn signal(&self, stream_of: impl Fn(PushId) -> Option<StreamId>) -> Option<Signal> {
-        let element_of = |node: TreeNode| match node {
+        let [element, parent] = [self.element, self.parent].map(|node| match node {
             TreeNode::Element(element) => Some(element),
             TreeNode::Push(push) => stream_of(push).map(Element::Stream),
-        };
-        Some(Signal::Depend {
-            element: element_of(self.element)?,
-            parent: element_of(self.parent)?,
-            weight: self.weight,
-            exclusive: self.exclusive,
-        })
+        });
+        let Self { weight, exclusive, .. } = *self;
+        Some(Signal::Depend { element: element?, parent: parent?, weight, exclusive })
     }
 }
 

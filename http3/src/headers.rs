@@ -236,8 +236,8 @@ fn check_authority(authority: &[u8]) -> Result<(), Malformed> {
 
 /// A scheme of a URI (RFC 3986, 3.1).
 fn is_scheme(scheme: &[u8]) -> bool {
-    let is_of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
-    scheme.first().is_some_and(u8::is_ascii_alphabetic) && scheme.iter().all(is_of_scheme)
+    scheme.first().is_some_and(u8::is_ascii_alphabetic)
+        && scheme.iter().all(|it| it.is_ascii_alphanumeric() || b"+-.".contains(it))
 }
 
 /// A path and query, or the asterisk of an OPTIONS request. Clients leave some characters as they are that RFC 3986 does not

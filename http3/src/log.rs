@@ -148,18 +148,17 @@ const CREDENTIALS: [&[u8]; 4] =
     [b"cookie", b"set-cookie", b"authorization", b"proxy-authorization"];
 
 fn logged(headers: &[Header]) -> Vec<HttpHeader> {
-    let text = |bytes: &[u8]| Some(String::from_utf8_lossy(bytes).into_owned());
-    let is_secret =
-        |it: &Header| CREDENTIALS.iter().any(|name| it.name().eq_ignore_ascii_case(name));
-    headers
-        .iter()
-        .map(|it| HttpHeader {
-            name: text(it.name()),
+    let headers = headers.iter().map(|header| {
+        let is_secret = CREDENTIALS.iter().any(|name| header.name().eq_ignore_ascii_case(name));
+        let value = if is_secret { REDACTED } else { header.value() };
+        HttpHeader {
+            name: Some(String::from_utf8_lossy(header.name()).into_owned()),
             name_bytes: None,
-            value: if is_secret(it) { text(REDACTED) } else { text(it.value()) },
+            value: Some(String::from_utf8_lossy(value).into_owned()),
             value_bytes: None,
-        })
-        .collect()
+        }
+    });
+    headers.collect()
 }
 
 fn write(streamer: &mut QlogStreamer, event: EventData) {

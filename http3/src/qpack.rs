@@ -14,15 +14,15 @@ const FIELD_OVERHEAD_BYTES: u64 = 32;
 
 /// The size of a field section as its limit counts it (RFC 9114, 4.2.2).
 pub(crate) fn section_bytes(headers: &[Header]) -> u64 {
-    let field =
-        |it: &Header| it.name().len() as u64 + it.value().len() as u64 + FIELD_OVERHEAD_BYTES;
-    headers.iter().map(field).sum()
+    let bytes = headers.iter().map(|it| (it.name().len() + it.value().len()) as u64);
+    bytes.map(|it| it + FIELD_OVERHEAD_BYTES).sum()
 }
 
 /// Encodes a field section; names become lowercase.
 pub(crate) fn encode_section(headers: &[Header]) -> Result<Vec<u8>, Error> {
-    let bound = |it: &Header| it.name().len() + it.value().len() + 2 * INTEGER_BYTES_MAX;
-    let mut section = vec![0; PREFIX_BYTES + headers.iter().map(bound).sum::<usize>()];
+    let bytes = headers.iter().map(|it| it.name().len() + it.value().len());
+    let bound: usize = bytes.map(|it| it + 2 * INTEGER_BYTES_MAX).sum();
+    let mut section = vec![0; PREFIX_BYTES + bound];
     let length = qpack::Encoder::new()
         .encode(headers, &mut section)
         .or_else(|_| Code::Internal.fail("the field section cannot be encoded"))?;

@@ -1,19 +1,19 @@
 //! A server's settings of an earlier connection, which bind a client in early data (RFC 9114, 7.2.4.2).
 
+use crate::Settings;
 use crate::error::{Code, Error};
-use crate::{Extension, Settings};
 
 impl Settings {
     /// Checks the settings of a connection that accepted early data: they must allow everything that `self` allows.
     pub(crate) fn check_kept(&self, now: &Self) -> Result<(), Error> {
-        let unlimited = |it: &Self| it.max_field_section_size.unwrap_or(u64::MAX);
-        let lost = |it: &Extension| !now.extensions.contains(it);
-        let is_less = unlimited(now) < unlimited(self)
+        let [limit, kept_limit] =
+            [now, self].map(|it| it.max_field_section_size.unwrap_or(u64::MAX));
+        let is_less = limit < kept_limit
             || (self.max_field_section_size.is_some() && now.max_field_section_size.is_none())
             || now.qpack_blocked_streams < self.qpack_blocked_streams
             || now.placeholders < self.placeholders
             || (self.enable_connect_protocol && !now.enable_connect_protocol)
-            || self.extensions.iter().any(lost);
+            || self.extensions.iter().any(|it| !now.extensions.contains(it));
         // A dynamic table that was there in early data stays as it is (RFC 9204, 3.2.3).
         let other_table = self.qpack_max_table_capacity > 0
             && now.qpack_max_table_capacity != self.qpack_max_table_capacity;
@@ -29,6 +29,7 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Extension;
 
     fn with(change: fn(&mut Settings)) -> Settings {
         let mut settings = Settings {

@@ -94,20 +94,20 @@ impl Session {
     ///
     /// After an error of the stream, further bytes are ignored. After [`Self::forget`], a stream must not get bytes.
     pub fn receive(&mut self, stream: StreamId, bytes: &[u8], fin: bool) -> Result<(), Error> {
-        self.unless_failed(|it| match it.direction(stream)? {
-            Direction::Request => it.receive_request(stream, bytes, fin),
-            Direction::Unidirectional => it.receive_unidirectional(stream, bytes, fin),
+        self.unless_failed(|session| match session.direction(stream)? {
+            Direction::Request => session.receive_request(stream, bytes, fin),
+            Direction::Unidirectional => session.receive_unidirectional(stream, bytes, fin),
         })
     }
 
     /// The peer reset a stream.
     pub fn stream_reset(&mut self, stream: StreamId, code: u64) -> Result<(), Error> {
-        self.unless_failed(|it| match it.direction(stream)? {
+        self.unless_failed(|session| match session.direction(stream)? {
             Direction::Request => {
-                it.reset_request(stream, code);
+                session.reset_request(stream, code);
                 Ok(())
             }
-            Direction::Unidirectional => it.reset_unidirectional(stream, code),
+            Direction::Unidirectional => session.reset_unidirectional(stream, code),
         })
     }
 

@@ -352,7 +352,7 @@ impl Incoming {
         // A response to HEAD, or a 304, has a `content-length` and no content (RFC 9114, 4.1.2). The method of the
         // request is not known here.
         let may_be_bodiless = self.role == Role::Client && self.content_bytes == 0;
-        if self.content_length.is_some_and(|it| it != self.content_bytes) && !may_be_bodiless {
+        if self.content_length.is_some_and(|said| said != self.content_bytes) && !may_be_bodiless {
             return malformed(stream, "less content than content-length says (RFC 9114, 4.1.2)");
         }
         self.phase = Phase::Finished;

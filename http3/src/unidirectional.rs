@@ -55,7 +55,7 @@ impl UnidirectionalStreams {
         let Purpose::Unsaid(start) = purpose else { return self.known(stream) };
         let Some(stream_type) = take_varint(start, bytes) else { return self.known(stream) };
         let said = purpose_of(role, stream_type)?;
-        if said.is_critical() && self.open.values().any(|it| same_type(it, &said)) {
+        if said.is_critical() && self.open.values().any(|other| same_type(other, &said)) {
             return Code::StreamCreation
                 .fail("a second control or QPACK stream (RFC 9114, 6.2.1; RFC 9204, 4.2)");
         }

@@ -107,8 +107,8 @@ impl Offer {
     /// Reads the settings that came from an end in the role `from`. `None`: it does not have the extension, and nothing
     /// of it may be sent.
     pub fn read(settings: &Settings, from: Role) -> Result<Option<Self>, Error> {
-        let part = |wanted| settings.unknown.iter().find(|(it, _)| *it == wanted).map(|it| it.1);
-        let parts = match SETTINGS.map(part) {
+        let parts = SETTINGS.map(|wanted| settings.unknown.iter().find(|(it, _)| *it == wanted));
+        let parts = match parts.map(|part| part.map(|(_, value)| *value)) {
             [None, None, None] => return Ok(None),
             [Some(high), Some(low), Some(own)] => [high, low, own],
             _ => return Err(Error::Settings),

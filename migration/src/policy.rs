@@ -85,12 +85,12 @@ impl Policy {
         if sent_bytes < self.after_bytes {
             return false;
         }
-        let is_large = |it: SizeRule| bytes > it.above_bytes && others >= it.beside;
-        let blocks = |it: BlockingRule| {
-            others >= it.beside
-                && blocking_time(candidate).is_some_and(|t| t > Duration::from_millis(it.above_ms))
-        };
-        self.size.is_some_and(is_large) || self.blocking.is_some_and(blocks)
+        let is_large = self.size.is_some_and(|it| bytes > it.above_bytes && others >= it.beside);
+        is_large
+            || self.blocking.is_some_and(|rule| {
+                let above = Duration::from_millis(rule.above_ms);
+                others >= rule.beside && blocking_time(candidate).is_some_and(|time| time > above)
+            })
     }
 }
 

@@ -158,7 +158,7 @@ impl Sending {
         };
         let agreed = self.agree(ours, to, cut, usable);
         let mut actions = Vec::new();
-        if let Some(ours) = ours.filter(|it| Some(*it) != agreed) {
+        if let Some(ours) = ours.filter(|ours| Some(*ours) != agreed) {
             actions.push(Action::Drop(ours));
             self.go_on_from(cut)?;
         }

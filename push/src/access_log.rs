@@ -118,15 +118,16 @@ impl AccessLog {
         let Some(load) = number.and_then(|it| self.open.get_mut(it)) else { return };
         let Some((host, path)) = entry.referrer.and_then(host_and_path) else { return };
         let of_document = without_query(path) == self.document;
-        if self.host.as_deref().is_some_and(|it| !it.eq_ignore_ascii_case(host)) {
+        if self.host.as_deref().is_some_and(|own| !own.eq_ignore_ascii_case(host)) {
             if of_document {
                 self.note_other_host(host);
             }
             return;
         }
         self.counts.next_pages += load.drop_page(path, &mut self.text_bytes);
-        let is_sheet = |it: &&Asked| it.path == path && kind_of(path) == Kind::Css;
-        let referrer = load.resources.iter().find(is_sheet).map(|it| it.path.clone());
+        let is_sheet =
+            kind_of(path) == Kind::Css && load.resources.iter().any(|it| it.path == path);
+        let referrer = is_sheet.then(|| path.to_owned());
         if !of_document && referrer.is_none() {
             return;
         }
@@ -195,9 +196,9 @@ impl Load {
             return 0;
         }
         let before = self.resources.len();
-        self.resources.retain(|it| {
-            let is_page = it.path == path;
-            *text_bytes_there -= if is_page { text_bytes(it) } else { 0 };
+        self.resources.retain(|asked| {
+            let is_page = asked.path == path;
+            *text_bytes_there -= if is_page { text_bytes(asked) } else { 0 };
             !is_page
         });
         (before - self.resources.len()) as u64

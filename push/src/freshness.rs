@@ -5,7 +5,7 @@
 /// the smallest counts.
 pub fn fresh_s(cache_control: &str, age: Option<&str>) -> Option<u64> {
     let mut fresh_s: Option<u64> = None;
-    for directive in cache_control.split(',').map(|it| it.trim().to_ascii_lowercase()) {
+    for directive in cache_control.split(',').map(|part| part.trim().to_ascii_lowercase()) {
         let (name, value) = directive.split_once('=').unwrap_or((&directive, ""));
         let said_s = match name.trim() {
             "no-store" | "no-cache" => Some(0),

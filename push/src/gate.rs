@@ -71,8 +71,8 @@ impl Gate {
 
 /// A number that looks random, for each stream.
 fn mixed(seed: u64, stream: u64) -> u64 {
-    let state = |it: u64| SplitMix64::state_at(it.wrapping_add(1));
-    SplitMix64::mixed(SplitMix64::mixed(state(seed)) ^ state(stream))
+    let [seed, stream] = [seed, stream].map(|it| SplitMix64::state_at(it.wrapping_add(1)));
+    SplitMix64::mixed(SplitMix64::mixed(seed) ^ stream)
 }
 
 /// As configuration files have it.
@@ -106,19 +106,18 @@ impl FromStr for Gate {
     type Err = GateError;
 
     fn from_str(text: &str) -> Result<Self, GateError> {
-        let error = || GateError::Unknown(text.to_owned());
-        let (name, bytes) = match text.split_once(':') {
-            Some((name, bytes)) => (name, Some(bytes.parse().map_err(|_| error())?)),
-            None => (text, None),
+        let parsed = match text.split_once(':') {
+            Some((name, bytes)) => bytes.parse().ok().map(|bytes| (name, Some(bytes))),
+            None => Some((text, None)),
         };
-        match (name, bytes) {
-            ("preempt", None) => Ok(Self::Preempt),
-            ("strict", None) => Ok(Self::Strict),
-            ("throttle", Some(0)) => Err(GateError::Closed),
-            ("throttle", Some(bytes)) => Ok(Self::Throttle(bytes)),
-            ("eager-fifo", Some(bytes)) => Ok(Self::EagerFifo(bytes)),
-            ("shuffle", Some(seed)) => Ok(Self::Shuffle(seed)),
-            _ => Err(error()),
+        match parsed {
+            Some(("preempt", None)) => Ok(Self::Preempt),
+            Some(("strict", None)) => Ok(Self::Strict),
+            Some(("throttle", Some(0))) => Err(GateError::Closed),
+            Some(("throttle", Some(bytes))) => Ok(Self::Throttle(bytes)),
+            Some(("eager-fifo", Some(bytes))) => Ok(Self::EagerFifo(bytes)),
+            Some(("shuffle", Some(seed))) => Ok(Self::Shuffle(seed)),
+            _ => Err(GateError::Unknown(text.to_owned())),
         }
     }
 }

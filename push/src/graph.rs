@@ -144,8 +144,7 @@ pub(crate) fn is_node_path(path: &str) -> bool {
 
 /// Whether a graph may name this host: characters of a name or an address, with its port if it has one.
 pub fn is_host(host: &str) -> bool {
-    let is_good = |it: u8| it.is_ascii_alphanumeric() || b"-._:[]".contains(&it);
-    !host.is_empty() && host.bytes().all(is_good)
+    !host.is_empty() && host.bytes().all(|it| it.is_ascii_alphanumeric() || b"-._:[]".contains(&it))
 }
 
 impl Graph {
@@ -169,7 +168,7 @@ impl Graph {
                 return Err(GraphError::Host { node, host: host.clone() });
             }
         }
-        match graph.edges.iter().position(|it| it.from.max(it.to) >= nodes) {
+        match graph.edges.iter().position(|edge| edge.from.max(edge.to) >= nodes) {
             Some(edge) => Err(GraphError::Nowhere { edge, nodes }),
             None => Ok(graph),
         }
@@ -177,19 +176,20 @@ impl Graph {
 
     /// The graph of a page of the corpus, without failed resources and those whose path cannot be promised.
     pub fn of_page(page: &Page) -> Self {
-        let is_there = |it: &&PageResource| it.status == 200 && is_node_path(&it.url);
-        let there: Vec<&PageResource> = page.resources.iter().filter(is_there).collect();
+        let resources = page.resources.iter();
+        let there: Vec<&PageResource> =
+            resources.filter(|it| it.status == 200 && is_node_path(&it.url)).collect();
         let index: BTreeMap<usize, usize> =
             there.iter().enumerate().map(|(index, it)| (it.id, index)).collect();
         let nodes = there.iter().map(|it| node_of(page, it)).collect();
-        let edge = |it: &&PageResource| {
-            let (from, to) = (*index.get(&it.trigger.of)?, *index.get(&it.id)?);
-            let place = place_of(there[from], it);
-            (it.trigger.on != Event::Nav).then_some(Edge { from, to, place })
-        };
         let mut by_evaluation = there.clone();
         by_evaluation.sort_by_key(|it| (it.eval_order.is_none(), it.eval_order, it.id));
-        Self::new(nodes, by_evaluation.iter().filter_map(edge).collect())
+        let edges = by_evaluation.iter().filter_map(|resource| {
+            let (from, to) = (*index.get(&resource.trigger.of)?, *index.get(&resource.id)?);
+            let place = place_of(there[from], resource);
+            (resource.trigger.on != Event::Nav).then_some(Edge { from, to, place })
+        });
+        Self::new(nodes, edges.collect())
     }
 
     /// The node of a path on a host.
@@ -219,35 +219,38 @@ impl Graph {
     /// right after it, because it is evaluated before what follows the node. With each comes the edge from `of` through
     /// which it is found.
     pub fn in_evaluation_order(&self, of: usize) -> Vec<(usize, Edge)> {
-        let mut seen = BTreeSet::from([of]);
+        let mut seen = BTreeSet::new();
         let mut found = Vec::new();
-        let from = |node: usize| self.edges.iter().filter(move |it| it.from == node).rev();
-        let mut next: Vec<(usize, Edge)> = from(of).map(|it| (it.to, *it)).collect();
-        while let Some((node, first)) = next.pop() {
-            if seen.insert(node) {
-                found.push((node, first));
-                next.extend(from(node).map(|it| (it.to, first)));
+        let mut open: Vec<(usize, Option<Edge>)> = vec![(of, None)];
+        while let Some((node, first)) = open.pop() {
+            if !seen.insert(node) {
+                continue;
             }
+            found.extend(first.map(|first| (node, first)));
+            // The last first, because what is found last is taken up first.
+            let edges = self.edges.iter().filter(|it| it.from == node).rev();
+            open.extend(edges.map(|it| (it.to, first.or(Some(*it)))));
         }
         found
     }
 
     /// The hidden and critical nodes to which `of` leads, in order of evaluation: the policies with preload name them.
     pub fn hidden_and_critical(&self, of: usize) -> Vec<usize> {
-        let wanted = |it: &usize| self.nodes[*it].hidden && self.nodes[*it].critical;
-        self.descendants(of).into_iter().filter(wanted).collect()
+        let mut found = self.descendants(of);
+        found.retain(|&it| self.nodes[it].hidden && self.nodes[it].critical);
+        found
     }
 
     /// Without what only one of two consecutive loads asked for: such URLs are made anew for each (a rule of the
     /// experiments in *Rules of Thumb*). The second value names them.
     pub fn without_dynamic(&self, other: &Self) -> (Self, Vec<String>) {
-        let has = |it: &Node| other.find(&it.host, &it.path).is_some();
         let mut index = Vec::new();
         let mut nodes = Vec::new();
         let mut dropped = Vec::new();
         for node in &self.nodes {
-            index.push(has(node).then_some(nodes.len()));
-            if has(node) {
+            let is_kept = other.find(&node.host, &node.path).is_some();
+            index.push(is_kept.then_some(nodes.len()));
+            if is_kept {
                 nodes.push(node.clone());
             } else {
                 dropped.push(node.path.clone());
@@ -255,10 +258,10 @@ impl Graph {
         }
         let only_there = other.nodes.iter().filter(|it| self.find(&it.host, &it.path).is_none());
         dropped.extend(only_there.map(|it| it.path.clone()));
-        let kept =
-            |it: &Edge| Some(Edge { from: index[it.from]?, to: index[it.to]?, place: it.place });
-        let edges = self.edges.iter().filter_map(kept).collect();
-        (Self { format: self.format.clone(), nodes, edges }, dropped)
+        let edges = self.edges.iter().filter_map(|edge| {
+            Some(Edge { from: index[edge.from]?, to: index[edge.to]?, place: edge.place })
+        });
+        (Self { format: self.format.clone(), nodes, edges: edges.collect() }, dropped)
     }
 }
 

@@ -129,7 +129,7 @@ impl Said<'_> {
             return Err(Forbidden::NotStored);
         }
         let mut varies_on_cookies = false;
-        for name in self.vary.split(',').map(|it| it.trim().to_ascii_lowercase()) {
+        for name in self.vary.split(',').map(|part| part.trim().to_ascii_lowercase()) {
             match name.as_str() {
                 "" => {}
                 "*" => return Err(Forbidden::VariesOnEverything),
@@ -214,17 +214,20 @@ fn keep_applicable(
     path: &str,
     scopes: &[Scope],
 ) -> Result<(), UnknownCookies> {
-    let scope_of = |name: &str| scopes.iter().find(|it| it.name == name);
-    if let Some((name, _)) = jar.iter().find(|(name, _)| scope_of(name).is_none()) {
+    if let Some((name, _)) = jar.iter().find(|(name, _)| scope_of(name, scopes).is_none()) {
         return Err(UnknownCookies::Undeclared(name.clone()));
     }
-    let unseen = |it: &&Scope| path_matches(path, &it.path) && !path_matches(parent_path, &it.path);
-    if let Some(scope) = scopes.iter().find(unseen) {
-        return Err(UnknownCookies::Unseen(scope.name.clone()));
+    for scope in scopes.iter().filter(|scope| path_matches(path, &scope.path)) {
+        if !path_matches(parent_path, &scope.path) {
+            return Err(UnknownCookies::Unseen(scope.name.clone()));
+        }
     }
-    let applies = |name: &str| scope_of(name).is_none_or(|it| path_matches(path, &it.path));
-    jar.retain(|(name, _)| applies(name));
+    jar.retain(|(name, _)| scope_of(name, scopes).is_none_or(|it| path_matches(path, &it.path)));
     Ok(())
+}
+
+fn scope_of<'a>(name: &str, scopes: &'a [Scope]) -> Option<&'a Scope> {
+    scopes.iter().find(|it| it.name == name)
 }
 
 /// What the response to the parent sets, if it applies to `path` (RFC 6265, 5.1.4 and 5.3).

@@ -41,7 +41,7 @@ impl Learner {
         self.loads.push_back(resources);
         let oldest = if self.loads.len() > LOADS { self.loads.pop_front() } else { None };
         for Asked { path, .. } in oldest.into_iter().flatten() {
-            if !self.loads.iter().any(|it| position(it, &path).is_some()) {
+            if !self.loads.iter().any(|load| position(load, &path).is_some()) {
                 self.bytes.remove(&path);
             }
         }
@@ -51,15 +51,14 @@ impl Learner {
     pub fn learned(&self) -> Vec<Asked> {
         let loads = self.whole_loads();
         let [.., before, last] = loads[..] else { return Vec::new() };
-        let belongs = |path: &str| {
-            let seen = loads.iter().filter(|load| position(load, path).is_some()).count();
-            seen * 100 >= loads.len() * SHARE_PERCENT && position(before, path).is_some()
-        };
         let mut found: Vec<Asked> = Vec::new();
         for (place, asked) in last.iter().enumerate() {
-            let is_first = position(last, &asked.path) == Some(place);
-            if is_first && belongs(&asked.path) {
-                let bytes = self.bytes.get(&asked.path).copied();
+            let path = &asked.path;
+            let seen = loads.iter().filter(|it| position(it, path).is_some()).count();
+            let is_usual = seen * 100 >= loads.len() * SHARE_PERCENT;
+            let is_first = position(last, path) == Some(place);
+            if is_first && is_usual && position(before, path).is_some() {
+                let bytes = self.bytes.get(path).copied();
                 found.push(Asked { bytes, ..asked.clone() });
             }
         }
@@ -74,11 +73,8 @@ impl Learner {
 
     /// The loads that asked for at least half of what the median one did.
     fn whole_loads(&self) -> Vec<&Vec<Asked>> {
-        let size = |load: &Vec<Asked>| {
-            load.iter().map(|it| it.path.as_str()).collect::<BTreeSet<_>>().len()
-        };
-        let median = middle(self.loads.iter().map(size)).unwrap_or(0);
-        self.loads.iter().filter(|it| 2 * size(it) >= median).collect()
+        let median = middle(self.loads.iter().map(|it| paths(it))).unwrap_or(0);
+        self.loads.iter().filter(|it| 2 * paths(it) >= median).collect()
     }
 
     /// The learned graph of a page of this host, path and size. Requests do not show where in the document a reference
@@ -86,15 +82,15 @@ impl Learner {
     /// look like the document's own.
     pub fn graph(&self, host: &str, document: &str, document_bytes: u64) -> Graph {
         let learned = self.learned();
-        let document = node(host, document, (document_bytes, Kind::Html), false);
+        let document = node(host, document, Kind::Html, document_bytes, false);
         let mut graph = Graph::new(vec![document], Vec::new());
         for Asked { path, bytes, referrer } in &learned {
-            let size_and_kind = (bytes.unwrap_or(0), kind_of(path));
-            graph.nodes.push(node(host, path, size_and_kind, referrer.is_some()));
+            let bytes = bytes.unwrap_or(0);
+            graph.nodes.push(node(host, path, kind_of(path), bytes, referrer.is_some()));
         }
-        for (index, it) in learned.iter().enumerate() {
-            let sheet = |path: &String| learned.iter().position(|it| it.path == *path);
-            let from = it.referrer.as_ref().and_then(sheet).filter(|it| *it != index);
+        for (index, asked) in learned.iter().enumerate() {
+            let sheet = learned.iter().position(|it| Some(&it.path) == asked.referrer.as_ref());
+            let from = sheet.filter(|it| *it != index);
             let place = if from.is_some() { Place::Style } else { Place::Head };
             graph.edges.push(Edge { from: from.map_or(0, |it| it + 1), to: index + 1, place });
         }
@@ -102,7 +98,12 @@ impl Learner {
     }
 }
 
-fn node(host: &str, path: &str, (bytes, kind): (u64, Kind), hidden: bool) -> Node {
+/// How many resources a load asked for.
+fn paths(load: &[Asked]) -> usize {
+    load.iter().map(|it| it.path.as_str()).collect::<BTreeSet<_>>().len()
+}
+
+fn node(host: &str, path: &str, kind: Kind, bytes: u64, hidden: bool) -> Node {
     let critical = matches!(kind, Kind::Html | Kind::Css);
     Node { critical, hidden, ..Node::plain(host, path, kind, bytes) }
 }

@@ -123,21 +123,23 @@ impl Budget {
     /// A window that grew into a queue says more than the path holds (rule 1, "bufferbloat"): where the rate of delivery
     /// is known, the window counts as no more than 1.25 bandwidth-delay products of it.
     pub fn of(path: &PathState, evaluation: Duration, max_pushes: u64) -> Self {
-        let path_bytes = |time: Duration| {
-            let bytes = u128::from(path.delivery_bytes_per_s?) * time.as_micros() / 1_000_000;
-            Some(u64::try_from(bytes).unwrap_or(u64::MAX))
-        };
-        let bdp = path_bytes(path.min_rtt).map(|it| it.saturating_add(it / 4));
+        let bdp = bytes_in(path.min_rtt, path).map(|it| it.saturating_add(it / 4));
         let window = bdp.map_or(path.window_bytes, |it| it.min(path.window_bytes));
         let idle = window
             .saturating_sub(path.in_flight_bytes)
-            .saturating_add(path_bytes(evaluation).unwrap_or(0));
+            .saturating_add(bytes_in(evaluation, path).unwrap_or(0));
         Self {
             bytes: idle,
             stream_bytes: path.stream_credit_bytes,
             pushes: max_pushes.min(path.streams).min(path.push_ids),
         }
     }
+}
+
+/// What arrives in this time, when the rate is known.
+fn bytes_in(time: Duration, path: &PathState) -> Option<u64> {
+    let bytes = u128::from(path.delivery_bytes_per_s?) * time.as_micros() / 1_000_000;
+    Some(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
 /// The request that a plan is made for.
@@ -169,7 +171,6 @@ pub struct Plan {
 impl Policy {
     /// The plan for a request.
     pub fn plan(self, choice: &Choice<'_>) -> Plan {
-        let hidden = || choice.graph.hidden_and_critical(choice.node);
         let (push, hint) = match self {
             Self::Push => (first_that_fill(choice, children(choice)), Vec::new()),
             _ if !choice.navigation => return Plan::default(),
@@ -178,10 +179,11 @@ impl Policy {
                 let order = choice.graph.in_evaluation_order(choice.node);
                 (first_that_fill(choice, order), Vec::new())
             }
-            Self::Preload => (Vec::new(), hidden()),
+            Self::Preload => (Vec::new(), choice.graph.hidden_and_critical(choice.node)),
             Self::PushAndPreload => {
                 let push = first_that_fill(choice, children(choice));
-                let hint = hidden().into_iter().filter(|it| !push.contains(it)).collect();
+                let mut hint = choice.graph.hidden_and_critical(choice.node);
+                hint.retain(|it| !push.contains(it));
                 (push, hint)
             }
             Self::PushStaticWithHtml => (statics(choice), Vec::new()),
@@ -235,25 +237,27 @@ fn urgency(node: &Node) -> u8 {
 
 /// Everything of the site's own that the client does not have.
 fn statics(choice: &Choice<'_>) -> Vec<usize> {
-    let wanted = |it: &usize| {
-        let node = &choice.graph.nodes[*it];
-        node.first_party && (choice.allowed)(node)
-    };
-    let limit = usize::try_from(choice.budget.pushes).unwrap_or(usize::MAX);
-    choice.graph.descendants(choice.node).into_iter().filter(wanted).take(limit).collect()
+    let Choice { graph, allowed, .. } = choice;
+    let mut nodes = graph.descendants(choice.node);
+    nodes.retain(|&it| graph.nodes[it].first_party && allowed(&graph.nodes[it]));
+    nodes.truncate(usize::try_from(choice.budget.pushes).unwrap_or(usize::MAX));
+    nodes
 }
 
 /// As many of them, from the first, as fit into the budget beside the document; none at all if the order of the bytes
 /// would be lost otherwise.
 fn statics_within(choice: &Choice<'_>) -> Vec<usize> {
     let mut left = choice.budget.bytes.saturating_sub(choice.graph.nodes[choice.node].bytes);
-    let fits = |it: &usize| {
-        let bytes = choice.graph.nodes[*it].bytes;
-        let fits = bytes <= left;
-        left = left.saturating_sub(bytes);
-        fits
-    };
-    statics(choice).into_iter().take_while(fits).collect()
+    let mut fitting = Vec::new();
+    for node in statics(choice) {
+        let bytes = choice.graph.nodes[node].bytes;
+        if bytes > left {
+            break;
+        }
+        left -= bytes;
+        fitting.push(node);
+    }
+    fitting
 }
 
 #[cfg(test)]

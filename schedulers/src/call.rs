@@ -6,7 +6,7 @@
 use crate::kind::Kind;
 use crate::resource::{FACTS, Resource};
 use crate::scheduler::Scheduler;
-use crate::signal::{Element, Signal, StreamId};
+use crate::signal::{Signal, StreamId, UnknownElement};
 use std::borrow::Cow;
 
 /// A call to a scheduler.
@@ -83,34 +83,29 @@ impl Call {
 
     /// The fields of the event that logs this call; [`CallReader`] reads them back.
     pub fn fields(&self) -> Vec<(&'static str, Value<'_>)> {
-        let about = |op: &'static str, stream: Option<StreamId>| {
-            vec![("op", Value::Text(op.into())), ("stream", Value::number(stream.map(|it| it.0)))]
-        };
-        let with = |mut fields: Vec<_>, name, value| {
-            fields.push((name, value));
-            fields
-        };
-        match self {
-            Self::Start { scheme, in_group } => vec![
-                ("name", Value::Text(scheme.as_str().into())),
-                ("in_group", Value::Flag(*in_group)),
-            ],
+        let (op, stream, said) = match self {
+            Self::Start { scheme, in_group } => {
+                let name = Value::Text(scheme.as_str().into());
+                return vec![("name", name), ("in_group", Value::Flag(*in_group))];
+            }
             Self::Open(stream, resource) => {
                 let resource = Value::Fields(resource_fields(resource));
-                with(about("opened", Some(*stream)), "resource", resource)
+                ("opened", Some(*stream), Some(("resource", resource)))
             }
             Self::Signal(signal) => {
                 let said = Value::Fields(signal_fields(*signal));
-                with(about("signalled", signal.stream()), "signal", said)
+                ("signalled", signal.stream(), Some(("signal", said)))
             }
-            Self::SetReady(stream, true) => about("ready", Some(*stream)),
-            Self::SetReady(stream, false) => about("blocked", Some(*stream)),
-            Self::Pick(stream) => about("picked", *stream),
+            Self::SetReady(stream, true) => ("ready", Some(*stream), None),
+            Self::SetReady(stream, false) => ("blocked", Some(*stream), None),
+            Self::Pick(stream) => ("picked", *stream, None),
             Self::Sent(stream, bytes) => {
-                with(about("sent", Some(*stream)), "bytes", Value::Number(*bytes))
+                ("sent", Some(*stream), Some(("bytes", Value::Number(*bytes))))
             }
-            Self::Close(stream) => about("closed", Some(*stream)),
-        }
+            Self::Close(stream) => ("closed", Some(*stream), None),
+        };
+        let stream = Value::number(stream.map(|it| it.0));
+        [("op", Value::Text(op.into())), ("stream", stream)].into_iter().chain(said).collect()
     }
 }
 
@@ -185,7 +180,7 @@ impl CallReader {
             "incremental" => self.incremental = Some(flag),
             "exclusive" => self.exclusive = flag,
             _ => {
-                if let Some(fact) = FACTS.iter().find(|it| it.name == name) {
+                if let Some(fact) = FACTS.iter().find(|fact| fact.name == name) {
                     fact.set(&mut self.resource, flag);
                 }
             }
@@ -231,45 +226,49 @@ impl CallReader {
 
     fn named(&self) -> Result<Call, String> {
         let op = self.op.unwrap_or_default();
-        let stream = || self.stream.map(StreamId).ok_or_else(|| format!("{op}: no stream"));
         Ok(match op {
             "opened" => {
                 let browser = self.urgency.zip(self.incremental);
-                Call::Open(stream()?, Resource { browser, ..self.resource })
+                Call::Open(self.stream(op)?, Resource { browser, ..self.resource })
             }
             "signalled" => Call::Signal(self.signal()?),
-            "ready" => Call::SetReady(stream()?, true),
-            "blocked" => Call::SetReady(stream()?, false),
-            "sent" => Call::Sent(stream()?, self.bytes),
-            "closed" => Call::Close(stream()?),
+            "ready" => Call::SetReady(self.stream(op)?, true),
+            "blocked" => Call::SetReady(self.stream(op)?, false),
+            "sent" => Call::Sent(self.stream(op)?, self.bytes),
+            "closed" => Call::Close(self.stream(op)?),
             _ => Call::Pick(self.stream.map(StreamId)),
         })
     }
 
     fn signal(&self) -> Result<Signal, String> {
-        let stream = || self.stream.map(StreamId).ok_or("signalled: no stream");
         if let Some(byte) = self.bucket {
-            return Ok(Signal::Bucket { stream: stream()?, byte });
+            return Ok(Signal::Bucket { stream: self.stream("signalled")?, byte });
         }
         if let (Some(element), Some(parent), Some(weight)) =
             (&self.element, &self.parent, self.weight)
         {
-            let element_of = |text: &str| text.parse::<Element>().map_err(|it| it.to_string());
-            let (element, parent) = (element_of(element)?, element_of(parent)?);
+            let element = element.parse().map_err(|it: UnknownElement| it.to_string())?;
+            let parent = parent.parse().map_err(|it: UnknownElement| it.to_string())?;
             return Ok(Signal::Depend { element, parent, weight, exclusive: self.exclusive });
         }
         match (self.urgency, self.incremental) {
             (Some(urgency), Some(incremental)) => {
-                Ok(Signal::Extensible { stream: stream()?, urgency, incremental })
+                let stream = self.stream("signalled")?;
+                Ok(Signal::Extensible { stream, urgency, incremental })
             }
             _ => Err("signalled: no known signal".to_owned()),
         }
+    }
+
+    fn stream(&self, op: &str) -> Result<StreamId, String> {
+        self.stream.map(StreamId).ok_or_else(|| format!("{op}: no stream"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::signal::Element;
 
     fn read(call: &Call) -> Result<Call, String> {
         let mut reader = CallReader::default();

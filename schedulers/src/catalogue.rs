@@ -1,6 +1,6 @@
 //! The schemes that can be found by name.
 
-use crate::scheme::{Args, Language, Needs, Scheme, SchemeError};
+use crate::scheme::{Args, Language, Needs, Scheme, SchemeError, refuse};
 use crate::{ClientHalf, PageGraph, schemes};
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
@@ -69,13 +69,12 @@ const GUARD_PACKETS: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
 
 impl Catalogue {
     fn parse(&self, name: &str) -> Result<Scheme, SchemeError> {
-        let refuse = |takes: String| Err(SchemeError::Arguments { name: name.to_owned(), takes });
         let (plain, guard) = match name.split_once("@guard") {
             None => (name, None),
             Some((plain, "")) => (plain, Some(GUARD_PACKETS)),
             Some((plain, packets)) => match packets.strip_prefix(':').map(str::parse) {
                 Some(Ok(packets)) => (plain, Some(packets)),
-                _ => return refuse("`@guard` takes packets, as in `@guard:20`".to_owned()),
+                _ => return refuse(name, "`@guard` takes packets, as in `@guard:20`"),
             },
         };
         let (head, variant) = match plain.split_once('@') {
@@ -89,7 +88,8 @@ impl Catalogue {
             return Err(SchemeError::Unknown { name: name.to_owned(), near: self.near(base) });
         };
         if scheme.parameters.is_empty() && (variant.is_some() || !parameters.is_empty()) {
-            return refuse(format!("`{base}` takes no parameters and has no variants"));
+            let takes = format!("`{base}` takes no parameters and has no variants");
+            return refuse(name, &takes);
         }
         let args = Args { name: plain.to_owned(), parameters, variant };
         Ok(Scheme { name: name.to_owned(), args, guard, ..scheme.clone() })

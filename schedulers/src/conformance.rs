@@ -132,8 +132,7 @@ pub fn equals_are_equal(scheme: &Scheme, resource: &Resource) -> Result<(), Stri
         scheduler.set_ready(stream, true);
     }
     let bytes = shares(&mut scheduler, 101);
-    let of = |id| bytes.get(&StreamId(id)).copied().unwrap_or(0_u64);
-    let (first, second) = (of(0), of(4));
+    let [first, second] = [0, 4].map(|id| bytes.get(&StreamId(id)).copied().unwrap_or(0_u64));
     let in_sequence = first == 0 || second == 0;
     if scheme.guard.is_some() || in_sequence || first.abs_diff(second) <= PACKET_BYTES {
         return Ok(());
@@ -192,8 +191,9 @@ pub fn orders_are_equal(one: &Scheme, other: &Scheme, courses: u32) -> Result<()
 fn same(expected: &[Option<u64>], found: &[Option<u64>]) -> Result<(), String> {
     let differs = expected.iter().zip(found).position(|(expected, found)| expected != found);
     let Some(slot) = differs else { return Ok(()) };
-    let named = |it: Option<u64>| it.map_or("nobody".to_owned(), |it| format!("stream {it}"));
-    Err(format!("slot {slot} goes to {}, but to {}", named(expected[slot]), named(found[slot])))
+    let [expected, found] = [expected[slot], found[slot]]
+        .map(|stream| stream.map_or("nobody".to_owned(), |it| format!("stream {it}")));
+    Err(format!("slot {slot} goes to {expected}, but to {found}"))
 }
 
 fn build(scheme: &Scheme) -> Result<Scheduler, String> {
@@ -243,10 +243,9 @@ pub fn order(
         let picked = scheduler.pick();
         if let Some(stream) = picked {
             scheduler.sent(stream, PACKET_BYTES);
-            let rest = left.get_mut(&stream);
-            let rest = rest.map_or(0, |it| {
-                *it = it.saturating_sub(1);
-                *it
+            let rest = left.get_mut(&stream).map_or(0, |packets| {
+                *packets = packets.saturating_sub(1);
+                *packets
             });
             if rest == 0 {
                 scheduler.close(stream);

@@ -89,9 +89,8 @@ impl<'a> Input<'a> {
     }
 
     fn key(&mut self) -> Option<&'a str> {
-        let key = self.skip(|it| {
-            it.is_ascii_lowercase() || it.is_ascii_digit() || matches!(it, '_' | '-' | '.' | '*')
-        });
+        let key =
+            self.skip(|letter| matches!(letter, 'a'..='z' | '0'..='9' | '_' | '-' | '.' | '*'));
         key.starts_with(|it: char| it.is_ascii_lowercase() || it == '*').then_some(key)
     }
 
@@ -131,8 +130,9 @@ impl<'a> Input<'a> {
             ':' => self.bytes(),
             '?' => self.boolean(),
             'a'..='z' | 'A'..='Z' | '*' => {
-                let is_special = |it| "!#$%&'*+-.^_`|~:/".contains(it);
-                Some(Item::Token(self.skip(|it| it.is_ascii_alphanumeric() || is_special(it))))
+                let mark = "!#$%&'*+-.^_`|~:/";
+                let token = self.skip(|it| it.is_ascii_alphanumeric() || mark.contains(it));
+                Some(Item::Token(token))
             }
             _ => None,
         }

@@ -28,26 +28,27 @@ const PAPER_RATE: (u64, u64) = (10_000, 1400);
 impl PageGraph {
     /// A number that tells pages apart, the same on every machine.
     pub(crate) fn digest(&self) -> u64 {
-        let mix = |digest: u64, it: u64| SplitMix64::mixed(digest ^ it).wrapping_add(1);
-        let of_resource = |digest: u64, it: &GraphResource| {
+        let mut digest = self.resources.len() as u64;
+        for it in &self.resources {
             let numbers = [it.bytes, it.exec_us, u64::from(it.above_fold), it.parents.len() as u64];
-            let parents = it.parents.iter().map(|it| *it as u64);
-            numbers.into_iter().chain(parents).fold(digest, mix)
-        };
-        self.resources.iter().fold(self.resources.len() as u64, of_resource)
+            for number in numbers.into_iter().chain(it.parents.iter().map(|id| *id as u64)) {
+                digest = SplitMix64::mixed(digest ^ number).wrapping_add(1);
+            }
+        }
+        digest
     }
 
     /// For each resource the longest path from its request to the end of the page, in microseconds on the
     /// paper's connection with nothing else on it. Of a cycle each member counts alone.
     pub fn critical_paths_us(&self) -> Vec<u64> {
-        let own = |it: &GraphResource| {
-            let sending = it.bytes.saturating_mul(PAPER_RATE.0) / PAPER_RATE.1;
-            sending.saturating_add(it.exec_us)
-        };
-        let mut paths: Vec<u64> = self.resources.iter().map(own).collect();
+        let own_us = self.resources.iter().map(|resource| {
+            let sending_us = resource.bytes.saturating_mul(PAPER_RATE.0) / PAPER_RATE.1;
+            sending_us.saturating_add(resource.exec_us)
+        });
+        let own_us: Vec<u64> = own_us.collect();
+        let mut paths = own_us.clone();
         let mut waiting = self.child_counts();
         let mut leaves: Vec<usize> = (0..paths.len()).filter(|it| waiting[*it] == 0).collect();
-        let own_us = paths.clone();
         while let Some(child) = leaves.pop() {
             for &parent in self.parents(child) {
                 let through = own_us[parent].saturating_add(paths[child]);

@@ -36,8 +36,9 @@ impl Guard {
 
     /// The stream that goes out of turn now, if it is time and a stream has waited long enough.
     pub(crate) fn starved(&self) -> Option<StreamId> {
-        let is_starved = |since: u64| self.packets - since.max(self.last_trickle) >= self.every - 1;
-        self.waits.first().filter(|(since, _)| is_starved(*since)).map(|(_, stream)| *stream)
+        let (since, stream) = self.waits.first()?;
+        let waited = self.packets - since.max(&self.last_trickle);
+        (waited >= self.every - 1).then_some(*stream)
     }
 
     pub(crate) fn sent(&mut self, stream: StreamId) {

@@ -61,8 +61,8 @@ pub static FACTS: [Fact; 10] = [
     fact(["defer", "defer", "is it `defer`"], |it| &mut it.deferred),
     fact(["above_fold", "above-fold", "is it above the fold"], |it| &mut it.above_fold)
         .known_if(|_| false),
-    fact(["after_first_image", "after-first-image", "does it come after the first image"], |it| {
-        &mut it.after_first_image
+    fact(["after_first_image", "after-first-image", "does it come after the first image"], |of| {
+        &mut of.after_first_image
     }),
     fact(["preload", "preload", "is it preloaded"], |it| &mut it.preload),
     fact(["lazy", "lazy", "is it loaded lazily"], |it| &mut it.lazy),

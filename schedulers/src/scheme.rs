@@ -87,9 +87,10 @@ pub enum Needs {
 }
 
 /// The form in which clients signal a scheme.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Language {
     /// They say nothing, and get equal shares.
+    #[default]
     Silence,
     /// Frames of the dependency tree ([`Signal::Depend`]).
     Tree,
@@ -305,7 +306,7 @@ impl Args {
 
     /// The error of a scheme that takes something else.
     pub fn refuse<T>(&self, takes: &str) -> Result<T, SchemeError> {
-        Err(SchemeError::Arguments { name: self.name.clone(), takes: takes.to_owned() })
+        refuse(&self.name, takes)
     }
 
     /// An error if there is a variant, or more than `parameters` parameters.
@@ -315,6 +316,10 @@ impl Args {
         }
         Ok(())
     }
+}
+
+pub(crate) fn refuse<T>(name: &str, takes: &str) -> Result<T, SchemeError> {
+    Err(SchemeError::Arguments { name: name.to_owned(), takes: takes.to_owned() })
 }
 
 /// Applies a [`Signal::Depend`] to the tree. Ignores other signals.

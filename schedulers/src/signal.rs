@@ -45,17 +45,13 @@ impl FromStr for Element {
     type Err = UnknownElement;
 
     fn from_str(text: &str) -> Result<Self, UnknownElement> {
-        let unknown = || UnknownElement(text.chars().take(40).collect());
-        if text == "root" {
-            return Ok(Self::Root);
-        }
-        let (kind, id) = text.split_once(' ').ok_or_else(unknown)?;
-        let id: u64 = id.parse().map_err(|_| unknown())?;
-        match kind {
-            "placeholder" => Ok(Self::Placeholder(id)),
-            "stream" => Ok(Self::Stream(StreamId(id))),
-            _ => Err(unknown()),
-        }
+        let element = match text.split_once(' ') {
+            None if text == "root" => Some(Self::Root),
+            Some(("placeholder", id)) => id.parse().ok().map(Self::Placeholder),
+            Some(("stream", id)) => id.parse().ok().map(|id| Self::Stream(StreamId(id))),
+            _ => None,
+        };
+        element.ok_or_else(|| UnknownElement(text.chars().take(40).collect()))
     }
 }
 

@@ -45,8 +45,10 @@ fn condition(table: &Table, at: usize) -> Result<Condition, Fault> {
             name => {
                 let fact = FACTS.iter().find(|it| it.name == name);
                 let fact = fact.ok_or_else(|| unknown(name, at))?;
-                let wrong = || Fault::new(at, format!("`{name}` must be true or false"));
-                condition.facts.push((fact, value.as_bool().ok_or_else(wrong)?));
+                let Some(holds) = value.as_bool() else {
+                    return Fault::at(at, format!("`{name}` must be true or false"));
+                };
+                condition.facts.push((fact, holds));
             }
         }
     }
@@ -59,19 +61,20 @@ fn unknown(name: &str, at: usize) -> Fault {
     Fault::new(at, not_one(name, "fact", names))
 }
 
+const NO_KIND: &str = "`kind` must be a kind in quotes, or a list of kinds";
+
 fn kinds(value: &Value, at: usize) -> Result<Vec<Kind>, Fault> {
-    let wrong = || Fault::new(at, "`kind` must be a kind in quotes, or a list of kinds");
-    let one = |name: &str| {
-        let unknown = || Fault::new(at, not_one(name, "kind", Kind::NAMES.into_iter()));
-        Kind::of_name(name).ok_or_else(unknown)
-    };
     match value {
-        Value::String(name) => Ok(vec![one(name)?]),
-        Value::Array(list) if !list.is_empty() => {
-            list.iter().map(|it| one(it.as_str().ok_or_else(wrong)?)).collect()
-        }
-        _ => Err(wrong()),
+        Value::String(_) => Ok(vec![kind(value, at)?]),
+        Value::Array(list) if !list.is_empty() => list.iter().map(|it| kind(it, at)).collect(),
+        _ => Fault::at(at, NO_KIND),
     }
+}
+
+fn kind(value: &Value, at: usize) -> Result<Kind, Fault> {
+    let name = value.as_str().ok_or_else(|| Fault::new(at, NO_KIND))?;
+    let kind = Kind::of_name(name);
+    kind.ok_or_else(|| Fault::new(at, not_one(name, "kind", Kind::NAMES.into_iter())))
 }
 
 fn bytes(key: &str, value: &Value, at: usize) -> Result<u64, Fault> {

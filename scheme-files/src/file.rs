@@ -7,7 +7,7 @@ use crate::script::Script;
 use crate::scripted;
 use crate::signals::{self, FileSays, Form, PlacedRule};
 use crate::{RESERVED, Report, SchemeFile};
-use schedulers::{Declared, Element, Group, Order, REGISTRY, Rule, Scheme, find_scheme};
+use schedulers::{Declared, Element, Group, Language, Order, REGISTRY, Rule, Scheme, find_scheme};
 use serde::Deserialize;
 use std::sync::Arc;
 use toml::Spanned;
@@ -27,10 +27,9 @@ struct File {
 struct FileScheme {
     name: Spanned<String>,
     about: Spanned<String>,
-    #[serde(default)]
     source: Option<Spanned<String>>,
-    #[serde(default)]
-    signals: Form,
+    #[serde(default, with = "Form")]
+    signals: Language,
     twin: Option<Spanned<String>>,
     #[serde(default)]
     replaces_built_in: bool,
@@ -64,31 +63,22 @@ struct FilePlace {
     parent: Option<Spanned<String>>,
     rank: Option<Spanned<i64>>,
     weight: Option<Spanned<i64>>,
-    #[serde(default)]
-    share: Share,
+    #[serde(default, with = "Share")]
+    share: Order,
     says: Option<Spanned<FileSays>>,
 }
 
 /// How the responses of one place go.
-#[derive(Default, Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Deserialize)]
+#[serde(remote = "Order", rename_all = "kebab-case")]
 enum Share {
-    #[default]
     Shared,
-    Sequential,
-    NewestFirst,
-    ByStreamId,
-}
-
-impl From<Share> for Order {
-    fn from(share: Share) -> Self {
-        match share {
-            Share::Shared => Self::Shared,
-            Share::Sequential => Self::ByRequest,
-            Share::NewestFirst => Self::Newest,
-            Share::ByStreamId => Self::ByStream,
-        }
-    }
+    #[serde(rename = "sequential")]
+    ByRequest,
+    #[serde(rename = "newest-first")]
+    Newest,
+    #[serde(rename = "by-stream-id")]
+    ByStream,
 }
 
 pub(crate) fn parse(text: &str, file: &str, report: Report) -> Result<SchemeFile, Fault> {
@@ -101,7 +91,8 @@ pub(crate) fn parse(text: &str, file: &str, report: Report) -> Result<SchemeFile
     let twin = twin(&read.scheme)?;
     let has_script = read.scheme.script.is_some();
     let names: Vec<String> = groups.iter().map(|(group, _)| group.name.clone()).collect();
-    let placeholders = if form == Form::Tree { u32::try_from(names.len()).unwrap_or(0) } else { 0 };
+    let placeholders =
+        if form == Language::Tree { u32::try_from(names.len()).unwrap_or(0) } else { 0 };
     let (about, source) = texts(&read.scheme)?;
     let scheme = match &read.scheme.script {
         None if read.place.is_empty() => {
@@ -119,16 +110,15 @@ pub(crate) fn parse(text: &str, file: &str, report: Report) -> Result<SchemeFile
         }
         Some(script) => {
             let declared = declared(groups, Vec::new(), &read.scheme);
-            let script = Script::compile(script.as_ref(), first_line(text, script), form)?;
+            let script = Script::compile(script, first_line(text, script), form)?;
             let scripted = scripted::Scripted::new(script, declared, form, &name, file, report);
             Scheme::new(&name, about, source, move |_, _| Ok(scripted.halves()))
         }
     };
-    let group_name = move |id: u64| names.get(usize::try_from(id).ok()?).cloned();
     let scheme = Scheme {
         placeholders,
-        signals: form.language(),
-        group_name: Arc::new(group_name),
+        signals: form,
+        group_name: Arc::new(move |id| names.get(usize::try_from(id).ok()?).cloned()),
         revision: read.scheme.revision.map_or(1, Spanned::into_inner),
         text: Some(Arc::from(text)),
         ..scheme
@@ -143,23 +133,23 @@ fn declared(
 ) -> Arc<Declared> {
     let groups = groups.into_iter().map(|(it, _)| it).collect();
     let rules = rules.into_iter().map(|(it, _)| it).collect();
-    let declared = Declared::new(groups, rules, scheme.signals.language());
+    let declared = Declared::new(groups, rules, scheme.signals);
     Arc::new(if scheme.common_time { declared.with_common_time() } else { declared })
 }
 
-/// The line of the file on which the script's first line stands, if the script has lines of its own, and where the script is.
-fn first_line(text: &str, script: &Spanned<String>) -> (Option<usize>, usize) {
+/// The line of the file on which the script's first line stands, if the script has lines of its own.
+fn first_line(text: &str, script: &Spanned<String>) -> Option<usize> {
     let at = script.span().start;
     let raw = text.get(at..).unwrap_or_default();
-    let lines = raw.strip_prefix("'''").or_else(|| raw.strip_prefix("\"\"\""));
-    let begins_below = |it: &str| it.starts_with('\n') || it.starts_with("\r\n");
-    (lines.map(|it| line_of(text, at) + usize::from(begins_below(it))), at)
+    let lines = raw.strip_prefix("'''").or_else(|| raw.strip_prefix("\"\"\""))?;
+    let begins_below = lines.starts_with('\n') || lines.starts_with("\r\n");
+    Some(line_of(text, at) + usize::from(begins_below))
 }
 
 fn name(scheme: &FileScheme) -> Result<String, Fault> {
     let (name, at) = (scheme.name.get_ref(), scheme.name.span().start);
-    let is_plain = |it: &u8| it.is_ascii_alphanumeric() || b"+-_.".contains(it);
-    if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(|it| is_plain(&it)) {
+    let is_plain = name.bytes().all(|it| it.is_ascii_alphanumeric() || b"+-_.".contains(&it));
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || !is_plain {
         let name: String = name.escape_default().take(60).collect();
         let form = format!("1 to {NAME_BYTES_MAX} letters, digits and marks of `+-_.`");
         return Fault::at(at, format!("name \"{name}\" must have {form}"));
@@ -167,7 +157,7 @@ fn name(scheme: &FileScheme) -> Result<String, Fault> {
     if RESERVED.contains(&name.as_str()) {
         return Fault::at(at, format!("`{name}` stands for other schemes; choose another name"));
     }
-    if !scheme.replaces_built_in && REGISTRY.iter().any(|it| it.name == *name) {
+    if !scheme.replaces_built_in && REGISTRY.iter().any(|built_in| built_in.name == *name) {
         let remedy = "choose another name, or write replaces_built_in = true";
         return Fault::at(at, format!("`{name}` is a built-in scheme: {remedy}"));
     }
@@ -175,19 +165,22 @@ fn name(scheme: &FileScheme) -> Result<String, Fault> {
 }
 
 fn texts(scheme: &FileScheme) -> Result<(String, String), Fault> {
-    let text = |it: &Spanned<String>| {
-        let (text, at) = (it.get_ref(), it.span().start);
-        if text.is_empty() || text.len() > TEXT_BYTES_MAX || text.contains(char::is_control) {
-            let cause = format!("this text must be one line of 1 to {TEXT_BYTES_MAX} bytes");
-            return Fault::at(at, cause);
-        }
-        Ok(text.clone())
-    };
-    if let Some(zero) = scheme.revision.as_ref().filter(|it| *it.get_ref() == 0) {
-        return Fault::at(zero.span().start, "revision 0 must be 1 or more");
+    if let Some(revision) = &scheme.revision
+        && *revision.get_ref() == 0
+    {
+        return Fault::at(revision.span().start, "revision 0 must be 1 or more");
     }
     let source = scheme.source.as_ref().map(text).transpose()?;
     Ok((text(&scheme.about)?, source.unwrap_or_else(|| "a file".to_owned())))
+}
+
+fn text(said: &Spanned<String>) -> Result<String, Fault> {
+    let text = said.get_ref();
+    if text.is_empty() || text.len() > TEXT_BYTES_MAX || text.contains(char::is_control) {
+        let cause = format!("this text must be one line of 1 to {TEXT_BYTES_MAX} bytes");
+        return Fault::at(said.span().start, cause);
+    }
+    Ok(text.clone())
 }
 
 fn twin(scheme: &FileScheme) -> Result<Option<String>, Fault> {
@@ -279,7 +272,7 @@ fn weight_of(weight: Option<&Spanned<i64>>) -> Result<u16, Fault> {
 fn rules(
     read: &[Spanned<FilePlace>],
     groups: &[(Group, usize)],
-    form: Form,
+    form: Language,
 ) -> Result<Vec<PlacedRule>, Fault> {
     if let Some(more) = read.get(PLACES_MAX) {
         return Fault::at(more.span().start, format!("at most {PLACES_MAX} places"));
@@ -300,7 +293,7 @@ fn rules(
             parent: parent.unwrap_or(Element::Root),
             level: level(place.rank.as_ref())?,
             weight: weight_of(place.weight.as_ref())?,
-            order: place.share.into(),
+            order: place.share,
             says: says.transpose()?,
         };
         rules.push((rule, at));

@@ -49,10 +49,10 @@ pub struct SchemeFile {
 
 /// Reads a scheme from a file. `report` hears of a script that fails while it runs, once.
 pub fn read(path: &Path, report: Report) -> Result<SchemeFile, SchemeFileError> {
-    let unreadable = |cause| SchemeFileError::Unreadable { path: path.to_owned(), cause };
     let mut text = String::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(FILE_BYTES_MAX as u64 + 1).read_to_string(&mut text).map_err(unreadable)?;
+    File::open(path)
+        .and_then(|file| file.take(FILE_BYTES_MAX as u64 + 1).read_to_string(&mut text))
+        .map_err(|cause| SchemeFileError::Unreadable { path: path.to_owned(), cause })?;
     parse(&text, &path.display().to_string(), report)
 }
 
@@ -70,7 +70,7 @@ pub fn read_all(paths: &[PathBuf], report: &Report) -> Result<Vec<SchemeFile>, S
     let mut all: Vec<SchemeFile> = Vec::new();
     for path in paths {
         let one = read(path, Arc::clone(report))?;
-        if let Some(other) = all.iter().position(|it| it.scheme.name == one.scheme.name) {
+        if let Some(other) = all.iter().position(|other| other.scheme.name == one.scheme.name) {
             let (name, other) = (one.scheme.name, paths[other].display());
             let cause = format!("scheme `{name}` is also in {other}; name one of them differently");
             let file = path.display().to_string();

@@ -8,13 +8,14 @@ use crate::limits::{
     ARRAY_MAX, CALLS_MAX, EXPRESSION_DEPTH_MAX, FUNCTIONS_MAX, MAP_MAX, OPERATIONS_MAX,
     STRING_BYTES_MAX, VARIABLES_MAX,
 };
-use crate::signals::Form;
 use crate::values;
 use rhai::packages::{
     ArithmeticPackage, BasicArrayPackage, BasicFnPackage, BasicIteratorPackage, BasicMapPackage,
     BasicMathPackage, BasicStringPackage, LogicPackage, MoreStringPackage, Package,
 };
 use rhai::{AST, CallFnOptions, Dynamic, Engine, EvalAltResult, FuncArgs, Position, Scope};
+use schedulers::Language;
+use toml::Spanned;
 
 /// The functions that a script may have: name, parameters, and whether it must.
 const FUNCTIONS: [(&str, &[&str], bool); 6] = [
@@ -43,27 +44,20 @@ pub(crate) struct Failure {
 }
 
 impl Script {
-    /// Compiles `text`, which stands at byte `at` of its file, and whose first line is line `first_line` there.
+    /// Compiles a script whose first line is line `first_line` of its file.
     pub(crate) fn compile(
-        text: &str,
-        (first_line, at): (Option<usize>, usize),
-        form: Form,
+        script: &Spanned<String>,
+        first_line: Option<usize>,
+        form: Language,
     ) -> Result<Self, Fault> {
-        let engine = engine();
-        let wrong = |line: Option<usize>, cause: String| Fault { at, line, cause };
-        let ast = engine.compile(text).map_err(|error| {
+        let (engine, at) = (engine(), script.span().start);
+        let ast = engine.compile(script.get_ref()).map_err(|error| {
             let line = in_file(first_line, error.position().line());
-            wrong(line, error.err_type().to_string())
+            Fault { at, line, cause: error.err_type().to_string() }
         })?;
-        let mut statements = ast.clone();
-        statements.clear_functions();
-        if statements.iter_literal_variables(true, true).next().is_some() {
-            let cause = "a script consists of functions: put values that they share into `this`, in `fn setup()`";
-            return Err(wrong(None, cause.to_owned()));
-        }
-        check_functions(&ast, form).map_err(|cause| wrong(None, cause))?;
-        let has = |name: &str| ast.iter_functions().any(|it| it.name == name);
-        let functions = FUNCTIONS.iter().map(|it| it.0).filter(|name| has(name)).collect();
+        check_functions(&ast, form).map_err(|cause| Fault { at, line: None, cause })?;
+        let names: Vec<&str> = ast.iter_functions().map(|it| it.name).collect();
+        let functions = FUNCTIONS.iter().map(|it| it.0).filter(|it| names.contains(it)).collect();
         Ok(Self { engine, ast, first_line, functions })
     }
 
@@ -82,8 +76,9 @@ impl Script {
         let options = CallFnOptions::new().eval_ast(false).bind_this_ptr(this);
         let result = engine.call_fn_with_options(options, &mut Scope::new(), ast, name, arguments);
         let result = result.map_err(|error| self.failure(&error))?;
-        let too_large = |error| Failure { line: None, cause: format!("`this`: {error}") };
-        engine.ensure_data_size_within_limits(this).map_err(too_large)?;
+        engine
+            .ensure_data_size_within_limits(this)
+            .map_err(|error| Failure { line: None, cause: format!("`this`: {error}") })?;
         Ok(result)
     }
 
@@ -139,18 +134,24 @@ fn engine() -> Engine {
 }
 
 /// The script has the functions that it needs, with their parameters.
-fn check_functions(ast: &AST, form: Form) -> Result<(), String> {
-    let signalled = matches!(form, Form::Bucket | Form::Rfc9218);
-    if form == Form::Tree {
+fn check_functions(ast: &AST, form: Language) -> Result<(), String> {
+    let signalled = matches!(form, Language::Bucket | Language::Priority);
+    let mut statements = ast.clone();
+    statements.clear_functions();
+    if statements.iter_literal_variables(true, true).next().is_some() {
+        let cause = "a script consists of functions: put values that they share into `this`, in `fn setup()`";
+        return Err(cause.to_owned());
+    }
+    if form == Language::Tree {
         let remedy = "use signals = \"bucket\", \"rfc9218\" or \"none\"";
         return Err(format!("clients cannot signal a script by tree frames: {remedy}"));
     }
     for (name, parameters, is_needed) in FUNCTIONS {
         let signature = format!("fn {name}({})", parameters.join(", "));
         let is_needed = is_needed || (signalled && ["says", "signalled"].contains(&name));
-        match ast.iter_functions().find(|it| it.name == name) {
+        match ast.iter_functions().find(|function| function.name == name) {
             None if is_needed => return Err(format!("the script needs `{signature}`")),
-            Some(it) if it.params.len() != parameters.len() => {
+            Some(found) if found.params.len() != parameters.len() => {
                 return Err(format!("`{name}` must take other parameters: `{signature}`"));
             }
             None | Some(_) => {}

@@ -3,12 +3,11 @@
 use crate::Report;
 use crate::limits::SENT_BYTES_MAX;
 use crate::script::{Failure, Script};
-use crate::signals::Form;
 use crate::values::{self, number, stream_number};
 use rhai::{Dynamic, FuncArgs, Map};
 use schedulers::{
-    ClientHalf, Declared, Element, Halves, Place, Rank, Resource, Said, SchemeFailure, ServerHalf,
-    Signal, StreamId, Tree,
+    ClientHalf, Declared, Element, Halves, Language, Place, Rank, Resource, Said, SchemeFailure,
+    ServerHalf, Signal, StreamId, Tree,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub(crate) struct Scripted {
     script: Script,
     groups: Arc<Declared>,
-    form: Form,
+    form: Language,
     /// The scheme's name and its file.
     name: String,
     file: String,
@@ -30,7 +29,7 @@ impl Scripted {
     pub(crate) fn new(
         script: Script,
         groups: Arc<Declared>,
-        form: Form,
+        form: Language,
         name: &str,
         file: &str,
         report: Report,
@@ -48,7 +47,7 @@ impl Scripted {
             failed: None,
             noted_in: SchemeFailure::default(),
         };
-        if self.form == Form::None {
+        if self.form == Language::None {
             return Halves::of_server("its file says that clients do not", server);
         }
         let (scheme, noted_in) = (Arc::clone(self), SchemeFailure::default());
@@ -96,22 +95,22 @@ impl ScriptedServer {
             return;
         }
         let result = script.call(function, &mut self.this, arguments);
-        let puts = result.and_then(|it| {
-            let puts = values::puts(it, opened, groups.groups());
+        let puts = result.and_then(|value| {
+            let puts = values::puts(value, opened, groups.groups());
             puts.map_err(|cause| Failure { line: None, cause })
         });
-        match puts {
-            // A response that has closed in the meantime stays closed.
-            Ok(puts) => {
-                let is_there = |element: Element| match element {
-                    Element::Stream(stream) => self.open.contains(&stream),
-                    Element::Root | Element::Placeholder(_) => true,
-                };
-                for (element, place) in puts.into_iter().filter(|(element, _)| is_there(*element)) {
+        let puts = match puts {
+            Ok(puts) => puts,
+            Err(failure) => return self.fail(function, &failure),
+        };
+        for (element, place) in puts {
+            match element {
+                // A response that has closed in the meantime stays closed.
+                Element::Stream(stream) if !self.open.contains(&stream) => {}
+                Element::Stream(_) | Element::Root | Element::Placeholder(_) => {
                     tree.put(element, place);
                 }
             }
-            Err(failure) => self.fail(function, &failure),
         }
     }
 
@@ -180,7 +179,7 @@ struct ScriptedClient {
 
 impl ClientHalf for ScriptedClient {
     fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal> {
-        if !matches!(self.scheme.form, Form::Bucket | Form::Rfc9218) {
+        if !matches!(self.scheme.form, Language::Bucket | Language::Priority) {
             return Vec::new();
         }
         let result = self.scheme.script.call("says", &mut Dynamic::from(Map::new()), (*resource,));

@@ -6,27 +6,15 @@ use serde::Deserialize;
 use std::ops::RangeInclusive;
 
 /// `signals`: the form in which clients signal the scheme.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Deserialize)]
+#[serde(remote = "Language", rename_all = "lowercase")]
 pub(crate) enum Form {
-    #[default]
     Silence,
     Tree,
     Bucket,
-    Rfc9218,
+    #[serde(rename = "rfc9218")]
+    Priority,
     None,
-}
-
-impl Form {
-    pub(crate) fn language(self) -> Language {
-        match self {
-            Self::Silence => Language::Silence,
-            Self::Tree => Language::Tree,
-            Self::Bucket => Language::Bucket,
-            Self::Rfc9218 => Language::Priority,
-            Self::None => Language::None,
-        }
-    }
 }
 
 /// `says`: what a client says about a response in this place.
@@ -42,24 +30,24 @@ pub(crate) struct FileSays {
 
 impl FileSays {
     /// The word in the form that the file chose.
-    pub(crate) fn said(self, form: Form, at: usize) -> Result<Said, Fault> {
+    pub(crate) fn said(self, form: Language, at: usize) -> Result<Said, Fault> {
         let Self { priority, concurrency, urgency, incremental, weight } = self;
         let bucket = priority.is_some() || concurrency.is_some();
         let rfc9218 = urgency.is_some() || incremental.is_some();
         match form {
-            Form::Bucket if !rfc9218 && weight.is_none() => {
+            Language::Bucket if !rfc9218 && weight.is_none() => {
                 let priority = number("priority", priority, 0..=63, at)?;
                 let concurrency = number("concurrency", concurrency, 0..=3, at)?;
                 Ok(Said::Bucket(priority << 2 | concurrency))
             }
-            Form::Rfc9218 if !bucket && weight.is_none() => {
+            Language::Priority if !bucket && weight.is_none() => {
                 let urgency = number("urgency", urgency, 0..=7, at)?;
                 Ok(Said::Priority(urgency, incremental.unwrap_or(false)))
             }
-            Form::Tree if !bucket && !rfc9218 => {
+            Language::Tree if !bucket && !rfc9218 => {
                 Ok(Said::Weight(number("weight", weight, 0..=256, at)?))
             }
-            Form::Silence | Form::None => Fault::at(
+            Language::Silence | Language::None => Fault::at(
                 at,
                 "`says` needs `signals` in [scheme]: \"bucket\", \"rfc9218\" or \"tree\"",
             ),
@@ -68,13 +56,17 @@ impl FileSays {
     }
 }
 
-fn example(form: Form) -> &'static str {
+fn example(form: Language) -> &'static str {
     match form {
-        Form::Bucket => "{ priority = 0 to 63, concurrency = 0 to 3 } where signals = \"bucket\"",
-        Form::Rfc9218 => {
+        Language::Bucket => {
+            "{ priority = 0 to 63, concurrency = 0 to 3 } where signals = \"bucket\""
+        }
+        Language::Priority => {
             "{ urgency = 0 to 7, incremental = true or false } where signals = \"rfc9218\""
         }
-        Form::Tree | Form::Silence | Form::None => "{ weight = 0 to 256 } where signals = \"tree\"",
+        Language::Tree | Language::Silence | Language::None => {
+            "{ weight = 0 to 256 } where signals = \"tree\""
+        }
     }
 }
 
@@ -98,27 +90,30 @@ pub(crate) type PlacedRule = (Rule, usize);
 
 /// Checks that clients can signal these places in the chosen form.
 pub(crate) fn check(
-    form: Form,
+    form: Language,
     groups: &[(Group, usize)],
     rules: &[PlacedRule],
 ) -> Result<(), Fault> {
     let speaks = rules.iter().any(|(rule, _)| rule.says.is_some());
     match form {
-        Form::Silence | Form::None => Ok(()),
-        Form::Tree if !speaks => check_tree(groups, rules),
-        Form::Tree | Form::Bucket | Form::Rfc9218 => check_words(form, rules),
+        Language::Silence | Language::None => Ok(()),
+        Language::Tree if !speaks => check_tree(groups, rules),
+        Language::Tree | Language::Bucket | Language::Priority => check_words(form, rules),
     }
 }
 
 /// A server that hears a word must find one place for it.
-fn check_words(form: Form, rules: &[PlacedRule]) -> Result<(), Fault> {
+fn check_words(form: Language, rules: &[PlacedRule]) -> Result<(), Fault> {
     for (index, (rule, at)) in rules.iter().enumerate() {
         if rule.says.is_none() {
             return Fault::at(*at, format!("this place needs `says`, as in {}", example(form)));
         }
-        let place = |it: &Rule| (it.parent, it.level, it.weight, it.order);
-        let is_other = |it: &Rule| it.says == rule.says && place(it) != place(rule);
-        if let Some(before) = rules[..index].iter().position(|(it, _)| is_other(it)) {
+        let place = (rule.parent, rule.level, rule.weight, rule.order);
+        let differs = rules[..index].iter().position(|(other, _)| {
+            other.says == rule.says
+                && (other.parent, other.level, other.weight, other.order) != place
+        });
+        if let Some(before) = differs {
             let before = before + 1;
             let cause = format!(
                 "this place `says` the same as [[place]] {before}, but differs from it: a server that hears it cannot \
@@ -140,19 +135,22 @@ fn check_tree(groups: &[(Group, usize)], rules: &[PlacedRule]) -> Result<(), Fau
     if let Some((_, at)) = groups.iter().find(|(group, _)| group.level > 0) {
         return Fault::at(*at, format!("tree frames cannot give a group a rank; {remedy}"));
     }
-    let shares = |it: &Rule| it.order == Order::Shared;
-    if let Some((_, at)) = rules.iter().find(|(rule, _)| shares(rule) && rule.level > 0) {
+    if let Some((_, at)) =
+        rules.iter().find(|(rule, _)| rule.order == Order::Shared && rule.level > 0)
+    {
         let cause = format!("tree frames cannot give a rank to responses that share; {remedy}");
         return Fault::at(*at, cause);
     }
-    // Any other resource shares below the root.
-    let catches_all = rules.iter().any(|(rule, _)| rule.when.is_empty());
-    for (rule, at) in rules.iter().filter(|(rule, _)| !shares(rule)) {
-        let is_here = |parent: Element| parent == rule.parent;
-        let mixed = rules.iter().any(|(it, _)| is_here(it.parent) && shares(it))
-            || groups.iter().any(|(it, _)| is_here(it.parent))
-            || (!catches_all && is_here(Element::Root));
-        if mixed {
+    // Where responses share: any resource that no place takes shares below the root.
+    let mut shared: Vec<Element> = groups.iter().map(|(group, _)| group.parent).collect();
+    shared.extend(
+        rules.iter().filter(|(rule, _)| rule.order == Order::Shared).map(|(rule, _)| rule.parent),
+    );
+    if !rules.iter().any(|(rule, _)| rule.when.is_empty()) {
+        shared.push(Element::Root);
+    }
+    for (rule, at) in rules.iter().filter(|(rule, _)| rule.order != Order::Shared) {
+        if shared.contains(&rule.parent) {
             let cause = "tree frames cannot put a sequence beside nodes that share: give the sequence a group of its own";
             return Fault::at(*at, format!("{cause}, or {remedy}"));
         }

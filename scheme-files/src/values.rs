@@ -2,9 +2,8 @@
 
 use crate::error::{group_of, near};
 use crate::limits::{PUTS_MAX, RANK_MAX};
-use crate::signals::Form;
 use rhai::{Dynamic, Engine, Map};
-use schedulers::{Element, FACTS, Group, Place, Rank, Resource, Said, StreamId};
+use schedulers::{Element, FACTS, Group, Language, Place, Rank, Resource, Said, StreamId};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -23,14 +22,17 @@ pub(crate) fn register(engine: &mut Engine) {
         let name = if fact.name == "async" { "asynchronous" } else { fact.name };
         engine.register_get(name, |resource: &mut Resource| fact.get(resource));
     }
-    engine.register_get("kind", |it: &mut Resource| it.kind.name());
-    let id = |it: &mut Resource| known(it.id.and_then(|it| i64::try_from(it).ok()));
-    engine.register_get("id", id);
+    engine.register_get("kind", |resource: &mut Resource| resource.kind.name());
+    engine.register_get("id", |resource: &mut Resource| {
+        known(resource.id.and_then(|it| i64::try_from(it).ok()))
+    });
     engine.register_get("body_bytes", |it: &mut Resource| known(it.body_bytes.map(number)));
-    let urgency = |it: &mut Resource| known(it.browser.map(|it| i64::from(it.0)));
-    engine.register_get("browser_urgency", urgency);
-    engine
-        .register_get("browser_incremental", |it: &mut Resource| known(it.browser.map(|it| it.1)));
+    engine.register_get("browser_urgency", |resource: &mut Resource| {
+        known(resource.browser.map(|(urgency, _)| i64::from(urgency)))
+    });
+    engine.register_get("browser_incremental", |resource: &mut Resource| {
+        known(resource.browser.map(|(_, incremental)| incremental))
+    });
     engine.register_type_with_name::<Put>("Put");
     engine.register_fn("put", |who: Dynamic, place: Map| Put { who, place });
 }
@@ -56,21 +58,19 @@ pub(crate) fn puts(
     about: Option<StreamId>,
     groups: &[Group],
 ) -> Result<Vec<(Element, Place)>> {
-    let of_put = |put: Put| Ok((element(&put.who, groups)?, place(&put.place, groups)?));
-    let result = match result.try_cast_result::<Put>() {
-        Ok(put) => return Ok(vec![of_put(put)?]),
-        Err(result) => result,
+    let puts = match result.try_cast_result::<Put>() {
+        Ok(put) => vec![put],
+        Err(result) => match (result.try_cast_result::<Map>(), about) {
+            (Ok(place), Some(stream)) => vec![Put { who: stream_number(stream).into(), place }],
+            (Ok(_), None) => Vec::new(),
+            (Err(result), _) => {
+                let list = result.into_array().unwrap_or_default();
+                list.into_iter().filter_map(Dynamic::try_cast::<Put>).take(PUTS_MAX).collect()
+            }
+        },
     };
-    let result = match (result.try_cast_result::<Map>(), about) {
-        (Ok(map), Some(stream)) => {
-            return Ok(vec![(Element::Stream(stream), place(&map, groups)?)]);
-        }
-        (Ok(_), None) => return Ok(Vec::new()),
-        (Err(result), _) => result,
-    };
-    let Ok(list) = result.into_array() else { return Ok(Vec::new()) };
-    let puts = list.into_iter().filter_map(Dynamic::try_cast::<Put>);
-    puts.take(PUTS_MAX).map(of_put).collect()
+    let read = puts.iter().map(|put| Ok((element(&put.who, groups)?, place(&put.place, groups)?)));
+    read.collect()
 }
 
 /// A stream by its number, or a group by its name.
@@ -78,10 +78,10 @@ fn element(who: &Dynamic, groups: &[Group]) -> Result<Element> {
     if let Ok(stream) = who.as_int() {
         return Ok(Element::Stream(StreamId(stream.cast_unsigned())));
     }
-    let kind = who.type_name();
-    let wrong =
-        |_| format!("a node is a stream's number or a group's name, not a value of type {kind}");
-    group_of(&who.as_immutable_string_ref().map_err(wrong)?, groups.iter())
+    let name = who.as_immutable_string_ref().map_err(|kind| {
+        format!("a node is a stream's number or a group's name, not a value of type {kind}")
+    })?;
+    group_of(&name, groups.iter())
 }
 
 /// `#{ parent: "HIGH", rank: 1, order: 7, weight: 32 }`.
@@ -127,20 +127,17 @@ fn within(key: &str, value: &Dynamic, least: u16, most: u16) -> Result<u16> {
 }
 
 /// What a client says, as scripts have it; `None`: it is said in another form than the scheme's.
-pub(crate) fn said_map(said: Said, form: Form) -> Option<Map> {
-    let entry = |key: &str, value: Dynamic| (key.into(), value);
-    let number = |it: u8| Dynamic::from(i64::from(it));
-    match (said, form) {
-        (Said::Bucket(byte), Form::Bucket) => Some(Map::from([
-            entry("priority", number(byte >> 2)),
-            entry("concurrency", number(byte & 3)),
-        ])),
-        (Said::Priority(urgency, incremental), Form::Rfc9218) => Some(Map::from([
-            entry("urgency", number(urgency)),
-            entry("incremental", incremental.into()),
-        ])),
-        _ => None,
-    }
+pub(crate) fn said_map(said: Said, form: Language) -> Option<Map> {
+    let entries = match (said, form) {
+        (Said::Bucket(byte), Language::Bucket) => {
+            [("priority", i64::from(byte >> 2).into()), ("concurrency", i64::from(byte & 3).into())]
+        }
+        (Said::Priority(urgency, incremental), Language::Priority) => {
+            [("urgency", i64::from(urgency).into()), ("incremental", incremental.into())]
+        }
+        _ => return None,
+    };
+    Some(entries.into_iter().map(|(key, value): (&str, Dynamic)| (key.into(), value)).collect())
 }
 
 /// What `says` returned.

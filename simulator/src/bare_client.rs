@@ -78,7 +78,7 @@ impl BareClient {
     fn read(&mut self, now: Instant) {
         loop {
             let mut has_read = false;
-            for stream in self.connection.readable().filter(|it| Some(*it) != self.unread) {
+            for stream in self.connection.readable().filter(|stream| Some(*stream) != self.unread) {
                 let (source, buffer) = (&mut self.connection, &mut self.buffer);
                 while let Some(arrival) = self.destinations.arrival(source, stream, buffer, now) {
                     has_read = true;

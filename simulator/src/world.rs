@@ -126,7 +126,7 @@ impl<S: Endpoint> World<S> {
         virtual_clock::set_ns(START_NS + now_ns);
         let (now, server) = (self.now(), self.server.local_addr());
         while let Some(Datagram { client, mut bytes }) = self.links.arrival(Way::Down, now_ns) {
-            if let Some(endpoint) = clients.iter_mut().find(|it| it.local_addr() == client) {
+            if let Some(endpoint) = clients.iter_mut().find(|other| other.local_addr() == client) {
                 let path = Path { local: client, peer: server };
                 endpoint.receive(&mut bytes, path, now);
             } else {

@@ -1,8 +1,8 @@
 //! The list of attacks.
 
 use crate::files::File;
-use crate::scripts::over_tcp::{Garbage, Handshake, Http2, MakeScript, Slow};
-use crate::scripts::tunnels::{Talk, Tunnels};
+use crate::scripts::over_tcp::{Handshake, Http2, MakeScript, Repeating};
+use crate::scripts::tunnels::{Talk, over_http_1, over_http_2};
 use crate::scripts::{Script, floods, malformed, slow, wandering};
 
 /// One attack.
@@ -120,13 +120,13 @@ pub const ATTACKS: &[Attack] = &[
         name: "tcp-garbage",
         text: "over TLS, bytes that are not a request, from 5 clients that come back",
         codes: &[],
-        way: Way::Tcp(5, |_| Box::new(Garbage)),
+        way: Way::Tcp(5, |_| Box::new(Repeating::garbage())),
     },
     Attack {
         name: "tcp-handshakes",
         text: "60 connections over TCP with the beginning of a handshake of TLS",
         codes: &[],
-        way: Way::Tcp(60, |_| Box::new(Slow::handshake())),
+        way: Way::Tcp(60, |_| Box::new(Repeating::handshake())),
     },
     Attack {
         name: "tcp-comebacks",
@@ -138,13 +138,13 @@ pub const ATTACKS: &[Attack] = &[
         name: "tcp-heads",
         text: "60 connections of HTTP/1.1 whose heads come a byte at a time",
         codes: &[],
-        way: Way::Tcp(60, |asked| Box::new(Slow::head(asked))),
+        way: Way::Tcp(60, |asked| Box::new(Repeating::head(asked))),
     },
     Attack {
         name: "tcp-bodies",
         text: "60 connections of HTTP/1.1 whose uploads stop",
         codes: &[],
-        way: Way::Tcp(60, |asked| Box::new(Slow::body(asked))),
+        way: Way::Tcp(60, |asked| Box::new(Repeating::body(asked))),
     },
     Attack {
         name: "tcp-unread-responses",
@@ -198,41 +198,37 @@ pub const ATTACKS: &[Attack] = &[
         name: "tunnels-idle",
         text: "60 WebSockets over HTTP/1.1 that stay silent",
         codes: &[],
-        way: Way::Tunnels(60, |asked| Box::new(Tunnels::of_http_1(asked, false)), Talk::Idle),
+        way: Way::Tunnels(60, |asked| Box::new(over_http_1(asked, false)), Talk::Idle),
     },
     Attack {
         name: "tunnels-garbage",
         text: "20 WebSockets over HTTP/1.1 whose both ends send bytes that are not frames",
         codes: &[],
-        way: Way::Tunnels(20, |asked| Box::new(Tunnels::of_http_1(asked, true)), Talk::Garbage),
+        way: Way::Tunnels(20, |asked| Box::new(over_http_1(asked, true)), Talk::Garbage),
     },
     Attack {
         name: "tunnels-unanswered",
         text: "60 WebSockets over HTTP/1.1 whose backend does not answer",
         codes: &[],
-        way: Way::Tunnels(60, |asked| Box::new(Tunnels::of_http_1(asked, false)), Talk::Silence),
+        way: Way::Tunnels(60, |asked| Box::new(over_http_1(asked, false)), Talk::Silence),
     },
     Attack {
         name: "h2-tunnels-idle",
         text: "5 connections of HTTP/2 with 100 WebSockets each that stay silent",
         codes: &[],
-        way: Way::Tunnels(5, |asked| Box::new(Tunnels::of_http_2(asked, 100, false)), Talk::Idle),
+        way: Way::Tunnels(5, |asked| Box::new(over_http_2(asked, 100, false)), Talk::Idle),
     },
     Attack {
         name: "h2-tunnels-garbage",
         text: "5 connections of HTTP/2 with 4 WebSockets each whose both ends send bytes that are not frames",
         codes: &[FLOW_CONTROL],
-        way: Way::Tunnels(5, |asked| Box::new(Tunnels::of_http_2(asked, 4, true)), Talk::Garbage),
+        way: Way::Tunnels(5, |asked| Box::new(over_http_2(asked, 4, true)), Talk::Garbage),
     },
     Attack {
         name: "h2-tunnels-unanswered",
         text: "5 connections of HTTP/2 with 100 WebSockets each whose backend does not answer",
         codes: &[],
-        way: Way::Tunnels(
-            5,
-            |asked| Box::new(Tunnels::of_http_2(asked, 100, false)),
-            Talk::Silence,
-        ),
+        way: Way::Tunnels(5, |asked| Box::new(over_http_2(asked, 100, false)), Talk::Silence),
     },
 ];
 

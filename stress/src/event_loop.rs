@@ -88,7 +88,7 @@ impl Target {
         if !address.ip().is_loopback() {
             return Err(StressError::Elsewhere(address));
         }
-        if let Some(missing) = process.filter(|it| resident_bytes(*it).is_none()) {
+        if let Some(missing) = process.filter(|process| resident_bytes(*process).is_none()) {
             return Err(StressError::NoProcess(missing));
         }
         Ok(Self { address, authority: "localhost".to_owned(), files, process, backend: None })

@@ -31,14 +31,9 @@ pub fn files_of(folder: &Path) -> io::Result<Vec<File>> {
         paths.push(entry?.path());
     }
     paths.sort();
-    // Other names would have to be escaped in a URL.
-    let is_plain = |name: &str| {
-        !name.starts_with('.')
-            && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it))
-    };
     let mut files = Vec::new();
-    for path in paths.iter().filter(|it| it.is_file()) {
-        let name = path.file_name().and_then(|it| it.to_str()).filter(|it| is_plain(it));
+    for path in paths.iter().filter(|path| path.is_file()) {
+        let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_plain(name));
         if let Some(name) = name.filter(|_| files.len() < FILES) {
             let contents = std::fs::read(path)?;
             let sha256 = Some(digest(&SHA256, &contents).as_ref().to_vec());
@@ -47,4 +42,10 @@ pub fn files_of(folder: &Path) -> io::Result<Vec<File>> {
     }
     files.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
     Ok(files.into_iter().map(|(_, file)| file).collect())
+}
+
+/// Other names would have to be escaped in a URL.
+fn is_plain(name: &str) -> bool {
+    !name.starts_with('.')
+        && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it))
 }

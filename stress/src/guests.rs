@@ -143,7 +143,8 @@ impl Guest {
         if self.has_left {
             return self.come_back();
         }
-        if let Some(late) = self.waiting.values().find(|it| now >= it.since + self.patience) {
+        let mut waiting = self.waiting.values();
+        if let Some(late) = waiting.find(|waiting| now >= waiting.since + self.patience) {
             let path = late.file.map_or("an upload", |it| &files[it].path);
             let seconds = self.patience.as_secs();
             seen.note_wrong(format!("{path}: no answer within {seconds} s{}", self.history()));
@@ -153,7 +154,7 @@ impl Guest {
             return Wish::Nothing;
         }
         self.count(party, seen);
-        if self.asks_at.is_some_and(|it| now < it) {
+        if self.asks_at.is_some_and(|asks_at| now < asks_at) {
             return Wish::Nothing;
         }
         self.ask(party, files, seen, now)
@@ -283,7 +284,7 @@ impl Guest {
                 let Some(waiting) = self.waiting.get_mut(&stream) else { return };
                 waiting.bytes += bytes.len() as u64;
                 waiting.digest.update(&bytes);
-                if waiting.until.is_some_and(|it| waiting.bytes >= it) {
+                if waiting.until.is_some_and(|until| waiting.bytes >= until) {
                     self.waiting.remove(&stream);
                     party.connection.shut(stream, Code::RequestCancelled);
                     seen.cancelled += 1;

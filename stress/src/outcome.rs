@@ -142,7 +142,7 @@ impl Attacked {
     pub(crate) fn failures(&self, allowed: &[u64]) -> Vec<String> {
         let codes = self.codes.keys().filter(|it| !allowed.contains(it));
         let mut failures: Vec<String> = codes.map(|it| format!("closed with {it:#x}")).collect();
-        if let Some(times) = self.amplification.filter(|it| *it > AMPLIFICATION) {
+        if let Some(times) = self.amplification.filter(|times| *times > AMPLIFICATION) {
             failures.push(format!("{times:.1} times as many bytes to unproven addresses"));
         }
         failures.extend(self.complaint.clone());

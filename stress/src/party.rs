@@ -88,13 +88,7 @@ impl Party {
     }
 
     fn take_in(&mut self) {
-        for stream in self.connection.readable() {
-            while let Ok(Some(turn)) = self.connection.read(stream, &mut self.buffer) {
-                if turn.is_last {
-                    break;
-                }
-            }
-        }
+        self.connection.read_all(&mut self.buffer);
         while let Some(event) = self.connection.poll() {
             match &event {
                 Event::Finished { .. } => self.complete += 1,

@@ -39,16 +39,17 @@ impl Round {
         samples: &[Sample],
     ) -> Self {
         times.sort();
-        let of = |figures: Vec<f64>| (!figures.is_empty()).then(|| median(figures));
+        let (memory, descriptors) = (samples.iter().map(|it| it.0), samples.iter().map(|it| it.1));
+        let is_sampled = !samples.is_empty();
         Self {
             attack,
             ended_s: ended.as_secs_f64(),
             bodies: times.len(),
             p50_ms: percentile_ms(&times, 50),
             p99_ms: percentile_ms(&times, 99),
-            memory_bytes: of(samples.iter().map(|it| it.0 as f64).collect()),
-            memory_most: samples.iter().map(|it| it.0).max(),
-            descriptors: of(samples.iter().map(|it| it.1 as f64).collect()),
+            memory_most: memory.clone().max(),
+            memory_bytes: is_sampled.then(|| median(memory.map(|it| it as f64).collect())),
+            descriptors: is_sampled.then(|| median(descriptors.map(|it| it as f64).collect())),
         }
     }
 }
@@ -72,11 +73,8 @@ impl Soaked {
     /// Judges a soak; `attacked`: what the server did to attackers that it must not do.
     pub(crate) fn judge(seen: Seen, rounds: Vec<Round>, attacked: &BTreeMap<String, u64>) -> Self {
         let half = &rounds[rounds.len() / 2..];
-        let trend = |figure: fn(&Round) -> Option<f64>| {
-            let points = half.iter().filter_map(|it| Some((it.ended_s, figure(it)?)));
-            Trend::of(&points.collect::<Vec<_>>())
-        };
-        let (memory, descriptors) = (trend(|it| it.memory_bytes), trend(|it| it.descriptors));
+        let memory = trend(half, |round| round.memory_bytes);
+        let descriptors = trend(half, |round| round.descriptors);
         let mut failures: Vec<String> = seen
             .wrong
             .iter()
@@ -87,12 +85,17 @@ impl Soaked {
             failures.push("no body came".to_owned());
         }
         for (name, trend) in [("memory", memory), ("descriptors", descriptors)] {
-            if let Some(trend) = trend.filter(|it| !it.is_flat()) {
+            if let Some(trend) = trend.filter(|trend| !trend.is_flat()) {
                 failures.push(format!("{name}: {:.0} more an hour", trend.per_hour));
             }
         }
         Self { seen, rounds, memory, descriptors, failures }
     }
+}
+
+fn trend(rounds: &[Round], figure: fn(&Round) -> Option<f64>) -> Option<Trend> {
+    let points = rounds.iter().filter_map(|it| Some((it.ended_s, figure(it)?)));
+    Trend::of(&points.collect::<Vec<_>>())
 }
 
 #[cfg(test)]

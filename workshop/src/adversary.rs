@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let name = &arguments.scheme;
     let scheme = schedulers::find_page_scheme(name).map_err(Failure::bad_input)?;
     let page = values::page(&arguments.page)?;
-    let bytes: u64 = page.resources.iter().map(|it| it.bytes).sum();
+    let bytes = page.body_bytes();
     let count = page.resources.len();
     if !(RESOURCES_MIN..=RESOURCES_MAX).contains(&count) || bytes > PAGE_BYTES_MAX {
         return Err(Failure::BadInput(format!(
@@ -48,15 +48,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             page.name
         )));
     }
-    let written = |error| Failure::of_file(&arguments.output, error);
-    let mut file = File::create_new(&arguments.output).map_err(written)?;
+    let path = &arguments.output;
+    let mut file = File::create_new(path).map_err(|error| Failure::of_file(path, error))?;
     let network = Network::find("paper").map_err(Failure::bad_input)?;
     output::note(&format!("searching: {STEPS} pages under the paper's schemes"));
     let found = search(&scheme, page, arguments.seed, &network);
-    file.write_all(found.page.to_text().as_bytes()).map_err(written)?;
+    let text = found.page.to_text();
+    file.write_all(text.as_bytes()).map_err(|error| Failure::of_file(path, error))?;
     output::line(&format!(
         "{}: its ATF index under {name} is {:.2} times that under {}",
-        arguments.output.display(),
+        path.display(),
         found.ratio,
         found.best
     ))

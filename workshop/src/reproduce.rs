@@ -107,7 +107,7 @@ fn show(reproductions: &[Reproduction], as_array: bool, json: bool) -> Result<()
             output::line(&format!("{}\n{lines}\n", it.heading))?;
         }
         output::line(&format!("conditions that hold: {}", made.found.headline()))?;
-        for row in made.found.rows.iter().filter(|it| it.verdicts.fail()) {
+        for row in made.found.rows.iter().filter(|row| row.verdicts.fail()) {
             output::line(&format!("{}: {}", row.id, row.told()))?;
         }
         output::line("")?;

@@ -2,7 +2,7 @@
 
 use ::stress::{
     ATTACKS, Attack, File, Outcome, Round, Served, Soak, Soaked, StressError, Target, Trend,
-    Visited, files_of, find, run as attack, soak,
+    files_of, find, run as attack, soak,
 };
 use serve::{Failure, values};
 use std::collections::BTreeMap;
@@ -117,7 +117,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// The attacks, without those over TCP where the server is not there, and those on WebSockets without a backend.
 fn possible(
     target: &Target,
-    attacks: Vec<&'static Attack>,
+    mut attacks: Vec<&'static Attack>,
 ) -> Result<Vec<&'static Attack>, Failure> {
     let (has_tcp, has_backend) =
         (target.answers_over_tcp().map_err(failure)?, target.has_backend());
@@ -128,9 +128,8 @@ fn possible(
     } else if !has_backend {
         eprintln!("note: attacks on WebSockets are left out; they need --backend");
     }
-    let is_possible =
-        |it: &&Attack| (has_tcp || !it.is_over_tcp()) && (has_backend || !it.needs_backend());
-    Ok(attacks.into_iter().filter(is_possible).collect())
+    attacks.retain(|it| (has_tcp || !it.is_over_tcp()) && (has_backend || !it.needs_backend()));
+    Ok(attacks)
 }
 
 /// How long a guest waits for an answer.
@@ -185,12 +184,11 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Attack>, Failure> {
     if names.is_empty() {
         return Ok(ATTACKS.iter().collect());
     }
-    let unknown = |name: &str| {
-        Failure::BadInput(format!(
-            "--attacks {name}: unknown; `utmost-workshop stress --list` shows them"
-        ))
-    };
-    names.iter().map(|it| find(it).ok_or_else(|| unknown(it))).collect()
+    let attacks = names.iter().map(|name| {
+        let remedy = "`utmost-workshop stress --list` shows them";
+        find(name).ok_or_else(|| Failure::BadInput(format!("--attacks {name}: unknown; {remedy}")))
+    });
+    attacks.collect()
 }
 
 /// The files to load, at least one.
@@ -233,7 +231,7 @@ fn show(outcomes: &[Outcome]) -> Result<(), Failure> {
 fn rows(outcome: &Outcome) -> Vec<Vec<String>> {
     let mut of_attack = of_attack(outcome).into_iter();
     let name = std::iter::once(outcome.attack.to_owned()).chain(std::iter::repeat(String::new()));
-    let row = |(name, visited): (String, &Visited)| {
+    let rows = name.zip(&outcome.visitors).map(|(name, visited)| {
         let phases = visited.phases();
         let each = |of: fn(&Served) -> f64, decimals| {
             phases.map(|it| output::number(Some(of(&it)), decimals)).join(", ")
@@ -248,14 +246,15 @@ fn rows(outcome: &Outcome) -> Vec<Vec<String>> {
         row.extend(of_attack.by_ref().take(3));
         row.resize(8, String::new());
         row
-    };
-    name.zip(&outcome.visitors).map(row).collect()
+    });
+    rows.collect()
 }
 
 /// Memory, codes, and the verdict.
 fn of_attack(outcome: &Outcome) -> [String; 3] {
-    let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
-    let memory = outcome.memory_bytes.map(|it| it.map(megabytes).join(", "));
+    let memory = outcome
+        .memory_bytes
+        .map(|both| both.map(|bytes| format!("{:.1}", bytes as f64 / 1e6)).join(", "));
     let codes = outcome.attacked.codes.iter().map(|(code, count)| format!("{count} x {code:#x}"));
     let verdict = if outcome.held() { "held".to_owned() } else { outcome.failures.join("; ") };
     [memory.unwrap_or("-".to_owned()), codes.collect::<Vec<_>>().join(", "), verdict]

@@ -46,9 +46,9 @@ struct Compared {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let SchemeFile { scheme, twin, .. } =
         scheme_files::read(&arguments.file, to_stderr()).map_err(Failure::bad_input)?;
-    let built_in = |name: &String| find_scheme(name).map_err(Failure::bad_input);
-    let twin = twin.as_ref().map(built_in).transpose()?;
-    let beside = arguments.beside.as_ref().map(built_in).transpose()?.or_else(|| twin.clone());
+    let twin = twin.as_deref().map(find_scheme).transpose().map_err(Failure::bad_input)?;
+    let beside = arguments.beside.as_deref().map(find_scheme).transpose();
+    let beside = beside.map_err(Failure::bad_input)?.or_else(|| twin.clone());
     let orders = twin.iter().flat_map(|it| compared(&scheme, it)).collect::<Vec<_>>();
     let costs = cost::measure(&beside.iter().chain([&scheme]).collect::<Vec<_>>());
     if arguments.json {
@@ -82,23 +82,23 @@ fn compared(scheme: &Scheme, twin: &Scheme) -> [Compared; 2] {
 }
 
 fn show(orders: &[Compared], costs: &[Cost]) -> Result<(), Failure> {
-    let differs = |it: &Compared| {
-        let cause = it.differs.as_deref();
-        cause.map_or("as the twin's".to_owned(), |it| it.chars().take(300).collect())
-    };
     if !orders.is_empty() {
-        let rows = orders.iter().map(|it| vec![it.on.clone(), differs(it)]);
+        let rows = orders.iter().map(|compared| {
+            let differs = compared.differs.as_deref();
+            let are =
+                differs.map_or("as the twin's".to_owned(), |it| it.chars().take(300).collect());
+            vec![compared.on.clone(), are]
+        });
         output::line(&format!("{}\n", output::table(&["orders of", "are"], &[1], rows)))?;
     }
     let first = &costs[0];
-    let ratio = |cost: f64, of: f64| format!("{:.2}", cost / of);
-    let rows = costs.iter().map(|it| {
+    let rows = costs.iter().map(|cost| {
         vec![
-            it.scheme.clone(),
-            format!("{:.0}", it.decision_ns),
-            ratio(it.decision_ns, first.decision_ns),
-            format!("{:.0}", it.response_ns),
-            ratio(it.response_ns, first.response_ns),
+            cost.scheme.clone(),
+            format!("{:.0}", cost.decision_ns),
+            format!("{:.2}", cost.decision_ns / first.decision_ns),
+            format!("{:.0}", cost.response_ns),
+            format!("{:.2}", cost.response_ns / first.response_ns),
         ]
     });
     let header = ["scheme", "ns a decision", "ratio", "ns a response", "ratio"];

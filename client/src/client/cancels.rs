@@ -10,11 +10,10 @@ impl Client {
     pub(super) fn cancel_due(&mut self, now: Instant) {
         self.cancelling.end_silence(now);
         while let Some(what) = self.cancelling.due(now) {
-            let is_given_up = |resource: Option<usize>| match what {
-                What::Resource(it) => resource == Some(it),
+            let open = self.responses.iter().filter(|(_, response)| match what {
+                What::Resource(it) => response.resource == Some(it),
                 What::Everything => true,
-            };
-            let open = self.responses.iter().filter(|(_, it)| is_given_up(it.resource));
+            });
             let open: Vec<StreamId> = open.map(|(stream, _)| *stream).collect();
             for stream in open {
                 self.cancel(stream, now);

@@ -22,8 +22,10 @@ impl Client {
         self.playback.run_on();
         self.log_milestones(self.micros(now));
         let page = &self.page;
-        let brings = |id| Some((id, self.pushed.brings(&page.url(id))?));
-        self.outcome.pushed = page.resources.iter().filter_map(|it| brings(it.id)).collect();
+        let pushed = page.resources.iter().filter_map(|resource| {
+            Some((resource.id, self.pushed.brings(&page.url(resource.id))?))
+        });
+        self.outcome.pushed = pushed.collect();
         self.outcome.refused_pushes = self.pushed.take_refused();
         let path = self.connection.quic.path_stats().find(|it| it.active);
         self.outcome.round_trip = path.and_then(|it| it.min_rtt);
@@ -37,7 +39,7 @@ impl Client {
 
     /// Goes on to the next page once the user has read this one. Connection, caches and cookies stay.
     pub(super) fn navigate_if_due(&mut self, now: Instant) {
-        if self.reads_until.take_if(|it| *it <= now).is_none() {
+        if self.reads_until.take_if(|until| *until <= now).is_none() {
             return;
         }
         let Some(NextPage { page, .. }) = self.next.pop_front() else { return };

@@ -3,7 +3,6 @@
 use super::Client;
 use crate::preload;
 use crate::pushed::{Promised, Verdict};
-use corpus::Page;
 use http3::{Header, PushId, StreamId};
 use std::time::Instant;
 
@@ -51,8 +50,8 @@ impl Client {
 
     fn url_of_later_page(&self, promised: &Promised) -> Option<String> {
         let host = http3::host(&promised.authority);
-        let found = |page: &Page| Some(page.url(preload::find(page, host, &promised.path)?));
-        self.next.iter().find_map(|it| found(&it.page))
+        let mut pages = self.next.iter().map(|it| &it.page);
+        pages.find_map(|page| Some(page.url(preload::find(page, host, &promised.path)?)))
     }
 
     /// Requested, or pushed already.
@@ -95,7 +94,7 @@ impl Client {
         let lost = self.pushed.lost(push);
         let signals = self.signalling.push_closed(push);
         self.say(signals);
-        if let Some(resource) = lost.and_then(|it| self.page.find(&it)) {
+        if let Some(resource) = lost.and_then(|url| self.page.find(&url)) {
             self.requests.again(resource);
         }
     }

@@ -49,16 +49,12 @@ pub fn findings(seen: &Seen) -> Vec<Finding> {
         )),
     }
     over_udp(&seen.udp, &mut all);
-    all.push(Finding {
-        of: "HTTPS record",
-        state: State::Note,
-        found: "not looked for: this program does not ask the DNS for it".to_owned(),
-        means: "with the record, a browser comes by HTTP/3 on its first visit",
-        remedy: format!(
-            "look with: dig {} HTTPS; utmost serve prints the record at its start",
-            seen.host
-        ),
-    });
+    all.push(note(
+        "HTTPS record",
+        "not looked for: this program does not ask the DNS for it",
+        "with the record, a browser comes by HTTP/3 on its first visit",
+        &format!("look with: dig {} HTTPS; utmost serve prints the record at its start", seen.host),
+    ));
     all
 }
 
@@ -74,6 +70,10 @@ fn finding(
 
 fn good(of: &'static str, found: impl Into<String>, means: &'static str) -> Finding {
     finding(of, State::Good, found, means, "")
+}
+
+fn note(of: &'static str, found: impl Into<String>, means: &'static str, remedy: &str) -> Finding {
+    finding(of, State::Note, found, means, remedy)
 }
 
 fn bad(of: &'static str, found: impl Into<String>, means: &'static str, remedy: &str) -> Finding {
@@ -125,9 +125,8 @@ fn of_certificate(seen: &Seen, certificate: &Certificate) -> Vec<Finding> {
             "get one of a public authority and serve its whole chain; for a look, start Chromium with \
              --ignore-certificate-errors-spki-list, or name the authority here with --ca",
         ),
-        None if *days_left < 7 => finding(
+        None if *days_left < 7 => note(
             "certificate",
-            State::Note,
             what,
             "in a few days browsers will refuse it",
             "renew the certificate",
@@ -140,9 +139,8 @@ fn of_certificate(seen: &Seen, certificate: &Certificate) -> Vec<Finding> {
         Trusted::Anybody => Some("nobody had to vouch for it (--insecure)"),
     };
     let root = root.filter(|_| first.state != State::Bad).map(|found| {
-        finding(
+        note(
             "root",
-            State::Note,
             found,
             "over QUIC, Chromium takes only authorities that come with it, not those that were added; Firefox takes both",
             "look again without the flag, once a public authority vouches for it",
@@ -154,8 +152,8 @@ fn of_certificate(seen: &Seen, certificate: &Certificate) -> Vec<Finding> {
 /// What the values of `Alt-Svc` say (RFC 7838, 3): port and seconds for HTTP/3, the first that there is.
 pub(crate) fn alternative(values: &[String]) -> Option<(u16, u64)> {
     let each = values.iter().flat_map(|it| it.split(','));
-    each.map(str::trim).find_map(|it| {
-        let mut parts = it.split(';').map(str::trim);
+    each.map(str::trim).find_map(|value| {
+        let mut parts = value.split(';').map(str::trim);
         let authority = parts.next()?.strip_prefix("h3=\"")?.strip_suffix('"')?;
         let port = authority.rsplit_once(':')?.1.parse().ok()?;
         let ma = parts.find_map(|it| it.strip_prefix("ma="));
@@ -189,9 +187,8 @@ fn alt_svc(asked_port: u16, status: u16, values: &[String]) -> Finding {
             "that tells browsers to forget it",
             "say ma=86400, a day",
         ),
-        Some((port, ma)) if ma < SHORT => finding(
+        Some((port, ma)) if ma < SHORT => note(
             of,
-            State::Note,
             format!("h3 at port {port} for {ma} s"),
             "browsers forget it before their next visit",
             "say ma=86400, a day",
@@ -254,7 +251,7 @@ fn versions(udp: &Udp, all: &mut Vec<Finding>) {
         good(of, said.join(", "), "browsers speak version 1")
     } else if said.is_empty() {
         let means = "a client with another version cannot learn which there are";
-        finding(of, State::Note, "the server did not say which it speaks", means, "")
+        note(of, "the server did not say which it speaks", means, "")
     } else {
         bad(of, said.join(", "), "browsers speak version 1, which is missing", "update the server")
     });
@@ -262,19 +259,16 @@ fn versions(udp: &Udp, all: &mut Vec<Finding>) {
 
 fn sizes(udp: &Udp, all: &mut Vec<Finding>) {
     let of = "sizes of datagrams";
-    let sizes = |wanted| -> Vec<String> {
-        let sizes = udp.answered.iter().filter(|(_, it)| *it == wanted);
-        sizes.map(|(size, _)| size.to_string()).collect()
-    };
-    let (answered, lost) = (sizes(true).join(", "), sizes(false).join(", "));
+    let (answered, lost): (Vec<_>, Vec<_>) = udp.answered.iter().partition(|(_, it)| *it);
+    let [answered, lost] = [answered, lost]
+        .map(|sizes| sizes.iter().map(|(size, _)| size.to_string()).collect::<Vec<_>>().join(", "));
     all.push(if lost.is_empty() {
         good(of, format!("answered: {answered} bytes"), "the path carries what browsers send")
     } else if answered.is_empty() {
-        finding(of, State::Note, "no size was answered", "the server does not name its versions", "")
+        note(of, "no size was answered", "the server does not name its versions", "")
     } else {
-        finding(
+        note(
             of,
-            State::Note,
             format!("answered: {answered} bytes; not answered: {lost}"),
             "Chromium's first datagrams have 1250 bytes; larger ones that are lost cost a browser time",
             "look at the MTU of the way (tunnels, VPNs): 1500 is usual, and 1280 the least for IPv6",
@@ -283,22 +277,21 @@ fn sizes(udp: &Udp, all: &mut Vec<Finding>) {
 }
 
 fn limits(quic: &Quic, all: &mut Vec<Finding>) {
-    let list = |of: &[(&'static str, u64)]| {
-        of.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
-    };
-    let parameter = |name| quic.parameters.iter().find(|(it, _)| *it == name).map_or(0, |it| it.1);
+    let mut parameters = quic.parameters.iter();
+    let requests = parameters.find(|(name, _)| *name == "initial_max_streams_bidi");
+    let requests = requests.map_or(0, |(_, value)| *value);
     let of = "transport parameters";
     let said = list(&quic.parameters);
-    all.push(if parameter("initial_max_streams_bidi") == 0 {
+    all.push(if requests == 0 {
         bad(
             of,
             said,
             "a browser may not ask for anything",
             "allow requests: initial_max_streams_bidi of 100",
         )
-    } else if parameter("initial_max_streams_bidi") < 100 {
+    } else if requests < 100 {
         let means = "requests of a page wait for each other";
-        finding(of, State::Note, said, means, "allow 100 requests at once (RFC 9114, 6.1)")
+        note(of, said, means, "allow 100 requests at once (RFC 9114, 6.1)")
     } else {
         good(of, said, "a page's requests can go at once")
     });
@@ -328,6 +321,10 @@ fn limits(quic: &Quic, all: &mut Vec<Finding>) {
             "look at the log of the server",
         ),
     });
+}
+
+fn list(of: &[(&'static str, u64)]) -> String {
+    of.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -75,13 +75,7 @@ impl Visit {
             self.has_asked =
                 matches!(self.connection.request(stream, &self.fields, true), Ok(true));
         }
-        for stream in self.connection.readable() {
-            while let Ok(Some(turn)) = self.connection.read(stream, &mut self.buffer) {
-                if turn.is_last {
-                    break;
-                }
-            }
-        }
+        self.connection.read_all(&mut self.buffer);
         while let Some(event) = self.connection.poll() {
             match event {
                 Event::Settings(settings) => self.seen.settings = Some(named(&settings)),

@@ -47,16 +47,15 @@ fn over_tcp(patient: &Patient, stream: TcpStream) -> Result<Tcp, PlayError> {
     stream.set_read_timeout(Some(patient.within))?;
     stream.set_write_timeout(Some(patient.within))?;
     let connector = connector(&patient.verify).map_err(io::Error::other)?;
-    let no_tls = |error: String| Tcp {
-        certificate: Err(format!("no handshake of TLS: {error}")),
-        answer: Err("no TLS".to_owned()),
-    };
     Ok(match connector.connect(&patient.host, stream) {
         Ok(mut tls) => Tcp {
             certificate: certificate(tls.ssl(), &patient.verify).map_err(|it| it.to_string()),
             answer: answer_of(patient, &mut tls).map_err(|it| plainly(&it)),
         },
-        Err(error) => no_tls(error.to_string()),
+        Err(error) => Tcp {
+            certificate: Err(format!("no handshake of TLS: {error}")),
+            answer: Err("no TLS".to_owned()),
+        },
     })
 }
 
@@ -77,11 +76,9 @@ fn certificate(tls: &SslRef, verify: &Verify) -> Result<Certificate, ErrorStack>
     if let Some(own) = tls.peer_certificate() {
         let said = own.subject_alt_names();
         let said = said.iter().flatten();
-        names.extend(
-            said.filter_map(|it| {
-                it.dnsname().map(str::to_owned).or_else(|| address(it.ipaddress()?))
-            }),
-        );
+        names.extend(said.filter_map(|name| {
+            name.dnsname().map(str::to_owned).or_else(|| address(name.ipaddress()?))
+        }));
         days_left = Asn1Time::days_from_now(0)?.diff(own.not_after())?.days.into();
     }
     let chain = tls.peer_cert_chain().map_or(0, StackRef::len);
@@ -110,7 +107,7 @@ fn answer_of(patient: &Patient, tls: &mut SslStream<TcpStream>) -> io::Result<(u
     tls.write_all(request.as_bytes())?;
     let mut head = Vec::new();
     let mut buffer = [0; 4096];
-    while !head.windows(4).any(|it| it == b"\r\n\r\n") {
+    while !head.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
         let bytes = tls.read(&mut buffer)?;
         if bytes == 0 || head.len() > HEAD_BYTES {
             return Err(io::Error::other("what came is not a head of HTTP/1.1"));
@@ -135,7 +132,7 @@ fn over_udp(patient: &Patient, port: u16) -> Result<Udp, PlayError> {
     let authority = authority(&patient.host, patient.port);
     let visit = Visit::connect(&patient.host, &authority, line.local, server, until, now());
     let mut visit = visit.map_err(PlayError::Connect)?;
-    udp.quic = Some(match line.drive(&mut visit, |it| it.is_over()) {
+    udp.quic = Some(match line.drive(&mut visit, |visit| visit.is_over()) {
         Err(PlayError::Refused(_)) => Err("refused: nobody listens".to_owned()),
         driven => driven.map_err(|it| it.to_string()).and_then(|()| visit.seen()),
     });

@@ -49,10 +49,11 @@ impl Rendering {
     pub(super) fn new(page: &Page) -> Self {
         let mut roles: Vec<Role> = page.resources.iter().map(Role::of).collect();
         // A stylesheet is applied after those that it imports.
-        for it in page.resources.iter().filter(|it| it.trigger.on == Event::CssImport) {
-            let by = roles.get(it.trigger.of).map_or(Blocks::Never, |it| it.blocks);
-            if roles[it.id].blocks != Blocks::Never && by == Blocks::Always {
-                roles[it.id].blocks = Blocks::Always;
+        for imported in page.resources.iter().filter(|other| other.trigger.on == Event::CssImport) {
+            let by = roles.get(imported.trigger.of).map_or(Blocks::Never, |it| it.blocks);
+            let own = &mut roles[imported.id].blocks;
+            if *own != Blocks::Never && by == Blocks::Always {
+                *own = Blocks::Always;
             }
         }
         let heroes = roles.iter().filter(|it| it.is_hero).count();
@@ -159,9 +160,7 @@ impl Role {
 /// The document's bytes up to its last reference in the head, at least one.
 fn head_bytes(page: &Page) -> u64 {
     let Some(document) = page.resources.first() else { return 1 };
-    let in_head = |it: &&PageResource| {
-        it.in_head && it.trigger.on == Event::Bytes && it.trigger.of == document.id
-    };
-    let bytes = page.resources.iter().filter(in_head).filter_map(|it| it.trigger.byte);
+    let in_head = page.resources.iter().filter(|it| it.in_head && it.is_in_text());
+    let bytes = in_head.filter_map(|it| it.trigger.byte);
     wire_bytes(document, bytes.max().unwrap_or(0))
 }

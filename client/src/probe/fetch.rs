@@ -250,7 +250,7 @@ impl Endpoint for Fetch {
 
     fn on_timeout(&mut self, now: Instant) {
         self.connection.on_timeout(now);
-        if self.until.take_if(|it| *it <= now).is_some() {
+        if self.until.take_if(|until| *until <= now).is_some() {
             self.give_up("the responses did not all arrive in time".to_owned());
         } else {
             self.work(now);

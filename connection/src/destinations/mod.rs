@@ -177,7 +177,7 @@ impl Destinations {
         now: Instant,
     ) -> Option<Arrival<'a>> {
         let subject = self.subject(stream);
-        let room = match self.responses.get(&subject).map(|it| it.receiving.reads()) {
+        let room = match self.responses.get(&subject).map(|response| response.receiving.reads()) {
             Some(Reads::Source(bytes)) => usize::try_from(bytes).unwrap_or(usize::MAX),
             Some(Reads::Destination(_) | Reads::Nothing) => return None,
             None => usize::MAX,
@@ -242,7 +242,7 @@ impl Destinations {
         let Ok(header) = quiche::Header::from_slice(datagram, self.config.id_bytes) else {
             return false;
         };
-        let Some(other) = self.others.iter_mut().find(|it| it.has_id(&header.dcid)) else {
+        let Some(other) = self.others.iter_mut().find(|other| other.has_id(&header.dcid)) else {
             return false;
         };
         other.receive(datagram, path);
@@ -298,9 +298,10 @@ impl Destinations {
     /// The record of a response; a new one if there is none. `None`: the extension is not in use.
     fn keep(&mut self, subject: Subject, stream: Option<StreamId>) -> Option<&mut Response> {
         let (name, _) = self.source.as_ref()?;
-        let receiving = || Receiving::new(*name, subject);
-        let new = || Response { stream, receiving: receiving(), waits: None };
-        Some(self.responses.entry(subject).or_insert_with(new))
+        Some(self.responses.entry(subject).or_insert_with(|| {
+            let receiving = Receiving::new(*name, subject);
+            Response { stream, receiving, waits: None }
+        }))
     }
 
     fn take_frame(&mut self, source: &mut Connection, frame: &Migrate, now: Instant) {
@@ -312,9 +313,8 @@ impl Destinations {
         }
         // The server learns by its stream that a response is over.
         let Some(response) = self.responses.get_mut(&subject) else { return };
-        let others = &self.others;
-        let usable = |name| others.iter().any(|it| it.usable_name() == Some(name));
-        match response.receiving.receive(frame, &usable, now) {
+        let usable: Vec<Name> = self.others.iter().filter_map(Other::usable_name).collect();
+        match response.receiving.receive(frame, &|name| usable.contains(&name), now) {
             Ok(actions) => {
                 for action in actions {
                     self.carry_out(source, subject, action, now);
@@ -359,9 +359,10 @@ impl Destinations {
 
     fn ask_if_due(&mut self, source: &Connection, subject: Subject, now: Instant) {
         let Some(after_bytes) = self.ask_after_bytes.filter(|_| self.is_agreed) else { return };
-        let due = self.responses.get(&subject).is_some_and(|it| {
-            it.waits.is_none() && it.receiving.may_ask() && it.receiving.bytes() >= after_bytes
-        });
+        let due =
+            self.responses.get(&subject).is_some_and(|Response { receiving, waits, .. }| {
+                waits.is_none() && receiving.may_ask() && receiving.bytes() >= after_bytes
+            });
         if due {
             self.wait(source, subject, Waits::ToAsk, now);
         }
@@ -402,7 +403,7 @@ impl Destinations {
 
     /// A source that is silent for as long as a large response takes elsewhere would time out.
     fn keep_alive(&mut self, source: &mut Connection, now: Instant) {
-        if self.keep_alive.is_none_or(|it| it <= now) {
+        if self.keep_alive.is_none_or(|due| due <= now) {
             self.keep_alive = Some(now + KEEP_ALIVE);
             source.quic.send_ack_eliciting().ok();
         }
@@ -430,9 +431,9 @@ impl Destinations {
     }
 
     fn smallest_idle(&self) -> Option<Name> {
-        let names = self.others.iter().filter_map(Other::usable_name);
-        let is_idle = |name: &Name| !self.responses.values().any(|it| it.receiving.involves(*name));
-        names.filter(is_idle).min()
+        let mut names: Vec<Name> = self.others.iter().filter_map(Other::usable_name).collect();
+        names.retain(|name| !self.responses.values().any(|it| it.receiving.involves(*name)));
+        names.into_iter().min()
     }
 
     /// Whether the continuation can be read now: its response, and the source's stream.

@@ -114,10 +114,9 @@ impl Other {
 
     /// The streams whose headers came.
     pub(super) fn continuations(&self) -> Vec<StreamId> {
-        let of = |(stream, it): (&StreamId, &Incoming)| {
-            matches!(it, Incoming::Continuation(_)).then_some(*stream)
-        };
-        self.incoming.iter().filter_map(of).collect()
+        let incoming = self.incoming.iter();
+        let continuations = incoming.filter(|(_, it)| matches!(it, Incoming::Continuation(_)));
+        continuations.map(|(stream, _)| *stream).collect()
     }
 
     pub(super) fn header(&self, stream: StreamId) -> Option<Continuation> {
@@ -130,7 +129,7 @@ impl Other {
     /// Reads no more of a response.
     pub(super) fn stop(&mut self, subject: Subject, code: Code) {
         for stream in self.continuations() {
-            if self.header(stream).is_some_and(|it| it.subject == subject) {
+            if self.header(stream).is_some_and(|header| header.subject == subject) {
                 let read = quiche::Shutdown::Read;
                 self.connection.quic.stream_shutdown(stream.0, read, code.value()).ok();
                 self.forget(stream);

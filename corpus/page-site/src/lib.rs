@@ -51,10 +51,11 @@ impl PageSite {
     /// request the page's resources for the same reasons.
     #[must_use]
     pub fn for_browsers(self) -> Self {
-        let bodies =
-            |page: &Page| (0..page.resources.len()).map(|id| markup::body(page, id)).collect();
-        let made = self.pages.iter().map(bodies).collect();
-        Self { made, ..self }
+        let bodies = self
+            .pages
+            .iter()
+            .map(|page| (0..page.resources.len()).map(|id| markup::body(page, id)).collect());
+        Self { made: bodies.collect(), ..self }
     }
 
     /// The same, whose responses other than documents say that they stay fresh for so many seconds.
@@ -107,8 +108,7 @@ impl Site for PageSite {
 }
 
 fn ready(resource: &PageResource, body_bytes: u64) -> Vec<(Duration, u64)> {
-    let after = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1000.0);
-    let wait = after(resource.wait_ms);
+    let wait = after_ms(resource.wait_ms);
     if resource.chunks.is_empty() {
         return vec![(wait, body_bytes)];
     }
@@ -116,9 +116,13 @@ fn ready(resource: &PageResource, body_bytes: u64) -> Vec<(Duration, u64)> {
     let mut steps = vec![(wait, 0)];
     for chunk in &resource.chunks {
         bytes += chunk.bytes;
-        steps.push((wait.max(after(chunk.at_ms)), bytes));
+        steps.push((wait.max(after_ms(chunk.at_ms)), bytes));
     }
     // The last piece has all there is: a text that had to be larger than the page says.
     steps.extend(steps.last().map(|&(at, _)| (at, body_bytes)));
     steps
+}
+
+fn after_ms(ms: f64) -> Duration {
+    Duration::from_secs_f64(ms.max(0.0) / 1000.0)
 }

@@ -166,11 +166,11 @@ fn gzip(text: &[u8], padding: usize) -> Vec<u8> {
 
 fn stylesheet(page: &Page, id: usize) -> String {
     let mut text = String::new();
-    for it in children(page, id).filter(|it| it.trigger.on == Event::CssImport) {
-        _ = write!(text, "@import url(\"{}\");", it.url);
+    for sheet in children(page, id).filter(|child| child.trigger.on == Event::CssImport) {
+        _ = write!(text, "@import url(\"{}\");", sheet.url);
     }
-    for it in children(page, id).filter(|it| it.trigger.on == Event::CssApplied) {
-        text.push_str(&rule(it));
+    for resource in children(page, id).filter(|child| child.trigger.on == Event::CssApplied) {
+        text.push_str(&rule(resource));
     }
     text
 }
@@ -187,13 +187,13 @@ fn rule(it: &PageResource) -> String {
 
 fn script(page: &Page, id: usize) -> String {
     let mut text = format!("(function(){{{ASK}");
-    for it in children(page, id).filter(|it| it.trigger.on == Event::Exec) {
-        text.push_str(&ask(it));
+    for during in children(page, id).filter(|child| child.trigger.on == Event::Exec) {
+        text.push_str(&ask(during));
     }
     let exec_ms = page.resources[id].exec_ms;
     _ = write!(text, "for(var t=performance.now();performance.now()-t<{exec_ms};);");
-    for it in children(page, id).filter(|it| it.trigger.on != Event::Exec) {
-        text.push_str(&ask(it));
+    for after in children(page, id).filter(|child| child.trigger.on != Event::Exec) {
+        text.push_str(&ask(after));
     }
     text.push_str("})();");
     text
@@ -212,23 +212,20 @@ fn children(page: &Page, id: usize) -> impl Iterator<Item = &PageResource> {
 /// document stands after it.
 fn document(page: &Page) -> Pieces {
     let mut parts: Vec<(u64, String)> = Vec::new();
-    let tagged =
-        |it: &&PageResource| it.trigger.on == Event::Bytes && it.trigger.of == 0 && it.id != 0;
-    let in_head = page.resources.iter().filter(tagged).filter(|it| it.in_head);
+    let in_head = page.resources.iter().filter(|it| it.is_in_text() && it.in_head);
     let body_byte = in_head.filter_map(|it| it.trigger.byte).max().unwrap_or(0);
     parts.push((0, format!("<!doctype html><html><head><title>{}</title>", page.name)));
     // Text right away, because browsers render nothing for the first time before there is something to see.
     parts.push((body_byte + 1, "<body>text".to_owned()));
-    for it in page.resources.iter().filter(tagged) {
-        parts.push((it.trigger.byte.unwrap_or(0), tag(it)));
+    for resource in page.resources.iter().filter(|resource| resource.is_in_text()) {
+        parts.push((resource.trigger.byte.unwrap_or(0), tag(resource)));
     }
-    for it in page.resources.iter().filter(|it| it.id != 0 && !tagged(it)) {
-        let needs = it.trigger.needs.iter().map(|&id| &page.resources[id]);
-        let scripts = needs.filter(|it| it.kind == Kind::Js && tagged(it));
+    for resource in page.resources.iter().skip(1).filter(|resource| !resource.is_in_text()) {
+        let Some(element) = element(resource) else { continue };
+        let needs = resource.trigger.needs.iter().map(|&id| &page.resources[id]);
+        let scripts = needs.filter(|it| it.kind == Kind::Js && it.is_in_text());
         let after = scripts.filter_map(|it| it.trigger.byte).max().unwrap_or(0).max(body_byte);
-        if let Some(element) = element(it) {
-            parts.push((after + 2, element));
-        }
+        parts.push((after + 2, element));
     }
     parts.sort_by_key(|(byte, _)| *byte);
     Pieces { parts, end: "</html>".to_owned(), comment: ("<!--", "-->") }
@@ -237,18 +234,20 @@ fn document(page: &Page) -> Pieces {
 /// The element that makes a browser need a resource which no tag of its own requests.
 fn element(it: &PageResource) -> Option<String> {
     let id = it.id;
-    let waits = |event: &str| {
-        Some(format!("<script>{ASK}addEventListener('{event}',function(){{{}}})</script>", ask(it)))
-    };
     match it.trigger.on {
         Event::CssApplied => Some(format!("<i class=\"u{id}\">a</i>")),
         Event::StyleApplied => Some(format!("<style>{}</style><i class=\"u{id}\">a</i>", rule(it))),
-        Event::Dcl => waits("DOMContentLoaded"),
+        Event::Dcl => Some(ask_at("DOMContentLoaded", it)),
         // Scripts and stylesheets request these themselves.
         Event::Exec | Event::Timer | Event::CssImport => None,
-        Event::Complete if it.trigger.of == 0 => waits("DOMContentLoaded"),
-        Event::Load | Event::Complete | Event::Bytes | Event::Nav => waits("load"),
+        Event::Complete if it.trigger.of == 0 => Some(ask_at("DOMContentLoaded", it)),
+        Event::Load | Event::Complete | Event::Bytes | Event::Nav => Some(ask_at("load", it)),
     }
+}
+
+/// A script that requests the resource at an event of the page.
+fn ask_at(event: &str, it: &PageResource) -> String {
+    format!("<script>{ASK}addEventListener('{event}',function(){{{}}})</script>", ask(it))
 }
 
 fn tag(it: &PageResource) -> String {

@@ -157,7 +157,7 @@ impl Browser {
     fn load(&self, page: &Arc<Page>, loads: usize) -> Outcome<Times> {
         self.site.show(PageSite::new(Page::clone(page)).for_browsers());
         let requests = || self.site.requests.load(Ordering::SeqCst);
-        let seen = (0..loads).map(|_| render_times(&self.chromium, page, &requests));
+        let seen = (0..loads).map(|_| render_times(&self.chromium, page, None, &requests));
         let seen: Vec<RenderTimes> = seen.collect::<Result<_, _>>()?;
         Ok(TIMES.map(|(_, of)| median(&seen.iter().filter_map(of).collect::<Vec<_>>())))
     }

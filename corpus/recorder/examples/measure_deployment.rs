@@ -61,7 +61,7 @@ fn main() -> Outcome<()> {
             let mut indices = [None; 2];
             for end in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
                 // Silence ends a load; nobody counts requests that reach another process.
-                indices[end] = render_times(&ends[end], page, &|| 0)?.byte_index_ms;
+                indices[end] = render_times(&ends[end], page, None, &|| 0)?.byte_index_ms;
             }
             loads.extend(indices[0].zip(indices[1]).map(<[f64; 2]>::from));
         }

@@ -18,7 +18,7 @@ use page_site::PageSite;
 use recorder::browser::{Chromium, Download};
 use recorder::session::LocalServer;
 use recorder::site::HOST;
-use recorder::visit::{RenderTimes, render_times, render_times_beside};
+use recorder::visit::{RenderTimes, render_times};
 use server::Downloads;
 use server::site::{Body, Request, Response, Site};
 use std::error::Error;
@@ -87,13 +87,8 @@ impl<'a> Stage<'a> {
         let url = format!("https://{HOST}{DOWNLOAD}");
         let download = Download { url: &url, folder: folder.path(), head_start: HEAD_START };
         let requests = || self.site.requests.load(Ordering::SeqCst);
-        let load = |_| {
-            if beside {
-                render_times_beside(&download, &self.chromium, self.page, &requests)
-            } else {
-                render_times(&self.chromium, self.page, &requests)
-            }
-        };
+        let beside = beside.then_some(&download);
+        let load = |_| render_times(&self.chromium, self.page, beside, &requests);
         let seen: Vec<RenderTimes> = (0..loads).map(load).collect::<Result<_, _>>()?;
         Ok(median(&seen.iter().filter_map(|it| it.first_render_ms).collect::<Vec<_>>()))
     }

@@ -89,7 +89,7 @@ impl Run<'_> {
         let requests = || site.requests.load(Ordering::SeqCst);
         let mut found = String::new();
         for visit in 1..=MOST_VISITS {
-            render_times(&chromium, self.page, &requests)?;
+            render_times(&chromium, self.page, None, &requests)?;
             let report = exploration.report();
             let Some(page) = report.pages.first() else { continue };
             found.clone_from(&page.found);

@@ -8,18 +8,18 @@ use std::path::{Component, Path, PathBuf};
 
 /// Fetches the package that a page was recorded from. A package with another hash is an error.
 pub fn package(page: &Page, cache: &Path) -> Result<Fetched, RecordError> {
-    let wrong = |cause: &str| RecordError::Source(format!("page {}: {cause}", page.name));
+    let refused = |cause: &str| RecordError::Source(format!("page {}: {cause}", page.name));
     let named = page.source.from.split_whitespace().next().unwrap_or_default();
     let other = "was not recorded from a package; only packages can be fetched again";
-    let package: Package = named.parse().map_err(|_| wrong(other))?;
+    let package: Package = named.parse().map_err(|_| refused(other))?;
     let fetched = package.fetch(cache)?;
     match &page.source.sha256 {
         Some(digest) if *digest == fetched.sha256 => Ok(fetched),
-        Some(digest) => Err(wrong(&format!(
+        Some(digest) => Err(refused(&format!(
             "was recorded from an archive with SHA-256 {digest}, but {named} now has {}",
             fetched.sha256
         ))),
-        None => Err(wrong("does not say the SHA-256 of its package; record it again")),
+        None => Err(refused("does not say the SHA-256 of its package; record it again")),
     }
 }
 
@@ -27,7 +27,7 @@ pub fn package(page: &Page, cache: &Path) -> Result<Fetched, RecordError> {
 /// the page says are missing stay missing. A different file that is already there is an error.
 pub fn copy(page: &Page, fetched: &Fetched, to: &Path) -> Result<usize, RecordError> {
     let mut copied = 0;
-    for resource in page.resources.iter().filter(|it| it.status == 200) {
+    for resource in page.resources.iter().filter(|resource| resource.status == 200) {
         let Some(relative) = file_of(&resource.url) else { continue };
         let (source, target) = (fetched.root.join(&relative), to.join(&relative));
         if let Some(folder) = target.parent() {

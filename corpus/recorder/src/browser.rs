@@ -177,7 +177,7 @@ fn report_of(tab: &Tab, url: &str, quiet: &Quiet) -> Result<String, Trouble> {
     let (loaded, _) = listen(tab)?;
     call::<Page::Navigate>(tab, json!({"url": url}))?;
     wait(quiet, &loaded);
-    report(tab)
+    evaluated(tab, REPORT)
 }
 
 pub(crate) fn failed(error: impl std::fmt::Display) -> RecordError {
@@ -190,7 +190,7 @@ fn load(tab: &Tab, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, T
     start_trace(tab, &CATEGORIES)?;
     call::<Page::Navigate>(tab, json!({"url": url}))?;
     let finished = wait(quiet, &loaded);
-    let report = report(tab)?;
+    let report = evaluated(tab, REPORT)?;
     let trace = end_trace(tab, &trace_streams)?;
     let picture = screenshot.then(|| {
         tab.capture_screenshot(Page::CaptureScreenshotFormatOption::Png, None, None, true)
@@ -198,9 +198,10 @@ fn load(tab: &Tab, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, T
     Ok(Load { trace, report, screenshot: picture.transpose()?, finished })
 }
 
-fn report(tab: &Tab) -> Result<String, Trouble> {
-    let report = tab.evaluate(REPORT, true)?.value;
-    Ok(report.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default())
+/// The text that an expression of the page's comes to, in time; empty: it is no text.
+fn evaluated(tab: &Tab, expression: &str) -> Result<String, Trouble> {
+    let value = tab.evaluate(expression, true)?.value;
+    Ok(value.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default())
 }
 
 /// Calls a method of the browser's protocol with these parameters, named as its documentation names them.

@@ -81,27 +81,30 @@ impl Kind {
     }
 
     fn found_program(self) -> Result<PathBuf, RecordError> {
-        let name = self.name();
-        let missing =
-            || RecordError::Browser(format!("no {name} found; {}", self.search().remedy()));
-        self.program().ok_or_else(missing)
+        self.program().ok_or_else(|| {
+            let remedy = self.search().remedy();
+            RecordError::Browser(format!("no {} found; {remedy}", self.name()))
+        })
     }
 
     fn version_of(self, path: &Path) -> Result<String, RecordError> {
-        let wrong = |cause: String| {
-            RecordError::Browser(format!("{}: {cause}; {}", path.display(), self.search().remedy()))
-        };
         let output = Command::new(path)
             .arg("--version")
             .output()
-            .map_err(|error| wrong(error.to_string()))?;
+            .map_err(|error| self.unusable(path, &error.to_string()))?;
         let says = String::from_utf8_lossy(&output.stdout);
         let name = self.name();
         if output.status.success() && self.is_named_by(&says) {
             let words = says.split_whitespace();
             return Ok(words.take_while(|it| *it != "built").collect::<Vec<_>>().join(" "));
         }
-        Err(wrong(format!("is not {name}, according to its answer to --version")))
+        let cause = format!("is not {name}, according to its answer to --version");
+        Err(self.unusable(path, &cause))
+    }
+
+    fn unusable(self, path: &Path, cause: &str) -> RecordError {
+        let (path, remedy) = (path.display(), self.search().remedy());
+        RecordError::Browser(format!("{path}: {cause}; {remedy}"))
     }
 
     /// Whether a program that says this of its version is this browser.

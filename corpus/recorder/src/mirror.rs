@@ -117,7 +117,7 @@ impl Mirror {
             return Err(refused(url, "is answered by a service worker; record a page without one"));
         }
         let end = end_of_redirects(answer, by_url)?;
-        if plain(&end.url).is_none_or(|it| it.authority() != asked.authority()) {
+        if plain(&end.url).is_none_or(|target| target.authority() != asked.authority()) {
             let cause = "redirects to another host; mirror the site by hand (wget --page-requisites \
                          --convert-links) and name the folder";
             return Err(refused(url, cause));
@@ -141,9 +141,10 @@ impl Mirror {
     /// The answer to this path, or to one that differs by a time of day in its query.
     fn find(&self, path: &str) -> Option<&Stored> {
         self.answers.get(path).or_else(|| {
-            let without_time = crate::derive::without_numbers(path);
-            let is_same = |it: &str| crate::derive::without_numbers(it) == without_time;
-            self.answers.iter().find(|(it, _)| is_same(it)).map(|(_, stored)| stored)
+            let wanted = crate::derive::without_numbers(path);
+            let mut others = self.answers.iter();
+            let same = others.find(|(other, _)| crate::derive::without_numbers(other) == wanted);
+            same.map(|(_, stored)| stored)
         })
     }
 }

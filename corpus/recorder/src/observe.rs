@@ -3,6 +3,7 @@
 use crate::capture::{Capture, Element, Fetch, ImageBox, Initiator, Work};
 use crate::error::RecordError;
 use crate::site::Requested;
+use captures::text;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -92,17 +93,16 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(seen: &'a Observations<'a>, report: &Report) -> Result<Self, RecordError> {
         let url = format!("{}{}", seen.origin, seen.path);
-        let is_its = |it: &&Value| {
-            it["name"] == "navigationStart" && it["args"]["data"]["documentLoaderURL"] == url
-        };
-        let never = || RecordError::Browser(format!("it never navigated to {url}"));
-        let navigation = seen.trace.iter().find(is_its).ok_or_else(never)?;
+        let mut starts = seen.trace.iter().filter(|event| event["name"] == "navigationStart");
+        let navigation = starts
+            .find(|start| start["args"]["data"]["documentLoaderURL"] == url)
+            .ok_or_else(|| RecordError::Browser(format!("it never navigated to {url}")))?;
         let (process, frame) = (&navigation["pid"], &navigation["args"]["frame"]);
-        let own = |it: &&Value| {
-            let data = &it["args"]["data"]["frame"];
-            it["pid"] == *process && (data.is_null() || data == frame)
-        };
-        let mut events: Vec<&Value> = seen.trace.iter().filter(own).collect();
+        let own = seen.trace.iter().filter(|event| {
+            let named = &event["args"]["data"]["frame"];
+            event["pid"] == *process && (named.is_null() || named == frame)
+        });
+        let mut events: Vec<&Value> = own.collect();
         events.sort_by(|a, b| time_us(a).total_cmp(&time_us(b)));
         let mut reader = Self {
             seen,
@@ -133,6 +133,10 @@ impl<'a> Reader<'a> {
         path.starts_with('/').then(|| path.to_owned())
     }
 
+    fn own_path_in(&self, url: &Value) -> Option<String> {
+        self.own_path(url.as_str()?)
+    }
+
     fn named(&self, name: &'static str) -> impl Iterator<Item = &'a Value> {
         self.events.iter().copied().filter(move |it| it["name"] == name)
     }
@@ -153,9 +157,7 @@ impl<'a> Reader<'a> {
         for event in self.named("ResourceSendRequest") {
             let data = &event["args"]["data"];
             let id = data["requestId"].as_str().unwrap_or_default();
-            let Some(path) = data["url"].as_str().and_then(|it| self.own_path(it)) else {
-                continue;
-            };
+            let Some(path) = self.own_path_in(&data["url"]) else { continue };
             let Some(finish) = finishes.get(id) else { continue };
             let response = responses.get(id).map(|it| &it["args"]["data"]);
             let cached = response.is_some_and(|it| it["fromCache"] == true);
@@ -191,7 +193,6 @@ impl<'a> Reader<'a> {
         let finish_data = &finish["args"]["data"];
         let finished_us =
             finish_data["finishTime"].as_f64().map_or_else(|| time_us(finish), |it| it * 1e6);
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let priorities = self.priorities.get(path);
         let priority = priorities.and_then(|it| it.get(number).or(it.last()).copied()).flatten();
         let bodies = self.bodies.get(path);
@@ -221,18 +222,17 @@ impl<'a> Reader<'a> {
     }
 
     fn initiator(&self, value: &Value, trace: &Value) -> Initiator {
-        let own = |it: &Value| it.as_str().and_then(|it| self.own_path(it));
         let place = value["lineNumber"].as_u64().zip(value["columnNumber"].as_u64());
         let mut stack: Vec<String> = Vec::new();
         for frames in [trace, &value["stackTrace"], &value["stack"]["callFrames"]] {
             let frames = frames.as_array().map(Vec::as_slice).unwrap_or_default();
-            stack.extend(frames.iter().filter_map(|it| own(&it["url"])));
+            stack.extend(frames.iter().filter_map(|frame| self.own_path_in(&frame["url"])));
         }
         stack.dedup();
         Initiator {
-            kind: value["type"].as_str().unwrap_or_default().to_owned(),
+            kind: text(&value["type"]),
             fetched_by: value["fetchType"].as_str().map(str::to_owned),
-            path: own(&value["url"]),
+            path: self.own_path_in(&value["url"]),
             place,
             stack,
         }
@@ -246,38 +246,37 @@ impl<'a> Reader<'a> {
         let mut bytes = 0;
         self.named("ResourceReceivedData")
             .filter(|it| Some(&it["args"]["data"]["requestId"]) == id)
-            .map(|it| {
-                bytes += it["args"]["data"]["encodedDataLength"].as_u64().unwrap_or(0);
-                (self.ms(time_us(it)), bytes)
+            .map(|event| {
+                bytes += event["args"]["data"]["encodedDataLength"].as_u64().unwrap_or(0);
+                (self.ms(time_us(event)), bytes)
             })
             .collect()
     }
 
     fn work(&self) -> Vec<Work> {
-        let of = |it: &Value| {
-            let data = &it["args"]["data"];
-            let url = match it["name"].as_str()? {
+        let works = self.events.iter().filter_map(|event| {
+            let data = &event["args"]["data"];
+            let url = match event["name"].as_str()? {
                 "EvaluateScript" => &data["url"],
                 "ParseAuthorStyleSheet" => &data["styleSheetUrl"],
-                "v8.evaluateModule" => &it["args"]["fileName"],
+                "v8.evaluateModule" => &event["args"]["fileName"],
                 _ => return None,
             };
             Some(Work {
-                path: self.own_path(url.as_str()?)?,
-                begin_ms: self.ms(time_us(it)),
-                duration_ms: rounded(it["dur"].as_f64().unwrap_or(0.0) / 1000.0),
+                path: self.own_path_in(url)?,
+                begin_ms: self.ms(time_us(event)),
+                duration_ms: rounded(event["dur"].as_f64().unwrap_or(0.0) / 1000.0),
             })
-        };
-        self.events.iter().filter_map(|it| of(it)).collect()
+        });
+        works.collect()
     }
 
     fn mark(&self, name: &'static str) -> Option<f64> {
-        let main = |it: &&Value| it["args"]["data"]["isOutermostMainFrame"] == true;
-        let own = |it: &&Value| {
-            let frame = &it["args"]["data"]["frame"];
-            self.named("navigationStart").any(|start| start["args"]["frame"] == *frame)
-        };
-        let at = self.named(name).filter(main).find(own)?;
+        let at = self.named(name).find(|event| {
+            let data = &event["args"]["data"];
+            let mut starts = self.named("navigationStart").map(|start| &start["args"]["frame"]);
+            data["isOutermostMainFrame"] == true && starts.any(|frame| *frame == data["frame"])
+        })?;
         Some(self.ms(time_us(at))).filter(|&it| it >= 0.0)
     }
 
@@ -291,13 +290,17 @@ impl<'a> Reader<'a> {
                 *kept = seen;
             }
         }
-        let share = |it: ImageBox| ImageBox { share: (it.share * 1e4).round() / 1e4, ..it };
-        boxes.into_values().map(share).collect()
+        for kept in boxes.values_mut() {
+            kept.share = (kept.share * 1e4).round() / 1e4;
+        }
+        boxes.into_values().collect()
     }
 
     fn elements(&self, report: &Report) -> Vec<Element> {
-        let own = |it: &Element| Some(Element { path: self.own_path(&it.path)?, ..it.clone() });
-        report.elements.iter().filter_map(own).collect()
+        let own = report.elements.iter().filter_map(|element| {
+            Some(Element { path: self.own_path(&element.path)?, ..element.clone() })
+        });
+        own.collect()
     }
 
     fn other_hosts(&self) -> Vec<String> {

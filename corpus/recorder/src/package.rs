@@ -53,46 +53,42 @@ impl FromStr for Package {
 
     fn from_str(text: &str) -> Result<Self, RecordError> {
         let form = "not a package; write npm:NAME@VERSION/PATH or deb:NAME[=VERSION]/PATH";
-        let wrong = || refused(text, form);
-        let (kind, rest) = match text.split_once(':') {
-            Some(("npm", rest)) => (PackageKind::Npm, rest),
-            Some(("deb", rest)) => (PackageKind::Deb, rest),
-            _ => return Err(wrong()),
-        };
-        // A scope belongs to the name: @scope/name@1.0.0/path.
-        let scope = if rest.starts_with('@') { rest.find('/').ok_or_else(wrong)? + 1 } else { 0 };
-        let slash = scope + rest[scope..].find('/').ok_or_else(wrong)?;
-        let (package, entry) = rest.split_at(slash);
-        let (name, version) = match package[scope..].split_once(kind.separator()) {
-            Some((name, version)) => (&package[..scope + name.len()], Some(version.to_owned())),
-            None => (package, None),
-        };
-        let plain = |it: &str| {
-            !it.is_empty()
-                && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"@/._+~:-".contains(&it))
-                && !it.contains("..")
-                && !it.starts_with('-')
-        };
-        if !plain(name)
-            || !version.as_deref().is_none_or(plain)
-            || (kind == PackageKind::Npm && version.is_none())
-        {
-            return Err(wrong());
-        }
-        Ok(Self { kind, name: name.to_owned(), version, entry: entry.to_owned() })
+        Self::parsed(text).ok_or_else(|| refused(text, form))
     }
 }
 
 /// The cache folder: by [`CACHE_VARIABLE`], or `utmost` among the user's caches.
 pub fn cache() -> PathBuf {
-    let variable = |name| std::env::var_os(name).map(PathBuf::from);
-    variable(CACHE_VARIABLE)
-        .or_else(|| variable("XDG_CACHE_HOME").map(|it| it.join("utmost")))
-        .or_else(|| variable("HOME").map(|it| it.join(".cache/utmost")))
+    folder_in(CACHE_VARIABLE)
+        .or_else(|| folder_in("XDG_CACHE_HOME").map(|it| it.join("utmost")))
+        .or_else(|| folder_in("HOME").map(|it| it.join(".cache/utmost")))
         .unwrap_or_else(|| std::env::temp_dir().join("utmost"))
 }
 
+fn folder_in(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from)
+}
+
 impl Package {
+    fn parsed(text: &str) -> Option<Self> {
+        let (kind, rest) = match text.split_once(':')? {
+            ("npm", rest) => (PackageKind::Npm, rest),
+            ("deb", rest) => (PackageKind::Deb, rest),
+            _ => return None,
+        };
+        // A scope belongs to the name: @scope/name@1.0.0/path.
+        let scope = if rest.starts_with('@') { rest.find('/')? + 1 } else { 0 };
+        let slash = scope + rest[scope..].find('/')?;
+        let (package, entry) = rest.split_at(slash);
+        let (name, version) = match package[scope..].split_once(kind.separator()) {
+            Some((name, version)) => (&package[..scope + name.len()], Some(version.to_owned())),
+            None => (package, None),
+        };
+        let has_version = kind == PackageKind::Deb || version.is_some();
+        let is_sound = has_version && is_plain(name) && version.as_deref().is_none_or(is_plain);
+        is_sound.then(|| Self { kind, name: name.to_owned(), version, entry: entry.to_owned() })
+    }
+
     /// Fetches and unpacks the package, unless the cache has it. npm and apt check what they fetch
     /// against their registries.
     pub fn fetch(&self, cache: &Path) -> Result<Fetched, RecordError> {
@@ -104,8 +100,8 @@ impl Package {
             _ => {
                 std::fs::create_dir_all(&root).map_err(|error| RecordError::at(&root, error))?;
                 self.download(&folder)?;
-                let none = || refused(&self.name, "its client fetched no archive");
-                let archive = archive_in(&folder).ok_or_else(none)?;
+                let archive = archive_in(&folder)
+                    .ok_or_else(|| refused(&self.name, "its client fetched no archive"))?;
                 self.unpack(&archive, &root)?;
                 archive
             }
@@ -152,10 +148,19 @@ fn archive_in(folder: &Path) -> Option<PathBuf> {
     archives.pop()
 }
 
+/// Whether a command line can hold a name or a version.
+fn is_plain(word: &str) -> bool {
+    !word.is_empty()
+        && word.bytes().all(|it| it.is_ascii_alphanumeric() || b"@/._+~:-".contains(&it))
+        && !word.contains("..")
+        && !word.starts_with('-')
+}
+
 fn run(command: &mut Command) -> Result<(), RecordError> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let failed = |error| format!("{error}; it is needed to fetch packages");
-    let output = command.output().map_err(|error| refused(&program, &failed(error)))?;
+    let output = command
+        .output()
+        .map_err(|error| refused(&program, &format!("{error}; it is needed to fetch packages")))?;
     if output.status.success() {
         return Ok(());
     }

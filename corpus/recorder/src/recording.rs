@@ -182,9 +182,9 @@ impl Captures {
     pub fn by_load(&self) -> Vec<Self> {
         let settings: BTreeSet<&str> = self.fitted.iter().map(|it| &*it.setting).collect();
         let loads = self.fitted.chunks_exact(settings.len().max(1));
-        let one =
-            |load: &[Capture]| Self { fitted: load.to_vec(), unseen: Vec::new(), ..self.clone() };
-        loads.map(one).collect()
+        loads
+            .map(|load| Self { fitted: load.to_vec(), unseen: Vec::new(), ..self.clone() })
+            .collect()
     }
 }
 

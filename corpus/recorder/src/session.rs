@@ -10,7 +10,7 @@ use crate::site::RecordedSite;
 use gateway::site::RuledSite;
 use schedulers::find_scheme;
 use server::event_loop::{EventLoop, Stop};
-use server::site::{Request, Site};
+use server::site::{Request, Response, Site};
 use server::{Identity, Options, Server, SignalUse};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -164,17 +164,19 @@ fn load(
 }
 
 fn document(files: &dyn Site, plan: &Plan) -> Result<String, RecordError> {
-    let wrong = |cause: String| refused(&plan.entry, &cause);
-    let response = files.respond(&Request::get(&plan.host, &plan.entry));
+    let text = document_text(&files.respond(&Request::get(&plan.host, &plan.entry)));
+    text.map_err(|cause| refused(&plan.entry, &cause))
+}
+
+fn document_text(response: &Response) -> Result<String, String> {
     if response.status != 200 {
-        return Err(wrong("no such file on the site; name the document with --entry".into()));
+        return Err("no such file on the site; name the document with --entry".to_owned());
     }
     let bytes = response.body.bytes();
     if bytes > DOCUMENT_BYTES_MAX {
-        let cause = format!("holds {bytes} bytes; a document may hold {DOCUMENT_BYTES_MAX}");
-        return Err(wrong(cause));
+        return Err(format!("holds {bytes} bytes; a document may hold {DOCUMENT_BYTES_MAX}"));
     }
     let mut text = vec![0; usize::try_from(bytes).unwrap_or_default()];
-    response.body.read_at(0, &mut text).map_err(|error| wrong(error.to_string()))?;
+    response.body.read_at(0, &mut text).map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

@@ -3,16 +3,22 @@
 use crate::limits::SETTINGS_MAX;
 use schedulers::Kind;
 
+/// What is held back by its kind, with its name in page files.
+const KINDS: [(&str, Kind); 5] = [
+    ("css", Kind::Css),
+    ("js", Kind::Js),
+    ("img", Kind::Image),
+    ("font", Kind::Font),
+    ("doc", Kind::Html),
+];
+
 /// The delays of one load, by kind of resource and by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Setting {
     /// Its name in page files: `css+600 js+100 img+50`.
     pub name: String,
-    css_ms: u64,
-    js_ms: u64,
-    image_ms: u64,
-    font_ms: u64,
-    document_ms: u64,
+    /// For each of [`KINDS`].
+    held_ms: [u64; KINDS.len()],
     /// Resources other than the document are held back a further time, which their path and `seed`
     /// decide, up to this.
     up_to_ms: u64,
@@ -23,78 +29,47 @@ impl Setting {
     /// The first `count` of the settings that a page's trace is derived from.
     pub fn fitted(count: usize) -> Vec<Self> {
         let mut settings = vec![
-            Self { css_ms: 600, js_ms: 100, image_ms: 50, ..Self::default() },
-            Self { css_ms: 50, js_ms: 500, document_ms: 200, ..Self::default() },
-            Self { up_to_ms: 700, seed: 1, ..Self::default() },
-            Self { up_to_ms: 700, seed: 2, ..Self::default() },
-            Self {
-                css_ms: 250,
-                js_ms: 50,
-                image_ms: 150,
-                font_ms: 400,
-                document_ms: 100,
-                ..Self::default()
-            },
+            Self::held([600, 100, 50, 0, 0]),
+            Self::held([50, 500, 0, 0, 200]),
+            Self::scattered(700, 1),
+            Self::scattered(700, 2),
+            Self::held([250, 50, 150, 400, 100]),
         ];
         let rest = settings.len() as u64..SETTINGS_MAX as u64;
-        settings.extend(rest.map(|seed| Self { up_to_ms: 500, seed, ..Self::default() }));
+        settings.extend(rest.map(|seed| Self::scattered(500, seed)));
         settings.truncate(count.min(SETTINGS_MAX));
-        settings.into_iter().map(Self::named).collect()
+        settings
     }
 
     /// The settings that a trace is judged by: none of them takes part in its derivation.
     pub fn unseen() -> Vec<Self> {
-        let settings = [
-            Self {
-                css_ms: 350,
-                js_ms: 250,
-                image_ms: 100,
-                font_ms: 200,
-                document_ms: 50,
-                ..Self::default()
-            },
-            Self { up_to_ms: 600, seed: 100, ..Self::default() },
-        ];
-        settings.into_iter().map(Self::named).collect()
+        vec![Self::held([350, 250, 100, 200, 50]), Self::scattered(600, 100)]
     }
 
-    fn named(self) -> Self {
-        let kinds = [
-            ("css", self.css_ms),
-            ("js", self.js_ms),
-            ("img", self.image_ms),
-            ("font", self.font_ms),
-            ("doc", self.document_ms),
-        ];
-        let held = kinds.iter().filter(|(_, ms)| *ms > 0);
-        let mut parts: Vec<String> = held.map(|(kind, ms)| format!("{kind}+{ms}")).collect();
-        if self.up_to_ms > 0 {
-            parts.push(format!("each+0..{} (seed {})", self.up_to_ms, self.seed));
-        }
-        Self { name: parts.join(" "), ..self }
+    fn held(held_ms: [u64; KINDS.len()]) -> Self {
+        let held = KINDS.iter().zip(held_ms).filter(|(_, ms)| *ms > 0);
+        let parts: Vec<String> = held.map(|((kind, _), ms)| format!("{kind}+{ms}")).collect();
+        Self { name: parts.join(" "), held_ms, ..Self::default() }
+    }
+
+    fn scattered(up_to_ms: u64, seed: u64) -> Self {
+        let name = format!("each+0..{up_to_ms} (seed {seed})");
+        Self { name, up_to_ms, seed, ..Self::default() }
     }
 
     /// Milliseconds to hold back the response to a request for `path`.
     pub fn delay_ms(&self, kind: Kind, path: &str) -> u64 {
-        let of_kind = match kind {
-            Kind::Html => return self.document_ms,
-            Kind::Css => self.css_ms,
-            Kind::Js => self.js_ms,
-            Kind::Image => self.image_ms,
-            Kind::Font => self.font_ms,
-            Kind::Media | Kind::Xhr | Kind::Other => 0,
-        };
-        let scattered = hash(self.seed, path).checked_rem(self.up_to_ms).unwrap_or(0);
-        of_kind + scattered
+        let place = KINDS.iter().position(|(_, held)| *held == kind);
+        let of_kind = place.map_or(0, |it| self.held_ms[it]);
+        if kind == Kind::Html {
+            return of_kind;
+        }
+        of_kind + hash(self.seed, path).checked_rem(self.up_to_ms).unwrap_or(0)
     }
 
     /// Longest time that it holds a response back.
     pub fn delay_max_ms(&self) -> u64 {
-        [self.css_ms, self.js_ms, self.image_ms, self.font_ms, self.document_ms]
-            .into_iter()
-            .max()
-            .unwrap_or(0)
-            + self.up_to_ms
+        self.held_ms.into_iter().max().unwrap_or(0) + self.up_to_ms
     }
 }
 

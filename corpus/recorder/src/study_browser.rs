@@ -228,12 +228,12 @@ fn seen(page: &Page, visited: &Visited) -> Result<ObservedLoad, RecordError> {
     }
     seen.film = visited.film.iter().map(frame).collect();
     let renders = times(page, &visited.report)?;
-    let start_ms = seen.resources.iter().find(|it| it.id == 0).map(|it| it.requested_ms);
-    let since = |ms: Option<f64>| ms.zip(start_ms).map(|(ms, start_ms)| start_ms + ms);
-    seen.first_render_ms = since(renders.first_render_ms);
-    seen.dom_content_loaded_ms = since(renders.dom_ready_ms);
-    seen.hero_render_ms = since(renders.hero_render_ms);
-    seen.load_ms = since(renders.load_ms);
+    let Some(document) = seen.resources.iter().find(|it| it.id == 0) else { return Ok(seen) };
+    let start_ms = document.requested_ms;
+    seen.first_render_ms = renders.first_render_ms.map(|ms| start_ms + ms);
+    seen.dom_content_loaded_ms = renders.dom_ready_ms.map(|ms| start_ms + ms);
+    seen.hero_render_ms = renders.hero_render_ms.map(|ms| start_ms + ms);
+    seen.load_ms = renders.load_ms.map(|ms| start_ms + ms);
     Ok(seen)
 }
 

@@ -58,8 +58,8 @@ pub fn visit(page: &Page, site: Arc<dyn Site>) -> Result<Visit, RecordError> {
     let chromium = Chromium::start(HOST, server.port, &server.pin)?;
     let origin = format!("https://{HOST}");
     let path = plain(&page.resources[0].url);
-    let requests = || site.requests.load(Ordering::SeqCst);
-    let load = chromium.load(&format!("{origin}{path}"), &quiet(&requests), false)?;
+    let url = format!("{origin}{path}");
+    let load = chromium.load(&url, &quiet(&|| site.requests.load(Ordering::SeqCst)), false)?;
     let capture = observe(&Observations {
         origin: &origin,
         path: &path,
@@ -109,24 +109,20 @@ struct Fetched {
     response_end: f64,
 }
 
-/// Loads the document of `page` in `chromium`, which was started for [`HOST`]. `requests` counts those that reached the
-/// site.
+/// Loads the document of `page` in `chromium`, which was started for [`HOST`], perhaps while the user downloads a file on
+/// the same connection. `requests` counts those that reached the site.
 pub fn render_times(
     chromium: &Chromium,
     page: &Page,
+    beside: Option<&Download>,
     requests: &dyn Fn() -> usize,
 ) -> Result<RenderTimes, RecordError> {
-    times(page, &chromium.report(&document(page), &quiet(requests))?)
-}
-
-/// The same, while the user downloads a file on the same connection.
-pub fn render_times_beside(
-    download: &Download,
-    chromium: &Chromium,
-    page: &Page,
-    requests: &dyn Fn() -> usize,
-) -> Result<RenderTimes, RecordError> {
-    times(page, &chromium.report_beside(download, &document(page), &quiet(requests))?)
+    let (url, quiet) = (document(page), quiet(requests));
+    let report = match beside {
+        Some(download) => chromium.report_beside(download, &url, &quiet)?,
+        None => chromium.report(&url, &quiet)?,
+    };
+    times(page, &report)
 }
 
 fn quiet(requests: &dyn Fn() -> usize) -> Quiet<'_> {
@@ -156,8 +152,9 @@ pub(crate) fn times(page: &Page, report: &str) -> Result<RenderTimes, RecordErro
 }
 
 fn byte_index_ms(page: &Page, times: &Times) -> Option<f64> {
-    let path = |it: &Fetched| Some((plain_path(&it.url)?, it.response_end));
-    let ends: BTreeMap<String, f64> = times.bodies.iter().filter_map(path).collect();
+    let bodies = times.bodies.iter();
+    let ends: BTreeMap<String, f64> =
+        bodies.filter_map(|it| Some((plain_path(&it.url)?, it.response_end))).collect();
     let has_fold = page.resources.iter().any(|it| it.above_fold);
     let counts = page.resources.iter().filter(|it| it.above_fold || !has_fold);
     let (mut bytes, mut byte_ms) = (0.0, 0.0);

@@ -84,11 +84,9 @@ fn chosen(template: &Page, count: usize, draw: &mut Draw) -> Vec<usize> {
     }
     let mut stays = vec![true; all.len()];
     for _ in count..all.len() {
-        let leaves = |with_heroes: bool| -> Vec<usize> {
-            let is_leaf = |it: &usize| stays[*it] && waiters[*it] == 0;
-            (1..all.len()).filter(is_leaf).filter(|it| with_heroes || !all[*it].hero).collect()
-        };
-        let found = Some(leaves(false)).filter(|it| !it.is_empty()).unwrap_or_else(|| leaves(true));
+        let leaves = (1..all.len()).filter(|&it| stays[it] && waiters[it] == 0);
+        let (heroes, others): (Vec<usize>, Vec<usize>) = leaves.partition(|&it| all[it].hero);
+        let found = if others.is_empty() { heroes } else { others };
         let Some(&gone) = found.get(draw.below(found.len())) else { break };
         stays[gone] = false;
         for parent in parents(&all[gone]) {
@@ -173,11 +171,12 @@ fn resize(resources: &mut [PageResource], bytes: u64) {
         it.bytes = target;
     }
     let after: Vec<u64> = resources.iter().map(PageResource::decoded_len).collect();
-    for it in resources.iter_mut().filter(|it| it.trigger.on == Event::Bytes) {
-        let of = it.trigger.of;
-        let place = |byte: u64| whole(byte as f64 * after[of] as f64 / before[of].max(1) as f64);
-        it.trigger.byte =
-            it.trigger.byte.map(|byte| (place(byte) as u64).clamp(1, after[of].max(1)));
+    for resource in resources.iter_mut().filter(|resource| resource.trigger.on == Event::Bytes) {
+        let (old, new) = (before[resource.trigger.of].max(1), after[resource.trigger.of]);
+        resource.trigger.byte = resource.trigger.byte.map(|byte| {
+            let scaled = whole(byte as f64 * new as f64 / old as f64);
+            (scaled as u64).clamp(1, new.max(1))
+        });
     }
 }
 
@@ -189,13 +188,12 @@ fn shared_out(resources: &[PageResource], bytes: u64) -> Vec<u64> {
     let mut left = bytes;
     while !open.is_empty() {
         let sum: f64 = open.iter().map(|it| sizes[*it]).sum();
-        let of = |it: usize| whole((left as f64 * sizes[it] / sum).floor()) as u64;
+        for &it in &open {
+            targets[it] = whole((left as f64 * sizes[it] / sum).floor()) as u64;
+        }
         let (full, rest): (Vec<usize>, Vec<usize>) =
-            open.iter().partition(|it| of(**it) >= FILE_BYTES_MAX);
+            open.iter().partition(|it| targets[**it] >= FILE_BYTES_MAX);
         if full.is_empty() {
-            for &it in &rest {
-                targets[it] = of(it);
-            }
             break;
         }
         for &it in &full {
@@ -206,8 +204,8 @@ fn shared_out(resources: &[PageResource], bytes: u64) -> Vec<u64> {
     }
     // What rounding left goes to the largest that has room.
     let rest = bytes.saturating_sub(targets.iter().sum());
-    let room = |it: &&mut u64| **it + rest <= FILE_BYTES_MAX;
-    if let Some(largest) = targets.iter_mut().filter(room).max_by_key(|it| **it) {
+    let with_room = targets.iter_mut().filter(|bytes| **bytes + rest <= FILE_BYTES_MAX);
+    if let Some(largest) = with_room.max_by_key(|bytes| **bytes) {
         *largest += rest;
     }
     targets
@@ -215,10 +213,13 @@ fn shared_out(resources: &[PageResource], bytes: u64) -> Vec<u64> {
 
 /// Makes a resource larger or smaller, and its time on the main thread, in whole tenths of a millisecond, with it.
 fn resize_one(it: &mut PageResource, factor: f64) {
-    let scaled = |bytes: u64| whole(bytes as f64 * factor) as u64;
-    it.decoded_bytes = it.decoded_bytes.map(scaled);
-    it.bytes = scaled(it.bytes);
+    it.decoded_bytes = it.decoded_bytes.map(|bytes| scaled(bytes, factor));
+    it.bytes = scaled(it.bytes, factor);
     it.exec_ms = (it.exec_ms * factor * 10.0).round() / 10.0;
+}
+
+fn scaled(bytes: u64, factor: f64) -> u64 {
+    whole(bytes as f64 * factor) as u64
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ pub fn generate(shape: &Shape) -> Result<Page, ShapeError> {
 }
 
 fn check_shape(shape: &Shape) -> Result<(), ShapeError> {
-    if let Some(count) = shape.resources.filter(|it| !RESOURCES.contains(it)) {
+    if let Some(count) = shape.resources.filter(|count| !RESOURCES.contains(count)) {
         return Err(ShapeError::Resources(count));
     }
     shape.bytes.map_or(Ok(()), check_bytes)?;

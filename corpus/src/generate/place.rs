@@ -16,8 +16,7 @@ pub(super) fn discoveries(
 ) -> Vec<PageResource> {
     let levels = levels(resources, shape, draw);
     let mut order: Vec<usize> = (0..resources.len()).collect();
-    let in_text = |id: usize| (levels[id], text_order(&resources[id], id, draw_key(shape, id)));
-    order.sort_by_key(|&id| in_text(id));
+    order.sort_by_key(|&id| (levels[id], text_order(&resources[id], id, draw_key(shape, id))));
     let mut placed: Vec<(usize, PageResource)> =
         order.iter().map(|&id| (levels[id], resources[id].clone())).collect();
     for (id, (_, it)) in placed.iter_mut().enumerate() {
@@ -51,14 +50,13 @@ fn levels(resources: &[PageResource], shape: &Shape, draw: &mut Draw) -> Vec<usi
     let scripts: Vec<usize> =
         chosen.iter().copied().filter(|&it| resources[it].kind == Kind::Js).collect();
     let links = &scripts[..scripts.len().min(shape.depth.saturating_sub(1)).min(late)];
-    let rank = |it: &usize| match resources[*it].kind {
-        _ if links.contains(it) => 0,
+    chosen.sort_by_key(|id| match resources[*id].kind {
+        _ if links.contains(id) => 0,
         Kind::Font => 1,
         // An inner frame's document is referred to by the text.
         Kind::Html => 3,
         _ => 2,
-    };
-    chosen.sort_by_key(rank);
+    });
     for (place, &id) in chosen.iter().take(late).enumerate() {
         levels[id] = match resources[id].kind {
             _ if place < links.len() => place + 2,
@@ -114,15 +112,13 @@ fn late(id: usize, placed: &[(usize, PageResource)], draw: &mut Draw) -> Trigger
         Kind::Image => *level == 2 && draw.happens(0.5),
         _ => false,
     };
-    let parent = if by_style { Kind::Css } else { Kind::Js };
-    let parents = |wanted: usize, kind: Kind| -> Vec<usize> {
-        (0..id).filter(|&it| placed[it].0 == wanted && placed[it].1.kind == kind).collect()
-    };
+    let kind = if by_style { Kind::Css } else { Kind::Js };
+    let earlier = &placed[..id];
     let found = (1..*level).rev().find_map(|wanted| {
-        let found = parents(wanted, parent);
+        let found = parents(earlier, wanted, kind);
         (!found.is_empty()).then(|| found[draw.below(found.len())])
     });
-    let sheets = parents(1, Kind::Css);
+    let sheets = parents(earlier, 1, Kind::Css);
     let (of, by_style) = match found {
         Some(of) => (of, by_style),
         None => (sheets.first().copied().unwrap_or(0), true),
@@ -136,10 +132,15 @@ fn late(id: usize, placed: &[(usize, PageResource)], draw: &mut Draw) -> Trigger
     Trigger { on, of, ..Trigger::default() }
 }
 
+/// The IDs of the resources of a kind at a level.
+fn parents(placed: &[(usize, PageResource)], level: usize, kind: Kind) -> Vec<usize> {
+    let found = placed.iter().filter(|(at, it)| *at == level && it.kind == kind);
+    found.map(|(_, it)| it.id).collect()
+}
+
 fn set_roles(resources: &mut [PageResource], draw: &mut Draw) {
-    let in_text = |it: &PageResource| it.trigger.on == Event::Bytes && it.id != 0;
     for it in resources.iter_mut().skip(1) {
-        let text = in_text(it);
+        let text = it.trigger.on == Event::Bytes;
         match it.kind {
             Kind::Css => it.critical = text && it.in_head,
             Kind::Js if !text => it.script = Some(Script::Async),
@@ -164,7 +165,7 @@ fn set_roles(resources: &mut [PageResource], draw: &mut Draw) {
 fn set_hero(resources: &mut [PageResource]) {
     let images =
         resources.iter_mut().filter(|it| it.kind == Kind::Image && it.trigger.on == Event::Bytes);
-    if let Some(hero) = images.take(3).max_by_key(|it| it.bytes) {
+    if let Some(hero) = images.take(3).max_by_key(|image| image.bytes) {
         hero.hero = true;
         hero.above_fold = true;
     }

@@ -77,8 +77,11 @@ pub(super) fn web_requests(level: f64) -> f64 {
 /// The bytes of the web's page at this level: those of all kinds at it, in proportion to the published median of a page. Below
 /// the 10th percentile and above the 90th, which nothing is published of, it is these.
 pub(super) fn web_bytes(level: f64) -> f64 {
-    let of_kinds = |level| -> f64 { WEB_KINDS.iter().map(|it| value_at(&it.2, level)).sum() };
-    of_kinds(level.clamp(0.1, 0.9)) * WEB_BYTES_MEDIAN / of_kinds(0.5)
+    bytes_of_kinds(level.clamp(0.1, 0.9)) * WEB_BYTES_MEDIAN / bytes_of_kinds(0.5)
+}
+
+fn bytes_of_kinds(level: f64) -> f64 {
+    WEB_KINDS.iter().map(|it| value_at(&it.2, level)).sum()
 }
 
 /// (kind, body bytes) of each resource, the document first.
@@ -99,10 +102,11 @@ pub(super) fn budget(shape: &Shape, draw: &mut Draw) -> Vec<(Kind, u64)> {
         let sizes = split(value_at(&bytes, level), count, draw);
         budget.extend(sizes.into_iter().map(|it| (kind, it)));
     }
-    let total = shape.bytes.map(|it| it as f64).or_else(|| match shape.profile {
-        Profile::Web2024 => None,
-        Profile::Paper2019 => Some(value_at(&PAPER_BYTES, level)),
-    });
+    let total = match (shape.bytes, shape.profile) {
+        (Some(bytes), _) => Some(bytes as f64),
+        (None, Profile::Paper2019) => Some(value_at(&PAPER_BYTES, level)),
+        (None, Profile::Web2024) => None,
+    };
     if let Some(total) = total {
         scale(&mut budget, total);
     }
@@ -113,15 +117,14 @@ pub(super) fn budget(shape: &Shape, draw: &mut Draw) -> Vec<(Kind, u64)> {
 fn counts(count: usize, level: f64) -> Vec<usize> {
     let wanted: Vec<f64> = WEB_KINDS.iter().map(|(_, it, _)| value_at(it, level)).collect();
     let sum: f64 = wanted.iter().sum();
-    let share = |it: &f64| it * count as f64 / sum;
-    let least = |kind: usize| usize::from(kind < 2);
-    let rounded = wanted.iter().enumerate();
+    let shares: Vec<f64> = wanted.iter().map(|it| it * count as f64 / sum).collect();
+    let rounded = shares.iter().enumerate();
     let mut counts: Vec<usize> =
-        rounded.map(|(kind, it)| whole(share(it).floor()).max(least(kind))).collect();
+        rounded.map(|(kind, it)| whole(it.floor()).max(usize::from(kind < 2))).collect();
     // The remainder of rounding goes to the kinds that lost most.
-    let lost = |kind: usize| counts[kind] as f64 - share(&wanted[kind]);
+    let lost: Vec<f64> = counts.iter().zip(&shares).map(|(it, share)| *it as f64 - share).collect();
     let mut losers: Vec<usize> = (0..wanted.len()).collect();
-    losers.sort_by(|a, b| lost(*a).total_cmp(&lost(*b)));
+    losers.sort_by(|a, b| lost[*a].total_cmp(&lost[*b]));
     let missing = count.saturating_sub(counts.iter().sum());
     for kind in losers.iter().cycle().take(missing) {
         counts[*kind] += 1;
@@ -148,7 +151,7 @@ fn scale(budget: &mut [(Kind, u64)], total: f64) {
     }
     let total = whole(total) as u64;
     let sum: u64 = budget.iter().map(|it| it.1).sum();
-    if let Some((_, largest)) = budget.iter_mut().max_by_key(|it| it.1) {
+    if let Some((_, largest)) = budget.iter_mut().max_by_key(|(_, bytes)| *bytes) {
         *largest = (*largest + total).saturating_sub(sum).max(1);
     }
 }

@@ -15,27 +15,31 @@ pub fn web_pages() -> Vec<Page> {
     let count = templates.len();
     let by_resources = ranks(&templates, |it| it.resources.len() as u64);
     let by_bytes = ranks(&templates, Page::body_bytes);
-    let halves = ["small", "large"].into_iter().enumerate();
-    let mut pages: Vec<Page> = halves
-        .flat_map(|(half, size)| {
-            let level =
-                move |rank: usize| ((half * count + rank) as f64 + 0.5) / (2 * count) as f64;
-            let (by_resources, by_bytes) = (&by_resources, &by_bytes);
-            templates.iter().enumerate().filter_map(move |(place, template)| {
-                let growth = Growth {
-                    seed: (half * count + place) as u64,
-                    resources: whole(quantiles::web_requests(level(by_resources[place]))),
-                    bytes: whole(quantiles::web_bytes(level(by_bytes[place]))) as u64,
-                };
-                let page = grow(template, &growth).ok()?;
-                let (_, site) = template.name.split_once('-')?;
+    let mut pages = Vec::new();
+    for (half, size) in ["small", "large"].into_iter().enumerate() {
+        for (place, template) in templates.iter().enumerate() {
+            let resources_level = level(half * count + by_resources[place], 2 * count);
+            let bytes_level = level(half * count + by_bytes[place], 2 * count);
+            let growth = Growth {
+                seed: (half * count + place) as u64,
+                resources: whole(quantiles::web_requests(resources_level)),
+                bytes: whole(quantiles::web_bytes(bytes_level)) as u64,
+            };
+            if let Ok(page) = grow(template, &growth)
+                && let Some((_, site)) = template.name.split_once('-')
+            {
                 let site = site.strip_prefix("har-").unwrap_or(site);
-                Some(Page { name: format!("web-{site}-{size}"), ..page })
-            })
-        })
-        .collect();
+                pages.push(Page { name: format!("web-{site}-{size}"), ..page });
+            }
+        }
+    }
     pages.sort_by(|a, b| a.name.cmp(&b.name));
     pages
+}
+
+/// The level of a rank among `count`, from 0 to 1.
+fn level(rank: usize, count: usize) -> f64 {
+    (rank as f64 + 0.5) / count as f64
 }
 
 /// The rank of each page by `of`, from 0; among equals the first in the list comes first.

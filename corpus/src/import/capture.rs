@@ -14,7 +14,7 @@ pub(super) fn har(Recording { text, label, .. }: Recording<'_>) -> Result<Import
     let mut notes = Vec::new();
     let Capture { loads, redirects, .. } = capture;
     let load = choose(loads, &redirects, label.load, &mut notes)?;
-    if load.fetches.iter().all(|it| it.initiator_urls.is_empty()) {
+    if load.fetches.iter().all(|fetch| fetch.initiator_urls.is_empty()) {
         notes.push(
             "the file names no initiators: everything is taken to be in the document, unless a \
              Referer field, the kind or the load event says otherwise"
@@ -57,9 +57,11 @@ fn choose(
     notes: &mut Vec<String>,
 ) -> Result<Load, ImportError> {
     let count = loads.len();
-    let bytes = |&number: &usize| kept_bytes(&loads[number - 1], redirects);
-    let largest = || (1..=count).rev().filter(|_| count > 1).max_by_key(bytes);
-    let number = wanted.or_else(largest).unwrap_or(1);
+    let number = wanted.unwrap_or_else(|| {
+        // To weigh a load takes long; one alone needs no weighing.
+        let numbers = (1..=count).rev().filter(|_| count > 1);
+        numbers.max_by_key(|number| kept_bytes(&loads[number - 1], redirects)).unwrap_or(1)
+    });
     if !(1..=count).contains(&number) {
         return refuse(format!("holds {count} loads; there is no load {number}"));
     }

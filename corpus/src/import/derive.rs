@@ -2,7 +2,7 @@
 
 use super::{ImportError, Imported};
 use crate::check::check;
-use crate::page::{Event, Page, PageResource, Script};
+use crate::page::{Event, Page, PageResource, Script, Trigger};
 use schedulers::Kind;
 use std::collections::BTreeMap;
 
@@ -104,15 +104,14 @@ pub(crate) fn set_eval_order(resources: &mut [PageResource]) {
 
 /// Marks the resources that the document refers to behind its first image, and those they refer to.
 pub(crate) fn set_after_first_image(resources: &mut [PageResource]) {
-    let place = |it: &PageResource| it.trigger.byte.filter(|_| it.trigger.of == 0);
     // A preloaded image stands elsewhere than its hint.
     let images = resources.iter().filter(|it| it.kind == Kind::Image && !it.preload);
-    let Some(first) = images.filter_map(place).min() else { return };
+    let in_document = images.filter(|it| it.trigger.of == 0);
+    let Some(first) = in_document.filter_map(|it| it.trigger.byte).min() else { return };
     for id in 1..resources.len() {
-        let it = &resources[id];
-        let behind = match place(it) {
-            Some(byte) => byte > first,
-            None => it.trigger.of < id && resources[it.trigger.of].after_first_image,
+        let behind = match resources[id].trigger {
+            Trigger { of: 0, byte: Some(byte), .. } => byte > first,
+            Trigger { of, .. } => of < id && resources[of].after_first_image,
         };
         resources[id].after_first_image = behind;
     }

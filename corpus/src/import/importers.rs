@@ -78,10 +78,10 @@ pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportErr
             "is a list with a HAR file in it, as `jq -s` writes; take it out with `jq '.[0]'`",
         );
     }
-    if let Some(importer) = IMPORTERS.iter().find(|it| (it.recognizes)(&outline)) {
+    if let Some(importer) = IMPORTERS.iter().find(|importer| (importer.recognizes)(&outline)) {
         return (importer.read)(recording);
     }
-    if LOG_KEYS.iter().any(|it| outline.has(it)) {
+    if LOG_KEYS.iter().any(|key| outline.has(key)) {
         let cause = "is a log of a connection, not a recording of a page; `utmost what-if` and `utmost find` read it";
         return refuse(cause.to_owned());
     }

@@ -5,6 +5,7 @@ use super::{ImportError, Imported, Recording, refuse};
 use crate::page::{BrowserPriority, Event, Origin, Page, PageResource, Script, SourceKind};
 use schedulers::Kind;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 
 /// An image of at least this share of the viewport is a hero.
 const HERO_SHARE_MIN: f64 = 0.05;
@@ -72,7 +73,7 @@ pub(super) fn package_page(
     let recording: PackagePage = serde_json::from_str(text)
         .map_err(|error| ImportError::Format(format!("is not a package page: {error}")))?;
     let fetches = &recording.res;
-    if let Some(index) = (0..fetches.len()).find(|&it| fetches[it].id != it) {
+    if let Some(index) = (0..fetches.len()).find(|&index| fetches[index].id != index) {
         let id = fetches[index].id;
         return refuse(format!("res[{index}].id: is {id}; it must be the index"));
     }
@@ -87,8 +88,8 @@ pub(super) fn package_page(
     for (id, fetch) in firsts.iter().enumerate() {
         resources.push(resource(id, fetch, &targets)?);
     }
-    let seen = |it: &&Fetch| Seen { discovered_ms: it.disc, arrived_ms: it.fin };
-    set_delays(&mut resources, &firsts.iter().map(seen).collect::<Vec<_>>());
+    let seen = firsts.iter().map(|it| Seen { discovered_ms: it.disc, arrived_ms: it.fin });
+    set_delays(&mut resources, &seen.collect::<Vec<_>>());
     let (name, source) = label.into_source(SourceKind::Recorded);
     let host = recording.page.split('/').nth(2).unwrap_or_default();
     let host = host.split(':').next().unwrap_or_default();
@@ -148,20 +149,24 @@ fn set_trigger(it: &mut PageResource, fetch: &Fetch, targets: &[usize]) -> Resul
     if it.id == 0 {
         return Ok(());
     }
-    let target = |of: usize| match targets.get(of) {
-        Some(target) => Ok(*target),
-        None => refuse(format!("res[{}].trig: refers to {of}, which is not there", fetch.id)),
-    };
     let cause = &fetch.trig;
     it.trigger.on = cause.on;
-    it.trigger.of = if cause.on == Event::StyleApplied { 0 } else { target(cause.of)? };
+    it.trigger.of = match cause.on {
+        Event::StyleApplied => 0,
+        _ => target(cause.of, fetch, targets)?,
+    };
     it.trigger.delay_ms = cause.delay.max(0.0);
     if cause.on == Event::Bytes {
         it.trigger.byte = cause.end.or(cause.off).or(Some(0));
     }
-    let mut needs = cause.needs.iter().map(|&id| target(id)).collect::<Result<Vec<_>, _>>()?;
-    needs.sort_unstable();
-    needs.dedup();
-    it.trigger.needs = needs;
+    let needs = cause.needs.iter().map(|&id| target(id, fetch, targets));
+    it.trigger.needs = needs.collect::<Result<BTreeSet<_>, _>>()?.into_iter().collect();
     Ok(())
+}
+
+fn target(of: usize, fetch: &Fetch, targets: &[usize]) -> Result<usize, ImportError> {
+    match targets.get(of) {
+        Some(target) => Ok(*target),
+        None => refuse(format!("res[{}].trig: refers to {of}, which is not there", fetch.id)),
+    }
 }

@@ -37,7 +37,6 @@ struct Metadata {
     is_defer: bool,
     #[serde(default)]
     is_preload: bool,
-    #[serde(default)]
     delta_start_time: Option<f64>,
     #[serde(default)]
     children_start: Vec<String>,

@@ -130,8 +130,7 @@ impl WprofxLog {
 
     /// Shares the bytes that the sockets received beyond all stated sizes. Returns a note about it.
     fn settle_sizes(&mut self) -> String {
-        let stated = |it: &Download| it.request.bytes;
-        let sum = self.fetches.iter().map(stated).fold(0, u64::saturating_add);
+        let sum = self.fetches.iter().map(|it| it.request.bytes).fold(0, u64::saturating_add);
         let missing = self.socket_bytes.saturating_sub(sum);
         let body_ms: f64 = self.fetches.iter().map(|it| it.body_ms).sum();
         if missing == 0 || body_ms <= 0.0 {

@@ -169,7 +169,8 @@ impl Session {
         if frame.placeholder().is_some_and(|id| id >= announced) {
             return None;
         }
-        Extension::ALL.into_iter().filter(|it| self.in_use(*it)).find_map(|extension| {
+        let mut in_use = Extension::ALL.into_iter().filter(|it| self.in_use(*it));
+        in_use.find_map(|extension| {
             let payload = frame.to_payload(Form::of(extension)?)?;
             Some(frame::whole(extension.codepoint(), &payload))
         })

@@ -58,12 +58,11 @@ impl CacheDigest {
         let cached: Vec<_> = cached.into_iter().collect();
         let count_bits = bits_of(u32::try_from(cached.len()).unwrap_or(u32::MAX));
         let probability_bits = bits_of(one_in);
-        let hash =
-            |(url, etag): &(&str, Option<&str>)| hash(url, *etag, count_bits + probability_bits);
+        let bits = count_bits + probability_bits;
         Self {
             count_bits,
             probability_bits,
-            hashes: cached.iter().map(hash).collect(),
+            hashes: cached.iter().map(|(url, etag)| hash(url, *etag, bits)).collect(),
             complete: true,
             reset: false,
             validators: cached.iter().any(|(_, etag)| etag.is_some()),

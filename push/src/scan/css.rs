@@ -98,13 +98,9 @@ impl Sheet<'_> {
     /// The file of a font that a browser loads: the best format that it knows.
     fn font_ends(&mut self) {
         let files = self.font.take().unwrap_or_default();
-        let is = |file: &String, extension: &str| {
-            let path = file.split(['?', '#']).next().unwrap_or_default();
-            path.to_ascii_lowercase().ends_with(extension)
-        };
         let best = [".woff2", ".woff", ".ttf", ".otf"]
             .iter()
-            .find_map(|extension| files.iter().find(|it| is(it, extension)));
+            .find_map(|extension| files.iter().find(|file| has_extension(file, extension)));
         if let Some(file) = best {
             self.add(file, Kind::Font, Turn::Shown);
         }
@@ -120,6 +116,11 @@ impl Sheet<'_> {
             lazy: false,
         });
     }
+}
+
+fn has_extension(file: &str, extension: &str) -> bool {
+    let path = file.split(['?', '#']).next().unwrap_or_default();
+    path.to_ascii_lowercase().ends_with(extension)
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ impl Document {
             }
             "video" | "audio" => {
                 self.shown(attribute(tag, "poster"), Kind::Image);
-                if attribute(tag, "preload").is_none_or(|it| !it.eq_ignore_ascii_case("none")) {
+                if attribute(tag, "preload").is_none_or(|said| !said.eq_ignore_ascii_case("none")) {
                     self.shown(attribute(tag, "src"), Kind::Media);
                 }
             }
@@ -101,13 +101,13 @@ impl Document {
 
     fn link(&mut self, tag: &StartTag<()>) {
         let relation = attribute(tag, "rel").unwrap_or_default().to_ascii_lowercase();
-        let is = |name: &str| relation.split_ascii_whitespace().any(|it| it == name);
+        let has = |name: &str| relation.split_ascii_whitespace().any(|it| it == name);
         let disabled = attribute(tag, "disabled").is_some();
         let destination = attribute(tag, "as").unwrap_or_default().to_ascii_lowercase();
         let kind = match destination.as_str() {
-            _ if is("stylesheet") && !is("alternate") && !disabled => Kind::Css,
-            _ if is("modulepreload") => Kind::Js,
-            _ if !is("preload") => return,
+            _ if has("stylesheet") && !has("alternate") && !disabled => Kind::Css,
+            _ if has("modulepreload") => Kind::Js,
+            _ if !has("preload") => return,
             "style" => Kind::Css,
             "script" => Kind::Js,
             "font" => Kind::Font,
@@ -117,7 +117,7 @@ impl Document {
         };
         let print =
             attribute(tag, "media").is_some_and(|it| it.trim().eq_ignore_ascii_case("print"));
-        let critical = is("stylesheet") && self.place == Place::Head && !print;
+        let critical = has("stylesheet") && self.place == Place::Head && !print;
         let turn = if print { Turn::Shown } else { Turn::AtOnce };
         self.add(attribute(tag, "href"), kind, turn, critical);
     }
@@ -148,7 +148,7 @@ impl Document {
         let set = attribute(tag, "srcset").unwrap_or_default();
         let target = chosen(&set, plain.as_deref());
         let lazy = attribute(tag, "loading").is_some_and(|it| it.eq_ignore_ascii_case("lazy"));
-        self.refer(target, Kind::Image, Turn::Shown, (false, lazy));
+        self.refer(target, Kind::Image, Turn::Shown, false, lazy);
     }
 
     /// The first of a picture's sources that fits. Media queries cannot be evaluated, so sources with one are passed
@@ -169,7 +169,7 @@ impl Document {
     }
 
     fn add(&mut self, target: Option<String>, kind: Kind, turn: Turn, critical: bool) {
-        self.refer(target, kind, turn, (critical, false));
+        self.refer(target, kind, turn, critical, false);
     }
 
     fn refer(
@@ -177,7 +177,8 @@ impl Document {
         target: Option<String>,
         kind: Kind,
         turn: Turn,
-        (critical, lazy): (bool, bool),
+        critical: bool,
+        lazy: bool,
     ) {
         if let Some(target) = target {
             self.into.add(Reference { target, kind, place: self.place, turn, critical, lazy });

@@ -129,13 +129,9 @@ impl Scanner<'_> {
     /// Follows the references of a node. A document in a frame is loaded, but is a page of its own.
     fn read(&mut self, from: usize) {
         let Node { path, kind, critical, .. } = self.scan.graph.nodes[from].clone();
-        let read = |it: &mut Self| {
-            let bytes = it.files.read(without_query(&path), SCANNED_TEXT_BYTES_MAX)?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
-        };
         let references = match kind {
-            Kind::Html if from == 0 => read(self).map(|it| html::references(&it)),
-            Kind::Css => read(self).map(|it| css::references(&it, critical)),
+            Kind::Html if from == 0 => self.text(&path).map(|it| html::references(&it)),
+            Kind::Css => self.text(&path).map(|it| css::references(&it, critical)),
             _ => None,
         };
         let Some(References { base, mut found }) = references else { return };
@@ -150,6 +146,11 @@ impl Scanner<'_> {
         }
     }
 
+    fn text(&mut self, path: &str) -> Option<String> {
+        let bytes = self.files.read(without_query(path), SCANNED_TEXT_BYTES_MAX)?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     fn follow(&mut self, from: usize, reference: &Reference, host: &str, path: &str) {
         if !host.eq_ignore_ascii_case(self.host) {
             self.scan.elsewhere += 1;
@@ -159,7 +160,7 @@ impl Scanner<'_> {
             self.node(path, reference.kind, reference.critical, reference.place == Place::Style)
         {
             let edges = &mut self.scan.graph.edges;
-            if to != from && !edges.iter().any(|it| it.from == from && it.to == to) {
+            if to != from && !edges.iter().any(|edge| edge.from == from && edge.to == to) {
                 edges.push(Edge { from, to, place: reference.place });
             }
         }

@@ -96,11 +96,11 @@ pub(super) fn acts(chance: &mut SplitMix64) -> Vec<Act> {
 }
 
 pub(super) fn slots(chance: &mut SplitMix64) -> Vec<Slot> {
-    let slot = |_| Slot {
+    let slots = (0..120).map(|_| Slot {
         request: (below(chance, 10) < 3).then(|| (resource(chance), 1 + below(chance, 11))),
         toggled: (below(chance, 10) < 2).then(|| (below(chance, 12), coin(chance))),
-    };
-    (0..120).map(slot).collect()
+    });
+    slots.collect()
 }
 
 pub(super) fn page(chance: &mut SplitMix64) -> Vec<(Resource, u64)> {

@@ -22,13 +22,13 @@ pub(super) fn scheme() -> Scheme {
                     return Err(SchemeError::NeedsPage { name: "cpl".to_owned() });
                 };
                 let paths_us = page.critical_paths_us();
-                let place = move |arrival, _, resource: &Resource| {
+                let stays = Stays::at(move |arrival, _, resource: &Resource| {
                     let path_us = resource.id.and_then(|id| paths_us.get(id)).copied();
                     let longest_first = u64::MAX - path_us.unwrap_or(0);
                     Place::DEFAULT.rank(Rank::sequence(longest_first).then(arrival))
-                };
+                });
                 let cause = "a client does not know at a request what will depend on the response";
-                Ok(Halves::of_server(cause, Stays::at(place)))
+                Ok(Halves::of_server(cause, stays))
             },
         )
     }

@@ -58,9 +58,10 @@ pub struct Rule {
 }
 
 /// How the responses of one parent and rank go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
     /// They share by weight.
+    #[default]
     Shared,
     /// One after another, in the order of their requests.
     ByRequest,
@@ -102,13 +103,15 @@ impl Word for Said {
         }
     }
     fn of(signal: Signal) -> Option<(StreamId, Self)> {
-        let bucket = u8::of(signal).map(|(stream, byte)| (stream, Self::Bucket(byte)));
-        let weight = || u16::of(signal).map(|(stream, weight)| (stream, Self::Weight(weight)));
-        let priority = || {
-            let (stream, (urgency, incremental)) = <(u8, bool)>::of(signal)?;
-            Some((stream, Self::Priority(urgency, incremental)))
-        };
-        bucket.or_else(priority).or_else(weight)
+        match signal {
+            Signal::Bucket { stream, byte } => Some((stream, Self::Bucket(byte))),
+            Signal::Extensible { stream, urgency, incremental } => {
+                Some((stream, Self::Priority(urgency, incremental)))
+            }
+            Signal::Depend { .. } => {
+                u16::of(signal).map(|(stream, weight)| (stream, Self::Weight(weight)))
+            }
+        }
     }
 }
 
@@ -128,12 +131,10 @@ pub struct Condition {
 impl Condition {
     /// Whether it holds for `resource`.
     pub fn holds(&self, resource: &Resource) -> bool {
-        let is_long = |least| resource.body_bytes.is_some_and(|bytes| bytes >= least);
-        let is_short = |end| resource.body_bytes.is_some_and(|bytes| bytes < end);
         (self.kinds.is_empty() || self.kinds.contains(&resource.kind))
             && self.facts.iter().all(|(fact, wanted)| fact.get(resource) == *wanted)
-            && self.bytes_from.is_none_or(is_long)
-            && self.bytes_below.is_none_or(is_short)
+            && self.bytes_from.is_none_or(|least| resource.body_bytes.is_some_and(|it| it >= least))
+            && self.bytes_below.is_none_or(|end| resource.body_bytes.is_some_and(|it| it < end))
     }
 }
 
@@ -219,11 +220,10 @@ impl Declared {
 
     /// Whether a later request can go before an earlier one below the same parent.
     fn inserts(&self) -> bool {
-        let in_line = |it: &&Rule| it.order != Order::Shared;
-        self.rules.iter().filter(in_line).any(|it| {
-            let others =
-                self.rules.iter().filter(in_line).filter(|other| other.parent == it.parent);
-            it.order != Order::ByRequest || others.into_iter().any(|other| other.level != it.level)
+        let in_line = self.rules.iter().filter(|it| it.order != Order::Shared);
+        in_line.clone().any(|rule| {
+            let mut others = in_line.clone().filter(|other| other.parent == rule.parent);
+            rule.order != Order::ByRequest || others.any(|other| other.level != rule.level)
         })
     }
 }
@@ -244,10 +244,9 @@ impl Watch {
         stream: StreamId,
         group: Option<Element>,
     ) -> Vec<(usize, u16)> {
-        let is_watched = |it: &Element| {
-            scheme.groups.iter().any(|by| by.weight_while.is_some_and(|(on, _)| on == *it))
-        };
-        let to = group.filter(is_watched);
+        let to = group.filter(|group| {
+            scheme.groups.iter().any(|by| by.weight_while.is_some_and(|(on, _)| on == *group))
+        });
         let from = match to {
             Some(to) => self.group_of.insert(stream, to),
             None => self.group_of.remove(&stream),
@@ -318,7 +317,7 @@ impl ServerHalf for Placing {
     }
     fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
         let Some((stream, said)) = Said::of(signal) else { return };
-        if let Some(rule) = self.scheme.rules.iter().position(|it| it.says == Some(said)) {
+        if let Some(rule) = self.scheme.rules.iter().position(|rule| rule.says == Some(said)) {
             self.put(tree, stream, rule);
         }
     }
@@ -360,11 +359,10 @@ impl Depending {
 
     fn weigh(&mut self, stream: StreamId, group: Option<Element>) -> Vec<Signal> {
         let changed = self.watch.note(&self.scheme, stream, group).into_iter();
-        let group = |id: usize| (Element::Placeholder(id as u64), self.scheme.groups[id].parent);
         changed
             .map(|(id, weight)| {
-                let (element, parent) = group(id);
-                depend(element, parent, weight)
+                let parent = self.scheme.groups[id].parent;
+                depend(Element::Placeholder(id as u64), parent, weight)
             })
             .collect()
     }

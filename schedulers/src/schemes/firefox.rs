@@ -86,17 +86,10 @@ impl Firefox {
 
 /// The group of a resource, and its weight there.
 fn placement(resource: &Resource) -> (Element, u16) {
-    let group = match resource.kind {
-        Kind::Js if resource.is_late_script() => UNBLOCKED,
-        Kind::Js => LEADERS,
-        _ if resource.preload => SPECULATIVE,
-        Kind::Html if resource.main => return (URGENT, 255),
-        Kind::Css => LEADERS,
-        Kind::Html | Kind::Image | Kind::Font => FOLLOWERS,
-        Kind::Xhr => UNBLOCKED,
-        Kind::Media | Kind::Other => BACKGROUND,
-    };
-    (group, weight(resource.kind))
+    if resource.main && resource.kind == Kind::Html && !resource.preload {
+        return (URGENT, 255);
+    }
+    (group(resource, resource.is_late_script()), weight(resource.kind))
 }
 
 /// The weight of a kind within its group (Figure 9).
@@ -110,16 +103,21 @@ pub(super) fn weight(kind: Kind) -> u16 {
 }
 
 fn quicker_placement(resource: &Resource) -> (Element, u16) {
-    let group = match resource.kind {
-        Kind::Js if resource.is_late_script() && !resource.in_head => UNBLOCKED,
+    let group = group(resource, resource.is_late_script() && !resource.in_head);
+    (group, if resource.kind == Kind::Image { 22 } else { 32 })
+}
+
+/// The group of a resource; of scripts, only those that are `late` do not lead.
+fn group(resource: &Resource, late: bool) -> Element {
+    match resource.kind {
+        Kind::Js if late => UNBLOCKED,
         Kind::Js => LEADERS,
         _ if resource.preload => SPECULATIVE,
         Kind::Css => LEADERS,
         Kind::Html | Kind::Image | Kind::Font => FOLLOWERS,
         Kind::Xhr => UNBLOCKED,
         Kind::Media | Kind::Other => BACKGROUND,
-    };
-    (group, if resource.kind == Kind::Image { 22 } else { 32 })
+    }
 }
 
 impl ClientHalf for Firefox {

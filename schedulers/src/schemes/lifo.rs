@@ -14,9 +14,9 @@ pub(super) fn scheme() -> Scheme {
             "Last in, first out: whole responses, the newest interrupts",
             "Stack discipline; live video over QUIC (MoQ) sends the newest first",
             |_, _| {
-                let newest_first =
-                    |arrival, _, _: &_| Place::DEFAULT.rank(Rank::sequence(u64::MAX - arrival));
-                Ok(in_line(newest_first))
+                Ok(in_line(|arrival, _, _: &_| {
+                    Place::DEFAULT.rank(Rank::sequence(u64::MAX - arrival))
+                }))
             },
         )
     }

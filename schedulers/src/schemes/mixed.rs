@@ -21,7 +21,7 @@ pub(super) fn scheme() -> Scheme {
             |args, _| {
                 let takes = "takes the percentage of the whole responses, from 1 to 99";
                 args.at_most(1, takes)?;
-                match args.parameters.first().map_or(Ok(50), |it| it.parse()) {
+                match args.parameters.first().map_or(Ok(50), |percent| percent.parse()) {
                     Ok(percent @ 1..=99) => {
                         Ok(Halves::new(Says(rfc9218::priority), Mixed { percent }))
                     }
@@ -43,8 +43,8 @@ impl ByWord for Mixed {
         rfc9218::priority(resource)
     }
 
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, (urgency, incremental): (u8, bool)) {
-        let urgency = urgency.min(7);
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, word: (u8, bool)) {
+        let (urgency, incremental) = (word.0.min(7), word.1);
         let queue = Element::Placeholder(2 * u64::from(urgency) + u64::from(incremental));
         if !tree.contains(queue) {
             let weight = if incremental { 100 - self.percent } else { self.percent };

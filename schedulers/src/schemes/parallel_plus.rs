@@ -77,10 +77,9 @@ pub(super) fn halves(args: &Args, groups: Groups) -> Result<Halves, SchemeError>
         let cause = "a client does not know when its server has sent the 50 packets after which a group weighs more";
         return Ok(Halves::of_server(cause, server));
     }
-    let place = move |arrival, _, resource: &Resource| {
+    let streams = Tells::that(move |arrival, _, resource: &Resource| {
         (groups.place)((groups.group)(resource), resource, restore, arrival)
-    };
-    let streams = Tells::that(place);
+    });
     Ok(Halves::new(PlusClient { groups, streams, high: BTreeSet::new() }, server))
 }
 

@@ -26,10 +26,9 @@ pub(super) fn scheme() -> Scheme {
                     return args.refuse(takes);
                 };
                 let mut numbers = SplitMix64::new(seed ^ page.map_or(0, PageGraph::digest));
-                let place = move |_, stream: StreamId, _: &_| {
+                Ok(in_line(move |_, stream: StreamId, _: &_| {
                     Place::DEFAULT.rank(Rank::sequence(numbers.draw()).then(stream.0))
-                };
-                Ok(in_line(place))
+                }))
             },
         )
     }

@@ -141,8 +141,8 @@ impl ByWord for Extensible {
         priority(resource)
     }
 
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, (urgency, incremental): (u8, bool)) {
-        let urgency = urgency.min(BACKGROUND);
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, word: (u8, bool)) {
+        let (urgency, incremental) = (word.0.min(BACKGROUND), word.1);
         let has_sent = self.responses.get(&stream).is_some_and(|it| it.has_sent);
         self.forget(stream);
         let cycle = match self.queues.range((urgency, 0, StreamId(0))..).next() {

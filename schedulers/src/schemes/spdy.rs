@@ -43,8 +43,9 @@ impl ByWord for Spdy {
         level(resource)
     }
 
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, (level, _): (u8, bool)) {
-        let rank = Rank::sequence_in(u16::from(level.min(LAST_LEVEL)), self.arrivals.next());
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, word: (u8, bool)) {
+        let level = u16::from(word.0.min(LAST_LEVEL));
+        let rank = Rank::sequence_in(level, self.arrivals.next());
         tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));
     }
 }

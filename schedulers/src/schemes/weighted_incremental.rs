@@ -64,21 +64,24 @@ impl Weighted {
 
     /// The shares of the groups, as weights of which the largest is 256.
     fn weigh(&self, tree: &mut Tree) {
-        let count = |urgency: usize| f64::from(self.counts[urgency]);
-        let static_weight = |urgency: usize| 1.0 / (urgency as f64 + self.rho);
-        let sum: f64 = (0..URGENCIES).map(|it| count(it) * static_weight(it)).sum();
-        let all: f64 = (0..URGENCIES).map(count).sum();
-        let share = |it: usize| {
-            count(it) * (self.alpha * static_weight(it) / sum + (1.0 - self.alpha) / all)
-        };
-        let largest = (0..URGENCIES).map(share).fold(0.0, f64::max);
-        for urgency in (0..URGENCIES).filter(|it| self.counts[*it] > 0) {
+        let counts = self.counts.iter().enumerate();
+        let groups: Vec<(f64, f64)> = counts
+            .map(|(urgency, count)| (f64::from(*count), 1.0 / (urgency as f64 + self.rho)))
+            .collect();
+        let sum: f64 = groups.iter().map(|(count, weight)| count * weight).sum();
+        let all: f64 = groups.iter().map(|(count, _)| count).sum();
+        let shares = groups
+            .iter()
+            .map(|(count, weight)| count * (self.alpha * weight / sum + (1.0 - self.alpha) / all));
+        let largest = shares.clone().fold(0.0, f64::max);
+        for (urgency, share) in shares.enumerate().filter(|(urgency, _)| self.counts[*urgency] > 0)
+        {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "from 0 to 256"
             )]
-            let weight = (256.0 * share(urgency) / largest).round() as u16;
+            let weight = (256.0 * share / largest).round() as u16;
             tree.put(group(urgency), Place::DEFAULT.weight(weight));
         }
     }
@@ -95,8 +98,8 @@ impl ByWord for Weighted {
         rfc9218::priority(resource)
     }
 
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, (urgency, _): (u8, bool)) {
-        let urgency = urgency.min(7);
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, word: (u8, bool)) {
+        let urgency = word.0.min(7);
         self.forget(stream);
         self.urgencies.insert(stream, urgency);
         self.counts[usize::from(urgency)] += 1;

@@ -176,12 +176,10 @@ impl Tree {
         }
         let now = self.now(key);
         let node = &mut self.nodes[key];
-        let scaled = |time: u128| time.saturating_mul(u128::from(node.weight)) / u128::from(weight);
-        node.start = if node.start >= now {
-            now.saturating_add(scaled(node.start - now))
-        } else {
-            now.saturating_sub(scaled(now - node.start))
-        };
+        let time = node.start.abs_diff(now);
+        let scaled = time.saturating_mul(u128::from(node.weight)) / u128::from(weight);
+        node.start =
+            if node.start >= now { now.saturating_add(scaled) } else { now.saturating_sub(scaled) };
         node.weight = weight;
         if waiting {
             self.enqueue(key);

@@ -62,12 +62,15 @@ impl Tree {
             let children = self.ordered_children(key);
             let first =
                 children.iter().find(|child| active[**child]).map(|it| self.nodes[*it].rank);
-            let is_served = |child: Key| active[child] && Some(self.nodes[child].rank) == first;
-            let weight = |child: Key| f64::from(self.nodes[child].weight);
-            let sum: f64 =
-                children.iter().filter(|child| is_served(**child)).map(|it| weight(*it)).sum();
-            for child in children.into_iter().rev() {
-                let part = if is_served(child) { below * weight(child) / sum } else { 0.0 };
+            let mut weights = Vec::with_capacity(children.len());
+            for child in children {
+                let is_served = active[child] && Some(self.nodes[child].rank) == first;
+                let weight = if is_served { self.nodes[child].weight } else { 0 };
+                weights.push((child, f64::from(weight)));
+            }
+            let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
+            for (child, weight) in weights.into_iter().rev() {
+                let part = if weight > 0.0 { below * weight / sum } else { 0.0 };
                 stack.push((child, depth + 1, part));
             }
         }

@@ -163,7 +163,7 @@ impl<T: AsMut<[u8]> + Clone> Link<T> {
     }
 
     fn lost_after(&self, departs_ns: u64, fate: &Fate) -> Result<u64, Cause> {
-        if self.profile.blackhole.as_ref().is_some_and(|it| it.swallows(departs_ns)) {
+        if self.profile.blackhole.as_ref().is_some_and(|hole| hole.swallows(departs_ns)) {
             return Err(Cause::Blackhole);
         }
         fate.lost.map_or(Ok(departs_ns), Err)
@@ -206,7 +206,7 @@ impl<T: AsMut<[u8]> + Clone> Link<T> {
         let arrives_ns = departs_ns + self.delay_ns;
         let mut due = Vec::new();
         for (later, key) in &mut self.held {
-            if self.line.get(key).is_some_and(|it| it.number != number) {
+            if self.line.get(key).is_some_and(|travelling| travelling.number != number) {
                 *later -= 1;
                 if *later == 0 {
                     due.push(*key);

@@ -45,16 +45,15 @@ impl Trace {
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let mut opportunities_ms = Vec::new();
         for (index, line) in text.lines().enumerate() {
-            let wrong =
-                || TraceError::Line { line: index + 1, text: line.chars().take(40).collect() };
             if line.trim().is_empty() {
                 continue;
             }
-            let time_ms: u64 = line.trim().parse().map_err(|_| wrong())?;
-            if opportunities_ms.last().is_some_and(|last| time_ms < *last) || time_ms > TRACE_MS_MAX
-            {
-                return Err(wrong());
-            }
+            let allowed_ms = opportunities_ms.last().copied().unwrap_or(0)..=TRACE_MS_MAX;
+            let time_ms = line.trim().parse().ok();
+            let Some(time_ms) = time_ms.filter(|time_ms| allowed_ms.contains(time_ms)) else {
+                let text = line.chars().take(40).collect();
+                return Err(TraceError::Line { line: index + 1, text });
+            };
             if opportunities_ms.len() == TRACE_LINES_MAX {
                 return Err(TraceError::Long);
             }

@@ -53,7 +53,7 @@ unsafe extern "C" fn RAND_bytes(bytes: *mut u8, count: usize) -> c_int {
 /// Never returns with fewer bytes: keys are made of them.
 fn fill_from_system(bytes: &mut [u8]) {
     let mut filled = 0;
-    while let Some(rest) = bytes.get_mut(filled..).filter(|it| !it.is_empty()) {
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         // SAFETY: the slice is valid for writes of its length.
         let taken = unsafe { getrandom(rest.as_mut_ptr(), rest.len(), 0) };
         match usize::try_from(taken) {

@@ -28,9 +28,7 @@ const TICK: Duration = Duration::from_millis(10);
 impl Backend {
     /// Listens at this address.
     pub(super) fn start(address: SocketAddr) -> Result<Self, StressError> {
-        let untaken = |cause| StressError::Backend { address, cause };
-        let listener = TcpListener::bind(address).map_err(untaken)?;
-        listener.set_nonblocking(true).map_err(untaken)?;
+        let listener = bound(address).map_err(|cause| StressError::Backend { address, cause })?;
         let state = Arc::<State>::default();
         let kept = Arc::clone(&state);
         std::thread::spawn(move || listen(&listener, &kept));
@@ -95,11 +93,17 @@ fn serve(mut stream: TcpStream, state: &State) -> io::Result<()> {
     Ok(())
 }
 
+fn bound(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
 /// The next head; `None`: there is none.
 fn head(stream: &mut TcpStream, unread: &mut Vec<u8>, state: &State) -> io::Result<Option<String>> {
     let mut buffer = [0; 4096];
     while !state.is_over() && unread.len() < HEAD_BYTES {
-        if let Some(end) = unread.windows(4).position(|it| it == b"\r\n\r\n") {
+        if let Some(end) = unread.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
             let head = unread.drain(..end + 4).collect();
             return Ok(String::from_utf8(head).ok());
         }

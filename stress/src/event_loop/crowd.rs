@@ -107,14 +107,14 @@ impl<'a> Crowd<'a> {
     /// Whether visitors get what they want.
     pub(super) fn check(&self) -> Result<(), StressError> {
         let Target { address, authority, .. } = self.target;
-        if self.members.iter().any(|it| it.party.refused > 0) {
+        if self.members.iter().any(|member| member.party.refused > 0) {
             return Err(StressError::NoFile {
                 address: *address,
                 path: self.target.path().to_owned(),
                 authority: authority.clone(),
             });
         }
-        if self.members.iter().all(|it| it.party.complete > 0) {
+        if self.members.iter().all(|member| member.party.complete > 0) {
             Ok(())
         } else {
             Err(StressError::Silent(*address))

@@ -20,16 +20,16 @@ pub(super) fn attack(
     let end = start + length;
     std::thread::scope(|scope| {
         std::thread::sleep(start.saturating_duration_since(now()));
-        let one = || scope.spawn(move || attack_once_and_again(target, make, end));
-        let threads: Vec<_> =
-            std::iter::repeat_with(one).take(connections.min(CONNECTIONS_MAX)).collect();
+        let threads: Vec<_> = (0..connections.min(CONNECTIONS_MAX))
+            .map(|_| scope.spawn(move || attack_once_and_again(target, make, end)))
+            .collect();
         let mut memory_most = None;
         while now() < end {
             memory_most = memory_most.max(target.memory());
             std::thread::sleep(PAUSE);
         }
         let mut codes = BTreeMap::new();
-        for code in threads.into_iter().flat_map(|it| it.join().unwrap_or_default()) {
+        for code in threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()) {
             *codes.entry(code).or_default() += 1;
         }
         Attacked { codes, memory_most, ..Attacked::default() }

@@ -61,11 +61,12 @@ impl<'scope> Visitors<'scope> {
         target: &'scope Target,
         is_over: &'scope AtomicBool,
     ) -> Self {
-        let group = |version: &'static Version| {
-            let one = |_| scope.spawn(move || visit(target, version, is_over).unwrap_or_default());
-            (version.protocol, (0..VISITORS).map(one).collect())
-        };
-        Self { groups: VERSIONS.iter().map(group).collect() }
+        let groups = VERSIONS.iter().map(|version| {
+            let visitors = (0..VISITORS)
+                .map(|_| scope.spawn(move || visit(target, version, is_over).unwrap_or_default()));
+            (version.protocol, visitors.collect())
+        });
+        Self { groups: groups.collect() }
     }
 
     /// What they got in each phase of this length, the first of which began at `start`; and how many loads had no success since
@@ -86,13 +87,12 @@ impl<'scope> Visitors<'scope> {
 fn phases(loads: &[Load], start: Instant, length: Duration) -> [Served; PHASES] {
     std::array::from_fn(|number| {
         let from = start + length * u32::try_from(number).unwrap_or(0);
-        let here: Vec<&Load> =
-            loads.iter().filter(|it| (from..from + length).contains(&it.asked)).collect();
-        let times = |is_answered: bool| -> Vec<Duration> {
-            let those = here.iter().filter(|it| (it.end != End::Unanswered) == is_answered);
-            those.map(|it| it.took).collect()
-        };
-        served_in(&times(true), &times(false), length)
+        let here = loads.iter().filter(|it| (from..from + length).contains(&it.asked));
+        let (answered, unanswered): (Vec<&Load>, Vec<&Load>) =
+            here.partition(|it| it.end != End::Unanswered);
+        let [answered, unanswered] = [answered, unanswered]
+            .map(|loads| loads.iter().map(|it| it.took).collect::<Vec<Duration>>());
+        served_in(&answered, &unanswered, length)
     })
 }
 

@@ -36,19 +36,6 @@ pub(crate) trait TcpScript: Send {
 pub(crate) const HTTP_1: &[u8] = b"\x08http/1.1";
 pub(crate) const HTTP_2: &[u8] = b"\x02h2";
 
-/// Bytes that are not TLS, or not a request within it.
-pub(crate) struct Garbage;
-
-impl TcpScript for Garbage {
-    fn protocol(&self) -> Option<&'static [u8]> {
-        Some(HTTP_1)
-    }
-
-    fn next(&mut self, _at: Duration) -> Vec<u8> {
-        vec![0xff; 4096]
-    }
-}
-
 /// A handshake, and nothing more.
 pub(crate) struct Handshake;
 
@@ -66,26 +53,32 @@ impl TcpScript for Handshake {
     }
 }
 
-/// Bytes that come once, and others that come one at a time afterwards.
-pub(crate) struct Slow {
-    protocol: Option<&'static [u8]>,
-    first: Vec<u8>,
-    rest: Option<u8>,
-    next: Duration,
+/// Bytes that come once, and others that come again and again afterwards.
+pub(crate) struct Repeating {
+    pub(super) protocol: Option<&'static [u8]>,
+    pub(super) first: Vec<u8>,
+    pub(super) again: Vec<u8>,
+    /// When the others come next, and how long after one another.
+    pub(super) next: Duration,
+    pub(super) every: Duration,
 }
 
-impl Slow {
+impl Repeating {
+    /// Bytes that are not TLS, or not a request within it.
+    pub(crate) fn garbage() -> Self {
+        let (next, every) = (Duration::ZERO, Duration::ZERO);
+        Self { protocol: Some(HTTP_1), first: Vec::new(), again: vec![0xff; 4096], next, every }
+    }
+
     /// The first bytes of a handshake.
     pub(crate) fn handshake() -> Self {
-        let first = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec();
-        Self { protocol: None, first, rest: None, next: Duration::ZERO }
+        Self::slow(None, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec(), Vec::new())
     }
 
     /// A head that never ends.
     pub(crate) fn head(asked: Asked<'_>) -> Self {
         let first = format!("GET {} HTTP/1.1\r\nHost: {}\r\nX: ", asked.path, asked.authority);
-        let (first, rest) = (first.into_bytes(), Some(b'x'));
-        Self { protocol: Some(HTTP_1), first, rest, next: Duration::ZERO }
+        Self::slow(Some(HTTP_1), first.into_bytes(), b"x".to_vec())
     }
 
     /// A body that stops.
@@ -94,11 +87,15 @@ impl Slow {
         let head =
             format!("POST {path} HTTP/1.1\r\nHost: {authority}\r\nContent-Length: 1000000\r\n\r\n");
         let first = [head.as_bytes(), &[b'x'; 1000]].concat();
-        Self { protocol: Some(HTTP_1), first, rest: None, next: Duration::ZERO }
+        Self::slow(Some(HTTP_1), first, Vec::new())
+    }
+
+    fn slow(protocol: Option<&'static [u8]>, first: Vec<u8>, again: Vec<u8>) -> Self {
+        Self { protocol, first, again, next: Duration::ZERO, every: SLOW_EACH }
     }
 }
 
-impl TcpScript for Slow {
+impl TcpScript for Repeating {
     fn protocol(&self) -> Option<&'static [u8]> {
         self.protocol
     }
@@ -110,8 +107,8 @@ impl TcpScript for Slow {
         if at < self.next {
             return Vec::new();
         }
-        self.next = at + SLOW_EACH;
-        self.rest.into_iter().collect()
+        self.next = at + self.every;
+        self.again.clone()
     }
 }
 
@@ -362,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_slow_head_goes_on_by_a_byte_every_200_ms() {
-        let mut script = Slow::head(ASKED);
+        let mut script = Repeating::head(ASKED);
         let mut at = |ms| script.next(Duration::from_millis(ms));
         assert_eq!(at(0), b"GET / HTTP/1.1\r\nHost: a\r\nX: ");
         assert_eq!([at(1), at(100), at(201)], [&b"x"[..], b"", b"x"]);

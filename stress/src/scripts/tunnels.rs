@@ -1,12 +1,11 @@
 //! WebSockets that attackers open, and what the backend behind the server says to them, without sockets and clocks.
 
 use super::over_tcp::{
-    Asked, END_HEADERS, HEADERS, HTTP_1, HTTP_2, TcpScript, frame, preface, text,
+    Asked, END_HEADERS, HEADERS, HTTP_1, HTTP_2, Repeating, frame, preface, text,
 };
 use crate::limits::{GARBAGE_BYTES, GARBAGE_EACH};
 use boring::base64::encode_block;
 use boring::sha::sha1;
-use std::time::Duration;
 
 /// What a backend does with a WebSocket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,72 +72,51 @@ pub(crate) fn garbage() -> Vec<u8> {
     vec![0xff; GARBAGE_BYTES]
 }
 
-/// WebSockets of one connection.
-pub(crate) struct Tunnels {
-    protocol: &'static [u8],
-    first: Vec<u8>,
-    /// Bytes that all of them send again and again.
-    again: Vec<u8>,
-    next: Duration,
+/// The WebSocket that a connection of HTTP/1.1 can have. It sends garbage if it `babbles`.
+pub(crate) fn over_http_1(asked: Asked<'_>, babbles: bool) -> Repeating {
+    let Asked { authority, path } = asked;
+    let first = format!(
+        "GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    let again = if babbles { garbage() } else { Vec::new() };
+    tunnels(HTTP_1, first.into_bytes(), again)
 }
 
-impl Tunnels {
-    /// The one that a connection of HTTP/1.1 can have.
-    pub(crate) fn of_http_1(asked: Asked<'_>, babbles: bool) -> Self {
-        let Asked { authority, path } = asked;
-        let first = format!(
-            "GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-        );
-        let again = if babbles { garbage() } else { Vec::new() };
-        Self { protocol: HTTP_1, first: first.into_bytes(), again, next: GARBAGE_EACH }
-    }
+/// So many on one connection of HTTP/2 (RFC 8441, 4).
+pub(crate) fn over_http_2(asked: Asked<'_>, count: u32, babbles: bool) -> Repeating {
+    let connect = [
+        text(&[0x02], "CONNECT"),
+        text(&[&[0x00, 9][..], b":protocol"].concat(), "websocket"),
+        vec![0x87],
+        text(&[0x01], asked.authority),
+        text(&[0x04], asked.path),
+    ];
+    let connect = connect.concat();
+    let streams = (0..count).map(|it| 2 * it + 1);
+    let requests = streams.clone().map(|it| frame(HEADERS, END_HEADERS, it, &connect));
+    let first = [preface(), requests.collect::<Vec<_>>().concat()].concat();
+    let again = if babbles {
+        streams.map(|it| frame(DATA, 0, it, &garbage())).collect::<Vec<_>>().concat()
+    } else {
+        Vec::new()
+    };
+    tunnels(HTTP_2, first, again)
+}
 
-    /// So many on one connection of HTTP/2 (RFC 8441, 4).
-    pub(crate) fn of_http_2(asked: Asked<'_>, count: u32, babbles: bool) -> Self {
-        let connect = [
-            text(&[0x02], "CONNECT"),
-            text(&[&[0x00, 9][..], b":protocol"].concat(), "websocket"),
-            vec![0x87],
-            text(&[0x01], asked.authority),
-            text(&[0x04], asked.path),
-        ];
-        let connect = connect.concat();
-        let streams = (0..count).map(|it| 2 * it + 1);
-        let requests = streams.clone().map(|it| frame(HEADERS, END_HEADERS, it, &connect));
-        let first = [preface(), requests.collect::<Vec<_>>().concat()].concat();
-        let again = if babbles {
-            streams.map(|it| frame(DATA, 0, it, &garbage())).collect::<Vec<_>>().concat()
-        } else {
-            Vec::new()
-        };
-        Self { protocol: HTTP_2, first, again, next: GARBAGE_EACH }
-    }
+fn tunnels(protocol: &'static [u8], first: Vec<u8>, again: Vec<u8>) -> Repeating {
+    let (next, every) = (GARBAGE_EACH, GARBAGE_EACH);
+    Repeating { protocol: Some(protocol), first, again, next, every }
 }
 
 /// A frame type (RFC 9113, 6.1).
 const DATA: u8 = 0;
 
-impl TcpScript for Tunnels {
-    fn protocol(&self) -> Option<&'static [u8]> {
-        Some(self.protocol)
-    }
-
-    fn next(&mut self, at: Duration) -> Vec<u8> {
-        if !self.first.is_empty() {
-            return std::mem::take(&mut self.first);
-        }
-        if at < self.next {
-            return Vec::new();
-        }
-        self.next = at + GARBAGE_EACH;
-        self.again.clone()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scripts::over_tcp::TcpScript as _;
+    use std::time::Duration;
 
     const ASKED: Asked<'_> = Asked { authority: "a", path: "/" };
 
@@ -159,7 +137,7 @@ mod tests {
 
     #[test]
     fn tunnels_of_http_2_are_extended_connects_and_their_garbage_is_data() {
-        let mut script = Tunnels::of_http_2(ASKED, 2, true);
+        let mut script = over_http_2(ASKED, 2, true);
         let first = script.next(Duration::ZERO);
         let head = b"\x02\x07CONNECT\x00\x09:protocol\x09websocket\x87\x01\x01a\x04\x01/";
         let asked = |stream: u8| [&[0, 0, 37, 1, 4, 0, 0, 0, stream][..], head].concat();

@@ -61,10 +61,10 @@ pub(crate) fn search(scheme: &Scheme, page: Page, seed: u64, network: &Network) 
 
 /// Not too large for the search, and something to see above the fold.
 fn could_be(page: &Page) -> bool {
-    let sum = |above: bool| -> u64 {
-        page.resources.iter().filter(|it| it.above_fold || !above).map(|it| it.bytes).sum()
-    };
-    sum(false) <= PAGE_BYTES_MAX && sum(true) * ABOVE_FOLD_SHARE_MIN >= sum(false)
+    let above_fold = page.resources.iter().filter(|it| it.above_fold);
+    let above_fold_bytes: u64 = above_fold.map(|it| it.bytes).sum();
+    let bytes = page.body_bytes();
+    bytes <= PAGE_BYTES_MAX && above_fold_bytes * ABOVE_FOLD_SHARE_MIN >= bytes
 }
 
 fn describe(found: &mut Adversary, scheme: &Scheme, seed: u64) {
@@ -79,22 +79,23 @@ fn describe(found: &mut Adversary, scheme: &Scheme, seed: u64) {
 /// The scheme's index over the lowest of the others.
 fn weigh(scheme: &Scheme, page: Page, network: &Network) -> Adversary {
     let page = Arc::new(page);
-    let above_fold = lab::above_fold(&page);
-    let index = |scheme: &Scheme| {
-        let scheme = scheme.clone().for_page(&page.graph());
-        let load = ideal::load(&page, &scheme, network, Conditions::default());
-        Completions::new(&load.timeline, |it| above_fold.contains(&it.url))
-            .map_or(f64::INFINITY, |it| it.byte_index_ms())
-    };
     let others = paper_schemes();
     let others = others.iter().filter(|it| it.name != scheme.name);
     let (best_ms, best) = others
-        .map(|it| (index(it), it.name.clone()))
+        .map(|it| (index_ms(it, &page, network), it.name.clone()))
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .unwrap_or((f64::INFINITY, String::new()));
-    let ratio = index(scheme) / best_ms;
+    let ratio = index_ms(scheme, &page, network) / best_ms;
     let page = Arc::unwrap_or_clone(page);
     Adversary { page, ratio: if ratio.is_finite() { ratio } else { 0.0 }, best }
+}
+
+fn index_ms(scheme: &Scheme, page: &Arc<Page>, network: &Network) -> f64 {
+    let above_fold = lab::above_fold(page);
+    let scheme = scheme.clone().for_page(&page.graph());
+    let load = ideal::load(page, &scheme, network, Conditions::default());
+    Completions::new(&load.timeline, |it| above_fold.contains(&it.url))
+        .map_or(f64::INFINITY, |it| it.byte_index_ms())
 }
 
 fn change(page: &mut Page, random: &mut ChaCha8Rng) {
@@ -122,8 +123,9 @@ fn set_bytes(page: &mut Page, id: usize, bytes: u64) {
     it.bytes = bytes;
     it.decoded_bytes = Some(decoded);
     // What refers to the rest keeps its proportions.
-    for it in page.resources.iter_mut().filter(|it| it.trigger.of == id) {
-        it.trigger.byte = it.trigger.byte.map(|byte| (byte * decoded / before).min(decoded));
+    for referred in page.resources.iter_mut().filter(|other| other.trigger.of == id) {
+        let byte = referred.trigger.byte;
+        referred.trigger.byte = byte.map(|byte| (byte * decoded / before).min(decoded));
     }
 }
 

@@ -11,11 +11,11 @@ pub(super) fn differing_page(one: &Scheme, other: &Scheme) -> Option<&'static st
     corpus::bundled_names().into_iter().find(|name| {
         let Some(page) = corpus::bundled(name) else { return false };
         let page = Arc::new(page.clone());
-        let transfers = |scheme: &Scheme| {
+        let [one, other] = [one, other].map(|scheme| {
             let scheme = scheme.clone().for_page(&page.graph());
             ideal::load(&page, &scheme, &paper, Conditions::default()).timeline.transfers
-        };
-        transfers(one) != transfers(other)
+        });
+        one != other
     })
 }
 

@@ -87,18 +87,17 @@ fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
     if !wait(&quiet, &loaded) {
         return Ok(None);
     }
-    let asked = std::mem::take(&mut locked(&log).asked);
-    let own = |it: &Asked| same_host(&it.answer.url, url) && it.answer.redirect.is_none();
-    let with_body = |mut it: Asked| {
-        if own(&it)
-            && let Some((body, is_text)) = body(tab, &it.id)
+    let mut asked = std::mem::take(&mut locked(&log).asked);
+    for Asked { id, answer, .. } in &mut asked {
+        if same_host(&answer.url, url)
+            && answer.redirect.is_none()
+            && let Some((body, is_text)) = body(tab, id)
         {
-            it.answer.mime.push_str(if is_text { "; charset=utf-8" } else { "" });
-            it.answer.body = Some(body);
+            answer.mime.push_str(if is_text { "; charset=utf-8" } else { "" });
+            answer.body = Some(body);
         }
-        it.answer
-    };
-    Ok(Some(asked.into_iter().map(with_body).collect()))
+    }
+    Ok(Some(asked.into_iter().map(|it| it.answer).collect()))
 }
 
 impl Log {

@@ -1,7 +1,8 @@
 //! Loads a page once, as a user would, and hands back its requests by the log of `DevTools`.
 
 use super::{
-    Chromium, Quiet, Trouble, call, end_trace, listen, report, set_viewport, start_trace, wait,
+    Chromium, Quiet, REPORT, Trouble, call, end_trace, evaluated, listen, set_viewport,
+    start_trace, wait,
 };
 use crate::error::RecordError;
 use crate::limits::{LOG_EVENTS_MAX, PICTURES_MAX};
@@ -76,22 +77,22 @@ const PICTURES: &str = "disabled-by-default-devtools.screenshot";
 const PROGRESS: &str = include_str!("progress.js");
 
 fn pictures(trace: &[Value]) -> Vec<Picture> {
-    let picture = |event: &Value| {
-        let jpeg_base64 = event["args"]["snapshot"].as_str()?.to_owned();
-        let time_ms = event["ts"].as_f64()? / 1000.0;
-        Some(Picture { time_ms, completeness: 0.0, jpeg_base64 })
-    };
     let mut all: Vec<Picture> = trace.iter().filter_map(picture).take(PICTURES_MAX).collect();
     all.sort_by(|one, other| one.time_ms.total_cmp(&other.time_ms));
     all
+}
+
+fn picture(event: &Value) -> Option<Picture> {
+    let jpeg_base64 = event["args"]["snapshot"].as_str()?.to_owned();
+    let time_ms = event["ts"].as_f64()? / 1000.0;
+    Some(Picture { time_ms, completeness: 0.0, jpeg_base64 })
 }
 
 /// The browser decodes its pictures itself.
 fn visual_progress(tab: &Tab, film: &[Picture]) -> Result<Vec<f64>, Trouble> {
     let pictures: Vec<&str> = film.iter().map(|it| it.jpeg_base64.as_str()).collect();
     let pictures = serde_json::to_string(&pictures)?;
-    let progress = tab.evaluate(&format!("({PROGRESS})({pictures})"), true)?.value;
-    let progress = progress.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default();
+    let progress = evaluated(tab, &format!("({PROGRESS})({pictures})"))?;
     Ok(serde_json::from_str(&progress)?)
 }
 
@@ -110,7 +111,7 @@ fn visit(tab: &Tab, url: &str, silence: Duration) -> Result<Visited, Trouble> {
     };
     // A load that does not end in time shows in its log.
     wait(&quiet, &loaded);
-    let report = report(tab)?;
+    let report = evaluated(tab, REPORT)?;
     let log = std::mem::take(&mut locked(&log).events);
     let mut capture = read_devtools(Value::from(log).to_string().as_bytes())?;
     let fetches = capture.loads.iter_mut().flat_map(|it| std::mem::take(&mut it.fetches)).collect();

@@ -88,7 +88,7 @@ impl Search<'_> {
                 Candidate::new(Event::StyleApplied, 0, styled_ms),
             ];
         }
-        match parent.filter(|&it| self.resources[it].kind == Kind::Css) {
+        match parent.filter(|&parent| self.resources[parent].kind == Kind::Css) {
             Some(sheet) if self.resources[id].kind == Kind::Css => {
                 vec![Candidate::new(Event::CssImport, sheet, 0.0)]
             }
@@ -120,17 +120,17 @@ impl Search<'_> {
             events.map(|(on, handicap_ms)| Candidate::new(on, 0, handicap_ms)).to_vec();
         let stack: Vec<usize> = by.stack.iter().filter_map(|it| self.find(it)).collect();
         let current = self.current_script(id);
-        for script in self.earlier(id, |it| it.kind == Kind::Js) {
-            let handicap_ms = match script {
-                it if stack.contains(&it) => 0.0,
-                it if Some(it) == current => 1.0,
+        for script in self.earlier(id, |other| other.kind == Kind::Js) {
+            let handicap_ms = match current {
+                _ if stack.contains(&script) => 0.0,
+                Some(current) if current == script => 1.0,
                 _ => 4.0,
             };
             // A discovery after the script's end is tied to the end, even if both fit as well.
             candidates.push(Candidate::new(Event::Exec, script, handicap_ms + 0.5));
             candidates.push(Candidate::new(Event::Timer, script, handicap_ms));
         }
-        for cause in self.earlier(id, |it| !it.is_executed() && it.id != 0) {
+        for cause in self.earlier(id, |other| !other.is_executed() && other.id != 0) {
             let alike = reference(&self.fetches[cause], self.first).is_none();
             candidates.push(Candidate::new(Event::Complete, cause, if alike { 3.0 } else { 8.0 }));
         }
@@ -143,8 +143,8 @@ impl Search<'_> {
     /// The last script before the parser's place that it waited for.
     fn current_script(&self, id: usize) -> Option<usize> {
         let by = &self.fetches[id].initiator;
-        let at = by.place.filter(|_| by.kind == "parser")?;
-        let at = offset(&self.first.document, at)?;
+        let (line, column) = by.place.filter(|_| by.kind == "parser")?;
+        let at = offset(&self.first.document, line, column)?;
         let scripts = self.resources.iter().filter(|it| it.script == Some(Script::Sync));
         scripts
             .filter_map(|it| Some((reference(&self.fetches[it.id], self.first)?, it.id)))
@@ -155,16 +155,15 @@ impl Search<'_> {
 
     /// Resources of a sort that were discovered before `id` under every setting, the latest first.
     fn earlier(&self, id: usize, sort: impl Fn(&PageResource) -> bool) -> Vec<usize> {
-        let before = |it: &usize| {
-            self.table.columns.iter().all(|column| {
-                column.times[id]
-                    .zip(column.times[*it])
-                    .is_none_or(|(own, other)| other.discovered_ms < own.discovered_ms)
-            })
-        };
-        let sorted =
-            (1..self.resources.len()).rev().filter(|&it| it != id && sort(&self.resources[it]));
-        sorted.filter(before).take(TRIED_MAX).collect()
+        let others = (1..self.resources.len()).rev();
+        let of_sort = others.filter(|&it| it != id && sort(&self.resources[it]));
+        of_sort.filter(|&it| self.is_earlier(it, id)).take(TRIED_MAX).collect()
+    }
+
+    /// Settings under which one of the two was not loaded do not say.
+    fn is_earlier(&self, other: usize, id: usize) -> bool {
+        let mut times = self.table.columns.iter().map(|it| it.times[other].zip(it.times[id]));
+        times.all(|both| both.is_none_or(|(other, own)| other.discovered_ms < own.discovered_ms))
     }
 
     fn find(&self, path: &str) -> Option<usize> {

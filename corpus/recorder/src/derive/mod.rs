@@ -50,10 +50,10 @@ impl Miss {
 /// Derives the page that `captures` are of, and writes into it how well it predicts them.
 pub fn derive(captures: &[Capture], label: &Label) -> Result<Derived, RecordError> {
     let first = captures.first().ok_or_else(|| RecordError::Source("no captures".into()))?;
-    if captures.iter().any(|it| it.fetches.is_empty() || it.document_arrivals.is_empty()) {
+    if captures.iter().any(|load| load.fetches.is_empty() || load.document_arrivals.is_empty()) {
         return Err(RecordError::Page("a load without a document; record again".into()));
     }
-    if let Some(other) = captures.iter().find(|it| it.fetches[0].path != first.fetches[0].path) {
+    if let Some(other) = captures.iter().find(|one| one.fetches[0].path != first.fetches[0].path) {
         return Err(RecordError::Source(format!(
             "captures of two pages, {} and {}; derive each by itself",
             first.fetches[0].path, other.fetches[0].path
@@ -95,35 +95,35 @@ pub fn judge(page: &Page, captures: &[Capture]) -> Vec<Miss> {
         .iter()
         .map(|it| table.keys.iter().position(|key| roles::url(key) == it.url))
         .collect();
-    let in_page_order = |column: &table::Column| table::Column {
+    let in_page_order = table.columns.iter().map(|column| table::Column {
         times: rows.iter().map(|row| row.and_then(|row| column.times[row])).collect(),
         ..column.clone()
-    };
-    table.columns.iter().flat_map(|it| misses(page.clone(), &in_page_order(it))).collect()
+    });
+    in_page_order.flat_map(|column| misses(page.clone(), &column)).collect()
 }
 
 fn misses(page: Page, column: &table::Column) -> Vec<Miss> {
     let predicted = replay(&Arc::new(page), column);
-    let miss = |resource: usize| {
+    let missed = (1..column.times.len()).filter_map(|resource| {
         Some(Miss {
             setting: column.setting.clone(),
             resource,
             seen_ms: column.times[resource]?.discovered_ms,
             predicted_ms: predicted[resource],
         })
-    };
-    (1..column.times.len()).filter_map(miss).collect()
+    });
+    missed.collect()
 }
 
 /// Median, 90th percentile and largest error.
 pub fn spread(misses: &[Miss]) -> Spread {
     let mut errors: Vec<f64> = misses.iter().map(Miss::error_ms).collect();
     errors.sort_by(f64::total_cmp);
-    let at = |part: usize| {
-        let index = (errors.len() * part).div_ceil(100).saturating_sub(1);
+    let percentile = |percent: usize| {
+        let index = (errors.len() * percent).div_ceil(100).saturating_sub(1);
         errors.get(index).map_or(0.0, |it| (it * 10.0).round() / 10.0)
     };
-    Spread { p50: at(50), p90: at(90), max: at(100) }
+    Spread { p50: percentile(50), p90: percentile(90), max: percentile(100) }
 }
 
 /// The page whose triggers fit a table best.
@@ -176,8 +176,8 @@ fn break_circles(page: &mut Page) {
 
 /// What leads to a visible image is above the fold: the stylesheets and scripts that it waits for.
 fn mark_critical_path(resources: &mut [PageResource]) {
-    let visible = |it: &&PageResource| it.kind == Kind::Image && it.above_fold;
-    let mut open: Vec<usize> = resources.iter().filter(visible).map(|it| it.id).collect();
+    let visible = resources.iter().filter(|it| it.kind == Kind::Image && it.above_fold);
+    let mut open: Vec<usize> = visible.map(|it| it.id).collect();
     let mut seen = vec![false; resources.len()];
     while let Some(id) = open.pop() {
         if std::mem::replace(&mut seen[id], true) {

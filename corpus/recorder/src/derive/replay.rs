@@ -22,10 +22,10 @@ pub(crate) fn replay(page: &Arc<Page>, column: &Column) -> Vec<Option<f64>> {
             (Some(one), Some(other)) => one.min(other),
             (Some(one), None) | (None, Some(one)) => one,
         };
-        while let Some(it) = arrivals.get(next).filter(|it| it.at_us <= now_us) {
-            match it.bytes {
-                Some(bytes) => playback.arrived(it.resource, bytes, now_us),
-                None => playback.completed(it.resource, now_us),
+        while let Some(arrival) = arrivals.get(next).filter(|arrival| arrival.at_us <= now_us) {
+            match arrival.bytes {
+                Some(bytes) => playback.arrived(arrival.resource, bytes, now_us),
+                None => playback.completed(arrival.resource, now_us),
             }
             next += 1;
         }
@@ -95,8 +95,9 @@ impl Moments {
             load_ms: column.load_ms,
             document: column.document.clone(),
         };
-        let applied = |id| moments.probed_ms(Event::Timer, id).or(moments.complete_ms[id]);
-        moments.applied_ms = (0..column.times.len()).map(applied).collect();
+        moments.applied_ms = (0..column.times.len())
+            .map(|id| moments.probed_ms(Event::Timer, id).or(moments.complete_ms[id]))
+            .collect();
         moments
     }
 

@@ -1,7 +1,7 @@
 //! The facts about each resource, except its trigger.
 
 use super::table::{Key, Table, keys};
-use crate::capture::{Capture, Element, Fetch, ImageBox};
+use crate::capture::{Capture, Element, Fetch};
 use corpus::PageResource;
 use corpus::page::Script;
 use lab::study::statistics::median;
@@ -56,15 +56,15 @@ impl Reader<'_> {
         let hero = is_image && self.is_hero(&fetch.path);
         let visible = is_image && status < 400 && self.is_visible(&fetch.path);
         let priority = Priority::parse(fetch.priority.as_deref().unwrap_or_default().as_bytes());
-        let of = |tag: &str| element.filter(|it| it.tag == tag);
+        let tag_and_mode = element.map(|it| (it.tag.as_str(), it.mode.as_str()));
         PageResource {
             status,
             decoded_bytes: (fetch.decoded_bytes != fetch.bytes).then_some(fetch.decoded_bytes),
             script,
             in_head: element.is_some_and(|it| it.in_head) && by_parser,
             preload: fetch.preload,
-            lazy: of("img").is_some_and(|it| it.mode == "lazy"),
-            prefetch: of("link").is_some_and(|it| it.mode == "prefetch"),
+            lazy: tag_and_mode == Some(("img", "lazy")),
+            prefetch: tag_and_mode == Some(("link", "prefetch")),
             fetchpriority: element
                 .and_then(|it| serde_json::from_value(json!(it.fetchpriority)).ok()),
             after_first_image: self.is_after_first_image(fetch),
@@ -79,23 +79,23 @@ impl Reader<'_> {
 
     /// The largest contentful paint's image, or a large one. A background is none, unless it is both.
     fn is_hero(&self, path: &str) -> bool {
-        let box_of = |it: &Capture| it.boxes.iter().find(|it| it.path == path).cloned();
-        let large = |it: &ImageBox| it.share >= HERO_SHARE_MIN;
-        let hero = |it: &&Capture| {
-            let (seen, largest) = (box_of(it), it.largest_paint.as_deref() == Some(path));
-            match seen {
-                Some(seen) if seen.background => largest && large(&seen),
-                Some(seen) => largest || large(&seen),
-                None => largest,
+        self.holds_for_most(|capture| {
+            let is_largest = capture.largest_paint.as_deref() == Some(path);
+            match capture.boxes.iter().find(|seen| seen.path == path) {
+                Some(seen) if seen.background => is_largest && seen.share >= HERO_SHARE_MIN,
+                Some(seen) => is_largest || seen.share >= HERO_SHARE_MIN,
+                None => is_largest,
             }
-        };
-        self.captures.iter().filter(hero).count() * 2 > self.captures.len()
+        })
     }
 
     /// Whether a visitor sees the image without scrolling, also as a background.
     fn is_visible(&self, path: &str) -> bool {
-        let visible = |it: &&Capture| it.boxes.iter().any(|it| it.path == path && it.share > 0.0);
-        self.captures.iter().filter(visible).count() * 2 > self.captures.len()
+        self.holds_for_most(|load| load.boxes.iter().any(|it| it.path == path && it.share > 0.0))
+    }
+
+    fn holds_for_most(&self, is_so: impl Fn(&Capture) -> bool) -> bool {
+        self.captures.iter().filter(|it| is_so(it)).count() * 2 > self.captures.len()
     }
 
     fn is_after_first_image(&self, fetch: &Fetch) -> bool {
@@ -105,11 +105,10 @@ impl Reader<'_> {
     }
 
     fn work_ms(&self, path: &str) -> f64 {
-        let of = |it: &Capture| -> f64 {
-            it.work.iter().filter(|it| it.path == path).map(|it| it.duration_ms).sum()
-        };
-        let all: Vec<f64> = self.captures.iter().map(of).collect();
-        let ms = median(&all).unwrap_or(0.0);
+        let sums = self.captures.iter().map(|capture| {
+            capture.work.iter().filter(|it| it.path == path).map(|it| it.duration_ms).sum()
+        });
+        let ms = median(&sums.collect::<Vec<f64>>()).unwrap_or(0.0);
         (ms * 10.0).round() / 10.0
     }
 }
@@ -147,7 +146,8 @@ fn mime(fetch: &Fetch) -> String {
 }
 
 fn script(element: Option<&Element>, by_parser: bool, blocking: bool) -> Script {
-    match element.filter(|it| it.tag == "script").map(|it| it.mode.as_str()) {
+    let mode = element.filter(|it| it.tag == "script").map(|it| it.mode.as_str());
+    match mode {
         Some("module") => Script::Module,
         Some("defer") if by_parser => Script::Defer,
         Some("") if by_parser => Script::Sync,
@@ -161,11 +161,12 @@ fn script(element: Option<&Element>, by_parser: bool, blocking: bool) -> Script 
 fn set_turns(resources: &mut [PageResource], fetches: &[Fetch], first: &Capture) {
     let mut turns: Vec<(bool, usize, usize)> = resources
         .iter()
-        .filter_map(|it| {
-            let deferred = matches!(it.script, Some(Script::Defer | Script::Module));
-            let ordered = deferred || it.blocks_rendering() || it.script == Some(Script::Sync);
-            let at = reference(&fetches[it.id], first).filter(|_| ordered)?;
-            Some((deferred, at, it.id))
+        .filter_map(|resource| {
+            let deferred = matches!(resource.script, Some(Script::Defer | Script::Module));
+            let sync = resource.script == Some(Script::Sync);
+            let ordered = deferred || resource.blocks_rendering() || sync;
+            let at = reference(&fetches[resource.id], first).filter(|_| ordered)?;
+            Some((deferred, at, resource.id))
         })
         .collect();
     turns.sort_unstable();
@@ -190,7 +191,8 @@ pub(crate) fn reference(fetch: &Fetch, first: &Capture) -> Option<usize> {
     if by.kind != "parser" || by.path.as_deref() != document {
         return None;
     }
-    let end = offset(&first.document, by.place?)?;
+    let (line, column) = by.place?;
+    let end = offset(&first.document, line, column)?;
     let start = first.document[..end].rfind('<')?;
     first.document[start..end].contains(last_part(&fetch.path)).then_some(end)
 }
@@ -202,7 +204,7 @@ pub(crate) fn last_part(path: &str) -> &str {
 }
 
 /// Byte offset of a line and column (from 0, in UTF-16 units) of a text; none: beyond its end.
-pub(crate) fn offset(text: &str, (line, column): (u64, u64)) -> Option<usize> {
+pub(crate) fn offset(text: &str, line: u64, column: u64) -> Option<usize> {
     let mut start = 0;
     for _ in 0..line {
         start += text[start..].find('\n')? + 1;
@@ -228,8 +230,8 @@ mod tests {
     #[test]
     fn a_place_is_a_line_and_a_column_in_utf_16() {
         let text = "ab\nc\u{1f600}d<x>\n";
-        assert_eq!(offset(text, (0, 1)), Some(1));
-        assert_eq!(offset(text, (1, 3)), Some(text.find('d').expect("there")));
-        assert_eq!(offset(text, (9, 0)), None);
+        assert_eq!(offset(text, 0, 1), Some(1));
+        assert_eq!(offset(text, 1, 3), Some(text.find('d').expect("there")));
+        assert_eq!(offset(text, 9, 0), None);
     }
 }

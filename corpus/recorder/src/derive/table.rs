@@ -40,13 +40,13 @@ pub(crate) struct Table {
 
 pub(crate) fn keys(capture: &Capture) -> Vec<Key> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
-    let key = |fetch: &Fetch| {
+    let keys = capture.fetches.iter().map(|fetch| {
         let path = without_numbers(&fetch.path);
         let next = numbers.entry(path.clone()).or_default();
         *next += 1;
         Key { path, number: *next - 1 }
-    };
-    capture.fetches.iter().map(key).collect()
+    });
+    keys.collect()
 }
 
 /// A query's long numbers are times of day, there to get past caches.
@@ -115,26 +115,25 @@ fn column(setting: &str, mut loads: Vec<&Capture>, order: &[Key]) -> Column {
     let rows: Vec<BTreeMap<Key, &Fetch>> =
         loads.iter().map(|it| keys(it).into_iter().zip(&it.fetches).collect()).collect();
     let times = order.iter().enumerate().map(|(row, key)| {
-        let of = |value: fn(&Fetch) -> f64| {
-            let values = rows.iter().zip(&shifts);
-            let values = values.filter_map(|(it, shift)| Some(value(it.get(key)?) + shift));
-            median(&values.collect::<Vec<_>>())
-        };
-        let discovered_ms = if row == 0 { 0.0 } else { of(|it| it.discovered_ms)? };
-        Some(Times { discovered_ms, finished_ms: of(|it| it.finished_ms)? })
+        let fetches: Vec<Option<&&Fetch>> = rows.iter().map(|it| it.get(key)).collect();
+        let discovered = fetches.iter().map(|it| it.map(|it| it.discovered_ms));
+        let finished = fetches.iter().map(|it| it.map(|it| it.finished_ms));
+        let discovered_ms = if row == 0 { 0.0 } else { shifted_median(discovered, &shifts)? };
+        Some(Times { discovered_ms, finished_ms: shifted_median(finished, &shifts)? })
     });
-    let mark = |value: fn(&Capture) -> Option<f64>| {
-        let values = loads.iter().zip(&shifts);
-        let values = values.filter_map(|(it, shift)| Some(value(it)? + shift));
-        median(&values.collect::<Vec<_>>())
-    };
     Column {
         setting: setting.to_owned(),
         document: middle.document_arrivals.clone(),
         times: times.collect(),
-        dom_ready_ms: mark(|it| it.dom_ready_ms),
-        load_ms: mark(|it| it.load_ms),
+        dom_ready_ms: shifted_median(loads.iter().map(|it| it.dom_ready_ms), &shifts),
+        load_ms: shifted_median(loads.iter().map(|it| it.load_ms), &shifts),
     }
+}
+
+/// The median of what is known of the loads, each with its shift.
+fn shifted_median(values: impl Iterator<Item = Option<f64>>, shifts: &[f64]) -> Option<f64> {
+    let known = values.zip(shifts).filter_map(|(value, shift)| Some(value? + shift));
+    median(&known.collect::<Vec<_>>())
 }
 
 fn begin_ms(capture: &Capture) -> f64 {

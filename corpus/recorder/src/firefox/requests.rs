@@ -1,6 +1,6 @@
 //! Events of `WebDriver` `BiDi` (W3C, module network) as fetches of a recording.
 
-use captures::Fetch;
+use captures::{Fetch, text};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn take(&mut self, event: &Value) {
-        let id = || event["params"]["request"]["request"].as_str().unwrap_or_default();
+        let id = event["params"]["request"]["request"].as_str().unwrap_or_default();
         match event["method"].as_str() {
             Some("network.beforeRequestSent") => {
-                self.open.insert(id().to_owned());
+                self.open.insert(id.to_owned());
             }
             Some("network.responseCompleted" | "network.fetchError") => {
-                self.open.remove(id());
+                self.open.remove(id);
             }
             Some("browsingContext.load") => self.has_loaded = true,
             _ => {}
@@ -60,17 +60,15 @@ pub(super) fn fetches(events: &[Value]) -> Vec<Fetch> {
 /// What an event says of its request.
 fn tell(fetch: &mut Fetch, event: &Value) {
     let timings = &event["params"]["request"]["timings"];
-    // A moment that has not come is 0.
-    let moment = |name: &str| timings[name].as_f64().filter(|it| *it > 0.0);
-    if let Some(requested_ms) = moment("requestTime") {
+    if let Some(requested_ms) = moment_ms(timings, "requestTime") {
         fetch.requested_ms = requested_ms;
     }
     let response = &event["params"]["response"];
     if event["method"] != "network.responseCompleted" || response.is_null() {
         return;
     }
-    let (sent, first, last) =
-        (moment("requestStart"), moment("responseStart"), moment("responseEnd"));
+    let (sent, first) = (moment_ms(timings, "requestStart"), moment_ms(timings, "responseStart"));
+    let last = moment_ms(timings, "responseEnd");
     fetch.sent_ms = sent;
     fetch.wait_ms = sent.zip(first).map(|(sent, first)| first - sent);
     fetch.receive_ms = first.zip(last).map(|(first, last)| last - first);
@@ -78,8 +76,12 @@ fn tell(fetch: &mut Fetch, event: &Value) {
     let status = response["status"].as_u64().and_then(|it| u16::try_from(it).ok());
     fetch.status = status.unwrap_or_default();
     fetch.bytes = response["bodySize"].as_u64().unwrap_or_default();
-    let text = |name: &str| response[name].as_str().unwrap_or_default().to_owned();
-    (fetch.protocol, fetch.mime) = (text("protocol"), text("mimeType"));
+    (fetch.protocol, fetch.mime) = (text(&response["protocol"]), text(&response["mimeType"]));
+}
+
+/// None: a moment that has not come, which is 0.
+fn moment_ms(timings: &Value, name: &str) -> Option<f64> {
+    timings[name].as_f64().filter(|it| *it > 0.0)
 }
 
 #[cfg(test)]

@@ -121,21 +121,24 @@ impl Causes<'_> {
     fn guess(&self, named: Option<usize>, id: usize) -> Trigger {
         let frame = self.before(&self.requests[id].referer, id, &[Kind::Html]);
         let of = named.filter(|&it| it != 0).or(frame).unwrap_or(0);
-        let latest = |kind| {
-            let asked_ms = self.requests[id].requested_ms;
-            let of_kind = (0..id).filter(|&it| self.kinds[it] == kind);
-            self.latest(of_kind.filter(|&it| self.arrived_ms(it) <= asked_ms))
-        };
         let guessed = match self.kinds[id] {
             Kind::Font if self.kinds[of] == Kind::Html => {
-                latest(Kind::Css).map(|sheet| plain(Event::CssApplied, sheet))
+                self.latest_of(Kind::Css, id).map(|sheet| plain(Event::CssApplied, sheet))
             }
             Kind::Xhr if self.kinds[of] == Kind::Html => {
-                latest(Kind::Js).and_then(|script| self.of_scripts(&[script], id))
+                let script = self.latest_of(Kind::Js, id);
+                script.and_then(|script| self.of_scripts(&[script], id))
             }
             _ => None,
         };
         guessed.or_else(|| self.of_parser(of, id)).unwrap_or_else(|| self.after_all(id))
+    }
+
+    /// The latest resource of a kind that had arrived when `id` was requested.
+    fn latest_of(&self, kind: Kind, id: usize) -> Option<usize> {
+        let asked_ms = self.requests[id].requested_ms;
+        let of_kind = (0..id).filter(|&it| self.kinds[it] == kind);
+        self.latest(of_kind.filter(|&it| self.arrived_ms(it) <= asked_ms))
     }
 
     /// After the load event if it came then, otherwise after the document.

@@ -15,7 +15,8 @@ const SHOWN: usize = 200;
 /// are. An error: the document is among them.
 pub(super) fn leave_out(
     fetches: Vec<Fetch>,
-    (url, begun_ms): (&str, f64),
+    url: &str,
+    begun_ms: f64,
     addresses: Addresses,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Fetch>, ImportError> {
@@ -31,13 +32,13 @@ pub(super) fn leave_out(
         let names = named(&fetches.iter().collect::<Vec<_>>(), addresses);
         notes.push(format!("requests left out because {cause}: {names}"));
     }
-    let is_document = |it: &Fetch| it.url == url;
-    let document = |(cause, them): (_, &Vec<Fetch>)| {
-        Some((cause, them.iter().find(|it| is_document(it)).cloned()?))
-    };
-    match faulty.iter().find_map(document) {
-        Some((cause, document)) if !sound.iter().any(is_document) => {
-            let name = name(&document, Addresses::Kept);
+    let is_kept = sound.iter().any(|it| it.url == url);
+    let faulty_document = faulty
+        .iter()
+        .find_map(|(cause, fetches)| Some((cause, fetches.iter().find(|it| it.url == url)?)));
+    match faulty_document {
+        Some((cause, document)) if !is_kept => {
+            let name = name(document, Addresses::Kept);
             refuse(format!("{name}: the document cannot be in a page, because {cause}"))
         }
         _ => Ok(sound),
@@ -46,12 +47,11 @@ pub(super) fn leave_out(
 
 fn fault(it: &Fetch, begun_ms: f64, addresses: Addresses) -> Option<String> {
     let is_http = it.url.starts_with("http");
-    let is_long = || path_of(&it.url).len() > URL_BYTES_MAX;
     Some(match it {
         _ if it.url.is_empty() => "they have no address".to_owned(),
         _ if is_http && !has_host(&it.url) => "their addresses have no host".to_owned(),
         _ if !it.requested_ms.is_finite() => "their startedDateTime is not a date".to_owned(),
-        _ if addresses == Addresses::Kept && is_http && is_long() => {
+        _ if addresses == Addresses::Kept && is_http && path_of(&it.url).len() > URL_BYTES_MAX => {
             format!("their paths have more than {URL_BYTES_MAX} bytes")
         }
         _ if it.bytes > BODY_BYTES_MAX => {

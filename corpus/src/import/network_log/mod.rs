@@ -50,11 +50,11 @@ pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportEr
     roles::set_roles(&mut resources, &requests);
     places::set_places(&mut resources, &requests);
     set_executions(&mut resources, &requests);
-    let seen = |it: &Fetch| Seen {
-        discovered_ms: it.requested_ms,
-        arrived_ms: it.finished_ms.unwrap_or(it.requested_ms),
-    };
-    set_delays(&mut resources, &requests.iter().map(seen).collect::<Vec<_>>());
+    let seen = requests.iter().map(|request| Seen {
+        discovered_ms: request.requested_ms,
+        arrived_ms: request.finished_ms.unwrap_or(request.requested_ms),
+    });
+    set_delays(&mut resources, &seen.collect::<Vec<_>>());
     notes.extend(of_format);
     notes.extend(assumptions(&requests, unexplained));
     if label.addresses == Addresses::Renamed {
@@ -70,17 +70,19 @@ pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportEr
 /// A decoded text that stands for an unrecorded size on the wire is made smaller as the page's other texts
 /// are by compression.
 fn compress_assumed_sizes(requests: &mut [Fetch]) {
-    let is_text = |it: &Fetch| {
-        let mime = mime_for(&it.mime, &it.used_as, &it.url);
-        matches!(Kind::of_mime(&mime), Kind::Html | Kind::Css | Kind::Js | Kind::Xhr)
-    };
     let known = requests.iter().filter(|it| it.size == Size::Recorded && is_text(it));
     let (bytes, decoded) = known
         .fold((0.0, 0.0), |sum, it| (sum.0 + it.bytes as f64, sum.1 + it.decoded_bytes as f64));
     let ratio = if decoded > bytes { bytes / decoded } else { TEXT_RATIO };
-    for it in requests.iter_mut().filter(|it| it.size == Size::Decoded && is_text(it)) {
-        it.bytes = rounded((it.bytes as f64 * ratio).ceil());
+    for assumed in requests.iter_mut().filter(|fetch| fetch.size == Size::Decoded && is_text(fetch))
+    {
+        assumed.bytes = rounded((assumed.bytes as f64 * ratio).ceil());
     }
+}
+
+fn is_text(it: &Fetch) -> bool {
+    let mime = mime_for(&it.mime, &it.used_as, &it.url);
+    matches!(Kind::of_mime(&mime), Kind::Html | Kind::Css | Kind::Js | Kind::Xhr)
 }
 
 fn assumptions(requests: &[Fetch], unexplained: usize) -> Vec<String> {
@@ -88,7 +90,7 @@ fn assumptions(requests: &[Fetch], unexplained: usize) -> Vec<String> {
         vec!["wait_ms is 0: the recording does not separate it from the network".to_owned()];
     notes.extend([places::NOTE.to_owned(), causes::NOTE.to_owned()]);
     notes.extend(roles::notes(requests));
-    if requests.iter().any(|it| it.exec_ms.is_none()) {
+    if requests.iter().any(|request| request.exec_ms.is_none()) {
         notes.push(
             "exec_ms: 7 ms for 100 kB of decoded script, 3 ms for 100 kB of decoded stylesheet"
                 .to_owned(),
@@ -190,11 +192,11 @@ fn path_of(url: &str) -> String {
 
 /// Browsers percent-encode bytes that are not printable; some recordings do not.
 fn printable(text: &str) -> String {
-    let letter = |byte: u8| match byte {
+    let letters = text.bytes().map(|byte| match byte {
         b'!'..=b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(letter).collect()
+    });
+    letters.collect()
 }
 
 /// The registrable domain of a host, which tells its owner, or the host.

@@ -18,12 +18,12 @@ pub(super) fn set_places(resources: &mut [PageResource], requests: &[Fetch]) {
         if resources[document].kind != Kind::Html {
             continue;
         }
-        let of_it = |it: &&PageResource| {
-            it.trigger.on == Event::Bytes
-                && it.trigger.of == document
-                && !in_header(&requests[it.id])
-        };
-        let ids: Vec<usize> = resources.iter().filter(of_it).map(|it| it.id).collect();
+        let references = resources.iter().filter(|resource| {
+            resource.trigger.on == Event::Bytes
+                && resource.trigger.of == document
+                && !in_header(&requests[resource.id])
+        });
+        let ids: Vec<usize> = references.map(|it| it.id).collect();
         let decoded = resources[document].decoded_len();
         let places: Option<Vec<(u64, u64)>> = ids.iter().map(|&id| requests[id].place).collect();
         let offsets = match places {
@@ -42,8 +42,9 @@ fn in_header(request: &Fetch) -> bool {
 
 fn evenly(decoded: u64, count: usize) -> Vec<u64> {
     let parts = count as u128 + 1;
-    let byte = |place| u64::try_from(u128::from(decoded) * place / parts).unwrap_or(decoded);
-    (1..parts).map(byte).collect()
+    (1..parts)
+        .map(|place| u64::try_from(u128::from(decoded) * place / parts).unwrap_or(decoded))
+        .collect()
 }
 
 /// A line is at least as long as its largest known column. All lines up to the last reference share the rest
@@ -60,13 +61,14 @@ fn by_lines(decoded: u64, places: &[(u64, u64)]) -> Vec<u64> {
     let scale = if columns > decoded { decoded / columns } else { 1.0 };
     let lines = known.last_key_value().map_or(1.0, |(&line, _)| line as f64 + 1.0);
     let fill = ((decoded - columns).max(0.0) / lines).min(LINE_BYTES_MAX);
-    let offset = |&(line, column): &(u64, u64)| {
+    let offsets = places.iter().map(|&(line, column)| {
         let before: f64 = known.range(..line).map(|(_, &it)| it as f64).sum();
         // A reference without a column is taken to end its line.
         let own = if column == 0 { fill } else { column as f64 };
-        ((before + own) * scale + line as f64 * fill).clamp(1.0, decoded.max(1.0)) as u64
-    };
-    places.iter().map(|it| offset(it).min(decoded as u64)).collect()
+        let offset = ((before + own) * scale + line as f64 * fill).clamp(1.0, decoded.max(1.0));
+        (offset as u64).min(decoded as u64)
+    });
+    offsets.collect()
 }
 
 #[cfg(test)]

@@ -35,18 +35,16 @@ fn has_priorities(requests: &[Fetch]) -> bool {
 
 /// Sets everything but the hero's consequences on order.
 pub(super) fn set_roles(resources: &mut [PageResource], requests: &[Fetch]) {
-    let of_document =
-        |it: &PageResource| it.trigger.on == Event::Bytes && it.trigger.of == 0 && it.id != 0;
     let first_image = resources
         .iter()
-        .position(|it| it.kind == Kind::Image && of_document(it))
+        .position(|it| it.kind == Kind::Image && it.is_in_text())
         .unwrap_or(resources.len());
     for id in 1..resources.len() {
         let request = &requests[id];
         let imported = resources[id].trigger.on == Event::CssImport
             && resources[resources[id].trigger.of].critical;
         let it = &mut resources[id];
-        let by_parser = of_document(it) && !request.in_subframe && !scripted(request);
+        let by_parser = it.is_in_text() && !request.in_subframe && !scripted(request);
         match it.kind {
             Kind::Css => {
                 let urgent = request.priority.map_or(id < first_image, |it| it >= Priority::High);
@@ -77,8 +75,8 @@ fn scripted(request: &Fetch) -> bool {
 fn choose_heroes(resources: &mut [PageResource], requests: &[Fetch]) {
     let known = has_priorities(requests);
     // Where the browser says of a large image that it is visible, it leaves the others at medium.
-    let is_large = |it: &&Fetch| it.bytes >= HERO_BYTES_MIN;
-    let says = requests.iter().filter(is_large).any(|it| it.raised || it.largest_paint);
+    let mut large = requests.iter().filter(|it| it.bytes >= HERO_BYTES_MIN);
+    let says = large.any(|it| it.raised || it.largest_paint);
     let least = if says { Priority::High } else { Priority::Medium };
     let mut found = false;
     for it in resources.iter_mut() {

@@ -21,7 +21,7 @@ pub(super) fn keep_fetches(
     let address = address.map(|it| behind_redirects(it, redirects));
     let document = document(&fetches, address.as_deref())?;
     let (url, begun_ms) = (document.url.clone(), document.requested_ms);
-    let mut requests = leave_out(fetches, (&url, begun_ms), addresses, notes)?;
+    let mut requests = leave_out(fetches, &url, begun_ms, addresses, notes)?;
     let all = requests.len();
     requests.retain(is_fetch);
     let first = requests.iter().position(|it| it.url == url && is_delivered(it)).unwrap_or(0);
@@ -45,9 +45,9 @@ pub(super) fn keep_fetches(
 /// The body bytes of a load that were on the wire and would be kept.
 pub(crate) fn kept_bytes(load: &Load, redirects: &BTreeMap<String, String>) -> u64 {
     let kept = keep_fetches(load.clone(), redirects, Addresses::Renamed, &mut Vec::new());
-    let on_the_wire = |it: &&Fetch| it.size == Size::Recorded && !it.from_cache;
     let kept = kept.unwrap_or_default();
-    kept.iter().filter(on_the_wire).fold(0, |sum, it| it.bytes.saturating_add(sum))
+    let on_the_wire = kept.iter().filter(|it| it.size == Size::Recorded && !it.from_cache);
+    on_the_wire.fold(0, |sum, it| it.bytes.saturating_add(sum))
 }
 
 fn behind_redirects(mut address: String, redirects: &BTreeMap<String, String>) -> String {
@@ -61,30 +61,36 @@ fn behind_redirects(mut address: String, redirects: &BTreeMap<String, String>) -
 /// The first document: at the page's own address, or what the browser says it used as one, or the first HTML, if possible without a
 /// Referer: frames have one. If it failed, another request for the same address may not have. An error names it.
 fn document<'a>(fetches: &'a [Fetch], address: Option<&str>) -> Result<&'a Fetch, ImportError> {
-    let answers = || fetches.iter().filter(|it| is_request(it) && is_answer(it.status));
-    let addressed = address.and_then(|url| answers().find(|it| it.url == url && is_html(it)));
-    let own = || answers().filter(|it| !it.in_subframe);
-    let used = || own().find(|it| it.used_as == "Document");
-    let html = || own().filter(|it| it.used_as.is_empty() && it.mime.contains("html"));
-    let outer = || html().find(|it| it.referer.is_empty());
-    let guessed = || outer().or_else(|| html().next());
-    let Some(first) = addressed.or_else(used).or_else(guessed) else {
-        let is_asked_for = |it: &&Fetch| it.used_as == "Document" || it.mime.contains("html");
-        return Err(refusal(fetches.iter().filter(|it| is_request(it)).find(is_asked_for)));
+    let requests: Vec<&Fetch> = fetches.iter().filter(|it| is_request(it)).collect();
+    let answers: Vec<&Fetch> = requests.iter().copied().filter(|it| is_answer(it.status)).collect();
+    let addressed = answers.iter().copied().find(|it| Some(&*it.url) == address && is_html(it));
+    let Some(first) = addressed.or_else(|| guessed_document(&answers)) else {
+        let asked_for =
+            requests.iter().find(|it| it.used_as == "Document" || it.mime.contains("html"));
+        return Err(refusal(asked_for.copied()));
     };
-    let delivered = answers().find(|it| it.url == first.url && is_delivered(it));
+    let delivered = answers.iter().copied().find(|it| it.url == first.url && is_delivered(it));
     delivered.ok_or_else(|| refusal(Some(first)))
+}
+
+fn guessed_document<'a>(answers: &[&'a Fetch]) -> Option<&'a Fetch> {
+    let own: Vec<&Fetch> = answers.iter().copied().filter(|it| !it.in_subframe).collect();
+    let used = own.iter().find(|it| it.used_as == "Document");
+    let html = own.iter().filter(|it| it.used_as.is_empty() && it.mime.contains("html"));
+    used.or_else(|| html.min_by_key(|it| !it.referer.is_empty())).copied()
 }
 
 /// Says why the request for a document brought none.
 fn refusal(of: Option<&Fetch>) -> ImportError {
-    ImportError::Format(match of.map(|it| (name(it, Addresses::Kept), it.status)) {
-        None => "holds no document that was delivered".to_owned(),
-        Some((name, 0)) => format!("{name}: the document did not come"),
-        Some((name, status)) => format!(
-            "{name}: the document came with status {status}; record the page again when it loads"
-        ),
-    })
+    ImportError::Format(
+        match of.map(|document| (name(document, Addresses::Kept), document.status)) {
+            None => "holds no document that was delivered".to_owned(),
+            Some((name, 0)) => format!("{name}: the document did not come"),
+            Some((name, status)) => format!(
+                "{name}: the document came with status {status}; record the page again when it loads"
+            ),
+        },
+    )
 }
 
 /// Whether it may be a page: what fails often does not say its type.
@@ -116,8 +122,8 @@ fn is_fetch(it: &Fetch) -> bool {
 fn is_icon(it: &Fetch) -> bool {
     const IMAGES: [&str; 7] = ["ico", "png", "svg", "gif", "jpg", "jpeg", "webp"];
     let path = it.url.splitn(4, '/').nth(3).unwrap_or_default();
-    let is_image = || it.mime.starts_with("image/") || IMAGES.contains(&extension(path));
-    it.mime.contains("icon") || path.contains("favicon") && is_image()
+    let is_image = it.mime.starts_with("image/") || IMAGES.contains(&extension(path));
+    it.mime.contains("icon") || path.contains("favicon") && is_image
 }
 
 #[cfg(test)]

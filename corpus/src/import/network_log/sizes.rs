@@ -13,7 +13,7 @@ pub(super) fn keep_sized(
     addresses: Addresses,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Fetch>, ImportError> {
-    if let Some(document) = requests.first().filter(|it| it.bytes == 0) {
+    if let Some(document) = requests.first().filter(|document| document.bytes == 0) {
         return Err(refusal("the document", document));
     }
     let (unknown, kept): (Vec<Fetch>, Vec<Fetch>) =
@@ -21,16 +21,16 @@ pub(super) fn keep_sized(
     if let Some(first) = unknown.first().filter(|_| kept.len() == 1) {
         return Err(refusal("like everything but the document, it", first));
     }
-    let names = |of: &[&Fetch]| named(of, addresses);
     if !unknown.is_empty() {
         notes.push(format!(
             "responses left out because the recording does not say their size, neither on the wire nor decoded: {}",
-            names(&unknown.iter().collect::<Vec<_>>())
+            named(&unknown.iter().collect::<Vec<_>>(), addresses)
         ));
     }
     let empty: Vec<&Fetch> = kept.iter().filter(|it| it.bytes == 0).collect();
     if !empty.is_empty() {
-        notes.push(format!("responses without a body, as the recording says: {}", names(&empty)));
+        let names = named(&empty, addresses);
+        notes.push(format!("responses without a body, as the recording says: {names}"));
     }
     Ok(kept)
 }
