@@ -10,14 +10,13 @@ mod places;
 mod pushing;
 mod twins;
 
-use crate::site::{Directive, Pushing};
+use crate::site::{Directive, Rule};
 use crate::upstream::Address;
 use file::{File, FileDirective, FileRoute, FileSite, OTHER_KEYS};
 pub use limits::ConfigLimits;
 pub use paths::is_one_path;
 pub use places::line_of;
 use places::{Places, cause_of};
-use server::site::Field;
 use server::{LoadBalancer, SignalUse, read_limited};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -73,7 +72,7 @@ impl Config {
             ConfigSite::Upstream(address) => Some(address),
             _ => None,
         };
-        let of_routes = self.routes.iter().filter_map(|it| it.upstream.as_ref());
+        let of_routes = self.routes.iter().filter_map(|it| it.source.as_ref());
         of_site.into_iter().chain(of_routes).any(Address::takes_websockets)
     }
 }
@@ -87,25 +86,16 @@ pub struct ConfigLines {
     pub scheme: usize,
 }
 
-/// Rules for some paths. Of the routes that fit a request and say something, the first decides.
-#[derive(Debug, Clone, Default)]
-pub struct ConfigRoute {
-    /// The host; `None`: any.
-    pub host: Option<String>,
-    /// One path, or, if it ends in `*`, all paths that begin with the rest.
-    pub path: String,
-    /// The scheme for the page whose document is at the path, by name.
-    pub scheme: Option<String>,
+/// A rule that names its backend and its scheme.
+pub type ConfigRoute = Rule<Address, ConfigScheme>;
+
+/// A scheme that a route names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigScheme {
+    /// Its name.
+    pub name: String,
     /// The line of the file at which it is named.
-    pub scheme_line: usize,
-    /// How clients' signals are used on that page.
-    pub signals: Option<SignalUse>,
-    /// The backend that answers.
-    pub upstream: Option<Address>,
-    /// Its pushes and hints.
-    pub pushing: Option<Pushing>,
-    /// Fields of its responses, in place of their own.
-    pub headers: Option<Vec<Field>>,
+    pub line: usize,
 }
 
 /// The site to serve.
@@ -181,10 +171,9 @@ impl Config {
             for (resource, directive) in std::mem::take(&mut route.resource) {
                 config.direct(resource, directive).map_err(wrong)?;
             }
-            let route = config.route(route, places.pushes(index), path);
-            let route = route.and_then(|it| config.is_first(&it, &places).map(|()| it));
-            let scheme_line = places.in_route(index, "scheme");
-            config.routes.push(ConfigRoute { scheme_line, ..route.map_err(wrong)? });
+            let route = config.route(route, index, &places, path).map_err(wrong)?;
+            config.is_first(&route, &places).map_err(wrong)?;
+            config.routes.push(route);
             if places.route_keys(index).all(|it| it == "path" || it == "host") {
                 warnings.push((
                     places.in_route(index, "path"),
@@ -215,7 +204,7 @@ impl Config {
             ConfigSite::Upstream(address) => Some(address),
             _ => None,
         };
-        let of_routes = self.routes.iter_mut().filter_map(|it| it.upstream.as_mut());
+        let of_routes = self.routes.iter_mut().filter_map(|it| it.source.as_mut());
         let mut is_used = false;
         for address in of_site.into_iter().chain(of_routes).filter(|it| it.is_secure()) {
             *address = address.clone().trusting(Some(ca.to_owned()));
@@ -239,7 +228,13 @@ impl Config {
         Err(Wrong { entry: Some(resource), ..Wrong::at("resource", cause) })
     }
 
-    fn route(&self, mut route: FileRoute, pushes: bool, file: &Path) -> Result<ConfigRoute, Wrong> {
+    fn route(
+        &self,
+        mut route: FileRoute,
+        index: usize,
+        places: &Places<'_>,
+        file: &Path,
+    ) -> Result<ConfigRoute, Wrong> {
         let of_page = [("scheme", route.scheme.is_some()), ("signals", route.signals.is_some())];
         if let Some((key, _)) = of_page.into_iter().find(|it| it.1 && route.path.ends_with('*')) {
             let cause = format!(
@@ -248,14 +243,15 @@ impl Config {
             return Err(Wrong::at(key, cause));
         }
         let (host, path) = (route.host.clone(), route.path.clone());
-        let (scheme, signals) = (route.scheme.clone(), route.signals);
-        let websockets = route.websockets;
-        let upstream = route.upstream.clone().map(|it| it.taking_websockets(websockets));
+        let line = places.in_route(index, "scheme");
+        let scheme = route.scheme.take().map(|name| ConfigScheme { name, line });
+        let (signals, websockets) = (route.signals, route.websockets);
+        let source = route.upstream.take().map(|it| it.taking_websockets(websockets));
         let headers = route.headers.take().map(headers::checked).transpose()?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let in_directory = matches!(self.site, ConfigSite::Root(_));
-        let pushing = pushes.then(|| route.checked_pushing(folder, in_directory)).transpose()?;
-        Ok(ConfigRoute { host, path, scheme, scheme_line: 0, signals, upstream, pushing, headers })
+        let pushing = places.pushes(index).then(|| route.checked_pushing(folder, in_directory));
+        Ok(Rule { host, path, source, scheme, signals, pushing: pushing.transpose()?, headers })
     }
 
     /// Checks that no earlier route has the same host and path.
@@ -345,9 +341,12 @@ mod tests {
         };
         assert_eq!(config.directives, [("/hero.jpg".into(), hero)].into());
         let [route] = &config.routes[..] else { panic!("one route") };
-        assert_eq!((route.path.as_str(), route.scheme.as_deref()), ("/", Some("fifo")));
+        assert_eq!(
+            (route.path.as_str(), route.scheme.as_ref().map(|it| it.name.as_str())),
+            ("/", Some("fifo"))
+        );
         assert_eq!(route.signals, Some(SignalUse::Ignore));
-        assert!(route.host.is_none() && route.upstream.is_none() && route.pushing.is_none());
+        assert!(route.host.is_none() && route.source.is_none() && route.pushing.is_none());
     }
 
     #[test]
@@ -616,10 +615,7 @@ mod tests {
         let config = Config::parse(text, Path::new("etc/x.toml")).expect("a configuration");
         let address: Address = "https://b".parse().expect("an address");
         let trusting = address.trusting(Some("etc/ca.pem".into()));
-        assert_eq!(
-            (config.routes[0].upstream.as_ref(), config.warnings.len()),
-            (Some(&trusting), 0)
-        );
+        assert_eq!((config.routes[0].source.as_ref(), config.warnings.len()), (Some(&trusting), 0));
         let text = text.replace("https", "http");
         let config = Config::parse(&text, Path::new("x.toml")).expect("a configuration");
         let expected = "x.toml: line 3: upstream_ca does nothing without an https:// upstream";
@@ -634,7 +630,7 @@ mod tests {
         assert_eq!(config.site, ConfigSite::Upstream(address("http://127.0.0.1:8080")));
         let [api] = &config.routes[..] else { panic!("one route") };
         assert_eq!(
-            (api.path.as_str(), api.upstream.clone()),
+            (api.path.as_str(), api.source.clone()),
             ("/api/*", Some(address("http://api")))
         );
     }

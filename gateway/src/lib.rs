@@ -12,7 +12,8 @@ mod tcp;
 pub mod upstream;
 
 pub use config::{
-    Config, ConfigError, ConfigLimits, ConfigLines, ConfigRoute, ConfigSite, is_one_path, line_of,
+    Config, ConfigError, ConfigLimits, ConfigLines, ConfigRoute, ConfigScheme, ConfigSite,
+    is_one_path, line_of,
 };
 pub use limits::UpstreamLimits;
 pub use tcp::{Listeners, StartError as TcpStartError, serve_tcp};

@@ -8,7 +8,9 @@ use ::corpus::Page;
 use ::gateway::access_log::Reopen;
 use ::gateway::site::{DirectorySite, Rule, RuledSite};
 use ::gateway::upstream::{Address, StartError, UpstreamSite};
-use ::gateway::{Config, ConfigError, ConfigLimits, ConfigRoute, ConfigSite, UpstreamLimits};
+use ::gateway::{
+    Config, ConfigError, ConfigLimits, ConfigRoute, ConfigScheme, ConfigSite, UpstreamLimits,
+};
 use ::server::event_loop::{EventLoop, Reload, Renewal};
 use ::server::metrics::Metrics;
 use ::server::site::Site;
@@ -449,12 +451,13 @@ struct Here<'a> {
 
 /// A route of the configuration, its backend started.
 fn rule(config: ConfigRoute, here: &Here<'_>, limits: &UpstreamLimits) -> Result<Rule, Failure> {
-    let ConfigRoute { host, path, scheme, signals, upstream: address, pushing, headers, .. } =
-        config;
-    let scheme = scheme.map(|it| page_scheme(&it, host.as_deref(), &path, here)).transpose();
-    let scheme = scheme.map_err(|error| in_config(here.file, config.scheme_line, error))?;
-    let source = address.as_ref().map(|it| upstream(it, limits)).transpose()?;
-    Ok(Rule { host, path, source, scheme, signals, pushing, headers })
+    let found = |it: &ConfigScheme| {
+        let scheme = page_scheme(&it.name, config.host.as_deref(), &config.path, here);
+        scheme.map_err(|error| in_config(here.file, it.line, error))
+    };
+    let scheme = config.scheme.as_ref().map(found).transpose()?;
+    let source = config.source.as_ref().map(|it| upstream(it, limits)).transpose()?;
+    Ok(config.with(source, scheme))
 }
 
 /// A scheme for the page at this place. One that looks ahead needs the page itself.

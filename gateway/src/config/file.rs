@@ -354,3 +354,23 @@ fn is_token(name: &str) -> bool {
     let special = b"!#$%&'*+-.^_`|~";
     !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || special.contains(&it))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key that is missing among the others would have a route decide about pushes.
+    #[test]
+    fn a_key_of_a_route_is_about_pushes_and_hints_or_among_the_others() {
+        let unknown =
+            toml::from_str::<FileRoute>("path = \"/\"\nnone = 1").err().expect("a mistake");
+        let known: Vec<&str> = unknown.message().split('`').skip(3).step_by(2).collect();
+        let (others, pushing): (Vec<&str>, Vec<&str>) =
+            known.into_iter().partition(|it| OTHER_KEYS.contains(it));
+        assert_eq!(others, OTHER_KEYS);
+        let expected = "push push_preload x_push links early_hints early_hints_for_files push_when push_policy \
+                        push_graph push_gate max_concurrent_pushes client_has cookies push_not_modified \
+                        push_if_match cache_control";
+        assert_eq!(pushing.join(" "), expected);
+    }
+}

@@ -59,7 +59,7 @@ impl Config {
 
     fn idle_limits(&self, places: &Places<'_>) -> Option<(usize, String)> {
         let has_backend = matches!(self.site, ConfigSite::Upstream(_))
-            || self.routes.iter().any(|it| it.upstream.is_some());
+            || self.routes.iter().any(|it| it.source.is_some());
         let line = places.in_limits("upstream").filter(|_| !has_backend)?;
         Some((line, "limits.upstream does nothing without an upstream".to_owned()))
     }
@@ -84,7 +84,7 @@ impl Config {
     /// What answers for the paths of a route: a backend, if one answers for any of them.
     fn answering(&self, path: &str) -> Answering {
         let meets = |it: &ConfigRoute| {
-            it.upstream.is_some() && (covers(&it.path, path) || covers(path, &it.path))
+            it.source.is_some() && (covers(&it.path, path) || covers(path, &it.path))
         };
         match self.site {
             _ if self.routes.iter().any(meets) => Answering::Backend,
@@ -147,22 +147,6 @@ fn idle(
 }
 
 impl ConfigRoute {
-    pub(super) fn says_something(&self) -> bool {
-        !self.decides().is_empty()
-    }
-
-    /// Names of what it decides: the first route that fits a request holds.
-    fn decides(&self) -> Vec<&'static str> {
-        let said = [
-            ("pushes and hints", self.pushing.is_some()),
-            ("scheme", self.scheme.is_some()),
-            ("signals", self.signals.is_some()),
-            ("upstream", self.upstream.is_some()),
-            ("headers", self.headers.is_some()),
-        ];
-        said.into_iter().filter(|(_, said)| *said).map(|(what, _)| what).collect()
-    }
-
     /// Names of what it decides in vain, because `before` has decided it for every request.
     fn decided_by(&self, before: &Self) -> Vec<&'static str> {
         let same =

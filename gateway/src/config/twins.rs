@@ -9,14 +9,14 @@ impl Config {
     /// Adds a route for the other path of each folder's index, right behind the first.
     pub(super) fn add_twins(&mut self) {
         let of_backend =
-            |path: &str| self.routes.iter().any(|it| it.upstream.is_some() && fits(&it.path, path));
+            |path: &str| self.routes.iter().any(|it| it.source.is_some() && fits(&it.path, path));
         // Only where the directory has both.
         let twin = |path: &str| twin(path).filter(|other| !of_backend(path) && !of_backend(other));
         let directives: Vec<_> =
             self.directives.iter().filter_map(|(path, it)| Some((twin(path)?, *it))).collect();
         let with_twin = |route: &ConfigRoute| {
             let twin = twin(&route.path).map(|path| route.for_twin(path, &self.routes));
-            std::iter::once(route.clone()).chain(twin.filter(ConfigRoute::says_something))
+            std::iter::once(route.clone()).chain(twin.filter(|it| !it.decides().is_empty()))
         };
         self.routes = self.routes.iter().flat_map(with_twin).collect();
         for (path, directive) in directives {
@@ -30,19 +30,7 @@ impl ConfigRoute {
     fn for_twin(&self, path: String, routes: &[Self]) -> Self {
         let own: Vec<&Self> =
             routes.iter().filter(|it| it.host == self.host && it.path == path).collect();
-        let mut twin = Self { upstream: None, path, ..self.clone() };
-        if own.iter().any(|it| it.scheme.is_some()) {
-            twin.scheme = None;
-        }
-        if own.iter().any(|it| it.signals.is_some()) {
-            twin.signals = None;
-        }
-        if own.iter().any(|it| it.pushing.is_some()) {
-            twin.pushing = None;
-        }
-        if own.iter().any(|it| it.headers.is_some()) {
-            twin.headers = None;
-        }
+        let mut twin = Self { source: None, ..self.clone() }.at(path, &own);
         if let Some(graph) = twin.pushing.as_mut().and_then(|it| it.graph.as_mut()) {
             *graph = renamed(graph, &self.path, &twin.path);
         }

@@ -14,22 +14,72 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A row of the table: what holds for some paths. The first row that fits a request and says something decides.
-#[derive(Clone, Default)]
-pub struct Rule {
+///
+/// As a configuration writes it, the source and the scheme are only named.
+#[derive(Debug, Clone)]
+pub struct Rule<Source = Arc<dyn Site>, Order = Scheme> {
     /// The host; `None`: any.
     pub host: Option<String>,
     /// One path with any query, or, if it ends in `*`, all paths that begin with the rest.
     pub path: String,
     /// The source that answers in place of the site.
-    pub source: Option<Arc<dyn Site>>,
+    pub source: Option<Source>,
     /// The scheme for the page whose document is at this path.
-    pub scheme: Option<Scheme>,
+    pub scheme: Option<Order>,
     /// How clients' signals are used on that page.
     pub signals: Option<SignalUse>,
     /// Its pushes and hints.
     pub pushing: Option<Pushing>,
     /// Fields of the response, in place of its own.
     pub headers: Option<Vec<Field>>,
+}
+
+impl<Source, Order> Default for Rule<Source, Order> {
+    fn default() -> Self {
+        Self {
+            host: None,
+            path: String::new(),
+            source: None,
+            scheme: None,
+            signals: None,
+            pushing: None,
+            headers: None,
+        }
+    }
+}
+
+impl<Source, Order> Rule<Source, Order> {
+    /// The same with what its source and its scheme stand for.
+    pub fn with<S, O>(self, source: Option<S>, scheme: Option<O>) -> Rule<S, O> {
+        let Self { host, path, signals, pushing, headers, .. } = self;
+        Rule { host, path, source, scheme, signals, pushing, headers }
+    }
+
+    /// Names of what it decides: the first rule that fits a request holds.
+    pub(crate) fn decides(&self) -> Vec<&'static str> {
+        let said = [
+            ("pushes and hints", self.pushing.is_some()),
+            ("scheme", self.scheme.is_some()),
+            ("signals", self.signals.is_some()),
+            ("upstream", self.source.is_some()),
+            ("headers", self.headers.is_some()),
+        ];
+        said.into_iter().filter(|(_, said)| *said).map(|(what, _)| what).collect()
+    }
+
+    /// The same for another path, but for what `others` decide.
+    pub(crate) fn at(self, path: String, others: &[&Self]) -> Self {
+        let is_left = |what: &str| !others.iter().any(|it| it.decides().contains(&what));
+        Self {
+            host: self.host,
+            path,
+            source: self.source.filter(|_| is_left("upstream")),
+            scheme: self.scheme.filter(|_| is_left("scheme")),
+            signals: self.signals.filter(|_| is_left("signals")),
+            pushing: self.pushing.filter(|_| is_left("pushes and hints")),
+            headers: self.headers.filter(|_| is_left("headers")),
+        }
+    }
 }
 
 /// What the operator says about one resource.
@@ -292,9 +342,8 @@ mod tests {
 
     #[test]
     fn the_first_source_whose_rule_fits_answers() {
-        let source = |host, path, status| Rule {
-            source: Some(Arc::new(Status(status))),
-            ..rule(host, path)
+        let source = |host, path, status| -> Rule {
+            Rule { source: Some(Arc::new(Status(status))), ..rule(host, path) }
         };
         let rules = vec![
             rule(None, "/api/*"),

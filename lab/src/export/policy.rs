@@ -117,7 +117,8 @@ fn untold(route: &ConfigRoute) -> Option<String> {
     let scheme = route.scheme.as_ref().filter(|_| route.signals == Some(SignalUse::Ignore))?;
     let path = &route.path;
     Some(format!(
-        "The policy sends {path} under {scheme}, which only utmost can. `utmost find --export` searches priorities of resources \
-         that come near the best order."
+        "The policy sends {path} under {}, which only utmost can. `utmost find --export` searches priorities of resources \
+         that come near the best order.",
+        scheme.name
     ))
 }

@@ -75,9 +75,8 @@ fn deployed(plan: &Plan, study: &lab::study::Study, choices: &[Choice], root: &P
 }
 
 fn rule(route: &ConfigRoute) -> Rule {
-    let ConfigRoute { host, path, scheme, signals, pushing, headers, .. } = route.clone();
-    let scheme = scheme.map(|it| find_scheme(&it).expect("a scheme"));
-    Rule { host, path, scheme, signals, pushing, headers, source: None }
+    let scheme = route.scheme.as_ref().map(|it| find_scheme(&it.name).expect("a scheme"));
+    route.clone().with(None, scheme)
 }
 
 /// The site that `utmost serve --config` makes of a configuration of files.

@@ -91,7 +91,7 @@ fn say_back(head: &str, stream: &mut TcpStream) {
 fn chromium_opens_a_websocket_by_extended_connect_8441_5() {
     let (_folder, site) = folder(&[("index.html", CHAT), ("a.txt", b"a")]);
     let chat = Arc::new(backend_site(say_back, &gateway::UpstreamLimits::default(), true));
-    let rule = Rule { path: "/chat".to_owned(), source: Some(chat), ..Rule::default() };
+    let rule: Rule = Rule { path: "/chat".to_owned(), source: Some(chat), ..Rule::default() };
     let server = serving(RuledSite::new(site, vec![rule]), true);
     let Some(page) = shown(&server) else { return };
     assert!(page.contains("heard hello by b."), "{page}");
