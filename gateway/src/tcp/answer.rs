@@ -131,7 +131,7 @@ fn begin(
     upload: impl Upload,
 ) -> (Coming, Receiver<()>) {
     let (bell, news) = channel(());
-    let ring = Arc::new(move || _ = bell.send_replace(()));
+    let ring = Arc::new(move || bell.send_replace(()));
     let site = Arc::clone(&guest.site);
     let coming = Coming::begin(site, request.clone(), later, &guest.options.observers, ring);
     let (later, activity) = (Arc::downgrade(&coming.later), Arc::clone(&guest.activity));
