@@ -49,7 +49,7 @@ pub(crate) struct Shared {
     pub(crate) unread: Arc<AtomicU64>,
 }
 
-/// One connection of a client. It has many methods, because here everything meets that can happen on a connection: an event
+/// One connection of a client. It has many fields and methods, because here everything meets that can happen on it: an event
 /// concerns the response, its account and its observers at once. Each file of the folder has those of one concern.
 pub(crate) struct Responder {
     shared: Arc<Shared>,
