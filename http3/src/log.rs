@@ -121,8 +121,8 @@ pub fn milestone(streamer: Option<&mut QlogStreamer>, milestone: Milestone, afte
     own(streamer, Milestone::EVENT, data);
 }
 
-/// Logs an event that no schema of qlog has.
-fn own(streamer: Option<&mut QlogStreamer>, name: &str, data: serde_json::Value) {
+/// Logs an event that no schema of qlog has. A log that cannot be written (a full disk) must not stop the connection.
+pub fn own(streamer: Option<&mut QlogStreamer>, name: &str, data: serde_json::Value) {
     let Some(streamer) = streamer else { return };
     let event =
         JsonEvent { time: 0.0, importance: EventImportance::Core, name: name.to_owned(), data };

@@ -2,7 +2,6 @@
 //!
 //! The log tells why each packet went when it did, and can be replayed (`utmost:scheduler` events).
 
-use qlog::events::{EventImportance, JsonEvent};
 use qlog::streamer::QlogStreamer;
 use schedulers::{Call, Scheduler, Scheme, StreamId, Value};
 use std::net::IpAddr;
@@ -115,16 +114,9 @@ fn about(call: &Call) -> Option<StreamId> {
     }
 }
 
-/// A log that cannot be written (a full disk) must not stop the connection.
 fn log_call(call: &Call, log: Log<'_>) {
-    if let Some(log) = log {
-        let event = JsonEvent {
-            time: 0.0,
-            importance: EventImportance::Core,
-            name: call.event().to_owned(),
-            data: object(call.fields()),
-        };
-        log.add_event_now(event).ok();
+    if log.is_some() {
+        http3::log::own(log, call.event(), object(call.fields()));
     }
 }
 

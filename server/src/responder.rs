@@ -49,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) unread: Arc<AtomicU64>,
 }
 
+/// One connection of a client. It has many fields and methods, because here everything meets that can happen on it: an event
+/// concerns the response, its account and its observers at once. Each file of the folder has those of one concern.
 pub(crate) struct Responder {
     shared: Arc<Shared>,
     /// The connection, as the router numbers it.
@@ -99,7 +101,15 @@ impl Responder {
         path: Path,
     ) -> Self {
         let options = &shared.options;
-        let session = Session::new(Role::Server, settings(options), http3_limits(options));
+        #[cfg_attr(
+            not(feature = "experiments"),
+            expect(unused_mut, reason = "an extension is offered")
+        )]
+        let mut session = Session::new(Role::Server, settings(options), http3_limits(options));
+        #[cfg(feature = "experiments")]
+        let news = moving::offer(&mut session, options);
+        #[cfg(not(feature = "experiments"))]
+        let news = None;
         Self {
             serial,
             addresses: Addresses::new(path, options.limits.addresses),
@@ -123,7 +133,7 @@ impl Responder {
             unread: Unread::of(&shared.unread),
             deadlines: Deadlines::default(),
             head_room: HeadRoom::new(&shared.decoded, Client::at(Some(path.peer.ip()))),
-            news: None,
+            news,
             shared,
         }
     }
@@ -151,12 +161,12 @@ impl Responder {
         self.unusable.came(datagram.len());
         let (before, proven) = (self.addresses.current(), self.addresses.proven());
         let connection = &mut self.sender.connection;
-        let verdict = self.addresses.receive(connection, datagram, path, now);
-        self.heed(verdict);
+        if self.addresses.receive(connection, datagram, path, now) == Verdict::Lost {
+            connection.close(Code::NoError, "the new address cannot be proven");
+        }
         for _ in proven..self.addresses.proven() {
             self.unusable.moved();
         }
-        let connection = &mut self.sender.connection;
         if self.addresses.current() != before {
             // The network behind the new address may carry less (RFC 9000, 14.3).
             connection.quic.revalidate_pmtu();
@@ -281,12 +291,12 @@ impl Responder {
         self.addresses.first()
     }
 
-    /// Closes the connection of a client that is where it cannot be reached.
-    fn heed(&mut self, verdict: Verdict) {
-        if verdict == Verdict::Lost {
-            let cause = "the new address cannot be proven";
-            self.sender.connection.close(Code::NoError, cause);
-        }
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.sender.connection
+    }
+
+    pub(crate) fn connection_mut(&mut self) -> &mut Connection {
+        &mut self.sender.connection
     }
 
     pub(crate) fn cut(&mut self) {
@@ -398,8 +408,11 @@ impl Responder {
     /// The client's settings decide who orders the streams.
     fn on_settings(&mut self, settings: &Settings) {
         self.negotiate();
-        if let Some(number) = settings.connection_group {
-            self.join_group(number);
+        // A client can want its connections to be ordered as one.
+        if let (Some(number), Some(joint)) = (settings.connection_group, &self.shared.joint)
+            && let Some(picker) = joint.join(self.serial, self.client(), number, &self.scheme)
+        {
+            self.sender.reorder(&self.scheme.name, picker);
         }
         if let Some(news) = &mut self.news {
             news.has_settings = true;
@@ -410,14 +423,6 @@ impl Responder {
             connection.send(stream, frame, false);
         }
         self.sender.flush();
-    }
-
-    /// The client wants its connections to be ordered as one.
-    fn join_group(&mut self, number: u64) {
-        let Some(joint) = &self.shared.joint else { return };
-        if let Some(picker) = joint.join(self.serial, self.client(), number, &self.scheme) {
-            self.sender.reorder(&self.scheme.name, picker);
-        }
     }
 
     fn client(&self) -> IpAddr {

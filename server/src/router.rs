@@ -27,6 +27,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// An HTTP/3 server without socket and clock; see [`Endpoint`] for how to call it.
+///
+/// It has many fields and methods, because it is where everything of a server is joined: who comes in, whose turn it is, how it
+/// ends. Each file of the folder has one of these.
 pub struct Server {
     shared: Arc<Shared>,
     config: quiche::Config,
@@ -238,7 +241,7 @@ impl Server {
         let is_new = known.is_none();
         let Some(entry) = self.connections.get_mut(&serial) else { return };
         entry.receive(header.ty, datagram, path, now, &mut self.scratch);
-        let is_connected = entry.responder.sender.connection.is_connected();
+        let is_connected = entry.responder.connection().is_connected();
         if is_new && entry.packets() == 0 {
             return self.turn_away(serial, header, path, now);
         }
@@ -263,7 +266,7 @@ impl Server {
         if let Some(old) = entry.wakeup.take() {
             self.wakeups.remove(&(old, serial));
         }
-        if entry.responder.sender.connection.quic.is_closed() {
+        if entry.responder.connection().quic.is_closed() {
             self.remove(serial, now);
             return;
         }
@@ -285,7 +288,7 @@ impl Server {
         entry.responder.gone(now);
         // Anybody can send first packets that lead to nothing.
         let ended = match entry.counted {
-            Some(_) => closing::event(&entry.responder.sender.connection.quic),
+            Some(_) => closing::event(&entry.responder.connection().quic),
             None => Event::NotEntered,
         };
         self.notice(&ended);
@@ -321,7 +324,7 @@ impl Entry {
 
     /// How many of the client's packets the transport has taken.
     fn packets(&self) -> usize {
-        self.responder.sender.connection.quic.path_stats().map(|it| it.recv).sum()
+        self.responder.connection().quic.path_stats().map(|it| it.recv).sum()
     }
 }
 

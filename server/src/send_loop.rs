@@ -29,6 +29,7 @@ mod window;
 
 use crate::order::{Order, Picker};
 use crate::outgoing::Outgoing;
+use crate::pace::Ticks;
 use crate::read_ahead::Pages;
 use crate::streams::Streams;
 use crate::{Downloads, Options};
@@ -46,6 +47,9 @@ use window::Window;
 /// A datagram that was made: its size and where it goes.
 pub(crate) type Datagram = (usize, Path);
 
+/// The sending half of one connection. It has many methods, because each step from the scheduler to a packet needs the
+/// transport, its log and the streams together. What is known without the transport is decided in structs of their own:
+/// [`next()`], [`Window`], [`Pacing`], [`Measures`].
 pub(crate) struct SendLoop {
     pub(crate) connection: Connection,
     /// The client's address as the transport knows it, once there are others.
@@ -208,7 +212,8 @@ impl SendLoop {
     /// When `datagram` may have a new datagram, apart from the transport's timers.
     pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
         let has_data = || self.order.picker().pick().is_some() || !self.passage.is_empty();
-        let tick = self.pacing.next_tick().filter(|at| *at > now && has_data());
+        let tick = self.pacing.ticks().and_then(Ticks::next);
+        let tick = tick.filter(|at| *at > now && has_data());
         let release = self.decided.and_then(Next::until).map(Pacing::wakeup);
         let held = self.window.held_until(now);
         [self.streams.next_release(), release, held, tick].into_iter().flatten().min()

@@ -82,7 +82,8 @@ pub(crate) struct Waiting {
     pub(crate) taken: u64,
 }
 
-/// The streams, and indices of those that need attention.
+/// The streams, and indices of those that need attention. It has many methods, because each index must change with the record:
+/// nobody else can reach one of them alone.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     /// Boxed: a node of the map has room for eleven of them, and few connections have as many.

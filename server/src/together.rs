@@ -32,9 +32,6 @@ pub(crate) enum Occasion {
 
 /// Joins connections of one client.
 pub(crate) trait Together: Send {
-    /// A connection begins.
-    fn begin(&self, responder: &mut Responder);
-
     /// Something happened on the connection `serial`. Returns the connections that may have something to send now.
     fn update(
         &mut self,

@@ -23,7 +23,7 @@ use crate::together::Occasion;
 use schedulers::{Call, Element, Scheduler, Scheme, Signal, StreamId};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 pub(crate) struct Groups {
     /// Connections that may be in one group.
@@ -35,7 +35,7 @@ pub(crate) struct Groups {
 struct Inside {
     groups: HashMap<GroupName, Arc<Mutex<Group>>>,
     /// The connections in them, as the router numbers them.
-    parts: BTreeMap<u64, Part>,
+    members: BTreeMap<u64, Weak<Member>>,
 }
 
 /// The client's address, the number that it gave, and the scheme.
@@ -53,18 +53,18 @@ impl Groups {
         occasion: Occasion,
         responder: Option<&mut Responder>,
     ) -> Option<u64> {
-        let part = self.part(serial)?;
+        let member = self.member(serial)?;
         let sender = responder.map(|it| &it.sender);
         match (occasion, sender) {
             (Occasion::Over, _) => {
-                part.silent();
-                self.lock().parts.remove(&serial);
-                return part.turn();
+                member.silent();
+                self.lock().members.remove(&serial);
+                return member.turn();
             }
-            (Occasion::Came, Some(sender)) if !sender.connection.is_closing() => part.heard(),
-            (Occasion::Came | Occasion::TimerFired, _) => part.silent(),
+            (Occasion::Came, Some(sender)) if !sender.connection.is_closing() => member.heard(),
+            (Occasion::Came | Occasion::TimerFired, _) => member.silent(),
             (Occasion::Sent, Some(sender)) if sender.is_window_full() => {
-                part.window_full(sender.path_has_queue());
+                member.window_full(sender.path_has_queue());
             }
             (Occasion::Sent | Occasion::Brought, _) => {}
         }
@@ -73,11 +73,11 @@ impl Groups {
 
     /// The connection that goes first among those with which this one shares an order.
     pub(crate) fn turn(&self, serial: u64) -> Option<u64> {
-        self.part(serial)?.turn()
+        self.member(serial)?.turn()
     }
 
-    fn part(&self, serial: u64) -> Option<Part> {
-        self.lock().parts.get(&serial).cloned()
+    fn member(&self, serial: u64) -> Option<Arc<Member>> {
+        self.lock().members.get(&serial)?.upgrade()
     }
 
     /// The table is consistent between any two calls.
@@ -97,7 +97,7 @@ impl Joint for Groups {
         if self.limit == 0 {
             return None;
         }
-        let Inside { groups, parts } = &mut *self.lock();
+        let Inside { groups, members } = &mut *self.lock();
         if groups.len() == groups.capacity() {
             groups.retain(|_, group| !Group::is_empty(group));
         }
@@ -106,9 +106,9 @@ impl Joint for Groups {
         if Group::is_empty(group) {
             *group = Group::new(scheme);
         }
-        let part = Group::join(group, serial, self.limit)?;
-        parts.insert(serial, part.clone());
-        Some(Box::new(Member(part)))
+        let member = Arc::new(Group::join(group, serial, self.limit)?);
+        members.insert(serial, Arc::downgrade(&member));
+        Some(Box::new(member))
     }
 }
 
@@ -138,15 +138,11 @@ impl Standing {
     }
 }
 
-/// One connection's part in a group.
-#[derive(Clone)]
-struct Part {
+/// One connection's part in a group. Dropping it leaves the group.
+struct Member {
     group: Arc<Mutex<Group>>,
     slot: u64,
 }
-
-/// Picks for one connection. Dropping it leaves the group.
-struct Member(Part);
 
 impl Group {
     fn new(scheme: &Scheme) -> Arc<Mutex<Self>> {
@@ -155,7 +151,7 @@ impl Group {
     }
 
     /// A part for the connection `serial`; `None`: there are `limit` members, or too many have been.
-    fn join(group: &Arc<Mutex<Self>>, serial: u64, limit: usize) -> Option<Part> {
+    fn join(group: &Arc<Mutex<Self>>, serial: u64, limit: usize) -> Option<Member> {
         let mut inside = lock(group);
         let slot = inside.next_slot;
         if inside.members.len() >= limit || slot >= SLOTS {
@@ -163,7 +159,7 @@ impl Group {
         }
         inside.next_slot += 1;
         inside.members.insert(slot, Standing { serial, ..Standing::default() });
-        Some(Part { group: Arc::clone(group), slot })
+        Some(Member { group: Arc::clone(group), slot })
     }
 
     fn is_empty(group: &Arc<Mutex<Self>>) -> bool {
@@ -217,9 +213,9 @@ impl Group {
     }
 }
 
-impl Picker for Member {
+impl Picker for Arc<Member> {
     fn call(&mut self, call: &Call) {
-        let (slot, mut group) = (self.0.slot, lock(&self.0.group));
+        let (slot, mut group) = (self.slot, lock(&self.group));
         match *call {
             Call::Open(stream, resource) => {
                 group.scheduler.open(named(slot, stream), &resource);
@@ -242,8 +238,8 @@ impl Picker for Member {
     }
 
     fn pick(&self) -> Option<StreamId> {
-        let picked = lock(&self.0.group).scheduler.pick()?;
-        (picked.0 % SLOTS == self.0.slot).then_some(StreamId(picked.0 / SLOTS))
+        let picked = lock(&self.group).scheduler.pick()?;
+        (picked.0 % SLOTS == self.slot).then_some(StreamId(picked.0 / SLOTS))
     }
 
     fn is_shared(&self) -> bool {
@@ -251,7 +247,7 @@ impl Picker for Member {
     }
 }
 
-impl Part {
+impl Member {
     fn turn(&self) -> Option<u64> {
         let group = lock(&self.group);
         let picked = group.scheduler.pick()?;
@@ -278,7 +274,7 @@ impl Part {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        lock(&self.0.group).leave(self.0.slot);
+        lock(&self.group).leave(self.slot);
     }
 }
 
@@ -314,15 +310,15 @@ mod tests {
     use super::*;
     use schedulers::{Kind, Resource, find_scheme};
 
-    fn two() -> (Member, Member) {
+    fn two() -> (Arc<Member>, Arc<Member>) {
         let group = Group::new(&find_scheme("fifo").expect("a scheme"));
-        let member = |serial| Group::join(&group, serial, 2).map(Member);
+        let member = |serial| Group::join(&group, serial, 2).map(Arc::new);
         let both = (member(7).expect("room"), member(9).expect("room"));
         assert!(member(11).is_none(), "a third is one too many");
         both
     }
 
-    fn open(member: &mut Member, id: u64) {
+    fn open(member: &mut Arc<Member>, id: u64) {
         let image = Resource { kind: Kind::Image, ..Resource::default() };
         member.call(&Call::Open(StreamId(id), image));
         member.call(&Call::SetReady(StreamId(id), true));
@@ -333,9 +329,9 @@ mod tests {
         let (mut a, mut b) = two();
         open(&mut b, 0);
         open(&mut a, 0);
-        assert_eq!((a.pick(), b.pick(), a.0.turn()), (None, Some(StreamId(0)), Some(9)));
+        assert_eq!((a.pick(), b.pick(), a.turn()), (None, Some(StreamId(0)), Some(9)));
         b.call(&Call::Close(StreamId(0)));
-        assert_eq!((a.pick(), b.pick(), b.0.turn()), (Some(StreamId(0)), None, Some(7)));
+        assert_eq!((a.pick(), b.pick(), b.turn()), (Some(StreamId(0)), None, Some(7)));
     }
 
     #[test]
@@ -343,7 +339,7 @@ mod tests {
         let (mut a, mut b) = two();
         open(&mut a, 0);
         open(&mut b, 0);
-        a.0.silent();
+        a.silent();
         assert_eq!((a.pick(), b.pick()), (None, Some(StreamId(0))));
         b.call(&Call::SetReady(StreamId(0), false));
         assert_eq!(a.pick(), Some(StreamId(0)), "nobody else can");
@@ -356,12 +352,12 @@ mod tests {
         let (mut a, mut b) = two();
         open(&mut a, 0);
         open(&mut b, 0);
-        a.0.window_full(false);
-        assert_eq!((a.0.turn(), b.pick()), (Some(9), Some(StreamId(0))));
-        b.0.window_full(false);
-        assert_eq!((a.0.turn(), a.pick(), b.pick()), (None, None, None), "nobody can send");
-        a.0.heard();
-        assert_eq!((a.0.turn(), a.pick()), (Some(7), Some(StreamId(0))));
+        a.window_full(false);
+        assert_eq!((a.turn(), b.pick()), (Some(9), Some(StreamId(0))));
+        b.window_full(false);
+        assert_eq!((a.turn(), a.pick(), b.pick()), (None, None, None), "nobody can send");
+        a.heard();
+        assert_eq!((a.turn(), a.pick()), (Some(7), Some(StreamId(0))));
     }
 
     #[test]

@@ -8,7 +8,6 @@ mod migrations;
 
 use crate::Options;
 use crate::order::Joint;
-use crate::responder::Responder;
 use crate::together::{Connections, Occasion, Together};
 use group::Groups;
 use migrations::Migrations;
@@ -34,12 +33,6 @@ pub(crate) fn wanted(options: &Options) -> Option<(Arc<dyn Joint>, Box<dyn Toget
 }
 
 impl Together for Experiments {
-    fn begin(&self, responder: &mut Responder) {
-        if self.migrations.is_some() {
-            responder.offer_migration();
-        }
-    }
-
     fn update(
         &mut self,
         serial: u64,

@@ -2,6 +2,7 @@
 //! `experiments/migrations.rs` joins the connections.
 
 use super::{News, Responder};
+use crate::Options;
 use crate::outgoing::{Outgoing, Stage};
 use crate::streams::CONTROL_STREAM;
 use http3::{PushId, Role, Session, StreamId};
@@ -16,15 +17,15 @@ pub(crate) struct Movable {
     pub(crate) candidate: Candidate,
 }
 
-impl Responder {
-    /// Offers the extension, and gathers from now on what concerns other connections.
-    pub(crate) fn offer_migration(&mut self) {
-        let session = &mut self.sender.connection.session;
-        session.offer(Offer::Understood.settings());
-        session.accept_frames(MIGRATE, PAYLOAD_BYTES_MAX);
-        self.news = Some(Box::default());
-    }
+/// Offers the extension, if the operator wants it, and gathers from then on what concerns other connections.
+pub(super) fn offer(session: &mut Session, options: &Options) -> Option<Box<News>> {
+    options.migration?;
+    session.offer(Offer::Understood.settings());
+    session.accept_frames(MIGRATE, PAYLOAD_BYTES_MAX);
+    Some(Box::default())
+}
 
+impl Responder {
     /// What has come since the last call.
     pub(crate) fn take_news(&mut self) -> News {
         self.news.as_deref_mut().map(std::mem::take).unwrap_or_default()

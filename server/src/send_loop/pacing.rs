@@ -58,37 +58,18 @@ impl Pacing {
         }
     }
 
-    pub(super) fn is_fixed(&self) -> bool {
-        matches!(self, Self::Fixed(_))
-    }
-
     /// When the event loop must be awake for a packet that may go at `release`.
     pub(super) fn wakeup(release: Instant) -> Instant {
         release.checked_sub(TIMER_STEP).unwrap_or(release)
     }
 
-    /// The next tick of a fixed pace.
-    pub(super) fn next_tick(&self) -> Option<Instant> {
-        if let Self::Fixed(ticks) = self { ticks.next() } else { None }
+    /// The ticks of a fixed pace.
+    pub(super) fn ticks(&self) -> Option<&Ticks> {
+        if let Self::Fixed(ticks) = self { Some(ticks) } else { None }
     }
 
-    /// Whether a packet may be staged now: with a fixed pace, at a tick.
-    pub(super) fn lets_stage(&mut self, now: Instant) -> bool {
-        if let Self::Fixed(ticks) = self { ticks.allow(now) } else { true }
-    }
-
-    /// A packet was staged.
-    pub(super) fn staged(&mut self) {
-        if let Self::Fixed(ticks) = self {
-            ticks.used();
-        }
-    }
-
-    /// Nothing was ready: a tick passes unused.
-    pub(super) fn idle(&mut self) {
-        if let Self::Fixed(ticks) = self {
-            ticks.idle();
-        }
+    pub(super) fn ticks_mut(&mut self) -> Option<&mut Ticks> {
+        if let Self::Fixed(ticks) = self { Some(ticks) } else { None }
     }
 
     /// A datagram with staged bytes went.
@@ -100,10 +81,6 @@ impl Pacing {
 
     /// Stream bytes of one packet that has so much room.
     pub(super) fn packet_bytes(&self, room_bytes: usize) -> u64 {
-        let bytes = match self {
-            Self::Fixed(ticks) => ticks.packet_bytes().min(room_bytes),
-            Self::Transport | Self::Bucket(_) => room_bytes,
-        };
-        bytes as u64
+        self.ticks().map_or(room_bytes, |it| it.packet_bytes().min(room_bytes)) as u64
     }
 }

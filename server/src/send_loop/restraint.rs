@@ -5,7 +5,6 @@
 use super::next::Next;
 use super::window::congestion_lets;
 use super::{Datagram, SendLoop};
-use qlog::events::{EventImportance, JsonEvent};
 use schedulers::Restraint;
 use std::time::Instant;
 
@@ -44,7 +43,7 @@ impl SendLoop {
         let waits = self.decided.and_then(Next::until).is_some();
         let datagram_bytes = self.measures.datagram_bytes;
         match self.window.has_room(quic, datagram_bytes) {
-            true if waits || self.pacing.is_fixed() => Restraint::Pacing,
+            true if waits || self.pacing.ticks().is_some() => Restraint::Pacing,
             // Nothing was offered.
             true if !is_staged => Restraint::Scheduler,
             // Or the transport did not take what was offered: it counts headers, too.
@@ -68,15 +67,7 @@ impl SendLoop {
             return;
         }
         self.restraint = Some(restraint);
-        if let Some(log) = self.connection.quic.qlog_streamer() {
-            let event = JsonEvent {
-                time: 0.0,
-                importance: EventImportance::Core,
-                name: Restraint::EVENT.to_owned(),
-                data: serde_json::json!({"by": restraint.name()}),
-            };
-            // A log that cannot be written (a full disk) must not stop the connection.
-            log.add_event_now(event).ok();
-        }
+        let said = serde_json::json!({"by": restraint.name()});
+        http3::log::own(self.connection.quic.qlog_streamer(), Restraint::EVENT, said);
     }
 }

@@ -4,6 +4,7 @@ use super::window::{self, Staged, Window};
 use super::{Ending, SendLoop};
 use crate::Options;
 use crate::outgoing::{Left, Outgoing};
+use crate::pace::Ticks;
 use crate::read_ahead::Pages;
 use crate::send_buffer::SendBuffer;
 use connection::Quic;
@@ -52,12 +53,13 @@ impl SendLoop {
     /// Puts the next packet's bytes before the transport, unless others are there. A tick of a fixed pace at which nothing is
     /// ready passes unused.
     pub(super) fn stage_next(&mut self, now: Instant) {
-        if !self.window.takes_next() || !self.pacing.lets_stage(now) {
+        let is_tick = |ticks: &mut Ticks| ticks.allow(now);
+        if !self.window.takes_next() || !self.pacing.ticks_mut().is_none_or(is_tick) {
             return;
         }
         self.stage(now);
-        if self.window.is_clear() {
-            self.pacing.idle();
+        if let Some(ticks) = self.pacing.ticks_mut().filter(|_| self.window.is_clear()) {
+            ticks.idle();
         }
     }
 
@@ -80,7 +82,9 @@ impl SendLoop {
             if self.offer(stream, bytes) {
                 let staged = Staged::new(&self.connection.quic, stream, offset, bytes);
                 self.window.stage(staged.short(short));
-                self.pacing.staged();
+                if let Some(ticks) = self.pacing.ticks_mut() {
+                    ticks.used();
+                }
             }
             return;
         }
