@@ -248,7 +248,7 @@ fn question(arguments: &Arguments) -> Result<Question, Failure> {
 fn confirming_browser(
     arguments: &Arguments,
 ) -> Result<Option<Arc<dyn lab::browsing::Browser>>, Failure> {
-    if !arguments.confirm.is_some_and(|it| it.has_browser()) {
+    if arguments.confirm != Some(engines::BROWSER) {
         return Ok(None);
     }
     // It is missing now, or after a long search.

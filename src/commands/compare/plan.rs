@@ -107,7 +107,7 @@ fn unfinished_dir(arguments: &Arguments) -> PathBuf {
 fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     let asked = &arguments.asked;
     let engine = asked.engine;
-    let networks = values::networks(&arguments.asked.network)?;
+    let networks = values::networks(&asked.network)?;
     let first = networks
         .first()
         .cloned()
@@ -117,15 +117,14 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     settings.sweep(&asked.set).map_err(Failure::BadInput)?;
     Ok(Plan {
         settings,
-        send_buffer_model: arguments.asked.send_buffer_model,
+        send_buffer_model: asked.send_buffer_model,
         metadata: metadata(arguments)?,
-        delivery_order: arguments.asked.delivery_order,
-        seeds: (arguments.asked.first_seed..arguments.asked.first_seed + arguments.asked.seeds)
-            .collect(),
-        initial_window_packets: arguments.asked.initial_window.map(|it| it as usize),
-        shard: arguments.asked.shard,
+        delivery_order: asked.delivery_order,
+        seeds: (asked.first_seed..asked.first_seed + asked.seeds).collect(),
+        initial_window_packets: asked.initial_window.map(|it| it as usize),
+        shard: asked.shard,
         ..Plan::new(
-            pages(&arguments.asked.page_names, arguments.asked.pages.as_ref())?,
+            pages(&asked.page_names, asked.pages.as_ref())?,
             schemes(arguments)?,
             engine,
             first,

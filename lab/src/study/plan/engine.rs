@@ -74,12 +74,12 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// One of what both `stack` and `wire` can do.
+    /// A flag that both `stack` and `wire` honour.
     pub(crate) const fn new(flag: &'static str, why: &'static str) -> Self {
         Self { flag, why, instead: "stack or wire" }
     }
 
-    /// Of the traffic of others.
+    /// The flag of cross traffic, which `stack` alone honours.
     pub(crate) const fn of_cross_traffic(why: &'static str) -> Self {
         Self { flag: "--cross", why, instead: "stack" }
     }
