@@ -198,7 +198,7 @@ fn load(tab: &Tab, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, T
     Ok(Load { trace, report, screenshot: picture.transpose()?, finished })
 }
 
-/// The text that an expression of the page's comes to, in time; empty: it is no text.
+/// The text that an expression comes to in the page, once it does; empty: it comes to no text.
 fn evaluated(tab: &Tab, expression: &str) -> Result<String, Trouble> {
     let value = tab.evaluate(expression, true)?.value;
     Ok(value.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default())

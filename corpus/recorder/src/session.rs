@@ -36,8 +36,8 @@ pub struct LocalServer {
 impl LocalServer {
     /// Serves `site` on a free port, with clients' RFC 9218 signals obeyed.
     pub fn start(site: Arc<dyn Site>) -> Result<Self, RecordError> {
-        Self::start_with(RuledSite::of(site), |it| {
-            it.initial_window_packets = INITIAL_WINDOW_PACKETS
+        Self::start_with(RuledSite::of(site), |options| {
+            options.initial_window_packets = INITIAL_WINDOW_PACKETS;
         })
     }
 
