@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::trace::{StreamRole, Trace};
 
-/// One stream's row. Times are milliseconds on the log's clock.
+/// One stream's row. Times are microseconds on the log's clock, and milliseconds in JSON.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct StreamRow {
     /// Its ID.
@@ -21,13 +21,17 @@ pub struct StreamRow {
     /// The response's status.
     pub status: Option<u16>,
     /// When it was asked for.
-    pub requested_ms: Option<f64>,
+    #[serde(rename = "requested_ms", serialize_with = "in_ms")]
+    pub requested_us: Option<u64>,
     /// Its first frame.
-    pub first_ms: Option<f64>,
+    #[serde(rename = "first_ms", serialize_with = "in_ms")]
+    pub first_us: Option<u64>,
     /// Its last frame with new bytes.
-    pub last_ms: Option<f64>,
+    #[serde(rename = "last_ms", serialize_with = "in_ms")]
+    pub last_us: Option<u64>,
     /// When all its bytes were readable.
-    pub complete_ms: Option<f64>,
+    #[serde(rename = "complete_ms", serialize_with = "in_ms")]
+    pub complete_us: Option<u64>,
     /// Distinct bytes.
     pub bytes: u64,
     /// Bytes of the body, when known.
@@ -55,9 +59,9 @@ pub fn stream_rows(trace: &Trace) -> Vec<StreamRow> {
     for stream in &trace.streams {
         let row = StreamRow {
             role: stream.role,
-            first_ms: Some(milliseconds(stream.first_us)),
-            last_ms: Some(milliseconds(stream.last_us)),
-            complete_ms: stream.complete_us.map(milliseconds),
+            first_us: Some(stream.first_us),
+            last_us: Some(stream.last_us),
+            complete_us: stream.complete_us,
             bytes: stream.bytes,
             frames: stream.frames,
             retransmitted_bytes: stream.retransmitted_bytes,
@@ -72,14 +76,14 @@ pub fn stream_rows(trace: &Trace) -> Vec<StreamRow> {
         let (stream, role) = (transfer.stream, StreamRole::Request);
         let requested = StreamRow { stream, role, ..StreamRow::default() };
         let row = rows.entry(stream).or_insert(requested);
-        row.requested_ms = Some(milliseconds(transfer.requested_us));
+        row.requested_us = Some(transfer.requested_us);
         row.body_bytes = transfer.body_bytes;
         row.status = details.status;
         row.url = (!transfer.is_nameless()).then(|| transfer.url.clone());
         row.priority.clone_from(&details.priority);
     }
     // The last thing said about a priority is what counts.
-    for signal in &trace.signals {
+    for signal in trace.signals.iter().filter(|it| it.is_of_stream()) {
         if let Some(row) = rows.get_mut(&signal.element) {
             row.priority = Some(signal.value.clone());
         }
@@ -87,6 +91,36 @@ pub fn stream_rows(trace: &Trace) -> Vec<StreamRow> {
     rows.into_values().collect()
 }
 
-fn milliseconds(time_us: u64) -> f64 {
-    time_us as f64 / 1000.0
+#[expect(clippy::ref_option, reason = "serde's form")]
+fn in_ms<S: Serializer>(time_us: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    time_us.map(|it| it as f64 / 1000.0).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{PrioritySignal, SignalKind, StreamSummary};
+
+    #[test]
+    fn what_is_said_of_a_push_is_not_said_of_the_stream_with_its_number() {
+        let signal = |how, value: &str| PrioritySignal {
+            time_us: 1,
+            element: 4,
+            how,
+            value: value.to_owned(),
+        };
+        let trace = Trace {
+            streams: vec![StreamSummary { stream: 4, ..StreamSummary::default() }],
+            signals: vec![signal(SignalKind::Update, "u=1"), signal(SignalKind::PushUpdate, "u=6")],
+            ..Trace::default()
+        };
+        assert_eq!(stream_rows(&trace)[0].priority.as_deref(), Some("u=1"));
+    }
+
+    #[test]
+    fn times_are_milliseconds_in_json() {
+        let row = StreamRow { requested_us: Some(1500), ..StreamRow::default() };
+        let json = serde_json::to_value(&row).unwrap();
+        assert_eq!((&json["requested_ms"], &json["first_ms"]), (&1.5.into(), &().into()));
+    }
 }

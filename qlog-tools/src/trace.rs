@@ -230,6 +230,13 @@ pub struct PrioritySignal {
     pub value: String,
 }
 
+impl PrioritySignal {
+    /// Whether it is about a stream, and not about a push.
+    pub fn is_of_stream(&self) -> bool {
+        self.how != SignalKind::PushUpdate
+    }
+}
+
 /// How a priority was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalKind {

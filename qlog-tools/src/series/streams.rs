@@ -37,7 +37,6 @@ pub(super) const STREAMS: Series = Series {
 };
 
 fn write_streams(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    let ms = |it: Option<f64>| Cell::maybe(it, |ms| Cell::time(to_u64((ms * 1000.0).round())));
     for it in stream_rows(source.trace) {
         rows(&[
             Cell::Whole(it.stream),
@@ -45,10 +44,10 @@ fn write_streams(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
             Cell::maybe(it.url.as_deref(), Cell::text),
             Cell::maybe(it.priority.as_deref(), Cell::text),
             Cell::maybe(it.status, |it| Cell::Whole(it.into())),
-            ms(it.requested_ms),
-            ms(it.first_ms),
-            ms(it.last_ms),
-            ms(it.complete_ms),
+            Cell::maybe(it.requested_us, Cell::time),
+            Cell::maybe(it.first_us, Cell::time),
+            Cell::maybe(it.last_us, Cell::time),
+            Cell::maybe(it.complete_us, Cell::time),
             Cell::Whole(it.bytes),
             Cell::maybe(it.body_bytes, Cell::Whole),
             Cell::Whole(it.frames),

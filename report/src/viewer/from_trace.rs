@@ -1,6 +1,6 @@
 //! From what a log says to what the page shows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::band::band;
 use super::clocks::Clock;
@@ -20,8 +20,8 @@ use qlog_tools::naming::heading_of_sender;
 use qlog_tools::pairing::{Ends, pairs};
 use qlog_tools::saturating_cast::to_u64;
 use qlog_tools::short_texts::shorten;
-use qlog_tools::timeline::Transfer;
-use qlog_tools::trace::{Repair, SignalKind, StreamRole, StreamSummary, Trace, Vantage};
+use qlog_tools::stream_table::{StreamRow, stream_rows};
+use qlog_tools::trace::{Repair, StreamRole, Trace, Vantage};
 use qlog_tools::views;
 
 const NOT_ARRIVED: &str =
@@ -187,16 +187,11 @@ fn end_us(trace: &Trace) -> u64 {
 
 /// In the order of requests; streams without a request come last.
 fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
-    let said = Http3Facts::of(trace);
-    let with_frames: BTreeSet<u64> = trace.streams.iter().map(|it| it.stream).collect();
-    let mut streams: Vec<Stream> =
-        trace.streams.iter().map(|summary| said.stream(summary, start_us)).collect();
-    for transfer in &trace.timeline.transfers {
-        if !with_frames.contains(&transfer.stream) {
-            let mut summary = StreamSummary::default();
-            (summary.stream, summary.role) = (transfer.stream, StreamRole::Request);
-            streams.push(Stream { first_us: None, ..said.stream(&summary, start_us) });
-        }
+    let priorities = priorities(trace);
+    let mut streams = Vec::new();
+    for row in stream_rows(trace) {
+        let said = priorities.get(&row.stream);
+        streams.push(stream(row, start_us, said));
     }
     streams.sort_by_key(|stream| (stream.role == Role::Control, stream.requested_us, stream.id));
     for (place, stream) in streams.iter_mut().enumerate() {
@@ -205,56 +200,43 @@ fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
     streams
 }
 
-/// What HTTP/3 said, by stream: a log may have hundreds of thousands.
-struct Http3Facts<'a> {
-    transfers: BTreeMap<u64, &'a Transfer>,
-    priorities: BTreeMap<u64, Vec<&'a str>>,
+fn stream(row: StreamRow, start_us: u64, priorities: Option<&Vec<&str>>) -> Stream {
+    let from_start = |time_us: u64| time_us.saturating_sub(start_us);
+    let role = match row.role {
+        StreamRole::Push => Role::Push,
+        _ if row.requested_us.is_some() => Role::Request,
+        _ => Role::Control,
+    };
+    let unnamed = if row.requested_us.is_some() { "" } else { row.role.name() };
+    Stream {
+        id: row.stream,
+        role,
+        url: row.url.unwrap_or_else(|| unnamed.to_owned()),
+        priority: priorities.map(|it| it.join(" \u{2192} ")).unwrap_or_default(),
+        requested_us: row.requested_us.map(from_start),
+        first_us: row.first_us.map(from_start),
+        complete_us: row.complete_us.map(from_start),
+        bytes: row.bytes,
+        // By its frames, which are read later.
+        causes: Causes::default(),
+        // By its place among all, which is known at the end.
+        look: Look::nth(0),
+    }
 }
 
-impl<'a> Http3Facts<'a> {
-    fn of(trace: &'a Trace) -> Self {
-        let transfers = trace.timeline.transfers.iter();
-        let mut priorities: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
-        for signal in trace.signals.iter().filter(|it| it.how != SignalKind::PushUpdate) {
-            priorities.entry(signal.element).or_default().push(&signal.value);
-        }
-        Self { transfers: transfers.map(|it| (it.stream, it)).collect(), priorities }
-    }
+/// Priorities that are shown of a stream: the first.
+const PRIORITIES: usize = 4;
 
-    fn stream(&self, summary: &StreamSummary, start_us: u64) -> Stream {
-        let from_start = |time_us: u64| time_us.saturating_sub(start_us);
-        let transfer = self.transfers.get(&summary.stream);
-        Stream {
-            id: summary.stream,
-            role: match summary.role {
-                StreamRole::Push => Role::Push,
-                _ if transfer.is_some() => Role::Request,
-                _ => Role::Control,
-            },
-            url: match transfer {
-                Some(transfer) if !transfer.url.starts_with("stream ") => transfer.url.clone(),
-                Some(_) => String::new(),
-                None => summary.role.name().to_owned(),
-            },
-            priority: self.priority(summary.stream),
-            requested_us: transfer.map(|transfer| from_start(transfer.requested_us)),
-            first_us: Some(from_start(summary.first_us)),
-            complete_us: summary.complete_us.map(from_start),
-            bytes: summary.bytes,
-            // By its frames, which are read later.
-            causes: Causes::default(),
-            // By its place among all, which is known at the end.
-            look: Look::nth(0),
+/// What was said of each stream's priority, in order, without repetition: a log may have hundreds of thousands.
+fn priorities(trace: &Trace) -> BTreeMap<u64, Vec<&str>> {
+    let mut priorities: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+    for signal in trace.signals.iter().filter(|it| it.is_of_stream()) {
+        let said = priorities.entry(signal.element).or_default();
+        if said.last() != Some(&&*signal.value) && said.len() < PRIORITIES {
+            said.push(&signal.value);
         }
     }
-
-    /// What was said of a stream, in order, without repetition: `u=3 → u=0`.
-    fn priority(&self, stream: u64) -> String {
-        let mut said = self.priorities.get(&stream).cloned().unwrap_or_default();
-        said.dedup();
-        said.truncate(4);
-        said.join(" \u{2192} ")
-    }
+    priorities
 }
 
 /// The recording of both ends, if both logs are available.
