@@ -18,7 +18,7 @@ pub struct RatioPanels {
     pub places: Vec<String>,
     /// The cases, in the order of [`RatioPanel::lines`].
     pub names: Vec<String>,
-    /// RatioPanels beside each other.
+    /// Panels beside each other.
     pub columns: usize,
     /// The panels.
     pub panels: Vec<RatioPanel>,
