@@ -164,7 +164,7 @@ fn released(
     released.into_iter().map(|(arrival, (stack, _))| (arrival, stack)).collect()
 }
 
-/// Of the arrivals that share a slot the highest stack, each with the end of its arrival's place.
+/// The highest stack of the arrivals that share a slot, with the end of its arrival's place.
 fn highest_stacks(released: BTreeMap<usize, Stack>, slot: usize) -> Vec<(f64, Stack)> {
     let mut columns: BTreeMap<usize, (usize, Stack)> = BTreeMap::new();
     for (arrival, stack) in released {
