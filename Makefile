@@ -1,7 +1,7 @@
 # Everything that is done with this repository. `make help` lists it.
 #
-# Builds are of the whole workspace: building one crate can select other features of build dependencies, and BoringSSL
-# would then be compiled a second time (4 to 5 CPU-minutes). The demo builds only what it runs, with the same BoringSSL.
+# Builds are of the whole workspace: building one crate selects other features of some dependencies, which are then compiled a
+# second time. `make check` and the demo do that; BoringSSL (4 to 5 CPU-minutes) is the same for all.
 
 target := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(HOME)/.cargo/bin
