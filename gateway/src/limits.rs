@@ -80,6 +80,11 @@ pub(crate) const FREE_FIELDS: usize = 100;
 /// How long the connection rests for each further one before it is read again. To decode a field takes the thread of all
 /// connections about a thousandth of this. A byte of a head that the library refused counts as a field.
 pub(crate) const FIELD_REST: Duration = Duration::from_micros(100);
+/// Handshakes over TCP of all clients that begin at once, and each second. A second of them takes half a second of the thread.
+pub(crate) const HANDSHAKES_AT_ONCE: u32 = 4;
+pub(crate) const HANDSHAKES_PER_SECOND: u32 = 1000;
+/// Turns that a handshake takes of a client whose heads were refused too often ([`server::Limits::nuisances`]).
+pub(crate) const NUISANCE_TURNS: u64 = 10;
 /// Tasks over TCP that run before sockets are looked at.
 pub(crate) const TURN_TASKS: u32 = 16;
 /// Bytes of a head of HTTP/2 that count as one more nuisance, where the library refuses it. Those of trailers always do.

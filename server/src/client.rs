@@ -49,6 +49,12 @@ impl Allowances {
         take(clients.entry(client).or_insert(whole))
     }
 
+    /// Whether a client has less than this left.
+    pub fn lacks(&self, client: Client, count: u64, now: Instant) -> bool {
+        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.get_mut(&client).is_some_and(|it| !it.has(count, now))
+    }
+
     /// Clients that are listed.
     pub fn clients(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()

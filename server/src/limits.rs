@@ -254,12 +254,17 @@ impl Budget {
 
     /// Takes off `count`. False: less was left.
     pub fn spend(&mut self, count: u64, now: Instant) -> bool {
-        self.refill(now);
-        let is_enough = self.left >= count as f64;
+        let is_enough = self.has(count, now);
         if is_enough {
             self.left -= count as f64;
         }
         is_enough
+    }
+
+    /// Whether `count` is left.
+    pub fn has(&mut self, count: u64, now: Instant) -> bool {
+        self.refill(now);
+        self.left >= count as f64
     }
 
     /// Takes off `count`, although less may be left. How long it takes until that is made up for; `None`: longer than `within`, and

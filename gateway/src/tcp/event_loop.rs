@@ -7,6 +7,8 @@ use super::{connection, redirect};
 use crate::limits::{ACCEPT_PAUSE, TURN_TASKS, WAITING_BYTES, tcp_connections};
 use boring::ssl::SslAcceptor;
 use server::account::Account;
+use server::client::Client;
+use server::limits::LOAD_NUISANCES;
 use server::population::{Place, Population};
 use server::site::Site;
 use server::tls::acceptor;
@@ -119,7 +121,7 @@ impl TcpServer {
         let doors = doors(&runtime, listeners, port)?;
         let waiting = Account::new(WAITING_BYTES);
         let accounts = Accounts { waiting, decoded, refusals: Arc::default() };
-        let (news, turns) = (News(news), Arc::default());
+        let (news, turns) = (News(news), Arc::new(Turns::new()));
         let hall = Hall { renewed, news, population, open: Arc::clone(&open), accounts, turns };
         let is_over = Arc::<AtomicBool>::default();
         let over = Arc::clone(&is_over);
@@ -289,7 +291,12 @@ impl Hall {
             return Err(Refusal::Full);
         }
         let wait = match leads_to {
-            Leads::Site => self.turns.next(client, limits, now()).ok_or(Refusal::Network)?,
+            Leads::Site => {
+                let refusals = &self.accounts.refusals;
+                let is_nuisance = refusals.lacks(Client::at(Some(client)), LOAD_NUISANCES, now());
+                let wait = self.turns.next(client, is_nuisance, limits, now());
+                wait.ok_or(Refusal::Network)?
+            }
             Leads::Elsewhere(_) => Duration::ZERO,
         };
         Ok((place, wait))
