@@ -75,11 +75,13 @@ pub(crate) const UNFINISHED_BYTE_BYTES: usize = 80;
 pub(crate) const UNFINISHED_HEAD_BYTES: usize = 256 << 10;
 /// Bytes that one connection of HTTP/2 reads before others have their turn, or before its requests are looked at.
 pub(crate) const TURN_BYTES: usize = 4 << 10;
-/// Fields of a head over HTTP/2 that cost its connection no rest: more than any browser sends.
+/// Fields of a head over HTTP/2 that cost nothing: more than any browser sends. A byte of a head that the library refused counts as
+/// a field.
 pub(crate) const FREE_FIELDS: usize = 100;
-/// How long the connection rests for each further one before it is read again. To decode a field takes the thread of all
-/// connections about a thousandth of this. A byte of a head that the library refused counts as a field.
-pub(crate) const FIELD_REST: Duration = Duration::from_micros(100);
+/// Further fields of a client, over all its connections: at once, and each second. To decode those of a second takes the thread of
+/// all connections about 15 ms.
+pub(crate) const FURTHER_FIELDS: u32 = 10_000;
+pub(crate) const FURTHER_FIELDS_PER_SECOND: u32 = 100_000;
 /// Handshakes over TCP of all clients that begin at once, and each second. A second of them takes half a second of the thread.
 pub(crate) const HANDSHAKES_AT_ONCE: u32 = 4;
 pub(crate) const HANDSHAKES_PER_SECOND: u32 = 1000;

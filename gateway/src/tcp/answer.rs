@@ -1,6 +1,7 @@
 //! Answers a request that came over TCP.
 
 use super::activity::{Activity, now};
+use super::ledger::Ledger;
 use super::request::{has_too_many_fields, request};
 use super::source::{OfBackend, Source};
 use super::told::Told;
@@ -10,7 +11,7 @@ use hyper::body::Frame;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use server::account::{HeadRoom, Held};
-use server::client::{Allowances, Client};
+use server::client::Client;
 use server::coming::{Coming, Next, Rest};
 use server::site::{Ahead, Body, Later, Request, Response, Site, Trouble};
 use server::{Options, head};
@@ -30,8 +31,7 @@ pub(super) struct Guest {
     pub(super) waiting: Arc<Waiting>,
     /// For decoded heads.
     pub(super) head_room: HeadRoom,
-    /// What is left to each client of heads that are refused after they were decoded.
-    pub(super) refusals: Arc<Allowances>,
+    pub(super) ledger: Arc<Ledger>,
 }
 
 impl Guest {

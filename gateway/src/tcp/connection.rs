@@ -3,12 +3,13 @@
 use super::activity::{Activity, Noted, now};
 use super::answer::Guest;
 use super::event_loop::{Current, News, Phase};
+use super::ledger::Ledger;
 use super::waiting::Waiting;
 use super::{http1, http2, redirect};
 use crate::limits::UNSENT_BYTES;
 use server::Event;
-use server::account::{Account, HeadRoom};
-use server::client::{Allowances, Client};
+use server::account::HeadRoom;
+use server::client::Client;
 use server::population::Place;
 use socket2::SockRef;
 use std::net::SocketAddr;
@@ -17,24 +18,13 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_boring::SslStream;
 
-/// What clients have shares of.
-#[derive(Clone)]
-pub(super) struct Accounts {
-    /// What waits for clients that take it slowly.
-    pub(super) waiting: Arc<Account>,
-    /// What decoded heads take.
-    pub(super) decoded: Arc<Account>,
-    /// Heads that are refused after they were decoded.
-    pub(super) refusals: Arc<Allowances>,
-}
-
 /// Serves a client that has connected.
 pub(super) async fn serve(
     stream: TcpStream,
     client: SocketAddr,
     current: Arc<Current>,
     mut news: News,
-    accounts: Accounts,
+    ledger: Arc<Ledger>,
     _place: Place,
 ) {
     prepare(&stream);
@@ -64,10 +54,9 @@ pub(super) async fn serve(
     options.observers.notice(&Event::Accepted);
     let (site, options) = (Arc::clone(&current.site), Arc::clone(options));
     let address = client.ip().to_canonical();
-    let Accounts { waiting, decoded, refusals } = accounts;
-    let waiting = Arc::new(Waiting::new(&waiting, address));
-    let head_room = HeadRoom::new(&decoded, Client::at(Some(address)));
-    let guest = Guest { site, options, address, local, activity, waiting, head_room, refusals };
+    let waiting = Arc::new(Waiting::new(&ledger.waiting, address));
+    let head_room = HeadRoom::new(&ledger.decoded, Client::at(Some(address)));
+    let guest = Guest { site, options, address, local, activity, waiting, head_room, ledger };
     let by = speak(stream, &guest, news).await;
     guest.options.observers.notice(&Event::Closed { by, code: "none" });
 }

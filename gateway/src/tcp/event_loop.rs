@@ -1,14 +1,11 @@
 //! The thread of the connections over TCP, with its sockets.
 
 use super::activity::now;
-use super::connection::Accounts;
-use super::turns::Turns;
+use super::ledger::Ledger;
 use super::{connection, redirect};
-use crate::limits::{ACCEPT_PAUSE, TURN_TASKS, WAITING_BYTES, tcp_connections};
+use crate::limits::{ACCEPT_PAUSE, TURN_TASKS, tcp_connections};
 use boring::ssl::SslAcceptor;
-use server::account::Account;
 use server::client::Client;
-use server::limits::LOAD_NUISANCES;
 use server::population::{Place, Population};
 use server::site::Site;
 use server::tls::acceptor;
@@ -119,10 +116,8 @@ impl TcpServer {
             Builder::new_current_thread().event_interval(TURN_TASKS).enable_all().build()?;
         let open = Arc::<AtomicUsize>::default();
         let doors = doors(&runtime, listeners, port)?;
-        let waiting = Account::new(WAITING_BYTES);
-        let accounts = Accounts { waiting, decoded, refusals: Arc::default() };
-        let (news, turns) = (News(news), Arc::new(Turns::new()));
-        let hall = Hall { renewed, news, population, open: Arc::clone(&open), accounts, turns };
+        let (news, ledger) = (News(news), Arc::new(Ledger::new(decoded)));
+        let hall = Hall { renewed, news, population, open: Arc::clone(&open), ledger };
         let is_over = Arc::<AtomicBool>::default();
         let over = Arc::clone(&is_over);
         let builder = std::thread::Builder::new().name("tcp".to_owned());
@@ -214,8 +209,7 @@ struct Hall {
     news: News,
     population: Arc<Mutex<Population>>,
     open: Arc<AtomicUsize>,
-    accounts: Accounts,
-    turns: Arc<Turns>,
+    ledger: Arc<Ledger>,
 }
 
 impl Hall {
@@ -260,7 +254,7 @@ impl Hall {
             Ok(place) => place,
             Err(refusal) => return current.options.observers.notice(&Event::Refused(refusal)),
         };
-        let (mut news, accounts) = (self.news.clone(), self.accounts.clone());
+        let (mut news, ledger) = (self.news.clone(), Arc::clone(&self.ledger));
         let (alive, open) = (alive.clone(), Open::new(&self.open));
         tokio::spawn(async move {
             match leads_to {
@@ -269,7 +263,7 @@ impl Hall {
                         () = sleep(wait) => {}
                         () = news.reached(Phase::Draining) => return,
                     }
-                    connection::serve(stream, client, current, news, accounts, place).await;
+                    connection::serve(stream, client, current, news, ledger, place).await;
                 }
                 Leads::Elsewhere(port) => {
                     redirect::serve(stream, client, current, news, port, place).await;
@@ -292,9 +286,7 @@ impl Hall {
         }
         let wait = match leads_to {
             Leads::Site => {
-                let refusals = &self.accounts.refusals;
-                let is_nuisance = refusals.lacks(Client::at(Some(client)), LOAD_NUISANCES, now());
-                let wait = self.turns.next(client, is_nuisance, limits, now());
+                let wait = self.ledger.handshake(Client::at(Some(client)), limits, now());
                 wait.ok_or(Refusal::Network)?
             }
             Leads::Elsewhere(_) => Duration::ZERO,

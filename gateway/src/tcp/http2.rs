@@ -51,7 +51,7 @@ pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let intake = Intake::new(guest.head_room.clone());
+    let intake = Intake::new(guest.head_room.clone(), guest.client(), &guest.ledger);
     let stream = Answering::new(ByTurns::new(stream, &intake), guest.options.wall_clock);
     let mut connection = builder(&guest.options).handshake(stream).await?;
     let nuisances = Arc::new(Nuisances::new(guest));
@@ -310,7 +310,8 @@ struct Nuisances {
 
 impl Nuisances {
     fn new(guest: &Guest) -> Self {
-        let taken_back = Mutex::new(whole(&guest.options.limits));
+        let Limits { nuisances, nuisances_per_second, .. } = guest.options.limits;
+        let taken_back = Mutex::new(Budget::new(nuisances, nuisances_per_second));
         Self { taken_back, guest: guest.clone(), too_many: Notify::new() }
     }
 
@@ -321,9 +322,8 @@ impl Nuisances {
 
     fn refused(&self, count: u64) {
         if count > 0 {
-            let (guest, now) = (&self.guest, now());
-            let whole = whole(&guest.options.limits);
-            self.judge(guest.refusals.take(guest.client(), whole, now, |it| it.spend(count, now)));
+            let (guest, limits) = (&self.guest, &self.guest.options.limits);
+            self.judge(guest.ledger.refused(guest.client(), count, limits, now()));
         }
     }
 
@@ -336,8 +336,4 @@ impl Nuisances {
     async fn are_too_many(&self) {
         self.too_many.notified().await;
     }
-}
-
-fn whole(limits: &Limits) -> Budget {
-    Budget::new(limits.nuisances, limits.nuisances_per_second)
 }

@@ -1,22 +1,25 @@
 //! What a connection of HTTP/2 reads: a few bytes a turn, so that others have theirs, and so that its requests are counted before the
-//! library decodes more. After heads with many fields, which take the thread long, it rests.
+//! library decodes more. A client whose heads have many fields, which take the thread long, has few turns.
 
+use super::activity::now;
 use super::frames::Frames;
+use super::ledger::Ledger;
 use crate::limits::{
-    FIELD_REST, FREE_FIELDS, REFUSED_BYTES, TURN_BYTES, UNFINISHED_BYTE_BYTES,
-    UNFINISHED_HEAD_BYTES,
+    FREE_FIELDS, REFUSED_BYTES, TURN_BYTES, UNFINISHED_BYTE_BYTES, UNFINISHED_HEAD_BYTES,
 };
 use server::account::{HeadRoom, Share};
+use server::client::Client;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 use tokio::time::{Sleep, sleep};
 
 /// What was read, as far as it counts.
 pub(super) struct Intake {
     head_room: HeadRoom,
+    client: Client,
+    ledger: Arc<Ledger>,
     state: Mutex<State>,
 }
 
@@ -30,14 +33,16 @@ struct State {
     /// For a head that has not come whole, and how many bytes of it are counted.
     unfinished: Option<(usize, Share)>,
     has_no_room: bool,
-    /// Fields for which the connection will rest.
+    /// Fields that the client has not paid for.
     owed_fields: usize,
+    /// Until it has, nothing is read.
     rest: Option<Pin<Box<Sleep>>>,
 }
 
 impl Intake {
-    pub(super) fn new(head_room: HeadRoom) -> Arc<Self> {
-        Arc::new(Self { head_room, state: Mutex::default() })
+    pub(super) fn new(head_room: HeadRoom, client: Client, ledger: &Arc<Ledger>) -> Arc<Self> {
+        let ledger = Arc::clone(ledger);
+        Arc::new(Self { head_room, client, ledger, state: Mutex::default() })
     }
 
     /// The library has passed a request on that has so many fields.
@@ -52,7 +57,13 @@ impl Intake {
     pub(super) fn end_turn(&self, context: &mut Context<'_>) -> Option<u64> {
         let mut state = self.state();
         let refused = if state.wants_more { state.frames.refused() } else { 0 };
-        state.owed_fields += usize::try_from(refused).unwrap_or(usize::MAX) * REFUSED_BYTES;
+        let refused_bytes = usize::try_from(refused).map_or(usize::MAX, |it| it * REFUSED_BYTES);
+        state.owed_fields = state.owed_fields.saturating_add(refused_bytes);
+        if state.rest.is_none() && state.owed_fields > 0 {
+            let fields = std::mem::take(&mut state.owed_fields);
+            let rest = self.ledger.further_fields(self.client, fields, now());
+            state.rest = (!rest.is_zero()).then(|| Box::pin(sleep(rest)));
+        }
         if state.is_rested(context) && std::mem::take(&mut state.bytes) >= TURN_BYTES {
             context.waker().wake_by_ref();
         }
@@ -85,9 +96,6 @@ impl Intake {
 impl State {
     /// Whether the connection need not rest. Otherwise its task is woken after its rest, and `bytes` is a whole turn until then.
     fn is_rested(&mut self, context: &mut Context<'_>) -> bool {
-        if self.rest.is_none() && self.owed_fields > 0 {
-            self.rest = Some(Box::pin(sleep(rest_for(std::mem::take(&mut self.owed_fields)))));
-        }
         let is_over = self.rest.as_mut().is_none_or(|it| it.as_mut().poll(context).is_ready());
         if is_over {
             self.rest = None;
@@ -96,10 +104,6 @@ impl State {
         }
         is_over
     }
-}
-
-fn rest_for(fields: usize) -> Duration {
-    FIELD_REST.saturating_mul(u32::try_from(fields).unwrap_or(u32::MAX))
 }
 
 /// A stream that is read by turns.
@@ -170,23 +174,25 @@ mod tests {
     use std::task::Waker;
 
     fn intake() -> Arc<Intake> {
-        Intake::new(HeadRoom::new(&Account::new(DECODED_BYTES), Client::at(None)))
+        let (client, ledger) = (Client::at(None), Ledger::new(Account::new(DECODED_BYTES)));
+        let head_room = HeadRoom::new(&ledger.decoded, client);
+        Intake::new(head_room, client, &Arc::new(ledger))
     }
 
     #[test]
-    fn a_head_rests_for_100_us_a_field_beyond_its_first_100() {
-        let rest = |fields| {
+    fn a_head_owes_its_fields_beyond_the_first_100() {
+        let owed = |fields| {
             let intake = intake();
             intake.accepted(1, fields);
-            rest_for(intake.state().owed_fields).as_micros()
+            intake.state().owed_fields
         };
-        assert_eq!([0, 100, 101, 990].map(rest), [0, 0, 100, 89_000]);
+        assert_eq!([0, 100, 101, 990].map(owed), [0, 0, 1, 890]);
     }
 
     #[tokio::test]
     async fn a_connection_that_rests_is_woken_to_read_again() {
         let intake = intake();
-        intake.accepted(1, 3_100);
+        intake.accepted(1, 30_100);
         let mut context = Context::from_waker(Waker::noop());
         assert_eq!(intake.end_turn(&mut context), Some(0));
         assert_eq!(intake.state().bytes, TURN_BYTES, "nothing is read");

@@ -13,6 +13,7 @@ mod frames;
 mod http1;
 mod http2;
 mod intake;
+mod ledger;
 mod linger;
 mod malformed;
 mod redirect;
@@ -20,7 +21,6 @@ mod request;
 mod source;
 mod told;
 mod tunnel;
-mod turns;
 mod versions;
 mod waiting;
 

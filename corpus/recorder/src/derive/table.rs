@@ -130,7 +130,7 @@ fn column(setting: &str, mut loads: Vec<&Capture>, order: &[Key]) -> Column {
     }
 }
 
-/// The median of what is known of the loads, each with its shift.
+/// The median of the times that loads have, each with its shift.
 fn shifted_median(values: impl Iterator<Item = Option<f64>>, shifts: &[f64]) -> Option<f64> {
     let known = values.zip(shifts).filter_map(|(value, shift)| Some(value? + shift));
     median(&known.collect::<Vec<_>>())
