@@ -391,6 +391,10 @@ impl Drop for Later {
         state.body = VecDeque::new();
         state.upload = VecDeque::new();
         state.stop(Trouble::ClientGone);
+        // Whoever waits for news learns that there is none, although the backend may keep its side for long.
+        let ring = state.ring.take();
+        drop(state);
+        drop(ring);
     }
 }
 
@@ -463,6 +467,17 @@ mod tests {
         assert_eq!(now(|it| backend.poll_stopped(it)), None);
         drop(later);
         assert_eq!(now(|it| backend.poll_stopped(it)), Some(Trouble::ClientGone));
+    }
+
+    #[test]
+    fn the_bell_of_a_response_that_is_over_is_gone_although_the_backend_goes_on() {
+        let (backend, later) = exchange();
+        let bell = Arc::new(());
+        let rung = Arc::clone(&bell);
+        later.watch(Arc::new(move || assert_eq!(*rung, ())));
+        drop(later);
+        assert_eq!(Arc::strong_count(&bell), 1);
+        drop(backend);
     }
 
     #[derive(Default)]
