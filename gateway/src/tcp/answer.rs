@@ -112,6 +112,9 @@ pub(super) async fn answer(
         Some(source) => source,
         None => Source::of(response),
     };
+    if !source.is_over() {
+        told.head(head.headers());
+    }
     source.head().await;
     Answer { head, source, told }
 }

@@ -1,6 +1,7 @@
 //! What observers and limits learn of a response.
 
 use super::activity::{Activity, now};
+use hyper::header::{CONTENT_LENGTH, HeaderMap};
 use schedulers::Priority;
 use server::observer::Watched;
 use server::site::Request;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 pub(super) struct Told {
     pub(super) observers: Observers,
     watched: Option<Watched>,
+    /// Bytes of the body, if its head says that.
+    length: Option<u64>,
     is_tunnel: bool,
     activity: Arc<Activity>,
 }
@@ -28,13 +31,19 @@ impl Told {
         watched.answered.priority = said.unwrap_or_default();
         let watched = (!observers.is_empty()).then_some(watched);
         let (observers, activity) = (observers.clone(), Arc::clone(activity));
-        Self { observers, watched, is_tunnel: false, activity }
+        Self { observers, watched, length: None, is_tunnel: false, activity }
     }
 
     pub(super) fn status(&mut self, status: u16) {
         if let Some(watched) = &mut self.watched {
             watched.answered.status = status;
         }
+    }
+
+    /// The head of a response with a body goes.
+    pub(super) fn head(&mut self, fields: &HeaderMap) {
+        let length = fields.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok());
+        self.length = length.and_then(|it| it.parse().ok());
     }
 
     /// The response opens a tunnel.
@@ -51,10 +60,11 @@ impl Told {
         self.is_tunnel
     }
 
-    /// The connection has taken so many bytes of the body.
+    /// The connection has taken so many bytes of the body. After all that its head says, the libraries do not ask for its end.
     pub(super) fn took(&mut self, bytes: usize) {
         if let Some(watched) = &mut self.watched {
             watched.answered.bytes += bytes as u64;
+            watched.answered.is_complete |= Some(watched.answered.bytes) == self.length;
         }
     }
 

@@ -37,6 +37,17 @@ fn a_backend_learns_by_which_version_its_client_came() {
 }
 
 #[test]
+fn a_backends_response_with_a_length_is_complete_in_the_log_of_every_version() {
+    let server = before(|_, stream| backend::respond(stream, b"abc"));
+    for got in server.ask(&Ask::get("/")) {
+        assert_eq!(got.body, b"abc");
+    }
+    let answered = server.events.answered();
+    let log: Vec<_> = answered.iter().map(|it| (it.bytes, it.is_complete)).collect();
+    assert_eq!(log, [(3, true); 3]);
+}
+
+#[test]
 fn an_upload_larger_than_every_buffer_arrives_whole() {
     let server = before(crate::sums);
     let body = bytes(3_000_000);
