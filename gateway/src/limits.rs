@@ -82,6 +82,9 @@ pub(crate) const FREE_FIELDS: usize = 100;
 /// all connections about 15 ms.
 pub(crate) const FURTHER_FIELDS: u32 = 10_000;
 pub(crate) const FURTHER_FIELDS_PER_SECOND: u32 = 100_000;
+/// How long a connection is not read for its fields; one that would have to wait for longer is closed. So one whose client is gone
+/// does not stay for long.
+pub(crate) const LONGEST_REST: Duration = Duration::from_secs(1);
 /// Handshakes over TCP of all clients that begin at once, and each second. A second of them takes half a second of the thread.
 pub(crate) const HANDSHAKES_AT_ONCE: u32 = 4;
 pub(crate) const HANDSHAKES_PER_SECOND: u32 = 1000;

@@ -53,7 +53,7 @@ impl Intake {
     }
 
     /// All requests that came are under way. What the heads count for that the library refused; `None`: a head that goes on takes
-    /// more memory than there is. The task is woken when the connection may read again.
+    /// more memory than there is, or the client has sent more fields than it can pay for. The task is woken when the connection may read again.
     pub(super) fn end_turn(&self, context: &mut Context<'_>) -> Option<u64> {
         let mut state = self.state();
         let refused = if state.wants_more { state.frames.refused() } else { 0 };
@@ -62,7 +62,8 @@ impl Intake {
         if state.rest.is_none() && state.owed_fields > 0 {
             let fields = std::mem::take(&mut state.owed_fields);
             let rest = self.ledger.further_fields(self.client, fields, now());
-            state.rest = (!rest.is_zero()).then(|| Box::pin(sleep(rest)));
+            state.has_no_room |= rest.is_none();
+            state.rest = rest.filter(|it| !it.is_zero()).map(|it| Box::pin(sleep(it)));
         }
         if state.is_rested(context) && std::mem::take(&mut state.bytes) >= TURN_BYTES {
             context.waker().wake_by_ref();

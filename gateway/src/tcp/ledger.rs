@@ -4,7 +4,7 @@
 
 use crate::limits::{
     FURTHER_FIELDS, FURTHER_FIELDS_PER_SECOND, HANDSHAKES_AT_ONCE, HANDSHAKES_PER_SECOND,
-    NUISANCE_TURNS, WAITING_BYTES,
+    LONGEST_REST, NUISANCE_TURNS, WAITING_BYTES,
 };
 use server::Limits;
 use server::account::Account;
@@ -67,11 +67,16 @@ impl Ledger {
         self.refusals.take(client, whole, now, |it| it.spend(count, now))
     }
 
-    /// Heads of a client have these fields beyond those that cost nothing: how long it is not read for that.
-    pub(super) fn further_fields(&self, client: Client, fields: usize, now: Instant) -> Duration {
+    /// Heads of a client have these fields beyond those that cost nothing: how long it is not read for that. `None`: for too long.
+    pub(super) fn further_fields(
+        &self,
+        client: Client,
+        fields: usize,
+        now: Instant,
+    ) -> Option<Duration> {
         let whole = Budget::new(FURTHER_FIELDS, FURTHER_FIELDS_PER_SECOND);
-        let pay = |it: &mut Budget| it.borrow(fields as u64, Duration::MAX, now);
-        self.further_fields.take(client, whole, now, pay).unwrap_or(Duration::MAX)
+        let pay = |it: &mut Budget| it.borrow(fields as u64, LONGEST_REST, now);
+        self.further_fields.take(client, whole, now, pay)
     }
 }
 
@@ -155,9 +160,9 @@ mod tests {
     #[test]
     fn all_connections_of_a_client_pay_for_their_fields_together() {
         let (ledger, start) = (ledger(), now());
-        let rests =
-            [10_000, 890, 890].map(|it| ledger.further_fields(client(1), it, start).as_micros());
-        assert_eq!(rests, [0, 8_900, 17_800]);
-        assert_eq!(ledger.further_fields(client(2), 890, start), Duration::ZERO);
+        let rest_us = |fields| Some(ledger.further_fields(client(1), fields, start)?.as_micros());
+        let rests = [10_000, 890, 890, 98_220, 1].map(rest_us);
+        assert_eq!(rests, [Some(0), Some(8_900), Some(17_800), Some(1_000_000), None]);
+        assert_eq!(ledger.further_fields(client(2), 890, start), Some(Duration::ZERO));
     }
 }
