@@ -77,6 +77,42 @@ fn has_target(package: &Path, kind: &str, name: &str) -> bool {
     place.with_extension("rs").exists() || place.join("main.rs").exists()
 }
 
+/// The names of all modules and functions of some packages.
+fn names(packages: &BTreeMap<String, PathBuf>) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut folders: Vec<PathBuf> =
+        packages.values().flat_map(|it| [it.join("src"), it.join("tests")]).collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                let text = fs::read_to_string(&path).expect("a source");
+                let functions = text.split("fn ").skip(1).filter_map(|it| it.split('(').next());
+                names.extend(functions.map(str::to_owned));
+            }
+            names.insert(stem);
+        }
+    }
+    names
+}
+
+/// The tests that `cargo test` is asked for by a part of their path, if there is none.
+fn without_tests<'a>(command: &[&'a str], names: &BTreeSet<String>) -> Option<&'a str> {
+    let asked = command.strip_prefix(&["test"])?;
+    let takes_value = |it: &str| matches!(it, "-p" | "--test" | "--example" | "--bin");
+    let filter = asked.iter().enumerate().find(|(place, word)| {
+        let is_value = *place > 0 && takes_value(asked[place - 1]);
+        // `NAME` stands for any.
+        !is_value && !word.starts_with('-') && **word != "NAME"
+    });
+    let (_, filter) = filter?;
+    let has = |part: &str| names.iter().any(|it| it.contains(part));
+    (!filter.split("::").all(has)).then_some(*filter)
+}
+
 /// Why cargo would refuse a command.
 fn refused_by_cargo(command: &[&str], packages: &BTreeMap<String, PathBuf>) -> Option<String> {
     let of_all = command.contains(&"--workspace");
@@ -109,10 +145,13 @@ fn cargo_finds_what_the_commands_of_the_guides_name() {
         let files = fs::read_dir(folder).expect("a folder").map(|it| it.expect("an entry").path());
         texts.extend(files.filter_map(|it| Some((it.clone(), fs::read_to_string(it).ok()?))));
     }
+    let names = names(&packages);
     let mut wrong = BTreeSet::new();
     for (path, text) in &texts {
         for command in cargo_commands(text) {
-            let cause = refused_by_cargo(&command, &packages);
+            let nothing = without_tests(&command, &names);
+            let cause = refused_by_cargo(&command, &packages)
+                .or_else(|| nothing.map(|it| format!("no test has `{it}` in its path")));
             let said = |it| format!("{}: cargo {}: {it}", path.display(), command.join(" "));
             wrong.extend(cause.map(said));
         }
