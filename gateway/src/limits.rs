@@ -42,6 +42,7 @@ pub struct UpstreamLimits {
     /// `LimitRequestBody` is as large.
     pub upload_bytes: u64,
 }
+
 impl Default for UpstreamLimits {
     fn default() -> Self {
         Self {
@@ -60,21 +61,26 @@ impl Default for UpstreamLimits {
         }
     }
 }
+
 /// Connections over TCP at a time, each of which has a descriptor: a quarter of those that the process may have. QUIC's have
 /// none, and files take half.
 pub(crate) fn tcp_connections() -> usize {
     descriptors() / 4
 }
+
 /// Slow responses of a backend at a time, each of which may have a descriptor: an eighth of those that the process may have.
 pub(crate) fn backend_connections() -> usize {
     descriptors() / 8
 }
-/// What a byte of a head of HTTP/2 that has not come whole takes of it: it may be a field, in the library's table.
+
+/// What a byte of a head of HTTP/2 that has not come whole takes of the memory for decoded heads: it may be a field, in the
+/// library's table.
 pub(crate) const UNFINISHED_BYTE_BYTES: usize = 80;
 /// The most that such a head takes. The library keeps no more fields than a head may have.
 pub(crate) const UNFINISHED_HEAD_BYTES: usize = 256 << 10;
 /// Bytes that one connection of HTTP/2 reads before others have their turn, or before its requests are looked at.
 pub(crate) const TURN_BYTES: usize = 4 << 10;
+
 /// Fields of a head over HTTP/2 that cost nothing: more than any browser sends. A byte of a head that the library refused counts as
 /// a field.
 pub(crate) const FREE_FIELDS: usize = 100;
@@ -85,15 +91,18 @@ pub(crate) const FURTHER_FIELDS_PER_SECOND: u32 = 100_000;
 /// How long a connection is not read for its fields; one that would have to wait for longer is closed. So one whose client is gone
 /// does not stay for long.
 pub(crate) const LONGEST_REST: Duration = Duration::from_secs(1);
+
 /// Handshakes over TCP of all clients that begin at once, and each second. A second of them takes half a second of the thread.
 pub(crate) const HANDSHAKES_AT_ONCE: u32 = 4;
 pub(crate) const HANDSHAKES_PER_SECOND: u32 = 1000;
 /// Turns that a handshake takes of a client whose heads were refused too often ([`server::Limits::nuisances`]).
 pub(crate) const NUISANCE_TURNS: u64 = 10;
+
 /// Tasks over TCP that run before sockets are looked at.
 pub(crate) const TURN_TASKS: u32 = 16;
 /// Bytes of a head of HTTP/2 that count as one more nuisance, where the library refuses it. Those of trailers always do.
 pub(crate) const REFUSED_BYTES: usize = 256;
+
 /// Bytes of a response that go to a connection over TCP at once: what fits into a record of TLS. A client that does not take
 /// as much within [`server::Limits::stalled`] is given up.
 pub(crate) const PIECE_BYTES: usize = 16 << 10;
@@ -108,6 +117,7 @@ pub(crate) const WAITING_BYTES: usize = 64 << 20;
 pub(crate) const RELAYED_BYTES: usize = BUFFER_BYTES + 2 * PIECE_BYTES;
 /// Requests of HTTP/2 at once on a connection: as many as RFC 9113, 6.5.2 recommends at least.
 pub(crate) const HTTP2_STREAMS: u32 = 100;
+
 /// Bytes that a client over TCP may send at once that bring neither a request nor a body, besides what waits to be read.
 pub(crate) const IDLE_BYTES: u32 = 1 << 20;
 /// The same, each second.

@@ -32,7 +32,8 @@ struct State {
     wants_more: bool,
     /// For a head that has not come whole, and how many bytes of it are counted.
     unfinished: Option<(usize, Share)>,
-    has_no_room: bool,
+    /// The client has used up what it may: the connection must end.
+    is_spent: bool,
     /// Fields that the client has not paid for.
     owed_fields: usize,
     /// Until it has, nothing is read.
@@ -62,13 +63,13 @@ impl Intake {
         if state.rest.is_none() && state.owed_fields > 0 {
             let fields = std::mem::take(&mut state.owed_fields);
             let rest = self.ledger.further_fields(self.client, fields, now());
-            state.has_no_room |= rest.is_none();
+            state.is_spent |= rest.is_none();
             state.rest = rest.filter(|it| !it.is_zero()).map(|it| Box::pin(sleep(it)));
         }
         if state.is_rested(context) && std::mem::take(&mut state.bytes) >= TURN_BYTES {
             context.waker().wake_by_ref();
         }
-        (!state.has_no_room).then_some(refused)
+        (!state.is_spent).then_some(refused)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -88,7 +89,7 @@ impl Intake {
         if unfinished > 0 {
             let bytes = (unfinished * UNFINISHED_BYTE_BYTES).min(UNFINISHED_HEAD_BYTES);
             let share = self.head_room.take(bytes);
-            state.has_no_room |= share.is_none();
+            state.is_spent |= share.is_none();
             state.unfinished = share.map(|it| (unfinished, it));
         }
     }
