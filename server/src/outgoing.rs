@@ -5,7 +5,7 @@ mod moving;
 
 use crate::coming::{Coming, Next};
 use crate::limits::AHEAD_BYTES;
-use crate::read_ahead::{Page, Pages};
+use crate::read_ahead::{PIECE_BYTES, Page, Pages};
 use crate::site::{Availability, Body, Trouble};
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -200,13 +200,22 @@ impl Outgoing {
         self.stage == Stage::Whole && self.stream_bytes() == Some(self.offered + bytes)
     }
 
-    /// The next committed bytes, if they are somewhere in memory, or read there ahead of others. Otherwise
+    /// The next committed bytes, or some of them, if they are in memory, or read there ahead of others. Otherwise
     /// [`Self::read`] copies them.
     pub(crate) fn share(&mut self, bytes: usize, pages: &Pages) -> std::io::Result<Option<Bytes>> {
         if !self.frames.is_empty() {
             return Ok(None);
         }
         self.page.share(&self.body, self.offered - self.frames_end, bytes, pages)
+    }
+
+    /// How many of the next `bytes` are copied at once: all that a packet holds. Of more, the frames alone, and the body behind
+    /// them can be shared.
+    pub(crate) fn copied(&self, bytes: usize) -> usize {
+        if self.frames.is_empty() || bytes <= PIECE_BYTES {
+            return bytes;
+        }
+        bytes.min(self.frames.len())
     }
 
     /// Reads the next committed bytes into `buffer`.

@@ -19,6 +19,9 @@ pub(crate) struct Pages {
     spare: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
+/// A smaller part of what is asked for is not worth a call of the transport.
+pub(crate) const PIECE_BYTES: usize = 4 << 10;
+
 /// Bytes of a body, from its byte `start` on.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
@@ -73,8 +76,8 @@ impl Pages {
 }
 
 impl Page {
-    /// So many bytes of `body` from `offset` on, if they are in memory or can be read ahead. The last bytes of a file are
-    /// not: there is nothing ahead of them.
+    /// So many bytes of `body` from `offset` on, or fewer where the page ends, if they are in memory or can be read ahead. The
+    /// last bytes of a file are not: there is nothing ahead of them.
     pub(crate) fn share(
         &mut self,
         body: &Body,
@@ -102,8 +105,8 @@ impl Page {
 
     fn part(&self, offset: u64, bytes: usize) -> Option<Bytes> {
         let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
-        let to = from.checked_add(bytes).filter(|it| *it <= self.bytes.len())?;
-        Some(self.bytes.slice(from..to))
+        let left = self.bytes.len().checked_sub(from)?;
+        (left >= bytes.min(PIECE_BYTES)).then(|| self.bytes.slice(from..from + left.min(bytes)))
     }
 }
 

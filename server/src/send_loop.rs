@@ -10,6 +10,9 @@
 //!   the same and a packet is asked for in a buffer too small for it: that marks the sender as limited
 //!   by the window and sends nothing.
 //!
+//! On a path so fast that nothing holds packets back, the packets of a batch are picked one by one and offered in one call, as
+//! long as one stream is picked: a *run*.
+//!
 //! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful. From it, and
 //! from what else holds packets back, `next.rs` decides by these rules; [`SendLoop::datagram`] does what it says.
 
@@ -47,6 +50,15 @@ use window::Window;
 /// A datagram that was made: its size and where it goes.
 pub(crate) type Datagram = (usize, Path);
 
+/// What goes in one call of the system, as far as it is made: datagrams of one size, the last perhaps shorter.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Batch {
+    /// The size of the first one; 0: there is none yet.
+    pub(crate) segment_bytes: usize,
+    /// How many more it takes.
+    pub(crate) packets: u64,
+}
+
 /// The sending half of one connection. It has many methods, because each step from the scheduler to a packet needs the
 /// transport, its log and the streams together. What is known without the transport is decided in structs of their own:
 /// [`next()`], [`Window`], [`Pacing`], [`Measures`].
@@ -61,6 +73,7 @@ pub(crate) struct SendLoop {
     measures: Measures,
     pacing: Pacing,
     downloads: Option<Downloads>,
+    batch: Batch,
     /// A timer of the transport has fired: its probes may ignore the window.
     owes_probe: bool,
     /// What was decided last, since something came.
@@ -86,6 +99,7 @@ impl SendLoop {
             measures: Measures::new(options.datagrams),
             pacing: Pacing::new(options),
             downloads: options.downloads,
+            batch: Batch::default(),
             owes_probe: false,
             decided: None,
             unwanted: 0,
@@ -230,20 +244,20 @@ impl SendLoop {
         }
         self.update_gates();
         let room = self.measures.room_bytes(&self.connection.quic, out.len());
-        let out = &mut out[..room];
         let mut asked_for_handshake = false;
         loop {
             let decided = next(&self.prepare(asked_for_handshake, now));
             self.decided = Some(decided);
             let content = match decided {
                 Next::Send(content) => content,
-                Next::Poke(_) => return self.poke(out),
+                Next::Poke(_) => return self.poke(&mut out[..room]),
                 Next::Wait(_) | Next::Idle => return Ok(None),
             };
             if content == Content::Staged {
                 self.top_up(now);
             }
-            if let Some((bytes, path)) = self.send(out)? {
+            let room = if self.window.is_run() { self.run_datagram_bytes() } else { room };
+            if let Some((bytes, path)) = self.send(&mut out[..room])? {
                 self.went(content, bytes, now);
                 return Ok(Some((bytes, path)));
             }

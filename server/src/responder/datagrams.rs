@@ -1,13 +1,18 @@
 //! The datagrams to a client: which one is next, and when there may be one.
 
 use super::Responder;
-use crate::send_loop::Datagram;
+use crate::send_loop::{Batch, Datagram};
 use http3::Code;
 use std::time::Instant;
 
 impl Responder {
-    /// The next datagram, if one may go now.
-    pub(crate) fn datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
+    /// The next datagram of `batch`, if one may go now.
+    pub(crate) fn datagram(
+        &mut self,
+        now: Instant,
+        out: &mut [u8],
+        batch: Batch,
+    ) -> Option<Datagram> {
         self.sender.flush();
         for stream in self.sender.streams.take_hungry() {
             self.relay_one(stream, now);
@@ -18,10 +23,10 @@ impl Responder {
                 return datagram;
             }
         }
-        let datagram = self.next_datagram(now, out);
+        let datagram = self.next_datagram(now, out, batch);
         self.tell(now);
         if datagram.is_none() && self.close_if_done() {
-            return self.next_datagram(now, out);
+            return self.next_datagram(now, out, batch);
         }
         datagram
     }
@@ -39,12 +44,12 @@ impl Responder {
         None
     }
 
-    fn next_datagram(&mut self, now: Instant, out: &mut [u8]) -> Option<Datagram> {
+    fn next_datagram(&mut self, now: Instant, out: &mut [u8], batch: Batch) -> Option<Datagram> {
         let room = self.addresses.room().min(out.len());
         if room == 0 {
             return None;
         }
-        let datagram = self.sender.datagram(now, &mut out[..room]).unwrap_or_else(|error| {
+        let datagram = self.sender.datagram(now, &mut out[..room], batch).unwrap_or_else(|error| {
             self.sender.connection.close(Code::Internal, &error.to_string());
             None
         });

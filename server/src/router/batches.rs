@@ -1,6 +1,7 @@
 //! Datagrams of one connection that go in one call of the system.
 
 use super::Server;
+use crate::send_loop::Batch;
 use connection::{Path, Transmit};
 use std::time::Instant;
 
@@ -27,12 +28,16 @@ impl Server {
         entry.queued = false;
         let options = &self.shared.options;
         let largest = options.udp_payload_bytes.max(quiche::MIN_CLIENT_INITIAL_LEN);
-        for _ in usize::from(batch.is_some())..options.datagrams.batch() {
+        let most = options.datagrams.batch();
+        for made in usize::from(batch.is_some())..most {
             let start = batch.map_or(0, |it| it.bytes);
+            let packets = (most - made).min((BATCH_BYTES - start) / largest) as u64;
+            let sofar = Batch { segment_bytes: batch.map_or(0, |it| it.segment_bytes), packets };
             let room = entry.unproven.as_ref().map_or(largest, |it| it.room().min(largest));
             let end = start + room;
             let Some(space) = out.get_mut(start..end).filter(|_| end <= BATCH_BYTES) else { break };
-            let datagram = if room > 0 { entry.responder.datagram(now, space) } else { None };
+            let datagram =
+                if room > 0 { entry.responder.datagram(now, space, sofar) } else { None };
             if let (Some(unproven), Some((bytes, _))) = (&mut entry.unproven, datagram) {
                 unproven.sent(bytes);
             }

@@ -33,6 +33,11 @@ impl Pacing {
         }
     }
 
+    /// Whether only the transport paces.
+    pub(super) fn is_transports(&self) -> bool {
+        matches!(self, Self::Transport)
+    }
+
     /// Until when a datagram of these bytes must wait.
     pub(super) fn holds(
         &mut self,

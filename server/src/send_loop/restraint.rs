@@ -4,17 +4,19 @@
 
 use super::next::Next;
 use super::window::congestion_lets;
-use super::{Datagram, SendLoop};
+use super::{Batch, Datagram, SendLoop};
 use schedulers::Restraint;
 use std::time::Instant;
 
 impl SendLoop {
-    /// The next datagram, if one may go now: its size in `out`.
+    /// The next datagram of `batch`, if one may go now: its size in `out`.
     pub(crate) fn datagram(
         &mut self,
         now: Instant,
         out: &mut [u8],
+        batch: Batch,
     ) -> Result<Option<Datagram>, quiche::Error> {
+        self.batch = batch;
         let carried = self.carried;
         let made = self.next_datagram(now, out)?;
         if self.connection.quic.qlog_streamer().is_some() {

@@ -63,25 +63,27 @@ impl SendLoop {
         }
     }
 
-    /// Fills the send buffer from the scheduler, and puts its first packet's worth before the transport.
+    /// Fills the send buffer from the scheduler, and puts its first packets' worth before the transport.
     fn stage(&mut self, now: Instant) {
+        let packets = self.run_packets();
         let packet_bytes = self.pacing.packet_bytes(self.measures.datagram_bytes);
         while self.passage.is_empty()
             || self.passage.buffer.bytes() + packet_bytes <= self.passage.limit_bytes
         {
-            if !self.commit_one(now) {
+            if !self.commit_run(packets, now) {
                 break;
             }
         }
         while let Some((stream, run)) = self.passage.buffer.front(|it| self.streams.is_held(it)) {
-            let chunk = self.chunk_bytes(stream);
+            let chunk = self.chunk_bytes(stream, packets);
             let Some(credit) = self.credit(stream) else { continue };
-            let bytes = chunk.min(run).min(credit);
+            let bytes = (packets * chunk).min(run).min(credit);
             let short = bytes < chunk && (run > bytes || self.streams.pending(stream) > 0);
             let offset = self.streams.outgoing(stream).map_or(0, Outgoing::offset);
             if self.offer(stream, bytes) {
-                let staged = Staged::new(&self.connection.quic, stream, offset, bytes);
-                self.window.stage(staged.short(short));
+                let mut staged = Staged::new(&self.connection.quic, stream, offset, bytes);
+                (staged.short, staged.is_run) = (short, bytes > chunk);
+                self.window.stage(staged);
                 if let Some(ticks) = self.pacing.ticks_mut() {
                     ticks.used();
                 }
@@ -90,21 +92,41 @@ impl SendLoop {
         }
     }
 
-    /// Commits one packet's worth of the stream that the scheme picks; false: there is nothing to pick.
-    fn commit_one(&mut self, now: Instant) -> bool {
+    /// Packets that can be staged at once because all of them go at once: they fit in the batch and in the window, and the
+    /// transport paces at a rate at which it holds none of them back. It says its rate by what it sends in 50 us, and that is
+    /// at least two packets.
+    fn run_packets(&self) -> u64 {
+        let quic = &self.connection.quic;
+        let packet_bytes = self.run_datagram_bytes();
+        let is_fast = || quic.send_quantum() > 2 * quic.max_send_udp_payload_size();
+        let takes_run = self.batch.packets > 1 && self.batch.segment_bytes > 0;
+        if takes_run && !self.streams.has_gates() && self.pacing.is_transports() && is_fast() {
+            (self.window.room_bytes() / packet_bytes.max(1) as u64).clamp(1, self.batch.packets)
+        } else {
+            1
+        }
+    }
+
+    /// Commits up to so many packets' worth of the stream that the scheme picks, as long as it picks no other; false: there is
+    /// nothing to pick.
+    fn commit_run(&mut self, packets: u64, now: Instant) -> bool {
         while let Some(stream) = self.order.picker().pick() {
             // With a send buffer the bytes wait there for credit; without one, only bytes that have credit are
             // charged, so that bytes offered and bytes charged are the same.
             let is_buffered = self.passage.limit_bytes > 0;
             let credit = if is_buffered { Some(u64::MAX) } else { self.credit(stream) };
-            let Some(credit) = credit else { continue };
-            let chunk = self.chunk_bytes(stream);
-            let bytes = chunk.min(credit).min(self.streams.pending(stream));
-            if bytes == 0 {
-                return false;
+            let Some(mut credit) = credit else { continue };
+            let chunk = self.chunk_bytes(stream, packets);
+            for packet in 0..packets {
+                let bytes = chunk.min(credit).min(self.streams.pending(stream));
+                let is_picked = packet == 0 || self.order.picker().pick() == Some(stream);
+                if bytes == 0 || !is_picked {
+                    return packet > 0;
+                }
+                self.call(Call::Pick(Some(stream)));
+                self.commit(stream, bytes, now);
+                credit -= bytes;
             }
-            self.call(Call::Pick(Some(stream)));
-            self.commit(stream, bytes, now);
             return true;
         }
         false
@@ -143,35 +165,37 @@ impl SendLoop {
         }
     }
 
-    /// Offers committed bytes to the transport; false: it took none.
+    /// Offers committed bytes to the transport; false: it did not take them.
     fn offer(&mut self, stream: StreamId, bytes: u64) -> bool {
-        let Some(outgoing) = self.streams.outgoing_mut(stream).filter(|_| bytes > 0) else {
-            return false;
-        };
-        let Ok(sent) =
-            send(&mut self.connection.quic, stream, outgoing, bytes, &self.passage.pages)
-        else {
-            // The file became shorter while it was being sent: the length that was announced is a lie.
-            self.finish(stream, Ending::Reset(Code::Internal));
-            return false;
-        };
-        let Ok(taken) = sent else { return false };
-        let taken = taken as u64;
-        debug_assert_eq!(taken, bytes, "the credit was asked for before");
-        self.passage.buffer.pop(stream, taken);
-        if self.streams.offered(stream, taken) {
-            self.finish(stream, Ending::Sent);
+        let mut left = bytes;
+        while left > 0 {
+            let Some(outgoing) = self.streams.outgoing_mut(stream) else { return false };
+            let Ok(sent) =
+                send(&mut self.connection.quic, stream, outgoing, left, &self.passage.pages)
+            else {
+                // The file became shorter while it was being sent: the length that was announced is a lie.
+                self.finish(stream, Ending::Reset(Code::Internal));
+                return false;
+            };
+            let Ok(taken) = sent else { return false };
+            let taken = taken as u64;
+            debug_assert!((1..=left).contains(&taken), "the credit was asked for before");
+            left -= taken;
+            self.passage.buffer.pop(stream, taken);
+            if self.streams.offered(stream, taken) {
+                self.finish(stream, Ending::Sent);
+            }
+            if let Some(order) = &self.passage.send_order {
+                order.sent(stream, taken);
+            }
         }
-        if let Some(order) = &self.passage.send_order {
-            order.sent(stream, taken);
-        }
-        true
+        bytes > 0
     }
 
     /// Fills up the staged bytes that a full window had cut short: now they become a full packet.
     pub(super) fn top_up(&mut self, now: Instant) {
         let Some((stream, staged)) = self.window.short() else { return };
-        let wanted = self.chunk_bytes(stream).saturating_sub(staged);
+        let wanted = self.chunk_bytes(stream, 1).saturating_sub(staged);
         let Some(credit) = self.credit(stream) else { return };
         let wanted = wanted.min(credit);
         let run = match self.passage.buffer.front(|_| false) {
@@ -188,16 +212,32 @@ impl SendLoop {
         }
     }
 
-    /// Stream bytes that fit beside all headers in a datagram.
-    fn chunk_bytes(&self, stream: StreamId) -> u64 {
+    /// Bytes of each datagram of a run. They are as long as the first one of the batch, so that the system can cut them, if that
+    /// lacks no more than an acknowledgement takes.
+    pub(super) fn run_datagram_bytes(&self) -> usize {
+        let (full, first) = (self.measures.datagram_bytes, self.batch.segment_bytes);
+        if first + window::ACK_FRAME_ROOM >= full { full.min(first) } else { full }
+    }
+
+    /// Stream bytes that fit beside all headers in each of the next datagrams.
+    fn chunk_bytes(&self, stream: StreamId, packets: u64) -> u64 {
+        let quic = &self.connection.quic;
         let offset = self.streams.outgoing(stream).map_or(0, |it| self.window.offset(it));
-        let overhead = window::overhead_max(&self.connection.quic, stream, offset);
-        let overhead = overhead + self.window.reserve();
-        self.pacing.packet_bytes(self.measures.datagram_bytes.saturating_sub(overhead))
+        let room = if packets > 1 {
+            let datagram_bytes = self.run_datagram_bytes();
+            // The last one has the longest offset.
+            let last_offset = offset + (packets - 1) * datagram_bytes as u64;
+            datagram_bytes.saturating_sub(window::overhead_in_run(quic, stream, last_offset))
+        } else {
+            let overhead = window::overhead_max(quic, stream, offset) + self.window.reserve();
+            self.measures.datagram_bytes.saturating_sub(overhead)
+        };
+        self.pacing.packet_bytes(room)
     }
 }
 
-/// Passes the next bytes of a response to the transport, and returns how many it took. The outer error is the file's.
+/// Passes the next bytes of a response to the transport: those that are in memory in one piece, so perhaps not all of them.
+/// Returns how many it took. The outer error is the file's.
 fn send(
     quic: &mut Quic,
     stream: StreamId,
@@ -205,10 +245,13 @@ fn send(
     bytes: u64,
     pages: &Pages,
 ) -> io::Result<quiche::Result<usize>> {
-    let (count, fin) = (usize::try_from(bytes).unwrap_or(0), outgoing.is_end(bytes));
+    let count = usize::try_from(bytes).unwrap_or(usize::MAX);
     if let Some(shared) = outgoing.share(count, pages)? {
+        let fin = outgoing.is_end(shared.len() as u64);
         return Ok(quic.stream_send_zc(stream.0, shared, fin).map(|(taken, _)| taken));
     }
+    let count = outgoing.copied(count);
+    let fin = outgoing.is_end(count as u64);
     pages.lend(count, |copy| {
         outgoing.read(copy)?;
         Ok(quic.stream_send(stream.0, copy, fin))

@@ -42,7 +42,9 @@ pub(crate) struct Staged {
     /// Packet bytes beside the stream bytes, at least.
     overhead_bytes: u64,
     /// A window or credit cut it short of a full packet.
-    short: bool,
+    pub(super) short: bool,
+    /// They are more than one packet holds.
+    pub(super) is_run: bool,
     fate: Fate,
 }
 
@@ -65,13 +67,9 @@ impl Staged {
             bytes,
             overhead_bytes: overhead_min(quic, stream, offset) as u64,
             short: false,
+            is_run: false,
             fate: Fate::Unsent,
         }
-    }
-
-    /// The same, cut short of a full packet by a window or by flow control.
-    pub(crate) fn short(self, short: bool) -> Self {
-        Self { short, ..self }
     }
 }
 
@@ -113,6 +111,11 @@ impl Window {
     /// with nothing else staged, bbr2 would conclude that the application has no more to send.
     pub(crate) fn has_likely_gone(&self) -> bool {
         self.staged.is_some_and(|it| it.fate == Fate::LikelyGone)
+    }
+
+    /// Whether more than one packet's bytes are before the transport.
+    pub(crate) fn is_run(&self) -> bool {
+        self.staged.is_some_and(|it| it.is_run)
     }
 
     /// A datagram came: acknowledgements may have opened the window, and the transport may have control
@@ -231,6 +234,11 @@ impl Window {
         control.max(staged) as u64 + self.offered_bytes
     }
 
+    /// Room that is known to be left in the window.
+    pub(crate) fn room_bytes(&self) -> u64 {
+        self.opening_bytes.unwrap_or(0).saturating_sub(self.sent_bytes)
+    }
+
     /// Whether there is room for a packet of at most `datagram_bytes`, without measuring it for the next packet.
     pub(crate) fn has_room(&self, quic: &mut connection::Quic, datagram_bytes: usize) -> bool {
         let opening_bytes = self.opening_bytes.unwrap_or_else(|| self.free_bytes(quic));
@@ -265,6 +273,9 @@ impl Window {
         self.doubtful |= repairs;
         let Some(staged) = &mut self.staged else { return };
         let had_room = sent >= staged.bytes + staged.overhead_bytes;
+        if staged.is_run && !had_room && !repairs {
+            staged.bytes -= sent.saturating_sub(staged.overhead_bytes);
+        }
         let is_likely = had_room && !repairs && !staged.short;
         staged.fate = if is_likely { Fate::LikelyGone } else { Fate::PerhapsGone };
         if had_room && !self.doubtful {
@@ -323,12 +334,17 @@ impl Window {
 const PACKET_NUMBER_ROOM: usize = 3;
 
 /// An ACK frame with one range: type, largest, delay, count, first range.
-const ACK_FRAME_ROOM: usize = 14;
+pub(super) const ACK_FRAME_ROOM: usize = 14;
 
 /// Packet bytes beside the stream bytes, at most: first byte, connection ID, packet number of 4 bytes,
 /// AEAD tag, and the STREAM frame's type, stream ID, offset and length (quiche writes it in 2 bytes).
 pub(crate) fn overhead_max(quic: &connection::Quic, stream: StreamId, offset: u64) -> usize {
     overhead_min(quic, stream, offset) + PACKET_NUMBER_ROOM
+}
+
+/// The same in a run on a fast path, where a packet number has 2 bytes at most.
+pub(crate) fn overhead_in_run(quic: &connection::Quic, stream: StreamId, offset: u64) -> usize {
+    overhead_min(quic, stream, offset) + 1
 }
 
 /// Bytes in flight and before the transport; what flow control holds back counts, because the transport does not

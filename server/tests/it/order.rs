@@ -176,9 +176,12 @@ fn assert_wire_is_charged(name: &str, log: &[Entry]) {
 /// Bytes of streams in a full packet, at most.
 const PACKET_BYTES: u64 = 1350;
 
+/// The same where datagrams fit the path.
+const FITTED_PACKET_BYTES: u64 = 1452;
+
 /// After a stream became ready and is the pick: bytes of others before its first. A packet that was staged is one
 /// packet's bytes, though an ACK that comes in between may push its last few into the next, beside the late stream's.
-fn assert_late_binding(name: &str, log: &[Entry]) {
+fn assert_late_binding(name: &str, log: &[Entry], packet_bytes: u64) {
     let mut scheduler = Scheduler::new(&find_scheme(name).expect("a scheme"));
     let mut waiting: BTreeMap<u64, u64> = BTreeMap::new();
     let mut seen = BTreeSet::new();
@@ -205,7 +208,7 @@ fn assert_late_binding(name: &str, log: &[Entry]) {
                 for (late, before) in &mut waiting {
                     *before += new_bytes;
                     assert!(
-                        *before <= PACKET_BYTES,
+                        *before <= packet_bytes,
                         "{name}: {before} bytes of others before stream {late}"
                     );
                 }
@@ -230,7 +233,7 @@ fn the_bytes_on_the_wire_are_those_charged_in_their_order() {
     for scheme in SCHEMES.iter() {
         let log = run(options(&scheme.name), LINK);
         assert_wire_is_charged(&scheme.name, &log);
-        assert_late_binding(&scheme.name, &log);
+        assert_late_binding(&scheme.name, &log, PACKET_BYTES);
     }
 }
 
@@ -249,7 +252,7 @@ fn loss_adds_retransmissions_and_changes_no_order() {
         let log = run(options(&scheme.name), Link { lose_each: 23, ..LINK });
         assert_picks_replay(&scheme.name, &log);
         assert_wire_is_charged(&scheme.name, &log);
-        assert_late_binding(&scheme.name, &log);
+        assert_late_binding(&scheme.name, &log, PACKET_BYTES);
         let frames: u64 =
             log.iter().map(|it| if let Entry::Frame(.., bytes, _) = it { *bytes } else { 0 }).sum();
         let new: u64 = on_the_wire(&log).iter().map(|(_, bytes)| bytes).sum();
@@ -289,6 +292,43 @@ fn at_most_the_send_buffer_and_two_packets_leave_before_a_late_urgent_response()
             );
         }
     }
+}
+
+/// The most packets' worth that the scheme picks before one of them goes.
+fn longest_run(log: &[Entry]) -> usize {
+    let is_pick = |entry: &Entry| matches!(entry, Entry::Call(call) if call["op"] == "picked");
+    let between_frames = log.split(|entry| matches!(entry, Entry::Frame(..)));
+    between_frames.map(|calls| calls.iter().filter(|it| is_pick(it)).count()).max().unwrap_or(0)
+}
+
+/// A style sheet and a script are requested while images fill a link.
+const OVERTAKEN: Requests<'static> = &[
+    (0, "/2000000/png#u=5"),
+    (1, "/500000/png#u=5, i"),
+    (1, "/500000/png#u=5, i"),
+    (3, "/100000/css#u=0"),
+    (4, "/20000/js#u=1"),
+];
+
+#[test]
+fn what_goes_at_once_on_a_fast_path_is_offered_at_once_and_in_the_same_order() {
+    let fast = Link { bits_per_second: 1e10, one_way_ms: 0.1, queue_bytes: 5_000_000, ..LINK };
+    for name in ["rr", "fifo", "dfifo", "p+", "rfc9218", "spdy"] {
+        let options = options(name).over_networks();
+        let log = run_requests(options, fast, OVERTAKEN);
+        assert_picks_replay(name, &log);
+        assert_wire_is_charged(name, &log);
+        assert_late_binding(name, &log, FITTED_PACKET_BYTES);
+        assert!(longest_run(&log) > 4, "{name}: {} packets", longest_run(&log));
+    }
+}
+
+#[test]
+fn on_a_path_that_is_paced_each_packet_is_picked_right_before_it_goes() {
+    let link = Link { bits_per_second: 1e8, ..LINK };
+    let log = run_requests(options("rfc9218").over_networks(), link, OVERTAKEN);
+    assert_late_binding("rfc9218", &log, FITTED_PACKET_BYTES);
+    assert_eq!(longest_run(&log), 1);
 }
 
 /// The paper's pace: ticks of 10 ms, one packet of at most 1400 stream bytes at each; where responses are
