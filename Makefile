@@ -33,7 +33,8 @@ interop: bootstrap ## tests utmost with other HTTP/3 stacks, and writes docs/int
 bench: bootstrap ## the speed of scheduling and of reading logs, next to plain ways of doing so
 	cargo bench --locked --workspace --bench '*'
 
-bench-peers: build ## the CPU time of the server beside four others, half an hour; writes docs/speed.md
+bench-peers: build ## the CPU time of the server beside others and beside the least that its transport allows, half an hour; writes docs/speed.md
+	cargo build --locked --release --workspace --example floor
 	benches/peers/setup
 	UTMOST_RELEASE="$(abspath $(target))/release" benches/peers/run --rounds 7 --write \
 		$$(chrt -r 5 true 2>/dev/null && echo --real-time)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Callable
 
-from .servers import BULK, GTLS, OURS, TOKIO_QUICHE
+from .servers import BULK, FLOOR, FLOOR_IN_TURNS, GTLS, OURS, TOKIO_QUICHE
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class Goal:
 
 
 def peers(figures, work):
-    return [it for it in figures.servers(work) if it not in (OURS, BULK)]
+    """The servers that somebody could use in place of ours."""
+    return [it for it in figures.servers(work) if it not in (OURS, BULK, FLOOR, FLOOR_IN_TURNS)]
 
 
 def beside(work, other, key="cpu_ms"):
@@ -43,10 +44,14 @@ def of_ours(one, other):
 GOALS = [
     Goal("W1: CPU time, ours to tokio-quiche's", 0.8, beside("W1", TOKIO_QUICHE)),
     Goal("W1: CPU time, ours to the best other's", 1.2, beside_best("W1")),
+    Goal("W1: CPU time, ours to gtlsserver's", 1.08, beside("W1", GTLS)),
+    Goal("W1: CPU time, ours to the floor's", 1.2, beside("W1", FLOOR)),
     Goal("W1: the first place", 1.0, beside_best("W1")),
     Goal("W1: peak memory, MB", 30, plain("W1", "peak_mb"), 1),
     Goal("W2L: CPU time, ours to tokio-quiche's", 0.8, beside("W2L", TOKIO_QUICHE)),
     Goal("W2L: CPU time, ours to the best other's", 1.3, beside_best("W2L")),
+    Goal("W2L: CPU time, ours to gtlsserver's", 1.35, beside("W2L", GTLS)),
+    Goal("W2L: CPU time, ours to the floor's", 1.8, beside("W2L", FLOOR)),
     Goal("W2L: the first place", 1.0, beside_best("W2L")),
     Goal("W3: CPU time, ours to the best other's", 1.0, beside_best("W3")),
     Goal("W4: KB an idle connection", 30, plain("W4", "kb"), 1),

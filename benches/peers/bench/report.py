@@ -28,6 +28,8 @@ NOTES = """## Notes
 - `utmost` is `utmost-serve --root DIR`: the scheme `rfc9218` and no send buffer, which means late binding. On
   one core it has one shard. *utmost, bulk* has `--send-buffer 16Mi`: it writes as much as the transport takes, as other
   servers do.
+- *floor* is [the least](../benches/examples/floor.rs) that a server over our transport can do: a loop that answers requests from
+  memory and does nothing else. It sends one response after another; *in turns*, a part of each. Nobody could use it.
 - `gtlsserver` maps files into memory; h3+quinn and tokio-quiche keep them there. The peak memory of these three therefore
   contains the 200 MB file. utmost and quic-go read it piece by piece.
 - h3+quinn and tokio-quiche ignore priorities, as their examples do. quic-go's server hardly heeds them.
@@ -94,7 +96,7 @@ def single(figures, work, missing):
     main = work.figures[0]
     table = [["server", main.heading, "to the first", "to the best", *(it.heading for it in work.figures[1:])]]
     names = figures.servers(work.name)
-    best = figures.best(work.name, main.key, [it for it in names if it not in (servers.OURS, servers.BULK)])
+    best = figures.best(work.name, main.key, goals.peers(figures, work.name))
     for name in names:
         ratios = [ratio(figures, work.name, name, other, main.key) for other in (names[0], best)]
         others = [cell(figures, work.name, name, it) for it in work.figures[1:]]

@@ -19,6 +19,7 @@ from . import HERE, REPOSITORY
 RELEASE = Path(os.environ.get("UTMOST_RELEASE", REPOSITORY / "target" / "release")).resolve()
 INSTALLED = stacks.INSTALLED
 OURS, BULK = "utmost", "utmost, bulk"
+FLOOR, FLOOR_IN_TURNS = "floor", "floor, in turns"
 GTLS, TOKIO_QUICHE = "gtlsserver", "tokio-quiche"
 # What is asked of every server for the works with many streams or connections.
 MANY_STREAMS, MANY_CONNECTIONS, IDLE_S = 10_000, 20_000, 60
@@ -84,6 +85,30 @@ def gtlsserver_many(site, port):
     return [*stacks.gtlsserver(site, port), f"--max-streams-bidi={MANY_STREAMS}", f"--timeout={IDLE_S}s"]
 
 
+def caddy(site, port):
+    config = site.root.parent / f"Caddyfile-{port}"
+    config.write_text(
+        "{\n\tadmin off\n\tauto_https off\n\tdefault_sni localhost\n}\n"
+        f"https://localhost:{port} {{\n\tbind 127.0.0.1\n\ttls {site.cert} {site.key}\n"
+        f"\troot * {site.root}\n\tfile_server\n}}\n"
+    )
+    return ["caddy", "run", "--adapter", "caddyfile", "--config", config]
+
+
+def floor(name, order):
+    """The least over our transport: benches/examples/floor.rs."""
+
+    def command(site, port):
+        named = {"root": site.root, "listen": f"127.0.0.1:{port}", "cert": site.cert, "key": site.key, "order": order}
+        return [RELEASE / "examples" / "floor", *(f"--{key}={value}" for key, value in named.items())]
+
+    return Server(name, command, command, of_our_transport, works=("W1", "W2L"))
+
+
+def of_our_transport():
+    return f"quiche {stacks.crate_versions(REPOSITORY / 'Cargo.lock')['quiche']}"
+
+
 def custom(text):
     """NAME=COMMAND, in which {port}, {root}, {cert} and {key} stand for what the server needs."""
     name, _, template = text.partition("=")
@@ -113,6 +138,9 @@ PEERS = [
     peer("h3+quinn", "h3-quinn-peer", of_stack("h3-quinn")),
     peer(TOKIO_QUICHE, "tokio-quiche-peer", tokio_quiche_version),
     peer("quic-go", "quic-go", of_stack("quic-go")),
+    Server("Caddy", caddy, caddy, lambda: stacks.output(["caddy", "version"]).split()[0], says_listening=False),
+    floor(FLOOR, "one after another"),
+    floor(FLOOR_IN_TURNS, "turns"),
 ]
 ALL = [ours(OURS), ours(BULK, "--send-buffer", "16Mi", works=("W1", "W2L")), *PEERS]
 
