@@ -18,6 +18,7 @@ mod linger;
 mod malformed;
 mod redirect;
 mod request;
+mod sending;
 mod source;
 mod told;
 mod tunnel;
