@@ -84,15 +84,15 @@ pub(crate) const TURN_BYTES: usize = 4 << 10;
 /// Fields of a head over HTTP/2 that cost nothing: more than any browser sends. A byte of a head that the library refused counts as
 /// a field.
 pub(crate) const FREE_FIELDS: usize = 100;
-/// Further fields of a client, over all its connections: at once, and each second. To decode those of a second takes the thread of
-/// all connections about 15 ms.
+/// Further fields of a client, over all its connections: at once, and each second. To decode those of a second takes a thread about
+/// 15 ms.
 pub(crate) const FURTHER_FIELDS: u32 = 10_000;
 pub(crate) const FURTHER_FIELDS_PER_SECOND: u32 = 100_000;
 /// How long a connection is not read for its fields; one that would have to wait for longer is closed. So one whose client is gone
 /// does not stay for long.
 pub(crate) const LONGEST_REST: Duration = Duration::from_secs(1);
 
-/// Handshakes over TCP of all clients that begin at once, and each second. A second of them takes half a second of the thread.
+/// Handshakes over TCP of all clients that begin at once, and each second. A second of them takes half a second of a thread.
 pub(crate) const HANDSHAKES_AT_ONCE: u32 = 4;
 pub(crate) const HANDSHAKES_PER_SECOND: u32 = 1000;
 /// Turns that a handshake takes of a client whose heads were refused too often ([`server::Limits::nuisances`]).
