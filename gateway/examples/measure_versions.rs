@@ -144,6 +144,7 @@ fn serve(kind: &str, folder: &Path) -> Fallible<()> {
             &mut server,
             Listeners { secure: vec![secure], plain: Vec::new() },
             &identity,
+            1,
         )?;
     }
     println!("{address}");

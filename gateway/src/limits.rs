@@ -84,15 +84,15 @@ pub(crate) const TURN_BYTES: usize = 4 << 10;
 /// Fields of a head over HTTP/2 that cost nothing: more than any browser sends. A byte of a head that the library refused counts as
 /// a field.
 pub(crate) const FREE_FIELDS: usize = 100;
-/// Further fields of a client, over all its connections: at once, and each second. To decode those of a second takes the thread of
-/// all connections about 15 ms.
+/// Further fields of a client, over all its connections: at once, and each second. To decode those of a second takes a thread about
+/// 15 ms.
 pub(crate) const FURTHER_FIELDS: u32 = 10_000;
 pub(crate) const FURTHER_FIELDS_PER_SECOND: u32 = 100_000;
 /// How long a connection is not read for its fields; one that would have to wait for longer is closed. So one whose client is gone
 /// does not stay for long.
 pub(crate) const LONGEST_REST: Duration = Duration::from_secs(1);
 
-/// Handshakes over TCP of all clients that begin at once, and each second. A second of them takes half a second of the thread.
+/// Handshakes over TCP of all clients that begin at once, and each second. A second of them takes half a second of a thread.
 pub(crate) const HANDSHAKES_AT_ONCE: u32 = 4;
 pub(crate) const HANDSHAKES_PER_SECOND: u32 = 1000;
 /// Turns that a handshake takes of a client whose heads were refused too often ([`server::Limits::nuisances`]).
@@ -103,18 +103,20 @@ pub(crate) const TURN_TASKS: u32 = 16;
 /// Bytes of a head of HTTP/2 that count as one more nuisance, where the library refuses it. Those of trailers always do.
 pub(crate) const REFUSED_BYTES: usize = 256;
 
-/// Bytes of a response that go to a connection over TCP at once: what fits into a record of TLS. A client that does not take
-/// as much within [`server::Limits::stalled`] is given up.
-pub(crate) const PIECE_BYTES: usize = 16 << 10;
-/// Bytes of a response that wait in the library of HTTP/2.
-pub(crate) const RESPONSE_BUFFER_BYTES: usize = 16 << 10;
+/// The most bytes in a record of TLS (RFC 8446, 5.1).
+pub(crate) const RECORD_BYTES: usize = 16 << 10;
+/// Bytes of a response that go to a connection over TCP at once: what fits into a record of TLS with the head of its frame, and with
+/// that of the response. A client that does not take as much within [`server::Limits::stalled`] is given up.
+pub(crate) const PIECE_BYTES: usize = RECORD_BYTES - 256;
+/// Bytes in TLS that wait for one connection until the system has them all.
+pub(crate) const GATHERED_BYTES: usize = 64 << 10;
 /// Pieces of files that wait for one connection over TCP.
 pub(crate) const WAITING_PIECES: usize = 8;
 /// Bytes that wait in memory for all connections over TCP, besides one piece and one response of a backend for each. A client
 /// may have as much of it as is free.
 pub(crate) const WAITING_BYTES: usize = 64 << 20;
 /// Bytes of a backend's response that wait for a client over TCP: before its connection, and in it.
-pub(crate) const RELAYED_BYTES: usize = BUFFER_BYTES + 2 * PIECE_BYTES;
+pub(crate) const RELAYED_BYTES: usize = BUFFER_BYTES + 2 * RECORD_BYTES;
 /// Requests of HTTP/2 at once on a connection: as many as RFC 9113, 6.5.2 recommends at least.
 pub(crate) const HTTP2_STREAMS: u32 = 100;
 

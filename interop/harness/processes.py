@@ -13,6 +13,8 @@ READY_SECONDS = 20
 CLIENT_SECONDS = 60
 STOP_SECONDS = 10
 POLL_SECONDS = 0.02
+# States in /proc/net: connected; of UDP, not connected; of TCP, listening.
+BOUND = ("01", "07", "0A")
 # gtlsserver lives where only root's PATH leads.
 ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", "") + os.pathsep + "/usr/sbin"}
 
@@ -127,9 +129,10 @@ def at(host, port):
 
 
 def is_bound(port):
-    tables = [it for it in (Path("/proc/net/udp"), Path("/proc/net/udp6")) if it.exists()]
-    rows = [row for table in tables for row in table.read_text().splitlines()[1:]]
-    return any(row.split()[1].endswith(f":{port:04X}") for row in rows)
+    """Whether somebody has the port for UDP, or listens at it for TCP."""
+    tables = [it for it in map(Path("/proc/net").joinpath, ("udp", "udp6", "tcp", "tcp6")) if it.exists()]
+    rows = [row.split() for table in tables for row in table.read_text().splitlines()[1:]]
+    return any(row[1].endswith(f":{port:04X}") and row[3] in BOUND for row in rows)
 
 
 def last_line(log):

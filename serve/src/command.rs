@@ -193,7 +193,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // The access log ends when the last one who could write to it is gone.
     drop(options);
     if let Some(listeners) = listeners {
-        gateway::serve_tcp(&mut servers[0], listeners, &identity).map_err(Failure::elsewhere)?;
+        gateway::serve_tcp(&mut servers[0], listeners, &identity, count)
+            .map_err(Failure::elsewhere)?;
     }
     for server in &mut servers {
         server.report_with(Box::new(|line| eprintln!("{line}")));

@@ -97,7 +97,7 @@ impl Default for FileLimits {
     fn default() -> Self {
         Self {
             descriptors: (descriptors() / 2).min(1 << 20),
-            small_bytes: 64 << 10,
+            small_bytes: 256 << 10,
             kept_bytes: 32 << 20,
             memory_bytes: 64 << 20,
         }

@@ -138,7 +138,7 @@ mod tests {
         let path = folder.path().join("large");
         let contents: Vec<u8> = (0..=250).cycle().take(bytes).collect();
         std::fs::write(&path, contents).expect("room");
-        let files = Arc::new(Budget::new(FileLimits::default()));
+        let files = Arc::new(Budget::new(FileLimits { small_bytes: 0, ..FileLimits::default() }));
         let (contents, version) = files.open(&path).expect("a file");
         let body = Body::File(Arc::new(contents), version.bytes);
         assert!(body.is_on_disk());

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Callable
 
-from .servers import BULK, FLOOR, FLOOR_IN_TURNS, GTLS, OURS, TOKIO_QUICHE
+from .servers import BULK, FLOOR, FLOOR_IN_TURNS, GTLS, NGINX, OURS, TOKIO_QUICHE
+
+NOT_MEASURED = "not measured"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,10 @@ def of_ours(one, other):
     return lambda figures: figures.ratio((one[0], OURS, one[1]), (other[0], OURS, other[1]))
 
 
+def of_nginx(work, key):
+    return lambda figures: figures.ratio((work, NGINX, key), (work, OURS, key))
+
+
 GOALS = [
     Goal("W1: CPU time, ours to tokio-quiche's", 0.8, beside("W1", TOKIO_QUICHE)),
     Goal("W1: CPU time, ours to the best other's", 1.2, beside_best("W1")),
@@ -59,6 +65,10 @@ GOALS = [
     Goal("W5: the first place (loaded)", 1.0, beside_best("W5", "loaded")),
     Goal("CPU time a request, 10,000 at a time to 10", 1.2, of_ours(("S10000", "cpu_us"), ("S10", "cpu_us"))),
     Goal("20 MB at 100 Mbit/s: CPU time, ours to gtlsserver's", 1.2, beside("ACK", GTLS)),
+    Goal("H7B: CPU time, ours to nginx's", 0.65, beside("H7B", NGINX, "cpu_us")),
+    Goal("H40kB: CPU time, ours to nginx's", 0.75, beside("H40kB", NGINX, "cpu_us")),
+    Goal("H100kB: CPU time, ours to nginx's", 1.0, beside("H100kB", NGINX, "cpu_us")),
+    *(Goal(f"{it}: requests/s, nginx's to ours", 1.0, of_nginx(it, "rate")) for it in ("H7B", "H40kB", "H100kB")),
     Goal("late binding to bulk writing, W1: CPU time", 1.03, beside("W1", BULK)),
     Goal("late binding to bulk writing, W2L: CPU time", 1.03, beside("W2L", BULK)),
 ]
@@ -72,5 +82,5 @@ def rows(figures):
 def row(goal, value):
     limit = f"{goal.most:g}"
     if value is None:
-        return [goal.text, "-", limit, "not measured"]
+        return [goal.text, "-", limit, NOT_MEASURED]
     return [goal.text, f"{value:.{goal.decimals}f}", limit, "holds" if value <= goal.most else "**fails**"]

@@ -1,6 +1,7 @@
 """One server does one work, and what it used is read: each on a core of its own, the server on 0, the client on 1."""
 
 import json
+import re
 import subprocess
 import time
 from contextlib import contextmanager
@@ -14,9 +15,11 @@ from . import servers
 
 SERVER_CORE, CLIENT_CORE = "0", "1"
 CLIENT_SECONDS = 180
+H2LOAD = servers.CLIENTS[servers.HTTP2]
 # Memory that a server gives back after a handshake, it gives back soon.
 SETTLE_SECONDS = 0.5
 SIZES = {"small": 10_000, "urgent": 1_000_000, "medium": 20_000_000, "large": 200_000_000}
+SIZES |= {"7B": 7, "40kB": 40_000, "100kB": 100_000}
 LINK = 'about = "100 Mbit/s, round trip 50 ms; queue: one bandwidth-delay product"\n'
 LINK += "rate = 100_000_000\ndelay_ms = 25\nqueue = { bytes = 625_000 }\n"
 
@@ -54,15 +57,18 @@ class Bench:
     @contextmanager
     def serving(self, server, many=False):
         """The server runs, and has answered a first request."""
-        command = server.many if many else server.command
+        with self.running(server, server.many if many else server.command) as it:
+            self.load(it, "small")
+            yield it
+
+    def running(self, server, command):
+        """The server runs on its core."""
         pinned = stacks.Server(
             server.name,
             lambda site, port: self.pinned(SERVER_CORE, command(site, port)),
             says_listening=server.says_listening,
         )
-        with processes.running(pinned, self.site, self.work / "server.log") as it:
-            self.load(it, "small")
-            yield it
+        return processes.running(pinned, self.site, self.work / "server.log")
 
     @contextmanager
     def behind_link(self, server):
@@ -82,6 +88,17 @@ class Bench:
         """What the client says at its end, after it has fetched a file as `flags` tell."""
         client = self.start_client(port or it.port, name, flags)
         return self.finish(client)
+
+    def h2load(self, it, name, requests):
+        """Requests a second of h2load, which fetches a file so many times."""
+        words = [H2LOAD, "-c", 20, "-m", 10, "-n", requests, f"https://127.0.0.1:{it.port}/{name}"]
+        command = ["timeout", CLIENT_SECONDS, *words]
+        ran = subprocess.run(self.pinned(CLIENT_CORE, command), capture_output=True, text=True, check=False)
+        rate = re.search(r"([0-9.]+) req/s", ran.stdout)
+        if not rate or f"status codes: {requests} 2xx" not in ran.stdout:
+            last = " ".join((ran.stdout + ran.stderr).split())[-200:]
+            raise processes.Failure(f"h2load: {last}")
+        return float(rate.group(1))
 
     @contextmanager
     def opened(self, it, name, *flags):

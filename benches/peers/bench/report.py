@@ -12,8 +12,9 @@ HEAD = """# Speed beside other servers
 `make bench-peers` measures our server beside others and writes this page.
 [speed.json](../benches/peers/speed.json) has the figures of every round.
 
-Each server runs on core 0. The client, a load generator on quic-go, runs on core 1 and talks to it over loopback. There are
-{rounds} rounds. In each round every server starts anew for each work and answers one request first; then the work begins.
+Each server runs on core 0. The client, a load generator on quic-go (over HTTP/2: h2load), runs on core 1 and talks to it over
+loopback. There are {rounds} rounds. In each round every server starts anew for each work and answers one request first (over
+HTTP/2: 2,000); then the work begins.
 
 - **CPU time** is the time for which the server's threads ran (`schedstat`). It includes sending and receiving in the kernel.
 - A cell shows the median of the rounds, with the minimum and the maximum in brackets.
@@ -40,14 +41,15 @@ NOTES = """## Notes
 - Each connection of the client has its own socket. One client on one core cannot open many more than 10,000.
 - [Why some goals fail](speed-limits.md): where the time and the memory go.
 """
-SINGLE = ("W1", "W2", "W2L", "W3", "W4", "W5", "ACK")
+SINGLE = ("W1", "W2", "W2L", "W3", "W4", "W5", "ACK", "H7B", "H40kB", "H100kB")
 
 
 def document(figures, asked, missing, facts):
     """docs/speed.md. `missing`: servers by name that were not measured, with the reason."""
     parts = [HEAD.format(**facts)]
-    if not asked.only:
-        parts += ["## What holds\n", report.markdown([["goal", "figure", "at most", ""], *goals.rows(figures)]) + "\n"]
+    measured = [it for it in goals.rows(figures) if not asked.only or it[-1] != goals.NOT_MEASURED]
+    if measured:
+        parts += ["## What holds\n", report.markdown([["goal", "figure", "at most", ""], *measured]) + "\n"]
     for title, about, table in tables(figures, missing):
         parts += [f"## {title}\n", about + "\n", report.markdown(table) + "\n"]
     if figures.failures:
@@ -101,7 +103,7 @@ def single(figures, work, missing):
         ratios = [ratio(figures, work.name, name, other, main.key) for other in (names[0], best)]
         others = [cell(figures, work.name, name, it) for it in work.figures[1:]]
         table.append([name, cell(figures, work.name, name, main), *ratios, *others])
-    return table + absent_rows(table, missing)
+    return table + (absent_rows(table, missing) if work.version == servers.HTTP3 else [])
 
 
 def growth(figures, grown, missing):

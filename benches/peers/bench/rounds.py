@@ -12,7 +12,7 @@ def interleaved(rig, works, servers, rounds):
     for number in range(rounds):
         for work in works:
             for server in servers:
-                if number < work.rounds and (not server.works or work.name in server.works):
+                if number < work.rounds and work.version in server.versions and work.name in (server.works or [work.name]):
                     measured(figures, rig, work, server)
         tell(f"round {number + 1} of {rounds}")
     return figures

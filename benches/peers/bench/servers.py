@@ -18,9 +18,11 @@ from . import HERE, REPOSITORY
 
 RELEASE = Path(os.environ.get("UTMOST_RELEASE", REPOSITORY / "target" / "release")).resolve()
 INSTALLED = stacks.INSTALLED
+HTTP3, HTTP2 = "HTTP/3", "HTTP/2"
 OURS, BULK = "utmost", "utmost, bulk"
 FLOOR, FLOOR_IN_TURNS = "floor", "floor, in turns"
-GTLS, TOKIO_QUICHE = "gtlsserver", "tokio-quiche"
+GTLS, TOKIO_QUICHE, NGINX = "gtlsserver", "tokio-quiche", "nginx"
+CLIENTS = {HTTP3: INSTALLED / "load", HTTP2: "h2load"}
 # What is asked of every server for the works with many streams or connections.
 MANY_STREAMS, MANY_CONNECTIONS, IDLE_S = 10_000, 20_000, 60
 
@@ -38,6 +40,7 @@ class Server:
     says_listening: bool = True
     # Only these works, if any are named.
     works: tuple = ()
+    versions: tuple = (HTTP3,)
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def ours(name, *more, works=()):
     def common(site, port):
         return ["--listen", f"127.0.0.1:{port}", "--cert", site.cert, "--key", site.key, *more]
 
-    return Server(name, command, many, our_version, works=works)
+    return Server(name, command, many, our_version, works=works, versions=(HTTP3, HTTP2))
 
 
 def many_config(site):
@@ -79,6 +82,20 @@ def peer(name, program, version):
     """A server of interop/ or of this folder: they all take the same options."""
     command = stacks.peer_server(INSTALLED / program)
     return Server(name, command, lambda site, port: [*command(site, port), "--streams", MANY_STREAMS], version)
+
+
+def nginx(site, port):
+    """One process, as one shard of ours. Over HTTP/2, our server closes no connection after so many requests."""
+    folder = site.root.parent
+    places = [f"{it}_temp_path {folder}/{it};" for it in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")]
+    lines = [
+        f"daemon off; master_process off; pid {folder}/nginx.pid; events {{}} http {{ access_log off; {' '.join(places)}",
+        f"keepalive_requests 1000000000; server {{ listen 127.0.0.1:{port} ssl http2; root {site.root};",
+        f"ssl_certificate {site.cert}; ssl_certificate_key {site.key}; }} }}",
+    ]
+    config = folder / "nginx.conf"
+    config.write_text("\n".join(lines) + "\n")
+    return ["nginx", "-e", "stderr", "-c", config]
 
 
 def gtlsserver_many(site, port):
@@ -116,7 +133,7 @@ def custom(text):
     def command(site, port):
         return shlex.split(template.format(port=port, root=site.root, cert=site.cert, key=site.key))
 
-    return Server(name, command, command, lambda: template, says_listening=False)
+    return Server(name, command, command, lambda: template, says_listening=False, versions=(HTTP3, HTTP2))
 
 
 def our_version():
@@ -141,6 +158,7 @@ PEERS = [
     Server("Caddy", caddy, caddy, lambda: stacks.output(["caddy", "version"]).split()[0], says_listening=False),
     floor(FLOOR, "one after another"),
     floor(FLOOR_IN_TURNS, "turns"),
+    Server(NGINX, nginx, nginx, lambda: stacks.debian_version("nginx"), says_listening=False, versions=(HTTP2,)),
 ]
 ALL = [ours(OURS), ours(BULK, "--send-buffer", "16Mi", works=("W1", "W2L")), *PEERS]
 

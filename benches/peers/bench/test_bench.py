@@ -10,6 +10,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 from harness import processes
@@ -113,6 +114,19 @@ class Measuring(unittest.TestCase):
             figures = rounds.interleaved(self.rig(), [work], [broken, server()], 2)
         self.assertEqual(figures.failures, {("W1", "broken"): "the server exited with 1: no port"})
         self.assertEqual(len(figures.values("W1", "server", "cpu_ms")), 2)
+
+    def test_over_http2_the_rate_is_what_h2load_says_and_another_status_is_a_failure(self):
+        rig, h2load = self.rig(), self.work / "h2load"
+
+        def rate(well):
+            h2load.write_text(f"#!/bin/sh\necho 'finished in 1.00s, 1234.50 req/s'\necho 'status codes: {well} 2xx'\n")
+            h2load.chmod(0o755)
+            with mock.patch.object(measure, "H2LOAD", h2load):
+                return rig.h2load(SimpleNamespace(port=1), "small", 2)
+
+        self.assertEqual(rate(2), 1234.5)
+        with self.assertRaisesRegex(processes.Failure, "h2load: .*status codes: 1 2xx"):
+            rate(1)
 
     def test_a_program_that_is_not_there_is_missing(self):
         absent = servers.Server("absent", lambda *_: ["/nowhere/absent"], None, None)

@@ -5,10 +5,12 @@ from statistics import median
 from typing import Callable
 
 from .measure import cpu_ms, memory_kb, settled_kb
+from .servers import HTTP2, HTTP3
 
 STREAMS = CONNECTIONS = (10, 100, 1_000, 10_000)
 REQUESTS = 10_000
 IDLE = 200
+WARMING = 2_000
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Work:
     figures: tuple
     # No more rounds than this: it takes long.
     rounds: int = 1_000
+    version: str = HTTP3
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,19 @@ def conns(count, beside, requests):
     return fetched("small", *flags, count=count * requests, rate=count)
 
 
+def over_http2(name, requests):
+    """20 connections with 10 requests each at a time, as h2load makes them."""
+
+    def measure(bench, server):
+        with bench.running(server, server.command) as it:
+            bench.h2load(it, name, WARMING)
+            before = cpu_ms(it.process)
+            rate = bench.h2load(it, name, requests)
+            return {"cpu_us": (cpu_ms(it.process) - before) * 1000 / requests, "rate": rate}
+
+    return measure
+
+
 REQUEST_RATE = Figure("rate", "requests/s")
 WORKS = [
     Work(
@@ -158,5 +174,15 @@ WORKS = [
             rounds=3,
         )
         for count in CONNECTIONS
+    ),
+    *(
+        Work(
+            f"H{name}",
+            f"{requests:,} files of {name} over HTTP/2, 20 connections with 10 requests each at a time",
+            over_http2(name, requests),
+            (EACH, REQUEST_RATE),
+            version=HTTP2,
+        )
+        for name, requests in (("7B", 200_000), ("40kB", 40_000), ("100kB", 20_000))
     ),
 ]

@@ -188,7 +188,7 @@ mod tests {
     use std::time::Duration;
     use tempfile::TempDir;
 
-    const LARGE: usize = 100 << 10;
+    const LARGE: usize = 300 << 10;
 
     fn limits() -> FileLimits {
         FileLimits { descriptors: 8, ..FileLimits::default() }

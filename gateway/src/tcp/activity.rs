@@ -222,7 +222,7 @@ const BLOCKED_PAUSE: Duration = Duration::from_millis(10);
 /// A client acknowledges this many written bytes with one, at most.
 const WRITTEN_PER_USEFUL: u64 = 16;
 
-/// The time on the thread of these connections.
+/// The time on the threads of these connections.
 pub(super) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

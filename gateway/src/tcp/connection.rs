@@ -4,6 +4,7 @@ use super::activity::{Activity, Noted, now};
 use super::answer::Guest;
 use super::event_loop::{Current, News, Phase};
 use super::ledger::Ledger;
+use super::sending::Gathering;
 use super::waiting::Waiting;
 use super::{http1, http2, redirect};
 use crate::limits::UNSENT_BYTES;
@@ -35,7 +36,7 @@ pub(super) async fn serve(
         if is_plain(&stream).await {
             return Entered::Plainly(stream);
         }
-        let stream = Noted::new(stream, &activity);
+        let stream = Gathering::new(Noted::new(stream, &activity));
         tokio_boring::accept(&current.acceptor, stream).await.map_or(Entered::Not, Entered::Safely)
     };
     let entered = tokio::select! {
@@ -61,9 +62,12 @@ pub(super) async fn serve(
     guest.options.observers.notice(&Event::Closed { by, code: "none" });
 }
 
+/// A connection in TLS.
+type Secure = SslStream<Gathering<Noted<TcpStream>>>;
+
 /// How a client begins.
 enum Entered {
-    Safely(SslStream<Noted<TcpStream>>),
+    Safely(Secure),
     /// It takes the port for one of plain HTTP.
     Plainly(TcpStream),
     Not,
@@ -76,7 +80,7 @@ async fn is_plain(stream: &TcpStream) -> bool {
 }
 
 /// Speaks the protocol that was negotiated. Returns which end closed the connection.
-async fn speak(stream: SslStream<Noted<TcpStream>>, guest: &Guest, mut news: News) -> &'static str {
+async fn speak(stream: Secure, guest: &Guest, mut news: News) -> &'static str {
     let is_http2 = stream.ssl().selected_alpn_protocol() == Some(b"h2");
     guest.activity.begin(!is_http2, now());
     let speaking = async {

@@ -1,9 +1,10 @@
-//! The thread of the connections over TCP, with its sockets.
+//! The connections over TCP, with their sockets. The first of their threads lets clients in.
 
 use super::activity::now;
 use super::ledger::Ledger;
+use super::threads::{Threads, runtime, start, start_further};
 use super::{connection, redirect};
-use crate::limits::{ACCEPT_PAUSE, TURN_TASKS, tcp_connections};
+use crate::limits::{ACCEPT_PAUSE, tcp_connections};
 use boring::ssl::SslAcceptor;
 use server::client::Client;
 use server::population::{Place, Population};
@@ -13,11 +14,12 @@ use server::{Beside, Common, Event, Identity, Limits, Options, Refusal, Server, 
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{self, channel};
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -84,51 +86,59 @@ impl News {
 struct TcpServer {
     phase: watch::Sender<Phase>,
     current: watch::Sender<Arc<Current>>,
-    open: Arc<AtomicUsize>,
+    threads: Threads,
     is_over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    first: Option<JoinHandle<()>>,
 }
 
-/// Serves the same over HTTP/2 and HTTP/1.1, too, on a thread of its own. It is reloaded and ends with the server. The limits
-/// on connections hold for both together.
+/// Serves the same over HTTP/2 and HTTP/1.1, too, on `threads` of its own, at least one. It is reloaded and ends with the server.
+/// The limits on connections hold for both together.
 pub fn serve_tcp(
     server: &mut Server,
     listeners: Listeners,
     identity: &Identity,
+    threads: u8,
 ) -> Result<(), StartError> {
-    let tcp = TcpServer::start(listeners, identity, server.common())?;
+    let tcp = TcpServer::start(listeners, identity, server.common(), threads)?;
     server.stand_beside(tcp);
     Ok(())
 }
 
 impl TcpServer {
-    /// Starts the thread, which shares its clients and the memory for heads with other versions.
+    /// Starts the threads, which share their clients and the memory for heads with other versions.
     fn start(
         listeners: Listeners,
         identity: &Identity,
         common: Common,
+        threads: u8,
     ) -> Result<Self, StartError> {
         let Common { site, options, population, decoded, alarm } = common;
         let port = options.alt_svc_port;
         let (current, renewed) = watch::channel(Arc::new(Current::new(identity, site, options)?));
         let (phase, news) = watch::channel(Phase::Open);
-        let runtime =
-            Builder::new_current_thread().event_interval(TURN_TASKS).enable_all().build()?;
-        let open = Arc::<AtomicUsize>::default();
-        let doors = doors(&runtime, listeners, port)?;
-        let (news, ledger) = (News(news), Arc::new(Ledger::new(decoded)));
-        let hall = Hall { renewed, news, population, open: Arc::clone(&open), ledger };
+        let (first, news) = (runtime()?, News(news));
+        let further = (1..threads).map(|_| runtime()).collect::<io::Result<Vec<_>>>()?;
+        let threads = Threads::of(std::iter::once(&first).chain(&further));
+        let further = further.into_iter().map(|it| start_further(it, news.clone()));
+        let further = further.collect::<io::Result<Vec<_>>>()?;
+        let doors = doors(&first, listeners, port)?;
+        let ledger = Arc::new(Ledger::new(decoded));
+        let hall = Hall { renewed, news, population, threads: threads.clone(), ledger };
         let is_over = Arc::<AtomicBool>::default();
-        let over = Arc::clone(&is_over);
-        let builder = std::thread::Builder::new().name("tcp".to_owned());
-        let thread = builder.spawn(move || {
-            runtime.block_on(hall.run(doors));
-            // With it, all that is under way ends.
-            drop(runtime);
+        let (over, ending) = (Arc::clone(&is_over), phase.clone());
+        let first = start(move || {
+            first.block_on(hall.run(doors));
+            ending.send_replace(Phase::Over);
+            // With its runtime, all that is under way on a thread ends.
+            drop(first);
+            // One that has panicked has no more connections, either.
+            for thread in further {
+                thread.join().ok();
+            }
             over.store(true, Ordering::SeqCst);
             alarm.wake();
         })?;
-        Ok(Self { phase, current, open, is_over, thread: Some(thread) })
+        Ok(Self { phase, current, threads, is_over, first: Some(first) })
     }
 
     fn reach(&self, phase: Phase) {
@@ -156,7 +166,7 @@ impl Beside for TcpServer {
     }
 
     fn cut(&self) -> usize {
-        let left = self.open.load(Ordering::SeqCst);
+        let left = self.threads.open();
         self.reach(Phase::Over);
         left
     }
@@ -165,7 +175,7 @@ impl Beside for TcpServer {
 impl Drop for TcpServer {
     fn drop(&mut self) {
         self.reach(Phase::Over);
-        if let Some(thread) = self.thread.take() {
+        if let Some(thread) = self.first.take() {
             // If it has panicked, its connections are gone, too.
             thread.join().ok();
         }
@@ -208,7 +218,7 @@ struct Hall {
     renewed: watch::Receiver<Arc<Current>>,
     news: News,
     population: Arc<Mutex<Population>>,
-    open: Arc<AtomicUsize>,
+    threads: Threads,
     ledger: Arc<Ledger>,
 }
 
@@ -244,7 +254,7 @@ impl Hall {
     /// Gives a client a place, if there is one, and serves it when it is its turn.
     fn let_in(
         &self,
-        stream: tokio::net::TcpStream,
+        stream: TcpStream,
         client: SocketAddr,
         leads_to: Leads,
         alive: &mpsc::Sender<Infallible>,
@@ -255,8 +265,11 @@ impl Hall {
             Err(refusal) => return current.options.observers.notice(&Event::Refused(refusal)),
         };
         let (mut news, ledger) = (self.news.clone(), Arc::clone(&self.ledger));
-        let (alive, open) = (alive.clone(), Open::new(&self.open));
-        tokio::spawn(async move {
+        let alive = alive.clone();
+        // Its events are to come to the thread that serves it.
+        let Ok(stream) = stream.into_std() else { return };
+        self.threads.serve(async move {
+            let Ok(stream) = TcpStream::from_std(stream) else { return };
             match leads_to {
                 Leads::Site => {
                     tokio::select! {
@@ -269,7 +282,7 @@ impl Hall {
                     redirect::serve(stream, client, current, news, port, place).await;
                 }
             }
-            drop((alive, open));
+            drop(alive);
         });
     }
 
@@ -281,7 +294,7 @@ impl Hall {
         limits: &Limits,
     ) -> Result<(Place, Duration), Refusal> {
         let place = Place::take(&self.population, client, limits)?;
-        if self.open.load(Ordering::SeqCst) >= tcp_connections() {
+        if self.threads.open() >= tcp_connections() {
             return Err(Refusal::Full);
         }
         let wait = match leads_to {
@@ -292,21 +305,5 @@ impl Hall {
             Leads::Elsewhere(_) => Duration::ZERO,
         };
         Ok((place, wait))
-    }
-}
-
-/// Counts an open connection.
-struct Open(Arc<AtomicUsize>);
-
-impl Open {
-    fn new(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
-        Self(Arc::clone(count))
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }

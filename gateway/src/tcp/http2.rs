@@ -9,9 +9,10 @@ use super::event_loop::{News, Phase};
 use super::intake::{ByTurns, Intake};
 use super::linger::read_on;
 use super::malformed::Answering;
+use super::sending::Joining;
 use super::source::{Broken, Source};
 use super::told::Told;
-use crate::limits::{HTTP2_STREAMS, RESPONSE_BUFFER_BYTES};
+use crate::limits::{HTTP2_STREAMS, PIECE_BYTES};
 use bytes::Bytes;
 use h2::server::{Builder, Connection, SendResponse};
 use h2::{Reason, RecvStream, SendStream};
@@ -53,6 +54,7 @@ where
 {
     let intake = Intake::new(guest.head_room.clone(), guest.client(), &guest.ledger);
     let stream = Answering::new(ByTurns::new(stream, &intake), guest.options.wall_clock);
+    let stream = Joining::new(stream);
     let mut connection = builder(&guest.options).handshake(stream).await?;
     let nuisances = Arc::new(Nuisances::new(guest));
     let mut is_ending = false;
@@ -110,11 +112,12 @@ fn begin(
         nuisances.refused(LOAD_NUISANCES);
     }
     let (guest, nuisances) = (guest.clone(), Arc::clone(nuisances));
-    tokio::spawn(async move {
+    // In a box: a task is moved several times, and this one has kilobytes.
+    tokio::spawn(Box::pin(async move {
         if answer_one(&guest, request, held, respond, news).await == End::TakenBack {
             nuisances.add(1);
         }
-    });
+    }));
 }
 
 fn builder(options: &Options) -> Builder {
@@ -131,7 +134,7 @@ fn builder(options: &Options) -> Builder {
         .initial_connection_window_size(window(limits.receive_bytes))
         // A browser that leaves a page takes back as many at once.
         .max_pending_accept_reset_streams(usize::try_from(limits.streams).unwrap_or(usize::MAX))
-        .max_send_buffer_size(RESPONSE_BUFFER_BYTES);
+        .max_send_buffer_size(PIECE_BYTES);
     if options.websockets {
         builder.enable_connect_protocol();
     }

@@ -1,5 +1,5 @@
 //! What a connection of HTTP/2 reads: a few bytes a turn, so that others have theirs, and so that its requests are counted before the
-//! library decodes more. A client whose heads have many fields, which take the thread long, has few turns.
+//! library decodes more. A client whose heads have many fields, which take a thread long, has few turns.
 
 use super::activity::now;
 use super::frames::Frames;

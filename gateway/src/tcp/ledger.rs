@@ -1,5 +1,5 @@
 //! What clients are charged over TCP, for all connections of a client together: memory, handshakes, heads that are refused, and fields.
-//! A handshake costs the thread of these connections half a millisecond, and a head of a thousand fields a quarter of that. So one
+//! A handshake costs a thread of these connections half a millisecond, and a head of a thousand fields a quarter of that. So one
 //! client with many connections waits, not all others; and handshakes of all clients take turns with what else the thread does.
 
 use crate::limits::{

@@ -1,7 +1,7 @@
 //! HTTP/2 and HTTP/1.1 over TLS on the same port number, for clients that do not come over HTTP/3: a browser's first visit
 //! (`Alt-Svc` brings it to HTTP/3), command lines, crawlers, networks without UDP.
 //!
-//! One thread with an asynchronous runtime has all these connections, as each backend has one. It asks the same
+//! As many threads as there are shards have these connections, each with an asynchronous runtime. They ask the same
 //! [`server::site::Site`] as the shards do. Schemes and late binding are HTTP/3's: here the transport is the system's,
 //! and responses of one connection take turns.
 
@@ -18,7 +18,9 @@ mod linger;
 mod malformed;
 mod redirect;
 mod request;
+mod sending;
 mod source;
+mod threads;
 mod told;
 mod tunnel;
 mod versions;

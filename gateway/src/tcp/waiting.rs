@@ -3,7 +3,7 @@
 //! A connection has room for a few pieces of files. It may always have one, and further ones as long as its client is within
 //! its share of what all may hold. Files that are in memory anyway do not count.
 
-use crate::limits::{PIECE_BYTES, RELAYED_BYTES, WAITING_PIECES};
+use crate::limits::{RECORD_BYTES, RELAYED_BYTES, WAITING_PIECES};
 use bytes::Bytes;
 use server::account::{Account, Share};
 use server::client::Client;
@@ -47,7 +47,7 @@ impl Waiting {
     pub(super) async fn room(&self) -> Room {
         // Both are never closed.
         let piece = Arc::clone(&self.pieces).acquire_owned().await.ok();
-        let share = self.account.take(self.client, PIECE_BYTES);
+        let share = self.account.take(self.client, RECORD_BYTES);
         let sure = match share {
             Some(_) => None,
             None => Arc::clone(&self.piece).acquire_owned().await.ok(),
@@ -108,10 +108,10 @@ mod tests {
         let account = Account::new(WAITING_BYTES);
         let waiting = at(1, &account);
         let mut rooms: Vec<Bytes> = (0..8)
-            .map(|_| now(&waiting).expect("there is room").holds(vec![0; PIECE_BYTES]))
+            .map(|_| now(&waiting).expect("there is room").holds(vec![0; RECORD_BYTES]))
             .collect();
         assert!(now(&waiting).is_none());
-        assert_eq!(account.bytes(), 8 * PIECE_BYTES);
+        assert_eq!(account.bytes(), 8 * RECORD_BYTES);
         let mut first = rooms.remove(0);
         let rest = first.split_off(10);
         drop(first);
@@ -131,7 +131,7 @@ mod tests {
             let rooms = connections.iter().flat_map(|it| std::iter::from_fn(|| now(it)));
             rooms.collect()
         };
-        let pieces_of_half = WAITING_BYTES / 2 / PIECE_BYTES;
+        let pieces_of_half = WAITING_BYTES / 2 / RECORD_BYTES;
         let attacker = all(1);
         assert_eq!(account.bytes(), WAITING_BYTES / 2);
         // 256 connections have 8 pieces each, all others one.

@@ -25,7 +25,7 @@ pub(crate) fn at_server<T>(site: RuledSite, visit: impl FnOnce(SocketAddr) -> T)
     let options = Options { limits, websockets: true, ..options };
     let mut server = Server::new(address, &identity, site, options).expect("a server");
     let listeners = Listeners { secure: vec![secure], plain: Vec::new() };
-    gateway::serve_tcp(&mut server, listeners, &identity).expect("a thread");
+    gateway::serve_tcp(&mut server, listeners, &identity, 1).expect("a thread");
     let stop = event_loop.stopper();
     let serving = std::thread::spawn(move || event_loop.run(&mut server).expect("no error"));
     let found = visit(address);

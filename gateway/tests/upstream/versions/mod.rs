@@ -96,7 +96,7 @@ impl Serving {
         let pin = identity.public_key_pin().expect("a pin");
         let mut server = Server::new(address, identity, site, options).expect("a server");
         let listeners = Listeners { secure: vec![secure], plain: vec![plain] };
-        gateway::serve_tcp(&mut server, listeners, identity).expect("a thread");
+        gateway::serve_tcp(&mut server, listeners, identity, 2).expect("a thread");
         let stop = event_loop.stopper();
         let run = move || event_loop.run(&mut server).expect("no socket error");
         let thread = Some(std::thread::spawn(run));

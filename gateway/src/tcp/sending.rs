@@ -1,0 +1,300 @@
+//! How responses get to the system: in few records of TLS, and those in few calls.
+//!
+//! The library of HTTP/2 writes the head of a frame and its payload apart, and flushes after each frame. TLS makes a record of each
+//! write, and each record would be a call of the system, which costs more than to encrypt it.
+
+use crate::limits::{GATHERED_BYTES, RECORD_BYTES};
+use std::io::{self, ErrorKind, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A stream below TLS whose bytes wait until they are flushed or many.
+pub(super) struct Gathering<S> {
+    stream: S,
+    gathered: Vec<u8>,
+    /// How much of it the system has.
+    sent: usize,
+}
+
+impl<S: AsyncWrite + Unpin> Gathering<S> {
+    pub(super) fn new(stream: S) -> Self {
+        Self { stream, gathered: Vec::new(), sent: 0 }
+    }
+
+    /// Ready when nothing waits. The memory goes back, because most connections are idle.
+    fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.sent < self.gathered.len() {
+            let rest = &self.gathered[self.sent..];
+            match ready!(Pin::new(&mut self.stream).poll_write(context, rest))? {
+                0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
+                count => self.sent += count,
+            }
+        }
+        (self.gathered, self.sent) = (Vec::new(), 0);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Gathering<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if self.gathered.len() + bytes.len() > GATHERED_BYTES {
+            ready!(self.poll_send(context))?;
+        }
+        if self.gathered.is_empty() && bytes.len() > RECORD_BYTES / 2 {
+            self.gathered.reserve(GATHERED_BYTES.max(bytes.len()));
+        }
+        self.gathered.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_send(context))?;
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_send(context))?;
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Gathering<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+/// A stream above TLS on which the library of HTTP/2 writes: what it gives at once is one write, and what it flushes goes when it
+/// has written no more in its next turn.
+pub(super) struct Joining<S> {
+    stream: S,
+    unflushed: Unflushed,
+}
+
+/// Whether there is something to flush, and since when. A turn of the library begins with a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unflushed {
+    Nothing,
+    OfThisTurn,
+    OfLastTurn,
+}
+
+impl<S> Joining<S> {
+    pub(super) fn new(stream: S) -> Self {
+        Self { stream, unflushed: Unflushed::Nothing }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Joining<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let count = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
+        if self.unflushed == Unflushed::Nothing {
+            self.unflushed = Unflushed::OfThisTurn;
+        }
+        Poll::Ready(Ok(count))
+    }
+
+    /// What fits into a record.
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if let [bytes] = slices {
+            return self.poll_write(context, bytes);
+        }
+        let mut record = Vec::with_capacity(RECORD_BYTES);
+        for slice in slices {
+            let room = RECORD_BYTES - record.len();
+            record.extend_from_slice(&slice[..slice.len().min(room)]);
+        }
+        self.poll_write(context, &record)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.unflushed == Unflushed::OfThisTurn {
+            // The next turn flushes it.
+            context.waker().wake_by_ref();
+            return Poll::Ready(Ok(()));
+        }
+        ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        self.unflushed = Unflushed::Nothing;
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Joining<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.unflushed == Unflushed::OfThisTurn {
+            self.unflushed = Unflushed::OfLastTurn;
+        }
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
+
+    /// Notes what it takes, as long as there is room.
+    #[derive(Default)]
+    struct System {
+        writes: Vec<Vec<u8>>,
+        flushes: usize,
+        room: usize,
+    }
+
+    impl AsyncWrite for System {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            let count = bytes.len().min(self.room);
+            if count == 0 {
+                return Poll::Pending;
+            }
+            self.room -= count;
+            self.writes.push(bytes[..count].to_vec());
+            Poll::Ready(Ok(count))
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.flushes += 1;
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl AsyncRead for System {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    fn system(room: usize) -> System {
+        System { room, ..System::default() }
+    }
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn lengths(writes: &[Vec<u8>]) -> Vec<usize> {
+        writes.iter().map(Vec::len).collect()
+    }
+
+    #[test]
+    fn records_go_in_one_call_when_they_are_flushed_or_many() {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut stream = Gathering::new(system(usize::MAX));
+        let mut write = |stream: &mut Gathering<System>, count: usize| {
+            let written = Pin::new(stream).poll_write(&mut context, &vec![1; count]);
+            assert!(matches!(written, Poll::Ready(Ok(it)) if it == count));
+        };
+        write(&mut stream, 100);
+        write(&mut stream, RECORD_BYTES + 22);
+        assert!(stream.stream.writes.is_empty());
+        let flushed = Pin::new(&mut stream).poll_flush(&mut Context::from_waker(Waker::noop()));
+        assert!(flushed.is_ready());
+        assert_eq!(lengths(&stream.stream.writes), [100 + RECORD_BYTES + 22]);
+        assert_eq!((stream.stream.flushes, stream.gathered.capacity()), (1, 0));
+        for _ in 0..4 {
+            write(&mut stream, RECORD_BYTES + 22);
+        }
+        assert_eq!(lengths(&stream.stream.writes[1..]), [3 * (RECORD_BYTES + 22)]);
+    }
+
+    #[test]
+    fn what_the_system_does_not_take_waits_in_order_and_lets_no_more_wait() {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut stream = Gathering::new(system(10));
+        let mut write = |stream: &mut Gathering<System>, bytes: &[u8]| {
+            Pin::new(stream).poll_write(&mut context, bytes).is_ready()
+        };
+        let all: Vec<u8> = (0..=u8::MAX).cycle().take(GATHERED_BYTES).collect();
+        assert!(write(&mut stream, &all));
+        assert!(!write(&mut stream, &[7]));
+        stream.stream.room = usize::MAX;
+        assert!(write(&mut stream, &[7]));
+        assert_eq!(stream.stream.writes.concat(), all);
+        assert_eq!(stream.gathered, [7]);
+    }
+
+    #[test]
+    fn the_head_of_a_frame_and_its_payload_are_one_record() {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut stream = Joining::new(system(usize::MAX));
+        let (head, payload) = ([1; 9], vec![2; RECORD_BYTES]);
+        let mut write = |slices: &[&[u8]]| {
+            let slices: Vec<_> = slices.iter().map(|it| IoSlice::new(it)).collect();
+            assert!(Pin::new(&mut stream).poll_write_vectored(&mut context, &slices).is_ready());
+        };
+        write(&[&head, &payload[..100]]);
+        write(&[&head, &payload]);
+        write(&[&payload]);
+        assert_eq!(stream.stream.writes[0], [&head[..], &payload[..100]].concat());
+        assert_eq!(lengths(&stream.stream.writes), [109, RECORD_BYTES, RECORD_BYTES]);
+    }
+
+    #[test]
+    fn what_is_written_is_flushed_in_the_next_turn_at_the_latest() {
+        let wakes = Arc::<Wakes>::default();
+        let waker = Arc::clone(&wakes).into();
+        let mut context = Context::from_waker(&waker);
+        let mut stream = Joining::new(system(usize::MAX));
+        // Flushes and wakes after each turn, in which the library writes so many times.
+        let turns = [2, 0, 1, 1, 0, 0].map(|writes| {
+            let mut stream = Pin::new(&mut stream);
+            let mut buffer = ReadBuf::new(&mut []);
+            assert!(stream.as_mut().poll_read(&mut context, &mut buffer).is_pending());
+            for _ in 0..writes {
+                assert!(stream.as_mut().poll_write(&mut context, &[0]).is_ready());
+                assert!(stream.as_mut().poll_flush(&mut context).is_ready());
+            }
+            assert!(stream.as_mut().poll_flush(&mut context).is_ready());
+            (stream.stream.flushes, wakes.0.load(Ordering::Relaxed))
+        });
+        assert_eq!(turns, [(0, 3), (1, 3), (1, 5), (3, 5), (4, 5), (5, 5)]);
+    }
+}
