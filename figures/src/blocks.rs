@@ -72,12 +72,12 @@ fn one_after_another(
 }
 
 fn by_time(frames: &[(&StreamFrame, Option<usize>)], start_us: u64) -> Vec<Block> {
-    let milliseconds = |time_us: u64| time_us.saturating_sub(start_us) as f64 / 1000.0;
     let bytes_per_ms = sustained_rate(frames);
     let mut blocks = Vec::with_capacity(frames.len());
     let mut next_start = f64::INFINITY;
     for &(frame, resource) in frames.iter().rev() {
-        let end = milliseconds(frame.time_us).min(next_start);
+        let arrived_ms = frame.time_us.saturating_sub(start_us) as f64 / 1000.0;
+        let end = arrived_ms.min(next_start);
         next_start = (end - frame.bytes as f64 / bytes_per_ms).max(0.0);
         blocks.push(Block { start: next_start, end, resource });
     }
@@ -114,10 +114,9 @@ fn columns(blocks: &[Block]) -> Vec<Block> {
     }
     let mut shares: Vec<Vec<(Option<usize>, f64)>> = vec![Vec::new(); COLUMNS_MAX];
     for block in blocks {
-        let column = |at: f64| to_usize(at / width).min(COLUMNS_MAX - 1);
-        for (place, share) in
-            shares.iter_mut().enumerate().take(column(block.end) + 1).skip(column(block.start))
-        {
+        let [first, last] =
+            [block.start, block.end].map(|it| to_usize(it / width).min(COLUMNS_MAX - 1));
+        for (place, share) in shares.iter_mut().enumerate().take(last + 1).skip(first) {
             let (left, right) = (place as f64 * width, (place + 1) as f64 * width);
             let covered = block.end.min(right) - block.start.max(left);
             match share.iter_mut().find(|(resource, _)| *resource == block.resource) {

@@ -71,7 +71,7 @@ impl Drawing for Curves {
             let left = left + (entry / lines) as f64 * width;
             let top = top + 14.0 + (entry % lines) as f64 * line;
             let gap = if beside > 1 { 20.0 } else { 0.0 };
-            self.draw_legend_line(&mut svg, (left, top), left + width - gap, place);
+            self.draw_legend_line(&mut svg, left, left + width - gap, top, place);
         }
         let legend = top + 14.0 + lines as f64 * line;
         let height = (plot.bottom + 48.0).max(legend + sheet.either(MARGIN, 0.0));
@@ -93,9 +93,11 @@ impl Drawing for Curves {
         let headings = ["run", "ByteIndex (ms)"].map(str::to_owned).into_iter().chain(shares);
         let rows = self.ranking().into_iter().map(|place| {
             let curve = &self.curves[place];
-            // The last share is a sum of fractions and may miss 1 by rounding.
-            let reached = |share| curve.points.iter().find(|point| point.share >= share - 1e-9);
-            let times = SHARES.map(|share| reached(share).map(|point| point.time_ms));
+            let times = SHARES.map(|share| {
+                // The last share is a sum of fractions and may miss 1 by rounding.
+                let reached = curve.points.iter().find(|point| point.share >= share - 1e-9);
+                reached.map(|point| point.time_ms)
+            });
             row(&curve.label, std::iter::once(curve.index_ms).chain(times).map(text))
         });
         Table::new(format!("{}: when each share was reached", self.what), headings, rows)
@@ -106,8 +108,11 @@ impl Curves {
     /// The curves by index; those without one last.
     fn ranking(&self) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.curves.len()).collect();
-        let index = |place: usize| self.curves[place].index_ms.unwrap_or(f64::INFINITY);
-        places.sort_by(|&one, &other| index(one).total_cmp(&index(other)));
+        places.sort_by(|&one, &other| {
+            let [one, other] =
+                [one, other].map(|it| self.curves[it].index_ms.unwrap_or(f64::INFINITY));
+            one.total_cmp(&other)
+        });
         places
     }
 
@@ -119,8 +124,8 @@ impl Curves {
             let label = format!("{}\u{202f}%", quarter * 25);
             svg.text(LEFT - 8.0, y + 4.0, SMALL.end(), &label);
         }
-        let tick = |x: &str| Some(format!("M{x} {bottom}v5"));
-        plot.across().draw(svg, [bottom + 18.0, bottom + 36.0], tick);
+        let lines = [bottom + 18.0, bottom + 36.0];
+        plot.across().draw(svg, lines, |x| Some(format!("M{x} {bottom}v5")));
         svg.upright(22.0, TOP + height / 2.0, &format!("share of {}", self.what));
     }
 
@@ -128,17 +133,16 @@ impl Curves {
         let curve = &self.curves[place];
         let Some(first) = curve.points.first() else { return };
         let across = plot.across();
-        let y = |share: f64| TOP + plot.height * (1.0 - share);
-        let mut d = d!("M{} {}", across.x(first.time_ms), y(first.share));
+        let mut d = d!("M{} {}", across.x(first.time_ms), plot.y(first.share));
         for point in &curve.points[1..] {
-            d.push_str(&d!("H{}V{}", across.x(point.time_ms), y(point.share)));
+            d.push_str(&d!("H{}V{}", across.x(point.time_ms), plot.y(point.share)));
         }
         d.push_str(&d!("H{}", plot.right));
         let title = format!("{}: ByteIndex {} ms", curve.label, text(curve.index_ms));
         svg.path(&d, &svg.sheet().line_stroke(place), &title);
     }
 
-    fn draw_legend_line(&self, svg: &mut Svg, (left, top): (f64, f64), right: f64, place: usize) {
+    fn draw_legend_line(&self, svg: &mut Svg, left: f64, right: f64, top: f64, place: usize) {
         let curve = &self.curves[place];
         let stroke = svg.sheet().line_stroke(place);
         svg.path(&d!("M{} {}h36", left, top + 7.0), &stroke, "");
@@ -163,6 +167,10 @@ impl Plot {
         let height = sheet.either(PLOT_HEIGHTS[0], PLOT_HEIGHTS[1]);
         let right = sheet.width() - sheet.either(LEGEND_WIDTH, MARGIN);
         Self { right, bottom: TOP + height, height, end_ms }
+    }
+
+    fn y(&self, share: f64) -> f64 {
+        TOP + self.height * (1.0 - share)
     }
 
     fn across(&self) -> Across {

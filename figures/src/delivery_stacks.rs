@@ -67,10 +67,12 @@ impl DeliveryStacks {
     ) -> Self {
         let places = places_of_streams(&resources, timeline);
         let slot = timeline.frames.len().div_ceil(COLUMNS).max(1);
-        let row = |label: &str, released_by: fn(&Piece) -> usize| StackRow {
+        let quic = released(hol, &places, |it| it.delivered);
+        let one_order = released(hol, &places, |it| it.delivered_in_one_order);
+        let rows = [("QUIC", quic), ("one order", one_order)].map(|(label, released)| StackRow {
             label: label.to_owned(),
-            stacks: highest_stacks(released(hol, &places, released_by), slot),
-        };
+            stacks: highest_stacks(released, slot),
+        });
         Self {
             id: "stacks".to_owned(),
             title,
@@ -78,10 +80,7 @@ impl DeliveryStacks {
             words: |it| it + " in order of arrival; frames delivered together are stacked",
             slot: slot as f64,
             end: timeline.frames.len().max(1) as f64,
-            rows: vec![
-                row("QUIC", |it| it.delivered),
-                row("one order", |it| it.delivered_in_one_order),
-            ],
+            rows: rows.into(),
             resources,
         }
     }
@@ -97,13 +96,13 @@ impl DeliveryStacks {
         let mut top = TOP;
         for row in &self.rows {
             let height = self.highest(row) as f64 * block;
-            self.draw_row(&mut svg, row, (top + height, block), &paints);
+            self.draw_row(&mut svg, row, top + height, block, &paints);
             top += height + 18.0;
         }
         self.across().draw(&mut svg, [top + 10.0, top + 28.0], |_| None);
-        let place = (top + 44.0, WIDTH - MARGIN);
-        let height = legend::draw(&mut svg, place, &self.resources, &paints.fills);
-        svg.finish(WIDTH, top + 44.0 + height + MARGIN, &self.title)
+        let (top, right) = (top + 44.0, WIDTH - MARGIN);
+        let height = legend::draw(&mut svg, top, right, &self.resources, &paints.fills);
+        svg.finish(WIDTH, top + height + MARGIN, &self.title)
     }
 
     fn highest(&self, row: &StackRow) -> usize {
@@ -116,13 +115,7 @@ impl DeliveryStacks {
         Across { words: self.words, ..across }
     }
 
-    fn draw_row(
-        &self,
-        svg: &mut Svg,
-        row: &StackRow,
-        (bottom, block): (f64, f64),
-        paints: &Paints,
-    ) {
+    fn draw_row(&self, svg: &mut Svg, row: &StackRow, bottom: f64, block: f64, paints: &Paints) {
         svg.text(MARGIN, bottom - 4.0, Style::PLAIN.size(12.0).bold(), &shorten(&row.label, 20));
         svg.path(&d!("M{LEFT} {}H{}", bottom + 0.5, WIDTH - MARGIN), GRID, "");
         let across = self.across();
@@ -131,7 +124,7 @@ impl DeliveryStacks {
             ((slot - 0.4).clamp(0.5, BLOCK_WIDTH), (block - 0.6).max(block / 2.0));
         // One path a resource: a load has thousands of packets.
         let mut paths = vec![String::new(); paints.fills.len() + 1];
-        for (moment, stack) in row.stacks.iter().filter(|it| it.0 <= self.end) {
+        for (moment, stack) in row.stacks.iter().filter(|(moment, _)| *moment <= self.end) {
             for (level, resource) in stack.iter().enumerate() {
                 let place = resource.unwrap_or(usize::MAX).min(paints.fills.len());
                 let top = bottom - (level + 1) as f64 * block;

@@ -67,10 +67,11 @@ impl Drawing for Distribution {
     fn caption(&self) -> String {
         let baseline = &self.baseline;
         let [low, high] = self.range();
-        let all = || self.schemes.iter().flat_map(|it| &it.speedups);
-        let beyond = match all().filter(|it| !(low..=high).contains(*it)).count() {
+        let all = self.schemes.iter().flat_map(|it| &it.speedups);
+        let beyond = all.clone().filter(|it| !(low..=high).contains(*it)).count();
+        let beyond = match beyond {
             0 => String::new(),
-            beyond => format!(" The axis ends before {beyond} of {} speedups.", all().count()),
+            beyond => format!(" The axis ends before {beyond} of {} speedups.", all.count()),
         };
         format!(
             "The share of pages whose speedup over {baseline} is at most that on the logarithmic axis: the farther right a line, the better. Left of ×1 are the pages that a scheme makes slower. The other schemes are behind each one, in grey.{beyond}"
@@ -84,8 +85,8 @@ impl Drawing for Distribution {
         let rows = self.schemes.iter().map(|scheme| {
             let slower = scheme.speedups.iter().filter(|it| **it < 1.0).count();
             let steps = cumulative(&scheme.speedups);
-            let reached = |share: f64| steps.iter().find(|it| it.1 >= share - 1e-9).map(|it| it.0);
-            let speedups = SHARES.map(|it| ratio_text(reached(it)));
+            let reached = SHARES.map(|share| steps.iter().find(|it| it.1 >= share - 1e-9));
+            let speedups = reached.map(|it| ratio_text(it.map(|(speedup, _)| *speedup)));
             row(&scheme.label, std::iter::once(slower.to_string()).chain(speedups))
         });
         Table::new("The speedup that each share of pages stays below", headings, rows)
@@ -97,11 +98,10 @@ impl Distribution {
     fn range(&self) -> [f64; 2] {
         let all = self.schemes.iter().flat_map(|it| it.speedups.iter().copied());
         let sorted = cumulative(&all.collect::<Vec<_>>());
-        let at = |share: f64| {
+        [FEW, 1.0 - FEW].map(|share| {
             let reached = sorted.iter().find(|it| it.1 >= share).or(sorted.last());
             reached.map_or(1.0, |it| it.0)
-        };
-        [at(FEW), at(1.0 - FEW)]
+        })
     }
 }
 
@@ -115,11 +115,10 @@ fn cumulative(ratios: &[f64]) -> Vec<(f64, f64)> {
 
 /// From 0 % at the left to 100 % at the right; of very many steps, each N-th and the last.
 fn staircase(steps: &[(f64, f64)], axis: &RatioAxis, area: Area) -> String {
-    let y = |share: f64| area.top + area.height * (1.0 - share);
-    let mut d = d!("M{} {}", area.left, y(0.0));
+    let mut d = d!("M{} {}", area.left, area.top + area.height);
     let every = steps.len().div_ceil(STEPS_MAX).max(1);
     for (ratio, share) in steps.iter().rev().step_by(every).rev() {
-        d.push_str(&d!("H{}V{}", axis.x(*ratio), y(*share)));
+        d.push_str(&d!("H{}V{}", axis.x(*ratio), area.top + area.height * (1.0 - share)));
     }
     d + &d!("H{}", area.left + area.width)
 }

@@ -94,9 +94,10 @@ impl Drawing for HeatMap {
     }
 
     fn table(&self) -> Table {
-        let values = |of: &HeatRow| row(&of.label, of.ratios.iter().map(|it| ratio_text(*it)));
         let headings = row("scheme", self.columns.iter().cloned());
-        Table::new(&self.what, headings, self.rows.iter().map(values))
+        let rows = self.rows.iter();
+        let rows = rows.map(|of| row(&of.label, of.ratios.iter().map(|it| ratio_text(*it))));
+        Table::new(&self.what, headings, rows)
     }
 }
 
@@ -105,9 +106,11 @@ impl HeatMap {
     #[must_use]
     pub fn marked(mut self, of_column: impl Fn(usize, &[Option<f64>]) -> Vec<Standing>) -> Self {
         for column in 0..self.columns.len() {
-            let value = |row: &HeatRow| row.ratios.get(column).copied().flatten();
-            let values: Vec<Option<f64>> =
-                self.rows.iter().map(|it| value(it).filter(|_| !it.is_bound)).collect();
+            let values = self.rows.iter().map(|row| {
+                let ratio = row.ratios.get(column).copied().flatten();
+                ratio.filter(|_| !row.is_bound)
+            });
+            let values: Vec<Option<f64>> = values.collect();
             for (row, standing) in self.rows.iter_mut().zip(of_column(column, &values)) {
                 row.standings.push(standing);
             }
@@ -117,17 +120,19 @@ impl HeatMap {
 
     /// Says what the stars mean, if there are any, and gives the legend's end.
     fn draw_stars(&self, svg: &mut Svg, layout: &Layout, top: f64) -> f64 {
-        let has = |standing| self.rows.iter().any(|it| it.standings.contains(&standing));
-        let words = [(Standing::Best, "best of its column"), (Standing::Tied, "may be the best")];
+        let mut words =
+            vec![(Standing::Best, "best of its column"), (Standing::Tied, "may be the best")];
+        words.retain(|(standing, _)| self.rows.iter().any(|it| it.standings.contains(standing)));
+        let end = if words.is_empty() { top } else { top + 12.0 };
         let mut left = svg.sheet().either(layout.label, 8.0);
-        for (standing, words) in words.into_iter().filter(|it| has(it.0)) {
+        for (standing, words) in words {
             if let Some((paint, _)) = star_of(standing, "#1a1a1a") {
                 svg.path(&star(left + 6.0, top - 4.0), &paint, "");
             }
             svg.text(left + 16.0, top, SMALL.muted(), words);
             left += 24.0 + words.chars().count() as f64 * 6.4;
         }
-        if words.iter().any(|it| has(it.0)) { top + 12.0 } else { top }
+        end
     }
 
     /// Draws the columns from `first` on, as many as stand beside each other, and gives the block's end.

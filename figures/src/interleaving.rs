@@ -68,7 +68,7 @@ impl Drawing for Interleaving {
         for place in 0..self.lines.len() {
             self.draw_line(&mut svg, &axis, right, place);
             let top = legend.1 + place as f64 * 20.0;
-            self.draw_legend_line(&mut svg, (legend.0, top), place);
+            self.draw_legend_line(&mut svg, legend.0, top, place);
         }
         let legend = legend.1 + 20.0 * self.lines.len() as f64 + sheet.either(MARGIN, 0.0);
         svg.finish(sheet.or_paper(WIDTH), below.max(legend), &self.title)
@@ -111,7 +111,7 @@ impl Interleaving {
         }
     }
 
-    fn draw_legend_line(&self, svg: &mut Svg, (left, top): (f64, f64), place: usize) {
+    fn draw_legend_line(&self, svg: &mut Svg, left: f64, top: f64, place: usize) {
         let line = &self.lines[place];
         let stroke = svg.sheet().line_stroke(place);
         svg.path(&d!("M{left} {}h30", top + 4.0), &stroke, "");

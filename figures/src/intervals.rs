@@ -88,14 +88,13 @@ impl Drawing for Intervals {
             self.draw_panel(&mut svg, panel, &axis.shifted(area.left - plot.left), area, &layout);
         }
         let last = layout.plot(self.panels.len().saturating_sub(1));
-        let legend = (layout.width, last.top + last.height + 46.0);
-        let bottom = self.draw_legend(&mut svg, legend);
+        let bottom = self.draw_legend(&mut svg, layout.width, last.top + last.height + 46.0);
         svg.finish(layout.width, bottom, &self.title)
     }
 
     fn caption(&self) -> String {
         let stars = caption(self.rows().map(|it| it.standing), "panel");
-        let bars = if self.rows().any(|it| it.interval.is_some()) {
+        let bars = if self.rows().any(|row| row.interval.is_some()) {
             ", the bar its 95\u{202f}% interval (an arrow: it goes on beyond the axis)"
         } else {
             ""
@@ -154,7 +153,7 @@ impl Intervals {
         layout: &Layout,
     ) {
         let left = area.left - layout.label;
-        for (place, _) in panel.rows.iter().enumerate().filter(|it| it.0 % 2 == 1) {
+        for place in (1..panel.rows.len()).step_by(2) {
             let top = area.top + place as f64 * layout.row;
             let width = layout.label + area.width;
             svg.rect(Area { left, top, width, height: layout.row }, BAND);
@@ -169,30 +168,30 @@ impl Intervals {
             let y = area.top + (place as f64 + 0.5) * layout.row;
             let label = shorten(&row.label, LABEL_MAX);
             svg.text(area.left - 20.0, y + 4.0, Style::PLAIN.end(), &label);
-            draw_star(svg, (area.left - 9.0, y), row.standing);
+            draw_star(svg, area.left - 9.0, y, row.standing);
             draw_row(svg, axis, y, row);
         }
     }
 
     /// Gives the figure's end.
-    fn draw_legend(&self, svg: &mut Svg, (right, top): (f64, f64)) -> f64 {
+    fn draw_legend(&self, svg: &mut Svg, right: f64, top: f64) -> f64 {
         let mut flow = Flow { left: MARGIN, right, next: MARGIN, top };
         let longer = self.dot.chars().count().saturating_sub("mean".len());
         let (x, top) = flow.place(180.0 + longer as f64 * LETTER);
-        draw_interval(svg, [x, x + 30.0], [true; 2], (top + 8.0, COLOUR));
-        draw_mean(svg, (x + 15.0, top + 8.0));
+        draw_interval(svg, [x, x + 30.0], [true; 2], top + 8.0, COLOUR);
+        draw_mean(svg, x + 15.0, top + 8.0);
         svg.text(x + 38.0, top + 12.0, SMALL, &format!("{}, 95 % interval", self.dot));
         if self.has_geometric_means() {
             let (x, top) = flow.place(240.0);
-            draw_interval(svg, [x, x + 30.0], [true; 2], (top + 8.0, GEOMETRIC));
-            draw_geometric_mean(svg, (x + 15.0, top + 8.0));
+            draw_interval(svg, [x, x + 30.0], [true; 2], top + 8.0, GEOMETRIC);
+            draw_geometric_mean(svg, x + 15.0, top + 8.0);
             svg.text(x + 38.0, top + 12.0, SMALL, "geometric mean, 95 % interval");
         }
         let marks = [(Standing::Best, "best", 60.0), (Standing::Tied, "may be the best", 110.0)];
         for (standing, words, width) in marks {
-            if self.rows().any(|it| it.standing == standing) {
+            if self.rows().any(|row| row.standing == standing) {
                 let (x, top) = flow.place(width);
-                draw_star(svg, (x + 6.0, top + 8.0), standing);
+                draw_star(svg, x + 6.0, top + 8.0, standing);
                 svg.text(x + 17.0, top + 12.0, SMALL, words);
             }
         }
@@ -202,8 +201,9 @@ impl Intervals {
 
 /// A mean and the ends of its interval.
 fn mean_texts(mean: Option<f64>, interval: Option<[f64; 2]>) -> [String; 3] {
-    let end = |end: usize| or_dash(interval.map(|it| end_text(it[end])));
-    [ratio_text(mean), end(0), end(1)]
+    let ends = interval.map_or([None; 2], |it| it.map(Some));
+    let [low, high] = ends.map(|it| or_dash(it.map(end_text)));
+    [ratio_text(mean), low, high]
 }
 
 /// Where panels stand.
@@ -250,51 +250,49 @@ const APART: f64 = 3.8;
 
 fn draw_row(svg: &mut Svg, axis: &RatioAxis, y: f64, row: &IntervalRow) {
     let apart = if row.geometric_mean.is_some() { APART } else { 0.0 };
-    let mut interval = |interval: Option<[f64; 2]>, y: f64, colour: &str| {
-        if let Some(it) = interval {
-            draw_interval(svg, it.map(|it| axis.x(it)), it.map(|it| axis.shows(it)), (y, colour));
+    let intervals =
+        [(row.interval, y - apart, COLOUR), (row.geometric_mean_interval, y + apart, GEOMETRIC)];
+    for (interval, y, colour) in intervals {
+        if let Some(ends) = interval {
+            let are_shown = ends.map(|it| axis.shows(it));
+            draw_interval(svg, ends.map(|it| axis.x(it)), are_shown, y, colour);
         }
-    };
-    interval(row.interval, y - apart, COLOUR);
-    interval(row.geometric_mean_interval, y + apart, GEOMETRIC);
+    }
     if let Some(mean) = row.geometric_mean {
-        draw_geometric_mean(svg, (axis.x(mean), y + apart));
+        draw_geometric_mean(svg, axis.x(mean), y + apart);
     }
     if let Some(mean) = row.mean {
-        draw_mean(svg, (axis.x(mean), y - apart));
+        draw_mean(svg, axis.x(mean), y - apart);
     }
 }
 
 /// An end that is not on the axis is an arrow.
-fn draw_interval(
-    svg: &mut Svg,
-    [low, high]: [f64; 2],
-    are_shown: [bool; 2],
-    (y, colour): (f64, &str),
-) {
-    let end = |x: f64, is_shown: bool, inward: f64| {
-        let (inner, top, bottom) = (x + inward, y - 3.0, y + 3.0);
-        if is_shown {
+fn draw_interval(svg: &mut Svg, [low, high]: [f64; 2], are_shown: [bool; 2], y: f64, colour: &str) {
+    let [is_low_shown, is_high_shown] = are_shown;
+    let mut ends = String::new();
+    for (x, is_shown, inner) in [(low, is_low_shown, low + 4.0), (high, is_high_shown, high - 4.0)]
+    {
+        let (top, bottom) = (y - 3.0, y + 3.0);
+        ends += &if is_shown {
             d!("M{} {}V{}", x, top, bottom)
         } else {
             polyline([(inner, top), (x, y), (inner, bottom)])
-        }
-    };
-    let ends = end(low, are_shown[0], 4.0) + &end(high, are_shown[1], -4.0);
+        };
+    }
     let d = d!("M{} {}H{}{ends}", low, y, high);
     svg.path(&d, &format!(r#"fill="none" stroke="{colour}" stroke-width="1.2""#), "");
 }
 
-fn draw_mean(svg: &mut Svg, (x, y): (f64, f64)) {
+fn draw_mean(svg: &mut Svg, x: f64, y: f64) {
     svg.path(&circle(x, y, 3.1), &format!(r#"fill="{COLOUR}""#), "");
 }
 
-fn draw_geometric_mean(svg: &mut Svg, (x, y): (f64, f64)) {
+fn draw_geometric_mean(svg: &mut Svg, x: f64, y: f64) {
     let d = d!("M{} {}l3.6 3.9l-3.6 3.9l-3.6 -3.9z", x, y - 3.9);
     svg.path(&d, &hollow(GEOMETRIC, "1.3"), "");
 }
 
-fn draw_star(svg: &mut Svg, (x, y): (f64, f64), standing: Standing) {
+fn draw_star(svg: &mut Svg, x: f64, y: f64, standing: Standing) {
     const OUTLINE: &str = r##"class="outline" fill="none" stroke="#1a1a1a" stroke-width="0.9""##;
     match standing {
         Standing::Best => svg.path(&star(x, y), INK, "the best"),

@@ -20,7 +20,8 @@ const LISTED_OF_KIND_MAX: usize = 12;
 /// Draws it from the figure's left to `right`, and gives its height. `fills` has one paint for each resource.
 pub fn draw(
     svg: &mut Svg,
-    (top, right): (f64, f64),
+    top: f64,
+    right: f64,
     resources: &[PageResource],
     fills: &[String],
 ) -> f64 {
@@ -39,7 +40,7 @@ pub fn draw(
 fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) -> f64 {
     let order = if are_by_kind(resources) {
         "Resources by kind, dark to light in request order".to_owned()
-    } else if resources.iter().all(|it| it.streams.is_empty()) {
+    } else if resources.iter().all(|resource| resource.streams.is_empty()) {
         "Resources in request order, left to right".to_owned()
     } else if resources.len() <= LOOKS {
         "Streams in request order, left to right: ID and path".to_owned()
@@ -50,7 +51,7 @@ fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) -> f64 {
     let mut flow = Flow { left: area.left, right, next: area.left, top: area.top };
     let (x, top) = flow.place(330.0);
     svg.text(x, top + 10.0, SMALL.muted(), &order);
-    if resources.iter().any(|it| it.above_fold) {
+    if resources.iter().any(|resource| resource.above_fold) {
         let (x, top) = flow.place(260.0);
         svg.rect(Area { left: x, top: top + 4.0, width: 22.0, height: 3.0 }, INK);
         svg.text(x + 28.0, top + 10.0, SMALL, "above the fold (ATF): bold, outlined");
@@ -82,7 +83,7 @@ fn draw_in_request_order(
         rows = row + 1;
         let left = area.left + f64::from(column) * width;
         let line = Area { left, top: area.top + f64::from(row) * LINE, width, ..area };
-        draw_resource(svg, line, (resource, paint), resources);
+        draw_resource(svg, line, resource, paint, resources);
     }
     if resources.len() > STREAMS_MAX {
         let text = format!("and {} more", resources.len() - STREAMS_MAX);
@@ -96,7 +97,8 @@ fn draw_in_request_order(
 fn draw_resource(
     svg: &mut Svg,
     area: Area,
-    (resource, paint): (&PageResource, &str),
+    resource: &PageResource,
+    paint: &str,
     all: &[PageResource],
 ) {
     const OUTLINE: &str = r##" class="outline" stroke="#1a1a1a" stroke-width="1.6""##;
@@ -133,7 +135,7 @@ fn draw_kinds(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[St
             Entry::Kind(kind, text) => draw_kind(svg, line, *kind, text),
             Entry::Resource(resource, paint) => {
                 let line = Area { left: left + 8.0, width: width - 8.0, ..line };
-                draw_resource(svg, line, (resource, paint), resources);
+                draw_resource(svg, line, resource, paint, resources);
             }
             Entry::More(count) => {
                 let text = format!("and {count} more");
@@ -201,7 +203,7 @@ mod tests {
             };
             let mut svg = Svg::on(&Sheet::default());
             let area = Area { left: 0.0, top: 0.0, width: 192.0, height: 0.0 };
-            draw_resource(&mut svg, area, (&resource, "#000000"), &[]);
+            draw_resource(&mut svg, area, &resource, "#000000", &[]);
             let svg = svg.finish(192.0, 20.0, "");
             let name = svg.split_once("text-anchor").and_then(|it| it.1.split_once('>'));
             name.and_then(|it| it.1.split_once('<')).map(|it| it.0.chars().count())

@@ -40,10 +40,10 @@ const POINTS_MAX: usize = 1500;
 impl Lines {
     /// The figure on `sheet`, which is a screen.
     pub fn draw(&self, sheet: &Sheet) -> String {
-        let points = || self.lines.iter().flat_map(|it| &it.points);
-        let end = points().map(|it| it.0).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+        let points = self.lines.iter().flat_map(|it| &it.points);
+        let end = points.clone().map(|it| it.0).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
         let levels = self.levels.iter().map(|it| it.1);
-        let most = points().map(|it| it.1).chain(levels).fold(0.0, f64::max);
+        let most = points.map(|it| it.1).chain(levels).fold(0.0, f64::max);
         let most = most.max(f64::MIN_POSITIVE) * 1.05;
         let mut svg = Svg::titled(sheet, &self.title);
         self.draw_axes(&mut svg, end, most);

@@ -46,8 +46,8 @@ impl MovedResources<'_> {
             let top = TOP + place as f64 * ROW;
             svg.rect(Area { left: 14.0, top, width: WIDTH - 28.0, height: ROW }, BAND);
         }
-        let line = |x: &str| Some(d!("M{x} {TOP}V{}", bottom));
-        across.draw(&mut svg, [bottom + 16.0, bottom + 34.0], line);
+        let lines = [bottom + 16.0, bottom + 34.0];
+        across.draw(&mut svg, lines, |x| Some(d!("M{x} {TOP}V{}", bottom)));
         for (place, resource) in shown.iter().enumerate() {
             self.draw_row(&mut svg, &across, resource, TOP + (place as f64 + 0.5) * ROW);
         }
@@ -80,8 +80,8 @@ impl MovedResources<'_> {
         let runs = self.runs(resource);
         let first = runs.map(|it| it.and_then(|it| it.first_ms));
         let complete = runs.map(|it| it.and_then(|it| it.complete_ms));
-        draw_change(svg, across, first, middle - 5.0, (SAME, "1"));
-        draw_change(svg, across, complete, middle + 2.0, (colour, "2.5"));
+        draw_change(svg, across, first, middle - 5.0, SAME, "1");
+        draw_change(svg, across, complete, middle + 2.0, colour, "2.5");
         let marks = [hollow(colour, "2"), format!(r#"fill="{colour}""#)];
         for ((ms, attributes), name) in complete.into_iter().zip(marks).zip(self.names) {
             let Some(ms) = ms else { continue };
@@ -104,7 +104,8 @@ fn draw_change(
     across: &Across,
     moments: [Option<f64>; 2],
     y: f64,
-    (colour, width): (&str, &str),
+    colour: &str,
+    width: &str,
 ) {
     let [Some(from), Some(to)] = moments else { return };
     let d = d!("M{} {}H{}", across.x(from), y, across.x(to));

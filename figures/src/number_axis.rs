@@ -25,8 +25,8 @@ const LINE: f64 = 12.0;
 
 /// The widest distance between neighbours, in the narrowest one.
 fn unevenness(sorted: &[f64]) -> f64 {
-    let distances = || sorted.windows(2).map(|it| it[1] - it[0]);
-    distances().fold(0.0, f64::max) / distances().fold(f64::INFINITY, f64::min)
+    let distances = sorted.windows(2).map(|it| it[1] - it[0]);
+    distances.clone().fold(0.0, f64::max) / distances.fold(f64::INFINITY, f64::min)
 }
 
 impl NumberAxis {
@@ -71,7 +71,7 @@ impl NumberAxis {
 
     /// A tick at each number of the data, below `plot`, and, if it is the last of a column, labels. Those without room in
     /// the first line are in a second one, if there is room.
-    pub(super) fn draw(&self, svg: &mut Svg, plot: Area, (right_by, is_labelled): (f64, bool)) {
+    pub(super) fn draw(&self, svg: &mut Svg, plot: Area, right_by: f64, is_labelled: bool) {
         let bottom = plot.top + plot.height;
         for value in &self.values {
             let x = self.x(*value) + right_by;
@@ -95,10 +95,6 @@ impl NumberAxis {
 
     /// The ends of `values`, and between them those that have room.
     fn fitting(&self, values: &[f64]) -> Vec<f64> {
-        let half = |value: f64| number(value).chars().count() as f64 * DIGIT / 2.0;
-        let are_clear = |one: f64, other: f64| {
-            (self.x(one) - self.x(other)).abs() > half(one) + half(other) + CLEAR
-        };
         let (Some(first), Some(last)) = (values.first(), values.last()) else {
             return Vec::new();
         };
@@ -106,11 +102,19 @@ impl NumberAxis {
         for value in &values[1..] {
             let is_last = value.total_cmp(last).is_eq();
             let before = shown.last().copied().unwrap_or_default();
-            if are_clear(*value, before) && (is_last || are_clear(*value, *last)) {
+            let is_clear_of_last = is_last || self.are_clear(*value, *last);
+            if is_clear_of_last && self.are_clear(*value, before) {
                 shown.push(*value);
             }
         }
         shown
+    }
+
+    /// Whether the labels of two numbers have room beside each other.
+    fn are_clear(&self, one: f64, other: f64) -> bool {
+        let [half_one, half_other] =
+            [one, other].map(|it| number(it).chars().count() as f64 * DIGIT / 2.0);
+        (self.x(one) - self.x(other)).abs() > half_one + half_other + CLEAR
     }
 }
 

@@ -40,8 +40,9 @@ pub fn end_text(end: f64) -> String {
 /// A number with at least `decimals`, and with as many more as tell it from 1.
 pub fn beside_one(number: f64, decimals: usize) -> String {
     const DECIMALS_MAX: usize = 6;
-    let is_told = |it: &usize| format!("{number:.it$}") != format!("{:.it$}", 1.0);
-    let decimals = (decimals..=DECIMALS_MAX).find(is_told).unwrap_or(decimals);
+    let mut enough = decimals..=DECIMALS_MAX;
+    let told = enough.find(|it| format!("{number:.it$}") != format!("{:.it$}", 1.0));
+    let decimals = told.unwrap_or(decimals);
     format!("{number:.decimals$}")
 }
 

@@ -24,8 +24,7 @@ impl Paints {
     /// `id` tells the figure's patterns from those of other figures on the same page; only its letters, digits and
     /// hyphens count.
     pub fn new(id: &str, looks: &[Look]) -> Self {
-        let is_plain = |it: &char| it.is_ascii_alphanumeric() || *it == '-';
-        let id: String = id.chars().filter(is_plain).collect();
+        let id = plain_id(id);
         let mut definitions = String::from("<defs>");
         let mut fills = Vec::with_capacity(looks.len());
         for (place, look) in looks.iter().enumerate() {
@@ -56,6 +55,11 @@ impl Paints {
     pub fn of(&self, place: Option<usize>) -> &str {
         place.and_then(|it| self.fills.get(it)).map_or(UNLISTED, String::as_str)
     }
+}
+
+/// The letters, digits and hyphens of `id`: what any attribute can hold.
+pub(super) fn plain_id(id: &str) -> String {
+    id.chars().filter(|it| it.is_ascii_alphanumeric() || *it == '-').collect()
 }
 
 /// What a pattern draws over the colour, and how thick; `None` for no pattern.

@@ -49,8 +49,10 @@ impl PairedDots {
     /// The figure on `sheet`, which is a screen.
     pub fn draw(&self, sheet: &Sheet) -> String {
         let pairs = self.groups.iter().flat_map(|it| &it.pairs);
-        let ends = |it: &Pair, end: usize| it.interval.map(|interval| interval[end]);
-        let values = pairs.flat_map(|it| [it.ours, it.theirs, ends(it, 0), ends(it, 1)]).flatten();
+        let values = pairs.flat_map(|pair| {
+            let ends = pair.interval.into_iter().flatten();
+            pair.ours.into_iter().chain(pair.theirs).chain(ends)
+        });
         let axis = RatioAxis::over(values, TOP, PLOT_HEIGHT);
         let mut svg = Svg::titled(sheet, &self.title);
         axis.draw(&mut svg, LEFT, WIDTH - MARGIN, "speedup");
@@ -61,7 +63,7 @@ impl PairedDots {
                 let band = Area { left, top: TOP, width, height: PLOT_HEIGHT + 44.0 };
                 svg.rect(band, BAND);
             }
-            self.draw_group(&mut svg, &axis, group, (left, width));
+            self.draw_group(&mut svg, &axis, group, left, width);
         }
         let legend = axis.bottom() + 56.0;
         draw_legend(&mut svg, legend, self.theirs);
@@ -82,7 +84,8 @@ impl PairedDots {
         svg: &mut Svg,
         axis: &RatioAxis,
         group: &PairedDotsGroup,
-        (left, width): (f64, f64),
+        left: f64,
+        width: f64,
     ) {
         let column_width = width / self.columns.len().max(1) as f64;
         for (column, pair) in group.pairs.iter().enumerate() {

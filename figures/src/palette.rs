@@ -96,13 +96,12 @@ pub fn kind_colour(kind: Kind) -> &'static str {
 }
 
 fn by_kind(resources: &[PageResource]) -> Vec<Look> {
-    let count = |kind: Kind| resources.iter().filter(|resource| resource.kind == kind).count();
-    let all: Vec<(Kind, usize)> = Kind::ALL.into_iter().map(|kind| (kind, count(kind))).collect();
+    let of_kinds = Kind::ALL.map(|kind| resources.iter().filter(|it| it.kind == kind).count());
     let mut seen = [0_usize; Kind::ALL.len()];
     let mut looks = Vec::with_capacity(resources.len());
     for resource in resources {
         let place = resource.kind as usize;
-        let of_kind = all[place].1;
+        let of_kind = of_kinds[place];
         let share = if of_kind < 2 { 0.33 } else { seen[place] as f64 / (of_kind - 1) as f64 };
         seen[place] += 1;
         looks.push(Look::new(shade(kind_colour(resource.kind), share), Pattern::Solid));
@@ -142,7 +141,7 @@ pub(crate) fn shade(colour: &str, share: f64) -> String {
     const LIGHTEST: f64 = 0.62;
     let amount = DARKEST + (LIGHTEST - DARKEST) * share.clamp(0.0, 1.0);
     let target = if amount < 0.0 { 0.0 } else { 255.0 };
-    let mixed = |place: usize| {
+    let [red, green, blue] = [1, 3, 5].map(|place| {
         let value = channel(colour, place);
         #[expect(
             clippy::cast_possible_truncation,
@@ -151,8 +150,8 @@ pub(crate) fn shade(colour: &str, share: f64) -> String {
         )]
         let mixed = (value + (target - value) * amount.abs()).round() as u8;
         mixed
-    };
-    format!("#{:02X}{:02X}{:02X}", mixed(1), mixed(3), mixed(5))
+    });
+    format!("#{red:02X}{green:02X}{blue:02X}")
 }
 
 /// The channel of `#rrggbb` whose two digits begin at `place`.

@@ -142,8 +142,8 @@ impl RatioAxis {
     /// The ticks whose labels all have room; of the fewest, those that have.
     fn ticks(&self, way: Way) -> Vec<(f64, String)> {
         let fine = if self.highest / self.lowest < FINE_SPAN { &FINE_TICKS[..] } else { &[] };
-        let all = || fine.iter().chain(&TICKS).map(|it| self.inside(it));
-        let fitting = all().find(|it| it.windows(2).all(|it| self.are_clear(&it[0], &it[1], way)));
+        let mut all = fine.iter().chain(&TICKS).map(|it| self.inside(it));
+        let fitting = all.find(|it| it.windows(2).all(|it| self.are_clear(&it[0], &it[1], way)));
         fitting.unwrap_or_else(|| self.inside(&[1.0]))
     }
 

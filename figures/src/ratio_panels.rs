@@ -86,22 +86,50 @@ impl RatioPanels {
         let right = left + self.width();
         axis.draw(svg, left, right, if column == 0 { &self.up } else { "" });
         svg.text(left, axis.top() - 8.0, Style::PLAIN.bold(), &panel.title);
-        let step = self.width() / self.places.len().max(1) as f64;
-        let x = |place: usize| left + (place as f64 + 0.5) * step;
         for (place, label) in self.places.iter().enumerate() {
-            let tick = d!("M{} {}V{}", x(place), axis.top(), axis.bottom() + 4.0);
-            svg.path(&tick, GRID, "");
-            svg.text(x(place), axis.bottom() + 16.0, SMALL.middle(), label);
+            let x = left + self.offset(place);
+            svg.path(&d!("M{} {}V{}", x, axis.top(), axis.bottom() + 4.0), GRID, "");
+            svg.text(x, axis.bottom() + 16.0, SMALL.middle(), label);
         }
         let middle = f64::midpoint(left, right);
         svg.text(middle, axis.bottom() + 32.0, SMALL.middle().muted(), &self.across);
         // Beside each other, intervals can be told apart. Values stand at the ticks.
-        let apart = (step * 0.5 / panel.lines.len().max(1) as f64).min(APART);
+        let apart = (self.step() * 0.5 / panel.lines.len().max(1) as f64).min(APART);
         for (line, points) in panel.lines.iter().enumerate() {
             let aside = (line as f64 - (panel.lines.len() as f64 - 1.0) / 2.0) * apart;
-            let name = self.names.get(line).map_or("", String::as_str);
-            draw_line(svg, (line, name), points, axis, |it| (x(it.place), aside));
+            self.draw_line(svg, line, points, axis, left, aside);
         }
+    }
+
+    fn draw_line(
+        &self,
+        svg: &mut Svg,
+        place: usize,
+        points: &[Point],
+        axis: RatioAxis,
+        left: f64,
+        aside: f64,
+    ) {
+        let intervals = points.iter().filter_map(|point| {
+            let [low, high] = point.interval?;
+            let x = left + self.offset(point.place) + aside;
+            Some(d!("M{} {}V{}", x, axis.y(low), axis.y(high)))
+        });
+        let colour = line_colour(place);
+        let thin =
+            format!(r#"fill="none" stroke="{colour}" stroke-width="1" stroke-opacity="0.7""#);
+        svg.path(&intervals.collect::<String>(), &thin, "");
+        let points = points.iter().map(|it| (left + self.offset(it.place), axis.y(it.value)));
+        let name = self.names.get(place).map_or("", String::as_str);
+        svg.path(&polyline(points), &line_stroke(place), name);
+    }
+
+    fn step(&self) -> f64 {
+        self.width() / self.places.len().max(1) as f64
+    }
+
+    fn offset(&self, place: usize) -> f64 {
+        (place as f64 + 0.5) * self.step()
     }
 
     fn draw_legend(&self, svg: &mut Svg, top: f64) {
@@ -112,24 +140,6 @@ impl RatioPanels {
             svg.text(left + 44.0, top, Style::PLAIN, name);
         }
     }
-}
-
-fn draw_line(
-    svg: &mut Svg,
-    (place, name): (usize, &str),
-    points: &[Point],
-    axis: RatioAxis,
-    at: impl Fn(&Point) -> (f64, f64),
-) {
-    let intervals = points.iter().filter_map(|point| {
-        let ((x, aside), [low, high]) = (at(point), point.interval?);
-        Some(d!("M{} {}V{}", x + aside, axis.y(low), axis.y(high)))
-    });
-    let colour = line_colour(place);
-    let thin = format!(r#"fill="none" stroke="{colour}" stroke-width="1" stroke-opacity="0.7""#);
-    svg.path(&intervals.collect::<String>(), &thin, "");
-    let line = polyline(points.iter().map(|it| (at(it).0, axis.y(it.value))));
-    svg.path(&line, &line_stroke(place), name);
 }
 
 #[cfg(test)]

@@ -83,8 +83,8 @@ impl Drawing for Ribbons<'_> {
             self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &paints);
         }
         let top = layout.axis_top + AXIS_HEIGHT;
-        let place = (top, sheet.width() - MARGIN);
-        let height = legend::draw(&mut svg, place, &self.resources, &paints.fills);
+        let right = sheet.width() - MARGIN;
+        let height = legend::draw(&mut svg, top, right, &self.resources, &paints.fills);
         svg.finish(sheet.width(), top + height + MARGIN, &self.title)
     }
 
@@ -105,7 +105,7 @@ impl Drawing for Ribbons<'_> {
         } else {
             ""
         };
-        let atf = if self.resources.iter().any(|it| it.above_fold) {
+        let atf = if self.resources.iter().any(|resource| resource.above_fold) {
             " The line under a ribbon marks bytes of above-the-fold (ATF) resources."
         } else {
             ""
@@ -200,14 +200,15 @@ impl Ribbons<'_> {
         let complete = completions_ms(self.rows[place].timeline, &self.resources);
         paints.draw(svg, &paths, |resource| {
             let complete_ms = complete.get(resource).copied().flatten();
-            self.tooltip(place, (resource, complete_ms), counts[resource])
+            self.tooltip(place, resource, complete_ms, counts[resource])
         });
         let mut bar = String::new();
-        let is_atf = |block: &&Block| {
-            block.resource.is_some_and(|resource| self.resources[resource].above_fold)
-        };
-        let atf: Vec<Block> =
-            blocks.iter().filter(is_atf).map(|block| Block { resource: None, ..*block }).collect();
+        let mut atf = blocks.to_vec();
+        atf.retain(|it| it.resource.is_some_and(|it| self.resources[it].above_fold));
+        // Without their resources, neighbours join.
+        for block in &mut atf {
+            block.resource = None;
+        }
         for block in joined(&atf) {
             let (left, right) = (layout.across.x(block.start), layout.across.x(block.end));
             let (top, width) = (top + BLOCK_HEIGHT + 1.0, (right - left).max(0.15));
@@ -221,7 +222,8 @@ impl Ribbons<'_> {
     fn tooltip(
         &self,
         row: usize,
-        (resource, complete_ms): (usize, Option<f64>),
+        resource: usize,
+        complete_ms: Option<f64>,
         blocks: usize,
     ) -> String {
         let row = &self.rows[row];
@@ -243,10 +245,11 @@ impl Ribbons<'_> {
 }
 
 fn draw_axis(svg: &mut Svg, layout: &Layout) {
-    let line = |x: &str| Some(d!("M{x} {}V{}", TITLE_HEIGHT - 2.0, layout.axis_top));
-    layout.across.draw(svg, [layout.axis_top + 17.0, layout.axis_top + 34.0], line);
-    // The ribbons hide the grid: the axis has ticks of its own.
     let top = layout.axis_top;
+    layout
+        .across
+        .draw(svg, [top + 17.0, top + 34.0], |x| Some(d!("M{x} {}V{}", TITLE_HEIGHT - 2.0, top)));
+    // The ribbons hide the grid: the axis has ticks of its own.
     let mut axis = d!("M{} {}H{}", layout.across.left, top, layout.across.right);
     for tick in layout.across.axis.ticks(layout.across.end).0 {
         axis.push_str(&d!("M{} {}v5", layout.across.x(tick.value), top));
@@ -324,11 +327,11 @@ fn completions_ms(timeline: &Timeline, resources: &[PageResource]) -> Vec<Option
     for (transfer, delivery) in timeline.transfers.iter().zip(timeline.deliveries()) {
         by_url.entry(&*transfer.url).or_insert(delivery.complete_us);
     }
-    let milliseconds = |time_us: u64| time_us.saturating_sub(start_us) as f64 / 1000.0;
-    resources
-        .iter()
-        .map(|resource| by_url.get(&*resource.url).copied().flatten().map(milliseconds))
-        .collect()
+    let completions_ms = resources.iter().map(|resource| {
+        let complete_us = by_url.get(&*resource.url).copied().flatten()?;
+        Some(complete_us.saturating_sub(start_us) as f64 / 1000.0)
+    });
+    completions_ms.collect()
 }
 
 /// With its streams, as tooltips say it.

@@ -92,8 +92,8 @@ impl Scale {
         let (lowest, highest) = values
             .filter(|it| it.is_finite())
             .fold((0.0_f64, STEP), |(low, high), it| (low.min(it), high.max(it)));
-        let outward = |it: f64| (it / STEP).ceil() * STEP;
-        Self { lowest: -outward(-lowest), highest: outward(highest) }
+        let [below, above] = [-lowest, highest].map(|it| (it / STEP).ceil() * STEP);
+        Self { lowest: -below, highest: above }
     }
 
     fn x(&self, percent: f64) -> f64 {
@@ -116,24 +116,28 @@ impl Scale {
     }
 }
 
+impl Saving {
+    fn title(&self, whose: &str, value: f64) -> String {
+        format!("{}: {whose} {}", self.label, percent(Some(value)))
+    }
+}
+
 fn draw_row(svg: &mut Svg, scale: &Scale, row: &Saving, y: f64) {
     svg.text(MARGIN + 12.0, y + 4.0, SMALL, &row.label);
-    let title =
-        |whose: &str, value: f64| format!("{}: {whose} {}", row.label, percent(Some(value)));
     if let (Some(ours), Some(published)) = (row.ours, row.published) {
         let d = d!("M{} {}H{}", scale.x(ours), y, scale.x(published));
         svg.path(&d, &format!(r#"stroke="{COLOUR}" stroke-width="1.5" fill="none""#), "");
     }
     if let Some(model) = row.model {
-        svg.path(&stroke(scale.x(model), y), MODEL, &title("model", model));
+        svg.path(&stroke(scale.x(model), y), MODEL, &row.title("model", model));
     }
     if let Some(published) = row.published {
         let d = circle(scale.x(published), y, RADIUS);
-        svg.path(&d, &hollow(COLOUR, "1.8"), &title("published", published));
+        svg.path(&d, &hollow(COLOUR, "1.8"), &row.title("published", published));
     }
     if let Some(ours) = row.ours {
         let attributes = format!(r#"fill="{COLOUR}""#);
-        svg.path(&circle(scale.x(ours), y, RADIUS), &attributes, &title("ours", ours));
+        svg.path(&circle(scale.x(ours), y, RADIUS), &attributes, &row.title("ours", ours));
         svg.text(WIDTH - MARGIN - 4.0, y + 4.0, SMALL.end(), &percent(Some(ours)));
     }
 }

@@ -1,5 +1,6 @@
 //! Small multiples: one panel a case with the other cases in pale grey behind, all on the same axes.
 
+use super::paint::plain_id;
 use super::sheet::Sheet;
 use super::svg::{Area, GRID, MARGIN, SMALL, Style, Svg, d};
 use qlog_tools::saturating_cast::to_usize;
@@ -96,8 +97,7 @@ impl SmallMultiples {
 
     /// The frame of the panel at `place`, and behind its own line the `lines` of all cases, as paths in the first panel.
     pub(super) fn draw_behind(&self, svg: &mut Svg, id: &str, place: usize, lines: &[String]) {
-        let is_plain = |it: &char| it.is_ascii_alphanumeric() || *it == '-';
-        let id: String = id.chars().filter(is_plain).collect();
+        let id = plain_id(id);
         if place == 0 {
             let width = svg.sheet().either("1.2", "0.9");
             let lines = lines.join("");

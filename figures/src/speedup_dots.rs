@@ -219,7 +219,11 @@ impl SpeedupDots {
             let column_width = width / self.columns.len().max(1) as f64;
             for (column, dots) in group.columns.iter().enumerate() {
                 let middle = left + (column as f64 + 0.5) * column_width;
-                self.draw_column(svg, axis, &group.label, column, (middle, column_width), dots);
+                let name = self.columns.get(column).map_or("", String::as_str);
+                let style = Style::PLAIN.size(9.5).middle().muted();
+                svg.text(middle, axis.bottom() + 18.0, style, name);
+                let what = format!("{}, {name}", group.label);
+                self.draw_dots(svg, axis, &what, middle, column_width, dots);
             }
             let sheet = svg.sheet();
             let style = Style::PLAIN.size(12.0).middle().bold().for_names(sheet);
@@ -231,23 +235,21 @@ impl SpeedupDots {
         }
     }
 
-    fn draw_column(
+    fn draw_dots(
         &self,
         svg: &mut Svg,
         axis: &RatioAxis,
-        scheme: &str,
-        column: usize,
-        (middle, width): (f64, f64),
+        what: &str,
+        middle: f64,
+        width: f64,
         dots: &[Dot],
     ) {
-        let name = self.columns.get(column).map_or("", String::as_str);
-        svg.text(middle, axis.bottom() + 18.0, Style::PLAIN.size(9.5).middle().muted(), name);
         let places = swarm(axis, dots, middle, width);
         if self.is_crowded() {
             draw_together(svg, dots, &places);
         } else {
             for (dot, &(x, y)) in dots.iter().zip(&places) {
-                self.draw_dot(svg, dot, (x, y), &format!("{scheme}, {name}"));
+                self.draw_dot(svg, dot, x, y, what);
             }
         }
         if let Some(median) = Speedups::of(dots.iter().map(|dot| dot.speedup).collect()).median {
@@ -257,7 +259,7 @@ impl SpeedupDots {
         }
     }
 
-    fn draw_dot(&self, svg: &mut Svg, dot: &Dot, (x, y): (f64, f64), what: &str) {
+    fn draw_dot(&self, svg: &mut Svg, dot: &Dot, x: f64, y: f64, what: &str) {
         let class = SizeClass::of(dot.bytes);
         let mut path = String::new();
         class.add_mark(&mut path, x, y);
@@ -303,16 +305,19 @@ fn ring_stroke(place: usize) -> String {
     format!(r##"class="outline" fill="none" stroke="#1a1a1a" stroke-width="1.5"{dashes}"##)
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "a height within the figure")]
+fn bin(axis: &RatioAxis, dot: &Dot) -> i64 {
+    (axis.y(dot.speedup) / BIN).round() as i64
+}
+
 /// Where each dot stands: at its height, beside those that are as high.
 fn swarm(axis: &RatioAxis, dots: &[Dot], middle: f64, width: f64) -> Vec<(f64, f64)> {
-    #[expect(clippy::cast_possible_truncation, reason = "a height within the figure")]
-    let bin = |dot: &Dot| (axis.y(dot.speedup) / BIN).round() as i64;
     let mut order: Vec<usize> = (0..dots.len()).collect();
     order.sort_by_key(|&place| {
-        (bin(&dots[place]), SizeClass::of(dots[place].bytes), &dots[place].page)
+        (bin(axis, &dots[place]), SizeClass::of(dots[place].bytes), &dots[place].page)
     });
     let mut places = vec![(middle, 0.0); dots.len()];
-    for row in order.chunk_by(|&one, &other| bin(&dots[one]) == bin(&dots[other])) {
+    for row in order.chunk_by(|&one, &other| bin(axis, &dots[one]) == bin(axis, &dots[other])) {
         let step = DOT.min((width - DOT).max(1.0) / row.len() as f64);
         let first = middle - step * (row.len() - 1) as f64 / 2.0;
         for (place, &dot) in row.iter().enumerate() {

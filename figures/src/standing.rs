@@ -18,30 +18,30 @@ impl Standing {
     /// How exact values stand, of which the highest is best. Equal ones are all the best.
     pub fn of_exact(values: &[Option<f64>]) -> Vec<Self> {
         let best = values.iter().copied().flatten().reduce(f64::max);
-        let standing = |value: &Option<f64>| match value {
+        let standings = values.iter().map(|value| match value {
             None => Self::Unknown,
             _ if *value == best => Self::Best,
             Some(_) => Self::Behind,
-        };
-        values.iter().map(standing).collect()
+        });
+        standings.collect()
     }
 
     /// How measured values stand, of which that at `best` is the highest. `of_others` says of each other one whether it is
     /// worse, if the data can tell.
     pub fn of_measured(best: usize, of_others: Vec<Option<bool>>) -> Vec<Self> {
-        let standing_of_best = if of_others.iter().all(|it| *it == Some(true)) {
+        let standing_of_best = if of_others.iter().all(|is_behind| *is_behind == Some(true)) {
             Self::Best
         } else if of_others.contains(&Some(false)) {
             Self::Tied
         } else {
             Self::Unknown
         };
-        let of_other = |behind| match behind {
+        let standings = of_others.into_iter().map(|is_behind| match is_behind {
             None => Self::Unknown,
             Some(true) => Self::Behind,
             Some(false) => Self::Tied,
-        };
-        let mut standings: Vec<Self> = of_others.into_iter().map(of_other).collect();
+        });
+        let mut standings: Vec<Self> = standings.collect();
         standings.insert(best.min(standings.len()), standing_of_best);
         standings
     }
@@ -50,15 +50,14 @@ impl Standing {
 /// What the stars of a figure say, for its caption; `of` is what has one best: a panel.
 pub(super) fn caption(standings: impl Iterator<Item = Standing>, of: &str) -> String {
     let standings: Vec<Standing> = standings.collect();
-    let has = |wanted| standings.contains(&wanted);
-    let best = if has(Standing::Best) {
+    let best = if standings.contains(&Standing::Best) {
         format!(
             " A star marks the best of a {of}: the one with the best geometric mean over pages, if it beats each other one."
         )
     } else {
         String::new()
     };
-    let tied = if has(Standing::Tied) {
+    let tied = if standings.contains(&Standing::Tied) {
         " A hollow star marks a scheme that may be the best: the one with the best geometric mean over pages, and each that it does not beat."
     } else {
         ""

@@ -62,7 +62,7 @@ impl Drawing for Sweep {
             let (right_by, down_by) = grid.shift(place);
             let (area, up) = (grid.area(place), up.shifted(down_by));
             up.draw_in(&mut svg, area, grid.is_first(place));
-            across.draw(&mut svg, area, (right_by, grid.is_last(place)));
+            across.draw(&mut svg, area, right_by, grid.is_last(place));
             grid.draw_behind(&mut svg, &self.id, place, &first);
             svg.path(&band(&scheme.points, &across, &up, right_by), &own_fill("0.22"), "");
             let d = line(&scheme.points, &across, &up, right_by);
@@ -80,7 +80,7 @@ impl Drawing for Sweep {
     }
 
     fn caption(&self) -> String {
-        let band = if self.points().any(|it| it.interval.is_some()) {
+        let band = if self.points().any(|point| point.interval.is_some()) {
             " The band is the 95\u{202f}% interval; it can go on beyond the axis."
         } else {
             ""
@@ -102,9 +102,10 @@ impl Drawing for Sweep {
         values.dedup();
         let headings = row("scheme", values.iter().map(|it| number(*it)));
         let rows = self.schemes.iter().map(|scheme| {
-            let at =
-                |value: &f64| scheme.points.iter().find(|it| it.value.total_cmp(value).is_eq());
-            row(&scheme.label, values.iter().map(|it| cell(at(it))))
+            let cells = values.iter().map(|value| {
+                cell(scheme.points.iter().find(|it| it.value.total_cmp(value).is_eq()))
+            });
+            row(&scheme.label, cells)
         });
         Table::new(format!("{}, by {}", self.what, self.across), headings, rows)
     }
@@ -137,17 +138,14 @@ fn cell(point: Option<&SweepPoint>) -> String {
 }
 
 fn line(points: &[SweepPoint], across: &NumberAxis, up: &RatioAxis, right_by: f64) -> String {
-    let place = |it: &SweepPoint| (across.x(it.value) + right_by, up.y(it.ratio));
-    polyline(points.iter().map(place))
+    polyline(points.iter().map(|it| (across.x(it.value) + right_by, up.y(it.ratio))))
 }
 
 /// Along the upper ends and back along the lower ones; empty without intervals.
 fn band(points: &[SweepPoint], across: &NumberAxis, up: &RatioAxis, right_by: f64) -> String {
-    let known = || points.iter().filter_map(|it| Some((it.value, it.interval?)));
-    let x = |value: f64| across.x(value) + right_by;
-    let upper = known().map(|(value, [_, high])| (x(value), up.y(high)));
-    let lower = known().map(|(value, [low, _])| (x(value), up.y(low)));
-    let lower: Vec<(f64, f64)> = lower.collect();
+    let known = points.iter().filter_map(|it| Some((across.x(it.value) + right_by, it.interval?)));
+    let upper = known.clone().map(|(x, [_, high])| (x, up.y(high)));
+    let lower: Vec<(f64, f64)> = known.map(|(x, [low, _])| (x, up.y(low))).collect();
     polyline(upper.chain(lower.into_iter().rev())) + "z"
 }
 

@@ -69,9 +69,8 @@ impl Trees {
             self.panels.iter().filter_map(|it| Some((it, laid_out(&it.tree)?))).collect();
         let mut svg = Svg::on(&Sheet::default());
         svg.text(MARGIN, 24.0, Style::PLAIN.size(15.0).bold(), &shorten(&self.title, 120));
-        let lines =
-            |(panel, laid): &(&TreePanel, Laid<'_>)| what_lines(panel, panel_width(laid)).len();
-        let lines = panels.iter().map(lines).max().unwrap_or_default();
+        let lines = panels.iter().map(|(panel, laid)| what_lines(panel, panel_width(laid)).len());
+        let lines = lines.max().unwrap_or_default();
         let title_height = PANEL_TITLE_HEIGHT + WHAT_LINE * lines as f64;
         let (mut left, mut top) = (MARGIN, TITLE_HEIGHT);
         let (mut row_height, mut right) = (0.0_f64, MARGIN + LEGEND_WIDTH);
@@ -109,20 +108,20 @@ impl Trees {
     /// Children of different ranks: each rank a band below the one that goes before it.
     fn draw_ranks(&self, svg: &mut Svg, left: f64, box_left: f64, below: f64, laid: &Laid<'_>) {
         let trunk = box_left + TRUNK;
-        let tops = || laid.bands.iter().map(|band| below + band.top);
-        for (band, top) in laid.bands.iter().zip(tops()) {
+        let bands = laid.bands.iter().map(|band| (band, below + band.top));
+        for (band, top) in bands.clone() {
             draw_band(svg, left + TRUNK + layout::INDENT, top, band);
         }
         // The served are drawn last, over the others.
         for is_served in [false, true] {
-            for (band, top) in laid.bands.iter().zip(tops()) {
+            for (band, top) in bands.clone() {
                 for line in &band.lines {
                     let line_top = top + line.top;
                     draw_branches(svg, (trunk, below), left, line_top, line, is_served);
                 }
             }
         }
-        for (place, (band, top)) in laid.bands.iter().zip(tops()).enumerate() {
+        for (place, (band, top)) in bands.enumerate() {
             for line in &band.lines {
                 self.draw_line(svg, left, top + line.top, line);
             }
@@ -159,7 +158,7 @@ impl Trees {
             svg.rect(stripe, &format!(r#"fill="{}""#, kind_colour(kind)));
         }
         draw_share_bar(svg, area, node.share);
-        draw_texts(svg, area, node, (self.name(node.element), self.what(node)));
+        draw_texts(svg, area, node, &self.name(node.element), &self.what(node));
     }
 
     fn name(&self, element: Element) -> String {
@@ -179,10 +178,8 @@ impl Trees {
     }
 
     fn draw_legend(&self, svg: &mut Svg, top: f64) {
-        let sample = |left: f64| Area { left, top: top + 3.0, width: 24.0, height: 14.0 };
-        let text = |svg: &mut Svg, left: f64, words: &str| {
-            svg.text(left, top + 14.0, SMALL, words);
-        };
+        let sample = Area { left: MARGIN, top: top + 3.0, width: 24.0, height: 14.0 };
+        let baseline = top + 14.0;
         let mut left = MARGIN;
         let boxes = [
             (READY, "ready to send", 122.0),
@@ -190,29 +187,29 @@ impl Trees {
             (GROUP, "group", 82.0),
         ];
         for (look, words, width) in boxes {
-            svg.rect(sample(left), look);
-            text(svg, left + 30.0, words);
+            svg.rect(Area { left, ..sample }, look);
+            svg.text(left + 30.0, baseline, SMALL, words);
             left += width;
         }
-        let bar = Area { width: 30.0, ..sample(left - 6.0) };
-        svg.rect(Area { width: 24.0, ..sample(left) }, r##"fill="#ffffff" stroke="#bdbdbd""##);
-        draw_share_bar(svg, bar, 0.6);
-        text(svg, left + 30.0, "share of the connection, with all below");
+        svg.rect(Area { left, ..sample }, r##"fill="#ffffff" stroke="#bdbdbd""##);
+        draw_share_bar(svg, Area { left: left - 6.0, width: 30.0, ..sample }, 0.6);
+        svg.text(left + 30.0, baseline, SMALL, "share of the connection, with all below");
         left += 252.0;
         draw_ordinal(svg, left + 8.0, top + 10.0, 1);
         draw_ordinal(svg, left + 26.0, top + 10.0, 2);
-        text(svg, left + 40.0, "strictly in this order; others share by weight (w)");
+        let words = "strictly in this order; others share by weight (w)";
+        svg.text(left + 40.0, baseline, SMALL, words);
         svg.text(MARGIN, top + 36.0, SMALL.muted(), &self.note);
     }
 }
 
 /// What a scheme calls the groups of a tree.
 pub fn group_names(scheme: &Scheme, tree: &Snapshot) -> Vec<(Element, String)> {
-    let name = |it: &SnapshotNode| match it.element {
-        Element::Placeholder(id) => Some((it.element, (scheme.group_name)(id)?)),
+    let names = tree.nodes.iter().filter_map(|node| match node.element {
+        Element::Placeholder(id) => Some((node.element, (scheme.group_name)(id)?)),
         _ => None,
-    };
-    tree.nodes.iter().filter_map(name).collect()
+    });
+    names.collect()
 }
 
 fn panel_width(laid: &Laid<'_>) -> f64 {
@@ -246,12 +243,12 @@ fn characters(width: f64) -> usize {
 }
 
 /// Name and weight, the share, and what it carries.
-fn draw_texts(svg: &mut Svg, area: Area, node: &SnapshotNode, (name, what): (String, String)) {
+fn draw_texts(svg: &mut Svg, area: Area, node: &SnapshotNode, name: &str, what: &str) {
     let Area { left, top, .. } = area;
     let is_stream = node.element.stream().is_some();
     let (first, second) = (top + 15.5, top + 30.0);
     let (text_left, text_right) = (left + 10.0, left + BOX_WIDTH - 7.0);
-    let name = shorten(&name, if is_stream { 11 } else { 16 });
+    let name = shorten(name, if is_stream { 11 } else { 16 });
     svg.text(text_left, first, Style::PLAIN.size(12.0).bold(), &name);
     if node.element != Element::Root {
         let weight = format!("w {}", node.weight);
@@ -265,7 +262,7 @@ fn draw_texts(svg: &mut Svg, area: Area, node: &SnapshotNode, (name, what): (Str
         svg.text(share_at.0, share_at.1, style, &share_text(node.share));
     }
     if is_stream {
-        svg.text(text_left, second, SMALL.muted(), &what);
+        svg.text(text_left, second, SMALL.muted(), what);
     }
 }
 

@@ -91,9 +91,12 @@ impl Alignment {
     /// The resources by how much their part of the `ByteIndex` changed from the first run to this one, most first. Those that
     /// are complete in only one of the two stand before them.
     pub fn by_weight(&self, run: usize) -> Vec<&AlignedResource> {
-        let weight = |it: &AlignedResource| it.moved(run).index_later_ms.map_or(f64::MAX, f64::abs);
         let mut resources: Vec<&AlignedResource> = self.resources.iter().collect();
-        resources.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
+        resources.sort_by(|one, other| {
+            let [one, other] =
+                [one, other].map(|it| it.moved(run).index_later_ms.map_or(f64::MAX, f64::abs));
+            other.total_cmp(&one)
+        });
         resources
     }
 
@@ -119,24 +122,29 @@ impl AlignedResource {
         let (Some(before), Some(after)) = (self.runs[0], self.runs[run]) else {
             return Moved::default();
         };
-        let ms = |one: Option<f64>, other: Option<f64>| Some(other? - one?);
-        let more = |one: Option<u64>, other: Option<u64>| {
-            Some(other?.cast_signed().saturating_sub(one?.cast_signed()))
-        };
         Moved {
-            first_later_ms: ms(before.first_ms, after.first_ms),
-            later_ms: ms(before.complete_ms, after.complete_ms),
-            index_later_ms: ms(before.index_ms, after.index_ms),
+            first_later_ms: ms_more(before.first_ms, after.first_ms),
+            later_ms: ms_more(before.complete_ms, after.complete_ms),
+            index_later_ms: ms_more(before.index_ms, after.index_ms),
             places_later: more(before.place, after.place),
             more_bytes_before: more(before.bytes_before, after.bytes_before),
         }
     }
 }
 
+fn ms_more(before: Option<f64>, after: Option<f64>) -> Option<f64> {
+    Some(after? - before?)
+}
+
+fn more(before: Option<u64>, after: Option<u64>) -> Option<i64> {
+    Some(after?.cast_signed().saturating_sub(before?.cast_signed()))
+}
+
 /// When the response of each stream that was complete was, by time.
 fn completions(trace: &Trace) -> Vec<(u64, u64)> {
-    let complete = |it: &Transfer| Some((trace.stream(it.stream)?.complete_us?, it.stream));
-    let mut all: Vec<(u64, u64)> = trace.timeline.transfers.iter().filter_map(complete).collect();
+    let streams = trace.timeline.transfers.iter().map(|it| it.stream);
+    let mut all: Vec<(u64, u64)> =
+        streams.filter_map(|it| Some((trace.stream(it)?.complete_us?, it))).collect();
     all.sort_unstable();
     all
 }
@@ -147,46 +155,51 @@ fn bytes_before(trace: &Trace, completions: &[(u64, u64)]) -> BTreeMap<u64, u64>
     if trace.arrivals.is_empty() {
         return before;
     }
-    let mut left = completions.iter().peekable();
+    let mut frames = trace.arrivals.iter().map(|it| it.0).peekable();
     let (mut all, mut own) = (0_u64, BTreeMap::<u64, u64>::new());
-    let others = |all: u64, own: &BTreeMap<u64, u64>, stream: u64| {
-        all - own.get(&stream).copied().unwrap_or_default()
-    };
-    for (frame, _) in trace.arrivals.iter() {
-        while let Some((_, stream)) = left.next_if(|it| it.0 <= frame.time_us) {
-            before.insert(*stream, others(all, &own, *stream));
+    for (complete_us, stream) in completions {
+        while let Some(frame) = frames.next_if(|frame| frame.time_us < *complete_us) {
+            all = all.saturating_add(frame.bytes);
+            let own = own.entry(frame.stream).or_default();
+            *own = own.saturating_add(frame.bytes);
         }
-        all = all.saturating_add(frame.bytes);
-        let own = own.entry(frame.stream).or_default();
-        *own = own.saturating_add(frame.bytes);
+        before.insert(*stream, all - own.get(stream).copied().unwrap_or_default());
     }
-    before.extend(left.map(|(_, stream)| (*stream, others(all, &own, *stream))));
     before
 }
 
 fn resource_runs(trace: &Trace) -> Vec<ResourceRun> {
+    let transfers = &trace.timeline.transfers;
     let start_us = trace.timeline.start_us().unwrap_or_default();
-    let ms = |time_us: u64| time_us.saturating_sub(start_us) as f64 / 1000.0;
-    let bytes = |it: &Transfer| it.body_bytes_or_stream().unwrap_or_default();
     let completions = completions(trace);
     let places: BTreeMap<u64, u64> = completions.iter().map(|it| it.1).zip(1..).collect();
     let before = bytes_before(trace, &completions);
-    let all: u128 = trace.timeline.transfers.iter().map(|it| u128::from(bytes(it))).sum();
-    let run = |transfer: &Transfer| {
+    let all_bytes: u128 = transfers.iter().map(|it| u128::from(bytes(it))).sum();
+    let mut runs = Vec::with_capacity(transfers.len());
+    for transfer in transfers {
         let stream = trace.stream(transfer.stream);
-        let complete_ms = stream.and_then(|it| it.complete_us).map(ms);
-        let share = bytes(transfer) as f64 / all.max(1) as f64;
-        ResourceRun {
+        let complete_us = stream.and_then(|it| it.complete_us);
+        let complete_ms = complete_us.map(|it| ms_since(start_us, it));
+        let share = bytes(transfer) as f64 / all_bytes.max(1) as f64;
+        runs.push(ResourceRun {
             stream: transfer.stream,
-            requested_ms: ms(transfer.requested_us),
-            first_ms: stream.map(|it| ms(it.first_us)),
+            requested_ms: ms_since(start_us, transfer.requested_us),
+            first_ms: stream.map(|it| ms_since(start_us, it.first_us)),
             complete_ms,
             index_ms: complete_ms.map(|complete_ms| complete_ms * share),
             place: places.get(&transfer.stream).copied(),
             bytes_before: before.get(&transfer.stream).copied(),
-        }
-    };
-    trace.timeline.transfers.iter().map(run).collect()
+        });
+    }
+    runs
+}
+
+fn bytes(transfer: &Transfer) -> u64 {
+    transfer.body_bytes_or_stream().unwrap_or_default()
+}
+
+fn ms_since(start_us: u64, time_us: u64) -> f64 {
+    time_us.saturating_sub(start_us) as f64 / 1000.0
 }
 
 /// A URL without scheme and host.

@@ -82,14 +82,8 @@ pub struct FrameCauses {
 /// in servers' logs lost bytes from those that were sent again in vain, which only acknowledgements can. All must have been read
 /// with [`crate::trace::Detail::Arrivals`] or more.
 pub fn settle(traces: &mut [Trace]) {
-    let known = |trace: &Trace| match trace.vantage {
-        Vantage::Server => trace.acknowledged().map(|_| by_stream(trace, None)),
-        Vantage::Client => {
-            other_end(traces, trace, Vantage::Server).map(|server| by_stream(trace, Some(server)))
-        }
-        Vantage::Network | Vantage::Unknown => None,
-    };
-    let known: Vec<Option<BTreeMap<u64, Causes>>> = traces.iter().map(known).collect();
+    let known: Vec<Option<BTreeMap<u64, Causes>>> =
+        traces.iter().map(|trace| settled(traces, trace)).collect();
     for (trace, causes) in traces.iter_mut().zip(known) {
         let Some(causes) = causes else { continue };
         trace.has_exact_causes = trace.vantage == Vantage::Client;
@@ -99,6 +93,17 @@ pub fn settle(traces: &mut [Trace]) {
             stream.duplicate_bytes = Some(causes.duplicate_bytes);
             stream.reordered_bytes = causes.reordered_bytes;
         }
+    }
+}
+
+/// What is certain about a log's streams, if anything is.
+fn settled(traces: &[Trace], trace: &Trace) -> Option<BTreeMap<u64, Causes>> {
+    match trace.vantage {
+        Vantage::Server => trace.acknowledged().map(|_| by_stream(trace, None)),
+        Vantage::Client => {
+            other_end(traces, trace, Vantage::Server).map(|server| by_stream(trace, Some(server)))
+        }
+        Vantage::Network | Vantage::Unknown => None,
     }
 }
 
@@ -126,14 +131,9 @@ fn sent_again(sender: &Trace) -> impl Iterator<Item = FrameCauses> + '_ {
     let mut streams: BTreeMap<u64, [Assembly; 2]> = BTreeMap::new();
     sender.arrivals.iter().map(move |(frame, packet)| {
         let [sent, arrived] = streams.entry(frame.stream).or_default();
-        let end = frame.offset.saturating_add(frame.bytes);
-        let had = |assembly: &Assembly| {
-            let fresh = assembly.fresh_parts(frame.offset, end);
-            frame.bytes - fresh.iter().map(|(low, high)| high - low).sum::<u64>()
-        };
         // In a packet that was acknowledged after all: they had arrived, and went again in vain. The others were lost.
-        let duplicate_bytes = had(arrived);
-        let retransmitted_bytes = had(sent) - duplicate_bytes;
+        let duplicate_bytes = bytes_had(arrived, &frame);
+        let retransmitted_bytes = bytes_had(sent, &frame) - duplicate_bytes;
         sent.receive(&frame);
         if packet.zip(sender.acknowledged()).is_some_and(|(number, all)| all.has(number)) {
             arrived.receive(&frame);
@@ -148,6 +148,12 @@ fn sent_again(sender: &Trace) -> impl Iterator<Item = FrameCauses> + '_ {
     })
 }
 
+/// Bytes of the frame that the stream had before.
+fn bytes_had(assembly: &Assembly, frame: &StreamFrame) -> u64 {
+    let fresh = assembly.fresh_parts(frame.offset, frame.offset.saturating_add(frame.bytes));
+    frame.bytes - fresh.iter().map(|(low, high)| high - low).sum::<u64>()
+}
+
 /// What a client's log says of each frame that arrived; `server` is the log of the other end, if there is one.
 fn arrived<'a>(
     client: &'a Trace,
@@ -160,12 +166,12 @@ fn arrived<'a>(
         let was_sent_before = first.as_ref().and_then(|it| it.was_sent_before(&frame, packet?));
         let mark = stream.mark(&frame, packet, was_sent_before);
         let new_bytes = stream.receive(&frame, packet);
-        let of = |cause| if mark == Some(cause) { new_bytes } else { 0 };
-        let causes = Causes {
-            retransmitted_bytes: of(Mark::Retransmitted),
-            duplicate_bytes: frame.bytes - new_bytes,
-            reordered_bytes: of(Mark::Reordered),
-        };
+        let mut causes = Causes { duplicate_bytes: frame.bytes - new_bytes, ..Causes::default() };
+        match mark {
+            Some(Mark::Retransmitted) => causes.retransmitted_bytes = new_bytes,
+            Some(Mark::Reordered) => causes.reordered_bytes = new_bytes,
+            Some(Mark::Duplicate) | None => {}
+        }
         FrameCauses { mark, new_bytes, causes }
     })
 }

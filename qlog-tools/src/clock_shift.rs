@@ -7,7 +7,6 @@ use crate::trace::Trace;
 /// same in both directions, as NTP does; without packet numbers on both sides wall clocks count, and without these the first
 /// requests are taken to be one moment.
 pub fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
-    let signed = |time_us: u64| i64::try_from(time_us).unwrap_or(i64::MAX);
     let down_us = least_us(sender, receiver);
     let up_us = least_us(receiver, sender);
     if let (Some(down_us), Some(up_us)) = (down_us, up_us) {
@@ -17,8 +16,12 @@ pub fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
     {
         return whole_us(there_ms - here_ms);
     }
-    let start_us = |trace: &Trace| signed(trace.timeline.start_us().unwrap_or_default());
     start_us(receiver).saturating_sub(start_us(sender))
+}
+
+fn start_us(trace: &Trace) -> i64 {
+    let start_us = trace.timeline.start_us().unwrap_or_default();
+    i64::try_from(start_us).unwrap_or(i64::MAX)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a difference of two dates; a cast saturates")]

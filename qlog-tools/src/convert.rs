@@ -122,12 +122,11 @@ pub fn convert(
     }
     let (wanted, Converted { traces, bad_records: records, .. }) =
         (conversion.trace + 1, writer.done);
-    let file = file.to_owned();
     if traces == 0 {
-        return Err(ReadError { file, why: Unread::NotQlog { records, begins } }.into());
+        return Err(Unread::NotQlog { records, begins }.of(file).into());
     }
     if traces < wanted {
-        return Err(ConvertError::NoTrace { file, wanted, traces });
+        return Err(ConvertError::NoTrace { file: file.to_owned(), wanted, traces });
     }
     output.flush()?;
     Ok(Converted { broken_off, ..writer.done })

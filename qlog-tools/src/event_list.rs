@@ -215,9 +215,11 @@ impl EventList {
                 }
             }
             FrameContent::Other { kind, stream, value } => {
-                let one_more = |it: &Option<u64>| it.map_or(0, |it| it.saturating_add(1));
                 let kind = place_of(&mut self.kinds, kind, FRAME_KINDS) as u64;
-                self.numbers(&[OTHERS + kind, one_more(stream), one_more(value)]);
+                // 0 is for those that are not known.
+                let [stream, value] =
+                    [stream, value].map(|it| it.map_or(0, |number| number.saturating_add(1)));
+                self.numbers(&[OTHERS + kind, stream, value]);
             }
         }
     }
@@ -240,8 +242,7 @@ fn kept_frame(left: &mut &[u8], beyond: u64) -> Option<KeptFrame> {
         }),
         ACK => {
             let count = take(left)?;
-            let range = |_| Some((take(left)?, take(left)?));
-            let ranges = (0..count).map_while(range);
+            let ranges = (0..count).map_while(|_| Some((take(left)?, take(left)?)));
             let ranges = ranges.map(|(first, more)| (first, first + more.saturating_sub(beyond)));
             Some(KeptFrame::Ack(ranges.collect()))
         }

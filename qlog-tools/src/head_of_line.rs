@@ -248,6 +248,10 @@ impl Largest {
     }
 }
 
+fn mean_ms(byte_us: u128, bytes: u64) -> f64 {
+    byte_us as f64 / 1000.0 / bytes.max(1) as f64
+}
+
 fn added(sum: u128, delay_us: u64, bytes: u64) -> u128 {
     sum.saturating_add(u128::from(delay_us) * u128::from(bytes))
 }
@@ -263,13 +267,12 @@ struct Sums {
 
 impl Sums {
     fn blocking(&self, stream: u64) -> StreamBlocking {
-        let mean_ms = |byte_us: u128| byte_us as f64 / 1000.0 / self.bytes.max(1) as f64;
         let gain_us = self.last_in_one_order_us.saturating_sub(self.last_us);
         StreamBlocking {
             stream,
             bytes: self.bytes,
-            intra_ms: mean_ms(self.intra_byte_us),
-            inter_ms: mean_ms(self.inter_byte_us),
+            intra_ms: mean_ms(self.intra_byte_us, self.bytes),
+            inter_ms: mean_ms(self.inter_byte_us, self.bytes),
             completion_gain_ms: gain_us as f64 / 1000.0,
         }
     }
@@ -296,12 +299,11 @@ impl Delays {
 
     fn blocking(&self) -> Blocking {
         let delayed = self.delayed.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
-        let share = |bytes: u64| bytes as f64 / self.bytes.max(1) as f64;
         Blocking {
             bytes_ms: self.byte_us as f64 / 1000.0,
-            mean_ms: self.byte_us as f64 / 1000.0 / self.bytes.max(1) as f64,
+            mean_ms: mean_ms(self.byte_us, self.bytes),
             p95_ms: self.p95_us() as f64 / 1000.0,
-            delayed_share: share(delayed),
+            delayed_share: delayed as f64 / self.bytes.max(1) as f64,
         }
     }
 

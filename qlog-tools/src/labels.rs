@@ -40,24 +40,27 @@ pub fn stream_label(id: &str, url: &str, characters: usize) -> String {
 /// file's name, then the middle of the name itself.
 pub fn short_url(url: &str, characters: usize) -> String {
     let path = path_of(url);
-    let fits = |text: &str| text.chars().nth(characters).is_none();
-    if fits(path) {
+    if fits(path, characters) {
         return path.to_owned();
     }
     let bare = path.split(['?', '#']).next().unwrap_or_default();
     let mark = if bare.len() < path.len() { "?\u{2026}" } else { "" };
     let whole = format!("{bare}{mark}");
-    if fits(&whole) {
+    if fits(&whole, characters) {
         return whole;
     }
     let name = file_name(bare);
     let alone = with_folders("", name, mark);
-    if !fits(&alone) {
+    if !fits(&alone, characters) {
         return shorten(name, characters);
     }
     let folders = &bare[..bare.len() - name.len()];
     let wider = folders.match_indices('/').map(|it| with_folders(&folders[..=it.0], name, mark));
-    wider.take_while(|it| fits(it)).last().unwrap_or(alone)
+    wider.take_while(|it| fits(it, characters)).last().unwrap_or(alone)
+}
+
+fn fits(text: &str, characters: usize) -> bool {
+    text.chars().nth(characters).is_none()
 }
 
 fn with_folders(folders: &str, name: &str, mark: &str) -> String {

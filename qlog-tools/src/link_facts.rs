@@ -1,8 +1,7 @@
 //! What a client's log says about the link over which it was written.
 
 use crate::packet::{Packet, PacketEvent, Space};
-use crate::timeline::Transfer;
-use crate::trace::{StreamRole, StreamSummary, Trace};
+use crate::trace::{StreamRole, Trace};
 use std::collections::BTreeSet;
 
 /// A link, as far as the log of its client shows it.
@@ -40,15 +39,16 @@ impl LinkFacts {
 /// The least and the longest round trip.
 fn round_trips_ms(trace: &Trace) -> Option<(f64, f64)> {
     let measured = trace.samples().iter().filter_map(|it| it.latest_rtt_ms);
-    let to_first_byte = |it: &Transfer| {
-        let first_us = trace.stream(it.stream)?.first_us;
-        Some(first_us.checked_sub(it.requested_us)? as f64 / 1000.0)
-    };
-    let answered = || trace.timeline.transfers.iter().filter_map(to_first_byte);
-    let is_real = |it: &f64| *it > 0.0;
-    let least = measured.clone().filter(is_real).min_by(f64::total_cmp);
-    let least = least.or_else(|| answered().filter(is_real).min_by(f64::total_cmp))?;
+    let answered = trace.timeline.transfers.iter().filter_map(|transfer| {
+        let first_us = trace.stream(transfer.stream)?.first_us;
+        Some(first_us.checked_sub(transfer.requested_us)? as f64 / 1000.0)
+    });
+    let least = least_above_0(measured.clone()).or_else(|| least_above_0(answered))?;
     Some((least, measured.fold(least, f64::max)))
+}
+
+fn least_above_0(values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.filter(|it| *it > 0.0).min_by(f64::total_cmp)
 }
 
 /// The time in microseconds and the bytes of each datagram that came after the handshake, of a log with all details.
@@ -64,15 +64,18 @@ pub fn arrivals(trace: &Trace) -> Vec<(u64, u64)> {
 
 /// From when to when some response was under way, in order and apart from each other.
 fn busy(trace: &Trace) -> Vec<(u64, u64)> {
-    let carries = |it: &&StreamSummary| matches!(it.role, StreamRole::Request | StreamRole::Push);
-    let under_way = |it: &StreamSummary| (it.first_us, it.complete_us.unwrap_or(it.last_us));
-    let mut each: Vec<(u64, u64)> = trace.streams.iter().filter(carries).map(under_way).collect();
+    let mut each: Vec<(u64, u64)> = Vec::new();
+    for stream in &trace.streams {
+        if matches!(stream.role, StreamRole::Request | StreamRole::Push) {
+            each.push((stream.first_us, stream.complete_us.unwrap_or(stream.last_us)));
+        }
+    }
     each.sort_unstable();
     let mut busy: Vec<(u64, u64)> = Vec::new();
     for (from_us, to_us) in each {
-        match busy.last_mut().filter(|it| from_us <= it.1) {
-            Some(last) => last.1 = last.1.max(to_us),
-            None => busy.push((from_us, to_us)),
+        match busy.last_mut() {
+            Some((_, end_us)) if from_us <= *end_us => *end_us = to_us.max(*end_us),
+            _ => busy.push((from_us, to_us)),
         }
     }
     busy
@@ -81,21 +84,26 @@ fn busy(trace: &Trace) -> Vec<(u64, u64)> {
 /// What nine of ten windows do not exceed: a busy link makes all windows alike, and an idle one makes some slower. Only time counts in
 /// which a response was under way: between short responses a link waits for the next request. Without such time, all of it counts.
 fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> {
-    let step = |pair: &[(u64, u64)]| (pair[0].0, pair[1].0, pair[1].1);
-    let all: Vec<(u64, u64, u64)> = arrivals.windows(2).map(step).collect();
-    let is_busy = |(from_us, to_us, _): &&(u64, u64, u64)| {
-        let place = busy.partition_point(|it| it.0 <= *from_us);
-        place.checked_sub(1).is_some_and(|it| *to_us <= busy[it].1)
-    };
-    let within: Vec<(u64, u64, u64)> = all.iter().filter(is_busy).copied().collect();
-    let steps = if within.is_empty() { all } else { within };
+    let (mut all, mut within) = (Vec::new(), Vec::new());
+    for pair in arrivals.windows(2) {
+        let [(from_us, _), (to_us, bytes)] = [pair[0], pair[1]];
+        let step = (to_us.saturating_sub(from_us), bytes);
+        all.push(step);
+        let place = busy.partition_point(|it| it.0 <= from_us);
+        if place.checked_sub(1).is_some_and(|last| to_us <= busy[last].1) {
+            within.push(step);
+        }
+    }
+    let steps: Vec<(u64, u64)> = if within.is_empty() { all } else { within };
     let length = WINDOW.min((steps.len() + 1) / 4).max(2) - 1;
-    let of_window = |window: &[(u64, u64, u64)]| {
-        let us: u64 = window.iter().map(|it| it.1.saturating_sub(it.0)).sum();
-        let bytes: u64 = window.iter().map(|it| it.2).sum();
-        (us > 0).then(|| bytes as f64 * 8e6 / us as f64)
-    };
-    let mut rates: Vec<f64> = steps.windows(length).filter_map(of_window).collect();
+    let mut rates = Vec::new();
+    for window in steps.windows(length) {
+        let us: u64 = window.iter().map(|it| it.0).sum();
+        let bytes: u64 = window.iter().map(|it| it.1).sum();
+        if us > 0 {
+            rates.push(bytes as f64 * 8e6 / us as f64);
+        }
+    }
     rates.sort_by(f64::total_cmp);
     rates.get(rates.len() * 9 / 10).or(rates.last()).copied()
 }
@@ -113,7 +121,7 @@ fn loss(packets: &[Packet]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::RecoverySample;
+    use crate::trace::{RecoverySample, StreamSummary};
 
     fn came(number: u64, time_us: u64) -> Packet {
         Packet {

@@ -53,16 +53,18 @@ pub fn name_requests_apart(trace: &mut Trace) {
 /// Calls each log by the name that it or its directory was given and its file (`rr: client.sqlog`); files of one name
 /// without such a name by as much of their paths as tells them apart (`rr-0/client.sqlog`).
 pub fn set_headings(traces: &mut [Trace], given: &[Option<String>]) {
-    let given = |place: usize| given.get(place).and_then(Option::as_deref);
+    let given = given.iter().map(Option::as_deref).chain(std::iter::repeat(None));
     let mut alike: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (_, trace) in traces.iter().enumerate().filter(|(place, _)| given(*place).is_none()) {
-        let label = trace.label();
-        alike.entry(short_name(&label)).or_default().insert(label);
+    for (trace, given) in traces.iter().zip(given.clone()) {
+        if given.is_none() {
+            let label = trace.label();
+            alike.entry(short_name(&label)).or_default().insert(label);
+        }
     }
-    for (place, trace) in traces.iter_mut().enumerate() {
+    for (trace, given) in traces.iter_mut().zip(given) {
         let label = trace.label();
         let short = short_name(&label);
-        trace.timeline.name = match (given(place), alike.get(&short)) {
+        trace.timeline.name = match (given, alike.get(&short)) {
             (Some(name), _) => format!("{name}: {short}"),
             (None, Some(alike)) => apart(&label, alike),
             (None, None) => short,
@@ -80,11 +82,13 @@ pub fn heading_of_sender(sender: &Trace, client: &Trace) -> String {
 /// The end of a path with as many folders as tell it from the paths alike.
 fn apart(label: &str, alike: &BTreeSet<String>) -> String {
     let longest = alike.iter().map(|it| parts(it).len()).max().unwrap_or(1);
-    let is_enough = |count: &usize| {
-        let ends: BTreeSet<String> = alike.iter().map(|it| ending(it, *count)).collect();
-        ends.len() == alike.len()
-    };
-    (1..=longest).find(is_enough).map_or_else(|| label.to_owned(), |count| ending(label, count))
+    for count in 1..=longest {
+        let ends: BTreeSet<String> = alike.iter().map(|it| ending(it, count)).collect();
+        if ends.len() == alike.len() {
+            return ending(label, count);
+        }
+    }
+    label.to_owned()
 }
 
 fn ending(path: &str, count: usize) -> String {

@@ -79,18 +79,22 @@ impl PackedFrames {
 
 impl Likely {
     fn take(&mut self, bytes: &mut &[u8]) -> Option<(StreamFrame, Option<u64>)> {
-        let mut next = || take(bytes);
-        self.time_us = sum(self.time_us, next()?);
-        self.stream = sum(self.stream, next()?);
+        self.time_us = sum(self.time_us, take(bytes)?);
+        self.stream = sum(self.stream, take(bytes)?);
         let end = self.ends.entry(self.stream).or_default();
-        let (offset, bytes) = (sum(*end, next()?), next()?);
-        *end = offset.wrapping_add(bytes);
+        let frame = StreamFrame {
+            time_us: self.time_us,
+            stream: self.stream,
+            offset: sum(*end, take(bytes)?),
+            bytes: take(bytes)?,
+        };
+        *end = frame.offset.wrapping_add(frame.bytes);
         let mut packet = None;
-        if next()? == 1 {
-            self.packet = sum(self.packet, next()?);
+        if take(bytes)? == 1 {
+            self.packet = sum(self.packet, take(bytes)?);
             packet = Some(self.packet);
         }
-        Some((StreamFrame { time_us: self.time_us, stream: self.stream, offset, bytes }, packet))
+        Some((frame, packet))
     }
 }
 

@@ -36,15 +36,17 @@ pub fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
     }
     // Packets have more bytes than their streams: the distance to the limit is exact, and so is where both meet.
     let limits = trace.flow_control.as_ref().map_or(&[][..], |it| &it.connection);
-    let limit_edge = |time_us: u64| {
-        let place = limits.partition_point(|it| it.0 <= time_us).checked_sub(1)?;
-        let left_bytes = limits[place].1.saturating_sub(at(&fresh, time_us));
-        Some((time_us, at(&moved.sent, time_us).saturating_add(left_bytes)))
-    };
     let mut times_us: Vec<u64> =
         moved.sent.iter().chain(limits.iter()).map(|point| point.0).collect();
     times_us.sort_unstable();
-    let limit = times_us.into_iter().filter_map(limit_edge).collect();
+    let mut limit = Vec::with_capacity(times_us.len());
+    for time_us in times_us {
+        let known = limits.partition_point(|it| it.0 <= time_us);
+        if let Some((_, limit_bytes)) = limits[..known].last() {
+            let left_bytes = limit_bytes.saturating_sub(at(&fresh, time_us));
+            limit.push((time_us, at(&moved.sent, time_us).saturating_add(left_bytes)));
+        }
+    }
     [moved.sent, moved.acknowledged, moved.lost, window, limit]
 }
 
@@ -62,8 +64,8 @@ impl PacketSums {
         let mut under_way: BTreeMap<(Space, u64), u32> = BTreeMap::new();
         for packet in trace.packets() {
             let known = packet.number.map(|it| (packet.space, it));
-            let known_bytes =
-                || known.and_then(|it| under_way.get(&it)).map_or(packet.bytes, |it| *it);
+            let sent_bytes = known.and_then(|it| under_way.get(&it)).copied();
+            let known_bytes = sent_bytes.unwrap_or(packet.bytes);
             match packet.event {
                 PacketEvent::Sent => {
                     add(&mut moved.sent, packet.time_us, packet.bytes);
@@ -72,16 +74,16 @@ impl PacketSums {
                     }
                 }
                 PacketEvent::Acknowledged => {
-                    add(&mut moved.acknowledged, packet.time_us, known_bytes());
+                    add(&mut moved.acknowledged, packet.time_us, known_bytes);
                     known.and_then(|it| under_way.remove(&it));
                 }
-                PacketEvent::Lost => add(&mut moved.lost, packet.time_us, known_bytes()),
+                PacketEvent::Lost => add(&mut moved.lost, packet.time_us, known_bytes),
                 PacketEvent::Received => {}
             }
         }
         for sums in [&mut moved.sent, &mut moved.acknowledged, &mut moved.lost] {
             // Packets without their bytes: quiche counts lost packets, others log no sizes.
-            if sums.last().is_some_and(|it| it.1 == 0) {
+            if sums.last().is_some_and(|(_, bytes)| *bytes == 0) {
                 sums.clear();
             }
         }

@@ -77,13 +77,14 @@ const ENDINGS: [(Kind, &[&str]); 7] = [
 
 /// By the media type, or else by the ending of the path.
 fn kind(content_type: Option<&str>, url: &str) -> Kind {
-    let path = url.split(['?', '#']).next().unwrap_or_default();
-    let ending = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|it| it.1);
-    let of_ending = |ending| ENDINGS.iter().find(|(_, all)| all.contains(&ending)).map(|it| it.0);
-    match content_type {
-        Some(mime) => Kind::of_mime(mime),
-        None => ending.and_then(of_ending).unwrap_or_default(),
+    if let Some(mime) = content_type {
+        return Kind::of_mime(mime);
     }
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let Some((_, ending)) = name.rsplit_once('.') else { return Kind::default() };
+    let kind = ENDINGS.iter().find(|(_, endings)| endings.contains(&ending));
+    kind.map(|it| it.0).unwrap_or_default()
 }
 
 #[cfg(test)]

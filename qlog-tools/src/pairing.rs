@@ -38,8 +38,8 @@ pub enum PairingError {
 
 /// Whether both logs name the same connection, by whichever of its names.
 pub(crate) fn is_same_connection(one: &Trace, other: &Trace) -> bool {
-    let is_others = |name| other.connection.as_ref() == Some(name) || other.names.contains(name);
-    one.connection.iter().chain(&one.names).any(is_others)
+    let mut names = one.connection.iter().chain(&one.names);
+    names.any(|name| other.connection.as_ref() == Some(name) || other.names.contains(name))
 }
 
 /// The log of the connection that this side wrote. Two simulated runs can have the same connection ID: each has a folder of its own.
@@ -48,8 +48,10 @@ pub(crate) fn other_end<'a>(
     trace: &Trace,
     side: Vantage,
 ) -> Option<&'a Trace> {
-    let ends = || traces.iter().filter(|it| it.vantage == side && is_same_connection(it, trace));
-    ends().find(|it| folder(it) == folder(trace)).or_else(|| ends().next())
+    let mut ends =
+        traces.iter().filter(|it| it.vantage == side && is_same_connection(it, trace)).peekable();
+    let first = ends.peek().copied();
+    ends.find(|it| folder(it) == folder(trace)).or(first)
 }
 
 fn folder(trace: &Trace) -> Option<&Path> {
@@ -58,38 +60,50 @@ fn folder(trace: &Trace) -> Option<&Path> {
 
 /// Each connection once.
 pub fn pairs(traces: &[Trace]) -> Vec<Ends<'_>> {
-    let is_shown = |it: &&Trace| {
-        it.vantage != Vantage::Server || other_end(traces, it, Vantage::Client).is_none()
-    };
-    let ends = |log| {
-        let server = other_end(traces, log, Vantage::Server);
-        Ends { log, server: server.filter(|_| log.vantage == Vantage::Client) }
-    };
-    traces.iter().filter(is_shown).map(ends).collect()
+    let mut pairs = Vec::new();
+    for log in traces {
+        match log.vantage {
+            // It stands with its client's.
+            Vantage::Server if other_end(traces, log, Vantage::Client).is_some() => {}
+            Vantage::Client => {
+                pairs.push(Ends { log, server: other_end(traces, log, Vantage::Server) });
+            }
+            _ => pairs.push(Ends { log, server: None }),
+        }
+    }
+    pairs
 }
 
 /// The connections whose arrivals are known, each with its server's log if that has STREAM frames.
 pub fn with_arrivals(traces: &[Trace]) -> Vec<Ends<'_>> {
-    let has_streams = |trace: &&Trace| no_streams(trace).is_none();
-    let (clients, servers): (Vec<&Trace>, Vec<&Trace>) =
-        traces.iter().filter(has_streams).partition(|it| it.vantage != Vantage::Server);
+    let (clients, servers): (Vec<&Trace>, Vec<&Trace>) = traces
+        .iter()
+        .filter(|it| no_streams(it).is_none())
+        .partition(|it| it.vantage != Vantage::Server);
     // If neither log names its connection, trust the caller's pairing.
     if let ([client], [server]) = (&clients[..], &servers[..])
         && (client.connection == server.connection || is_same_connection(client, server))
     {
         return vec![Ends { log: client, server: Some(server) }];
     }
-    let has_arrivals = |it: &Ends<'_>| it.log.vantage != Vantage::Server && has_streams(&it.log);
-    let pairs = pairs(traces).into_iter().filter(has_arrivals);
-    pairs.map(|it| Ends { server: it.server.filter(has_streams), ..it }).collect()
+    let mut pairs = pairs(traces);
+    pairs.retain(|it| it.log.vantage != Vantage::Server && no_streams(it.log).is_none());
+    for pair in &mut pairs {
+        pair.server = pair.server.filter(|server| no_streams(server).is_none());
+    }
+    pairs
 }
 
 /// The servers' logs, and the logs of clients whose server's log is missing.
 pub fn senders(traces: &[Trace]) -> Vec<&Trace> {
-    let has_server = |trace: &Trace| {
-        traces.iter().any(|it| it.vantage == Vantage::Server && is_same_connection(it, trace))
-    };
-    traces.iter().filter(|it| it.vantage == Vantage::Server || !has_server(it)).collect()
+    let mut senders = Vec::new();
+    for trace in traces {
+        let is_server = trace.vantage == Vantage::Server;
+        if is_server || other_end(traces, trace, Vantage::Server).is_none() {
+            senders.push(trace);
+        }
+    }
+    senders
 }
 
 /// The client's log of the connection of `server`, from the logs that the user named as clients' and the others. A
@@ -102,12 +116,13 @@ pub fn client_of<'a>(
     if server.vantage != Vantage::Server {
         return Ok(None);
     }
-    let is_client = |it: &&Trace| it.vantage != Vantage::Server && is_same_connection(it, server);
-    if let Some(client) = named.iter().chain(others).find(is_client) {
-        return Ok(Some(client));
+    for log in named.iter().chain(others) {
+        if log.vantage != Vantage::Server && is_same_connection(log, server) {
+            return Ok(Some(log));
+        }
     }
     let Some(first) = named.first() else { return Ok(None) };
-    if named.iter().all(|it| it.vantage == Vantage::Server) {
+    if named.iter().all(|log| log.vantage == Vantage::Server) {
         return Err(PairingError::NotAClients { log: first.label() });
     }
     match (&first.connection, &server.connection) {

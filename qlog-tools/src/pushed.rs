@@ -17,11 +17,10 @@ pub struct PushedBytes {
 impl PushedBytes {
     /// Counts the bytes of a client's timeline; `is_used` says whether the pushed response of a URL was used.
     pub fn of(timeline: &Timeline, is_used: impl Fn(&str) -> bool) -> Self {
-        let is_push = |stream: u64| stream % 4 == 3 && !OWN_STREAMS.contains(&stream);
         let used = timeline.transfers.iter().filter(|it| is_push(it.stream) && is_used(&it.url));
         let used: Vec<u64> = used.map(|it| it.stream).collect();
         let mut bytes = Self::default();
-        for frame in timeline.frames.iter().filter(|it| is_push(it.stream)) {
+        for frame in timeline.frames.iter().filter(|frame| is_push(frame.stream)) {
             if used.contains(&frame.stream) {
                 bytes.used += frame.bytes;
             } else {
@@ -37,6 +36,10 @@ impl PushedBytes {
         let judged = self.used > 0 && self.wasted > 0 && round_trip_ms > 0.0;
         judged.then(|| self.wasted as f64 * 8.0 / (round_trip_ms / 1000.0))
     }
+}
+
+fn is_push(stream: u64) -> bool {
+    stream % 4 == 3 && !OWN_STREAMS.contains(&stream)
 }
 
 #[cfg(test)]

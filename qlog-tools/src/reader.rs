@@ -116,6 +116,12 @@ pub enum Unread {
     NoTraces(String),
 }
 
+impl Unread {
+    pub(crate) fn of(self, file: &str) -> ReadError {
+        ReadError { file: file.to_owned(), why: self }
+    }
+}
+
 /// Reads the log at `path`: of several connections in it the one with the most stream bytes.
 pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
     read_file_traces(path, ReadOptions::default()).map(largest)
@@ -135,7 +141,7 @@ pub fn read_file_traces(path: &Path, options: ReadOptions) -> Result<Vec<Trace>,
     }
     match open(path) {
         Ok(input) => read_traces(&file, input, options),
-        Err(cause) => Err(ReadError { file, why: Unread::Unreadable(cause) }),
+        Err(cause) => Err(Unread::Unreadable(cause).of(&file)),
     }
 }
 
@@ -172,15 +178,12 @@ pub fn read_traces(
         None => {}
     }
     let records = reading.records();
-    let refused = |why| ReadError { file: file.to_owned(), why };
     if reading.has_too_much_text() {
-        return Err(refused(Unread::TooMuchText));
+        return Err(Unread::TooMuchText.of(file));
     }
-    reading.finish(container).ok_or_else(|| {
-        refused(match container {
-            Container::Contained => Unread::NoTraces(begins),
-            _ => Unread::NotQlog { records, begins },
-        })
+    reading.finish(container).ok_or_else(|| match container {
+        Container::Contained => Unread::NoTraces(begins).of(file),
+        _ => Unread::NotQlog { records, begins }.of(file),
     })
 }
 
@@ -213,17 +216,18 @@ struct Given {
 
 /// Gives each piece of a log to `sink` until it is full.
 fn give(file: &str, input: impl Read, sink: &mut impl Sink) -> Result<Given, ReadError> {
-    let unreadable = |cause| ReadError { file: file.to_owned(), why: Unread::Unreadable(cause) };
-    let Sniffed { container, begins, is_empty, whole } =
-        unpack::unpack(input).and_then(sniff::sniff).map_err(unreadable)?;
+    let Sniffed { container, begins, is_empty, whole } = unpack::unpack(input)
+        .and_then(sniff::sniff)
+        .map_err(|error| Unread::Unreadable(error).of(file))?;
     if is_empty {
-        return Err(ReadError { file: file.to_owned(), why: Unread::Empty });
+        return Err(Unread::Empty.of(file));
     }
     let input = BufReader::with_capacity(1 << 16, whole);
     let end = if container == Container::Contained {
         give_document(Contained::new(input), sink)
     } else {
-        let mut records = Records::new(input).map_err(unreadable)?;
+        let mut records =
+            Records::new(input).map_err(|error| Unread::Unreadable(error).of(file))?;
         let end = give_records(&mut records, sink);
         if records.goes_on_in_lines() {
             sink.repair(ONE_SEPARATOR);

@@ -53,11 +53,13 @@ pub enum TreeChange {
 
 /// The kind of each stream's resource, according to the log.
 pub fn kinds(trace: &Trace) -> BTreeMap<Element, Kind> {
-    let kind = |it: &SchedulerCall| match it.call {
-        Ok(Call::Open(stream, resource)) => Some((Element::Stream(stream), resource.kind)),
-        _ => None,
-    };
-    trace.scheduler_calls().iter().filter_map(kind).collect()
+    let mut kinds = BTreeMap::new();
+    for call in trace.scheduler_calls() {
+        if let Ok(Call::Open(stream, resource)) = &call.call {
+            kinds.insert(Element::Stream(*stream), resource.kind);
+        }
+    }
+    kinds
 }
 
 /// The time of the first call after which most streams are ready; `None` without calls.
@@ -87,17 +89,20 @@ pub fn tree_changes(
     after_us: Option<u64>,
     until_us: u64,
 ) -> Vec<(TreeChange, Element)> {
-    let told = trace.scheduler_calls().iter().filter(|it| {
-        it.time_us <= until_us && after_us.is_none_or(|after_us| it.time_us > after_us)
-    });
-    let change = |call: &SchedulerCall| match call.call {
-        Ok(Call::Open(stream, _)) => Some((TreeChange::Opened, Element::Stream(stream))),
-        Ok(Call::SetReady(stream, true)) => Some((TreeChange::Ready, Element::Stream(stream))),
-        Ok(Call::Close(stream)) => Some((TreeChange::Closed, Element::Stream(stream))),
-        Ok(Call::Signal(signal)) => Some((TreeChange::Signalled, prioritized(signal))),
-        _ => None,
-    };
-    told.filter_map(change).collect()
+    let mut changes = Vec::new();
+    for SchedulerCall { time_us, call } in trace.scheduler_calls() {
+        if *time_us > until_us || after_us.is_some_and(|after_us| *time_us <= after_us) {
+            continue;
+        }
+        changes.push(match *call {
+            Ok(Call::Open(stream, _)) => (TreeChange::Opened, Element::Stream(stream)),
+            Ok(Call::SetReady(stream, true)) => (TreeChange::Ready, Element::Stream(stream)),
+            Ok(Call::Close(stream)) => (TreeChange::Closed, Element::Stream(stream)),
+            Ok(Call::Signal(signal)) => (TreeChange::Signalled, prioritized(signal)),
+            _ => continue,
+        });
+    }
+    changes
 }
 
 /// Whom a signal is about.
@@ -196,12 +201,10 @@ fn check_pick(scheduler: &Scheduler, logged: Option<StreamId>) -> Result<(), Str
     if picked == logged {
         return Ok(());
     }
-    let name =
-        |it: Option<StreamId>| it.map_or("nobody".to_owned(), |it| format!("stream {}", it.0));
+    let [logged, picked] = [logged, picked]
+        .map(|stream| stream.map_or("nobody".to_owned(), |it| format!("stream {}", it.0)));
     Err(format!(
-        "the log picked {}, this scheme picks {}: another scheme ran, or calls are missing",
-        name(logged),
-        name(picked)
+        "the log picked {logged}, this scheme picks {picked}: another scheme ran, or calls are missing"
     ))
 }
 

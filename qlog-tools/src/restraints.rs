@@ -246,7 +246,7 @@ fn computed(trace: &Trace, has_calls: bool) -> Vec<Span> {
     let mut now_us = start_us;
     for (time_us, moments) in moments(trace, has_calls) {
         let until_us = time_us.clamp(now_us, end_us);
-        step(&mut spans, &mut pause, &sender, (now_us, until_us));
+        step(&mut spans, &mut pause, &sender, now_us, until_us);
         let sent = sender.sent_packets;
         for moment in moments {
             sender.take(time_us, moment);
@@ -257,7 +257,7 @@ fn computed(trace: &Trace, has_calls: bool) -> Vec<Span> {
         }
         now_us = until_us;
     }
-    step(&mut spans, &mut pause, &sender, (now_us, end_us));
+    step(&mut spans, &mut pause, &sender, now_us, end_us);
     spans_of(&mut spans, pause, end_us);
     spans
 }
@@ -276,7 +276,8 @@ fn step(
     spans: &mut Vec<Span>,
     pause: &mut Option<Pause>,
     sender: &Sender<'_>,
-    (from_us, to_us): (u64, u64),
+    from_us: u64,
+    to_us: u64,
 ) {
     if to_us <= from_us {
         return;
@@ -315,9 +316,9 @@ fn push(spans: &mut Vec<Span>, span: Span) {
     if span.to_us <= span.from_us {
         return;
     }
-    match spans.last_mut().filter(|it| it.by == span.by && it.to_us == span.from_us) {
-        Some(last) => last.to_us = span.to_us,
-        None => spans.push(span),
+    match spans.last_mut() {
+        Some(last) if last.by == span.by && last.to_us == span.from_us => last.to_us = span.to_us,
+        _ => spans.push(span),
     }
 }
 

@@ -90,12 +90,13 @@ impl Series {
     /// For each of the logs why it has no rows; `None` where it has, or where the other end's log has them instead.
     pub fn lacking(&self, traces: &[Trace]) -> Vec<Option<&'static str>> {
         let reasons: Vec<Option<&str>> = traces.iter().map(|it| (self.lacks)(it)).collect();
-        let is_told = |trace: &Trace| {
-            let mut told = traces.iter().zip(&reasons).filter(|(_, reason)| reason.is_none());
-            told.any(|(other, _)| is_same_connection(other, trace))
-        };
-        let told = traces.iter().map(is_told);
-        reasons.iter().zip(told).map(|(reason, is_told)| reason.filter(|_| !is_told)).collect()
+        let with_rows = traces.iter().zip(&reasons).filter(|(_, reason)| reason.is_none());
+        let mut lacking = Vec::with_capacity(traces.len());
+        for (trace, reason) in traces.iter().zip(&reasons) {
+            let is_told = with_rows.clone().any(|(other, _)| is_same_connection(other, trace));
+            lacking.push(if is_told { None } else { *reason });
+        }
+        lacking
     }
 
     /// Gives the rows of all logs away, one log after the other.
@@ -104,7 +105,7 @@ impl Series {
     /// The first of `rows`, which ends it.
     pub fn write(&self, traces: &mut [Trace], rows: &mut Rows<'_>) -> io::Result<()> {
         settle(traces);
-        for trace in traces.iter().filter(|it| (self.lacks)(it).is_none()) {
+        for trace in traces.iter().filter(|trace| (self.lacks)(trace).is_none()) {
             let other = match trace.vantage {
                 Vantage::Client => other_end(traces, trace, Vantage::Server),
                 Vantage::Server => other_end(traces, trace, Vantage::Client),

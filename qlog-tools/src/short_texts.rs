@@ -2,8 +2,8 @@
 
 /// A text from a log as a table can show it: without control characters, and cut to `characters`.
 pub fn shown(text: &str, characters: usize) -> String {
-    let clean = |character: char| if character.is_control() { '\u{fffd}' } else { character };
-    let mut shown: String = text.chars().take(characters).map(clean).collect();
+    let shown: String = text.chars().take(characters).collect();
+    let mut shown = shown.replace(char::is_control, "\u{fffd}");
     if text.chars().nth(characters).is_some() {
         shown.pop();
         shown.push('\u{2026}');

@@ -83,7 +83,7 @@ pub fn stream_rows(trace: &Trace) -> Vec<StreamRow> {
         row.priority.clone_from(&details.priority);
     }
     // The last thing said about a priority is what counts.
-    for signal in trace.signals.iter().filter(|it| it.is_of_stream()) {
+    for signal in trace.signals.iter().filter(|signal| signal.is_of_stream()) {
         if let Some(row) = rows.get_mut(&signal.element) {
             row.priority = Some(signal.value.clone());
         }

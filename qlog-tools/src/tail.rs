@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::timeline::Timeline;
+use crate::timeline::{Cancel, Timeline};
 
 /// The tails of a timeline together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -19,12 +19,12 @@ pub struct Tail {
 impl Tail {
     /// `None`: nothing was cancelled.
     pub fn of(timeline: &Timeline) -> Option<Self> {
-        let cancels = || timeline.transfers.iter().filter_map(|it| it.cancel);
-        let (first_us, last_us) =
-            (cancels().map(|it| it.time_us).min()?, cancels().map(|it| it.last_us).max()?);
+        let cancels: Vec<Cancel> = timeline.transfers.iter().filter_map(|it| it.cancel).collect();
+        let first_us = cancels.iter().map(|it| it.time_us).min()?;
+        let last_us = cancels.iter().map(|it| it.last_us).max()?;
         Some(Self {
-            cancelled: cancels().count() as u64,
-            tail_bytes: cancels().fold(0, |sum, it| sum.saturating_add(it.tail_bytes)),
+            cancelled: cancels.len() as u64,
+            tail_bytes: cancels.iter().fold(0, |sum, it| sum.saturating_add(it.tail_bytes)),
             tail_ms: last_us.saturating_sub(first_us) as f64 / 1000.0,
         })
     }

@@ -71,9 +71,11 @@ impl RenderTimes {
     /// The mean over the regions of the time since `start_us` until they were shown, in milliseconds. `None` until all are.
     pub fn mean_region_ms(&self, start_us: u64) -> Option<f64> {
         let shown: u64 = self.regions.iter().map(|it| it.weight).fold(0, u64::saturating_add);
-        let weighted =
-            |it: &Region| u128::from(it.weight) * u128::from(it.time_us.saturating_sub(start_us));
-        let sum = self.regions.iter().map(weighted).fold(0, u128::saturating_add);
+        let mut sum = 0_u128;
+        for region in &self.regions {
+            let since_us = region.time_us.saturating_sub(start_us);
+            sum = sum.saturating_add(u128::from(region.weight) * u128::from(since_us));
+        }
         (shown > 0 && shown == self.regions_weight).then(|| sum as f64 / shown as f64 / 1000.0)
     }
 }
@@ -146,25 +148,24 @@ impl Timeline {
 
     /// The timeline of each page: what was requested or promised from one navigation to the next, whenever it came.
     pub fn by_navigation(&self) -> Vec<Self> {
-        let part = |time_us: u64| self.navigations_us.partition_point(|it| *it <= time_us);
-        let began = |number: usize| {
-            let began_us = number.checked_sub(1).map(|it| self.navigations_us[it]);
-            Self {
-                name: self.name.clone(),
-                navigations_us: began_us.into_iter().collect(),
-                ..Self::default()
-            }
-        };
-        let mut parts: Vec<Self> = (0..=self.navigations_us.len()).map(began).collect();
+        // What came before the first navigation is a part of its own.
+        let before = Self { name: self.name.clone(), ..Self::default() };
+        let mut parts = vec![before.clone()];
+        for began_us in &self.navigations_us {
+            parts.push(Self { navigations_us: vec![*began_us], ..before.clone() });
+        }
         let mut by_stream = BTreeMap::new();
         for transfer in &self.transfers {
-            let part = part(transfer.requested_us);
+            let part = self.navigations_until(transfer.requested_us);
             by_stream.insert(transfer.stream, part);
             parts[part].transfers.push(transfer.clone());
         }
         for frame in &self.frames {
-            let of_stream = by_stream.get(&frame.stream).copied();
-            parts[of_stream.unwrap_or_else(|| part(frame.time_us))].frames.push(*frame);
+            let part = match by_stream.get(&frame.stream) {
+                Some(part) => *part,
+                None => self.navigations_until(frame.time_us),
+            };
+            parts[part].frames.push(*frame);
         }
         for (part, render) in parts.iter_mut().zip(&self.renders) {
             part.renders.push(render.clone());
@@ -187,22 +188,30 @@ impl Timeline {
         self.transfers.iter().map(|it| assemblies[&it.stream].deliver(it)).collect()
     }
 
+    fn navigations_until(&self, time_us: u64) -> usize {
+        self.navigations_us.partition_point(|it| *it <= time_us)
+    }
+
     /// The frames of responses, those of one stream in a row together.
     pub fn bursts(&self) -> Vec<Burst> {
         let start_us = self.start_us().unwrap_or_default();
         let transfers: BTreeSet<u64> = self.transfers.iter().map(|it| it.stream).collect();
         let mut bursts: Vec<Burst> = Vec::new();
-        for frame in self.frames.iter().filter(|it| it.bytes > 0 && transfers.contains(&it.stream))
-        {
-            let (stream, bytes) = (frame.stream, frame.bytes);
-            let time_us = frame.time_us.saturating_sub(start_us);
-            if let Some(burst) = bursts.last_mut().filter(|it| it.stream == stream) {
-                burst.frames += 1;
-                burst.bytes += bytes;
-                burst.last_us = burst.last_us.max(time_us);
-            } else {
-                let (first_us, last_us) = (time_us, time_us);
-                bursts.push(Burst { stream, frames: 1, bytes, first_us, last_us });
+        for &StreamFrame { time_us, stream, bytes, .. } in &self.frames {
+            if bytes == 0 || !transfers.contains(&stream) {
+                continue;
+            }
+            let time_us = time_us.saturating_sub(start_us);
+            match bursts.last_mut() {
+                Some(burst) if burst.stream == stream => {
+                    burst.frames += 1;
+                    burst.bytes += bytes;
+                    burst.last_us = burst.last_us.max(time_us);
+                }
+                _ => {
+                    let (first_us, last_us) = (time_us, time_us);
+                    bursts.push(Burst { stream, frames: 1, bytes, first_us, last_us });
+                }
             }
         }
         bursts

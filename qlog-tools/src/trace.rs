@@ -425,14 +425,14 @@ impl Trace {
     /// Counts one more thing of this kind that was left out.
     pub(crate) fn leave_out(&mut self, what: &'static str, record: u64) {
         self.repair(what, record);
-        for repair in self.repairs.iter_mut().filter(|it| it.what == what) {
+        for repair in self.repairs.iter_mut().filter(|repair| repair.what == what) {
             repair.leaves_out = true;
         }
     }
 
     /// Takes over another trace's repair, unless this one has as many.
     pub(crate) fn merge_repair(&mut self, repair: Repair) {
-        match self.repairs.iter_mut().find(|it| it.what == repair.what) {
+        match self.repairs.iter_mut().find(|own| own.what == repair.what) {
             Some(own) if own.count >= repair.count => {}
             Some(own) => *own = repair,
             None => self.repairs.push(repair),
@@ -441,7 +441,7 @@ impl Trace {
 
     /// Takes one repair of this kind back.
     pub(crate) fn take_back(&mut self, what: &'static str) {
-        if let Some(repair) = self.repairs.iter_mut().find(|it| it.what == what) {
+        if let Some(repair) = self.repairs.iter_mut().find(|repair| repair.what == what) {
             repair.count = repair.count.saturating_sub(1);
         }
         self.repairs.retain(|it| it.count > 0);

@@ -111,12 +111,12 @@ pub fn no_streams(trace: &Trace) -> Option<&'static str> {
 
 /// The same in a line that names the file.
 pub fn unusable(trace: &Trace) -> Option<String> {
-    let count = |reason| match (reason, trace.unread_bodies()) {
+    let cause = match (no_streams(trace)?, trace.unread_bodies()) {
         (NO_BODIES, 1) => "1 body of an event could not be read".to_owned(),
         (NO_BODIES, count) => format!("{count} bodies could not be read"),
         (reason, _) => reason.to_owned(),
     };
-    no_streams(trace).map(|reason| format!("{}: {}", trace.label(), count(reason)))
+    Some(format!("{}: {cause}", trace.label()))
 }
 
 /// Stacks that have no event for what they declare lost; quiche's newer metrics count it all the same.

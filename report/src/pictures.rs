@@ -10,7 +10,7 @@ mod waterfall;
 use qlog_tools::saturating_cast::to_usize;
 use schedulers::Kind;
 
-use crate::viewer::{Recording, Stream};
+use crate::viewer::Recording;
 use figures::Sheet;
 use figures::axis::{Across, Axis};
 use figures::legend;
@@ -76,8 +76,9 @@ impl Plot {
         svg.raw(&paints.definitions);
         svg.text(14.0, 22.0, Style::PLAIN.size(14.0).bold(), &title);
         let bottom = TOP + height;
-        let line = |x: &str| Some(format!("M{x} {TOP}V{}", number(bottom)));
-        across.draw(&mut svg, [bottom + 16.0, bottom + 34.0], line);
+        across.draw(&mut svg, [bottom + 16.0, bottom + 34.0], |x| {
+            Some(format!("M{x} {TOP}V{}", number(bottom)))
+        });
         Self { svg, title, height, end_us, across, paints, legend: 0.0 }
     }
 
@@ -116,7 +117,7 @@ impl Plot {
     }
 
     /// A line of the plot as the legend explains it.
-    fn key(&mut self, left: f64, middle: f64, (colour, dash): (&str, &str), name: &str) {
+    fn key(&mut self, left: f64, middle: f64, colour: &str, dash: &str, name: &str) {
         self.line(&[(left, middle), (left + 24.0, middle)], colour, dash);
         self.svg.text(left + 30.0, middle + 4.0, SMALL, name);
     }
@@ -133,18 +134,19 @@ impl Plot {
 
     /// The streams with their looks, below the axis.
     fn draw_legend(&mut self, recording: &Recording) {
-        let resource = |stream: &Stream| PageResource {
-            url: stream.named_url(),
-            kind: Kind::Other,
-            above_fold: false,
-            body_bytes: Some(stream.bytes),
-            streams: vec![stream.id],
-        };
-        let resources: Vec<PageResource> = recording.streams.iter().map(resource).collect();
-        let paint = |place: usize| self.paints.of(Some(place % LOOKS)).to_owned();
-        let paints: Vec<String> = (0..resources.len()).map(paint).collect();
-        let place = (TOP + self.height + BOTTOM, RIGHT);
-        self.legend = legend::draw(&mut self.svg, place, &resources, &paints) + 10.0;
+        let (mut resources, mut paints) = (Vec::new(), Vec::new());
+        for (place, stream) in recording.streams.iter().enumerate() {
+            resources.push(PageResource {
+                url: stream.named_url(),
+                kind: Kind::Other,
+                above_fold: false,
+                body_bytes: Some(stream.bytes),
+                streams: vec![stream.id],
+            });
+            paints.push(self.paints.of(Some(place % LOOKS)).to_owned());
+        }
+        let top = TOP + self.height + BOTTOM;
+        self.legend = legend::draw(&mut self.svg, top, RIGHT, &resources, &paints) + 10.0;
     }
 
     /// Where the log ends.

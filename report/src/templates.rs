@@ -19,13 +19,13 @@ pub(crate) fn render(name: &str, template: &str, view: Value) -> String {
 /// A text in which what stands between backticks is code.
 #[expect(clippy::needless_pass_by_value, reason = "filters own their arguments")]
 fn with_code(text: String) -> Value {
-    let part = |(place, part): (usize, &str)| {
-        let part = HtmlEscape(part);
-        if place % 2 == 1 { format!("<code>{part}</code>") } else { part.to_string() }
-    };
     let is_paired = text.matches('`').count().is_multiple_of(2);
     let parts: Vec<&str> = if is_paired { text.split('`').collect() } else { vec![&text] };
-    Value::from_safe_string(parts.into_iter().enumerate().map(part).collect())
+    let parts = parts.into_iter().enumerate().map(|(place, part)| {
+        let part = HtmlEscape(part);
+        if place % 2 == 1 { format!("<code>{part}</code>") } else { part.to_string() }
+    });
+    Value::from_safe_string(parts.collect())
 }
 
 #[cfg(test)]

@@ -43,14 +43,18 @@ pub(crate) fn warnings(
     hosts: &BTreeSet<&str>,
     now: SystemTime,
 ) -> Vec<String> {
-    let fault = |(name, it): &(String, Validity)| Some(format!("{name}: {}", it.fault(now)?));
-    let is_bare = |host: &&&str| !certificates.iter().any(|(_, it)| it.covers(host));
-    let bare = hosts.iter().filter(is_bare).map(|host| {
-        format!(
-            "[[route]] host \"{host}\": no certificate is for this host: browsers refuse it; get one that names it"
-        )
-    });
-    certificates.iter().filter_map(fault).chain(bare).collect()
+    let mut warnings = Vec::new();
+    for (name, certificate) in certificates {
+        warnings.extend(certificate.fault(now).map(|it| format!("{name}: {it}")));
+    }
+    for host in hosts {
+        if !certificates.iter().any(|(_, certificate)| certificate.covers(host)) {
+            warnings.push(format!(
+                "[[route]] host \"{host}\": no certificate is for this host: browsers refuse it; get one that names it"
+            ));
+        }
+    }
+    warnings
 }
 
 /// How a browser takes a certificate that was made on the spot for these hosts.

@@ -258,7 +258,8 @@ fn load(
     let hosts = if what.is_page { BTreeSet::new() } else { what.site.hosts() };
     let certificates = certificates::named(&identity, &arguments.cert);
     let of_certificates = certificates::warnings(&certificates, &hosts, now());
-    for warning in secrets.filter_map(|it| open_to_others(it)).chain(of_certificates) {
+    let of_secrets = secrets.filter_map(|it| open_to_others(it));
+    for warning in of_secrets.chain(of_certificates) {
         eprintln!("warning: {warning}");
     }
     Ok((Renewal { site: Arc::new(what.site_of(&identity)), identity, options }, what.load_balancer))
@@ -329,17 +330,12 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let catalogue = arguments.own.catalogue(&config.scheme_files)?;
     let chosen = config.scheme.is_some();
     let name = config.scheme.as_deref().unwrap_or(default_scheme);
-    let find = |name: &str| match &pages[..] {
-        [page] => catalogue.find_for_page(name).map(|it| it.for_page(&page.graph())),
-        _ => catalogue.find(name),
-    };
-    let scheme = find(name).map_err(|error| in_config(file, config.lines.scheme, error))?;
-    let exploration = arguments.explore.orders(find)?;
+    let here = Here { pages: &pages, catalogue: &catalogue, file };
+    let scheme = here.scheme(name);
+    let scheme = scheme.map_err(|error| in_config(file, config.lines.scheme, error))?;
+    let exploration = arguments.explore.orders(|it| here.scheme(it))?;
     let directed = !config.directives.is_empty();
-    let rules = config.routes.into_iter().map(|it| {
-        let here = Here { pages: &pages, catalogue: &catalogue, file };
-        rule(it, &here, &limits)
-    });
+    let rules = config.routes.into_iter().map(|it| rule(it, &here, &limits));
     let rules = rules.collect::<Result<_, Failure>>()?;
     let site = RuledSite::new(site, rules).directing(config.directives);
     warn_of_absent_pushes(&site, file);
@@ -393,18 +389,19 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     let root = arguments.root.clone().map(ConfigSite::Root);
     let page = arguments.page.clone().map(|it| ConfigSite::Pages(vec![it]));
     let upstream = arguments.upstream.clone();
-    if arguments.upstream_ca.is_some() && upstream.as_ref().is_some_and(|it| !it.is_secure()) {
+    let is_plain = upstream.as_ref().is_some_and(|it| !it.is_secure());
+    if arguments.upstream_ca.is_some() && is_plain {
         return Err(Failure::BadInput("--upstream-ca is for --upstream https://".to_owned()));
     }
     let upstream = upstream.map(|it| it.trusting(arguments.upstream_ca.clone()));
     let upstream = upstream.map(|it| it.taking_websockets(arguments.websockets));
     let site = root.or(page).or_else(|| upstream.map(ConfigSite::Upstream));
-    let missing = || Failure::BadInput("one of --root, --page, --upstream, --config".to_owned());
-    Ok(Config {
-        scheme: arguments.scheme.clone(),
-        signals: arguments.signals,
-        ..Config::of(site.ok_or_else(missing)?)
-    })
+    let Some(site) = site else {
+        let cause = "one of --root, --page, --upstream, --config";
+        return Err(Failure::BadInput(cause.to_owned()));
+    };
+    let (scheme, signals) = (arguments.scheme.clone(), arguments.signals);
+    Ok(Config { scheme, signals, ..Config::of(site) })
 }
 
 fn in_config(file: Option<&Path>, line: usize, error: impl Display) -> Failure {
@@ -418,14 +415,14 @@ fn in_config(file: Option<&Path>, line: usize, error: impl Display) -> Failure {
 fn pages(names: &[String], file: Option<&Path>, line: usize) -> Result<Vec<Page>, Failure> {
     let key = if names.len() == 1 { "page" } else { "pages" };
     let remedy = "a site of your own has root = \"DIR\" or upstream = \"URL\" in its place";
-    let in_file = |error: Failure| match file {
-        Some(_) => in_config(file, line, format!("[site] {key}: {error}; {remedy}")),
-        None => error,
-    };
     let mut pages: Vec<Page> = Vec::new();
     for name in names {
-        let page = values::page(name).map_err(in_file)?;
-        if let Some(other) = pages.iter().find(|it| document(it) == document(&page)) {
+        let page = values::page(name).map_err(|error| match file {
+            Some(_) => in_config(file, line, format!("[site] {key}: {error}; {remedy}")),
+            None => error,
+        })?;
+        let other = pages.iter().find(|it| document(it) == document(&page));
+        if let Some(other) = other {
             let (host, path) = document(&page);
             let other = &other.name;
             return Err(Failure::BadInput(format!(
@@ -450,13 +447,23 @@ struct Here<'a> {
     file: Option<&'a Path>,
 }
 
+impl Here<'_> {
+    /// A scheme for the whole server. Of a single page, it may look ahead.
+    fn scheme(&self, name: &str) -> Result<Scheme, SchemeError> {
+        match self.pages {
+            [page] => self.catalogue.find_for_page(name).map(|it| it.for_page(&page.graph())),
+            _ => self.catalogue.find(name),
+        }
+    }
+}
+
 /// A route of the configuration, its backend started.
 fn rule(config: ConfigRoute, here: &Here<'_>, limits: &UpstreamLimits) -> Result<Rule, Failure> {
-    let found = |it: &ConfigScheme| {
-        let scheme = page_scheme(&it.name, config.host.as_deref(), &config.path, here);
-        scheme.map_err(|error| in_config(here.file, it.line, error))
-    };
-    let scheme = config.scheme.as_ref().map(found).transpose()?;
+    let mut scheme = None;
+    if let Some(ConfigScheme { name, line, .. }) = &config.scheme {
+        let found = page_scheme(name, config.host.as_deref(), &config.path, here);
+        scheme = Some(found.map_err(|error| in_config(here.file, *line, error))?);
+    }
     let source = config.source.as_ref().map(|it| upstream(it, limits)).transpose()?;
     Ok(config.with(source, scheme))
 }
@@ -468,9 +475,11 @@ fn page_scheme(
     path: &str,
     here: &Here<'_>,
 ) -> Result<Scheme, SchemeError> {
-    let is_here =
-        |it: &&Page| document(it).1 == path && host.is_none_or(|host| host == document(it).0);
-    match here.pages.iter().find(is_here) {
+    let page = here.pages.iter().find(|page| {
+        let (own_host, own_path) = document(page);
+        own_path == path && host.is_none_or(|host| host == own_host)
+    });
+    match page {
         Some(page) => Ok(here.catalogue.find_for_page(name)?.for_page(&page.graph())),
         None => here.catalogue.find(name),
     }

@@ -43,25 +43,34 @@ impl Explore {
         &self,
         find: impl Fn(&str) -> Result<Scheme, SchemeError>,
     ) -> Result<Option<Arc<Exploration>>, Failure> {
-        let bad = |text: String| Failure::BadInput(format!("--explore: {text}"));
+        let candidates = self.candidates(find).map_err(Failure::in_flag("--explore"))?;
+        if candidates.is_empty() {
+            return Ok(None);
+        }
+        match Exploration::drawn(candidates, f64::from(self.share) / 100.0) {
+            Some(exploration) => Ok(Some(Arc::new(exploration))),
+            None => Err(Failure::in_flag("--explore")("the system has no randomness")),
+        }
+    }
+
+    fn candidates(
+        &self,
+        find: impl Fn(&str) -> Result<Scheme, SchemeError>,
+    ) -> Result<Vec<Candidate>, String> {
         let mut candidates: Vec<Candidate> = Vec::new();
         for name in &self.schemes {
             let (scheme, signals) = name.split_once(':').unwrap_or((name, "ignore"));
             let known = values::SIGNALS.iter().find(|(it, ..)| *it == signals);
-            let (.., signals) = known
-                .ok_or_else(|| bad(format!("{name}: {signals} is not ignore, obey or override")))?;
-            if candidates.iter().any(|it| it.name == *name) {
-                return Err(bad(format!("{name} is there twice")));
+            let Some((.., signals)) = known else {
+                return Err(format!("{name}: {signals} is not ignore, obey or override"));
+            };
+            if candidates.iter().any(|before| before.name == *name) {
+                return Err(format!("{name} is there twice"));
             }
-            let scheme = find(scheme).map_err(|error| bad(error.to_string()))?;
+            let scheme = find(scheme).map_err(|error| error.to_string())?;
             candidates.push(Candidate { name: name.clone(), scheme, signals: *signals });
         }
-        if candidates.is_empty() {
-            return Ok(None);
-        }
-        let exploration = Exploration::drawn(candidates, f64::from(self.share) / 100.0);
-        let exploration = exploration.ok_or_else(|| bad("the system has no randomness".into()))?;
-        Ok(Some(Arc::new(exploration)))
+        Ok(candidates)
     }
 
     /// Goes on with what the file says, and begins to write it.
@@ -69,20 +78,9 @@ impl Explore {
         let Some(file) = self.file.clone() else {
             return Ok(Exploring { exploration, file: None, writer: None });
         };
-        let failed = |error: String| {
+        let mut before = resumed(&exploration, &file).map_err(|error| {
             Failure::BadInput(format!("--explore-file: {}: {error}", file.display()))
-        };
-        match read_limited_text(&file) {
-            Ok(text) => {
-                let report: ExplorationReport = serde_json::from_str(&text)
-                    .map_err(|error| failed(format!("not a report of --explore: {error}")))?;
-                exploration.remember(report).map_err(|error| failed(error.to_string()))?;
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(failed(error.to_string())),
-        }
-        let mut before = exploration.report();
-        save(&before, &file).map_err(|error| failed(error.to_string()))?;
+        })?;
         let (end, ended) = channel::<()>();
         let (watched, place) = (Arc::clone(&exploration), file.clone());
         let thread = std::thread::spawn(move || {
@@ -110,7 +108,7 @@ impl Exploring {
         }
         let report = self.exploration.report();
         let found = report.pages.iter().map(|it| format!("explore: {}: {}", it.page, it.found));
-        for line in brief(found, self.file.as_deref()) {
+        for line in brief(found.collect(), self.file.as_deref()) {
             eprintln!("{line}");
         }
         if let Some(file) = &self.file
@@ -119,6 +117,22 @@ impl Exploring {
             eprintln!("--explore-file: {}: {error}", file.display());
         }
     }
+}
+
+/// Takes what the file says, if it is there, and writes what is known then.
+fn resumed(exploration: &Exploration, file: &Path) -> Result<ExplorationReport, String> {
+    match read_limited_text(file) {
+        Ok(text) => {
+            let report: ExplorationReport = serde_json::from_str(&text)
+                .map_err(|error| format!("not a report of --explore: {error}"))?;
+            exploration.remember(report).map_err(|error| error.to_string())?;
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error.to_string()),
+    }
+    let report = exploration.report();
+    save(&report, file).map_err(|error| error.to_string())?;
+    Ok(report)
 }
 
 /// Replaces the file in one step, so that nobody reads half of it.
@@ -132,29 +146,30 @@ fn save(report: &ExplorationReport, file: &Path) -> std::io::Result<()> {
 }
 
 /// The pages whose favourite is another one now.
-fn changes<'a>(
-    before: &'a ExplorationReport,
-    now: &'a ExplorationReport,
-) -> impl Iterator<Item = String> + 'a {
-    let favourite = move |name: &str| {
-        let page = before.pages.iter().find(|it| it.page == name);
-        page.map_or(&now.orders[0], |it| &it.favourite)
-    };
-    let changed = now.pages.iter().filter(move |it| *favourite(&it.page) != it.favourite);
-    changed.map(|it| format!("explore: {}: from now on {}: {}", it.page, it.favourite, it.found))
+fn changes(before: &ExplorationReport, now: &ExplorationReport) -> Vec<String> {
+    let mut changes = Vec::new();
+    for page in &now.pages {
+        let then = before.pages.iter().find(|it| it.page == page.page);
+        // Where nothing was found yet, the first order is taken.
+        if page.favourite != *then.map_or(&now.orders[0], |it| &it.favourite) {
+            let (name, favourite, found) = (&page.page, &page.favourite, &page.found);
+            changes.push(format!("explore: {name}: from now on {favourite}: {found}"));
+        }
+    }
+    changes
 }
 
 /// Pages of which the terminal hears at once.
 const TOLD_PAGES: usize = 20;
 
 /// The first of many lines, and where the others are.
-fn brief(lines: impl Iterator<Item = String>, file: Option<&Path>) -> Vec<String> {
-    let mut lines: Vec<String> = lines.collect();
+fn brief(mut lines: Vec<String>, file: Option<&Path>) -> Vec<String> {
     let left = lines.len().saturating_sub(TOLD_PAGES);
     if left > 0 {
-        let place = file.map_or("--explore-file FILE has them".to_owned(), |it| {
-            format!("{} has them", it.display())
-        });
+        let place = match file {
+            Some(file) => format!("{} has them", file.display()),
+            None => "--explore-file FILE has them".to_owned(),
+        };
         lines.truncate(TOLD_PAGES);
         lines.push(format!("explore: {left} more pages; {place}"));
     }
@@ -167,9 +182,9 @@ mod tests {
 
     #[test]
     fn a_terminal_hears_of_twenty_pages_and_where_the_others_are() {
-        let said = |count: usize, file| brief((0..count).map(|it| it.to_string()), file);
-        assert_eq!(said(20, None).len(), 20);
-        let many = said(1000, Some(Path::new("x.json")));
+        let lines = vec!["explore: a".to_owned(); 1000];
+        assert_eq!(brief(lines[..20].to_vec(), None).len(), 20);
+        let many = brief(lines, Some(Path::new("x.json")));
         assert_eq!(
             (many.len(), many[20].as_str()),
             (21, "explore: 980 more pages; x.json has them")

@@ -66,8 +66,11 @@ impl Failure {
 
 /// The text without what a terminal would obey instead of showing it; line ends and tabs stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let is_obeyed = |it: char| it.is_control() && !matches!(it, '\n' | '\t');
     if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
+}
+
+fn is_obeyed(character: char) -> bool {
+    character.is_control() && !matches!(character, '\n' | '\t')
 }
 
 #[cfg(test)]

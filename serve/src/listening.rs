@@ -70,24 +70,21 @@ impl Listening {
                 "--shards: {shards} at each of {count} addresses are more than 255; use fewer"
             )));
         }
-        let twice =
-            |(place, it): &(usize, &SocketAddr)| it.port() != 0 && all[..*place].contains(it);
-        if let Some((_, twice)) = all.iter().enumerate().find(twice) {
-            return Err(Failure::BadInput(format!(
-                "--listen {twice} is there twice; name it once"
-            )));
+        for (place, address) in all.iter().enumerate() {
+            if address.port() != 0 && all[..place].contains(address) {
+                return Err(Failure::BadInput(format!(
+                    "--listen {address} is there twice; name it once"
+                )));
+            }
         }
-        let is_same = |one: SocketAddr, other: &SocketAddr| {
-            let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
-            one.port() != 0 && one.port() == other.port() && (is_any || one.ip() == other.ip())
-        };
-        let taken =
-            each(&self.http_redirect).find(|(it, _)| all.iter().any(|other| is_same(*it, other)));
-        taken.map_or(Ok(()), |(it, _)| {
-            Err(Failure::BadInput(format!(
-                "--http-redirect {it}: --listen has this port for https; plain HTTP needs one of its own, such as 80"
-            )))
-        })
+        for (plain, _) in each(&self.http_redirect) {
+            if all.iter().any(|secure| meet(plain, *secure)) {
+                return Err(Failure::BadInput(format!(
+                    "--http-redirect {plain}: --listen has this port for https; plain HTTP needs one of its own, such as 80"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Sockets for redirects.
@@ -114,12 +111,12 @@ impl Listening {
         let mut attempts = if listen.port() == 0 { ATTEMPTS } else { 1 };
         loop {
             attempts -= 1;
-            let udp = |error| {
+            let bound = EventLoop::bind_shards(listen, shards)
+                .and_then(|loops| Ok((loops[0].local_addr()?, loops)));
+            let (address, loops) = bound.map_err(|error| {
                 let failure = failure(listen, &error, "choose another --listen");
                 Unbound { failure, error }
-            };
-            let loops = EventLoop::bind_shards(listen, shards).map_err(udp)?;
-            let address = loops[0].local_addr().map_err(udp)?;
+            })?;
             if self.no_tcp {
                 return Ok((loops, None));
             }
@@ -169,6 +166,12 @@ struct Unbound {
 /// All addresses, and whether the server needs each.
 fn each(several: &[Addresses]) -> impl Iterator<Item = (SocketAddr, bool)> + '_ {
     several.iter().flat_map(|it| it.all.iter().enumerate().map(|(place, it)| (*it, place == 0)))
+}
+
+/// Whether two sockets of one protocol cannot have these addresses. A port that the system chooses is free.
+fn meet(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() != 0 && one.port() == other.port() && (is_any || one.ip() == other.ip())
 }
 
 /// Whether the system does not have an address, as `[::1]` without IPv6.

@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 
 /// The text format of Prometheus.
@@ -30,22 +31,26 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Answers until the program ends. Returns the address, whose port the system may have chosen.
 pub(crate) fn start(listen: SocketAddr, metrics: Arc<Metrics>) -> Result<SocketAddr, Failure> {
-    let failed = |error: io::Error| {
+    let (runtime, listener) = bind(listen).map_err(|error| {
         Failure::Elsewhere(format!("{listen}: {error}; choose another --metrics"))
-    };
-    let listener = std::net::TcpListener::bind(listen).map_err(failed)?;
-    listener.set_nonblocking(true).map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(failed)?;
+    })?;
+    let address = listener.local_addr().map_err(Failure::elsewhere)?;
+    let builder = std::thread::Builder::new().name("metrics".to_owned());
+    builder
+        .spawn(move || runtime.block_on(accept_all(&listener, &metrics)))
+        .map_err(Failure::elsewhere)?;
+    Ok(address)
+}
+
+fn bind(listen: SocketAddr) -> io::Result<(Runtime, TcpListener)> {
+    let listener = std::net::TcpListener::bind(listen)?;
+    listener.set_nonblocking(true)?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
     let listener = {
         let _context = runtime.enter();
-        TcpListener::from_std(listener).map_err(failed)?
+        TcpListener::from_std(listener)?
     };
-    let builder = std::thread::Builder::new().name("metrics".to_owned());
-    let answer_all = move || runtime.block_on(accept_all(&listener, &metrics));
-    builder.spawn(answer_all).map_err(Failure::elsewhere)?;
-    Ok(address)
+    Ok((runtime, listener))
 }
 
 async fn accept_all(listener: &TcpListener, metrics: &Arc<Metrics>) {
@@ -67,13 +72,12 @@ async fn accept_all(listener: &TcpListener, metrics: &Arc<Metrics>) {
 
 /// Answers one request.
 async fn answer_one(stream: TcpStream, metrics: &Metrics) {
-    let service = |request: Request<Incoming>| {
+    let service = service_fn(|request: Request<Incoming>| {
         let answer = answer(request.method(), request.uri().path(), metrics);
         async move { Ok::<_, Infallible>(answer) }
-    };
+    });
     let mut http = hyper::server::conn::http1::Builder::new();
-    let connection =
-        http.keep_alive(false).serve_connection(TokioIo::new(stream), service_fn(service));
+    let connection = http.keep_alive(false).serve_connection(TokioIo::new(stream), service);
     // If it does not end well, nobody waits for the answer any more.
     tokio::time::timeout(PATIENCE, connection).await.ok();
 }

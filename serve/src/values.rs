@@ -12,10 +12,12 @@ use std::time::Duration;
 
 /// `1400/10`: stream bytes of a packet, and the milliseconds from one to the next.
 pub fn pace(text: &str) -> Result<Pace, String> {
-    let wrong = || format!("`{text}` is not a pace: use BYTES/MS, for example 1400/10");
-    let (bytes, ms) = text.split_once('/').ok_or_else(wrong)?;
-    let packet_bytes: usize = bytes.parse().map_err(|_| wrong())?;
-    let ms: f64 = ms.parse().map_err(|_| wrong())?;
+    let parts = text
+        .split_once('/')
+        .and_then(|(bytes, ms)| Some((bytes.parse::<usize>().ok()?, ms.parse::<f64>().ok()?)));
+    let Some((packet_bytes, ms)) = parts else {
+        return Err(format!("`{text}` is not a pace: use BYTES/MS, for example 1400/10"));
+    };
     // quiche makes no larger datagrams than 16 383 bytes.
     if !(100..=16_000).contains(&packet_bytes) || !(0.01..=60_000.0).contains(&ms) {
         return Err(format!("`{text}`: from 100 to 16000 bytes, each 0.01 to 60000 ms"));
@@ -56,14 +58,18 @@ impl OwnSchemes {
 pub fn page(argument: &str) -> Result<Page, Failure> {
     ::corpus::page(argument).map_err(|error| {
         let file = Path::new(argument);
-        let is_recording = || matches!(import(file, None), Ok(_) | Err(ImportError::Wrong(_)));
-        let hint = if file.is_dir() {
-            "; a folder is not a page: record its site with `utmost corpus record`, or make a page of a recording with \
-             `utmost corpus import`"
-        } else if file.is_file() && is_recording() {
-            "; it is a recording: make a page of it with `utmost corpus import`"
-        } else {
-            ""
+        let hint = match file {
+            _ if file.is_dir() => {
+                "; a folder is not a page: record its site with `utmost corpus record`, or make a page of a recording with \
+                 `utmost corpus import`"
+            }
+            _ if !file.is_file() => "",
+            _ => match import(file, None) {
+                Ok(_) | Err(ImportError::Wrong(_)) => {
+                    "; it is a recording: make a page of it with `utmost corpus import`"
+                }
+                Err(_) => "",
+            },
         };
         Failure::BadInput(format!("{error}{hint}"))
     })
@@ -106,15 +112,16 @@ pub const SIGNALS: Choices<SignalUse> = &[
 /// A host that a certificate can name: letters, digits, `-` and dots, perhaps `*.` in front; or an IP address.
 pub fn host(text: &str) -> Result<String, String> {
     let name = text.strip_prefix("*.").unwrap_or(text);
-    let is_label = |it: &str| {
-        let is_of_label = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        (1..=63).contains(&it.len()) && it.bytes().all(is_of_label)
-    };
     let is_name = name.len() <= 253 && name.split('.').all(is_label);
     if is_name || text.parse::<std::net::IpAddr>().is_ok() {
         return Ok(text.to_owned());
     }
     Err(format!("`{text}` is not a host: use for example www.site.example or 192.0.2.1"))
+}
+
+fn is_label(text: &str) -> bool {
+    (1..=63).contains(&text.len())
+        && text.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-' || it == b'_')
 }
 
 /// One or several addresses to listen on.

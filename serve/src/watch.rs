@@ -60,8 +60,7 @@ impl Watch {
     }
 
     fn log(&self, path: &Path) -> Result<(Arc<dyn Observer>, Writing), Failure> {
-        let report = |line: &str| eprintln!("{line}");
-        let started = AccessLog::start(path, self.access_log_format, report);
+        let started = AccessLog::start(path, self.access_log_format, |line| eprintln!("{line}"));
         let (log, writing) = started.map_err(|error| {
             Failure::BadInput(format!("--access-log: {}: {error}", path.display()))
         })?;
@@ -78,7 +77,8 @@ impl Watching {
     /// Waits until everything is written, after the server was dropped.
     pub(crate) fn finish(self) {
         drop(self.observers);
-        if self.access_log.is_some_and(|it| !it.finish(LOG_PATIENCE)) {
+        let is_written = self.access_log.is_none_or(|it| it.finish(LOG_PATIENCE));
+        if !is_written {
             eprintln!(
                 "the access log does not end: its last lines are missing, because nobody takes them"
             );

@@ -13,23 +13,26 @@ pub fn in_words(
     changes: &[(TreeChange, Element)],
     names: &BTreeMap<Element, String>,
 ) -> Vec<String> {
-    let of = |change: TreeChange| -> Vec<Element> {
-        changes.iter().filter(|it| it.0 == change).map(|it| it.1).collect()
-    };
-    let (opened, ready) = (of(TreeChange::Opened), of(TreeChange::Ready));
-    let without = |these: &[Element], others: &[Element]| {
-        these.iter().filter(|it| !others.contains(it)).copied().collect::<Vec<Element>>()
-    };
+    let opened = elements(changes, TreeChange::Opened);
+    let mut ready = elements(changes, TreeChange::Ready);
+    let (opened_ready, opened): (Vec<Element>, Vec<Element>) =
+        opened.into_iter().partition(|it| ready.contains(it));
+    ready.retain(|it| !opened_ready.contains(it));
     let parts = [
-        ("sent", of(TreeChange::Sent)),
-        ("closed", of(TreeChange::Closed)),
-        ("opened, ready", opened.iter().filter(|it| ready.contains(it)).copied().collect()),
-        ("opened", without(&opened, &ready)),
-        ("ready", without(&ready, &opened)),
-        ("signalled", of(TreeChange::Signalled)),
+        ("sent", elements(changes, TreeChange::Sent)),
+        ("closed", elements(changes, TreeChange::Closed)),
+        ("opened, ready", opened_ready),
+        ("opened", opened),
+        ("ready", ready),
+        ("signalled", elements(changes, TreeChange::Signalled)),
     ];
     let said = parts.into_iter().filter(|(_, elements)| !elements.is_empty());
     said.map(|(verb, elements)| format!("{verb}: {}", listed(&elements, names))).collect()
+}
+
+/// Those to which `change` happened.
+fn elements(changes: &[(TreeChange, Element)], change: TreeChange) -> Vec<Element> {
+    changes.iter().filter(|it| it.0 == change).map(|it| it.1).collect()
 }
 
 fn listed(elements: &[Element], names: &BTreeMap<Element, String>) -> String {
@@ -38,10 +41,10 @@ fn listed(elements: &[Element], names: &BTreeMap<Element, String>) -> String {
         let what = if are_streams { "streams" } else { "elements" };
         return format!("{} {what}", elements.len());
     }
-    let name = |it: &Element| match (names.get(it), it) {
+    let names = elements.iter().map(|element| match (names.get(element), element) {
         (Some(name), _) => name.clone(),
         (None, Element::Stream(stream)) => stream.0.to_string(),
         (None, other) => other.to_string(),
-    };
-    elements.iter().map(name).collect::<Vec<_>>().join(", ")
+    });
+    names.collect::<Vec<_>>().join(", ")
 }

@@ -132,8 +132,8 @@ impl<'a> Family<'a> {
             let of_node = all.remove(&node.element).unwrap_or_default();
             let room = if node.depth < DEPTH_MAX { NODES_MAX.saturating_sub(drawn) } else { 0 };
             let (kept, cut) = of_node.split_at(of_node.len().min(CHILDREN_MAX).min(room));
-            let count_of = |it: &&SnapshotNode| 1 + below.get(&it.element).copied().unwrap_or(0);
-            let count: usize = cut.iter().map(count_of).sum();
+            let counts = cut.iter().map(|it| 1 + below.get(&it.element).copied().unwrap_or(0));
+            let count: usize = counts.sum();
             if count > 0 {
                 hidden.insert(node.element, count);
             }

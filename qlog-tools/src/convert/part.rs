@@ -146,7 +146,7 @@ impl About {
 
     fn of_frame(stream: Option<u64>, data: &Value) -> Self {
         let of_stream = stream.map_or(Self::Nothing, Self::Stream);
-        let Some(frame) = data.get("frame").and_then(|it| Frame::deserialize(it).ok()) else {
+        let Some(frame) = data.get("frame").and_then(|frame| Frame::deserialize(frame).ok()) else {
             return of_stream;
         };
         match (&*frame.kind, stream) {

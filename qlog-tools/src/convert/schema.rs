@@ -259,16 +259,18 @@ fn length_out_of_raw(frame: &mut Map<String, Value>) {
 
 /// qlog 0.1 has STREAM frames for events: each becomes a packet.
 fn legacy_stream(target: Target, trigger: Option<&str>, data: &Value) -> (String, Value) {
-    let number = |key: &str| data.get(key).and_then(whole).unwrap_or(0);
     let event = if trigger == Some("PACKET_RX") { "packet_received" } else { "packet_sent" };
+    let [packet, stream, offset, length, fin] =
+        ["packet_nr", "stream_id", "offset", "length", "final_frame"]
+            .map(|key| data.get(key).and_then(whole).unwrap_or(0));
     let body = json!({
-        "header": {"packet_type": "1RTT", "packet_number": number("packet_nr")},
+        "header": {"packet_type": "1RTT", "packet_number": packet},
         "frames": [{
             "frame_type": "stream",
-            "stream_id": number("stream_id"),
-            "offset": number("offset"),
-            "length": number("length"),
-            "fin": number("final_frame") != 0,
+            "stream_id": stream,
+            "offset": offset,
+            "length": length,
+            "fin": fin != 0,
         }],
     });
     (named(target, "transport", event), fields(target, event, body))

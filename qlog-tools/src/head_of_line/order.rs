@@ -127,6 +127,11 @@ impl<'a> Packets<'a> {
         Self { numbers, distinct, received: arrivals.received }
     }
 
+    /// The number of the packet that a part came in.
+    fn number(&self, part: &Atom) -> u64 {
+        self.numbers[part.frame as usize]
+    }
+
     /// How many distinct numbers are below this one.
     fn below(&self, number: u64) -> u32 {
         to_u32(self.distinct.partition_point(|it| *it < number))
@@ -155,15 +160,14 @@ fn estimated_order(atoms: &[Atom], packets: &Packets<'_>) -> Vec<Key> {
     let mut keys: Vec<Key> = Vec::with_capacity(atoms.len());
     let mut earliest_behind = Vec::new();
     for parts in atoms.chunk_by(|one, other| one.stream == other.stream) {
-        let number = |part: &Atom| packets.numbers[part.frame as usize];
         earliest_behind.clear();
         earliest_behind.resize(parts.len() + 1, u64::MAX);
         for (place, part) in parts.iter().enumerate().rev() {
-            earliest_behind[place] = earliest_behind[place + 1].min(number(part));
+            earliest_behind[place] = earliest_behind[place + 1].min(packets.number(part));
         }
         let mut previous: Option<(u64, Key)> = None;
         for (part, &behind) in parts.iter().zip(&earliest_behind[1..]) {
-            let own = number(part);
+            let own = packets.number(part);
             let lost =
                 previous.and_then(|(above, _)| packets.received?.first_missing(above, behind));
             let (number, key) = match (previous, lost) {

@@ -38,20 +38,23 @@ pub fn read(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, TooManyReques
     let format = FORMATS[usize::from(is_list)];
     let capture = if is_list { read_devtools(json) } else { read_har(json) };
     let Ok(Capture { loads, .. }) = capture else { return Ok(None) };
-    let fetches = || loads.iter().flat_map(|it| &it.fetches);
-    if fetches().count() > REQUESTS_MAX {
+    let fetches: Vec<&Fetch> = loads.iter().flat_map(|it| &it.fetches).collect();
+    if fetches.len() > REQUESTS_MAX {
         return Err(TooManyRequests);
     }
     let mut connections: BTreeMap<&str, Vec<Exchange<'_>>> = BTreeMap::new();
-    for exchange in fetches().filter_map(exchange) {
+    for exchange in fetches.into_iter().filter_map(exchange) {
         connections.entry(&exchange.fetch.connection).or_default().push(exchange);
     }
     if connections.is_empty() {
         let nothing = Trace { file: file.to_owned(), ..trace(file, format, "", Vec::new()) };
         return Ok(Some(vec![nothing]));
     }
-    let of = |(connection, exchanges)| trace(file, format, connection, exchanges);
-    Ok(Some(connections.into_iter().map(of).collect()))
+    let mut traces = Vec::with_capacity(connections.len());
+    for (connection, exchanges) in connections {
+        traces.push(trace(file, format, connection, exchanges));
+    }
+    Ok(Some(traces))
 }
 
 /// A response over a connection that others share.
@@ -67,8 +70,9 @@ fn exchange(fetch: &Fetch) -> Option<Exchange<'_>> {
         return None;
     }
     let sent_us = us(fetch.sent_ms?);
-    let arrived = |&(at_ms, bytes): &(f64, u64)| (us(at_ms), bytes.min(RESPONSE_BYTES_MAX));
-    let mut arrivals: Vec<(u64, u64)> = fetch.arrivals.iter().map(arrived).collect();
+    let arrived = fetch.arrivals.iter();
+    let mut arrivals: Vec<(u64, u64)> =
+        arrived.map(|(at_ms, bytes)| (us(*at_ms), RESPONSE_BYTES_MAX.min(*bytes))).collect();
     if arrivals.is_empty() && fetch.size == Size::Recorded {
         arrivals = evenly(fetch, sent_us);
     }
@@ -80,10 +84,15 @@ fn evenly(fetch: &Fetch, sent_us: u64) -> Vec<(u64, u64)> {
     let first_us = sent_us + us(fetch.wait_ms.unwrap_or_default());
     let receive_us = us(fetch.receive_ms.unwrap_or_default());
     let bytes = fetch.bytes.min(RESPONSE_BYTES_MAX);
-    let parts = PARTS_MAX.min(bytes / 1000 + 1);
-    let part =
-        |n: u64| (first_us + receive_us * n / parts, bytes * (n + 1) / parts - bytes * n / parts);
-    (0..parts).map(part).filter(|it| it.1 > 0).collect()
+    let count = PARTS_MAX.min(bytes / 1000 + 1);
+    let mut parts = Vec::new();
+    for place in 0..count {
+        let part_bytes = bytes * (place + 1) / count - bytes * place / count;
+        if part_bytes > 0 {
+            parts.push((first_us + receive_us * place / count, part_bytes));
+        }
+    }
+    parts
 }
 
 fn trace(file: &str, format: &str, connection: &str, mut exchanges: Vec<Exchange<'_>>) -> Trace {
@@ -130,14 +139,20 @@ pub fn har_error(json: &[u8]) -> Option<String> {
 
 /// The `priority` field of a request and the browser's own later priorities; without a field, its first one too.
 fn signals(exchange: &Exchange<'_>, element: u64) -> Vec<PrioritySignal> {
-    let signal = |time_us, how, value| PrioritySignal { time_us, element, how, value };
     let Fetch { priority_field, priorities, .. } = exchange.fetch;
-    let own = priorities.iter().map(|&(at_ms, it)| (us(at_ms), format!("u={}", it.urgency())));
-    let is_new = |it: &(u64, String)| priority_field.is_empty() || it.0 > exchange.sent_us;
-    let own = own.filter(is_new).map(|(at_us, value)| signal(at_us, SignalKind::Applied, value));
-    let field = Some(priority_field).filter(|it| !it.is_empty());
-    let field = field.map(|it| signal(exchange.sent_us, SignalKind::Request, it.clone()));
-    field.into_iter().chain(own).collect()
+    let mut signals = Vec::new();
+    if !priority_field.is_empty() {
+        let (time_us, value) = (exchange.sent_us, priority_field.clone());
+        signals.push(PrioritySignal { time_us, element, how: SignalKind::Request, value });
+    }
+    for (at_ms, priority) in priorities {
+        let time_us = us(*at_ms);
+        if priority_field.is_empty() || time_us > exchange.sent_us {
+            let value = format!("u={}", priority.urgency());
+            signals.push(PrioritySignal { time_us, element, how: SignalKind::Applied, value });
+        }
+    }
+    signals
 }
 
 /// Whether responses of this protocol share a connection.

@@ -15,7 +15,8 @@ pub(super) fn story(trace: &Trace, client: Option<&Trace>, scheme: Option<&str>)
     // A server that ignores signals tells its scheduler of none; the client gave them all the same. Its own scheme is not
     // held against them.
     let is_own = scheme.is_some_and(|name| named(trace).contains(&name));
-    if !is_own && !events.iter().any(|it| matches!(it.what.call(), Some(Call::Signal(_)))) {
+    let has_signals = events.iter().any(|it| matches!(it.what.call(), Some(Call::Signal(_))));
+    if !is_own && !has_signals {
         events.extend(header_signals(trace, client));
         events.sort_by_key(|event| event.time_us);
     }
@@ -30,11 +31,13 @@ pub(super) fn story(trace: &Trace, client: Option<&Trace>, scheme: Option<&str>)
 
 /// The schemes that the log names, in the order in which they took over.
 pub(super) fn named(trace: &Trace) -> Vec<&str> {
-    let starts = trace.scheduler_calls().iter().filter_map(|it| match &it.call {
-        Ok(Call::Start { scheme, .. }) => Some(&**scheme),
-        _ => None,
-    });
-    starts.collect()
+    let mut schemes = Vec::new();
+    for call in trace.scheduler_calls() {
+        if let Ok(Call::Start { scheme, .. }) = &call.call {
+            schemes.push(&**scheme);
+        }
+    }
+    schemes
 }
 
 /// The calls as events. Bytes that were sent without the scheduler having been asked before fill up a packet that the

@@ -5,7 +5,7 @@
 
 use schedulers::{Call, FACTS, Fact, Kind, Resource, Scheduler, Scheme, Signal, StreamId};
 
-use super::story::{Story, What};
+use super::story::Story;
 
 /// Bytes of a packet, and how many packets tell an order.
 const PACKET_BYTES: u64 = 1300;
@@ -39,6 +39,26 @@ impl Unknown {
             Self::Fact(fact) => fact.set(resource, is),
         }
     }
+
+    /// Whether the scheme orders the pair otherwise when this changes in one of the two.
+    fn matters(self, none: [Resource; 2], scheme: &Scheme, is_signalled: bool) -> bool {
+        let mut both = none;
+        for resource in &mut both {
+            Self::all().for_each(|unknown| unknown.set(resource, true));
+        }
+        // A fact may matter only without the others, or only with them.
+        for (pair, is) in [(none, true), (both, false)] {
+            let before = order(scheme, pair, is_signalled);
+            for place in 0..2 {
+                let mut other = pair;
+                self.set(&mut other[place], is);
+                if order(scheme, other, is_signalled) != before {
+                    return true;
+                }
+            }
+        }
+        false
+    }
 }
 
 /// What `scheme` orders the story's responses by and the story does not have, if anything.
@@ -48,31 +68,18 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
     }
     let kinds = kinds(story);
     let is_signalled = story.is_all_signalled();
-    let order = |pair| order(scheme, pair, is_signalled);
-    let pairs = || kinds.iter().flat_map(|one| kinds.iter().map(move |two| [*one, *two]));
-    let plain = |kinds: [Kind; 2]| kinds.map(|kind| Resource { kind, ..Resource::default() });
-    let matters = |unknown: &Unknown| {
-        pairs().any(|kinds| {
-            let (mut none, mut both) = (plain(kinds), plain(kinds));
-            for unknown in Unknown::all() {
-                for resource in &mut both {
-                    unknown.set(resource, true);
-                }
-            }
-            // A fact may matter only without the others, or only with them.
-            [(&mut none, true), (&mut both, false)].into_iter().any(|(pair, is)| {
-                (0..2).any(|place| {
-                    let mut other = *pair;
-                    unknown.set(&mut other[place], is);
-                    order(*pair) != order(other)
-                })
-            })
-        })
-    };
-    let mut lacks: Vec<&str> = Unknown::all().filter(matters).map(Unknown::name).collect();
-    let kind_matters =
-        || pairs().any(|kinds| order(plain(kinds)) != order(plain([Kind::Other, Kind::Other])));
-    if !story.has_kinds && kind_matters() {
+    let mut pairs = Vec::new();
+    for one in &kinds {
+        for other in &kinds {
+            pairs.push([*one, *other].map(|kind| Resource { kind, ..Resource::default() }));
+        }
+    }
+    let mut lacks: Vec<&str> = Unknown::all()
+        .filter(|unknown| pairs.iter().any(|pair| unknown.matters(*pair, scheme, is_signalled)))
+        .map(Unknown::name)
+        .collect();
+    let plain = order(scheme, [Resource::default(); 2], is_signalled);
+    if !story.has_kinds && pairs.iter().any(|pair| order(scheme, *pair, is_signalled) != plain) {
         lacks.push("its content type");
     }
     (!lacks.is_empty()).then(|| {
@@ -87,11 +94,16 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
 
 /// The kinds of the responses; where they are not known, all.
 fn kinds(story: &Story) -> Vec<Kind> {
-    let opened = |kind: Kind| {
-        let is = |what: &What| matches!(what.call(), Some(Call::Open(_, it)) if it.kind == kind);
-        story.events.iter().any(|event| is(&event.what))
-    };
-    Kind::ALL.into_iter().filter(|kind| !story.has_kinds || opened(*kind)).collect()
+    if !story.has_kinds {
+        return Kind::ALL.to_vec();
+    }
+    let mut opened = Vec::new();
+    for event in &story.events {
+        if let Some(Call::Open(_, resource)) = event.what.call() {
+            opened.push(resource.kind);
+        }
+    }
+    Kind::ALL.into_iter().filter(|kind| opened.contains(kind)).collect()
 }
 
 /// The response that is sent first of two that are ready from the start; no scheduler, no order.
@@ -105,12 +117,13 @@ fn order(scheme: &Scheme, pair: [Resource; 2], is_signalled: bool) -> Vec<Option
         }
         scheduler.set_ready(stream, true);
     }
-    let next = |_| {
+    let mut picks = Vec::with_capacity(PACKETS);
+    for _ in 0..PACKETS {
         let picked = scheduler.pick();
         if let Some(stream) = picked {
             scheduler.sent(stream, PACKET_BYTES);
         }
-        picked
-    };
-    (0..PACKETS).map(next).collect()
+        picks.push(picked);
+    }
+    picks
 }

@@ -40,7 +40,7 @@ pub(super) fn gaps(trace: &Trace) -> Vec<Gap> {
         return Vec::new();
     }
     let packet_bytes = trace.arrivals.iter().map(|it| it.0.bytes).max().unwrap_or_default();
-    let gap =
-        |(before, packets): (u64, u64)| Gap { before, bytes: packets.saturating_mul(packet_bytes) };
-    trace.packets.iter().flat_map(|it| it.received.gaps()).map(gap).collect()
+    let gaps = trace.packets.iter().flat_map(|it| it.received.gaps());
+    gaps.map(|(before, packets)| Gap { before, bytes: packets.saturating_mul(packet_bytes) })
+        .collect()
 }

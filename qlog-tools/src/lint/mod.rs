@@ -67,7 +67,7 @@ pub struct Lint {
 
 impl Lint {
     /// Counts a packet that broke the rules.
-    fn add(&mut self, violation: impl FnOnce() -> Violation, bytes: u64) {
+    fn add(&mut self, bytes: u64, violation: impl FnOnce() -> Violation) {
         self.packets_broken += 1;
         self.inversion_bytes = self.inversion_bytes.saturating_add(bytes);
         if self.violations.len() < VIOLATIONS {

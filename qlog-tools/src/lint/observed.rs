@@ -143,13 +143,12 @@ impl Sending {
     /// The stream's packets, and its ready times from `ready_us` on: until it pauses for longer than `lapse_us`. Each has a
     /// place among events of the same time: twice the packet's place, plus one for an event after the packet.
     fn events(&self, stream: StreamId, ready_us: u64, lapse_us: u64) -> Vec<(u64, Event)> {
-        let ready = |time_us, ready| Event { time_us, what: What::Ready(stream, ready) };
-        let mut events = vec![(0, ready(ready_us, true))];
+        let mut events = vec![(0, Event::ready(stream, ready_us, true))];
         let (mut sum, mut before_us, mut before) = (0_u64, ready_us, 0);
         for sent in &self.packets {
             if sum >= BEGUN_BYTES && sent.time_us.saturating_sub(before_us) > lapse_us {
-                events.push((before + 1, ready(before_us, false)));
-                events.push((0, ready(sent.time_us, true)));
+                events.push((before + 1, Event::ready(stream, before_us, false)));
+                events.push((0, Event::ready(stream, sent.time_us, true)));
             }
             let what = if sent.fills_up {
                 What::ToppedUp(stream, sent.bytes)
@@ -258,7 +257,7 @@ fn in_order_of_sending(trace: &Trace) -> Result<Frames<'_>, String> {
             (frame, known)
         })
         .collect();
-    if frames.iter().any(|it| it.1.is_none()) {
+    if frames.iter().any(|(_, number)| number.is_none()) {
         return Err(
             "a client's log without packet numbers does not tell in which order the server sent"
                 .to_owned(),
@@ -301,10 +300,8 @@ fn rtt_us(trace: &Trace) -> u64 {
 pub(super) fn header_signals(trace: &Trace, client: Option<&Trace>) -> Vec<Event> {
     let mut spoken: Vec<(u64, &PrioritySignal)> =
         trace.signals.iter().map(|signal| (signal.time_us, signal)).collect();
-    let is_said = |it: &(u64, &PrioritySignal)| !matches!(it.1.how, SignalKind::Response);
-    if !spoken.iter().any(is_said)
-        && let Some(client) = client
-    {
+    let is_silent = trace.signals.iter().all(|it| matches!(it.how, SignalKind::Response));
+    if is_silent && let Some(client) = client {
         spoken
             .extend(client.signals.iter().map(|signal| (on_server(trace, client, signal), signal)));
     }
@@ -342,18 +339,19 @@ pub(super) fn header_signals(trace: &Trace, client: Option<&Trace>) -> Vec<Event
 
 /// When the server got what its client said: that a client's request came to it tells how the clocks differ.
 fn on_server(trace: &Trace, client: &Trace, signal: &PrioritySignal) -> u64 {
-    let requested = |of: &Trace, stream: u64| {
-        let transfer = of.timeline.transfers.iter().find(|it| it.stream == stream)?;
-        Some(transfer.requested_us)
-    };
     if signal.how == SignalKind::Request
-        && let Some(asked_us) = requested(trace, signal.element)
+        && let Some(asked_us) = requested_us(trace, signal.element)
     {
         return asked_us;
     }
     let shift_us = client.timeline.transfers.iter().find_map(|transfer| {
-        let asked_us = requested(trace, transfer.stream)?;
+        let asked_us = requested_us(trace, transfer.stream)?;
         Some(i128::from(asked_us) - i128::from(transfer.requested_us))
     });
     u64::try_from(i128::from(signal.time_us) + shift_us.unwrap_or_default()).unwrap_or_default()
+}
+
+fn requested_us(trace: &Trace, stream: u64) -> Option<u64> {
+    let transfer = trace.timeline.transfers.iter().find(|it| it.stream == stream)?;
+    Some(transfer.requested_us)
 }

@@ -23,8 +23,11 @@ pub(super) fn judge(
         match event.what.call() {
             // Another scheduler orders from now on; what is under way is told to it by the calls that follow.
             Some(Call::Start { scheme: own, in_group }) => {
-                let own = || own_scheduler(own, *in_group);
-                judge.ordering = Some(scheme.map_or_else(own, built)?);
+                let ordering = match scheme {
+                    Some(scheme) => built(scheme),
+                    None => own_scheduler(own, *in_group),
+                };
+                judge.ordering = Some(ordering?);
             }
             _ => judge.event(event.time_us, &event.what)?,
         }
@@ -94,15 +97,17 @@ impl Judge {
         self.lint.packets_checked += 1;
         let expected = scheduler.pick().filter(|it| !self.doubtful.contains(it));
         let packets = self.overdue.packets(expected, stream);
-        if let Some(expected) = expected.filter(|it| *it != stream && packets > self.grace) {
-            let violation = || Violation {
+        if let Some(expected) = expected
+            && expected != stream
+            && packets > self.grace
+        {
+            self.lint.add(bytes, || Violation {
                 time_us,
                 stream: stream.0,
                 expected_stream: expected.0,
                 bytes,
                 rule: format!("{scheme}: stream {} is next", expected.0),
-            };
-            self.lint.add(violation, bytes);
+            });
         }
         scheduler.sent(stream, bytes);
     }

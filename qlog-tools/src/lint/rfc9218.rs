@@ -90,14 +90,13 @@ impl Judge {
     }
 
     fn state(&mut self, stream: StreamId) -> &mut State {
-        let absent = || State {
+        self.streams.entry(stream).or_insert(State {
             urgency: URGENCY,
             incremental: false,
             is_ready: false,
             is_doubtful: false,
             packets_since: 0,
-        };
-        self.streams.entry(stream).or_insert_with(absent)
+        })
     }
 
     fn sent(&mut self, time_us: u64, stream: StreamId, bytes: u64) {
@@ -110,8 +109,7 @@ impl Judge {
         self.state(stream).is_doubtful = false;
         if let Some((expected, rule)) = self.broken(stream, row) {
             let (stream, expected_stream) = (stream.0, expected.0);
-            let violation = || Violation { time_us, stream, expected_stream, bytes, rule };
-            self.lint.add(violation, bytes);
+            self.lint.add(bytes, || Violation { time_us, stream, expected_stream, bytes, rule });
         }
         self.streams.values_mut().for_each(|state| state.packets_since += 1);
     }
@@ -119,13 +117,12 @@ impl Judge {
     /// The stream that should have gone before a packet of `stream`, and why.
     fn broken(&self, stream: StreamId, row_bytes: u64) -> Option<(StreamId, String)> {
         let this = self.streams.get(&stream)?;
-        let waiting = || {
-            self.streams
-                .iter()
-                .filter(|(other, state)| **other != stream && state.is_ready && !state.is_doubtful)
-                .filter(|(_, state)| state.packets_since >= self.grace)
-        };
-        let first = waiting().min_by_key(|(other, state)| (state.urgency, **other));
+        let waiting = self
+            .streams
+            .iter()
+            .filter(|(other, state)| **other != stream && state.is_ready && !state.is_doubtful)
+            .filter(|(_, state)| state.packets_since >= self.grace);
+        let first = waiting.clone().min_by_key(|(other, state)| (state.urgency, **other));
         if let Some((other, state)) = first.filter(|(_, state)| state.urgency < this.urgency) {
             let rule = format!(
                 "RFC 9218, section 10: lower urgency numbers first; stream {} ({}) waited while stream {} ({}) was sent",
@@ -139,7 +136,7 @@ impl Judge {
         if self.has_urgencies_only {
             return None;
         }
-        let mut alike = waiting().filter(|(_, state)| {
+        let mut alike = waiting.filter(|(_, state)| {
             state.urgency == this.urgency && state.incremental == this.incremental
         });
         if !this.incremental {

@@ -28,6 +28,10 @@ pub(super) struct Event {
 }
 
 impl Event {
+    pub(super) fn ready(stream: StreamId, time_us: u64, is_ready: bool) -> Self {
+        Self { time_us, what: What::Ready(stream, is_ready) }
+    }
+
     /// The stream whose priority it signals.
     fn signalled(&self) -> Option<u64> {
         match self.what.call()? {

@@ -412,7 +412,7 @@ fn of_very_many_violations_the_first_are_kept_and_all_are_counted() {
     let mut lint = Lint::default();
     let violation =
         || Violation { time_us: 0, stream: 0, expected_stream: 4, bytes: 1, rule: String::new() };
-    (0..70_000).for_each(|_| lint.add(violation, 1));
+    (0..70_000).for_each(|_| lint.add(1, violation));
     assert_eq!((lint.violations.len(), lint.packets_broken), (65_536, 70_000));
     assert_eq!(lint.inversion_bytes, 70_000);
 }

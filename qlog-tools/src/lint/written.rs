@@ -22,8 +22,6 @@ pub(super) fn while_written(
     mut events: Vec<(u64, Event)>,
     written: &[(u64, u64)],
 ) -> Vec<(u64, Event)> {
-    // Where no event is, a write may make the stream ready: before what is sent at that time.
-    let call = |time_us, ready| Event { time_us, what: What::Ready(stream, ready) };
     events.sort_by_key(|(place, event)| (event.time_us, *place, event.what.rank()));
     let mut writes = written.iter().copied().peekable();
     let mut kept = Vec::with_capacity(events.len());
@@ -31,7 +29,8 @@ pub(super) fn while_written(
     for (place, event) in events {
         while let Some((time_us, end)) = writes.next_if(|write| write.0 <= event.time_us) {
             if let Some(ready) = state.take(&Step::Written(end)) {
-                kept.push((0, call(time_us, ready)));
+                // Before what is sent at that time.
+                kept.push((0, Event::ready(stream, time_us, ready)));
             }
         }
         let step = match event.what {
@@ -46,7 +45,7 @@ pub(super) fn while_written(
         if let Some(ready) = state.take(&step) {
             // What follows a packet comes after it.
             let after = if matches!(step, Step::Sent(_)) { place + 1 } else { place };
-            kept.push((after, call(time_us, ready)));
+            kept.push((after, Event::ready(stream, time_us, ready)));
         }
     }
     kept

@@ -71,12 +71,14 @@ impl Completions {
     ) -> Result<Self, Unmeasured> {
         let start_us = trace.timeline.start_us().ok_or(Unmeasured::EmptySet)?;
         let unfinished: BTreeSet<u64> = trace.unfinished_pushes().map(|it| it.stream).collect();
-        let is_left = |it: &&Transfer| belongs(it) && !unfinished.contains(&it.stream);
-        let transfers = trace.timeline.transfers.iter().filter(is_left);
-        transfers
-            .map(|it| Completion::streamed(it, trace.stream(it.stream), start_us))
-            .collect::<Result<Vec<_>, _>>()
-            .and_then(Self::from_resources)
+        let mut resources = Vec::new();
+        for transfer in &trace.timeline.transfers {
+            if belongs(transfer) && !unfinished.contains(&transfer.stream) {
+                let stream = trace.stream(transfer.stream);
+                resources.push(Completion::streamed(transfer, stream, start_us)?);
+            }
+        }
+        Self::from_resources(resources)
     }
 
     /// The same of those that finished, and which did not, pushes or not. The reason of the first if none did.
@@ -86,7 +88,7 @@ impl Completions {
     ) -> Result<(Self, Vec<&Transfer>), Unmeasured> {
         let start_us = trace.timeline.start_us().ok_or(Unmeasured::EmptySet)?;
         let (mut finished, mut unfinished, mut reason) = (Vec::new(), Vec::new(), None);
-        for transfer in trace.timeline.transfers.iter().filter(|it| belongs(it)) {
+        for transfer in trace.timeline.transfers.iter().filter(|transfer| belongs(transfer)) {
             match Completion::streamed(transfer, trace.stream(transfer.stream), start_us) {
                 Ok(completion) => finished.push(completion),
                 Err(why) => {
@@ -145,7 +147,8 @@ impl Completions {
 
 impl Completion {
     fn new(transfer: &Transfer, delivery: &Delivery, start_us: u64) -> Result<Self, Unmeasured> {
-        let progressive = |bytes: u64, complete_us: u64| {
+        let (complete_us, readable_bytes) = (delivery.complete_us, delivery.readable_bytes());
+        Self::of(transfer, complete_us, readable_bytes, start_us, |bytes, complete_us| {
             let (mut counted, mut byte_us) = (0, 0);
             for step in &delivery.steps {
                 let time_us = step.time_us.saturating_sub(start_us).min(complete_us);
@@ -155,9 +158,7 @@ impl Completion {
             }
             // A body that claims more bytes than its stream has is there when the stream is.
             byte_us + u128::from(bytes - counted) * u128::from(complete_us)
-        };
-        let readable_bytes = delivery.readable_bytes();
-        Self::of(transfer, (delivery.complete_us, readable_bytes), start_us, progressive)
+        })
     }
 
     fn streamed(
@@ -170,19 +171,19 @@ impl Completion {
             (None, Some(0)) => Some(transfer.requested_us),
             (stream, _) => stream.and_then(|stream| stream.complete_us),
         };
-        let progressive = |bytes: u64, complete_us: u64| {
+        let readable_bytes = stream.map_or(0, |stream| stream.progress.readable_bytes());
+        Self::of(transfer, complete_us, readable_bytes, start_us, |bytes, complete_us| {
             let body = transfer.body_offset..transfer.body_offset.saturating_add(bytes);
             stream.map_or(0, |stream| stream.progress.byte_us(&body, start_us, complete_us))
-        };
-        let readable_bytes = stream.map_or(0, |stream| stream.progress.readable_bytes());
-        Self::of(transfer, (complete_us, readable_bytes), start_us, progressive)
+        })
     }
 
     /// `progressive` gives the sum over the body's bytes of the time at which each was readable, from their number and the
     /// time of completion.
     fn of(
         transfer: &Transfer,
-        (complete_us, readable_bytes): (Option<u64>, u64),
+        complete_us: Option<u64>,
+        readable_bytes: u64,
         start_us: u64,
         progressive: impl FnOnce(u64, u64) -> u128,
     ) -> Result<Self, Unmeasured> {

@@ -75,13 +75,10 @@ impl Acknowledged {
         let sent = self.sent.get(&space).filter(|it| !it.has_gaps).and_then(|it| it.next);
         // No range is empty, between two of one frame a number is missing (RFC 9000, section 19.3.1), and no packet is
         // acknowledged before it went.
-        let is_after = |end: u64| {
-            Some(end) == sent || ranges.iter().any(|it| end.checked_add(1) == Some(it.0))
-        };
-        if ranges.iter().any(|it| it.0 == it.1) {
+        if ranges.iter().any(|(first, end)| first == end) {
             self.ends = Ends::Last;
             self.without_ends.clear();
-        } else if ranges.iter().any(|it| is_after(it.1)) {
+        } else if ranges.iter().any(|(_, end)| Some(*end) == sent || begins_after(ranges, *end)) {
             self.ends = Ends::NumberAfter;
             self.with_ends.clear();
         }
@@ -120,23 +117,22 @@ impl Collector {
         let fresh = self.acknowledged.fresh(space, ranges);
         if self.detail >= Detail::Full {
             let event = PacketEvent::Acknowledged;
-            let record = |number| Packet { time_us, event, space, number: Some(number), bytes: 0 };
-            self.trace.packets.get_or_insert_default().all.extend(fresh.into_iter().map(record));
+            let packets = &mut self.trace.packets.get_or_insert_default().all;
+            for number in fresh {
+                packets.push(Packet { time_us, event, space, number: Some(number), bytes: 0 });
+            }
         }
     }
 
     /// Removes the records of packets that were not acknowledged after all.
     fn take_back_acknowledgements(&mut self) {
-        let is_true = |packet: &Packet| {
-            packet.event != PacketEvent::Acknowledged
-                || packet.number.is_some_and(|it| self.acknowledged.has(packet.space, it))
-        };
         let Some(packets) = &mut self.trace.packets else { return };
         let mut removed = 0_u32;
         let mut removed_before = Vec::with_capacity(packets.all.len());
         packets.all.retain(|packet| {
             removed_before.push(removed);
-            let is_kept = is_true(packet);
+            let is_kept = packet.event != PacketEvent::Acknowledged
+                || packet.number.is_some_and(|it| self.acknowledged.has(packet.space, it));
             removed += u32::from(!is_kept);
             is_kept
         });
@@ -145,6 +141,11 @@ impl Collector {
             *place -= removed_before.get(*place as usize).copied().unwrap_or_default();
         }
     }
+}
+
+/// Whether one of `ranges` begins with the number after `end`.
+fn begins_after(ranges: &[(u64, u64)], end: u64) -> bool {
+    ranges.iter().any(|it| end.checked_add(1) == Some(it.0))
 }
 
 /// Adds `ranges` to what is `known`; the numbers that are new.

@@ -114,7 +114,8 @@ impl Collector {
     ) -> Vec<StreamSummary> {
         let ends: std::collections::BTreeMap<u64, Option<u64>> =
             transfers.iter().map(|transfer| (transfer.stream, transfer.stream_bytes)).collect();
-        let summary = |(stream, flow): (u64, &FlowStream)| {
+        let mut summaries = Vec::new();
+        for (stream, flow) in responses.streams.iter() {
             let exchange = self.streams.get(stream);
             let role = match exchange.map(|exchange| exchange.role) {
                 Some(StreamRole::Other) | None if stream.is_multiple_of(4) => StreamRole::Request,
@@ -122,9 +123,9 @@ impl Collector {
                 None => StreamRole::Other,
             };
             let bytes = ends.get(&stream).copied().unwrap_or(flow.bytes);
-            flow.summary(stream, role, bytes, is_sent)
-        };
-        responses.streams.iter().filter_map(summary).collect()
+            summaries.extend(flow.summary(stream, role, bytes, is_sent));
+        }
+        summaries
     }
 
     /// A client sends requests, and receives more than it sends.
@@ -228,9 +229,9 @@ fn body_bytes(
     response: Option<&Message>,
     stream_bytes: Option<u64>,
 ) -> Option<u64> {
-    let fits = |bytes: &u64| *bytes <= stream_bytes.unwrap_or(limits::STREAM_OFFSET);
-    let announced = response.and_then(|response| response.content_length).filter(fits);
+    let announced = response.and_then(|response| response.content_length);
     let is_parsed = stream_bytes.is_some() && flow.framing.data_frames > 0;
-    let parsed = is_parsed.then_some(flow.framing.data_bytes).filter(fits);
-    announced.max(parsed)
+    let parsed = is_parsed.then_some(flow.framing.data_bytes);
+    let room = stream_bytes.unwrap_or(limits::STREAM_OFFSET);
+    [announced, parsed].into_iter().flatten().filter(|it| *it <= room).max()
 }

@@ -15,12 +15,12 @@ pub fn read_file_within(
     progress: &dyn Fn(u64),
 ) -> Result<Vec<Trace>, ReadError> {
     let file = path.display().to_string();
-    let unreadable = |cause| ReadError { file: file.clone(), why: Unread::Unreadable(cause) };
     if file == "-" {
-        let input = plain(io::stdin().lock()).map_err(unreadable)?;
+        let input =
+            plain(io::stdin().lock()).map_err(|error| Unread::Unreadable(error).of(&file))?;
         return within("(standard input)", input, options, bytes_max, progress);
     }
-    let input = open(path).and_then(plain).map_err(unreadable)?;
+    let input = open(path).and_then(plain).map_err(|error| Unread::Unreadable(error).of(&file))?;
     within(&file, input, options, bytes_max, progress)
 }
 
@@ -35,7 +35,7 @@ fn within(
     let traces = read_traces(file, Bounded { input, left: &left, progress }, options);
     match left.get() {
         Some(_) => traces,
-        None => Err(ReadError { file: file.to_owned(), why: Unread::TooLong(bytes_max >> 20) }),
+        None => Err(Unread::TooLong(bytes_max >> 20).of(file)),
     }
 }
 

@@ -157,7 +157,7 @@ impl Collector {
         for frame in packet.frames() {
             if let Some(stream) = frame.stream() {
                 self.trace.counts.frames_without_length += u64::from(frame.lacks_length());
-                self.frame(time_us, stream, (packet.number(), place), direction);
+                self.frame(time_us, stream, packet.number(), place, direction);
             } else if frame.is_stream() {
                 self.impossible_frames += 1;
             } else if let Some(stream) = frame.stopped_stream() {
@@ -249,7 +249,8 @@ impl Collector {
         &mut self,
         time_us: u64,
         frame: Stream,
-        (packet, place): (Option<u64>, u32),
+        packet: Option<u64>,
+        record: u32,
         direction: Direction,
     ) {
         self.trace.counts.stream_frames += 1;
@@ -270,7 +271,7 @@ impl Collector {
             flow.frames.push(frame);
         }
         if detail >= Detail::Full {
-            flow.frame_packets.push(place);
+            flow.frame_packets.push(record);
         }
     }
 
@@ -292,8 +293,8 @@ impl Collector {
                     frames: vec![stream.content()],
                 };
             }
-            let packet = (event.packet_nr.map(|number| number.0), self.last_record());
-            self.frame(time_us, stream, packet, direction);
+            let packet = event.packet_nr.map(|number| number.0);
+            self.frame(time_us, stream, packet, self.last_record(), direction);
         } else {
             self.impossible_frames += 1;
         }

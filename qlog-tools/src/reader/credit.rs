@@ -44,8 +44,6 @@ impl Collector {
         if self.detail >= Detail::Full && parameters.owner.as_deref() == Some("remote") {
             self.initial_credit(time_us, &parameters);
         }
-        // tquic writes `None` for parameters that the client does not have.
-        let is_id = |id: &str| !id.is_empty() && id.bytes().all(|it| it.is_ascii_hexdigit());
         if let Some(id) = parameters.original_destination_connection_id.filter(|id| is_id(id)) {
             self.connection = Some(kept(&id).to_ascii_lowercase());
             self.connection_name(&id);
@@ -71,12 +69,12 @@ impl Collector {
             flow_control.raise(time_us, bytes.0);
             self.moments_kept += 1;
         }
-        let set =
-            |limit: &mut Option<u64>, now: Option<Whole>| *limit = now.map(|it| it.0).or(*limit);
         let initial = &mut flow_control.initial;
-        set(&mut initial.of_its_streams, limits[1]);
-        set(&mut initial.of_own_streams, limits[2]);
-        set(&mut initial.one_way, limits[3]);
+        let of_streams =
+            [&mut initial.of_its_streams, &mut initial.of_own_streams, &mut initial.one_way];
+        for (limit, now) in of_streams.into_iter().zip(&limits[1..]) {
+            *limit = now.map(|it| it.0).or(*limit);
+        }
     }
 
     /// A frame that came and may raise a limit ([`Detail::Full`]).
@@ -94,12 +92,14 @@ impl Collector {
 
     /// A packet that may end the handshake: a 1-RTT packet that came, or one with `HANDSHAKE_DONE`.
     pub(super) fn handshake(&mut self, time_us: u64, packet: &Packet<'_>, direction: Direction) {
-        let is_first = self.trace.handshake_us().is_none() && self.detail >= Detail::Full;
-        let ends = || match direction {
+        if self.detail < Detail::Full || self.trace.handshake_us().is_some() {
+            return;
+        }
+        let ends = match direction {
             Direction::Received => packet.is_one_rtt(),
             Direction::Sent => packet.frames().iter().any(Frame::is_handshake_done),
         };
-        if is_first && ends() {
+        if ends {
             self.trace.packets.get_or_insert_default().handshake_us = Some(time_us);
         }
     }
@@ -144,4 +144,9 @@ impl Collector {
         }
         Ok(())
     }
+}
+
+/// tquic writes `None` for parameters that the client does not have.
+fn is_id(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|it| it.is_ascii_hexdigit())
 }

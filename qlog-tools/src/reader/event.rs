@@ -79,8 +79,6 @@ impl<'a> Event<'a> {
         let (mut time, mut category, mut kind) = (None, None, None);
         let mut event =
             Self { time: 0.0, name: Cow::Borrowed(""), data: b"{}", group: None, trigger: None };
-        let text =
-            |raw: &'a RawValue| serde_json::from_str::<Text<'a>>(raw.get()).ok().map(|it| it.0);
         for (field, &column) in fields.iter().zip(&columns) {
             match &**field {
                 "time" | "relative_time" | "delta_time" => {
@@ -110,6 +108,10 @@ pub(super) fn body<'a, T: Deserialize<'a>>(data: &'a [u8]) -> serde_json::Result
         Ok(text) => serde_json::from_str(text),
         Err(_) => serde_json::from_slice(data),
     }
+}
+
+fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|it| it.0)
 }
 
 /// A text, borrowed where it has no escapes.

@@ -38,11 +38,11 @@ impl Header {
 
     /// A contained file's outer object and one of its traces, as far as they could be read.
     pub(super) fn of_trace(file: &[u8], trace: &[u8]) -> Self {
-        let object = |bytes| match serde_json::from_slice(bytes) {
+        let [file, trace] = [file, trace].map(|bytes| match serde_json::from_slice(bytes) {
             Ok(Value::Object(object)) => object,
             _ => Map::new(),
-        };
-        Self { file: object(file), trace: object(trace) }
+        });
+        Self { file, trace }
     }
 
     fn get(&self, key: &str) -> Option<&Value> {
@@ -123,8 +123,9 @@ impl Header {
     }
 
     fn format(&self) -> Option<String> {
-        let of_file = |key| self.file.get(key).or_else(|| self.trace.get(key)).and_then(text);
-        of_file("file_schema").or_else(|| of_file("qlog_version"))
+        let [schema, version] = ["file_schema", "qlog_version"]
+            .map(|key| self.file.get(key).or_else(|| self.trace.get(key)).and_then(text));
+        schema.or(version)
     }
 
     /// The connection's ID, as both ends write it.

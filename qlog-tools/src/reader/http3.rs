@@ -168,17 +168,18 @@ impl Message {
 /// A text from the log, cut if it is very long. What a terminal or a page would obey instead of showing it (control
 /// characters, marks that turn the direction of writing) is replaced.
 pub(super) fn kept(text: &str) -> String {
-    let is_obeyed = |it: char| {
-        it.is_control()
-            || matches!(it, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let shown = |it| if is_obeyed(it) { char::REPLACEMENT_CHARACTER } else { it };
-    let mut characters = text.chars().map(shown);
+    let mut characters =
+        text.chars().map(|it| if is_obeyed(it) { char::REPLACEMENT_CHARACTER } else { it });
     let mut kept: String = characters.by_ref().take(TEXT_CHARACTERS).collect();
     if characters.next().is_some() {
         kept.push('\u{2026}');
     }
     kept
+}
+
+fn is_obeyed(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Whether [`kept`] has cut it.

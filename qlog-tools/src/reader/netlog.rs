@@ -125,7 +125,7 @@ impl Netlog {
         let name = read(Some(event.kind)).and_then(|it: Whole| self.names.get(&it.0));
         let Some(name) = name else { return Some(Vec::new()) };
         let source: Source = read(event.source)?;
-        if self.session_type.is_some_and(|it| source.kind != Some(it)) {
+        if self.session_type.is_some_and(|kind| source.kind != Some(kind)) {
             return Some(Vec::new());
         }
         let time_ms = (tick_ms? - self.first_ms?).max(0.0);

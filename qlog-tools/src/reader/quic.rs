@@ -275,9 +275,13 @@ impl Frame<'_> {
     pub(super) fn acknowledged(&self) -> Vec<(u64, u64)> {
         let ranges = self.acked_ranges.filter(|_| self.is_ack());
         let ranges = ranges.and_then(|raw| serde_json::from_str::<Vec<Vec<Whole>>>(raw.get()).ok());
-        let bounds = |range: Vec<Whole>| Some((range.first()?.0, range.last()?.0));
-        let ranges = ranges.into_iter().flatten().filter_map(bounds);
-        ranges.map(|(one, other)| (one.min(other), one.max(other))).collect()
+        let mut bounds = Vec::new();
+        for range in ranges.unwrap_or_default() {
+            if let (Some(Whole(one)), Some(Whole(other))) = (range.first(), range.last()) {
+                bounds.push((*one.min(other), *one.max(other)));
+            }
+        }
+        bounds
     }
 }
 
@@ -345,15 +349,17 @@ impl Metrics {
 
     /// `rtt_unit_ms` is what one unit of an RTT is worth.
     pub(super) fn sample(&self, time_us: u64, rtt_unit_ms: f64) -> RecoverySample {
-        let rtt = |number: Option<Number>| number.map(|number| number.0 * rtt_unit_ms);
+        let [smoothed_rtt_ms, latest_rtt_ms, min_rtt_ms] =
+            [self.smoothed_rtt, self.latest_rtt, self.min_rtt]
+                .map(|rtt| Some(rtt?.0 * rtt_unit_ms));
         RecoverySample {
             time_us,
             congestion_window_bytes: self.congestion_window.and_then(whole_bytes),
             bytes_in_flight: self.bytes_in_flight.and_then(whole_bytes),
             slow_start_threshold_bytes: self.ssthresh.and_then(whole_bytes),
-            smoothed_rtt_ms: rtt(self.smoothed_rtt),
-            latest_rtt_ms: rtt(self.latest_rtt),
-            min_rtt_ms: rtt(self.min_rtt),
+            smoothed_rtt_ms,
+            latest_rtt_ms,
+            min_rtt_ms,
         }
     }
 }

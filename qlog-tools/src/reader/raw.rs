@@ -25,6 +25,12 @@ pub(crate) struct Facts {
     pub(crate) connection: Option<String>,
 }
 
+impl Facts {
+    fn tells_side(&self) -> bool {
+        self.vantage != Vantage::Unknown
+    }
+}
+
 /// A piece of a log.
 pub(crate) enum Raw {
     /// The next trace begins; in a file without header the first begins by itself.
@@ -166,11 +172,10 @@ pub(crate) fn facts_at_end(
     trace: usize,
 ) -> Result<Option<Facts>, ReadError> {
     let (mut traces, mut found) = (0, None);
-    let is_told = |facts: &Facts| facts.vantage != Vantage::Unknown;
     pieces(file, input, |raw| match raw {
         Raw::Trace(facts) => {
             traces += 1;
-            !(traces == trace + 1 && is_told(&facts))
+            !(traces == trace + 1 && facts.tells_side())
         }
         Raw::TraceEnds(facts) if traces == trace + 1 => {
             found = Some(facts);
@@ -178,7 +183,7 @@ pub(crate) fn facts_at_end(
         }
         _ => traces <= trace + 1,
     })?;
-    Ok(found.filter(is_told))
+    Ok(found.filter(Facts::tells_side))
 }
 
 impl<F: FnMut(Raw) -> bool> State<F> {

@@ -287,8 +287,7 @@ impl Reading {
                 trace.take_back(BAD_RECORD);
             }
         }
-        let is_empty = |reading: &TraceReading| reading.collector.trace.counts.events == 0;
-        if self.traces.iter().all(is_empty) {
+        if self.traces.iter().all(TraceReading::is_empty) {
             // Traces without any event: the first stands for all.
             let mut first = self.traces.into_iter().next()?.collector.trace;
             first.header.container = container;
@@ -296,28 +295,32 @@ impl Reading {
         }
         self.share_repairs();
         // The header's own trace is empty when all events have connections of their own.
-        self.traces.retain(|reading| !is_empty(reading));
+        self.traces.retain(|reading| !reading.is_empty());
         self.traces.sort_by_key(|reading| reading.first_record);
-        let vantage = self.options.vantage;
         let is_only = self.traces.len() == 1;
-        let whole = |(place, mut reading): (usize, TraceReading)| {
+        let mut traces = Vec::with_capacity(self.traces.len());
+        for (number, mut reading) in (1..).zip(self.traces) {
             let trace = &mut reading.collector.trace;
             if !reading.has_header {
                 trace.repair(NO_HEADER, 0);
             }
-            trace.vantage = vantage.unwrap_or(trace.vantage);
+            trace.vantage = self.options.vantage.unwrap_or(trace.vantage);
             trace.leave_out_all(NO_LENGTH, trace.counts.frames_without_length);
             let header = &mut trace.header;
             header.started_ms = reading.clock.origin_ms().or(header.started_ms);
             header.container = container;
-            trace.number = (!is_only).then_some(place + 1);
-            reading.collector.assemble(reading.flows_as_server)
-        };
-        Some(self.traces.into_iter().enumerate().map(whole).collect())
+            trace.number = (!is_only).then_some(number);
+            traces.push(reading.collector.assemble(reading.flows_as_server));
+        }
+        Some(traces)
     }
 }
 
 impl TraceReading {
+    fn is_empty(&self) -> bool {
+        self.collector.trace.counts.events == 0
+    }
+
     fn set_header(&mut self, header: &Header) {
         let trace = &mut self.collector.trace;
         if header.vantage() != Vantage::Unknown {

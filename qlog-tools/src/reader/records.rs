@@ -98,8 +98,7 @@ impl<R: BufRead> Records<R> {
                 return Ok(has_bytes.then_some(is_whole));
             }
             has_bytes = true;
-            let is_end = |byte: &u8| *byte == self.separator || *byte == b'\n';
-            let end = buffer.iter().position(is_end);
+            let end = buffer.iter().position(|it| *it == self.separator || *it == b'\n');
             let is_line = end.is_some_and(|end| buffer[end] != self.separator);
             let piece = &buffer[..end.unwrap_or(buffer.len())];
             is_whole &= self.record.len() + piece.len() <= self.limit;

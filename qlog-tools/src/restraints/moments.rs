@@ -1,7 +1,7 @@
 //! What a log says that matters to its sender, by time.
 
 use crate::packet::{PacketEvent, Space};
-use crate::trace::Trace;
+use crate::trace::{SchedulerCall, Trace};
 use schedulers::{Call, StreamId};
 
 /// Something that changed.
@@ -58,7 +58,7 @@ pub(super) fn moments(
     std::iter::from_fn(move || {
         let (time_us, first) = all.next()?;
         let mut together = vec![first];
-        while let Some((_, moment)) = all.next_if(|it| it.0 == time_us) {
+        while let Some((_, moment)) = all.next_if(|(other_us, _)| *other_us == time_us) {
             together.push(moment);
         }
         Some((time_us, together))
@@ -66,17 +66,18 @@ pub(super) fn moments(
 }
 
 fn sent(trace: &Trace) -> Vec<(u64, Moment)> {
-    let frames = &trace.timeline.frames;
-    if frames.is_empty() {
-        let sent = trace.packets_of(PacketEvent::Sent);
-        let packet = |bytes: u32| Moment::Packet { bytes: bytes.into() };
-        return sent.map(|it| (it.time_us, packet(it.bytes))).collect();
+    let mut sent = Vec::new();
+    for frame in &trace.timeline.frames {
+        let end = frame.offset.saturating_add(frame.bytes);
+        let moment = Moment::Frame { stream: frame.stream, end, bytes: frame.bytes };
+        sent.push((frame.time_us, moment));
     }
-    let frame = |it: &crate::assembly::StreamFrame| {
-        let end = it.offset.saturating_add(it.bytes);
-        (it.time_us, Moment::Frame { stream: it.stream, end, bytes: it.bytes })
-    };
-    frames.iter().map(frame).collect()
+    if sent.is_empty() {
+        for packet in trace.packets_of(PacketEvent::Sent) {
+            sent.push((packet.time_us, Moment::Packet { bytes: packet.bytes.into() }));
+        }
+    }
+    sent
 }
 
 /// Bytes that were sent again waited since packets were last declared lost.
@@ -89,8 +90,8 @@ fn repairs(trace: &Trace) -> Vec<(u64, Moment)> {
         let farthest = farthest.entry(frame.stream).or_default();
         let end = frame.offset.saturating_add(frame.bytes);
         if end <= *farthest && frame.bytes > 0 {
-            let place = lost_us.partition_point(|it| *it <= frame.time_us);
-            if let Some(&since_us) = place.checked_sub(1).and_then(|it| lost_us.get(it)) {
+            let before = lost_us.partition_point(|it| *it <= frame.time_us);
+            if let Some(&since_us) = lost_us[..before].last() {
                 repairs.push((since_us, Moment::Lost));
                 repairs.push((frame.time_us, Moment::Repaired));
             }
@@ -104,7 +105,7 @@ fn sampled(trace: &Trace) -> Vec<(u64, Moment)> {
     let samples = trace.samples().iter().enumerate();
     let mut all: Vec<(u64, Moment)> =
         samples.map(|(place, it)| (it.time_us, Moment::Sample { place })).collect();
-    if trace.samples().iter().all(|it| it.bytes_in_flight.is_none()) {
+    if trace.samples().iter().all(|sample| sample.bytes_in_flight.is_none()) {
         all.extend(in_flight(trace));
     }
     all
@@ -118,8 +119,10 @@ fn in_flight(trace: &Trace) -> Vec<(u64, Moment)> {
     let mut with_data = with_data.into_iter().peekable();
     let mut outstanding = std::collections::BTreeMap::<u64, u32>::new();
     let (mut sum, mut all) = (0_u64, Vec::new());
-    let packets = trace.packets().iter().enumerate();
-    for (place, packet) in packets.filter(|it| it.1.space == Space::Application) {
+    for (place, packet) in trace.packets().iter().enumerate() {
+        if packet.space != Space::Application {
+            continue;
+        }
         while with_data.next_if(|it| *it < place).is_some() {}
         let Some(number) = packet.number else { continue };
         match packet.event {
@@ -154,12 +157,16 @@ fn requests(trace: &Trace) -> Vec<(u64, Moment)> {
 }
 
 fn calls(trace: &Trace) -> Vec<(u64, Moment)> {
-    let moment = |call: &Call| match *call {
-        Call::SetReady(StreamId(stream), is_ready) => Some(Moment::Ready { stream, is_ready }),
-        Call::Close(StreamId(stream)) => Some(Moment::Ready { stream, is_ready: false }),
-        Call::Sent(StreamId(stream), bytes) => Some(Moment::Charged { stream, bytes }),
-        Call::Start { .. } | Call::Open(..) | Call::Signal(_) | Call::Pick(_) => None,
-    };
-    let calls = trace.scheduler_calls().iter();
-    calls.filter_map(|it| Some((it.time_us, moment(it.call.as_ref().ok()?)?))).collect()
+    let mut moments = Vec::new();
+    for SchedulerCall { time_us, call } in trace.scheduler_calls() {
+        let Ok(call) = call else { continue };
+        let moment = match *call {
+            Call::SetReady(StreamId(stream), is_ready) => Moment::Ready { stream, is_ready },
+            Call::Close(StreamId(stream)) => Moment::Ready { stream, is_ready: false },
+            Call::Sent(StreamId(stream), bytes) => Moment::Charged { stream, bytes },
+            Call::Start { .. } | Call::Open(..) | Call::Signal(_) | Call::Pick(_) => continue,
+        };
+        moments.push((*time_us, moment));
+    }
+    moments
 }

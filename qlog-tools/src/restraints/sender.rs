@@ -139,8 +139,11 @@ impl<'a> Sender<'a> {
             .map_or(0.0, |window| self.burst.bytes as f64 * rtt_ms * 1000.0 / window.max(1) as f64);
         let as_before_us = self.burst.single_pause_us.map_or(0, |it| it + it / 4);
         let longest_us = to_u64(burst_us * PACING).max(as_before_us);
-        let after = |us: u64| self.burst.last_us.saturating_add(us);
-        (after(to_u64(burst_us / PACING)), after(SENDING_US.saturating_add(longest_us)))
+        let last_us = self.burst.last_us;
+        (
+            last_us.saturating_add(to_u64(burst_us / PACING)),
+            last_us.saturating_add(SENDING_US).saturating_add(longest_us),
+        )
     }
 }
 

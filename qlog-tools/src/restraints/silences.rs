@@ -27,15 +27,18 @@ pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
     let silences = silences(trace);
     let mut split = Vec::with_capacity(spans.len());
     for span in spans {
-        let is_meant = |it: &Silence| match span.by {
-            Restraint::CongestionWindow => true,
-            Restraint::Application => it.is_probed,
-            _ => false,
-        };
         let mut at_us = span.from_us;
         let first = silences.partition_point(|it| it.to_us <= span.from_us);
         let within = silences[first..].iter().take_while(|it| it.from_us < span.to_us);
-        for silence in within.filter(|it| is_meant(it)) {
+        for silence in within {
+            let is_meant = match span.by {
+                Restraint::CongestionWindow => true,
+                Restraint::Application => silence.is_probed,
+                _ => false,
+            };
+            if !is_meant {
+                continue;
+            }
             let (from_us, to_us) = (silence.from_us.max(at_us), silence.to_us.min(span.to_us));
             push(&mut split, Span { from_us: at_us, to_us: from_us, ..span });
             push(&mut split, Span { from_us, to_us, by: Restraint::Acknowledgements });
@@ -49,15 +52,14 @@ pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
 /// From a round trip after a packet came until the next one, where that took longer than a probe timeout. As long as no variance
 /// is known that is three round trips and the delay of acknowledgements (RFC 9002, sections 5.3 and 6.2.1).
 fn silences(trace: &Trace) -> Vec<Silence> {
-    let us = |ms: f64| to_u64((ms * 1000.0).round());
-    let came = trace.packets_of(PacketEvent::Received);
+    let came_us = trace.packets_of(PacketEvent::Received).map(|it| it.time_us);
     let end_us = super::bounds(trace).1;
     let probes_us = sent_again_us(trace);
     let mut samples = trace.samples().iter().peekable();
     let (mut rtt_ms, mut before_us, mut silences) = (RTT_MS, None, Vec::new());
-    for to_us in came.map(|it| it.time_us).chain([end_us]) {
+    for to_us in came_us.chain([end_us]) {
         let last_us = before_us.unwrap_or(to_us);
-        while let Some(sample) = samples.next_if(|it| it.time_us <= last_us) {
+        while let Some(sample) = samples.next_if(|sample| sample.time_us <= last_us) {
             rtt_ms = sample.smoothed_rtt_ms.unwrap_or(rtt_ms);
         }
         if to_us > last_us.saturating_add(us(3.0 * rtt_ms + MAX_ACK_DELAY_MS)) {
@@ -72,6 +74,10 @@ fn silences(trace: &Trace) -> Vec<Silence> {
         before_us = Some(to_us.max(last_us));
     }
     silences
+}
+
+fn us(ms: f64) -> u64 {
+    to_u64((ms * 1000.0).round())
 }
 
 /// When bytes went that had gone before.

@@ -71,9 +71,9 @@ impl<'a> Streams<'a> {
     pub(super) fn frame(&mut self, stream: u64, end: u64, bytes: u64) {
         self.frame_bytes = self.frame_bytes.max(bytes);
         let mut fresh = 0;
-        self.change(stream, |it| {
-            fresh = end.saturating_sub(it.sent);
-            it.sent = end.max(it.sent);
+        self.change(stream, |stream| {
+            fresh = end.saturating_sub(stream.sent);
+            stream.sent = end.max(stream.sent);
         });
         self.sent_bytes = self.sent_bytes.saturating_add(fresh);
     }

@@ -81,13 +81,13 @@ pub(crate) struct LongestRtt {
 impl LongestRtt {
     /// Takes another sample into account.
     pub(crate) fn add(&mut self, sample: &RecoverySample) {
-        let longer = |one: Option<f64>, other: Option<f64>| match (one, other) {
-            (Some(one), Some(other)) => Some(one.max(other)),
-            (one, other) => one.or(other),
-        };
         self.latest_ms = longer(self.latest_ms, sample.latest_rtt_ms);
         self.smoothed_ms = longer(self.smoothed_ms, sample.smoothed_rtt_ms);
     }
+}
+
+fn longer(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).reduce(f64::max)
 }
 
 #[cfg(test)]

@@ -50,8 +50,10 @@ const COLUMNS: u32 = 12;
 /// for all loads of a scene.
 pub fn film_page(film: &Film) -> String {
     let mut pictures = BTreeMap::new();
-    let scenes: Vec<_> =
-        film.scenes.iter().enumerate().map(|it| scene(it, &mut pictures)).collect();
+    let mut scenes = Vec::new();
+    for (place, of_page) in film.scenes.iter().enumerate() {
+        scenes.push(scene(place, of_page, &mut pictures));
+    }
     let pictures: Vec<_> =
         pictures.into_iter().map(|(jpeg, class)| context! { class, jpeg }).collect();
     let view =
@@ -61,11 +63,12 @@ pub fn film_page(film: &Film) -> String {
 
 /// `pictures` has a class for each picture that is shown anywhere.
 fn scene<'a>(
-    (place, scene): (usize, &'a Scene),
+    place: usize,
+    scene: &'a Scene,
     pictures: &mut BTreeMap<&'a str, String>,
 ) -> minijinja::Value {
-    let last = |it: &Strip| it.pictures.last().map_or(0.0, |it| it.0);
-    let end_ms = scene.strips.iter().map(last).fold(1.0, f64::max);
+    let last_pictures = scene.strips.iter().filter_map(|it| it.pictures.last());
+    let end_ms = last_pictures.map(|(ms, _)| *ms).fold(1.0, f64::max);
     let moments: Vec<f64> =
         (1..=COLUMNS).map(|it| end_ms * f64::from(it) / f64::from(COLUMNS)).collect();
     let mut strips = Vec::new();

@@ -46,8 +46,11 @@ impl PageComparison {
         metric: &Metric,
         sheet: &Sheet,
     ) -> Self {
-        let row = |run: &Run<'_>| self.rows.iter().find(|row| row.scheme == run.scheme).cloned();
-        let rows: Vec<Row> = runs.iter().map(|run| row(run).unwrap_or_default()).collect();
+        let rows = runs.iter().map(|run| {
+            let row = self.rows.iter().find(|it| it.scheme == run.scheme);
+            row.cloned().unwrap_or_default()
+        });
+        let rows: Vec<Row> = rows.collect();
         let has_atf = resources.iter().any(|resource| resource.above_fold);
         Self {
             ribbons: Some(Figure::of(&ribbons(&self, resources, runs, &rows, metric), sheet)),
@@ -64,14 +67,18 @@ fn is_above_fold(resources: &[PageResource]) -> impl Fn(&Transfer) -> bool {
 }
 
 fn in_a_sentence(resources: &[PageResource]) -> String {
-    let sums = |is_in: fn(&PageResource) -> bool| {
-        let bytes = resources.iter().filter(|it| is_in(it)).map(|it| it.body_bytes);
-        let bytes = bytes.fold((0, 0_u64), |(count, sum), bytes| {
-            (count + 1, sum.saturating_add(bytes.unwrap_or_default()))
-        });
-        (bytes.0, bytes_text(bytes.1))
-    };
-    let ((all, all_bytes), (atf, atf_bytes)) = (sums(|_| true), sums(|it| it.above_fold));
+    let (mut all, mut atf) = (0, 0);
+    let (mut all_bytes, mut atf_bytes) = (0_u64, 0_u64);
+    for resource in resources {
+        let bytes = resource.body_bytes.unwrap_or_default();
+        all += 1;
+        all_bytes = all_bytes.saturating_add(bytes);
+        if resource.above_fold {
+            atf += 1;
+            atf_bytes = atf_bytes.saturating_add(bytes);
+        }
+    }
+    let [all_bytes, atf_bytes] = [all_bytes, atf_bytes].map(bytes_text);
     format!("{all} resources, {all_bytes}; {atf} of them above the fold (ATF), {atf_bytes}.")
 }
 
@@ -84,20 +91,14 @@ fn ribbons<'a>(
 ) -> Ribbons<'a> {
     let has_atf = resources.iter().any(|resource| resource.above_fold);
     let has_regret = rows.iter().any(|row| row.regret.is_some());
-    let notes = |row: &Row| {
-        let of = |pair: BySet| if has_atf { pair.atf } else { pair.all };
-        let mut notes = vec![
-            or_dash(of(row.metrics.get(metric)).map(milliseconds_text)),
-            ratio_text(of(row.speedup)),
-        ];
+    let mut ribbons = Vec::new();
+    for (run, row) in runs.iter().zip(rows) {
+        let [value, speedup] =
+            [row.metrics.get(metric), row.speedup].map(|it| if has_atf { it.atf } else { it.all });
+        let mut notes = vec![or_dash(value.map(milliseconds_text)), ratio_text(speedup)];
         notes.extend(has_regret.then(|| or_dash(row.regret.map(|regret| format!("{regret:.2}")))));
-        notes
-    };
-    let ribbon = |(run, row): (&Run<'a>, &Row)| RibbonRow {
-        label: run.scheme.to_owned(),
-        notes: notes(row),
-        timeline: run.timeline,
-    };
+        ribbons.push(RibbonRow { label: run.scheme.to_owned(), notes, timeline: run.timeline });
+    }
     let set = if has_atf { "ATF" } else { "all" };
     let mut note_titles =
         vec![format!("{} {set} ({})", metric.short, metric.unit), "speedup".to_owned()];
@@ -108,22 +109,22 @@ fn ribbons<'a>(
         axis: Axis::Time,
         resources: resources.to_vec(),
         note_titles,
-        rows: runs.iter().zip(rows).map(ribbon).collect(),
+        rows: ribbons,
     }
 }
 
 fn curve(name: &str, resources: &[PageResource], runs: &[Run<'_>], rows: &[Row]) -> Curves {
-    let curve = |(run, row): (&Run<'_>, &Row)| Curve {
+    let curves = runs.iter().zip(rows).map(|(run, row)| Curve {
         label: match row.regret {
             Some(regret) => format!("{} (regret {regret:.2})", run.scheme),
             None => run.scheme.to_owned(),
         },
         index_ms: row.metrics.byte_index().atf,
         points: completed_share(run.timeline, is_above_fold(resources)),
-    };
+    });
     Curves {
         title: format!("{name}: above-the-fold bytes in fully downloaded resources"),
         what: "ATF bytes complete".to_owned(),
-        curves: runs.iter().zip(rows).map(curve).collect(),
+        curves: curves.collect(),
     }
 }

@@ -73,8 +73,8 @@ pub fn p_text(p: f64) -> String {
 /// A table for each set of resources and setting; none where each scheme has a single pair, whose ratio is its speedup.
 pub(super) fn tables(comparison: &Comparison) -> Vec<Value> {
     let settings = comparison.comparisons.chunk_by(|one, other| one.setting == other.setting);
-    let several = |rows: &&[PairedRow]| rows.iter().any(|it| it.pairs() > 1);
-    settings.filter(several).flat_map(|rows| of_setting(rows, comparison)).collect()
+    let several = settings.filter(|rows| rows.iter().any(|it| it.pairs() > 1));
+    several.flat_map(|rows| of_setting(rows, comparison)).collect()
 }
 
 fn of_setting(rows: &[PairedRow], comparison: &Comparison) -> Vec<Value> {
@@ -82,19 +82,21 @@ fn of_setting(rows: &[PairedRow], comparison: &Comparison) -> Vec<Value> {
         return vec![of_set(rows, comparison, PAGE, |it| it.atf.as_ref())];
     }
     let sets: [(_, NumbersOf); 2] = [(ATF, |it| it.atf.as_ref()), (ALL, |it| it.all.as_ref())];
-    let has_any = |of: NumbersOf| rows.iter().any(|it| of(it).is_some());
-    let sets = sets.into_iter().filter(|it| has_any(it.1));
+    let sets = sets.into_iter().filter(|(_, of)| rows.iter().any(|it| of(it).is_some()));
     sets.map(|(name, of)| of_set(rows, comparison, name, of)).collect()
 }
 
 type NumbersOf = fn(&PairedRow) -> Option<&PairedNumbers>;
 
 fn of_set(rows: &[PairedRow], comparison: &Comparison, name: &'static str, of: NumbersOf) -> Value {
-    let pairs = |row| of(row).map_or(0, PairedNumbers::pairs);
-    let most = rows.iter().map(pairs).max().unwrap_or(0);
+    let pairs = rows.iter().map(|it| of(it).map_or(0, PairedNumbers::pairs));
+    let most = pairs.clone().max().unwrap_or(0);
     let unit = rows[0].pairs_of;
-    let remark = |it| (pairs(it) < most).then(|| format!("only {} of {most} {unit}", pairs(it)));
-    let names = rows.iter().map(|it| (it.scheme.clone(), remark(it))).collect();
+    let names = rows.iter().zip(pairs).map(|(row, pairs)| {
+        let remark = (pairs < most).then(|| format!("only {pairs} of {most} {unit}"));
+        (row.scheme.clone(), remark)
+    });
+    let names = names.collect();
     let place =
         if rows[0].setting.is_empty() { String::new() } else { format!(", {}", rows[0].setting) };
     context! {
@@ -108,19 +110,25 @@ fn of_set(rows: &[PairedRow], comparison: &Comparison, name: &'static str, of: N
 
 /// The columns of one set of resources.
 fn columns(group: &'static str, of: NumbersOf) -> Vec<Column<PairedRow>> {
-    let text = move |heading, text: fn(&PairedNumbers) -> Option<String>| {
-        column(group, heading, move |row: &PairedRow| words(text(of(row)?)))
-    };
     vec![
-        text("ratio", |it| Some(ratio(it.geometric_mean))),
+        text_column(group, "ratio", of, |it| Some(ratio(it.geometric_mean))),
         column(group, "95 % interval", move |row: &PairedRow| {
             interval(of(row)?.interval, DECIMALS)
         }),
-        text("Hodges-Lehmann", |it| Some(ratio(it.hodges_lehmann))),
-        text("better / equal / worse", |it| Some(it.counts())),
-        text("effect", |it| it.rank_biserial.map(|it| format!("{it:+.2}"))),
-        text("p", |it| it.p.map(p_text)),
-        text("adjusted p", |it| it.adjusted_p.map(p_text)),
-        text("winner", |it| it.winner.clone()),
+        text_column(group, "Hodges-Lehmann", of, |it| Some(ratio(it.hodges_lehmann))),
+        text_column(group, "better / equal / worse", of, |it| Some(it.counts())),
+        text_column(group, "effect", of, |it| it.rank_biserial.map(|it| format!("{it:+.2}"))),
+        text_column(group, "p", of, |it| it.p.map(p_text)),
+        text_column(group, "adjusted p", of, |it| it.adjusted_p.map(p_text)),
+        text_column(group, "winner", of, |it| it.winner.clone()),
     ]
+}
+
+fn text_column(
+    group: &'static str,
+    heading: &'static str,
+    of: NumbersOf,
+    text: fn(&PairedNumbers) -> Option<String>,
+) -> Column<PairedRow> {
+    column(group, heading, move |row: &PairedRow| words(text(of(row)?)))
 }

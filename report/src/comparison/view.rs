@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Comparison, PageComparison, PushMeans, Row, SummaryRow, paired};
 use figures::number_texts::{beside_one, milliseconds_text, or_dash};
-use qlog_tools::metrics::{Better, METRICS, Metric};
+use qlog_tools::metrics::{Better, METRICS, Metric, Set};
 
 /// A cell of a table of numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -80,8 +80,8 @@ fn summary(rows: &[SummaryRow], baseline: &str) -> Value {
     let names = rows.iter().map(|row| (row.scheme.clone(), incomplete(row, rows))).collect();
     let setting = &rows[0].setting;
     let place = if setting.is_empty() { String::new() } else { format!(", {setting}") };
-    let most = |of: fn(&SummaryRow) -> usize| rows.iter().map(of).max().unwrap_or(0);
-    let (atf, all) = (most(|it| it.atf.pages), most(|it| it.all.pages));
+    let atf = rows.iter().map(|it| it.atf.pages).max().unwrap_or(0);
+    let all = rows.iter().map(|it| it.all.pages).max().unwrap_or(0);
     let pages = atf.max(all);
     let over = over(atf, all, if pages == 1 { "page" } else { "pages" });
     context! {
@@ -111,15 +111,15 @@ const PUSHES: &str = "pushes, mean of a load";
 
 /// Columns that compare pages are left out where there is one.
 fn summary_columns(pages: usize) -> Vec<Column<SummaryRow>> {
-    let columns = [
+    let mut columns = vec![
         column(ATF, "mean", |it: &SummaryRow| times(it.atf.mean)),
         column(ATF, "95 % interval", |it: &SummaryRow| interval(it.atf_interval, SPEEDUP_DECIMALS)),
         column(ATF, "median", |it: &SummaryRow| times(it.atf.median)),
         column(ATF, "best page", |it: &SummaryRow| times(it.atf.best)),
         column(ATF, "worst page", |it: &SummaryRow| times(it.atf.worst)),
         column(ATF, "regret", |it: &SummaryRow| regret(it.regret)),
-        column(ATF, "proven", |it: &SummaryRow| {
-            words(it.proven.map(|(proven, pages)| format!("{proven} of {pages}")))
+        column(ATF, "proven", |row: &SummaryRow| {
+            words(row.proven.map(|(proven, pages)| format!("{proven} of {pages}")))
         }),
         column(ALL, "mean", |it: &SummaryRow| times(it.all.mean)),
         column(ALL, "median", |it: &SummaryRow| times(it.all.median)),
@@ -130,40 +130,46 @@ fn summary_columns(pages: usize) -> Vec<Column<SummaryRow>> {
         column(PUSHES, "late", |it: &SummaryRow| count(it, |it| it.late)),
         column(PUSHES, "wasted bytes", wasted),
     ];
-    let compares_pages = |heading| ["median", "best page", "worst page"].contains(&heading);
-    columns.into_iter().filter(|it| pages > 1 || !compares_pages(it.heading)).collect()
+    let of_pages = ["median", "best page", "worst page"];
+    columns.retain(|it| pages > 1 || !of_pages.contains(&it.heading));
+    columns
 }
 
 /// The metric that is compared, with its speedups, and then the others.
 fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
-    let atf =
-        |metric: &'static Metric| move |it: &Row| value(it.metrics.get(metric).atf, metric.better);
-    let all =
-        |metric: &'static Metric| move |it: &Row| value(it.metrics.get(metric).all, metric.better);
     let first = if compared.is_of_page() { PAGE } else { ATF };
     let mut columns = vec![
-        column(first, compared.heading, atf(compared)),
+        metric_column(first, compared.heading, compared, Set::Atf),
         column(first, "middle half", |it: &Row| range(it.atf_spread, milliseconds_text)),
         column(first, "speedup", |it: &Row| times(it.speedup.atf)),
         column(first, "regret", |it: &Row| regret(it.regret)),
-        column(first, "proven", |it: &Row| {
-            words(it.proven.map(|it| if it { "yes" } else { "no" }.to_owned()))
+        column(first, "proven", |row: &Row| {
+            words(row.proven.map(|it| if it { "yes" } else { "no" }.to_owned()))
         }),
     ];
     if !compared.is_of_page() {
-        columns.push(column(ALL, compared.heading, all(compared)));
+        columns.push(metric_column(ALL, compared.heading, compared, Set::All));
         columns.push(column(ALL, "speedup", |it: &Row| times(it.speedup.all)));
     }
-    for other in METRICS.iter().filter(|it| it.name != compared.name) {
+    for other in METRICS.iter().filter(|metric| metric.name != compared.name) {
         if other.is_of_page() {
-            columns.push(column(PAGE, other.heading, all(other)));
+            columns.push(metric_column(PAGE, other.heading, other, Set::All));
         } else {
-            columns.push(column(other.heading, "ATF", atf(other)));
-            columns.push(column(other.heading, "all", all(other)));
+            columns.push(metric_column(other.heading, "ATF", other, Set::Atf));
+            columns.push(metric_column(other.heading, "all", other, Set::All));
         }
     }
     columns.push(column("duration", "ms", |it: &Row| value(it.duration_ms, Better::Lower)));
     columns
+}
+
+fn metric_column(
+    group: &'static str,
+    heading: &'static str,
+    metric: &'static Metric,
+    set: Set,
+) -> Column<Row> {
+    column(group, heading, move |it: &Row| value(it.metrics.get(metric).get(set), metric.better))
 }
 
 fn value(value: Option<f64>, better: Better) -> Option<Number> {
@@ -211,22 +217,26 @@ fn range(ends: Option<[f64; 2]>, text: impl Fn(f64) -> String) -> Option<Number>
 
 /// A mean over fewer pages than another's is not to be compared with it.
 fn incomplete(row: &SummaryRow, rows: &[SummaryRow]) -> Option<String> {
-    let remark =
-        |set: &str, pages: usize, most: usize| format!("{set}: only {pages} of {most} pages");
     let most_all = rows.iter().map(|row| row.all.pages).max()?;
     let most_atf = rows.iter().map(|row| row.atf.pages).max()?;
-    let all = (row.all.pages < most_all).then(|| remark("all resources", row.all.pages, most_all));
-    let atf = (row.atf.pages < most_atf).then(|| remark("above the fold", row.atf.pages, most_atf));
-    let remarks: Vec<String> = atf.into_iter().chain(all).collect();
+    let mut remarks: Vec<String> = Vec::new();
+    for (set, pages, most) in
+        [("above the fold", row.atf.pages, most_atf), ("all resources", row.all.pages, most_all)]
+    {
+        if pages < most {
+            remarks.push(format!("{set}: only {pages} of {most} pages"));
+        }
+    }
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }
 
 fn page(page: &PageComparison, metric: &'static Metric) -> Value {
-    let is_anchor = |character: &char| character.is_ascii_alphanumeric() || *character == '-';
+    let mut anchor = format!("page-{}", page.name);
+    anchor.retain(|it| it.is_ascii_alphanumeric() || it == '-');
     let names = page.rows.iter().map(|row| (row.scheme.clone(), row.note.clone())).collect();
     context! {
         name => &page.name,
-        anchor => format!("page-{}", page.name.chars().filter(is_anchor).collect::<String>()),
+        anchor,
         resources => &page.resources,
         table => table(&page.rows, names, &page_columns(metric)),
         figures => page.ribbons.iter().chain(&page.curve).map(|it| Value::from(Serde(it))).collect::<Vec<Value>>(),
@@ -235,21 +245,20 @@ fn page(page: &PageComparison, metric: &'static Metric) -> Value {
 
 /// A page in a line: its best and its worst scheme.
 fn page_line(page: &PageComparison) -> Value {
-    let speedup = |row: &&Row| row.speedup.atf.or(row.speedup.all);
-    let known: Vec<(&Row, f64)> =
-        page.rows.iter().filter_map(|row| Some((row, speedup(&row)?))).collect();
+    let known =
+        page.rows.iter().filter_map(|row| Some((row, row.speedup.atf.or(row.speedup.all)?)));
+    let known: Vec<(&Row, f64)> = known.collect();
     let best = known.iter().copied().reduce(|one, other| if other.1 > one.1 { other } else { one });
     let worst =
         known.iter().copied().reduce(|one, other| if other.1 < one.1 { other } else { one });
-    let cells = |it: Option<(&Row, f64)>| match it {
-        Some((row, speedup)) => vec![row.scheme.clone(), format!("{speedup:.SPEEDUP_DECIMALS$}")],
-        None => vec!["\u{2013}".to_owned(); 2],
-    };
     let regret = best.and_then(|(row, _)| row.regret);
-    let mut all = cells(best);
-    all.push(or_dash(regret.map(|it| format!("{it:.2}"))));
-    all.extend(cells(worst));
-    context! { name => &page.name, cells => all }
+    let [best, worst] = [best, worst].map(|found| match found {
+        Some((row, speedup)) => [row.scheme.clone(), format!("{speedup:.SPEEDUP_DECIMALS$}")],
+        None => ["\u{2013}"; 2].map(str::to_owned),
+    });
+    let regret = or_dash(regret.map(|it| format!("{it:.2}")));
+    let cells = [&best[..], &[regret], &worst].concat();
+    context! { name => &page.name, cells }
 }
 
 /// Headings, groups with their widths, and lines.
@@ -259,8 +268,8 @@ pub(super) fn table<R>(
     columns: &[Column<R>],
 ) -> Value {
     // A column is shown where there is any of it.
-    let is_shown = |column: &&Column<R>| rows.iter().any(|row| (column.number)(row).is_some());
-    let shown: Vec<&Column<R>> = columns.iter().filter(is_shown).collect();
+    let shown = columns.iter().filter(|it| rows.iter().any(|row| (it.number)(row).is_some()));
+    let shown: Vec<&Column<R>> = shown.collect();
     let numbers =
         rows.iter().map(|row| shown.iter().map(|it| (it.number)(row)).collect()).collect();
     let groups: Vec<&[&Column<R>]> =
@@ -268,9 +277,9 @@ pub(super) fn table<R>(
     let firsts: Vec<bool> =
         groups.iter().flat_map(|group| (0..group.len()).map(|place| place == 0)).collect();
     let lines = lines(names, numbers, &firsts);
-    let group = |group: &&[&Column<R>]| context! { name => group[0].group, columns => group.len() };
+    let groups = groups.iter().map(|it| context! { name => it[0].group, columns => it.len() });
     context! {
-        groups => groups.iter().map(group).collect::<Vec<Value>>(),
+        groups => groups.collect::<Vec<Value>>(),
         headings => shown.iter().map(|it| it.heading).collect::<Vec<&str>>(),
         has_notes => lines.iter().any(|line| line.note.is_some()),
         lines => Serde(lines),
@@ -282,21 +291,20 @@ fn lines(
     numbers: Vec<Vec<Option<Number>>>,
     firsts: &[bool],
 ) -> Vec<Line> {
-    let cost = |number: &Option<Number>| number.as_ref().and_then(|it| it.cost);
     let best: Vec<Option<f64>> = (0..firsts.len())
-        .map(|place| best(numbers.iter().filter_map(|row| cost(&row[place]))))
+        .map(|place| best(numbers.iter().filter_map(|row| row[place].as_ref()?.cost)))
         .collect();
-    let cell = |(place, number): (usize, Option<Number>)| Cell {
-        is_best: best[place].is_some() && cost(&number) == best[place],
-        is_first: firsts[place],
-        text: or_dash(number.map(|it| it.text)),
-    };
-    let line = |((name, note), row): ((String, Option<String>), Vec<Option<Number>>)| Line {
-        name,
-        note,
-        cells: row.into_iter().enumerate().map(cell).collect(),
-    };
-    names.into_iter().zip(numbers).map(line).collect()
+    let mut lines = Vec::new();
+    for ((name, note), row) in names.into_iter().zip(numbers) {
+        let cells = row.into_iter().enumerate().map(|(place, number)| {
+            let cost = number.as_ref().and_then(|it| it.cost);
+            let is_best = cost.is_some() && cost == best[place];
+            let text = or_dash(number.map(|it| it.text));
+            Cell { text, is_best, is_first: firsts[place] }
+        });
+        lines.push(Line { name, note, cells: cells.collect() });
+    }
+    lines
 }
 
 /// The lowest cost; none when all that there are are equal.

@@ -33,23 +33,20 @@ pub(super) fn draw(recording: &Recording, band: &Band) -> String {
 }
 
 fn curves(band: &Band) -> Panel {
-    let values = |name: &str| {
-        let series = band.series.iter().filter(move |it| it.name == name);
-        series.flat_map(|it| &it.points).map(|point| point.1).max().unwrap_or_default()
-    };
-    let most = WHOLE.iter().map(|name| values(name)).max().unwrap_or_default();
+    let whole = band.series.iter().filter(|it| WHOLE.contains(&it.name));
+    let most = whole.flat_map(|it| &it.points).map(|point| point.1).max().unwrap_or_default();
     let most = most.saturating_add(most / 8);
-    let line = |it: &crate::viewer::Series| {
-        let points = it.points.iter().map(|&(at_us, value)| (at_us, value.min(most) as f64));
-        (it.name.to_owned(), points.collect())
-    };
-    Panel { lines: band.series.iter().map(line).collect(), text: bytes }
+    let lines = band.series.iter().map(|series| {
+        let points = series.points.iter().map(|&(at_us, value)| (at_us, value.min(most) as f64));
+        (series.name.to_owned(), points.collect())
+    });
+    Panel { lines: lines.collect(), text: bytes }
 }
 
 /// The share of each pixel column in which this restraint held.
 fn shares(plot: &Plot, band: &Band, by: Restraint) -> Vec<f64> {
     let mut shares = vec![0.0; to_usize(RIGHT - LEFT)];
-    for span in band.spans.iter().filter(|it| it.by == by) {
+    for span in band.spans.iter().filter(|span| span.by == by) {
         let Span { from_us, to_us, .. } = *span;
         let (from, to) = (plot.x(from_us) - LEFT, plot.x(to_us) - LEFT);
         for (column, share) in shares.iter_mut().enumerate().skip(to_usize(from)) {
@@ -65,10 +62,9 @@ fn shares(plot: &Plot, band: &Band, by: Restraint) -> Vec<f64> {
 
 /// Neighbours of one height are one block.
 fn draw_lane(plot: &mut Plot, shares: &[f64], top: f64, colour: &str) {
-    let height = |share: &f64| if *share > 0.0 { (share * BLOCK).round().max(1.0) } else { 0.0 };
     let mut column = 0;
-    for run in shares.chunk_by(|one, next| (height(one) - height(next)).abs() < 0.5) {
-        let height = height(&run[0]);
+    for run in shares.chunk_by(|one, next| (height(*one) - height(*next)).abs() < 0.5) {
+        let height = height(run[0]);
         if height > 0.0 {
             let (left, width) = (LEFT + column as f64, run.len() as f64);
             let area = Area { left, top: top + BLOCK - height, width, height };
@@ -76,6 +72,10 @@ fn draw_lane(plot: &mut Plot, shares: &[f64], top: f64, colour: &str) {
         }
         column += run.len();
     }
+}
+
+fn height(share: f64) -> f64 {
+    if share > 0.0 { (share * BLOCK).round().max(1.0) } else { 0.0 }
 }
 
 #[cfg(test)]

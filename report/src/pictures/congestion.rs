@@ -39,22 +39,22 @@ pub(super) fn draw(recording: &Recording) -> String {
 }
 
 fn panels(recording: &Recording) -> Vec<Panel> {
-    let of = |unit: Unit, text| Panel {
-        lines: recording
-            .series
-            .iter()
-            .filter(|it| it.unit == unit)
-            .map(|it| {
-                let points = it.points.iter().map(|&(at_us, value)| (at_us, value as f64));
-                (format!("{} of {}", it.name, recording.series_of), points.collect())
-            })
-            .collect(),
-        text,
-    };
-    let mut panels = vec![of(Unit::Bytes, bytes), of(Unit::Us, milliseconds)];
-    panels.push(Panel { lines: rates(recording), text: rate_text });
+    let mut panels = vec![
+        Panel { lines: lines(recording, Unit::Bytes), text: bytes },
+        Panel { lines: lines(recording, Unit::Us), text: milliseconds },
+        Panel { lines: rates(recording), text: rate_text },
+    ];
     panels.retain(|panel| !panel.lines.is_empty());
     panels
+}
+
+fn lines(recording: &Recording, unit: Unit) -> Vec<(String, Vec<(u64, f64)>)> {
+    let mut lines = Vec::new();
+    for series in recording.series.iter().filter(|series| series.unit == unit) {
+        let points = series.points.iter().map(|&(at_us, value)| (at_us, value as f64));
+        lines.push((format!("{} of {}", series.name, recording.series_of), points.collect()));
+    }
+    lines
 }
 
 pub(super) fn bytes(value: f64) -> String {
@@ -72,32 +72,35 @@ fn milliseconds(value_us: f64) -> String {
 /// Bits a second in [`STEPS`] steps: of new stream bytes, and of what the server sent.
 fn rates(recording: &Recording) -> Vec<(String, Vec<(u64, f64)>)> {
     let step_us = recording.duration_us.div_ceil(STEPS as u64).max(1);
-    let steps = |bytes: &mut dyn Iterator<Item = (u64, u64)>| {
-        let mut sums = [0_u64; STEPS];
-        for (at_us, bytes) in bytes {
-            let step = usize::try_from(at_us / step_us).map_or(STEPS - 1, |it| it.min(STEPS - 1));
-            sums[step] = sums[step].saturating_add(bytes);
-        }
-        let bits = |sum: u64| sum as f64 * 8.0 * 1e6 / step_us as f64;
-        (0..).zip(sums).map(|(step, sum)| (step * step_us, bits(sum))).collect()
-    };
     let over = format!("over {} ms", milliseconds_text(step_us as f64 / 1000.0));
     let mut rates = Vec::new();
     if !recording.frames.is_empty() {
         let new = recording.frames.iter().filter(|it| it.is_new(recording.is_server));
         let what = if recording.is_server { "new stream bytes sent" } else { "goodput" };
-        rates.push((format!("{what}, {over}"), steps(&mut new.map(|it| (it.time_us, it.bytes)))));
+        let new = new.map(|it| (it.time_us, it.bytes));
+        rates.push((format!("{what}, {over}"), steps(new, step_us)));
     }
     if !recording.sent.is_empty() {
         let mut before = 0;
-        let mut sent = recording.sent.iter().map(|&(at_us, sum)| {
+        let sent = recording.sent.iter().map(|&(at_us, sum)| {
             let bytes = sum - before;
             before = sum;
             (at_us, bytes)
         });
-        rates.push(("sent by the server, retransmissions included".to_owned(), steps(&mut sent)));
+        let what = "sent by the server, retransmissions included".to_owned();
+        rates.push((what, steps(sent, step_us)));
     }
     rates
+}
+
+fn steps(bytes: impl Iterator<Item = (u64, u64)>, step_us: u64) -> Vec<(u64, f64)> {
+    let mut sums = [0_u64; STEPS];
+    for (at_us, bytes) in bytes {
+        let step = usize::try_from(at_us / step_us).map_or(STEPS - 1, |it| it.min(STEPS - 1));
+        sums[step] = sums[step].saturating_add(bytes);
+    }
+    let rates = sums.map(|it| it as f64 * 8.0 * 1e6 / step_us as f64);
+    (0..).zip(rates).map(|(step, rate)| (step * step_us, rate)).collect()
 }
 
 fn draw_losses(plot: &mut Plot, recording: &Recording) {
@@ -127,23 +130,24 @@ pub(super) fn draw_panel(plot: &mut Plot, panel: &Panel, top: f64) {
     for ((name, points), (colour, dash)) in panel.lines.iter().zip(LINES.iter().cycle()) {
         let points = pixels(plot, points, most, top);
         plot.line(&points, colour, dash);
-        plot.key(left, top - 9.0, (colour, dash), name);
+        plot.key(left, top - 9.0, colour, dash, name);
         left += 50.0 + 5.8 * name.chars().count() as f64;
     }
 }
 
 /// The lowest and highest of each pixel column, as steps; the last value holds until the log ends.
 fn pixels(plot: &Plot, values: &[(u64, f64)], most: f64, top: f64) -> Vec<(f64, f64)> {
-    let y = |value: f64| top + PANEL * (1.0 - value / most);
     let mut points: Vec<(f64, f64)> = Vec::new();
     for column in values.chunk_by(|one, next| plot.column(one.0) == plot.column(next.0)) {
         let x = plot.x(column[0].0);
-        let before = points.last().map_or(y(column[0].1), |point| point.1);
-        points.push((x, before));
+        let first = column[0].1;
         let lowest = column.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
         let highest = column.iter().map(|point| point.1).fold(0.0, f64::max);
         let last = column.last().map_or(lowest, |point| point.1);
-        points.extend([(x, y(lowest)), (x, y(highest)), (x, y(last))]);
+        let [first, lowest, highest, last] =
+            [first, lowest, highest, last].map(|it| top + PANEL * (1.0 - it / most));
+        let before = points.last().map_or(first, |point| point.1);
+        points.extend([(x, before), (x, lowest), (x, highest), (x, last)]);
     }
     points.extend(points.last().map(|last| (plot.end(), last.1)));
     points

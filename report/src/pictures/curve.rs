@@ -9,7 +9,6 @@ pub(super) fn draw(recording: &Recording) -> String {
     let index = recording.metrics.as_ref().and_then(|it| it.byte_index().all);
     let mut plot =
         Plot::new(recording, &format!("ByteIndex {:.1} ms", index.unwrap_or_default()), HEIGHT);
-    let y = |share: f64| TOP + HEIGHT * (1.0 - share);
     for percent in [0.0, 25.0, 50.0, 75.0, 100.0] {
         plot.label(y(percent / 100.0) + 4.0, &format!("{percent:.0} %"));
     }
@@ -20,11 +19,11 @@ pub(super) fn draw(recording: &Recording) -> String {
         before = share;
     }
     steps.push((RIGHT, y(before)));
-    let new = || recording.frames.iter().filter(|frame| frame.is_new(recording.is_server));
-    let all: f64 = new().map(|frame| frame.bytes as f64).sum();
+    let new = recording.frames.iter().filter(|frame| frame.is_new(recording.is_server));
+    let all: f64 = new.clone().map(|frame| frame.bytes as f64).sum();
     let mut arrivals: Vec<(f64, f64)> = vec![(plot.x(0), y(0.0))];
     let mut there = 0.0;
-    for frame in new() {
+    for frame in new {
         there += frame.bytes as f64;
         let point = (plot.x(frame.time_us), y(there / all.max(1.0)));
         match arrivals.last_mut() {
@@ -42,10 +41,14 @@ pub(super) fn draw(recording: &Recording) -> String {
         ("bytes of complete responses (above: the index)", "#0072b2", ""),
         (there, "#b34a00", "5 3"),
     ] {
-        plot.key(left, TOP + HEIGHT + BOTTOM + 4.0, (colour, dash), name);
+        plot.key(left, TOP + HEIGHT + BOTTOM + 4.0, colour, dash, name);
         left += 50.0 + 6.0 * name.len() as f64;
     }
     plot.finish()
+}
+
+fn y(share: f64) -> f64 {
+    TOP + HEIGHT * (1.0 - share)
 }
 
 #[cfg(test)]

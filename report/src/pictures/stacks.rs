@@ -25,10 +25,10 @@ pub(super) fn draw(recording: &Recording) -> String {
     let middle = TOP + HALF;
     for (column, (bytes, stream, tcp_bytes)) in columns {
         let left = LEFT + column as f64;
-        let height = |bytes: u64| HALF * bytes as f64 / most as f64;
-        let up = Area { left, top: middle - height(bytes), width: 1.3, height: height(bytes) };
+        let [above, below] = [bytes, tcp_bytes].map(|it| HALF * it as f64 / most as f64);
+        let up = Area { left, top: middle - above, width: 1.3, height: above };
         plot.block(up, stream);
-        let down = Area { left, top: middle, width: 1.3, height: height(tcp_bytes) };
+        let down = Area { left, top: middle, width: 1.3, height: below };
         plot.svg.rect(down, r##"class="muted" fill="#5a5a5a""##);
     }
     plot.line(&[(LEFT, middle), (RIGHT, middle)], "#1a1a1a", "");

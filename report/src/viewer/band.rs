@@ -49,20 +49,20 @@ pub struct Total {
 pub(super) fn band(end: &End<'_>) -> Result<Band, &'static str> {
     let restraints = Restraints::of(end.trace, Evidence::All)?;
     let all_ms = restraints.duration_ms().max(f64::MIN_POSITIVE);
-    let total = |(by, ms): (Restraint, f64)| Total {
+    let totals = restraints.totals_ms().into_iter().map(|(by, ms)| Total {
         name: in_words(by),
         us: ms * 1000.0,
         percent: 100.0 * ms / all_ms,
-    };
-    let moved = |it: &Span| Span {
-        from_us: end.clock.at(it.from_us),
-        to_us: end.clock.at(it.to_us),
-        by: it.by,
-    };
+    });
+    let moved = restraints.spans.iter().map(|&Span { from_us, to_us, by }| Span {
+        from_us: end.clock.at(from_us),
+        to_us: end.clock.at(to_us),
+        by,
+    });
     Ok(Band {
         series: series(end),
-        spans: joined(restraints.spans.iter().map(moved).collect()),
-        totals: restraints.totals_ms().into_iter().map(total).collect(),
+        spans: joined(moved.collect()),
+        totals: totals.collect(),
         basis: restraints.basis.in_words(),
         assumed: restraints.assumed,
     })
@@ -79,14 +79,6 @@ fn joined(spans: Vec<Span>) -> Vec<Span> {
     let mut joined: Vec<Span> = Vec::new();
     let mut step: BTreeMap<Restraint, u64> = BTreeMap::new();
     let mut from_us = start_us;
-    let mut close = |step: &mut BTreeMap<Restraint, u64>, from_us, to_us| {
-        let Some((&by, _)) = step.iter().max_by_key(|it| *it.1) else { return };
-        step.clear();
-        match joined.last_mut().filter(|it| it.by == by) {
-            Some(last) => last.to_us = to_us,
-            None => joined.push(Span { from_us, to_us, by }),
-        }
-    };
     for span in &spans {
         let mut at_us = span.from_us;
         while at_us < span.to_us {
@@ -94,22 +86,33 @@ fn joined(spans: Vec<Span>) -> Vec<Span> {
             *step.entry(span.by).or_default() += to_us - at_us;
             at_us = to_us;
             if at_us == from_us.saturating_add(step_us) {
-                close(&mut step, from_us, at_us);
+                close(&mut joined, &mut step, from_us, at_us);
                 from_us = at_us;
             }
         }
     }
-    close(&mut step, from_us, end_us);
+    close(&mut joined, &mut step, from_us, end_us);
     joined
 }
 
+/// Ends a step: it belongs to what held longest in it.
+fn close(joined: &mut Vec<Span>, step: &mut BTreeMap<Restraint, u64>, from_us: u64, to_us: u64) {
+    let Some((&by, _)) = step.iter().max_by_key(|it| *it.1) else { return };
+    step.clear();
+    match joined.last_mut() {
+        Some(last) if last.by == by => last.to_us = to_us,
+        _ => joined.push(Span { from_us, to_us, by }),
+    }
+}
+
 fn series(end: &End<'_>) -> Vec<Series> {
-    let of = |(name, points): (&'static str, Vec<(u64, u64)>)| {
+    let mut series = Vec::new();
+    for (name, points) in CURVES.into_iter().zip(curves(end.trace)) {
         let shown = points.into_iter().filter_map(|it| Some((end.clock.within(it.0)?, it.1)));
-        Series { name, unit: Unit::Bytes, points: stepped(shown) }
-    };
-    let all = CURVES.into_iter().zip(curves(end.trace));
-    all.map(of).filter(|it| !it.points.is_empty()).collect()
+        series.push(Series { name, unit: Unit::Bytes, points: stepped(shown) });
+    }
+    series.retain(|it| !it.points.is_empty());
+    series
 }
 
 /// The last of each of [`STEPS`] steps.
@@ -118,9 +121,9 @@ fn stepped(points: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let step_us = (points.last().map_or(0, |it| it.0) / STEPS).max(1);
     let mut steps: Vec<(u64, u64)> = Vec::new();
     for point in points {
-        match steps.last_mut().filter(|it| it.0 / step_us == point.0 / step_us) {
-            Some(last) => *last = point,
-            None => steps.push(point),
+        match steps.last_mut() {
+            Some(last) if last.0 / step_us == point.0 / step_us => *last = point,
+            _ => steps.push(point),
         }
     }
     steps
@@ -128,11 +131,11 @@ fn stepped(points: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
 
 /// When each begins, and its place in [`Restraint::ALL`]; the last begins at the end and has none.
 fn spans<S: Serializer>(spans: &[Span], serializer: S) -> Result<S::Ok, S::Error> {
-    let place = |by: Restraint| Restraint::ALL.iter().position(|it| *it == by).unwrap_or_default();
+    let places = spans.iter().map(|span| Restraint::ALL.iter().position(|it| *it == span.by));
     let columns = json!({
         "count": spans.len(),
         "time": pack_rising(spans.iter().map(|it| it.from_us)),
-        "by": pack(spans.iter().map(|it| place(it.by) as u64)),
+        "by": pack(places.map(|it| it.unwrap_or_default() as u64)),
         "end": spans.last().map_or(0, |it| it.to_us),
     });
     columns.serialize(serializer)

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::from_trace::start_us;
-use qlog_tools::alignment::{AlignedResource, Alignment, Moved, ResourceRun};
+use qlog_tools::alignment::{Alignment, Moved, ResourceRun};
 use qlog_tools::limits::NAME_CHARACTERS;
 use qlog_tools::pairing::pairs;
 use qlog_tools::short_texts::shorten;
@@ -65,19 +65,13 @@ fn of(first: &Trace, other: &Trace, with: usize) -> Difference {
         (first.vantage != other.vantage).then_some(SIDES)
     };
     let resources = if in_common == 0 { Vec::new() } else { alignment.by_weight(1) };
-    let resource = |it: &&AlignedResource| ComparedResource {
-        url: shorten(&it.url, NAME_CHARACTERS),
-        bytes: it.bytes,
-        runs: [it.runs[0], it.runs[1]],
-        moved: it.moved(1),
-    };
-    Difference {
-        with,
-        began_us,
-        in_common,
-        resources: resources.iter().map(resource).collect(),
-        note,
-    }
+    let resources = resources.into_iter().map(|resource| ComparedResource {
+        url: shorten(&resource.url, NAME_CHARACTERS),
+        bytes: resource.bytes,
+        runs: [resource.runs[0], resource.runs[1]],
+        moved: resource.moved(1),
+    });
+    Difference { with, began_us, in_common, resources: resources.collect(), note }
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ impl EventColumns {
     /// The events of `list`; `at` gives their times in the figure. `shown` are the figure's frames, if they are this log's.
     pub fn of(list: &EventList, at: impl Fn(u64) -> u64, shown: &[StreamFrame]) -> Self {
         let rows = list.rows();
-        let packets = || rows.iter().filter_map(packet);
+        let packets = rows.iter().filter_map(packet);
         let frames = frames(list, shown);
         let columns = json!({
             "names": list.names(),
@@ -49,10 +49,10 @@ impl EventColumns {
             "name": pack(rows.iter().map(|it| u64::from(it.name))),
             "what": pack(rows.iter().map(what)),
             "stream": pack(rows.iter().filter_map(Row::stream)),
-            "space": pack(packets().map(|it| it.space as u64)),
-            "number": pack(numbers(packets())),
-            "bytes": pack(packets().map(|it| u64::from(it.bytes))),
-            "frames": pack(packets().map(|it| u64::from(it.frames))),
+            "space": pack(packets.clone().map(|it| it.space as u64)),
+            "number": pack(numbers(packets.clone())),
+            "bytes": pack(packets.clone().map(|it| u64::from(it.bytes))),
+            "frames": pack(packets.clone().map(|it| u64::from(it.frames))),
             "kind": pack(frames.kinds.iter().copied()),
             "kindCount": frames.kinds.len(),
             "value": pack(frames.values.iter().copied()),
@@ -60,7 +60,7 @@ impl EventColumns {
             "textBytes": pack(rows.iter().map(|it| u64::from(it.text_bytes))),
             "text": pack_bytes(list.texts()),
         });
-        let (events, packets) = (rows.len(), packets().count());
+        let (events, packets) = (rows.len(), packets.count());
         Self { events, packets, columns, ..Self::default() }
     }
 
@@ -103,9 +103,9 @@ fn what(row: &Row) -> u64 {
 /// Each as its distance from the number before it of the same space and event, and 1; 0 if it is unknown.
 fn numbers(packets: impl Iterator<Item = PacketOf>) -> impl Iterator<Item = u64> {
     let mut before = [[0_u64; 3]; 4];
-    packets.map(move |it| {
-        let Some(number) = it.number else { return 0 };
-        let last = &mut before[it.event as usize][it.space as usize];
+    packets.map(move |packet| {
+        let Some(number) = packet.number else { return 0 };
+        let last = &mut before[packet.event as usize][packet.space as usize];
         let step = number.wrapping_sub(*last).cast_signed();
         *last = number;
         zigzag(step).saturating_add(1)
@@ -130,7 +130,7 @@ fn frames(list: &EventList, shown: &[StreamFrame]) -> Frames {
             match frame {
                 KeptFrame::Stream { id, offset, bytes, ends } => {
                     let own = StreamFrame { time_us: row.time_us, stream: id, offset, bytes };
-                    if shown.next_if(|it| **it == own).is_some() {
+                    if shown.next_if_eq(&&own).is_some() {
                         frames.kinds.push(if ends { IN_FIGURES_WITH_FIN } else { IN_FIGURES });
                     } else {
                         frames.kinds.push(if ends { STREAM_WITH_FIN } else { STREAM });
@@ -142,9 +142,10 @@ fn frames(list: &EventList, shown: &[StreamFrame]) -> Frames {
                     frames.acknowledged(&ranges, &mut largest[packet.event as usize]);
                 }
                 KeptFrame::Other { kind, stream, value } => {
-                    let one_more = |it: Option<u64>| it.map_or(0, |it| it.saturating_add(1));
                     frames.kinds.push(OTHERS + kind as u64);
-                    frames.values.extend([one_more(stream), one_more(value)]);
+                    // One more, because 0 stands for none.
+                    let values = [stream, value].map(|it| it.map_or(0, |it| it.saturating_add(1)));
+                    frames.values.extend(values);
                 }
             }
         }

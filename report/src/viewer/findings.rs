@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::over_time::End;
 use crate::limits::SHOWN_FINDINGS;
-use qlog_tools::lint::{Allowance, Lint, Rules, Violation, lint};
+use qlog_tools::lint::{Allowance, Lint, Rules, lint};
 use qlog_tools::trace::Vantage;
 
 /// What lint says of a log.
@@ -39,14 +39,14 @@ impl Findings {
         let client = other.map(|_| shown.trace);
         let lint = lint(sender.trace, client, &Rules::Named, Allowance::default());
         let verdict = verdict(&lint);
-        let finding = |it: Violation| Finding {
-            time_us: sender.clock.at(it.time_us),
-            stream: it.stream,
-            expected_stream: it.expected_stream,
-            rule: it.rule,
-        };
-        let list = lint.violations.into_iter().take(SHOWN_FINDINGS).map(finding).collect();
-        Self { verdict, list }
+        let shown = lint.violations.into_iter().take(SHOWN_FINDINGS);
+        let list = shown.map(|violation| Finding {
+            time_us: sender.clock.at(violation.time_us),
+            stream: violation.stream,
+            expected_stream: violation.expected_stream,
+            rule: violation.rule,
+        });
+        Self { verdict, list: list.collect() }
     }
 }
 

@@ -21,7 +21,7 @@ use qlog_tools::pairing::{Ends, pairs};
 use qlog_tools::saturating_cast::to_u64;
 use qlog_tools::short_texts::shorten;
 use qlog_tools::stream_table::{StreamRow, stream_rows};
-use qlog_tools::trace::{Repair, StreamRole, Trace, Vantage};
+use qlog_tools::trace::{StreamRole, Trace, Vantage};
 use qlog_tools::views;
 
 const NOT_ARRIVED: &str =
@@ -40,7 +40,7 @@ impl Recording {
         let mut streams = if lacks_lengths { Vec::new() } else { streams(trace, start_us) };
         let mut facts = facts(trace, sender);
         if let Some(origin) = common_origin(&streams) {
-            for stream in streams.iter_mut().filter(|it| it.role != Role::Control) {
+            for stream in streams.iter_mut().filter(|stream| stream.role != Role::Control) {
                 stream.url.drain(..origin.len());
             }
             facts.push(shorten(&origin, NAME_CHARACTERS));
@@ -95,12 +95,12 @@ impl Recording {
 
 /// One recording for each connection, from the logs of both ends where they are there.
 pub fn recordings(traces: &[Trace]) -> Vec<Recording> {
-    let recording = |Ends { log, server }: Ends<'_>| Recording {
+    let recordings = pairs(traces).into_iter().map(|Ends { log, server }| Recording {
         name: log.timeline.name.clone(),
         sender: server.map(|it| heading_of_sender(it, log)),
         ..Recording::of(log, server)
-    };
-    pairs(traces).into_iter().map(recording).collect()
+    });
+    recordings.collect()
 }
 
 fn shorten_texts(stream: &mut Stream) {
@@ -116,14 +116,14 @@ fn no_frames(trace: &Trace) -> Option<&'static str> {
 
 /// As they are in the log; `places` is where each stream is shown.
 fn frames(trace: &Trace, places: &BTreeMap<u64, usize>, start_us: u64) -> Vec<Frame> {
-    let frame = |frame: &StreamFrame| Frame {
+    let frames = trace.timeline.frames.iter().map(|frame| Frame {
         time_us: frame.time_us.saturating_sub(start_us),
         stream: places.get(&frame.stream).copied().unwrap_or_default(),
         offset: frame.offset,
         bytes: frame.bytes,
         ..Frame::default()
-    };
-    trace.timeline.frames.iter().map(frame).collect()
+    });
+    frames.collect()
 }
 
 /// The name that it was given, or the file without its folders, which are long and often the same.
@@ -135,16 +135,17 @@ fn name(trace: &Trace) -> String {
 
 /// All events of both ends. Frames without lengths are in no figure.
 fn logs(shown: &End<'_>, other: Option<&End<'_>>, lacks_lengths: bool) -> Vec<EventColumns> {
+    let frames = if lacks_lengths { &[][..] } else { &shown.trace.timeline.frames };
+    let mut logs = vec![log(shown, frames)];
+    logs.extend(other.map(|it| log(it, &[])));
+    logs
+}
+
+fn log(end: &End<'_>, frames: &[StreamFrame]) -> EventColumns {
     let no_events = EventList::default();
-    let columns = |end: &End<'_>, frames: &[StreamFrame]| {
-        let list = end.trace.events.as_ref().map_or(&no_events, |it| &it.list);
-        let columns = EventColumns::of(list, |time_us| end.clock.at(time_us), frames);
-        columns.logged_by(whose(end.trace), name(end.trace), end.clock.to_own_us())
-    };
-    let frames = &shown.trace.timeline.frames[..];
-    let frames = if lacks_lengths { &[] } else { frames };
-    let others = other.map(|it| columns(it, &[]));
-    [columns(shown, frames)].into_iter().chain(others).collect()
+    let list = end.trace.events.as_ref().map_or(&no_events, |it| &it.list);
+    let columns = EventColumns::of(list, |time_us| end.clock.at(time_us), frames);
+    columns.logged_by(whose(end.trace), name(end.trace), end.clock.to_own_us())
 }
 
 /// The side that the values belong to, in the words of figures.
@@ -201,7 +202,6 @@ fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
 }
 
 fn stream(row: StreamRow, start_us: u64, priorities: Option<&Vec<&str>>) -> Stream {
-    let from_start = |time_us: u64| time_us.saturating_sub(start_us);
     let role = match row.role {
         StreamRole::Push => Role::Push,
         _ if row.requested_us.is_some() => Role::Request,
@@ -213,9 +213,9 @@ fn stream(row: StreamRow, start_us: u64, priorities: Option<&Vec<&str>>) -> Stre
         role,
         url: row.url.unwrap_or_else(|| unnamed.to_owned()),
         priority: priorities.map(|it| it.join(" \u{2192} ")).unwrap_or_default(),
-        requested_us: row.requested_us.map(from_start),
-        first_us: row.first_us.map(from_start),
-        complete_us: row.complete_us.map(from_start),
+        requested_us: row.requested_us.map(|it| it.saturating_sub(start_us)),
+        first_us: row.first_us.map(|it| it.saturating_sub(start_us)),
+        complete_us: row.complete_us.map(|it| it.saturating_sub(start_us)),
         bytes: row.bytes,
         // By its frames, which are read later.
         causes: Causes::default(),
@@ -230,7 +230,7 @@ const PRIORITIES: usize = 4;
 /// What was said of each stream's priority, in order, without repetition: a log may have hundreds of thousands.
 fn priorities(trace: &Trace) -> BTreeMap<u64, Vec<&str>> {
     let mut priorities: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
-    for signal in trace.signals.iter().filter(|it| it.is_of_stream()) {
+    for signal in trace.signals.iter().filter(|signal| signal.is_of_stream()) {
         let said = priorities.entry(signal.element).or_default();
         if said.last() != Some(&&*signal.value) && said.len() < PRIORITIES {
             said.push(&signal.value);
@@ -277,22 +277,26 @@ fn packets(trace: &Trace) -> [String; 2] {
 }
 
 fn remarks(shown: &Trace, sender: Option<&End<'_>>) -> Vec<String> {
-    let of = |trace: &Trace| -> Vec<String> {
-        let repair = |it: &Repair| format!("{} ({}\u{d7})", it.what, it.count);
-        let missing = views::missing(trace).into_iter().map(str::to_owned);
-        let unfinished = Completions::of_finished(trace, |_| true).map_or(0, |it| it.1.len());
-        let unfinished = (unfinished > 0).then(|| {
-            format!("{unfinished} responses did not finish; the ByteIndex is without them")
-        });
-        trace.repairs.iter().map(repair).chain(missing).chain(unfinished).collect()
-    };
-    let mut remarks = of(shown);
+    let mut remarks = remarks_of(shown);
     if let Some(sender) = sender {
-        remarks.extend(of(sender.trace).into_iter().map(|it| format!("server's log: {it}")));
+        let its = remarks_of(sender.trace).into_iter();
+        remarks.extend(its.map(|it| format!("server's log: {it}")));
         remarks.push(format!(
             "the server's times were moved by {:+.3} ms to the client's clock, by the least delays of both directions",
             sender.clock.shift_ms()
         ));
+    }
+    remarks
+}
+
+fn remarks_of(trace: &Trace) -> Vec<String> {
+    let repairs = trace.repairs.iter().map(|it| format!("{} ({}\u{d7})", it.what, it.count));
+    let mut remarks: Vec<String> = repairs.collect();
+    remarks.extend(views::missing(trace).into_iter().map(str::to_owned));
+    let unfinished = Completions::of_finished(trace, |_| true).map_or(0, |it| it.1.len());
+    if unfinished > 0 {
+        remarks
+            .push(format!("{unfinished} responses did not finish; the ByteIndex is without them"));
     }
     remarks
 }

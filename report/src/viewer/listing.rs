@@ -23,11 +23,13 @@ pub struct ListedFile {
 
 /// The page as HTML. It sends names to `report?file=NAME`, and dropped files to `upload?name=NAME`.
 pub fn listing(directory: &str, files: &[ListedFile]) -> String {
-    let file = |file: &ListedFile| context! { name => &file.name, query => utf8_percent_encode(&file.name, RESERVED).to_string(), size => bytes_text(file.bytes) };
-    let files: Vec<Value> = files.iter().map(file).collect();
+    let files = files.iter().map(|ListedFile { name, bytes }| {
+        let query = utf8_percent_encode(name, RESERVED).to_string();
+        context! { name, query, size => bytes_text(*bytes) }
+    });
     let view = context! {
         directory => directory,
-        files => files,
+        files => files.collect::<Vec<Value>>(),
         style => Value::from_safe_string(STYLE.to_owned()),
         script => Value::from_safe_string(SCRIPT.to_owned()),
     };

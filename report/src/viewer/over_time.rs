@@ -33,31 +33,38 @@ impl<'a> End<'a> {
     }
 }
 
+/// What a curve shows of a sample.
+type ValueOf<T> = fn(&RecoverySample) -> Option<T>;
+
 /// Windows and round-trip times of one end.
 pub(super) fn series(end: &End<'_>) -> Vec<Series> {
-    let us = |ms: f64| to_u64(ms.clamp(0.0, 3.6e6) * 1000.0);
     let (samples, clock) = (end.trace.samples(), end.clock);
-    let measured_us = first_measured_us(samples);
-    let measured = |it: &RecoverySample, ms: Option<f64>| {
-        ms.filter(|_| measured_us.is_some_and(|first_us| it.time_us >= first_us)).map(us)
-    };
-    let of = |name, unit, value: &dyn Fn(&RecoverySample) -> Option<u64>| Series {
-        name,
-        unit,
-        points: samples
-            .iter()
-            .filter_map(|it| Some((clock.within(it.time_us)?, value(it)?)))
-            .collect(),
-    };
-    let all = [
-        of("congestion window", Unit::Bytes, &|it| it.congestion_window_bytes),
-        of("bytes in flight", Unit::Bytes, &|it| it.bytes_in_flight),
-        of("slow-start threshold", Unit::Bytes, &|it| it.slow_start_threshold_bytes),
-        of("smoothed RTT", Unit::Us, &|it| measured(it, it.smoothed_rtt_ms)),
-        of("latest RTT", Unit::Us, &|it| measured(it, it.latest_rtt_ms)),
-        of("least RTT", Unit::Us, &|it| measured(it, it.min_rtt_ms)),
+    let of_bytes: [(_, ValueOf<u64>); 3] = [
+        ("congestion window", |it| it.congestion_window_bytes),
+        ("bytes in flight", |it| it.bytes_in_flight),
+        ("slow-start threshold", |it| it.slow_start_threshold_bytes),
     ];
-    all.into_iter().filter(|series| !series.points.is_empty()).collect()
+    let of_round_trips: [(_, ValueOf<f64>); 3] = [
+        ("smoothed RTT", |it| it.smoothed_rtt_ms),
+        ("latest RTT", |it| it.latest_rtt_ms),
+        ("least RTT", |it| it.min_rtt_ms),
+    ];
+    let mut all = Vec::new();
+    for (name, value) in of_bytes {
+        let points = samples.iter().filter_map(|it| Some((clock.within(it.time_us)?, value(it)?)));
+        all.push(Series { name, unit: Unit::Bytes, points: points.collect() });
+    }
+    let measured_us = first_measured_us(samples).unwrap_or(u64::MAX);
+    for (name, value_ms) in of_round_trips {
+        let measured = samples.iter().filter(|it| it.time_us >= measured_us);
+        let points = measured.filter_map(|sample| {
+            let us = to_u64(value_ms(sample)?.clamp(0.0, 3.6e6) * 1000.0);
+            Some((clock.within(sample.time_us)?, us))
+        });
+        all.push(Series { name, unit: Unit::Us, points: points.collect() });
+    }
+    all.retain(|series| !series.points.is_empty());
+    all
 }
 
 /// A sender that has measured nothing assumes this round-trip time (RFC 9002, section 6.2.2).
@@ -65,13 +72,12 @@ const INITIAL_RTT_MS: f64 = 333.0;
 
 /// When a round trip was first measured: what stacks log before is an assumption, which would squash all that follows.
 fn first_measured_us(samples: &[RecoverySample]) -> Option<u64> {
-    let is_latest = |it: &&RecoverySample| it.latest_rtt_ms.is_some_and(|ms| ms > 0.0);
-    let is_assumed = |ms: f64| ms == 0.0 || (ms - INITIAL_RTT_MS).abs() < 0.5;
-    let is_value = |it: &&RecoverySample| {
-        [it.smoothed_rtt_ms, it.min_rtt_ms].into_iter().flatten().any(|ms| !is_assumed(ms))
-    };
-    let first = samples.iter().find(is_latest).or_else(|| samples.iter().find(is_value));
-    first.map(|it| it.time_us)
+    let mut latest = samples.iter().filter(|it| it.latest_rtt_ms.is_some_and(|ms| ms > 0.0));
+    let mut derived = samples.iter().filter(|sample| {
+        let mut derived_ms = [sample.smoothed_rtt_ms, sample.min_rtt_ms].into_iter().flatten();
+        derived_ms.any(|ms| ms != 0.0 && (ms - INITIAL_RTT_MS).abs() >= 0.5)
+    });
+    latest.next().or_else(|| derived.next()).map(|it| it.time_us)
 }
 
 /// When packets were declared lost; of a server that does not log that (quiche), when it sent bytes again.
@@ -106,23 +112,27 @@ pub(super) fn sent(end: &End<'_>, duration_us: u64) -> Vec<(u64, u64)> {
 /// What can be marked: what matters to most readers first, then every event that the logs name.
 pub(super) fn events(shown: &End<'_>, sender: Option<&End<'_>>) -> Vec<Events> {
     let trace = shown.trace;
-    let of = |name: &str, times_us: Vec<u64>| Events {
-        name: name.to_owned(),
-        times_us: times_us.into_iter().map(|time_us| shown.clock.at(time_us)).collect(),
-    };
     let requests = trace.timeline.transfers.iter().map(|it| it.requested_us);
     let completions = trace.streams.iter().filter_map(|it| it.complete_us);
-    let signals = |wanted: fn(SignalKind) -> bool| {
-        trace.signals.iter().filter(move |it| wanted(it.how)).map(|it| it.time_us).collect()
-    };
-    let updates = signals(|how| !matches!(how, SignalKind::Request | SignalKind::Response));
-    let mut all = vec![
-        losses(sender.unwrap_or(shown)),
-        of("request", requests.collect()),
-        of("response complete", completions.collect()),
-        of("priority update", updates),
-        of("response with priority", signals(|how| how == SignalKind::Response)),
+    let (mut updates_us, mut in_responses_us) = (Vec::new(), Vec::new());
+    for signal in &trace.signals {
+        match signal.how {
+            SignalKind::Request => {}
+            SignalKind::Response => in_responses_us.push(signal.time_us),
+            _ => updates_us.push(signal.time_us),
+        }
+    }
+    let of_client = [
+        ("request", requests.collect()),
+        ("response complete", completions.collect()),
+        ("priority update", updates_us),
+        ("response with priority", in_responses_us),
     ];
+    let mut all = vec![losses(sender.unwrap_or(shown))];
+    all.extend(of_client.map(|(name, times_us): (&str, Vec<u64>)| Events {
+        name: name.to_owned(),
+        times_us: times_us.into_iter().map(|it| shown.clock.at(it)).collect(),
+    }));
     all.extend(named(shown, ""));
     all.extend(sender.into_iter().flat_map(|it| named(it, "server's ")));
     for events in &mut all {

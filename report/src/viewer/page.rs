@@ -67,8 +67,10 @@ pub fn report(report: &Report) -> String {
 }
 
 fn view(report: &Report) -> Value {
-    let log = |it: &Recording| context! { name => &it.name, sender => &it.sender, facts => &it.facts, remarks => &it.remarks };
-    let logs: Vec<Value> = report.recordings.iter().map(log).collect();
+    let logs =
+        report.recordings.iter().map(|Recording { name, sender, facts, remarks, .. }| {
+            context! { name, sender, facts, remarks }
+        });
     let provenance = match &report.provenance {
         serde_json::Value::Null => String::new(),
         provenance => serde_json::to_string_pretty(provenance).unwrap_or_default(),
@@ -76,7 +78,7 @@ fn view(report: &Report) -> Value {
     context! {
         title => &report.title,
         side_by_side => report.side_by_side && report.recordings.len() > 1,
-        logs => logs,
+        logs => logs.collect::<Vec<Value>>(),
         has_differences => !report.differences.is_empty(),
         provenance => provenance,
         style => Value::from_safe_string(STYLE.to_owned()),

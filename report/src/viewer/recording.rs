@@ -209,9 +209,8 @@ fn busy_us_per_byte(frames: &[Frame]) -> f64 {
 /// A column for each property. An offset is its distance from where the stream's frame before it ended.
 #[expect(clippy::ptr_arg, reason = "serde gives the field")]
 fn columns<S: Serializer>(all: &Vec<Frame>, serializer: S) -> Result<S::Ok, S::Error> {
-    let frames = || all.iter();
     let mut next: Vec<u64> = Vec::new();
-    let offsets = pack(frames().map(|frame| {
+    let offsets = pack(all.iter().map(|frame| {
         next.resize(next.len().max(frame.stream + 1), 0);
         let jump = frame.offset.wrapping_sub(next[frame.stream]).cast_signed();
         next[frame.stream] = frame.offset + frame.bytes;
@@ -219,13 +218,13 @@ fn columns<S: Serializer>(all: &Vec<Frame>, serializer: S) -> Result<S::Ok, S::E
     }));
     let columns = json!({
         "count": all.len(),
-        "time": pack_rising(frames().map(|frame| frame.time_us)),
-        "stream": pack(frames().map(|frame| frame.stream as u64)),
-        "bytes": pack(frames().map(|frame| frame.bytes)),
+        "time": pack_rising(all.iter().map(|frame| frame.time_us)),
+        "stream": pack(all.iter().map(|frame| frame.stream as u64)),
+        "bytes": pack(all.iter().map(|frame| frame.bytes)),
         "offset": offsets,
-        "mark": pack(frames().map(|frame| frame.mark.map_or(0, |mark| mark as u64))),
-        "released": pack(frames().map(|frame| frame.released_bytes)),
-        "releasedTcp": pack(frames().map(|frame| frame.released_tcp_bytes)),
+        "mark": pack(all.iter().map(|frame| frame.mark.map_or(0, |mark| mark as u64))),
+        "released": pack(all.iter().map(|frame| frame.released_bytes)),
+        "releasedTcp": pack(all.iter().map(|frame| frame.released_tcp_bytes)),
         "busy_us_per_byte": busy_us_per_byte(all),
     });
     columns.serialize(serializer)
@@ -234,13 +233,13 @@ fn columns<S: Serializer>(all: &Vec<Frame>, serializer: S) -> Result<S::Ok, S::E
 /// `ByteIndex 12.3 ms, sampled 100.0 ms` and so on.
 #[expect(clippy::ref_option, reason = "serde gives the field")]
 fn in_words<S: Serializer>(metrics: &Option<Measured>, serializer: S) -> Result<S::Ok, S::Error> {
-    let words = |measured: &Measured| {
+    let words = metrics.as_ref().map(|measured| {
         let words = METRICS.iter().filter_map(|metric| {
             Some(format!("{} {:.1} {}", metric.heading, measured.get(metric).all?, metric.unit))
         });
         words.collect::<Vec<String>>().join(", ")
-    };
-    metrics.as_ref().map(words).serialize(serializer)
+    });
+    words.serialize(serializer)
 }
 
 fn points<S: Serializer>(points: &[(u64, u64)], serializer: S) -> Result<S::Ok, S::Error> {

@@ -52,7 +52,8 @@ impl Fonts {
     }
 
     fn place(&mut self, font: ID) -> usize {
-        if let Some(place) = self.used.iter().position(|it| it.0 == font) {
+        let place = self.used.iter().position(|it| it.0 == font);
+        if let Some(place) = place {
             return place;
         }
         let units = self.database.with_face_data(font, |data, index| {
@@ -60,12 +61,12 @@ impl Fonts {
             font.glyf().ok()?;
             Some(f32::from(font.head().ok()?.units_per_em()))
         });
-        let used = |units_per_em| Used {
+        let used = units.flatten().map(|units_per_em| Used {
             units_per_em,
             glyphs: GlyphRemapper::new(),
             texts: BTreeMap::new(),
-        };
-        self.used.push((font, units.flatten().map(used)));
+        });
+        self.used.push((font, used));
         self.used.len() - 1
     }
 
@@ -92,8 +93,10 @@ impl Fonts {
                 *next += 1;
                 Ref::new(*next - 1)
             });
-            let write = |data: &[u8], index| write_font(pdf, (data, index), used, ids);
-            self.database.with_face_data(*font, write).unwrap_or_else(|| Err(unreadable()))?;
+            let wrote = self
+                .database
+                .with_face_data(*font, |data, index| write_font(pdf, data, index, used, ids));
+            wrote.unwrap_or_else(|| Err(unreadable()))?;
             written.push((format!("F{place}"), ids[0]));
         }
         Ok(written)
@@ -107,7 +110,8 @@ fn unreadable() -> PngError {
 /// The five objects of a font: itself, its glyphs, their measures, its file, and what they mean.
 fn write_font(
     pdf: &mut Pdf,
-    (data, index): (&[u8], u32),
+    data: &[u8],
+    index: u32,
     used: &Used,
     [font, glyphs, descriptor, file, meaning]: [Ref; 5],
 ) -> Result<(), PngError> {
@@ -136,7 +140,7 @@ fn write_font(
         .cid_to_gid_map_predefined(Name(b"Identity"));
     written.widths().consecutive(0, widths);
     written.finish();
-    write_descriptor(pdf, (&face, scale), name, [descriptor, file]);
+    write_descriptor(pdf, &face, scale, name, [descriptor, file]);
     let packed = packed(&subset)?;
     let length = i32::try_from(subset.len()).unwrap_or(i32::MAX);
     pdf.stream(file, &packed).filter(Filter::FlateDecode).pair(Name(b"Length1"), length);
@@ -149,7 +153,8 @@ fn write_font(
 
 fn write_descriptor(
     pdf: &mut Pdf,
-    (face, scale): (&FontRef<'_>, f32),
+    face: &FontRef<'_>,
+    scale: f32,
     name: Name<'_>,
     [descriptor, file]: [Ref; 2],
 ) {

@@ -74,9 +74,8 @@ impl Page {
         if !path.is_visible() {
             return Ok(());
         }
-        let opacity = |it: Option<Opacity>| it.unwrap_or(Opacity::ONE);
         let opacities = [path.fill().map(Fill::opacity), path.stroke().map(Stroke::opacity)];
-        self.set_opacities(content, opacities.map(opacity));
+        self.set_opacities(content, opacities.map(|it| it.unwrap_or(Opacity::ONE)));
         if let Some(fill) = path.fill() {
             self.set_fill(content, fill.paint(), path.abs_transform())?;
             trace(content, path);
@@ -159,10 +158,10 @@ impl Page {
     /// Letters in an embedded font; of a font that cannot be embedded their outlines.
     fn draw_text(&mut self, content: &mut Content, text: &Text) -> Result<(), PngError> {
         let mut glyphs = text.layouted().iter().flat_map(|it| &it.positioned_glyphs);
-        if !glyphs.all(|it| self.fonts.can_embed(it.font)) {
+        if !glyphs.all(|glyph| self.fonts.can_embed(glyph.font)) {
             return self.draw(content, text.flattened());
         }
-        for span in text.layouted().iter().filter(|it| it.visible) {
+        for span in text.layouted().iter().filter(|span| span.visible) {
             let Some(fill) = &span.fill else { continue };
             self.set_opacities(content, [fill.opacity(), Opacity::ONE]);
             self.set_fill(content, fill.paint(), text.abs_transform())?;
@@ -245,7 +244,6 @@ fn trace(content: &mut Content, path: &Path) {
             }
             PathSegment::QuadTo(by, to) => {
                 // The same curve as a cubic one.
-                let toward = |from: f32, by: f32| from + (by - from) * 2.0 / 3.0;
                 let first = (toward(last.0, by.x), toward(last.1, by.y));
                 let second = (toward(to.x, by.x), toward(to.y, by.y));
                 content.cubic_to(first.0, first.1, second.0, second.1, to.x, to.y);
@@ -260,4 +258,9 @@ fn trace(content: &mut Content, path: &Path) {
             }
         }
     }
+}
+
+/// Two thirds of the way.
+fn toward(from: f32, by: f32) -> f32 {
+    from + (by - from) * 2.0 / 3.0
 }

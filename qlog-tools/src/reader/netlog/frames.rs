@@ -42,8 +42,10 @@ pub(super) fn frame(kind: &str, mut params: Map<String, Value>) -> Value {
 /// Chromium logs the frames of an Initial packet again, with the padding, when it fills the datagram up: they are the last of
 /// those that wait for their packet.
 pub(super) fn without_repeated(waiting: &mut Vec<Value>, initial: &[Value]) {
-    let is_padding = |it: &Value| it["frame_type"] == "padding";
-    let Some((_, others)) = waiting.split_last().filter(|it| is_padding(it.0)) else { return };
+    let Some((last, others)) = waiting.split_last() else { return };
+    if last["frame_type"] != "padding" {
+        return;
+    }
     let first = others.len() - if others.ends_with(initial) { initial.len() } else { 0 };
     waiting.truncate(first);
 }
@@ -68,11 +70,11 @@ pub(super) fn parameters(owner: &str, params: &Map<String, Value>) -> Value {
 
 /// All numbers from the smallest to the largest, without those that are missing.
 fn ack_frame(params: &Map<String, Value>) -> Value {
-    let number = |key: &str| params.get(key).and_then(Value::as_u64);
+    let [smallest, largest] = ["smallest_observed", "largest_observed"]
+        .map(|key| params.get(key).and_then(Value::as_u64));
     let missing = params.get("missing_packets").and_then(Value::as_array);
     let mut ranges: Vec<[u64; 2]> = Vec::new();
-    if let (Some(mut from), Some(last)) = (number("smallest_observed"), number("largest_observed"))
-    {
+    if let (Some(mut from), Some(last)) = (smallest, largest) {
         let mut missing: Vec<u64> =
             missing.into_iter().flatten().filter_map(Value::as_u64).collect();
         missing.sort_unstable();
