@@ -4,6 +4,7 @@ use crate::limits::COMPRESSED_BYTES_MAX;
 use crate::locked;
 use crate::setting::Setting;
 use flate2::{Compression, write::GzEncoder};
+use server::site::fields::add;
 use server::site::{Body, Request, Response, Site};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -80,10 +81,10 @@ impl Site for RecordedSite {
             let compressed = state.compressed.entry(request.path.clone());
             if let Some(bytes) = compressed.or_insert_with(|| compress(&response.body)) {
                 response.body = Body::Bytes(Arc::clone(bytes));
-                response.headers.push(("content-encoding".into(), "gzip".to_owned()));
+                add(&mut response.headers, [("content-encoding", "gzip")]);
             }
         }
-        response.headers.push(("cache-control".into(), "no-cache".to_owned()));
+        add(&mut response.headers, [("cache-control", "no-cache")]);
         let after = Duration::from_millis(delay_ms);
         response.ready = vec![(after, response.body.bytes())];
         response
@@ -91,9 +92,9 @@ impl Site for RecordedSite {
 }
 
 fn is_text(response: &Response) -> bool {
-    let mime = response.headers.iter().find(|(name, _)| *name == "content-type");
+    let mime = response.fields("content-type").next();
     response.status == 200
-        && mime.is_some_and(|(_, mime)| {
+        && mime.is_some_and(|mime| {
             ["text/", "javascript", "json", "xml"].iter().any(|it| mime.contains(it))
         })
 }
@@ -131,7 +132,7 @@ mod tests {
         let response = site.respond(&request("/a.css"));
         assert_eq!(response.ready, [(Duration::from_millis(600), response.body.bytes())]);
         assert!(response.body.bytes() < 200);
-        assert!(response.headers.contains(&("content-encoding".into(), "gzip".to_owned())));
+        assert_eq!(response.fields("content-encoding").next(), Some("gzip"));
         assert_eq!(site.respond(&request("/missing.js")).status, 404);
         let requests = site.requests();
         assert_eq!(requests[0].priority.as_deref(), Some("u=1, i"));

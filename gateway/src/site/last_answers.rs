@@ -105,8 +105,8 @@ mod tests {
     }
 
     fn response(fields: &[(&'static str, &str)]) -> Response {
-        let headers = fields.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        Response { headers: headers.collect(), ..Response::empty(200) }
+        let headers = server::site::fields::fields(fields.iter().copied());
+        Response { headers, ..Response::empty(200) }
     }
 
     #[test]

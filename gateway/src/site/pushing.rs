@@ -7,11 +7,13 @@ use super::RuledSite;
 use crate::limits::{ADDED_LINKS, ADDED_LINKS_BYTES};
 use cached::{Cached, Held};
 pub use conditional::ConditionalPushes;
+use hyper::header::{CACHE_CONTROL, LINK, SET_COOKIE};
 use push::guard::{self, CookiePolicy, Parent, Said};
 use push::link;
 use push::visits::{PushWhen, revisits};
 use push::{Budget, Choice, Gate, Graph, Node, Policy};
 use schedulers::Kind;
+use server::site::fields::{add, fields};
 use server::site::{Ahead, Foreseen, Promise, Request, Response};
 use std::sync::Arc;
 
@@ -100,14 +102,14 @@ impl RuledSite {
         let links = wishes.links.clone();
         let ahead = occasion.ahead(wishes, &Cached::of(pushing, request));
         let visit = pushing.push_when.set_cookie().filter(|_| !ahead.pushes.is_empty());
-        response.headers.extend(links.into_iter().map(|it| ("link".into(), it)));
-        response.headers.extend(visit.map(|it| ("set-cookie".into(), it)));
+        let lines = links.into_iter().map(|it| (LINK, it));
+        add(&mut response.headers, lines.chain(visit.map(|it| (SET_COOKIE, it))));
         Response { ahead, ..response }
     }
 
     /// The pushes that early hints name.
     pub(super) fn pushes_of_hints(&self, request: &Request, links: &[String]) -> Ahead {
-        let headers = links.iter().map(|it| ("link".into(), it.clone())).collect();
+        let headers = fields(links.iter().map(|it| (LINK, it)));
         let interim = Response { headers, ..Response::empty(EARLY_HINTS) };
         let pushing = self.pushing(request).filter(|it| it.push_preload && may_push(request));
         let Some(pushing) = pushing else { return Ahead::default() };
@@ -122,9 +124,8 @@ impl RuledSite {
             return response;
         }
         let own = self.pushing(request).and_then(|it| it.cache_control.clone());
-        if let Some(cache_control) = own.filter(|_| response.cache_control().is_none()) {
-            response.headers.push(("cache-control".into(), cache_control));
-        }
+        let own = own.filter(|_| response.cache_control().is_none());
+        add(&mut response.headers, own.map(|it| (CACHE_CONTROL, it)));
         response
     }
 

@@ -2,14 +2,15 @@
 
 use super::upload::Upload;
 use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING,
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TE, TRAILER,
+    TRANSFER_ENCODING, VIA,
 };
 use hyper::{Uri, Version};
 use server::account::Held;
 use server::client::Client;
+use server::site::fields::{add, kept};
 use server::site::trailers::{HOP_BY_HOP, passes};
-use server::site::{Exchange, Field, Request, Trouble};
-use std::borrow::Cow;
+use server::site::{Exchange, Request, Trouble};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -150,40 +151,30 @@ pub(super) fn request(
     request.body(Upload::new(exchange, length, idle)).map_err(|it| unsayable(&it))
 }
 
-/// The fields of a backend's response that the client gets, and those of them that are not UTF-8; `length` is the length of the
-/// body, if it is known.
-pub(super) fn inbound(
-    fields: &[(&str, &[u8])],
-    version: Version,
-    length: Option<u64>,
-) -> (Vec<Field>, Vec<(String, Vec<u8>)>) {
-    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-    let values = |name: &'static str| {
-        fields.iter().filter(move |(it, _)| *it == name).map(move |(_, value)| text(value))
+/// The fields of a backend's response that the client gets; `length` is the length of the body, if it is known.
+pub(super) fn inbound(fields: &HeaderMap, version: Version, length: Option<u64>) -> HeaderMap {
+    let list = |name: HeaderName| {
+        let lines: Vec<&[u8]> = fields.get_all(name).iter().map(HeaderValue::as_bytes).collect();
+        String::from_utf8_lossy(&lines.join(&b", "[..])).into_owned()
     };
-    let connection = values("connection").collect::<Vec<_>>().join(",").to_ascii_lowercase();
+    let connection = list(CONNECTION).to_ascii_lowercase();
     let passes = |name: &str| {
         let own = matches!(name, "content-length" | "via" | "server" | "alt-svc");
         let named = connection.split(',').any(|it| it.trim() == name);
         !own && !named && !HOP_BY_HOP.contains(&name)
     };
-    let (mut passed, mut others): (Vec<Field>, _) = (Vec::new(), Vec::new());
-    for (name, value) in fields.iter().filter(|(name, _)| passes(name)) {
-        match std::str::from_utf8(value) {
-            Ok(value) => passed.push((Cow::Owned((*name).to_owned()), value.to_owned())),
-            Err(_) => others.push(((*name).to_owned(), value.to_vec())),
-        }
-    }
-    passed.extend(length.map(|it| ("content-length".into(), it.to_string())));
-    let before = values("via").collect::<Vec<_>>().join(", ");
+    let mut passed: HeaderMap = kept(fields, passes).collect();
+    passed.extend(length.map(|it| (CONTENT_LENGTH, it.into())));
+    let before = list(VIA);
     // RFC 9110, 7.6.3.
     let protocol = match version {
         Version::HTTP_10 => "1.0",
         Version::HTTP_2 => "2",
         _ => "1.1",
     };
-    passed.push(("via".into(), via(protocol, Some(before.as_str()).filter(|it| !it.is_empty()))));
-    (passed, others)
+    let before = Some(before.as_str()).filter(|it| !it.is_empty());
+    add(&mut passed, [(VIA, via(protocol, before))]);
+    passed
 }
 
 fn via(version: &str, before: Option<&str>) -> String {
@@ -205,6 +196,7 @@ fn forwarded(authority: &str, client: Option<IpAddr>) -> String {
 mod tests {
     use super::*;
     use http3::Header;
+    use server::site::fields::fields;
     use std::net::Ipv6Addr;
 
     fn request(fields: &[(&str, &str)]) -> Request {
@@ -324,8 +316,8 @@ mod tests {
 
     #[test]
     fn a_response_loses_what_its_connection_field_names() {
-        let fields: [(&str, &[u8]); 8] = [
-            ("x-latin", b"caf\xe9"),
+        let came = fields([
+            ("x-latin", &b"caf\xe9"[..]),
             ("connection", b"Close, X-Secret"),
             ("x-secret", b"1"),
             ("transfer-encoding", b"chunked"),
@@ -333,10 +325,14 @@ mod tests {
             ("server", b"backend"),
             ("via", b"1.0 other"),
             ("link", b"</a.css>; rel=preload"),
-        ];
-        let (passed, others) = inbound(&fields, Version::HTTP_11, Some(5));
-        assert_eq!(others, [("x-latin".to_owned(), b"caf\xe9".to_vec())]);
-        let expected = "link: </a.css>; rel=preload\ncontent-length: 5\nvia: 1.0 other, 1.1 utmost";
-        assert_eq!(text(passed), expected);
+        ]);
+        let expected = fields([
+            ("x-latin", &b"caf\xe9"[..]),
+            ("link", b"</a.css>; rel=preload"),
+            ("content-length", b"5"),
+            ("via", b"1.0 other, 1.1 utmost"),
+        ]);
+        let passed = inbound(&came, Version::HTTP_11, Some(5));
+        assert!(passed.iter().eq(&expected), "{passed:?}");
     }
 }

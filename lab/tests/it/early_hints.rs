@@ -6,6 +6,7 @@ use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use schedulers::find_scheme;
+use server::site::fields::add;
 use server::site::{Request, Response, Site};
 use server::{Identity, Options};
 use simulator::link::Profile;
@@ -50,8 +51,7 @@ impl Site for WithFields {
     fn respond(&self, request: &Request) -> Response {
         let mut response = self.inner.respond(request);
         if self.path == "*" || request.path == self.path {
-            let fields = self.fields.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-            response.headers.extend(fields);
+            add(&mut response.headers, self.fields.iter().copied());
         }
         response
     }

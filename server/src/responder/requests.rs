@@ -7,7 +7,8 @@ use crate::limits::{HEAD_FIELDS, LOAD_NUISANCES};
 use crate::outgoing::Stage;
 use crate::pushes::Pushes;
 use crate::send_loop::Ending;
-use crate::site::{Availability, Body, Field, Request, Response};
+use crate::site::fields::to_http3;
+use crate::site::{Availability, Body, Request, Response};
 use http3::{Code, Extension, Header, NameValue, StreamId};
 use std::time::Instant;
 
@@ -130,11 +131,7 @@ impl Responder {
     fn response_fields(&self, stream: StreamId, response: &Response, is_here: bool) -> Vec<Header> {
         let status = response.status.to_string();
         let mut fields = vec![Header::new(b":status", status.as_bytes())];
-        let regular = head::fields(response, is_here, &self.shared.options);
-        let header = |(name, value): &Field| Header::new(name.as_bytes(), value.as_bytes());
-        fields.extend(regular.iter().map(header));
-        let others = response.other_headers.iter();
-        fields.extend(others.map(|(name, value)| Header::new(name.as_bytes(), value)));
+        fields.extend(to_http3(&head::fields(response, is_here, &self.shared.options)));
         let record = self.sender.streams.get(stream);
         if let Some(directive) = record.and_then(|it| it.directive) {
             let value = directive.to_string();

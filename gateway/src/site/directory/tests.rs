@@ -1,5 +1,6 @@
 use super::*;
 use crate::site::RuledSite;
+use hyper::header::CACHE_CONTROL;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime};
 
@@ -17,7 +18,7 @@ fn copies_of_a_file_are_asked_for_again_unless_a_rule_says_otherwise() {
     };
     assert_eq!(said(RuledSite::of(site()), "/a.css").as_deref(), Some("no-cache"));
     assert_eq!(said(RuledSite::of(site()), "/none"), None);
-    let day = vec![("cache-control".into(), "max-age=86400".to_owned())];
+    let day = fields([(CACHE_CONTROL, "max-age=86400")]);
     let rule = crate::site::Rule {
         path: "/*".to_owned(),
         headers: Some(day),

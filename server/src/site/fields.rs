@@ -1,0 +1,87 @@
+//! Header fields, which are a [`HeaderMap`] everywhere but on HTTP/3's wire.
+
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http3::{Header, NameValue};
+
+/// The fields of these lines, in order. A line that no field can say is left out, and pseudo-header fields are.
+pub fn fields<N, V>(lines: impl IntoIterator<Item = (N, V)>) -> HeaderMap
+where
+    HeaderName: TryFrom<N>,
+    HeaderValue: TryFrom<V>,
+{
+    let lines = lines.into_iter();
+    let mut fields = HeaderMap::try_with_capacity(lines.size_hint().0).unwrap_or_default();
+    add(&mut fields, lines);
+    fields
+}
+
+/// Adds those of these lines that a field can say.
+pub fn add<N, V>(fields: &mut HeaderMap, lines: impl IntoIterator<Item = (N, V)>)
+where
+    HeaderName: TryFrom<N>,
+    HeaderValue: TryFrom<V>,
+{
+    for (name, value) in lines {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            // A full map takes no more.
+            fields.try_append(name, value).ok();
+        }
+    }
+}
+
+/// A text that was made here as a value; empty if no field can say it.
+pub fn value(text: String) -> HeaderValue {
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
+}
+
+/// The lines of the fields whose names are kept.
+pub fn kept(
+    fields: &HeaderMap,
+    is_kept: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    let lines = fields.iter().filter(move |(name, _)| is_kept(name.as_str()));
+    lines.map(|(name, value)| (name.clone(), value.clone()))
+}
+
+/// The values of a field that are text, line by line.
+pub fn texts<'a>(fields: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
+    fields.get_all(name).into_iter().filter_map(|it| std::str::from_utf8(it.as_bytes()).ok())
+}
+
+/// The regular fields of a section that `http3` has checked.
+pub fn from_http3(headers: &[Header]) -> HeaderMap {
+    fields(headers.iter().map(|it| (it.name(), it.value())))
+}
+
+/// The fields as HTTP/3 has them.
+pub fn to_http3(fields: &HeaderMap) -> impl Iterator<Item = Header> {
+    fields.iter().map(|(name, value)| Header::new(name.as_str().as_bytes(), value.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_of_a_field_goes_on_in_its_order() {
+        let said: Vec<Header> = to_http3(&fields([("x", "1"), ("y", "2"), ("x", "3")])).collect();
+        let lines: Vec<(&[u8], &[u8])> = said.iter().map(|it| (it.name(), it.value())).collect();
+        assert_eq!(lines, [(&b"x"[..], &b"1"[..]), (b"x", b"3"), (b"y", b"2")]);
+        assert_eq!(to_http3(&from_http3(&said)).collect::<Vec<_>>(), said);
+    }
+
+    #[test]
+    fn a_line_that_no_field_can_say_is_left_out() {
+        let lines = [("a b", "1"), (":path", "/"), ("x", "1\r\n2"), ("y", "\u{e9}"), ("z", "")];
+        assert_eq!(fields(lines), fields([("y", "\u{e9}"), ("z", "")]));
+        assert_eq!(fields(lines).len(), 2);
+    }
+
+    #[test]
+    fn lines_that_are_not_text_are_passed_over_by_those_who_read_text() {
+        let lines = fields([("x", &b"caf\xe9"[..]), ("x", b"1"), ("y", b"\xe9")]);
+        assert_eq!(texts(&lines, "x").collect::<Vec<_>>(), ["1"]);
+        assert_eq!(texts(&lines, "y").count(), 0);
+        assert_eq!(lines.get("y").map(HeaderValue::as_bytes), Some(&b"\xe9"[..]));
+    }
+}
