@@ -4,7 +4,7 @@ use crate::limits::COMPRESSED_BYTES_MAX;
 use crate::locked;
 use crate::setting::Setting;
 use flate2::{Compression, write::GzEncoder};
-use server::site::fields::add;
+use server::site::fields::{add, kept};
 use server::site::{Body, Request, Response, Site};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -67,8 +67,8 @@ impl RecordedSite {
 impl Site for RecordedSite {
     fn respond(&self, request: &Request) -> Response {
         // What is sent does not depend on the browser's codings.
-        let mut plain = request.clone();
-        plain.fields.retain(|(name, _)| !matches!(name.as_str(), "accept-encoding" | "range"));
+        let fields = kept(&request.fields, |it| !matches!(it, "accept-encoding" | "range"));
+        let plain = Request { fields: fields.collect(), ..request.clone() };
         let mut response = self.files.respond(&plain);
         let mut state = self.state();
         let kind = response.resource.kind;

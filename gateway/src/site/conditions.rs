@@ -64,7 +64,7 @@ mod tests {
 
     fn status(field: &str, value: &str) -> u16 {
         let mut request = Request::get("a", "/a.css");
-        request.fields.push((field.to_owned(), value.to_owned()));
+        request.fields = fields([(field, value)]);
         let headers = fields([
             ("etag", "\"2\""),
             ("content-type", "text/css"),

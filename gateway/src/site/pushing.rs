@@ -7,13 +7,13 @@ use super::RuledSite;
 use crate::limits::{ADDED_LINKS, ADDED_LINKS_BYTES};
 use cached::{Cached, Held};
 pub use conditional::ConditionalPushes;
-use hyper::header::{CACHE_CONTROL, LINK, SET_COOKIE};
+use hyper::header::{CACHE_CONTROL, COOKIE, HeaderName, LINK, SET_COOKIE};
 use push::guard::{self, CookiePolicy, Parent, Said};
 use push::link;
 use push::visits::{PushWhen, revisits};
 use push::{Budget, Choice, Gate, Graph, Node, Policy};
 use schedulers::Kind;
-use server::site::fields::{add, fields};
+use server::site::fields::{add, fields, kept, value};
 use server::site::{Ahead, Foreseen, Promise, Request, Response};
 use std::sync::Arc;
 
@@ -250,7 +250,7 @@ impl Occasion<'_> {
             path: &request.path,
             cookies: cookies.as_deref(),
             set_cookies: &response.fields("set-cookie").map(str::to_owned).collect::<Vec<_>>(),
-            fields: &request.fields.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            fields: &request.fields.keys().map(HeaderName::as_str).collect::<Vec<_>>(),
         };
         // A response that has no head yet may set cookies.
         let has_head = !response.is_awaited() && response.status != EARLY_HINTS;
@@ -265,10 +265,9 @@ impl Occasion<'_> {
             Held::Stale => Some(pushing.conditional.if_none_match(etag)?),
             Held::Nothing => pushing.conditional.if_match(etag),
         };
-        let repeated =
-            request.fields.iter().filter(|(name, _)| guard::REPEATED.contains(&name.as_str()));
-        let cookies = cookies.map(|it| ("cookie".to_owned(), it));
-        let fields = repeated.cloned().chain(cookies).chain(condition).collect();
+        let repeated = kept(&request.fields, |it| guard::REPEATED.contains(&it));
+        let cookies = cookies.map(|it| (COOKIE, value(it)));
+        let fields = repeated.chain(cookies).chain(condition).collect();
         Some(Promise { fields, cookies_known, ..promise })
     }
 }

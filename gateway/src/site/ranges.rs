@@ -158,9 +158,9 @@ mod tests {
         assert_eq!(parts(&many(RANGES + 1), 100), None);
     }
 
-    fn response(fields: &[(&str, &str)]) -> Response {
-        let mut request = Request::get("a", "/a");
-        request.fields.extend(fields.iter().map(|(name, it)| ((*name).into(), (*it).into())));
+    fn response(lines: &[(&str, &str)]) -> Response {
+        let fields = server::site::fields::fields(lines.iter().copied());
+        let request = Request { fields, ..Request::get("a", "/a") };
         let headers = server::site::fields::fields([
             ("etag", "\"1\""),
             ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT"),

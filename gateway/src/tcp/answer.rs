@@ -76,7 +76,7 @@ pub(super) enum Interim<'a> {
 /// Answers a request that was admitted, or refuses it. `hint` takes what goes before the head.
 pub(super) async fn answer(
     guest: &Guest,
-    head: &Parts,
+    head: Parts,
     held: Option<Held>,
     upload: impl Upload,
     mut hint: impl FnMut(Interim<'_>) + Send,

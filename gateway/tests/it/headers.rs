@@ -86,7 +86,7 @@ fn a_304_has_the_fields_that_do_not_describe_a_body() {
     let mut request = Request::get("a", "/");
     let count = |request: &Request, name: &str| site.respond(request).fields(name).count();
     assert_eq!((count(&request, "content-language"), count(&request, "x-mine")), (1, 1));
-    request.fields.push(("if-none-match".into(), "\"1\"".into()));
+    request.fields = fields([("if-none-match", "\"1\"")]);
     assert_eq!(site.respond(&request).status, 304);
     assert_eq!((count(&request, "content-language"), count(&request, "x-mine")), (0, 1));
 }

@@ -133,7 +133,7 @@ fn what_no_browser_navigates_to_gets_no_hints() {
     let site = site(&page, "*", &[("link", LINKS)]);
     let hints = |path: &str, mode: Option<&str>| {
         let mut request = Request::get("site.example", path);
-        request.fields.extend(mode.map(|it| ("sec-fetch-mode".to_owned(), it.to_owned())));
+        add(&mut request.fields, mode.map(|it| ("sec-fetch-mode", it)));
         site.respond(&request).ahead.hints.len()
     };
     let modes = [None, Some("navigate"), Some("no-cors"), Some("cors"), Some("same-origin")];

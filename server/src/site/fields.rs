@@ -1,6 +1,6 @@
 //! Header fields, which are a [`HeaderMap`] everywhere but on HTTP/3's wire.
 
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{AsHeaderName, HeaderMap, HeaderName, HeaderValue};
 use http3::{Header, NameValue};
 
 /// The fields of these lines, in order. A line that no field can say is left out, and pseudo-header fields are.
@@ -44,8 +44,14 @@ pub fn kept(
 }
 
 /// The values of a field that are text, line by line.
-pub fn texts<'a>(fields: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
+pub fn texts<'a>(fields: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
     fields.get_all(name).into_iter().filter_map(|it| std::str::from_utf8(it.as_bytes()).ok())
+}
+
+/// The lines of a field whatever their bytes, with `between` between them; `None`: there are none.
+pub fn joined(fields: &HeaderMap, name: impl AsHeaderName, between: &[u8]) -> Option<Vec<u8>> {
+    let lines: Vec<&[u8]> = fields.get_all(name).iter().map(HeaderValue::as_bytes).collect();
+    (!lines.is_empty()).then(|| lines.join(between))
 }
 
 /// The regular fields of a section that `http3` has checked.

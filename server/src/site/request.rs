@@ -1,8 +1,10 @@
 //! A request, as far as a site needs it.
 
+use super::fields::{from_http3, joined, texts};
 use super::paths::resolved;
 use crate::account::Held;
-use http3::{Header, NameValue};
+use http::header::{HOST, HeaderMap, HeaderValue};
+use http3::Header;
 use schedulers::{Kind, Resource};
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -59,10 +61,8 @@ pub struct Request {
     pub priority: Option<Vec<u8>>,
     /// The field that says what the resource is for, if there is one.
     pub metadata: Option<Vec<u8>>,
-    /// All regular fields in order, names in lower case, but for those that are not UTF-8.
-    pub fields: Vec<(String, String)>,
-    /// Regular fields that are not UTF-8. Backends get them as they came; nobody else looks at them.
-    pub other_fields: Vec<(String, Vec<u8>)>,
+    /// All regular fields. Backends get those that are not text as they came; nobody else looks at them.
+    pub fields: HeaderMap,
     /// The request came in early data, here or at a gateway before (`Early-Data`), and may be a replay (RFC 8470). Its
     /// method is safe then.
     pub early: bool,
@@ -90,19 +90,23 @@ impl Request {
 
     /// The request of a field section that `http3` has checked.
     pub fn from_headers(headers: &[Header]) -> Self {
-        let field = |name| http3::values(headers, name).next();
-        let text = |name| text(field(name).unwrap_or_default());
-        let (fields, other_fields) = regular(headers);
+        Self::of(|name| http3::values(headers, name).next(), from_http3(headers))
+    }
+
+    /// The request of pseudo-header fields by name, and of regular fields, which were checked.
+    pub fn of<'a>(pseudo: impl Fn(&str) -> Option<&'a [u8]>, fields: HeaderMap) -> Self {
+        let text =
+            |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
+        let host = fields.get(HOST).map(HeaderValue::as_bytes);
         Self {
-            method: text(":method"),
-            scheme: text(":scheme").to_ascii_lowercase(),
-            authority: text(if field(":authority").is_some() { ":authority" } else { "host" }),
-            path: resolved(&text(":path")).into_owned(),
-            upgrade: field(":protocol").map(|_| text(":protocol")),
-            priority: joined(headers, "priority"),
-            metadata: joined(headers, schedulers::METADATA_FIELD),
+            method: text(pseudo(":method")),
+            scheme: text(pseudo(":scheme")).to_ascii_lowercase(),
+            authority: text(pseudo(":authority").or(host)),
+            path: resolved(&text(pseudo(":path"))).into_owned(),
+            upgrade: pseudo(":protocol").map(|it| text(Some(it))),
+            priority: joined(&fields, "priority", b", "),
+            metadata: joined(&fields, schedulers::METADATA_FIELD, b", "),
             fields,
-            other_fields,
             ..Self::default()
         }
     }
@@ -114,22 +118,21 @@ impl Request {
         Self { early: before_handshake || said, ..self }
     }
 
-    /// The first value of a field. One that is a list may have several lines: [`Self::list`].
+    /// The first value of a field that is text. A list may have several lines: [`Self::list`].
     pub fn field(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+        texts(&self.fields, name).next()
     }
 
     /// The first value of a field, whatever its bytes.
     pub(crate) fn bytes(&self, name: &str) -> Option<&[u8]> {
-        let other = || self.other_fields.iter().find(|(it, _)| it == name);
-        self.field(name).map(str::as_bytes).or_else(|| other().map(|(_, value)| value.as_slice()))
+        self.fields.get(name).map(HeaderValue::as_bytes)
     }
 
     /// A field that is a list, its lines joined (RFC 9110, 5.3).
     pub fn list(&self, name: &str) -> Option<Cow<'_, str>> {
-        let mut lines = self.fields.iter().filter(|(it, _)| it == name).map(|(_, value)| value);
+        let mut lines = texts(&self.fields, name);
         let first = Cow::from(lines.next()?);
-        Some(lines.fold(first, |list, line| list + ", " + line.as_str()))
+        Some(lines.fold(first, |list, line| list + ", " + line))
     }
 
     /// Whether the client sends the body only if it is asked to (RFC 9110, 10.1.1).
@@ -139,8 +142,7 @@ impl Request {
 
     /// The `Cookie` field; its lines are joined (RFC 9114, 4.2.1).
     pub fn cookies(&self) -> Option<String> {
-        let lines = self.fields.iter().filter(|(name, _)| name == "cookie");
-        let cookies = lines.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join("; ");
+        let cookies = texts(&self.fields, "cookie").collect::<Vec<_>>().join("; ");
         (!cookies.is_empty()).then_some(cookies)
     }
 
@@ -167,31 +169,6 @@ impl Request {
     pub fn is_navigation(&self, for_document: bool) -> bool {
         self.field("sec-fetch-mode").map_or(for_document, |it| it == "navigate")
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Fields by name.
-type Fields<T> = Vec<(String, T)>;
-
-/// The fields with text, and the others.
-fn regular(headers: &[Header]) -> (Fields<String>, Fields<Vec<u8>>) {
-    let (mut fields, mut others) = (Vec::new(), Vec::new());
-    for header in headers.iter().filter(|it| !it.name().starts_with(b":")) {
-        match std::str::from_utf8(header.value()) {
-            Ok(value) => fields.push((text(header.name()), value.to_owned())),
-            Err(_) => others.push((text(header.name()), header.value().to_vec())),
-        }
-    }
-    (fields, others)
-}
-
-/// The lines of a list field, joined (RFC 9110, 5.3).
-fn joined(headers: &[Header], name: &str) -> Option<Vec<u8>> {
-    let lines: Vec<&[u8]> = http3::values(headers, name).collect();
-    (!lines.is_empty()).then(|| lines.join(&b", "[..]))
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use super::fields::{fields, kept, texts};
 use super::{Ahead, Body, Request};
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
+};
 use push::guard::{self, Said};
 use std::time::{Duration, Instant};
 
@@ -71,7 +73,7 @@ impl Response {
     }
 
     /// The values of a field that are text, line by line.
-    pub fn fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    pub fn fields(&self, name: &str) -> impl Iterator<Item = &str> + use<'_> {
         texts(&self.headers, name)
     }
 
@@ -172,7 +174,7 @@ impl Foreseen {
 /// Whether a response may answer a request that the client has not made: the client can use it, it varies on nothing
 /// that the client's own request might have otherwise, and it is not for somebody else.
 pub fn may_be_sent(request: &Request, response: &Response) -> bool {
-    let names: Vec<&str> = request.fields.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = request.fields.keys().map(HeaderName::as_str).collect();
     matches!(response.status, 200 | 304)
         && guard::allows(&Foreseen::of(response).said(), &names, request.cookies_known)
 }
