@@ -10,7 +10,7 @@ const CONNECTION_SPECIFIC: [&[u8]; 5] =
 const SWITCHING_PROTOCOLS: u16 = 101;
 
 /// The values of all fields of this name, which is lowercase.
-pub fn values<'a>(headers: &'a [Header], name: &str) -> impl Iterator<Item = &'a [u8]> {
+pub fn values<'a>(headers: &'a [impl NameValue], name: &str) -> impl Iterator<Item = &'a [u8]> {
     headers.iter().filter(move |it| it.name() == name.as_bytes()).map(NameValue::value)
 }
 
@@ -50,15 +50,14 @@ pub(crate) fn check_request(
     headers: &[Header],
     is_extended: bool,
 ) -> Result<Message, Error> {
-    let checked =
-        Fields::read(lines(headers)).and_then(|it| it.check_request(is_extended).map(|()| it));
+    let checked = Fields::read(headers).and_then(|it| it.check_request(is_extended).map(|()| it));
     let fields = checked.or_else(|reason| malformed(stream, reason))?;
     let is_extended_connect = fields.pseudo(b":protocol").is_some();
     Ok(Message { status: 0, content_length: fields.content_length, is_extended_connect })
 }
 
 pub(crate) fn check_response(stream: StreamId, headers: &[Header]) -> Result<Message, Error> {
-    let checked = Fields::read(lines(headers)).and_then(|it| Ok((it.check_response()?, it)));
+    let checked = Fields::read(headers).and_then(|it| Ok((it.check_response()?, it)));
     let (status, fields) = checked.or_else(|reason| malformed(stream, reason))?;
     let content_length = fields.content_length;
     Ok(Message { status, content_length, is_extended_connect: false })
@@ -66,7 +65,7 @@ pub(crate) fn check_response(stream: StreamId, headers: &[Header]) -> Result<Mes
 
 pub(crate) fn check_trailers(stream: StreamId, headers: &[Header]) -> Result<(), Error> {
     let in_trailers = "a pseudo-header field in the trailers (RFC 9114, 4.3)";
-    match Fields::read(lines(headers)) {
+    match Fields::read(headers) {
         Ok(fields) if fields.pseudo.is_empty() => Ok(()),
         Ok(_) => malformed(stream, in_trailers),
         Err(reason) => malformed(stream, reason),
@@ -85,38 +84,29 @@ pub fn malformed_field(name: &str, value: &str) -> Option<&'static str> {
     if name.starts_with(':') {
         return Some("a pseudo-header field (RFC 9114, 4.3)");
     }
-    Fields::read([(name.as_bytes(), value.as_bytes())]).err()
+    Fields::read(&[(name, value)]).err()
 }
 
 /// Why a request of these fields, pseudo-header fields first, is malformed; `None`: it is not. A gateway asks so about
 /// requests of other versions of HTTP. `is_extended`: it offers extended CONNECT (RFC 8441).
-pub fn malformed_request<'a>(
-    fields: impl IntoIterator<Item = Line<'a>>,
-    is_extended: bool,
-) -> Option<&'static str> {
-    Fields::read(fields).and_then(|it| it.check_request(is_extended)).err()
-}
-
-/// The name and the value of a field.
-type Line<'a> = (&'a [u8], &'a [u8]);
-
-fn lines(headers: &[Header]) -> impl Iterator<Item = Line<'_>> {
-    headers.iter().map(|it| (it.name(), it.value()))
+pub fn malformed_request(headers: &[impl NameValue], is_extended: bool) -> Option<&'static str> {
+    Fields::read(headers).and_then(|it| it.check_request(is_extended)).err()
 }
 
 /// A field section whose rules for every message hold.
 #[derive(Debug, Default)]
 struct Fields<'a> {
-    pseudo: Vec<Line<'a>>,
+    pseudo: Vec<(&'a [u8], &'a [u8])>,
     host: Option<&'a [u8]>,
     content_length: Option<u64>,
 }
 
 impl<'a> Fields<'a> {
-    fn read(lines: impl IntoIterator<Item = Line<'a>>) -> Result<Self, Malformed> {
+    fn read(headers: &'a [impl NameValue]) -> Result<Self, Malformed> {
         let mut fields = Self::default();
         let mut regular_seen = false;
-        for (name, value) in lines {
+        for header in headers {
+            let (name, value) = (header.name(), header.value());
             if value.iter().any(|byte| (*byte < 0x20 && *byte != b'\t') || *byte == 0x7f) {
                 return Err("a control character in a field value (RFC 9114, 10.3)");
             }

@@ -6,6 +6,7 @@ use crate::setting::Setting;
 use flate2::{Compression, write::GzEncoder};
 use server::site::fields::{add, kept};
 use server::site::{Body, Request, Response, Site};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -75,7 +76,7 @@ impl Site for RecordedSite {
         let delay_ms = state.setting.delay_ms(kind, &request.path);
         state.requests.push(Requested {
             path: request.path.clone(),
-            priority: request.priority.as_deref().map(|it| String::from_utf8_lossy(it).into()),
+            priority: request.list("priority").map(Cow::into_owned),
         });
         if is_text(&response) {
             let compressed = state.compressed.entry(request.path.clone());
@@ -116,9 +117,11 @@ fn compress(body: &Body) -> Option<Arc<[u8]>> {
 mod tests {
     use super::*;
     use gateway::site::DirectorySite;
+    use server::site::fields::fields;
 
     fn request(path: &str) -> Request {
-        Request { priority: Some(b"u=1, i".to_vec()), ..Request::get("page.test", path) }
+        let fields = fields([("priority", "u=1, i")]);
+        Request { fields, ..Request::get("page.test", path) }
     }
 
     #[test]

@@ -5,11 +5,11 @@ use crate::upstream::{WEBSOCKET, has_member};
 use h2::ext::Protocol as Extended;
 use http3::malformed_request;
 use hyper::Version;
-use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, TE, TRANSFER_ENCODING};
+use hyper::header::{HOST, HeaderMap, HeaderValue, TE, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use server::limits::HEAD_FIELDS;
-use server::site::fields::kept;
-use server::site::trailers::HOP_BY_HOP;
+use server::site::fields::{Line, kept, to_http3};
+use server::site::trailers::is_hop_by_hop;
 use server::site::{Protocol, Request};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
@@ -36,15 +36,13 @@ pub(super) fn request(
     let is_host_said = protocol != Protocol::Http2 && head.uri.authority().is_some();
     let fields = regular(std::mem::take(&mut head.headers), is_host_said);
     let pseudo = pseudo(&head, local.as_deref());
-    let lines = pseudo.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
-    let regular = fields.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
-    let is_malformed = malformed_request(lines.chain(regular), websockets).is_some();
-    let value = |name: &str| pseudo.iter().find(|(it, _)| *it == name).map(|it| it.1.as_bytes());
+    let headers: Vec<Line<'_>> = pseudo.iter().copied().chain(to_http3(&fields)).collect();
+    let is_malformed = malformed_request(&headers, websockets).is_some();
     let mut request = Request {
         protocol,
         client: Some(client),
         asked_at: Some(now),
-        ..Request::of(value, fields)
+        ..Request::of(&pseudo, fields)
     };
     if is_websocket {
         request.upgrade = Some(WEBSOCKET.to_owned());
@@ -82,7 +80,7 @@ fn has_wrong_hosts(fields: &HeaderMap, protocol: Protocol) -> bool {
 }
 
 /// The pseudo-header fields as HTTP/3 has them. `local`: the host, if no other is named.
-fn pseudo<'a>(head: &'a Parts, local: Option<&'a str>) -> Vec<(&'static str, &'a str)> {
+fn pseudo<'a>(head: &'a Parts, local: Option<&'a str>) -> Vec<Line<'a>> {
     let mut fields = vec![(":method", head.method.as_str())];
     let extended = head.extensions.get::<Extended>();
     fields.extend(extended.map(|it| (":protocol", it.as_str())));
@@ -92,22 +90,14 @@ fn pseudo<'a>(head: &'a Parts, local: Option<&'a str>) -> Vec<(&'static str, &'a
     }
     let authority = head.uri.authority().map_or(local, |it| Some(it.as_str()));
     fields.extend(authority.map(|it| (":authority", it)));
-    fields
+    fields.into_iter().map(|(name, value)| (name, value.as_bytes())).collect()
 }
 
 /// The fields without those of the connection. `is_host_said`: the target of the request says the host in place of the field (RFC
 /// 9112, 3.2.2).
 fn regular(mut fields: HeaderMap, is_host_said: bool) -> HeaderMap {
-    let named = fields.get_all(CONNECTION).iter();
-    let named: Vec<String> = named
-        .filter_map(|it| it.to_str().ok())
-        .flat_map(|it| it.split(','))
-        .map(|it| it.trim().to_ascii_lowercase())
-        .collect();
-    let is_passed = |name: &str| {
-        let is_hop_by_hop = HOP_BY_HOP.contains(&name) || named.iter().any(|it| it == name);
-        !is_hop_by_hop && (!is_host_said || name != HOST)
-    };
+    let is_hop_by_hop = is_hop_by_hop(&fields);
+    let is_passed = |name: &str| !is_hop_by_hop(name) && (!is_host_said || name != HOST);
     // The only thing that HTTP/3's `te` says (RFC 9110, 10.1.4).
     let takes_trailers = has_member(&fields, &TE, "trailers");
     if !fields.keys().all(|it| is_passed(it.as_str())) {

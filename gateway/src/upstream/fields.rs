@@ -2,14 +2,14 @@
 
 use super::upload::Upload;
 use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue, TE,
-    TRAILER, TRANSFER_ENCODING, VIA,
+    CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST, HeaderMap, HeaderValue, TE, TRAILER,
+    TRANSFER_ENCODING, VIA,
 };
 use hyper::{Uri, Version};
 use server::account::Held;
 use server::client::Client;
-use server::site::fields::{add, joined, kept};
-use server::site::trailers::{HOP_BY_HOP, passes};
+use server::site::fields::{add, joined, kept, list};
+use server::site::trailers::{is_hop_by_hop, passes};
 use server::site::{Exchange, Request, Trouble};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -130,27 +130,19 @@ pub(super) fn request(
 
 /// The fields of a backend's response that the client gets; `length` is the length of the body, if it is known.
 pub(super) fn inbound(fields: &HeaderMap, version: Version, length: Option<u64>) -> HeaderMap {
-    let list = |name: HeaderName| {
-        let list = joined(fields, name, b", ").unwrap_or_default();
-        String::from_utf8_lossy(&list).into_owned()
-    };
-    let connection = list(CONNECTION).to_ascii_lowercase();
-    let passes = |name: &str| {
-        let own = matches!(name, "content-length" | "via" | "server" | "alt-svc");
-        let named = connection.split(',').any(|it| it.trim() == name);
-        !own && !named && !HOP_BY_HOP.contains(&name)
-    };
+    let is_own = |name: &str| matches!(name, "content-length" | "via" | "server" | "alt-svc");
+    let is_hop_by_hop = is_hop_by_hop(fields);
+    let passes = |name: &str| !is_own(name) && !is_hop_by_hop(name);
     let mut passed: HeaderMap = kept(fields, passes).collect();
     passed.extend(length.map(|it| (CONTENT_LENGTH, it.into())));
-    let before = list(VIA);
     // RFC 9110, 7.6.3.
     let protocol = match version {
         Version::HTTP_10 => "1.0",
         Version::HTTP_2 => "2",
         _ => "1.1",
     };
-    let before = Some(before.as_str()).filter(|it| !it.is_empty());
-    add(&mut passed, [(VIA, via(protocol, before))]);
+    let before = list(fields, "via").filter(|it| !it.is_empty());
+    add(&mut passed, [(VIA, via(protocol, before.as_deref()))]);
     passed
 }
 

@@ -40,8 +40,10 @@ impl Promise {
 
     /// The promised request's field section.
     pub fn headers(&self) -> Vec<Header> {
-        let pseudo = http3::get_request(&self.authority, &self.path);
-        pseudo.into_iter().chain(to_http3(&self.fields)).collect()
+        let fields = to_http3(&self.fields);
+        let mut headers = http3::get_request(&self.authority, &self.path);
+        headers.extend(fields.map(|(name, value)| Header::new(name.as_bytes(), value)));
+        headers
     }
 
     /// The request as the server makes it of the site.

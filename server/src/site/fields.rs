@@ -1,7 +1,8 @@
 //! Header fields, which are a [`HeaderMap`] everywhere but on HTTP/3's wire.
 
 use http::header::{AsHeaderName, HeaderMap, HeaderName, HeaderValue};
-use http3::{Header, NameValue};
+use http3::NameValue;
+use std::borrow::Cow;
 
 /// The fields of these lines, in order. A line that no field can say is left out, and pseudo-header fields are.
 pub fn fields<N, V>(lines: impl IntoIterator<Item = (N, V)>) -> HeaderMap
@@ -48,6 +49,13 @@ pub fn texts<'a>(fields: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a 
     fields.get_all(name).into_iter().filter_map(|it| std::str::from_utf8(it.as_bytes()).ok())
 }
 
+/// A field that is a list, its lines that are text joined (RFC 9110, 5.3).
+pub fn list<'a>(fields: &'a HeaderMap, name: &str) -> Option<Cow<'a, str>> {
+    let mut lines = texts(fields, name);
+    let first = Cow::from(lines.next()?);
+    Some(lines.fold(first, |list, line| list + ", " + line))
+}
+
 /// The lines of a field whatever their bytes, with `between` between them; `None`: there are none.
 pub fn joined(fields: &HeaderMap, name: impl AsHeaderName, between: &[u8]) -> Option<Vec<u8>> {
     let lines: Vec<&[u8]> = fields.get_all(name).iter().map(HeaderValue::as_bytes).collect();
@@ -55,14 +63,17 @@ pub fn joined(fields: &HeaderMap, name: impl AsHeaderName, between: &[u8]) -> Op
 }
 
 /// The regular fields of a section that `http3` has checked.
-pub fn from_http3(headers: &[Header]) -> HeaderMap {
+pub fn from_http3(headers: &[impl NameValue]) -> HeaderMap {
     fields(headers.iter().map(|it| (it.name(), it.value())))
 }
 
-/// The fields as HTTP/3 has them.
-pub fn to_http3(fields: &HeaderMap) -> impl Iterator<Item = Header> {
-    fields.iter().map(|(name, value)| Header::new(name.as_str().as_bytes(), value.as_bytes()))
+/// The fields as HTTP/3 sends them.
+pub fn to_http3(fields: &HeaderMap) -> impl Iterator<Item = Line<'_>> {
+    fields.iter().map(|(name, value)| (name.as_str(), value.as_bytes()))
 }
+
+/// The name of a field, or of a pseudo-header field, and its value.
+pub type Line<'a> = (&'a str, &'a [u8]);
 
 #[cfg(test)]
 mod tests {
@@ -70,10 +81,10 @@ mod tests {
 
     #[test]
     fn every_value_of_a_field_goes_on_in_its_order() {
-        let said: Vec<Header> = to_http3(&fields([("x", "1"), ("y", "2"), ("x", "3")])).collect();
-        let lines: Vec<(&[u8], &[u8])> = said.iter().map(|it| (it.name(), it.value())).collect();
-        assert_eq!(lines, [(&b"x"[..], &b"1"[..]), (b"x", b"3"), (b"y", b"2")]);
-        assert_eq!(to_http3(&from_http3(&said)).collect::<Vec<_>>(), said);
+        let fields = fields([("x", "1"), ("y", "2"), ("x", "3")]);
+        let said: Vec<Line<'_>> = to_http3(&fields).collect();
+        assert_eq!(said, [("x", &b"1"[..]), ("x", b"3"), ("y", b"2")]);
+        assert_eq!(from_http3(&said), fields);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! A request, as far as a site needs it.
 
-use super::fields::{from_http3, joined, texts};
+use super::fields::{from_http3, joined, list, texts};
 use super::paths::resolved;
 use crate::account::Held;
 use http::header::{HOST, HeaderMap, HeaderValue};
-use http3::Header;
-use schedulers::{Kind, Resource};
+use http3::{Header, NameValue};
+use schedulers::{Kind, METADATA_FIELD, Metadata, Priority, Resource};
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::time::Instant;
@@ -57,10 +57,6 @@ pub struct Request {
     /// The protocol that the client wants to speak from then on: of an extended CONNECT (RFC 8441), or of `Upgrade` over
     /// HTTP/1.1.
     pub upgrade: Option<String>,
-    /// The `priority` field, if there is one.
-    pub priority: Option<Vec<u8>>,
-    /// The field that says what the resource is for, if there is one.
-    pub metadata: Option<Vec<u8>>,
     /// All regular fields. Backends get those that are not text as they came; nobody else looks at them.
     pub fields: HeaderMap,
     /// The request came in early data, here or at a gateway before (`Early-Data`), and may be a replay (RFC 8470). Its
@@ -90,11 +86,12 @@ impl Request {
 
     /// The request of a field section that `http3` has checked.
     pub fn from_headers(headers: &[Header]) -> Self {
-        Self::of(|name| http3::values(headers, name).next(), from_http3(headers))
+        Self::of(headers, from_http3(headers))
     }
 
-    /// The request of pseudo-header fields by name, and of regular fields, which were checked.
-    pub fn of<'a>(pseudo: impl Fn(&str) -> Option<&'a [u8]>, fields: HeaderMap) -> Self {
+    /// The request of these pseudo-header fields and regular fields, which were checked.
+    pub fn of(pseudo: &[impl NameValue], fields: HeaderMap) -> Self {
+        let pseudo = |name| http3::values(pseudo, name).next();
         let text =
             |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
         let host = fields.get(HOST).map(HeaderValue::as_bytes);
@@ -104,8 +101,6 @@ impl Request {
             authority: text(pseudo(":authority").or(host)),
             path: resolved(&text(pseudo(":path"))).into_owned(),
             upgrade: pseudo(":protocol").map(|it| text(Some(it))),
-            priority: joined(&fields, "priority", b", "),
-            metadata: joined(&fields, schedulers::METADATA_FIELD, b", "),
             fields,
             ..Self::default()
         }
@@ -123,16 +118,19 @@ impl Request {
         texts(&self.fields, name).next()
     }
 
-    /// The first value of a field, whatever its bytes.
-    pub(crate) fn bytes(&self, name: &str) -> Option<&[u8]> {
-        self.fields.get(name).map(HeaderValue::as_bytes)
+    /// What the `priority` field says (RFC 9218, 5).
+    pub fn priority(&self) -> Option<Priority> {
+        Priority::parse(&joined(&self.fields, "priority", b", ")?).ok()
+    }
+
+    /// What the client says the resource is for.
+    pub(crate) fn metadata(&self) -> Option<Metadata> {
+        joined(&self.fields, METADATA_FIELD, b", ").map(|it| Metadata::parse(&it))
     }
 
     /// A field that is a list, its lines joined (RFC 9110, 5.3).
     pub fn list(&self, name: &str) -> Option<Cow<'_, str>> {
-        let mut lines = texts(&self.fields, name);
-        let first = Cow::from(lines.next()?);
-        Some(lines.fold(first, |list, line| list + ", " + line))
+        list(&self.fields, name)
     }
 
     /// Whether the client sends the body only if it is asked to (RFC 9110, 10.1.1).
@@ -200,9 +198,8 @@ mod tests {
 
     #[test]
     fn lines_of_what_the_resource_is_for_are_one_dictionary_8941_4_2() {
-        let header =
-            |value: &str| Header::new(schedulers::METADATA_FIELD.as_bytes(), value.as_bytes());
+        let header = |value: &str| Header::new(METADATA_FIELD.as_bytes(), value.as_bytes());
         let request = Request::from_headers(&["kind=css", "critical"].map(header));
-        assert_eq!(request.metadata.as_deref(), Some(&b"kind=css, critical"[..]));
+        assert_eq!(request.metadata(), Some(Metadata::parse(b"kind=css, critical")));
     }
 }

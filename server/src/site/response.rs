@@ -45,10 +45,8 @@ impl Response {
 
     /// The answer to a method that a site of files does not have.
     pub fn only_get_and_head() -> Self {
-        Self {
-            headers: fields([(ALLOW, HeaderValue::from_static("GET, HEAD"))]),
-            ..Self::empty(405)
-        }
+        let headers = fields([(ALLOW, HeaderValue::from_static("GET, HEAD"))]);
+        Self { headers, ..Self::empty(405) }
     }
 
     /// The answer where no file is, as a page.

@@ -3,12 +3,12 @@
 //! A trailer field goes on unless its meaning needs it before the content: then a recipient that merged it into the head would act on
 //! what it must not find there.
 
-use super::fields::kept;
+use super::fields::{joined, kept};
 use crate::limits::TRAILER_BYTES;
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue};
 
 /// Fields that concern one connection only (RFC 9110, 7.6.1).
-pub const HOP_BY_HOP: [&str; 8] = [
+const HOP_BY_HOP: [&str; 8] = [
     "connection",
     "keep-alive",
     "proxy-connection",
@@ -18,6 +18,13 @@ pub const HOP_BY_HOP: [&str; 8] = [
     "transfer-encoding",
     "upgrade",
 ];
+
+/// Whether a field concerns one connection only, by its name or because `Connection` among these fields names it (RFC 9110, 7.6.1).
+pub fn is_hop_by_hop(fields: &HeaderMap) -> impl Fn(&str) -> bool + use<> {
+    let named = joined(fields, CONNECTION, b",").unwrap_or_default().to_ascii_lowercase();
+    let named = String::from_utf8_lossy(&named).into_owned();
+    move |name| HOP_BY_HOP.contains(&name) || named.split(',').any(|it| it.trim() == name)
+}
 
 /// Fields that this server makes itself.
 const OWN: [&str; 5] = ["host", "cookie", "expect", "content-length", "via"];
