@@ -1,7 +1,7 @@
 //! quiche below, HTTP/3 above.
 
 use crate::{ConnectError, End, Path, Transmit};
-use http3::{Code, Event, Header, Session, Settings, Signal, StreamId};
+use http3::{Code, Event, Header, NameValue, Session, Settings, Signal, StreamId};
 use migration::{EXPORTER_LABEL, Secret};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -275,7 +275,7 @@ impl Connection {
     pub fn encode_headers(
         &mut self,
         stream: StreamId,
-        fields: &[Header],
+        fields: &[impl NameValue],
     ) -> Result<Vec<u8>, http3::Error> {
         let frame = self.session.encode_headers(fields)?;
         http3::log::headers_created(self.quic.qlog_streamer(), (stream, None), fields, frame.len());

@@ -10,7 +10,7 @@ const CONNECTION_SPECIFIC: [&[u8]; 5] =
 const SWITCHING_PROTOCOLS: u16 = 101;
 
 /// The values of all fields of this name, which is lowercase.
-pub fn values<'a>(headers: &'a [Header], name: &str) -> impl Iterator<Item = &'a [u8]> {
+pub fn values<'a>(headers: &'a [impl NameValue], name: &str) -> impl Iterator<Item = &'a [u8]> {
     headers.iter().filter(move |it| it.name() == name.as_bytes()).map(NameValue::value)
 }
 
@@ -84,12 +84,12 @@ pub fn malformed_field(name: &str, value: &str) -> Option<&'static str> {
     if name.starts_with(':') {
         return Some("a pseudo-header field (RFC 9114, 4.3)");
     }
-    Fields::read(&[Header::new(name.as_bytes(), value.as_bytes())]).err()
+    Fields::read(&[(name, value)]).err()
 }
 
 /// Why a request of these fields, pseudo-header fields first, is malformed; `None`: it is not. A gateway asks so about
 /// requests of other versions of HTTP. `is_extended`: it offers extended CONNECT (RFC 8441).
-pub fn malformed_request(headers: &[Header], is_extended: bool) -> Option<&'static str> {
+pub fn malformed_request(headers: &[impl NameValue], is_extended: bool) -> Option<&'static str> {
     Fields::read(headers).and_then(|it| it.check_request(is_extended)).err()
 }
 
@@ -102,7 +102,7 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn read(headers: &'a [Header]) -> Result<Self, Malformed> {
+    fn read(headers: &'a [impl NameValue]) -> Result<Self, Malformed> {
         let mut fields = Self::default();
         let mut regular_seen = false;
         for header in headers {

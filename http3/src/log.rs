@@ -1,7 +1,7 @@
 //! The HTTP/3 events of a connection's qlog (`http3:frame_created`, `http3:frame_parsed`). quiche logs only those of
 //! its own HTTP/3 layer.
 
-use crate::{Event, Header, NameValue, Prioritized, PushId, Session, Signal, StreamId};
+use crate::{Event, NameValue, Prioritized, PushId, Session, Signal, StreamId};
 use qlog::events::http3::{
     FrameCreated, FrameParsed, Http3Frame, HttpHeader, StreamType, StreamTypeSet,
 };
@@ -50,7 +50,7 @@ pub fn signal_created(
 pub fn headers_created(
     streamer: Option<&mut QlogStreamer>,
     (stream, push): (StreamId, Option<PushId>),
-    headers: &[Header],
+    headers: &[impl NameValue],
     frame_bytes: usize,
 ) {
     created(streamer, stream, frame_bytes as u64, || match push {
@@ -129,7 +129,7 @@ pub fn own(streamer: Option<&mut QlogStreamer>, name: &str, data: serde_json::Va
     streamer.add_event_now(event).ok();
 }
 
-fn promise(PushId(push_id): PushId, headers: &[Header]) -> Http3Frame {
+fn promise(PushId(push_id): PushId, headers: &[impl NameValue]) -> Http3Frame {
     Http3Frame::PushPromise { push_id, headers: logged(headers), raw: None }
 }
 
@@ -147,7 +147,7 @@ const REDACTED: &[u8] = b"redacted";
 const CREDENTIALS: [&[u8]; 4] =
     [b"cookie", b"set-cookie", b"authorization", b"proxy-authorization"];
 
-fn logged(headers: &[Header]) -> Vec<HttpHeader> {
+fn logged(headers: &[impl NameValue]) -> Vec<HttpHeader> {
     let headers = headers.iter().map(|header| {
         let is_secret = CREDENTIALS.iter().any(|name| header.name().eq_ignore_ascii_case(name));
         let value = if is_secret { REDACTED } else { header.value() };
@@ -180,8 +180,7 @@ mod tests {
             ("proxy-authorization", "Basic eDp5"),
             ("accept", "*/*"),
         ];
-        let headers = fields.map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()));
-        let values: Vec<String> = logged(&headers).into_iter().filter_map(|it| it.value).collect();
+        let values: Vec<String> = logged(&fields).into_iter().filter_map(|it| it.value).collect();
         assert_eq!(values, ["/a?b", "redacted", "redacted", "redacted", "redacted", "*/*"]);
     }
 }

@@ -13,13 +13,13 @@ const INTEGER_BYTES_MAX: usize = 10;
 const FIELD_OVERHEAD_BYTES: u64 = 32;
 
 /// The size of a field section as its limit counts it (RFC 9114, 4.2.2).
-pub(crate) fn section_bytes(headers: &[Header]) -> u64 {
+pub(crate) fn section_bytes(headers: &[impl NameValue]) -> u64 {
     let bytes = headers.iter().map(|it| (it.name().len() + it.value().len()) as u64);
     bytes.map(|it| it + FIELD_OVERHEAD_BYTES).sum()
 }
 
 /// Encodes a field section; names become lowercase.
-pub(crate) fn encode_section(headers: &[Header]) -> Result<Vec<u8>, Error> {
+pub(crate) fn encode_section(headers: &[impl NameValue]) -> Result<Vec<u8>, Error> {
     let bytes = headers.iter().map(|it| it.name().len() + it.value().len());
     let bound: usize = bytes.map(|it| it + 2 * INTEGER_BYTES_MAX).sum();
     let mut section = vec![0; PREFIX_BYTES + bound];

@@ -8,7 +8,7 @@ use crate::qpack::{check_encoder_stream, encode_section, section_bytes};
 use crate::stream::{Context, RequestStream};
 use crate::unidirectional::{Purpose, UnidirectionalStreams, control_stream, opening, take_varint};
 use crate::waiting::WaitingSignals;
-use crate::{Event, Header, Limits, PushId, Role, Settings, StreamId};
+use crate::{Event, Header, Limits, NameValue, PushId, Role, Settings, StreamId};
 use std::collections::{BTreeMap, VecDeque};
 
 mod signals;
@@ -153,7 +153,7 @@ impl Session {
 
     /// A whole HEADERS frame, for a request, a response or trailers. Names become lowercase. An error means that this
     /// peer does not accept the field section. It ends the message, not the connection.
-    pub fn encode_headers(&mut self, headers: &[Header]) -> Result<Vec<u8>, Error> {
+    pub fn encode_headers(&mut self, headers: &[impl NameValue]) -> Result<Vec<u8>, Error> {
         self.check_section(headers)?;
         Ok(frame::whole(frame::HEADERS, &encode_section(headers)?))
     }
@@ -210,7 +210,7 @@ impl Session {
     }
 
     /// Checks that the peer accepts this field section.
-    fn check_section(&self, headers: &[Header]) -> Result<(), Error> {
+    fn check_section(&self, headers: &[impl NameValue]) -> Result<(), Error> {
         let settings = self.peer_settings().or(self.remembered.as_ref());
         let limit = settings.and_then(|it| it.max_field_section_size);
         if limit.is_none_or(|limit_bytes| section_bytes(headers) <= limit_bytes) {

@@ -14,6 +14,7 @@ use push::Gate;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use server::site::fields::add;
 use server::site::{Request, Response, Site};
 use server::{CongestionControl, Identity, Options, SignalUse, TicketKey};
 use simulator::link::{Profile, Rate};
@@ -197,8 +198,7 @@ impl Site for WithFields {
     fn respond(&self, request: &Request) -> Response {
         let mut response = self.page.respond(request);
         if request.path == self.path {
-            let fields = self.fields.iter().map(|(name, value)| ((*name).into(), value.clone()));
-            response.headers.extend(fields);
+            add(&mut response.headers, self.fields.iter().map(|(name, it)| (*name, it)));
         }
         response
     }

@@ -2,8 +2,13 @@
 
 use crate::Options;
 use crate::early_data::is_safe;
-use crate::http_date::http_date;
-use crate::site::{Field, Request, Response, Site};
+use crate::http_date::date;
+use crate::site::fields::{add, kept};
+use crate::site::{Request, Response, Site};
+use http::header::{ALT_SVC, CONTENT_LENGTH, DATE, HeaderMap, HeaderValue, SERVER};
+
+/// How many fields a response has beside those of the site.
+const OWN_FIELDS: usize = 4;
 
 /// The response to a request. `refused`: the status of one that the site does not see.
 pub fn answer(site: &dyn Site, request: &Request, refused: Option<u16>) -> Response {
@@ -25,15 +30,17 @@ fn may_have_body(status: u16) -> bool {
 
 /// The fields of a response but for its status. `is_here`: it has its body itself, whose length is said. A 204 has none, and in a
 /// 304 it would be the length of the 200 it replaces (RFC 9110, 8.6).
-pub fn fields(response: &Response, is_here: bool, options: &Options) -> Vec<Field> {
+pub fn fields(response: &Response, is_here: bool, options: &Options) -> HeaderMap {
     let length = (is_here && may_have_body(response.status)).then(|| response.body.bytes());
-    let mut fields: Vec<Field> = vec![("server".into(), "utmost".to_owned())];
-    fields.extend(length.map(|it| ("content-length".into(), it.to_string())));
-    fields.extend(response.headers.iter().cloned());
+    let length = length.map(|it| (CONTENT_LENGTH, it.into()));
+    let clock = options.wall_clock.filter(|_| !response.headers.contains_key(DATE));
+    let mut fields = HeaderMap::with_capacity(OWN_FIELDS + response.headers.len());
+    fields.extend([(SERVER, HeaderValue::from_static("utmost"))]);
+    fields.extend(length);
+    fields.extend(kept(&response.headers, |_| true));
     if let Some(port) = options.alt_svc_port {
-        fields.push(("alt-svc".into(), format!("h3=\":{port}\"; ma=86400")));
+        add(&mut fields, [(ALT_SVC, format!("h3=\":{port}\"; ma=86400"))]);
     }
-    let clock = options.wall_clock.filter(|_| response.fields("date").next().is_none());
-    fields.extend(clock.map(|it| ("date".into(), http_date(it()))));
+    fields.extend(clock.map(|it| (DATE, date(it()))));
     fields
 }

@@ -2,6 +2,7 @@
 
 use crate::limits::LOGGED_BYTES;
 use crate::site::{Protocol, Request};
+use http::header::USER_AGENT;
 use schedulers::Priority;
 use std::fmt;
 use std::net::IpAddr;
@@ -156,8 +157,9 @@ impl Watched {
             path: cut(&request.path),
             referer: request.field("referer").map(referer),
             user_agent: request
-                .bytes("user-agent")
-                .map(|it| it[..it.len().min(LOGGED_BYTES)].to_vec()),
+                .fields
+                .get(USER_AGENT)
+                .map(|it| it.as_bytes()[..it.len().min(LOGGED_BYTES)].to_vec()),
             status: 0,
             bytes: 0,
             duration: Duration::ZERO,

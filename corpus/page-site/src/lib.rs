@@ -8,6 +8,8 @@ mod markup;
 
 use corpus::{Page, PageResource};
 use markup::Made;
+use server::site::fields::fields;
+use server::site::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
 use server::site::{Request, Response, Site};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -86,13 +88,16 @@ impl Site for PageSite {
             return Response::only_get_and_head();
         }
         let Some((place, resource)) = self.find(request) else { return Response::empty(404) };
-        let mut headers = vec![("content-type".into(), resource.mime.clone())];
-        headers.extend(resource.etag.clone().map(|it| ("etag".into(), it)));
         let fresh_s = self.fresh_s.filter(|_| !resource.main);
-        headers.extend(fresh_s.map(|it| ("cache-control".into(), format!("max-age={it}"))));
         let Made { body, gzip } = self.body(place, resource, request);
-        headers.extend(gzip.then(|| ("content-encoding".into(), "gzip".to_owned())));
-        headers.extend(resource.vary.clone().map(|it| ("vary".into(), it)));
+        let lines = [
+            (CONTENT_TYPE, Some(resource.mime.clone())),
+            (ETAG, resource.etag.clone()),
+            (CACHE_CONTROL, fresh_s.map(|it| format!("max-age={it}"))),
+            (CONTENT_ENCODING, gzip.then(|| "gzip".to_owned())),
+            (VARY, resource.vary.clone()),
+        ];
+        let headers = fields(lines.into_iter().filter_map(|(name, it)| it.map(|it| (name, it))));
         Response {
             headers,
             ready: ready(resource, body.bytes()),

@@ -192,8 +192,8 @@ impl Stage {
 impl Site for Stage {
     fn respond(&self, request: &Request) -> Response {
         self.requests.fetch_add(1, Ordering::SeqCst);
-        let said = Priority::parse(request.priority.as_deref().unwrap_or_default());
-        locked(&self.priorities).insert(request.path.clone(), said.unwrap_or_default());
+        let said = request.priority().unwrap_or_default();
+        locked(&self.priorities).insert(request.path.clone(), said);
         let page = locked(&self.page);
         page.as_ref().map_or_else(|| Response::empty(503), |it| it.respond(request))
     }

@@ -106,7 +106,10 @@ impl Site for Shelf {
     fn respond(&self, request: &Request) -> Response {
         if request.path == DOWNLOAD {
             return Response {
-                headers: vec![("content-type".into(), "application/octet-stream".to_owned())],
+                headers: server::site::fields::fields([(
+                    "content-type",
+                    "application/octet-stream",
+                )]),
                 body: Body::synthetic(DOWNLOAD_BYTES, 0),
                 ..Response::empty(200)
             };

@@ -160,11 +160,11 @@ impl Site for Mirror {
         }
         Response {
             status: stored.status,
-            headers: vec![
-                ("content-type".into(), stored.mime.clone()),
+            headers: server::site::fields::fields([
+                ("content-type", stored.mime.as_str()),
                 // Of a page that was loaded without TLS, the references to its own host.
-                ("content-security-policy".into(), "upgrade-insecure-requests".to_owned()),
-            ],
+                ("content-security-policy", "upgrade-insecure-requests"),
+            ]),
             body: Body::Bytes(Arc::clone(&stored.body)),
             resource: Resource {
                 kind: Kind::of_mime(&stored.mime),

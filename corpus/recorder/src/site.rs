@@ -4,7 +4,9 @@ use crate::limits::COMPRESSED_BYTES_MAX;
 use crate::locked;
 use crate::setting::Setting;
 use flate2::{Compression, write::GzEncoder};
+use server::site::fields::{add, kept};
 use server::site::{Body, Request, Response, Site};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -66,24 +68,24 @@ impl RecordedSite {
 impl Site for RecordedSite {
     fn respond(&self, request: &Request) -> Response {
         // What is sent does not depend on the browser's codings.
-        let mut plain = request.clone();
-        plain.fields.retain(|(name, _)| !matches!(name.as_str(), "accept-encoding" | "range"));
+        let fields = kept(&request.fields, |it| !matches!(it, "accept-encoding" | "range"));
+        let plain = Request { fields: fields.collect(), ..request.clone() };
         let mut response = self.files.respond(&plain);
         let mut state = self.state();
         let kind = response.resource.kind;
         let delay_ms = state.setting.delay_ms(kind, &request.path);
         state.requests.push(Requested {
             path: request.path.clone(),
-            priority: request.priority.as_deref().map(|it| String::from_utf8_lossy(it).into()),
+            priority: request.list("priority").map(Cow::into_owned),
         });
         if is_text(&response) {
             let compressed = state.compressed.entry(request.path.clone());
             if let Some(bytes) = compressed.or_insert_with(|| compress(&response.body)) {
                 response.body = Body::Bytes(Arc::clone(bytes));
-                response.headers.push(("content-encoding".into(), "gzip".to_owned()));
+                add(&mut response.headers, [("content-encoding", "gzip")]);
             }
         }
-        response.headers.push(("cache-control".into(), "no-cache".to_owned()));
+        add(&mut response.headers, [("cache-control", "no-cache")]);
         let after = Duration::from_millis(delay_ms);
         response.ready = vec![(after, response.body.bytes())];
         response
@@ -91,9 +93,9 @@ impl Site for RecordedSite {
 }
 
 fn is_text(response: &Response) -> bool {
-    let mime = response.headers.iter().find(|(name, _)| *name == "content-type");
+    let mime = response.fields("content-type").next();
     response.status == 200
-        && mime.is_some_and(|(_, mime)| {
+        && mime.is_some_and(|mime| {
             ["text/", "javascript", "json", "xml"].iter().any(|it| mime.contains(it))
         })
 }
@@ -115,9 +117,11 @@ fn compress(body: &Body) -> Option<Arc<[u8]>> {
 mod tests {
     use super::*;
     use gateway::site::DirectorySite;
+    use server::site::fields::fields;
 
     fn request(path: &str) -> Request {
-        Request { priority: Some(b"u=1, i".to_vec()), ..Request::get("page.test", path) }
+        let fields = fields([("priority", "u=1, i")]);
+        Request { fields, ..Request::get("page.test", path) }
     }
 
     #[test]
@@ -131,7 +135,7 @@ mod tests {
         let response = site.respond(&request("/a.css"));
         assert_eq!(response.ready, [(Duration::from_millis(600), response.body.bytes())]);
         assert!(response.body.bytes() < 200);
-        assert!(response.headers.contains(&("content-encoding".into(), "gzip".to_owned())));
+        assert_eq!(response.fields("content-encoding").next(), Some("gzip"));
         assert_eq!(site.respond(&request("/missing.js")).status, 404);
         let requests = site.requests();
         assert_eq!(requests[0].priority.as_deref(), Some("u=1, i"));

@@ -1,8 +1,9 @@
 //! The header fields that a route sets on its responses.
 
 use super::Wrong;
+use hyper::header::HeaderMap;
 use serde::Deserialize;
-use server::site::Field;
+use server::site::fields::add;
 use std::collections::BTreeMap;
 
 /// The value of a field, or the values of several fields of one name.
@@ -14,8 +15,8 @@ pub(super) enum FileValues {
 }
 
 /// The fields of a table, checked: any response may have them, and they are not this server's own.
-pub(super) fn checked(table: BTreeMap<String, FileValues>) -> Result<Vec<Field>, Wrong> {
-    let mut fields: Vec<Field> = Vec::new();
+pub(super) fn checked(table: BTreeMap<String, FileValues>) -> Result<HeaderMap, Wrong> {
+    let mut fields = HeaderMap::new();
     for (written, values) in table {
         let wrong = |cause: &str| Wrong {
             entry: Some(written.clone()),
@@ -25,7 +26,7 @@ pub(super) fn checked(table: BTreeMap<String, FileValues>) -> Result<Vec<Field>,
         if let Some(remedy) = own(&name) {
             return Err(wrong(remedy));
         }
-        if fields.iter().any(|(it, _)| *it == name) {
+        if fields.contains_key(&name) {
             return Err(wrong("is there twice: names are the same in upper and lower case"));
         }
         let values = match values {
@@ -37,7 +38,7 @@ pub(super) fn checked(table: BTreeMap<String, FileValues>) -> Result<Vec<Field>,
         }
         for value in values {
             check(&name, &value).map_err(|it| wrong(&it))?;
-            fields.push((name.clone().into(), value));
+            add(&mut fields, [(&name, value)]);
         }
     }
     Ok(fields)
@@ -71,6 +72,7 @@ fn own(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use crate::config::Config;
+    use hyper::header::HeaderValue;
     use std::path::Path;
 
     /// The fields of a route, or what is wrong with it.
@@ -80,7 +82,9 @@ mod tests {
         let config = Config::parse(&text, Path::new("x.toml")).map_err(|it| it.to_string())?;
         assert_eq!(config.warnings, Vec::<String>::new());
         let lines = config.routes[0].headers.iter().flatten();
-        let lines: Vec<String> = lines.map(|(name, value)| format!("{name}: {value}")).collect();
+        let text = |value: &HeaderValue| value.to_str().expect("text").to_owned();
+        let lines = lines.map(|(name, value)| format!("{name}: {}", text(value)));
+        let lines: Vec<String> = lines.collect();
         Ok(lines.join("\n"))
     }
 

@@ -30,7 +30,7 @@ impl Config {
     pub(super) fn idle(&self, places: &Places<'_>) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for (index, route) in self.routes.iter().enumerate() {
-            let sets = |name: &str| route.headers.iter().flatten().any(|(it, _)| it == name);
+            let sets = |name: &str| route.headers.iter().any(|it| it.contains_key(name));
             let answering = self.answering(&route.path);
             let keys = route.pushing.iter().flat_map(|it| idle(it, sets, answering));
             found.extend(

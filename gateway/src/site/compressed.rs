@@ -8,6 +8,7 @@ use crate::limits::{
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use hyper::header::HeaderValue;
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use server::limits::Budget;
@@ -25,7 +26,7 @@ const ZSTD_LEVEL: i32 = 3;
 const PIECE_BYTES: u64 = 64 << 10;
 
 /// A version of a file in a coding.
-type Key = (String, Coding);
+type Key = (HeaderValue, Coding);
 
 /// Compressed files, by the entity tags of what they were made of.
 #[derive(Clone)]

@@ -1,6 +1,7 @@
 //! Conditional requests (RFC 9110, 13).
 
 use server::http_date;
+use server::site::fields::kept;
 use server::site::{Body, Request, Response};
 
 /// The response, unless a condition of the GET or HEAD request fails: then 304 if the client has this version already,
@@ -47,7 +48,7 @@ fn is_alike(one: &str, other: &str) -> bool {
 
 /// The 304 in place of a response: without the fields that describe the body (RFC 9110, 15.4.5).
 fn not_modified(mut response: Response) -> Response {
-    response.headers.retain(|(name, _)| !name.starts_with("content-"));
+    response.headers = kept(&response.headers, |it| !it.starts_with("content-")).collect();
     response.resource.body_bytes = Some(0);
     response.ready.truncate(1);
     for (_, bytes) in &mut response.ready {
@@ -59,15 +60,16 @@ fn not_modified(mut response: Response) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use server::site::fields::fields;
 
     fn status(field: &str, value: &str) -> u16 {
         let mut request = Request::get("a", "/a.css");
-        request.fields.push((field.to_owned(), value.to_owned()));
-        let headers = vec![
-            ("etag".into(), "\"2\"".to_owned()),
-            ("content-type".into(), "text/css".to_owned()),
-            ("last-modified".into(), "Sun, 06 Nov 1994 08:49:37 GMT".to_owned()),
-        ];
+        request.fields = fields([(field, value)]);
+        let headers = fields([
+            ("etag", "\"2\""),
+            ("content-type", "text/css"),
+            ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
+        ]);
         let body = Body::synthetic(9, 0);
         let response = conditional(&request, Response { headers, body, ..Response::empty(200) });
         let is_whole = response.body.bytes() == 9 && response.fields("content-type").count() == 1;

@@ -7,11 +7,14 @@ use super::codings::Coding;
 use super::compressed::{Compressed, Made};
 use super::hot_files::{HotFile, HotFiles, is_hidden};
 use super::types;
+use hyper::header::{
+    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED, LOCATION, VARY,
+};
 use nix::errno::Errno;
 use percent_encoding::percent_decode_str;
 use schedulers::{Kind, Resource};
 use server::FileLimits;
-use server::http_date::http_date;
+use server::site::fields::{fields, value};
 use server::site::paths::encoded;
 use server::site::{Body, Later, Request, Response, Site};
 use std::borrow::Cow;
@@ -96,7 +99,7 @@ impl DirectorySite {
         let field = request.list("accept-encoding").unwrap_or_default();
         let accepted: Vec<Coding> =
             Coding::ALL.into_iter().filter(|it| it.is_accepted(&field)).collect();
-        let is_made = types::is_compressible(&file.mime);
+        let is_made = types::is_compressible(file.mime.to_str().unwrap_or_default());
         // A promise has no such field that it could vary on, and its answer suits every client.
         let varies = (is_made || !file.coded.is_empty()) && !(request.pushed && field.is_empty());
         if let Some(beside) = self.beside(request, path, file, &accepted) {
@@ -153,7 +156,7 @@ impl DirectorySite {
         }
         let query = if query.is_empty() { String::new() } else { format!("?{query}") };
         // Of the path as it is here: one with two slashes would be another host.
-        let headers = vec![("location".into(), format!("{}/{query}", encoded(path.as_bytes())))];
+        let headers = fields([(LOCATION, format!("{}/{query}", encoded(path.as_bytes())))]);
         Response { headers, ..Response::empty(301) }
     }
 }
@@ -179,17 +182,17 @@ fn made(file: &HotFile, bytes: Arc<[u8]>, coding: Coding) -> Response {
 
 /// Says the coding of a response. Each has a tag of its own (RFC 9110, 8.8.1).
 fn in_coding(mut response: Response, coding: Coding) -> Response {
-    for (_, tag) in response.headers.iter_mut().filter(|(name, _)| name == "etag") {
-        tag.insert_str(tag.len() - 1, &format!("-{}", coding.name()));
-    }
-    response.headers.push(("content-encoding".into(), coding.name().to_owned()));
+    let tag = response.fields("etag").next().unwrap_or_default().trim_end_matches('"');
+    let tag = value(format!("{tag}-{}\"", coding.name()));
+    response.headers.insert(ETAG, tag);
+    response.headers.append(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     response
 }
 
 /// Says that other clients may get another coding, whatever this one says of codings (RFC 9110, 12.5.5).
 fn varied(mut response: Response, varies: bool) -> Response {
     if varies {
-        response.headers.push(("vary".into(), "accept-encoding".to_owned()));
+        response.headers.append(VARY, HeaderValue::from_static("accept-encoding"));
     }
     response
 }
@@ -205,12 +208,12 @@ fn response(file: &HotFile, stored: &HotFile) -> Response {
         ..Resource::default()
     };
     Response {
-        headers: vec![
-            ("content-type".into(), file.mime.clone()),
-            ("etag".into(), stored.tag.clone()),
-            ("last-modified".into(), http_date(stored.version.changed())),
-            ("accept-ranges".into(), "bytes".to_owned()),
-        ],
+        headers: fields([
+            (CONTENT_TYPE, file.mime.clone()),
+            (ETAG, stored.tag.clone()),
+            (LAST_MODIFIED, stored.changed.clone()),
+            (ACCEPT_RANGES, HeaderValue::from_static("bytes")),
+        ]),
         body,
         resource,
         is_told_by_time: stored.version.is_told_by_time(),

@@ -3,11 +3,14 @@
 use super::codings::Coding;
 use super::types;
 use crate::limits::{FILE_IS_FRESH, KEPT_FILE_BYTES};
+use hyper::header::HeaderValue;
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use schedulers::Kind;
 use server::FileLimits;
+use server::http_date::http_date;
 use server::site::contents::{Budget, Contents, Version};
+use server::site::fields::value;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
@@ -33,8 +36,10 @@ pub(super) struct HotFile {
     pub(super) contents: Arc<Contents>,
     pub(super) version: Version,
     /// The entity tag.
-    pub(super) tag: String,
-    pub(super) mime: String,
+    pub(super) tag: HeaderValue,
+    /// `last-modified`.
+    pub(super) changed: HeaderValue,
+    pub(super) mime: HeaderValue,
     pub(super) kind: Kind,
     /// The codings in which there is a file beside it that is not older.
     pub(super) coded: Vec<Coding>,
@@ -121,14 +126,14 @@ impl HotFiles {
     fn open(&self, place: PathBuf, now: Option<Instant>) -> io::Result<HotFile> {
         let (contents, version) = self.budget.open(&place)?;
         let (mime, kind) = mime(&place, &contents, version.bytes);
-        let (tag, coded) = (version.etag(&contents), coded(&place, &version));
         Ok(HotFile {
+            tag: value(version.etag(&contents)),
+            changed: value(http_date(version.changed())),
             contents: Arc::new(contents),
             version,
-            tag,
-            mime,
+            mime: value(mime),
             kind,
-            coded,
+            coded: coded(&place, &version),
             place,
             checked: now,
         })

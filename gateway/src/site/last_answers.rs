@@ -99,14 +99,15 @@ fn key(request: &Request) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use server::site::fields::fields;
 
     fn request(path: &str) -> Request {
         Request::get("a", path)
     }
 
-    fn response(fields: &[(&'static str, &str)]) -> Response {
-        let headers = fields.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        Response { headers: headers.collect(), ..Response::empty(200) }
+    fn response(lines: &[(&'static str, &str)]) -> Response {
+        let headers = fields(lines.iter().copied());
+        Response { headers, ..Response::empty(200) }
     }
 
     #[test]
@@ -165,8 +166,8 @@ mod tests {
             assert_eq!(known.links.len(), links, "{said}");
         }
         let mut answers = LastAnswers::default();
-        let mut authorized = request("/a");
-        authorized.fields.push(("authorization".into(), "Basic x".into()));
+        let fields = fields([("authorization", "Basic x")]);
+        let authorized = Request { fields, ..request("/a") };
         answers.note(&authorized, &plain);
         assert_eq!(answers.recall(&request("/a")).map(|it| it.links.len()), Some(0));
     }

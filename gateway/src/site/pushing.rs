@@ -7,11 +7,13 @@ use super::RuledSite;
 use crate::limits::{ADDED_LINKS, ADDED_LINKS_BYTES};
 use cached::{Cached, Held};
 pub use conditional::ConditionalPushes;
+use hyper::header::{CACHE_CONTROL, COOKIE, HeaderName, LINK, SET_COOKIE};
 use push::guard::{self, CookiePolicy, Parent, Said};
 use push::link;
 use push::visits::{PushWhen, revisits};
 use push::{Budget, Choice, Gate, Graph, Node, Policy};
 use schedulers::Kind;
+use server::site::fields::{add, fields, kept, value};
 use server::site::{Ahead, Foreseen, Promise, Request, Response};
 use std::sync::Arc;
 
@@ -100,14 +102,14 @@ impl RuledSite {
         let links = wishes.links.clone();
         let ahead = occasion.ahead(wishes, &Cached::of(pushing, request));
         let visit = pushing.push_when.set_cookie().filter(|_| !ahead.pushes.is_empty());
-        response.headers.extend(links.into_iter().map(|it| ("link".into(), it)));
-        response.headers.extend(visit.map(|it| ("set-cookie".into(), it)));
+        let lines = links.into_iter().map(|it| (LINK, it));
+        add(&mut response.headers, lines.chain(visit.map(|it| (SET_COOKIE, it))));
         Response { ahead, ..response }
     }
 
     /// The pushes that early hints name.
     pub(super) fn pushes_of_hints(&self, request: &Request, links: &[String]) -> Ahead {
-        let headers = links.iter().map(|it| ("link".into(), it.clone())).collect();
+        let headers = fields(links.iter().map(|it| (LINK, it)));
         let interim = Response { headers, ..Response::empty(EARLY_HINTS) };
         let pushing = self.pushing(request).filter(|it| it.push_preload && may_push(request));
         let Some(pushing) = pushing else { return Ahead::default() };
@@ -122,9 +124,8 @@ impl RuledSite {
             return response;
         }
         let own = self.pushing(request).and_then(|it| it.cache_control.clone());
-        if let Some(cache_control) = own.filter(|_| response.cache_control().is_none()) {
-            response.headers.push(("cache-control".into(), cache_control));
-        }
+        let own = own.filter(|_| response.cache_control().is_none());
+        add(&mut response.headers, own.map(|it| (CACHE_CONTROL, it)));
         response
     }
 
@@ -249,7 +250,7 @@ impl Occasion<'_> {
             path: &request.path,
             cookies: cookies.as_deref(),
             set_cookies: &response.fields("set-cookie").map(str::to_owned).collect::<Vec<_>>(),
-            fields: &request.fields.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            fields: &request.fields.keys().map(HeaderName::as_str).collect::<Vec<_>>(),
         };
         // A response that has no head yet may set cookies.
         let has_head = !response.is_awaited() && response.status != EARLY_HINTS;
@@ -264,10 +265,9 @@ impl Occasion<'_> {
             Held::Stale => Some(pushing.conditional.if_none_match(etag)?),
             Held::Nothing => pushing.conditional.if_match(etag),
         };
-        let repeated =
-            request.fields.iter().filter(|(name, _)| guard::REPEATED.contains(&name.as_str()));
-        let cookies = cookies.map(|it| ("cookie".to_owned(), it));
-        let fields = repeated.cloned().chain(cookies).chain(condition).collect();
+        let repeated = kept(&request.fields, |it| guard::REPEATED.contains(&it));
+        let cookies = cookies.map(|it| (COOKIE, value(it)));
+        let fields = repeated.chain(cookies).chain(condition).collect();
         Some(Promise { fields, cookies_known, ..promise })
     }
 }

@@ -1,6 +1,8 @@
 //! Parts of a response (RFC 9110, 14).
 
 use crate::limits::RANGES;
+use hyper::header::{CONTENT_RANGE, CONTENT_TYPE};
+use server::site::fields::{kept, value};
 use server::site::{Body, Request, Response};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -86,14 +88,13 @@ fn partial(mut response: Response, body: Body) -> Response {
 
 fn single(mut response: Response, part: Part) -> Response {
     let range = content_range(part, response.body.bytes());
-    response.headers.push(("content-range".into(), range));
+    response.headers.append(CONTENT_RANGE, value(range));
     let of = Arc::new(std::mem::take(&mut response.body));
     partial(response, Body::Part { of, from: part.0, bytes: part.1 })
 }
 
 fn several(mut response: Response, parts: &[Part]) -> Response {
     let of = Arc::new(std::mem::take(&mut response.body));
-    let is_type = |name: &str| name == "content-type";
     let mime = response.fields("content-type").next().unwrap_or_default().to_owned();
     let tag = response.fields("etag").next().unwrap_or_default();
     let boundary: String = tag.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -112,16 +113,15 @@ fn several(mut response: Response, parts: &[Part]) -> Response {
         bodies.push(Body::Part { of: Arc::clone(&of), from: part.0, bytes: part.1 });
     }
     bodies.push(Body::Bytes(format!("\r\n--{boundary}--\r\n").into_bytes().into()));
-    response.headers.retain(|(name, _)| !is_type(name));
     let multipart = format!("multipart/byteranges; boundary={boundary}");
-    response.headers.push(("content-type".into(), multipart));
+    response.headers.insert(CONTENT_TYPE, value(multipart));
     partial(response, Body::Several(bodies.into()))
 }
 
 fn unsatisfiable(mut response: Response, whole_bytes: u64) -> Response {
     let is_kept = |name: &str| matches!(name, "etag" | "last-modified" | "accept-ranges" | "vary");
-    response.headers.retain(|(name, _)| is_kept(name));
-    response.headers.push(("content-range".into(), format!("bytes */{whole_bytes}")));
+    response.headers = kept(&response.headers, is_kept).collect();
+    response.headers.append(CONTENT_RANGE, value(format!("bytes */{whole_bytes}")));
     response.resource.body_bytes = Some(0);
     Response { status: 416, body: Body::Empty, ..response }
 }
@@ -158,16 +158,15 @@ mod tests {
         assert_eq!(parts(&many(RANGES + 1), 100), None);
     }
 
-    fn response(fields: &[(&str, &str)]) -> Response {
-        let mut request = Request::get("a", "/a");
-        request.fields.extend(fields.iter().map(|(name, it)| ((*name).into(), (*it).into())));
-        let headers = [
+    fn response(lines: &[(&str, &str)]) -> Response {
+        let fields = server::site::fields::fields(lines.iter().copied());
+        let request = Request { fields, ..Request::get("a", "/a") };
+        let headers = server::site::fields::fields([
             ("etag", "\"1\""),
             ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
             ("content-type", "text/plain"),
             ("accept-ranges", "bytes"),
-        ];
-        let headers = headers.map(|(name, it)| (name.into(), it.to_owned())).to_vec();
+        ]);
         let body = Body::Bytes(b"0123456789".as_slice().into());
         let is_told_by_time = true;
         ranged(&request, Response { headers, body, is_told_by_time, ..Response::empty(200) })

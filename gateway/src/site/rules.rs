@@ -5,10 +5,11 @@ use super::last_answers::LastAnswers;
 use super::pushing::Pushing;
 use super::ranges::ranged;
 use super::types;
+use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderValue};
 use schedulers::{Kind, Metadata, Priority, Scheme};
 use server::SignalUse;
 use server::site::paths::{decoded, is_sayable};
-use server::site::{Ahead, Field, Foreseen, Names, Promise, Request, Response, Site};
+use server::site::{Ahead, Foreseen, Names, Promise, Request, Response, Site};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,7 +32,7 @@ pub struct Rule<Source = Arc<dyn Site>, Order = Scheme> {
     /// Its pushes and hints.
     pub pushing: Option<Pushing>,
     /// Fields of the response, in place of its own.
-    pub headers: Option<Vec<Field>>,
+    pub headers: Option<HeaderMap>,
 }
 
 impl<Source, Order> Default for Rule<Source, Order> {
@@ -179,7 +180,7 @@ impl RuledSite {
         let is_of_file = response.fields("etag").next().is_some();
         let usual = source.usual_freshness().filter(|_| is_of_file);
         if let Some(usual) = usual.filter(|_| response.cache_control().is_none()) {
-            response.headers.push(("cache-control".into(), usual.to_owned()));
+            response.headers.append(CACHE_CONTROL, HeaderValue::from_static(usual));
         }
         response
     }

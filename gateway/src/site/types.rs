@@ -95,9 +95,8 @@ mod tests {
     #[test]
     fn a_request_tells_what_its_response_will_be() {
         let kind = |path: &str, destination: &str| {
-            let mut request = Request::get("a", path);
-            request.fields.push(("sec-fetch-dest".into(), destination.into()));
-            expected(&request)
+            let fields = server::site::fields::fields([("sec-fetch-dest", destination)]);
+            expected(&Request { fields, ..Request::get("a", path) })
         };
         assert_eq!(kind("/a.css?1", ""), Kind::Css);
         assert_eq!(kind("/a.php", "script"), Kind::Js);

@@ -8,7 +8,7 @@ use super::told::Told;
 use super::waiting::Waiting;
 use bytes::Bytes;
 use hyper::body::Frame;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
 use server::account::{HeadRoom, Held};
 use server::client::Client;
@@ -76,7 +76,7 @@ pub(super) enum Interim<'a> {
 /// Answers a request that was admitted, or refuses it. `hint` takes what goes before the head.
 pub(super) async fn answer(
     guest: &Guest,
-    head: &Parts,
+    head: Parts,
     held: Option<Held>,
     upload: impl Upload,
     mut hint: impl FnMut(Interim<'_>) + Send,
@@ -236,20 +236,10 @@ async fn give(later: &Weak<Later>, bytes: &[u8], mut news: Receiver<()>) -> bool
     }
 }
 
-/// The head as the libraries take it. A field that they cannot say is left out.
+/// The head as the libraries take it.
 fn proper_head(response: &Response, is_here: bool, guest: &Guest) -> hyper::Response<()> {
     let mut head = hyper::Response::new(());
     *head.status_mut() = hyper::StatusCode::from_u16(response.status).unwrap_or_default();
-    let fields = head::fields(response, is_here, &guest.options);
-    let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
-    let others = response.other_headers.iter();
-    let others = others.map(|(name, value)| (name.as_bytes(), value.as_slice()));
-    for (name, value) in fields.chain(others) {
-        if let (Ok(name), Ok(value)) =
-            (HeaderName::from_bytes(name), HeaderValue::from_bytes(value))
-        {
-            head.headers_mut().append(name, value);
-        }
-    }
+    *head.headers_mut() = head::fields(response, is_here, &guest.options);
     head
 }

@@ -140,14 +140,14 @@ async fn respond(
     let Some((entrance, inbound)) = entrance else {
         let upload = Arriving::new(upload, &guest.activity);
         let has_ended = Arc::clone(&upload.has_ended);
-        let mut answer = answer(guest, &head, held, upload, |_| {}).await;
+        let mut answer = answer(guest, head, held, upload, |_| {}).await;
         if !has_ended.load(Ordering::Relaxed) {
             // Another request could not be told from the rest of this one (RFC 9112, 9.3).
             answer.head.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         return response(answer, guest);
     };
-    let answer = answer(guest, &head, held, inbound, |_| {}).await;
+    let answer = answer(guest, head, held, inbound, |_| {}).await;
     if !answer.told.is_tunnel() {
         return response(answer, guest);
     }

@@ -167,10 +167,9 @@ async fn answer_one(
         locked(&respond).send_informational(interim(&it)).ok();
     };
     let answer = tokio::select! {
-        answer = answer(guest, &head, held, upload, hint) => answer,
+        answer = answer(guest, head, held, upload, hint) => answer,
         _ = poll_fn(|it| locked(&respond).poll_reset(it)) => return End::TakenBack,
     };
-    drop(head);
     let Answer { head, source, mut told } = answer;
     let is_tunnel = told.is_tunnel();
     let ends = source.is_over();

@@ -36,13 +36,13 @@ pub(super) async fn serve(
 ) {
     let Ok(local) = stream.local_addr() else { return };
     let client = client.ip().to_canonical();
-    let answer = |head: &Parts| redirection(head, client, local, &current.site, port);
+    let answer = |head: Parts| redirection(head, client, local, &current.site, port);
     answer_one(stream, &current, news, answer).await;
 }
 
 /// Tells a client that this is the port of HTTPS.
 pub(super) async fn refuse(stream: TcpStream, current: &Current, news: News) {
-    let answer = |_: &Parts| {
+    let answer = |_: Parts| {
         let mut response = Response::new(Full::from(WRONG_PORT));
         *response.status_mut() = StatusCode::BAD_REQUEST;
         let text = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -57,7 +57,7 @@ async fn answer_one(
     stream: TcpStream,
     current: &Current,
     mut news: News,
-    answer: impl Fn(&Parts) -> Response<Full<Bytes>>,
+    answer: impl Fn(Parts) -> Response<Full<Bytes>>,
 ) {
     let activity = Arc::new(Activity::new(&current.options.limits, now()));
     activity.begin(true, now());
@@ -68,7 +68,7 @@ async fn answer_one(
             activity.left_unread();
         }
         activity.answered(now());
-        Ok::<_, Infallible>(answer(&head))
+        Ok::<_, Infallible>(answer(head))
     });
     let stream = TokioIo::new(Lingering::new(Noted::new(stream, &activity), &activity));
     let mut builder = builder(&current.options);
@@ -83,7 +83,7 @@ async fn answer_one(
 
 /// Where the same is over HTTPS. A host that the site does not have is not passed on to.
 fn redirection(
-    head: &Parts,
+    head: Parts,
     client: IpAddr,
     local: SocketAddr,
     site: &dyn Site,

@@ -3,12 +3,13 @@
 use super::tunnel::is_wanted;
 use crate::upstream::{WEBSOCKET, has_member};
 use h2::ext::Protocol as Extended;
-use http3::{Header, malformed_request};
+use http3::malformed_request;
 use hyper::Version;
-use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, TE, TRANSFER_ENCODING};
+use hyper::header::{HOST, HeaderMap, HeaderValue, TE, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use server::limits::HEAD_FIELDS;
-use server::site::trailers::HOP_BY_HOP;
+use server::site::fields::{Line, kept, to_http3};
+use server::site::trailers::is_hop_by_hop;
 use server::site::{Protocol, Request};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
@@ -16,7 +17,7 @@ use std::time::Instant;
 /// The request of a head, and the status that answers it if it is not a proper one. `local` is where it came; `websockets`: clients
 /// may ask for them.
 pub(super) fn request(
-    head: &Parts,
+    mut head: Parts,
     client: IpAddr,
     local: SocketAddr,
     now: Instant,
@@ -27,28 +28,37 @@ pub(super) fn request(
         Version::HTTP_11 => Protocol::Http11,
         _ => Protocol::Http10,
     };
-    let headers = headers(head, protocol, local);
-    let status = if has_too_many_fields(&head.headers) {
-        Some(431)
-    } else if has_unknown_coding(&head.headers) {
-        Some(501)
-    } else if has_wrong_hosts(&head.headers, protocol)
-        || malformed_request(&headers, websockets).is_some()
-    {
-        Some(400)
-    } else {
-        None
-    };
+    let is_websocket = websockets && is_wanted(&head);
+    let wrong = wrong_status(&head.headers, protocol);
+    // A client of HTTP/1.0 need not say the host: it asks whom it has connected to.
+    let is_hostless = protocol == Protocol::Http10 && !head.headers.contains_key(HOST);
+    let local = is_hostless.then(|| SocketAddr::new(local.ip(), local.port()).to_string());
+    let is_host_said = protocol != Protocol::Http2 && head.uri.authority().is_some();
+    let fields = regular(std::mem::take(&mut head.headers), is_host_said);
+    let pseudo = pseudo(&head, local.as_deref());
+    let headers: Vec<Line<'_>> = pseudo.iter().copied().chain(to_http3(&fields)).collect();
+    let is_malformed = malformed_request(&headers, websockets).is_some();
     let mut request = Request {
         protocol,
         client: Some(client),
         asked_at: Some(now),
-        ..Request::from_headers(&headers)
+        ..Request::of(&pseudo, fields)
     };
-    if websockets && is_wanted(head) {
+    if is_websocket {
         request.upgrade = Some(WEBSOCKET.to_owned());
     }
-    (request.not_proven_fresh(false), status)
+    (request.not_proven_fresh(false), wrong.or(is_malformed.then_some(400)))
+}
+
+/// The status that answers a head for what HTTP/3 does not have.
+fn wrong_status(fields: &HeaderMap, protocol: Protocol) -> Option<u16> {
+    if has_too_many_fields(fields) {
+        Some(431)
+    } else if has_unknown_coding(fields) {
+        Some(501)
+    } else {
+        has_wrong_hosts(fields, protocol).then_some(400)
+    }
 }
 
 /// Whether a head is refused for the number of its fields.
@@ -69,50 +79,40 @@ fn has_wrong_hosts(fields: &HeaderMap, protocol: Protocol) -> bool {
     protocol == Protocol::Http11 && fields.get_all(HOST).iter().count() != 1
 }
 
-/// The fields as HTTP/3 has them, pseudo-header fields first, without those of the connection.
-fn headers(head: &Parts, protocol: Protocol, local: SocketAddr) -> Vec<Header> {
-    let field = |name: &str, value: &str| Header::new(name.as_bytes(), value.as_bytes());
-    let mut headers = vec![field(":method", head.method.as_str())];
+/// The pseudo-header fields as HTTP/3 has them. `local`: the host, if no other is named.
+fn pseudo<'a>(head: &'a Parts, local: Option<&'a str>) -> Vec<Line<'a>> {
+    let mut fields = vec![(":method", head.method.as_str())];
     let extended = head.extensions.get::<Extended>();
-    headers.extend(extended.map(|it| field(":protocol", it.as_str())));
+    fields.extend(extended.map(|it| (":protocol", it.as_str())));
     if head.method != "CONNECT" || extended.is_some() {
-        headers.push(field(":scheme", head.uri.scheme_str().unwrap_or("https")));
-        headers.push(field(":path", head.uri.path_and_query().map_or("", |it| it.as_str())));
+        fields.push((":scheme", head.uri.scheme_str().unwrap_or("https")));
+        fields.push((":path", head.uri.path_and_query().map_or("", |it| it.as_str())));
     }
-    headers.extend(head.uri.authority().map(|it| field(":authority", it.as_str())));
-    // A client of HTTP/1.0 need not say the host: it asks whom it has connected to.
-    if protocol == Protocol::Http10
-        && head.uri.authority().is_none()
-        && !head.headers.contains_key(HOST)
-    {
-        headers.push(field(":authority", &SocketAddr::new(local.ip(), local.port()).to_string()));
-    }
-    // The target of a request says the host in place of the field (RFC 9112, 3.2.2).
-    let is_host_said = protocol != Protocol::Http2 && head.uri.authority().is_some();
-    let named = head.headers.get_all(CONNECTION).iter();
-    let named: Vec<String> = named
-        .filter_map(|it| it.to_str().ok())
-        .flat_map(|it| it.split(','))
-        .map(|it| it.trim().to_ascii_lowercase())
-        .collect();
-    let is_hop_by_hop =
-        |name: &str| HOP_BY_HOP.contains(&name) || named.iter().any(|it| it == name);
-    let passed = head
-        .headers
-        .iter()
-        .filter(|(name, _)| !is_hop_by_hop(name.as_str()) && (!is_host_said || **name != HOST));
-    headers.extend(
-        passed.map(|(name, value)| Header::new(name.as_str().as_bytes(), value.as_bytes())),
-    );
+    let authority = head.uri.authority().map_or(local, |it| Some(it.as_str()));
+    fields.extend(authority.map(|it| (":authority", it)));
+    fields.into_iter().map(|(name, value)| (name, value.as_bytes())).collect()
+}
+
+/// The fields without those of the connection. `is_host_said`: the target of the request says the host in place of the field (RFC
+/// 9112, 3.2.2).
+fn regular(mut fields: HeaderMap, is_host_said: bool) -> HeaderMap {
+    let is_hop_by_hop = is_hop_by_hop(&fields);
+    let is_passed = |name: &str| !is_hop_by_hop(name) && (!is_host_said || name != HOST);
     // The only thing that HTTP/3's `te` says (RFC 9110, 10.1.4).
-    let takes_trailers = has_member(&head.headers, &TE, "trailers");
-    headers.extend(takes_trailers.then(|| field("te", "trailers")));
-    headers
+    let takes_trailers = has_member(&fields, &TE, "trailers");
+    if !fields.keys().all(|it| is_passed(it.as_str())) {
+        fields = kept(&fields, is_passed).collect();
+    }
+    if takes_trailers {
+        fields.append(TE, HeaderValue::from_static("trailers"));
+    }
+    fields
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use server::site::fields::fields;
 
     fn asked(version: Version, uri: &str, fields: &[(&str, &str)]) -> (Request, Option<u16>) {
         let mut request = hyper::Request::builder().version(version).uri(uri);
@@ -120,10 +120,10 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (head, ()) = request.body(()).expect("a request").into_parts();
-        request_of(&head)
+        request_of(head)
     }
 
-    fn request_of(head: &Parts) -> (Request, Option<u16>) {
+    fn request_of(head: Parts) -> (Request, Option<u16>) {
         let local = ([192, 0, 2, 2], 443).into();
         request(head, [192, 0, 2, 1].into(), local, super::super::activity::now(), true)
     }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn fields_of_the_connection_do_not_reach_the_site() {
-        let fields = [
+        let sent = [
             ("host", "a.test"),
             ("connection", "close, X-Hop"),
             ("x-hop", "1"),
@@ -149,9 +149,9 @@ mod tests {
             ("transfer-encoding", "chunked"),
             ("upgrade", "h2c"),
         ];
-        let (request, status) = asked(Version::HTTP_11, "/", &fields);
+        let (request, status) = asked(Version::HTTP_11, "/", &sent);
         assert_eq!((status, request.upgrade.as_deref()), (None, None));
-        assert_eq!(request.fields, [("host".to_owned(), "a.test".to_owned())]);
+        assert_eq!(request.fields, fields([("host", "a.test")]));
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use super::activity::{Activity, now};
 use hyper::header::{CONTENT_LENGTH, HeaderMap};
-use schedulers::Priority;
 use server::observer::Watched;
 use server::site::Request;
 use server::{Event, Observers};
@@ -27,8 +26,7 @@ impl Told {
     ) -> Self {
         activity.asked(now());
         let mut watched = Watched::new(request, None, now());
-        let said = request.priority.as_deref().and_then(|it| Priority::parse(it).ok());
-        watched.answered.priority = said.unwrap_or_default();
+        watched.answered.priority = request.priority().unwrap_or_default();
         let watched = (!observers.is_empty()).then_some(watched);
         let (observers, activity) = (observers.clone(), Arc::clone(activity));
         Self { observers, watched, length: None, is_tunnel: false, activity }

@@ -284,8 +284,6 @@ fn checked(fields: &HeaderMap) -> Result<HeaderMap, Trouble> {
 
 fn head(request: &Outbound, response: &HttpResponse) -> Response {
     let status = response.status().as_u16();
-    let fields = response.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let fields: Vec<(&str, &[u8])> = fields.collect();
     let said = || response.headers().get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
     let length = match status {
         // It has no content, and no field about its length (RFC 9110, 8.6).
@@ -301,6 +299,6 @@ fn head(request: &Outbound, response: &HttpResponse) -> Response {
         body_bytes: length,
         ..Resource::default()
     };
-    let (headers, other_headers) = inbound(&fields, response.version(), length);
-    Response { headers, other_headers, resource, ..Response::empty(status) }
+    let headers = inbound(response.headers(), response.version(), length);
+    Response { headers, resource, ..Response::empty(status) }
 }

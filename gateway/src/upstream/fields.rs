@@ -2,14 +2,15 @@
 
 use super::upload::Upload;
 use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING,
+    CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST, HeaderMap, HeaderValue, TE, TRAILER,
+    TRANSFER_ENCODING, VIA,
 };
 use hyper::{Uri, Version};
 use server::account::Held;
 use server::client::Client;
-use server::site::trailers::{HOP_BY_HOP, passes};
-use server::site::{Exchange, Field, Request, Trouble};
-use std::borrow::Cow;
+use server::site::fields::{add, joined, kept, list};
+use server::site::trailers::{is_hop_by_hop, passes};
+use server::site::{Exchange, Request, Trouble};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,9 +24,7 @@ pub(super) struct Outbound {
     /// Path and query.
     pub(super) path: String,
     /// All fields but `host` and `content-length`.
-    pub(super) fields: Vec<(String, String)>,
-    /// Those of them that are not UTF-8.
-    pub(super) other_fields: Vec<(String, Vec<u8>)>,
+    pub(super) fields: HeaderMap,
     /// It opens a WebSocket.
     pub(super) is_tunnel: bool,
     /// The length of the body, if the client says it.
@@ -48,45 +47,29 @@ pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
     // This server shakes hands with either end.
     let is_shaking = |name: &str| is_tunnel && name == "sec-websocket-key";
     let passes = |name: &str| passes(name) && !is_shaking(name);
-    let fields = request.fields.iter().filter(|(name, _)| passes(name));
-    let mut fields: Vec<(String, String)> = fields.cloned().collect();
-    let others = request.other_fields.iter().filter(|(name, _)| passes(name));
-    let mut other_fields: Vec<(String, Vec<u8>)> = others.cloned().collect();
-    let mut add = |name: &str, value: String| fields.push((name.to_owned(), value));
+    let mut fields: HeaderMap = kept(&request.fields, passes).collect();
     // HTTP/1.1 has one cookie field (RFC 9114, 4.2.1).
-    let more = request.other_fields.iter().filter(|(name, _)| name == "cookie");
-    let more: Vec<&[u8]> = more.map(|(_, value)| value.as_slice()).collect();
-    match request.cookies() {
-        Some(cookies) if more.is_empty() => add("cookie", cookies),
-        cookies => {
-            let all: Vec<&[u8]> = cookies.iter().map(String::as_bytes).chain(more).collect();
-            if !all.is_empty() {
-                other_fields.push(("cookie".to_owned(), all.join(&b"; "[..])));
-            }
-        }
-    }
+    let cookies = joined(&request.fields, COOKIE, b"; ").filter(|it| !it.is_empty());
+    add(&mut fields, cookies.map(|it| (COOKIE, it)));
     // What the client takes, this server can pass on (RFC 9110, 10.1.4).
     if request.field("te") == Some("trailers") && !is_tunnel {
-        add("te", "trailers".to_owned());
+        fields.append(TE, HeaderValue::from_static("trailers"));
     }
     // RFC 8470, 5.1: the backend may want to be asked again when the handshake is complete.
     if request.early && request.field("early-data").is_none() {
-        add("early-data", "1".to_owned());
+        fields.append("early-data", HeaderValue::from_static("1"));
     }
-    add("via", via(request.protocol.version(), request.list("via").as_deref()));
-    add("forwarded", forwarded(&request.authority, client));
-    if let Some(address) = client {
-        add("x-forwarded-for", address.to_string());
-    }
-    add("x-forwarded-host", request.authority.clone());
-    add("x-forwarded-proto", "https".to_owned());
+    let via = via(request.protocol.version(), request.list("via").as_deref());
+    add(&mut fields, [(VIA, via), (FORWARDED, forwarded(&request.authority, client))]);
+    add(&mut fields, client.map(|it| ("x-forwarded-for", it.to_string())));
+    add(&mut fields, [("x-forwarded-host", request.authority.as_str())]);
+    fields.append("x-forwarded-proto", HeaderValue::from_static("https"));
     Outbound {
         // Over HTTP/1.1, a GET asks for another protocol (RFC 6455, 4.1).
         method: if is_tunnel { "GET".to_owned() } else { request.method.clone() },
         authority: request.authority.clone(),
         path: request.path.clone(),
         fields,
-        other_fields,
         is_tunnel,
         length: request.field("content-length").and_then(|it| it.parse().ok()),
         // Senders of early data have not proven an address, so all of them share the places of one client.
@@ -105,8 +88,7 @@ pub(super) fn request(
 ) -> Result<hyper::Request<Upload>, Trouble> {
     let Errand { request: asked, exchange } = errand;
     let trailers = exchange.trailer_names().join(", ");
-    let says = |name: &HeaderName| asked.fields.iter().any(|(it, _)| name == it.as_str());
-    let may_trail = !trailers.is_empty() || (!is_whole && says(&TRAILER));
+    let may_trail = !trailers.is_empty() || (!is_whole && asked.fields.contains_key(TRAILER));
     let length = match is_whole {
         // What the client says belongs to the other protocol.
         _ if asked.is_tunnel => Some(0),
@@ -124,19 +106,15 @@ pub(super) fn request(
     if !is_http2 {
         request = request.header(HOST, asked.authority.as_str());
     }
-    if !is_http2 && says(&TE) {
+    if !is_http2 && asked.fields.contains_key(TE) {
         request = request.header(CONNECTION, "te");
     }
     if !trailers.is_empty() {
         request = request.header(TRAILER, &trailers);
     }
-    let fields = asked.fields.iter().map(|(name, value)| (name, value.as_bytes()));
-    let others = asked.other_fields.iter().map(|(name, value)| (name, value.as_slice()));
-    let is_own = |name: &str| name == "trailer" && !trailers.is_empty();
-    for (name, value) in fields.chain(others).filter(|(name, _)| !is_own(name)) {
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|it| unsayable(&it))?;
-        let value = HeaderValue::from_bytes(value).map_err(|it| unsayable(&it))?;
-        request = request.header(name, value);
+    // A wrong request has none; what is wrong with it comes with the body.
+    if let Some(fields) = request.headers_mut() {
+        fields.extend(kept(&asked.fields, |it| it != TRAILER || trailers.is_empty()));
     }
     // A request of these methods states its length even if it is 0 (RFC 9110, 8.6).
     let states_length = matches!(asked.method.as_str(), "POST" | "PUT" | "PATCH");
@@ -150,40 +128,22 @@ pub(super) fn request(
     request.body(Upload::new(exchange, length, idle)).map_err(|it| unsayable(&it))
 }
 
-/// The fields of a backend's response that the client gets, and those of them that are not UTF-8; `length` is the length of the
-/// body, if it is known.
-pub(super) fn inbound(
-    fields: &[(&str, &[u8])],
-    version: Version,
-    length: Option<u64>,
-) -> (Vec<Field>, Vec<(String, Vec<u8>)>) {
-    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-    let values = |name: &'static str| {
-        fields.iter().filter(move |(it, _)| *it == name).map(move |(_, value)| text(value))
-    };
-    let connection = values("connection").collect::<Vec<_>>().join(",").to_ascii_lowercase();
-    let passes = |name: &str| {
-        let own = matches!(name, "content-length" | "via" | "server" | "alt-svc");
-        let named = connection.split(',').any(|it| it.trim() == name);
-        !own && !named && !HOP_BY_HOP.contains(&name)
-    };
-    let (mut passed, mut others): (Vec<Field>, _) = (Vec::new(), Vec::new());
-    for (name, value) in fields.iter().filter(|(name, _)| passes(name)) {
-        match std::str::from_utf8(value) {
-            Ok(value) => passed.push((Cow::Owned((*name).to_owned()), value.to_owned())),
-            Err(_) => others.push(((*name).to_owned(), value.to_vec())),
-        }
-    }
-    passed.extend(length.map(|it| ("content-length".into(), it.to_string())));
-    let before = values("via").collect::<Vec<_>>().join(", ");
+/// The fields of a backend's response that the client gets; `length` is the length of the body, if it is known.
+pub(super) fn inbound(fields: &HeaderMap, version: Version, length: Option<u64>) -> HeaderMap {
+    let is_own = |name: &str| matches!(name, "content-length" | "via" | "server" | "alt-svc");
+    let is_hop_by_hop = is_hop_by_hop(fields);
+    let passes = |name: &str| !is_own(name) && !is_hop_by_hop(name);
+    let mut passed: HeaderMap = kept(fields, passes).collect();
+    passed.extend(length.map(|it| (CONTENT_LENGTH, it.into())));
     // RFC 9110, 7.6.3.
     let protocol = match version {
         Version::HTTP_10 => "1.0",
         Version::HTTP_2 => "2",
         _ => "1.1",
     };
-    passed.push(("via".into(), via(protocol, Some(before.as_str()).filter(|it| !it.is_empty()))));
-    (passed, others)
+    let before = list(fields, "via").filter(|it| !it.is_empty());
+    add(&mut passed, [(VIA, via(protocol, before.as_deref()))]);
+    passed
 }
 
 fn via(version: &str, before: Option<&str>) -> String {
@@ -205,6 +165,7 @@ fn forwarded(authority: &str, client: Option<IpAddr>) -> String {
 mod tests {
     use super::*;
     use http3::Header;
+    use server::site::fields::fields;
     use std::net::Ipv6Addr;
 
     fn request(fields: &[(&str, &str)]) -> Request {
@@ -217,8 +178,9 @@ mod tests {
         Request::from_headers(&headers)
     }
 
-    fn text(fields: impl IntoIterator<Item = (impl AsRef<str>, String)>) -> String {
-        let lines = fields.into_iter().map(|(name, value)| format!("{}: {value}", name.as_ref()));
+    fn text(fields: &HeaderMap) -> String {
+        let text = |it: &HeaderValue| it.to_str().expect("text").to_owned();
+        let lines = fields.iter().map(|(name, value)| format!("{name}: {}", text(value)));
         lines.collect::<Vec<_>>().join("\n")
     }
 
@@ -242,7 +204,7 @@ mod tests {
         let expected = "accept: */*\nif-none-match: \"1\"\ncookie: a=1; b=2\nte: trailers\nvia: 3 utmost\n\
                         forwarded: for=\"[::1]\";host=\"site.example\";proto=https\nx-forwarded-for: ::1\n\
                         x-forwarded-host: site.example\nx-forwarded-proto: https";
-        assert_eq!(text(outbound.fields), expected);
+        assert_eq!(text(&outbound.fields), expected);
     }
 
     #[test]
@@ -259,32 +221,30 @@ mod tests {
         let outbound = outbound(&request(&fields.map(|it| (it, "1"))), false);
         let expected = "x-own: 1\nvia: 3 utmost\nforwarded: host=\"site.example\";proto=https\n\
                         x-forwarded-host: site.example\nx-forwarded-proto: https";
-        assert_eq!(text(outbound.fields), expected);
+        assert_eq!(text(&outbound.fields), expected);
     }
 
     #[test]
     fn fields_that_are_not_utf_8_go_on_as_they_came() {
-        let fields = [
+        let came = [
             (&b":method"[..], &b"GET"[..]),
             (b"cookie", b"a=1"),
             (b"x-latin", b"caf\xe9"),
             (b"cookie", b"b=\xe9"),
             (b"x_latin", b"\xe9"),
         ];
-        let headers = fields.map(|(name, value)| Header::new(name, value));
+        let headers = came.map(|(name, value)| Header::new(name, value));
         let outbound = outbound(&Request::from_headers(&headers), false);
-        let named = |name: &str, value: &[u8]| (name.to_owned(), value.to_vec());
-        let expected = [named("x-latin", b"caf\xe9"), named("cookie", b"a=1; b=\xe9")];
-        assert_eq!(outbound.other_fields, expected);
-        assert!(outbound.fields.iter().all(|(name, _)| name != "cookie"));
+        let said = kept(&outbound.fields, |it| it.starts_with("x-latin") || it == "cookie");
+        let expected = fields([("x-latin", &b"caf\xe9"[..]), ("cookie", b"a=1; b=\xe9")]);
+        assert_eq!(said.collect::<HeaderMap>(), expected);
     }
 
     #[test]
     fn gateways_before_are_named_from_all_lines() {
         let outbound = outbound(&request(&[("via", "1.1 a"), ("via", "2 b")]), false);
-        let via: Vec<&str> =
-            outbound.fields.iter().filter(|it| it.0 == "via").map(|it| it.1.as_str()).collect();
-        assert_eq!(via, ["1.1 a, 2 b, 3 utmost"]);
+        assert_eq!(outbound.fields[VIA], "1.1 a, 2 b, 3 utmost");
+        assert_eq!(outbound.fields.get_all(VIA).iter().count(), 1);
     }
 
     #[test]
@@ -292,18 +252,18 @@ mod tests {
         let fields =
             [("sec-websocket-key", "theirs"), ("sec-websocket-version", "13"), ("te", "trailers")];
         let plain = outbound(&request(&fields), false);
-        assert_eq!((plain.method.as_str(), plain.fields[0].1.as_str()), ("POST", "theirs"));
+        assert_eq!(plain.method, "POST");
+        assert_eq!(plain.fields["sec-websocket-key"], "theirs");
         let tunnel = outbound(&request(&fields), true);
         assert_eq!(tunnel.method, "GET");
-        assert_eq!(tunnel.fields[0], ("sec-websocket-version".to_owned(), "13".to_owned()));
-        assert!(tunnel.fields.iter().all(|(name, _)| name != "te" && name != "sec-websocket-key"));
+        assert_eq!(tunnel.fields["sec-websocket-version"], "13");
+        assert!(tunnel.fields.keys().all(|it| it != "te" && it != "sec-websocket-key"));
     }
 
     #[test]
     fn the_backend_learns_of_a_possible_replay_8470_5_1() {
         let said = |request: &Request| {
-            let fields = outbound(request, false).fields;
-            fields.into_iter().filter(|(name, _)| name == "early-data").count()
+            outbound(request, false).fields.get_all("early-data").iter().count()
         };
         let plain = request(&[]);
         assert_eq!(said(&plain), 0);
@@ -324,8 +284,8 @@ mod tests {
 
     #[test]
     fn a_response_loses_what_its_connection_field_names() {
-        let fields: [(&str, &[u8]); 8] = [
-            ("x-latin", b"caf\xe9"),
+        let came = fields([
+            ("x-latin", &b"caf\xe9"[..]),
             ("connection", b"Close, X-Secret"),
             ("x-secret", b"1"),
             ("transfer-encoding", b"chunked"),
@@ -333,10 +293,14 @@ mod tests {
             ("server", b"backend"),
             ("via", b"1.0 other"),
             ("link", b"</a.css>; rel=preload"),
-        ];
-        let (passed, others) = inbound(&fields, Version::HTTP_11, Some(5));
-        assert_eq!(others, [("x-latin".to_owned(), b"caf\xe9".to_vec())]);
-        let expected = "link: </a.css>; rel=preload\ncontent-length: 5\nvia: 1.0 other, 1.1 utmost";
-        assert_eq!(text(passed), expected);
+        ]);
+        let expected = fields([
+            ("x-latin", &b"caf\xe9"[..]),
+            ("link", b"</a.css>; rel=preload"),
+            ("content-length", b"5"),
+            ("via", b"1.0 other, 1.1 utmost"),
+        ]);
+        let passed = inbound(&came, Version::HTTP_11, Some(5));
+        assert!(passed.iter().eq(&expected), "{passed:?}");
     }
 }

@@ -31,5 +31,6 @@ pub use site::UpstreamSite;
 #[doc(hidden)]
 pub mod readers {
     pub use super::handshake::{Handshake, WEBSOCKET, accept, has_member};
-    pub use server::site::trailers::{from_http3, of_request, of_response, to_http3};
+    pub use server::site::fields::{from_http3, to_http3};
+    pub use server::site::trailers::{of_request, of_response};
 }

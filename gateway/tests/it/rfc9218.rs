@@ -32,7 +32,8 @@ fn sites_refuse_connect_with_405_and_say_what_they_take_9110_15_5_6() {
     for site in sites {
         let response = site.respond(&Request::from_headers(&connect_fields(&[])));
         assert_eq!(response.status, 405);
-        assert_eq!(response.headers, [("allow".into(), "GET, HEAD".to_owned())]);
+        assert_eq!(response.fields("allow").collect::<Vec<_>>(), ["GET, HEAD"]);
+        assert_eq!(response.headers.len(), 1);
     }
 }
 

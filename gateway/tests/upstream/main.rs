@@ -101,8 +101,7 @@ fn a_response_passes_without_its_hop_by_hop_fields() {
 
 #[test]
 fn the_operators_fields_replace_those_of_the_backend_and_are_on_errors_too() {
-    let field = |name: &'static str, value: &str| (name.into(), value.to_owned());
-    let headers = vec![field("x-mine", "2"), field("set-cookie", "b=2")];
+    let headers = server::site::fields::fields([("x-mine", "2"), ("set-cookie", "b=2")]);
     let rule = Rule { path: "/*".to_owned(), headers: Some(headers), ..Rule::default() };
     let backend = Backend::start(|head, stream| {
         if head.starts_with("GET /broken") {

@@ -6,6 +6,7 @@ use lab::network::Network;
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use schedulers::find_scheme;
+use server::site::fields::add;
 use server::site::{Request, Response, Site};
 use server::{Identity, Options};
 use simulator::link::Profile;
@@ -50,8 +51,7 @@ impl Site for WithFields {
     fn respond(&self, request: &Request) -> Response {
         let mut response = self.inner.respond(request);
         if self.path == "*" || request.path == self.path {
-            let fields = self.fields.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-            response.headers.extend(fields);
+            add(&mut response.headers, self.fields.iter().copied());
         }
         response
     }
@@ -133,7 +133,7 @@ fn what_no_browser_navigates_to_gets_no_hints() {
     let site = site(&page, "*", &[("link", LINKS)]);
     let hints = |path: &str, mode: Option<&str>| {
         let mut request = Request::get("site.example", path);
-        request.fields.extend(mode.map(|it| ("sec-fetch-mode".to_owned(), it.to_owned())));
+        add(&mut request.fields, mode.map(|it| ("sec-fetch-mode", it)));
         site.respond(&request).ahead.hints.len()
     };
     let modes = [None, Some("navigate"), Some("no-cors"), Some("cors"), Some("same-origin")];

@@ -10,6 +10,7 @@ use lab::{Contender, Navigation};
 use page_site::PageSite;
 use schedulers::find_scheme;
 use server::CongestionControl::{Bbr2, Cubic, Reno};
+use server::site::fields::add;
 use server::site::{Request, Response, Site};
 use server::{Identity, Options};
 use simulator::link::Profile;
@@ -137,11 +138,11 @@ impl Site for WithCookies {
         let mut response = self.0.respond(request);
         let set = ["short=1; Path=/; Max-Age=10", "long=1; Path=/; Max-Age=1000", "own=1; Path=/1"];
         if request.path == "/1" {
-            response.headers.extend(set.map(|it| ("set-cookie".into(), it.to_owned())));
+            add(&mut response.headers, set.map(|it| ("set-cookie", it)));
         }
         // A response that has another status is a problem of the page, which shows its request's cookies.
         let came = request.field("cookie").unwrap_or_default();
-        response.headers.push(("etag".into(), format!("\"{came}\"")));
+        add(&mut response.headers, [("etag", format!("\"{came}\""))]);
         response
     }
 }

@@ -5,7 +5,7 @@ use crate::SignalUse;
 use crate::pushes::Pushed;
 use crate::site::{Ahead, Request};
 use http3::{Header, Session, Signal, StreamId};
-use schedulers::{Element, Priority};
+use schedulers::Element;
 use std::time::Instant;
 
 /// The weight of a stream about which nobody says anything (RFC 7540, 5.3.5).
@@ -71,8 +71,7 @@ impl Responder {
                 record.follows = Some(main);
             }
             self.obey(Signal::Depend { element, parent, weight, exclusive: false });
-            let said = request.priority.as_deref().and_then(|it| Priority::parse(it).ok());
-            let urgency = said.unwrap_or_default().urgency_or_default();
+            let urgency = request.priority().unwrap_or_default().urgency_or_default();
             self.obey(Signal::Extensible { stream: push, urgency, incremental: false });
         }
     }

@@ -5,7 +5,7 @@ use crate::Event;
 use crate::coming::{Coming, Next, Rest};
 use crate::outgoing::{Arriving, Stage};
 use crate::send_loop::Ending;
-use crate::site::trailers::{from_http3, to_http3};
+use crate::site::fields::{Line, from_http3, to_http3};
 use crate::site::{Body, Later, Request, Response, Trouble, may_be_sent};
 use http::header::HeaderMap;
 use http3::{Code, Header, StreamId};
@@ -100,7 +100,7 @@ impl Responder {
     /// Ends the response, with trailer fields if there are some.
     fn end_with(&mut self, stream: StreamId, trailers: &HeaderMap) {
         if !trailers.is_empty() {
-            let trailers = to_http3(trailers);
+            let trailers: Vec<Line<'_>> = to_http3(trailers).collect();
             let Ok(frame) = self.sender.connection.encode_headers(stream, &trailers) else {
                 self.sender.finish(stream, Ending::GivenUp(Code::Internal));
                 return;

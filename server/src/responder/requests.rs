@@ -7,7 +7,9 @@ use crate::limits::{HEAD_FIELDS, LOAD_NUISANCES};
 use crate::outgoing::Stage;
 use crate::pushes::Pushes;
 use crate::send_loop::Ending;
-use crate::site::{Availability, Body, Field, Request, Response};
+use crate::site::fields::{Line, add, to_http3};
+use crate::site::{Availability, Body, Request, Response};
+use http::header::HeaderMap;
 use http3::{Code, Extension, Header, NameValue, StreamId};
 use std::time::Instant;
 
@@ -84,7 +86,10 @@ impl Responder {
         self.send_ahead(stream, request, &response.ahead, now);
         self.note_status(stream, response.status);
         let arrives = self.arriving(stream).is_some();
+        let status = response.status.to_string();
         let fields = self.response_fields(stream, &response, !arrives);
+        let status = [(":status", status.as_bytes())].into_iter();
+        let fields: Vec<Line<'_>> = status.chain(to_http3(&fields)).collect();
         let Ok(mut frames) = self.sender.connection.encode_headers(stream, &fields) else {
             self.sender.finish(stream, Ending::GivenUp(Code::Internal));
             return;
@@ -126,25 +131,17 @@ impl Responder {
         }
     }
 
-    /// The header fields of a response. `is_here`: it has its body itself.
-    fn response_fields(&self, stream: StreamId, response: &Response, is_here: bool) -> Vec<Header> {
-        let status = response.status.to_string();
-        let mut fields = vec![Header::new(b":status", status.as_bytes())];
-        let regular = head::fields(response, is_here, &self.shared.options);
-        let header = |(name, value): &Field| Header::new(name.as_bytes(), value.as_bytes());
-        fields.extend(regular.iter().map(header));
-        let others = response.other_headers.iter();
-        fields.extend(others.map(|(name, value)| Header::new(name.as_bytes(), value)));
+    /// The regular fields of a response. `is_here`: it has its body itself.
+    fn response_fields(&self, stream: StreamId, response: &Response, is_here: bool) -> HeaderMap {
+        let mut fields = head::fields(response, is_here, &self.shared.options);
         let record = self.sender.streams.get(stream);
         if let Some(directive) = record.and_then(|it| it.directive) {
-            let value = directive.to_string();
-            fields.push(Header::new(b"priority", value.as_bytes()));
+            add(&mut fields, [("priority", directive.to_string())]);
         }
         let announces = self.sender.connection.session.in_use(Extension::SchemeAnnouncement);
         let names_scheme = response.resource.main || self.changed_with == Some(stream);
         if names_scheme && announces {
-            let name = self.sender.order.scheme().as_bytes();
-            fields.push(Header::new(http3::SCHEME_FIELD.as_bytes(), name));
+            add(&mut fields, [(http3::SCHEME_FIELD, self.sender.order.scheme())]);
         }
         fields
     }

@@ -3,7 +3,7 @@
 use super::Responder;
 use crate::site::{Request, Response};
 use http3::{Extension, Signal, StreamId};
-use schedulers::{Call, Element, Metadata, Priority, Resource, Scheduler};
+use schedulers::{Call, Element, Priority, Resource, Scheduler};
 use std::time::Instant;
 
 /// The signal that a client must know to negotiate, where the server uses signals.
@@ -59,16 +59,15 @@ impl Responder {
         } else {
             Resource { body_bytes: response.resource.body_bytes, ..Resource::default() }
         };
-        let said = request.metadata.as_deref().filter(|_| self.signals.uses_signals());
-        said.map_or(known, |it| Metadata::parse(it).refine(&known))
+        let said = request.metadata().filter(|_| self.signals.uses_signals());
+        said.map_or(known, |it| it.refine(&known))
     }
 
     /// Obeys the `priority` field of a request. A `PRIORITY_UPDATE` that overtook it follows as its own event
     /// and overrides it (RFC 9218, 7). If the client says nothing, a directive stands alone.
     pub(super) fn obey_header(&mut self, stream: StreamId, request: &Request) {
-        let said = request.priority.as_deref().and_then(|it| Priority::parse(it).ok());
         let directive = self.directive(stream);
-        if let Some(priority) = said.or(directive.map(|_| Priority::default())) {
+        if let Some(priority) = request.priority().or(directive.map(|_| Priority::default())) {
             let urgency = priority.urgency_or_default();
             let incremental = priority.incremental_or_default();
             self.obey(Signal::Extensible { stream, urgency, incremental });

@@ -1,6 +1,8 @@
 //! Early hints and pushes that go ahead of a response.
 
 use super::Request;
+use super::fields::to_http3;
+use http::header::HeaderMap;
 use http3::Header;
 use push::Gate;
 
@@ -24,8 +26,8 @@ pub struct Promise {
     pub authority: String,
     /// `:path`.
     pub path: String,
-    /// Other fields, names in lower case.
-    pub fields: Vec<(String, String)>,
+    /// Other fields.
+    pub fields: HeaderMap,
     /// The fields hold the cookies that the client's own request would have.
     pub cookies_known: bool,
 }
@@ -38,15 +40,10 @@ impl Promise {
 
     /// The promised request's field section.
     pub fn headers(&self) -> Vec<Header> {
-        let pseudo = [
-            (":method", "GET"),
-            (":scheme", "https"),
-            (":authority", self.authority.as_str()),
-            (":path", self.path.as_str()),
-        ];
-        let fields = self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let header = |(name, value): (&str, &str)| Header::new(name.as_bytes(), value.as_bytes());
-        pseudo.into_iter().chain(fields).map(header).collect()
+        let fields = to_http3(&self.fields);
+        let mut headers = http3::get_request(&self.authority, &self.path);
+        headers.extend(fields.map(|(name, value)| Header::new(name.as_bytes(), value)));
+        headers
     }
 
     /// The request as the server makes it of the site.

@@ -1,11 +1,12 @@
 //! A response that comes later, shared by the connection that asked for it and the task that makes it: that of a backend, or
 //! one of this server.
 
+use super::fields::texts;
 use super::{Response, Trouble, trailers};
 use crate::limits::{BUFFER_BYTES, INTERIM_RESPONSES};
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::{HeaderMap, HeaderValue, LINK};
+use http::header::HeaderMap;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -198,7 +199,7 @@ impl Exchange {
             let cause = format!("more than {INTERIM_RESPONSES} interim responses");
             state.stop(Trouble::Improper(cause));
         } else if status == StatusCode::EARLY_HINTS && !std::mem::replace(&mut state.hinted, true) {
-            state.hints = Some(links(headers));
+            state.hints = Some(texts(headers, "link").map(str::to_owned).collect());
         }
         Self::ring(state);
     }
@@ -247,11 +248,6 @@ impl Exchange {
         let state = self.state();
         state.progress == Progress::Finished || state.stopped.is_some()
     }
-}
-
-fn links(headers: &HeaderMap) -> Vec<String> {
-    let text = |it: &HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
-    headers.get_all(LINK).iter().map(text).collect()
 }
 
 impl fmt::Debug for Exchange {
@@ -401,7 +397,7 @@ impl Drop for Later {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::header::HeaderName;
+    use crate::site::fields::fields;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
 
@@ -432,8 +428,7 @@ mod tests {
     fn trailers_follow_the_body_and_its_end_follows_them() {
         let (backend, later) = exchange();
         later.give(b"ab");
-        let field = |name, value| (HeaderName::from_static(name), HeaderValue::from_static(value));
-        later.trail(&HeaderMap::from_iter([field("x-sum", "1"), field("host", "b")]));
+        later.trail(&fields([("x-sum", "1"), ("host", "b")]));
         later.end_upload();
         assert_eq!(backend.trailer_names(), ["x-sum"]);
         assert_eq!(uploaded(&backend), "ab");
@@ -524,7 +519,7 @@ mod tests {
     fn the_first_early_hints_count_and_the_17th_interim_response_stops_the_exchange() {
         let (backend, later) = exchange();
         let interim = |status: StatusCode, link: &'static str| {
-            let headers = HeaderMap::from_iter([(LINK, HeaderValue::from_static(link))]);
+            let headers = fields([("link", link)]);
             backend.interim(status, &headers);
         };
         interim(StatusCode::PROCESSING, "0");

@@ -1,9 +1,11 @@
 //! A request, as far as a site needs it.
 
+use super::fields::{from_http3, joined, list, texts};
 use super::paths::resolved;
 use crate::account::Held;
+use http::header::{HOST, HeaderMap, HeaderValue};
 use http3::{Header, NameValue};
-use schedulers::{Kind, Resource};
+use schedulers::{Kind, METADATA_FIELD, Metadata, Priority, Resource};
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::time::Instant;
@@ -55,14 +57,8 @@ pub struct Request {
     /// The protocol that the client wants to speak from then on: of an extended CONNECT (RFC 8441), or of `Upgrade` over
     /// HTTP/1.1.
     pub upgrade: Option<String>,
-    /// The `priority` field, if there is one.
-    pub priority: Option<Vec<u8>>,
-    /// The field that says what the resource is for, if there is one.
-    pub metadata: Option<Vec<u8>>,
-    /// All regular fields in order, names in lower case, but for those that are not UTF-8.
-    pub fields: Vec<(String, String)>,
-    /// Regular fields that are not UTF-8. Backends get them as they came; nobody else looks at them.
-    pub other_fields: Vec<(String, Vec<u8>)>,
+    /// All regular fields. Backends get those that are not text as they came; nobody else looks at them.
+    pub fields: HeaderMap,
     /// The request came in early data, here or at a gateway before (`Early-Data`), and may be a replay (RFC 8470). Its
     /// method is safe then.
     pub early: bool,
@@ -90,19 +86,22 @@ impl Request {
 
     /// The request of a field section that `http3` has checked.
     pub fn from_headers(headers: &[Header]) -> Self {
-        let field = |name| http3::values(headers, name).next();
-        let text = |name| text(field(name).unwrap_or_default());
-        let (fields, other_fields) = regular(headers);
+        Self::of(headers, from_http3(headers))
+    }
+
+    /// The request of these pseudo-header fields and regular fields, which were checked.
+    pub fn of(pseudo: &[impl NameValue], fields: HeaderMap) -> Self {
+        let pseudo = |name| http3::values(pseudo, name).next();
+        let text =
+            |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
+        let host = fields.get(HOST).map(HeaderValue::as_bytes);
         Self {
-            method: text(":method"),
-            scheme: text(":scheme").to_ascii_lowercase(),
-            authority: text(if field(":authority").is_some() { ":authority" } else { "host" }),
-            path: resolved(&text(":path")).into_owned(),
-            upgrade: field(":protocol").map(|_| text(":protocol")),
-            priority: joined(headers, "priority"),
-            metadata: joined(headers, schedulers::METADATA_FIELD),
+            method: text(pseudo(":method")),
+            scheme: text(pseudo(":scheme")).to_ascii_lowercase(),
+            authority: text(pseudo(":authority").or(host)),
+            path: resolved(&text(pseudo(":path"))).into_owned(),
+            upgrade: pseudo(":protocol").map(|it| text(Some(it))),
             fields,
-            other_fields,
             ..Self::default()
         }
     }
@@ -114,22 +113,24 @@ impl Request {
         Self { early: before_handshake || said, ..self }
     }
 
-    /// The first value of a field. One that is a list may have several lines: [`Self::list`].
+    /// The first value of a field that is text. A list may have several lines: [`Self::list`].
     pub fn field(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+        texts(&self.fields, name).next()
     }
 
-    /// The first value of a field, whatever its bytes.
-    pub(crate) fn bytes(&self, name: &str) -> Option<&[u8]> {
-        let other = || self.other_fields.iter().find(|(it, _)| it == name);
-        self.field(name).map(str::as_bytes).or_else(|| other().map(|(_, value)| value.as_slice()))
+    /// What the `priority` field says (RFC 9218, 5).
+    pub fn priority(&self) -> Option<Priority> {
+        Priority::parse(&joined(&self.fields, "priority", b", ")?).ok()
+    }
+
+    /// What the client says the resource is for.
+    pub(crate) fn metadata(&self) -> Option<Metadata> {
+        joined(&self.fields, METADATA_FIELD, b", ").map(|it| Metadata::parse(&it))
     }
 
     /// A field that is a list, its lines joined (RFC 9110, 5.3).
     pub fn list(&self, name: &str) -> Option<Cow<'_, str>> {
-        let mut lines = self.fields.iter().filter(|(it, _)| it == name).map(|(_, value)| value);
-        let first = Cow::from(lines.next()?);
-        Some(lines.fold(first, |list, line| list + ", " + line.as_str()))
+        list(&self.fields, name)
     }
 
     /// Whether the client sends the body only if it is asked to (RFC 9110, 10.1.1).
@@ -139,8 +140,7 @@ impl Request {
 
     /// The `Cookie` field; its lines are joined (RFC 9114, 4.2.1).
     pub fn cookies(&self) -> Option<String> {
-        let lines = self.fields.iter().filter(|(name, _)| name == "cookie");
-        let cookies = lines.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join("; ");
+        let cookies = texts(&self.fields, "cookie").collect::<Vec<_>>().join("; ");
         (!cookies.is_empty()).then_some(cookies)
     }
 
@@ -167,31 +167,6 @@ impl Request {
     pub fn is_navigation(&self, for_document: bool) -> bool {
         self.field("sec-fetch-mode").map_or(for_document, |it| it == "navigate")
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Fields by name.
-type Fields<T> = Vec<(String, T)>;
-
-/// The fields with text, and the others.
-fn regular(headers: &[Header]) -> (Fields<String>, Fields<Vec<u8>>) {
-    let (mut fields, mut others) = (Vec::new(), Vec::new());
-    for header in headers.iter().filter(|it| !it.name().starts_with(b":")) {
-        match std::str::from_utf8(header.value()) {
-            Ok(value) => fields.push((text(header.name()), value.to_owned())),
-            Err(_) => others.push((text(header.name()), header.value().to_vec())),
-        }
-    }
-    (fields, others)
-}
-
-/// The lines of a list field, joined (RFC 9110, 5.3).
-fn joined(headers: &[Header], name: &str) -> Option<Vec<u8>> {
-    let lines: Vec<&[u8]> = http3::values(headers, name).collect();
-    (!lines.is_empty()).then(|| lines.join(&b", "[..]))
 }
 
 #[cfg(test)]
@@ -223,9 +198,8 @@ mod tests {
 
     #[test]
     fn lines_of_what_the_resource_is_for_are_one_dictionary_8941_4_2() {
-        let header =
-            |value: &str| Header::new(schedulers::METADATA_FIELD.as_bytes(), value.as_bytes());
+        let header = |value: &str| Header::new(METADATA_FIELD.as_bytes(), value.as_bytes());
         let request = Request::from_headers(&["kind=css", "critical"].map(header));
-        assert_eq!(request.metadata.as_deref(), Some(&b"kind=css, critical"[..]));
+        assert_eq!(request.metadata(), Some(Metadata::parse(b"kind=css, critical")));
     }
 }

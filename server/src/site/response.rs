@@ -1,12 +1,12 @@
 //! A response, and what is known of it in advance.
 
+use super::fields::{fields, kept, texts};
 use super::{Ahead, Body, Request};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
+};
 use push::guard::{self, Said};
-use std::borrow::Cow;
 use std::time::{Duration, Instant};
-
-/// A header field: its name in lower case, and its value.
-pub type Field = (Cow<'static, str>, String);
 
 /// Fields that [`Response::with_headers`] adds.
 const ADDED: [&str; 3] = ["link", "set-cookie", "vary"];
@@ -17,9 +17,7 @@ pub struct Response {
     /// HTTP status.
     pub status: u16,
     /// Header fields other than `:status`, `content-length` and `server`.
-    pub headers: Vec<Field>,
-    /// Fields of a backend that are not UTF-8.
-    pub other_headers: Vec<(String, Vec<u8>)>,
+    pub headers: HeaderMap,
     /// The body.
     pub body: Body,
     /// `last-modified` tells it from earlier versions, so that a part of it may be asked for by that time (RFC 9110, 13.1.5).
@@ -47,13 +45,15 @@ impl Response {
 
     /// The answer to a method that a site of files does not have.
     pub fn only_get_and_head() -> Self {
-        Self { headers: vec![("allow".into(), "GET, HEAD".to_owned())], ..Self::empty(405) }
+        let headers = fields([(ALLOW, HeaderValue::from_static("GET, HEAD"))]);
+        Self { headers, ..Self::empty(405) }
     }
 
     /// The answer where no file is, as a page.
     pub fn not_found() -> Self {
         let page = "<!doctype html>\n<title>404 Not Found</title>\n<h1>404 Not Found</h1>\n";
-        let headers = vec![("content-type".into(), "text/html; charset=utf-8".to_owned())];
+        let mime = HeaderValue::from_static("text/html; charset=utf-8");
+        let headers = fields([(CONTENT_TYPE, mime)]);
         let body = Body::Bytes(page.as_bytes().into());
         // It stands for a file of any kind.
         let body_bytes = Some(body.bytes());
@@ -63,16 +63,16 @@ impl Response {
 
     /// The answer while the server lacks something that it will have again.
     pub fn unavailable() -> Self {
-        let headers = vec![
-            ("retry-after".into(), "1".to_owned()),
-            ("cache-control".into(), "no-store".to_owned()),
-        ];
+        let headers = fields([
+            (RETRY_AFTER, HeaderValue::from_static("1")),
+            (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        ]);
         Self { headers, ..Self::empty(503) }
     }
 
-    /// The values of a field, line by line.
-    pub fn fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.headers.iter().filter(move |(it, _)| it == name).map(|(_, value)| value.as_str())
+    /// The values of a field that are text, line by line.
+    pub fn fields(&self, name: &str) -> impl Iterator<Item = &str> + use<'_> {
+        texts(&self.headers, name)
     }
 
     /// The `Cache-Control` field, its lines joined.
@@ -84,15 +84,13 @@ impl Response {
     /// The response with these fields in place of its own of the same names. Where each line has a meaning of its own
     /// ([`ADDED`]), it keeps its own lines, too.
     #[must_use]
-    pub fn with_headers(mut self, fields: &[Field]) -> Self {
+    pub fn with_headers(self, fields: &HeaderMap) -> Self {
         // A 304 has no content to describe (RFC 9110, 15.4.5).
         let is_used = |name: &str| self.status != 304 || !name.starts_with("content-");
-        let fields = fields.iter().filter(|(name, _)| is_used(name));
-        let is_set = |name: &str| fields.clone().any(|(it, _)| it == name);
-        self.headers.retain(|(name, _)| ADDED.contains(&name.as_ref()) || !is_set(name));
-        self.other_headers.retain(|(name, _)| !is_set(name));
-        self.headers.extend(fields.cloned());
-        self
+        let is_set = |name: &str| is_used(name) && fields.contains_key(name);
+        let own = kept(&self.headers, |it| ADDED.contains(&it) || !is_set(it));
+        let headers = own.chain(kept(fields, is_used)).collect();
+        Self { headers, ..self }
     }
 
     /// Whether both its head and its body are still to come.
@@ -174,7 +172,7 @@ impl Foreseen {
 /// Whether a response may answer a request that the client has not made: the client can use it, it varies on nothing
 /// that the client's own request might have otherwise, and it is not for somebody else.
 pub fn may_be_sent(request: &Request, response: &Response) -> bool {
-    let names: Vec<&str> = request.fields.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = request.fields.keys().map(HeaderName::as_str).collect();
     matches!(response.status, 200 | 304)
         && guard::allows(&Foreseen::of(response).said(), &names, request.cookies_known)
 }

@@ -3,12 +3,12 @@
 //! A trailer field goes on unless its meaning needs it before the content: then a recipient that merged it into the head would act on
 //! what it must not find there.
 
+use super::fields::{joined, kept};
 use crate::limits::TRAILER_BYTES;
-use http::header::{HeaderMap, HeaderName, HeaderValue};
-use http3::{Header, NameValue};
+use http::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue};
 
 /// Fields that concern one connection only (RFC 9110, 7.6.1).
-pub const HOP_BY_HOP: [&str; 8] = [
+const HOP_BY_HOP: [&str; 8] = [
     "connection",
     "keep-alive",
     "proxy-connection",
@@ -18,6 +18,13 @@ pub const HOP_BY_HOP: [&str; 8] = [
     "transfer-encoding",
     "upgrade",
 ];
+
+/// Whether a field concerns one connection only, by its name or because `Connection` among these fields names it (RFC 9110, 7.6.1).
+pub fn is_hop_by_hop(fields: &HeaderMap) -> impl Fn(&str) -> bool + use<> {
+    let named = joined(fields, CONNECTION, b",").unwrap_or_default().to_ascii_lowercase();
+    let named = String::from_utf8_lossy(&named).into_owned();
+    move |name| HOP_BY_HOP.contains(&name) || named.split(',').any(|it| it.trim() == name)
+}
 
 /// Fields that this server makes itself.
 const OWN: [&str; 5] = ["host", "cookie", "expect", "content-length", "via"];
@@ -66,15 +73,15 @@ const FIELD_OVERHEAD_BYTES: usize = 32;
 
 /// The trailer fields of a request that the backend gets. `None`: they are too large.
 pub fn of_request(fields: &HeaderMap) -> Option<HeaderMap> {
-    kept(fields, passes)
+    checked(fields, passes)
 }
 
 /// The trailer fields of a response that the client gets. `None`: they are too large.
 pub fn of_response(fields: &HeaderMap) -> Option<HeaderMap> {
-    kept(fields, |_| true)
+    checked(fields, |_| true)
 }
 
-fn kept(fields: &HeaderMap, passes: impl Fn(&str) -> bool) -> Option<HeaderMap> {
+fn checked(fields: &HeaderMap, passes: impl Fn(&str) -> bool) -> Option<HeaderMap> {
     let bytes = |(name, value): (&HeaderName, &HeaderValue)| {
         name.as_str().len() + value.len() + FIELD_OVERHEAD_BYTES
     };
@@ -84,43 +91,13 @@ fn kept(fields: &HeaderMap, passes: impl Fn(&str) -> bool) -> Option<HeaderMap> 
     let may_trail = |name: &str| {
         !NEVER.contains(&name) && !HOP_BY_HOP.contains(&name) && !name.starts_with("if-")
     };
-    let mut kept = HeaderMap::new();
-    for (name, value) in fields {
-        if may_trail(name.as_str()) && passes(name.as_str()) {
-            kept.append(name, value.clone());
-        }
-    }
-    Some(kept)
-}
-
-/// Trailer fields that `http3` has checked. What the libraries cannot say is left out.
-pub fn from_http3(headers: &[Header]) -> HeaderMap {
-    let mut fields = HeaderMap::new();
-    for header in headers {
-        let name = HeaderName::from_bytes(header.name());
-        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(header.value())) {
-            fields.append(name, value);
-        }
-    }
-    fields
-}
-
-/// The fields as HTTP/3 has them.
-pub fn to_http3(fields: &HeaderMap) -> Vec<Header> {
-    let header = |(name, value): (&HeaderName, &HeaderValue)| {
-        Header::new(name.as_str().as_bytes(), value.as_bytes())
-    };
-    fields.iter().map(header).collect()
+    Some(kept(fields, |name| may_trail(name) && passes(name)).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn fields(lines: &[(&str, &str)]) -> HeaderMap {
-        let header = |(name, value): &(&str, &str)| Header::new(name.as_bytes(), value.as_bytes());
-        from_http3(&lines.iter().map(header).collect::<Vec<_>>())
-    }
+    use crate::site::fields::fields;
 
     fn names(kept: Option<&HeaderMap>) -> Vec<String> {
         kept.into_iter().flat_map(HeaderMap::keys).map(ToString::to_string).collect()
@@ -128,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_field_whose_meaning_needs_it_in_the_head_does_not_trail_9110_6_5_1() {
-        let all = fields(&[
+        let all = fields([
             ("grpc-status", "0"),
             ("content-length", "5"),
             ("transfer-encoding", "chunked"),
@@ -147,23 +124,15 @@ mod tests {
 
     #[test]
     fn a_client_cannot_claim_in_trailers_what_it_cannot_claim_in_a_head() {
-        let all = fields(&[("x-forwarded-for", "10.0.0.1"), ("x_own", "1"), ("x-own", "2")]);
+        let all = fields([("x-forwarded-for", "10.0.0.1"), ("x_own", "1"), ("x-own", "2")]);
         assert_eq!(names(of_request(&all).as_ref()), ["x-own"]);
         assert_eq!(names(of_response(&all).as_ref()), ["x-forwarded-for", "x_own", "x-own"]);
     }
 
     #[test]
     fn more_than_16_kib_are_refused() {
-        let with = |bytes| of_response(&fields(&[("x", &"a".repeat(bytes))]));
+        let with = |bytes| of_response(&fields([("x", "a".repeat(bytes))]));
         assert_eq!(names(with(TRAILER_BYTES - 33).as_ref()), ["x"]);
         assert_eq!(with(TRAILER_BYTES - 32), None);
-    }
-
-    #[test]
-    fn every_value_of_a_field_goes_on_in_its_order() {
-        let two = fields(&[("x", "1"), ("y", "2"), ("x", "3")]);
-        let said = to_http3(&of_response(&two).expect("small"));
-        let said: Vec<(&[u8], &[u8])> = said.iter().map(|it| (it.name(), it.value())).collect();
-        assert_eq!(said, [(&b"x"[..], &b"1"[..]), (b"x", b"3"), (b"y", b"2")]);
     }
 }

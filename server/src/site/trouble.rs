@@ -1,6 +1,7 @@
 //! What can go wrong between a client and a backend, and what the client gets then.
 
 use super::Response;
+use http::header::{HeaderValue, RETRY_AFTER};
 use http3::Code;
 use std::error::Error;
 
@@ -53,7 +54,7 @@ impl Trouble {
             Self::Unreachable(_) | Self::Improper(_) | Self::ClientGone => 502,
         });
         let is_brief = *self == Self::Busy;
-        let headers = is_brief.then(|| ("retry-after".into(), "1".to_owned()));
+        let headers = is_brief.then(|| (RETRY_AFTER, HeaderValue::from_static("1")));
         Response { headers: headers.into_iter().collect(), ..response }
     }
 

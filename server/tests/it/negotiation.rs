@@ -96,7 +96,8 @@ fn what_nobody_signalled_goes_in_order_of_request_at_urgency_3() {
 fn several_lines_of_a_priority_field_are_one_9218_5() {
     let header = |value: &str| http3::Header::new(b"priority", value.as_bytes());
     let request = server::site::Request::from_headers(&[header("u=1"), header("i")]);
-    assert_eq!(request.priority.as_deref(), Some(&b"u=1, i"[..]));
+    let said = schedulers::Priority { urgency: Some(1), incremental: Some(true) };
+    assert_eq!(request.priority(), Some(said));
 }
 
 fn logged(folder: &Path, options: Options, settings: Settings) -> Vec<serde_json::Value> {

@@ -108,7 +108,7 @@ impl Site for References {
         };
         let mime = mime(&request.path);
         Response {
-            headers: vec![("content-type".into(), mime.to_owned())],
+            headers: server::site::fields::fields([("content-type", mime)]),
             body: Body::Bytes(Arc::from(text.into_bytes())),
             ..Response::empty(200)
         }
@@ -223,7 +223,7 @@ impl Site for Gallery {
             _ => " ".to_owned(),
         };
         Response {
-            headers: vec![("content-type".into(), mime(&request.path).to_owned())],
+            headers: server::site::fields::fields([("content-type", mime(&request.path))]),
             body: Body::Bytes(Arc::from(text.into_bytes())),
             ..Response::empty(200)
         }

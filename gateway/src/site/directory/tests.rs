@@ -1,5 +1,6 @@
 use super::*;
 use crate::site::RuledSite;
+use hyper::header::CACHE_CONTROL;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime};
 
@@ -17,7 +18,7 @@ fn copies_of_a_file_are_asked_for_again_unless_a_rule_says_otherwise() {
     };
     assert_eq!(said(RuledSite::of(site()), "/a.css").as_deref(), Some("no-cache"));
     assert_eq!(said(RuledSite::of(site()), "/none"), None);
-    let day = vec![("cache-control".into(), "max-age=86400".to_owned())];
+    let day = fields([(CACHE_CONTROL, "max-age=86400")]);
     let rule = crate::site::Rule {
         path: "/*".to_owned(),
         headers: Some(day),
@@ -36,7 +37,7 @@ fn a_file_that_did_not_change_is_not_sent_again() {
     let first = site.respond(&request);
     let etag = first.fields("etag").next().expect("a tag").to_owned();
     assert!(first.status == 200 && etag.ends_with("-1\""), "{etag}");
-    request.fields.push(("if-none-match".into(), etag));
+    request.fields = fields([("if-none-match", etag)]);
     assert_eq!(site.respond(&request).status, 304);
 }
 
@@ -49,10 +50,9 @@ fn folder(files: &[(&str, &[u8])]) -> (tempfile::TempDir, RuledSite) {
     (folder, RuledSite::of(site))
 }
 
-fn got(site: &RuledSite, path: &str, fields: &[(&str, &str)]) -> Response {
-    let mut request = Request::get("page.test", path);
-    request.fields.extend(fields.iter().map(|(name, it)| ((*name).into(), (*it).into())));
-    site.respond(&request)
+fn got(site: &RuledSite, path: &str, lines: &[(&str, &str)]) -> Response {
+    let fields = fields(lines.iter().copied());
+    site.respond(&Request { fields, ..Request::get("page.test", path) })
 }
 
 fn bytes(response: &Response) -> Vec<u8> {

@@ -1,5 +1,7 @@
 //! Pushes under a condition: what a pushed response would save if the client could say which version it has.
 
+use hyper::header::{HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
+
 /// The conditions that promised requests have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConditionalPushes {
@@ -11,14 +13,14 @@ pub struct ConditionalPushes {
 
 impl ConditionalPushes {
     /// The condition of a promise that is pushed as a 304; `None`: it is not pushed.
-    pub(crate) fn if_none_match(self, etag: Option<&str>) -> Option<(String, String)> {
+    pub(crate) fn if_none_match(self, etag: Option<&str>) -> Option<(HeaderName, HeaderValue)> {
         let etag = etag.filter(|_| self.not_modified)?;
-        Some(("if-none-match".to_owned(), etag.to_owned()))
+        Some((IF_NONE_MATCH, HeaderValue::from_str(etag).ok()?))
     }
 
     /// The condition of a promise of a resource that the client does not have, if it has one. A weak tag never matches.
-    pub(crate) fn if_match(self, etag: Option<&str>) -> Option<(String, String)> {
+    pub(crate) fn if_match(self, etag: Option<&str>) -> Option<(HeaderName, HeaderValue)> {
         let strong = etag.filter(|it| self.if_match && !it.starts_with("W/"))?;
-        Some(("if-match".to_owned(), strong.to_owned()))
+        Some((IF_MATCH, HeaderValue::from_str(strong).ok()?))
     }
 }

@@ -8,6 +8,7 @@ use hyper::StatusCode;
 use hyper::header::{HeaderMap, SEC_WEBSOCKET_ACCEPT};
 use hyper_util::rt::TokioIo;
 use schedulers::{Kind, Resource};
+use server::site::fields::kept;
 use server::site::{Exchange, Response, Trouble, UploadPiece};
 use std::future::{pending, poll_fn};
 use std::time::Duration;
@@ -46,12 +47,10 @@ impl Carrier {
 
 /// The head of the response that opens a tunnel (RFC 8441, 5).
 fn opened(response: &HttpResponse) -> Response {
-    let fields = response.headers().iter().filter(|(name, _)| **name != SEC_WEBSOCKET_ACCEPT);
-    let fields: Vec<(&str, &[u8])> =
-        fields.map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-    let (headers, other_headers) = inbound(&fields, response.version(), None);
+    let fields = kept(response.headers(), |it| it != SEC_WEBSOCKET_ACCEPT).collect();
+    let headers = inbound(&fields, response.version(), None);
     let resource = Resource { kind: Kind::Xhr, ..Resource::default() };
-    Response { headers, other_headers, resource, ..Response::empty(200) }
+    Response { headers, resource, ..Response::empty(200) }
 }
 
 /// Ends when the backend does, or when nothing has moved for `idle`.
