@@ -117,11 +117,14 @@ impl SendLoop {
             let credit = if is_buffered { Some(u64::MAX) } else { self.credit(stream) };
             let Some(mut credit) = credit else { continue };
             let chunk = self.chunk_bytes(stream, packets);
-            for packet in 0..packets {
-                let bytes = chunk.min(credit).min(self.streams.pending(stream));
-                let is_picked = packet == 0 || self.order.picker().pick() == Some(stream);
+            // A response alone is picked again and again: once is enough.
+            let (turns, turn_bytes) =
+                if self.streams.responses() == 1 { (1, packets * chunk) } else { (packets, chunk) };
+            for turn in 0..turns {
+                let bytes = turn_bytes.min(credit).min(self.streams.pending(stream));
+                let is_picked = turn == 0 || self.order.picker().pick() == Some(stream);
                 if bytes == 0 || !is_picked {
-                    return packet > 0;
+                    return turn > 0;
                 }
                 self.call(Call::Pick(Some(stream)));
                 self.commit(stream, bytes, now);

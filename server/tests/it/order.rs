@@ -319,7 +319,9 @@ fn what_goes_at_once_on_a_fast_path_is_offered_at_once_and_in_the_same_order() {
         assert_picks_replay(name, &log);
         assert_wire_is_charged(name, &log);
         assert_late_binding(name, &log, FITTED_PACKET_BYTES);
-        assert!(longest_run(&log) > 4, "{name}: {} packets", longest_run(&log));
+        // Where responses take turns, each packet is another's.
+        let run = longest_run(&log);
+        assert_eq!(run > 4, name != "rr", "{name}: {run} packets");
     }
 }
 
