@@ -80,6 +80,8 @@ pub(crate) const UNFINISHED_BYTE_BYTES: usize = 80;
 pub(crate) const UNFINISHED_HEAD_BYTES: usize = 256 << 10;
 /// Bytes that one connection of HTTP/2 reads before others have their turn, or before its requests are looked at.
 pub(crate) const TURN_BYTES: usize = 4 << 10;
+/// The same of heads: few of them, because a thousand bytes can be a thousand fields, and none of them are counted before.
+pub(crate) const HEAD_TURN_BYTES: usize = 1 << 10;
 
 /// Fields of a head over HTTP/2 that cost nothing: more than any browser sends. A byte of a head that the library refused counts as
 /// a field.

@@ -71,6 +71,11 @@ impl Frames {
         }
     }
 
+    /// Bytes to the end of a frame that is no part of a head.
+    pub(super) fn payload_bytes(&self) -> usize {
+        if self.part.is_none() { self.left } else { 0 }
+    }
+
     /// Bytes of a head that goes on.
     pub(super) fn unfinished_bytes(&self) -> usize {
         self.unfinished_bytes

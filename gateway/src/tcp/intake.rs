@@ -5,7 +5,8 @@ use super::activity::now;
 use super::frames::Frames;
 use super::ledger::Ledger;
 use crate::limits::{
-    FREE_FIELDS, REFUSED_BYTES, TURN_BYTES, UNFINISHED_BYTE_BYTES, UNFINISHED_HEAD_BYTES,
+    FREE_FIELDS, HEAD_TURN_BYTES, REFUSED_BYTES, TURN_BYTES, UNFINISHED_BYTE_BYTES,
+    UNFINISHED_HEAD_BYTES,
 };
 use server::account::{HeadRoom, Share};
 use server::client::Client;
@@ -66,7 +67,7 @@ impl Intake {
             state.is_spent |= rest.is_none();
             state.rest = rest.filter(|it| !it.is_zero()).map(|it| Box::pin(sleep(it)));
         }
-        if state.is_rested(context) && std::mem::take(&mut state.bytes) >= TURN_BYTES {
+        if state.is_rested(context) && std::mem::take(&mut state.bytes) >= HEAD_TURN_BYTES {
             context.waker().wake_by_ref();
         }
         (!state.is_spent).then_some(refused)
@@ -96,6 +97,12 @@ impl Intake {
 }
 
 impl State {
+    /// How much may be read in this turn.
+    fn left_bytes(&self) -> usize {
+        let most = self.frames.payload_bytes().clamp(HEAD_TURN_BYTES, TURN_BYTES);
+        most.saturating_sub(self.bytes)
+    }
+
     /// Whether the connection need not rest. Otherwise its task is woken after its rest, and `bytes` is a whole turn until then.
     fn is_rested(&mut self, context: &mut Context<'_>) -> bool {
         let is_over = self.rest.as_mut().is_none_or(|it| it.as_mut().poll(context).is_ready());
@@ -126,7 +133,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ByTurns<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<std::io::Result<()>> {
-        let left = TURN_BYTES.saturating_sub(self.intake.state().bytes);
+        let left = self.intake.state().left_bytes();
         let before = buffer.filled().len();
         let read = if left == 0 {
             Poll::Pending
@@ -189,6 +196,27 @@ mod tests {
             intake.state().owed_fields
         };
         assert_eq!([0, 100, 101, 990].map(owed), [0, 0, 1, 890]);
+    }
+
+    #[test]
+    fn a_turn_has_1_kib_of_heads_or_4_kib_of_a_body() {
+        let turns = |frame: &[u8]| {
+            let bytes = [&[0; 24], frame, &[0; 16_000]].concat();
+            let intake = intake();
+            let mut stream = ByTurns::new(&bytes[..], &intake);
+            let mut context = Context::from_waker(Waker::noop());
+            [(); 2].map(|()| {
+                let mut memory = [0; 8192];
+                let mut buffer = ReadBuf::new(&mut memory);
+                let mut read = || Pin::new(&mut stream).poll_read(&mut context, &mut buffer);
+                while read().is_ready() {}
+                intake.end_turn(&mut context);
+                buffer.filled().len()
+            })
+        };
+        let [high, low] = 16_000_u16.to_be_bytes();
+        assert_eq!(turns(&[0, high, low, 1, 4, 0, 0, 0, 1]), [1024, 1024], "HEADERS");
+        assert_eq!(turns(&[0, high, low, 0, 0, 0, 0, 0, 1]), [4096, 4096], "DATA");
     }
 
     #[tokio::test]
