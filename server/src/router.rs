@@ -129,7 +129,7 @@ impl Server {
                 options,
                 alarm: shard.alarm(),
                 pages: Pages::default(),
-                decoded: shard.decoded(),
+                ledger: shard.ledger(),
                 unread: Arc::default(),
             }),
             shard,

@@ -1,0 +1,65 @@
+//! What the client of a connection is charged, and how the connection ends of one that owes too much.
+
+use super::Responder;
+use crate::account::{Charge, Measure, Transported};
+use crate::limits::CONTROL_BYTES;
+use http3::{Code, StreamId};
+use std::time::Instant;
+
+/// Why the connection ends of a client that sends too much of no use.
+const USELESS: &str = "too many bytes of no use";
+
+impl Responder {
+    pub(super) fn count_control_bytes(&mut self, stream: StreamId, bytes: usize) {
+        if !stream.0.is_multiple_of(4) {
+            self.control_bytes += bytes as u64;
+            self.nuisances += self.control_bytes / CONTROL_BYTES;
+            self.control_bytes %= CONTROL_BYTES;
+        }
+    }
+
+    /// Ends a connection whose client causes too many nuisances.
+    pub(super) fn charge_nuisances(&mut self, now: Instant) {
+        let nuisances = std::mem::take(&mut self.nuisances) + self.sender.take_unwanted();
+        let limits = &self.shared.options.limits;
+        if nuisances > 0
+            && !self.account.spend(Charge::Nuisances, nuisances, limits, now)
+            && !self.sender.connection.is_closing()
+        {
+            let reason = "too many resets, errors or control frames";
+            self.sender.connection.close(Code::ExcessiveLoad, reason);
+        }
+    }
+
+    /// Ends a connection whose client sends much that is of no use, so that the transport does not hold it for long.
+    pub(super) fn charge_useless(&mut self) {
+        self.useless.carried(self.sender.take_carried());
+        let connection = &mut self.sender.connection;
+        if connection.is_closing() {
+            return;
+        }
+        let transported = || {
+            let stats = connection.quic.stats();
+            Transported { received: stats.recv_bytes, sent: stats.sent_bytes }
+        };
+        let unread = if self.paused_upload { self.shared.options.limits.receive_bytes } else { 0 };
+        let measure = if connection.is_connected() {
+            let is_scarce = self.unread.is_scarce();
+            let measure = self.useless.measure(unread, is_scarce, transported);
+            self.unread.set(self.useless.unread(unread));
+            measure
+        } else {
+            self.useless.measure_of_handshake(transported)
+        };
+        match measure {
+            Measure::Close => {
+                connection.close(Code::ExcessiveLoad, USELESS);
+            }
+            Measure::GoAway if self.refused_from.is_none() => {
+                self.farewell = (Code::ExcessiveLoad, USELESS);
+                self.go_away();
+            }
+            Measure::Nothing | Measure::GoAway => {}
+        }
+    }
+}
