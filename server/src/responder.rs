@@ -337,8 +337,7 @@ impl Responder {
             return true;
         }
         // RFC 9114, 4.1.1: the response does not need the rest of the request.
-        let (read, code) = (quiche::Shutdown::Read, Code::NoError.value());
-        connection.quic.stream_shutdown(stream.0, read, code).is_ok()
+        connection.stop(stream, Code::NoError)
     }
 
     fn on_event(&mut self, event: Event, now: Instant) {
