@@ -12,4 +12,4 @@ mod useless;
 pub use budget::Budget;
 pub use ledger::{Account, Held, Ledger, Share};
 pub use rows::{Charge, Limit, ROWS, Row, Scope, table};
-pub(crate) use useless::{Measure, Transported, Unread, Useless};
+pub(crate) use useless::{Measure, Transported, Useless};

@@ -11,7 +11,7 @@ mod requests;
 mod signals;
 mod visits;
 
-use crate::account::{Account, Ledger, Unread, Useless};
+use crate::account::{Account, Ledger, Useless};
 use crate::addresses::{Addresses, Verdict};
 use crate::alarm::Alarm;
 use crate::client::Client;
@@ -30,7 +30,6 @@ use schedulers::{Priority, Scheme};
 use std::net::IpAddr;
 use std::ops::BitOr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 use visits::Visits;
 
@@ -44,8 +43,6 @@ pub(crate) struct Shared {
     pub(crate) pages: Pages,
     /// What clients are charged, over TCP too.
     pub(crate) ledger: Arc<Ledger>,
-    /// Bytes of all connections that came and were not read.
-    pub(crate) unread: Arc<AtomicU64>,
 }
 
 /// One connection of a client. It has many fields and methods, because here everything meets that can happen on it: an event
@@ -78,7 +75,6 @@ pub(crate) struct Responder {
     /// Bytes of the client's control and QPACK streams that are not counted as nuisances yet.
     control_bytes: u64,
     useless: Useless,
-    unread: Unread,
     deadlines: Deadlines,
     /// Gathers what concerns other connections of the client, if somebody wants to know.
     news: Option<Box<News>>,
@@ -132,7 +128,6 @@ impl Responder {
             nuisances: 0,
             control_bytes: 0,
             useless: Useless::default(),
-            unread: Unread::of(&shared.unread),
             deadlines: Deadlines::default(),
             news,
             shared,

@@ -130,7 +130,6 @@ impl Server {
                 alarm: shard.alarm(),
                 pages: Pages::default(),
                 ledger: shard.ledger(),
-                unread: Arc::default(),
             }),
             shard,
             local,

@@ -199,6 +199,13 @@ pub struct Share {
     is_sure: bool,
 }
 
+impl Share {
+    /// How many they are.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
 impl Drop for Share {
     fn drop(&mut self) {
         if self.is_sure {

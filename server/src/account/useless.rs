@@ -1,19 +1,12 @@
 //! How much of what a client sends the server cannot use.
 //!
-//! The transport keeps what comes out of order, and about 160 bytes for each piece, even for one of a single byte. Flow control
-//! counts the bytes of streams, not the pieces. So a client that sends single bytes with gaps would make the server hold
-//! twenty times what it sends, for as long as it likes. What a client sends in packets is therefore counted here, beside
-//! what of it the server could read.
-
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+//! Packets cost work, whatever they carry. What a client sends in packets is therefore counted here, beside what of it the server
+//! could read. What the transport holds of it meanwhile is charged apart ([`super::Charge::Pieces`]).
 
 /// A client's account, in bytes of packets. What it sends is taken off what it has saved, and is a debt beyond that.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Useless {
     debt: u64,
-    /// The same without what was saved: what the transport may hold now.
-    held: u64,
     /// What more than paid the debt. It has a limit, or a client could save for hours and then send pieces.
     saved: u64,
     /// What came since the transport was asked, whether it was the client's or not.
@@ -43,17 +36,6 @@ const SAVED_BYTES: u64 = 1 << 20;
 /// What it can save by anything else.
 const LITTLE_BYTES: u64 = LIMIT_BYTES / 2;
 
-/// What all connections of a shard may have unread at a time, beside [`EACH_BYTES`] for each of them. Beyond it memory is
-/// scarce: a connection with more than [`SCARCE_BYTES`] is closed.
-const ALL_BYTES: u64 = 16 << 20;
-
-/// An honest client leaves less than this, such as a few acknowledgements that are larger than most. Ten thousand of them must
-/// not look like an attack.
-const EACH_BYTES: u64 = 4 << 10;
-
-/// What a connection may have unread where memory is scarce.
-const SCARCE_BYTES: u64 = 32 << 10;
-
 /// In the handshake: a client needs less than ten datagrams, and half of them can be lost a few times. Early data comes on
 /// top.
 pub(super) const HANDSHAKE_BYTES: u64 = 48 << 10;
@@ -75,41 +57,6 @@ const REQUEST_BYTES: u64 = 80;
 /// A client proves a new address by datagrams of at least 1,200 bytes (RFC 9000, 8.2.2), each of which may be sent again.
 const MOVE_BYTES: u64 = 4 * 1200;
 
-/// What the connections of a server have unread, and the part of one of them.
-#[derive(Debug, Default)]
-pub(crate) struct Unread {
-    all: Arc<AtomicU64>,
-    own: u64,
-}
-
-impl Unread {
-    /// A connection's part of `all`.
-    pub(crate) fn of(all: &Arc<AtomicU64>) -> Self {
-        Self { all: Arc::clone(all), own: 0 }
-    }
-
-    pub(crate) fn set(&mut self, own: u64) {
-        let before = std::mem::replace(&mut self.own, own);
-        if own > before {
-            self.all.fetch_add(own - before, Ordering::Relaxed);
-        } else {
-            self.all.fetch_sub(before - own, Ordering::Relaxed);
-        }
-    }
-
-    pub(crate) fn is_scarce(&self) -> bool {
-        // Each connection has a reference.
-        let connections = Arc::strong_count(&self.all) as u64;
-        self.all.load(Ordering::Relaxed) > ALL_BYTES + EACH_BYTES * connections
-    }
-}
-
-impl Drop for Unread {
-    fn drop(&mut self) {
-        self.set(0);
-    }
-}
-
 /// What to do about a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
@@ -126,7 +73,6 @@ impl Useless {
         let paid = self.saved.min(bytes);
         self.saved -= paid;
         self.debt += bytes - paid;
-        self.held += bytes;
     }
 
     /// Bytes of the client's streams were read.
@@ -158,7 +104,6 @@ impl Useless {
     fn pay(&mut self, bytes: u64, most: u64) {
         let paid = self.debt.min(bytes);
         self.debt -= paid;
-        self.held = self.held.saturating_sub(bytes);
         self.saved = self.saved.max((self.saved + bytes - paid).min(most));
     }
 
@@ -176,14 +121,12 @@ impl Useless {
     pub(crate) fn measure(
         &mut self,
         unread: u64,
-        is_scarce: bool,
         transported: impl FnOnce() -> Transported,
     ) -> Measure {
         if !std::mem::replace(&mut self.begun, true) {
-            (self.debt, self.held) = (0, 0);
+            self.debt = 0;
         }
-        let is_too_much = |it: &Self| is_scarce && it.unread(unread) > SCARCE_BYTES;
-        if self.debt <= unread + MUCH_BYTES && !is_too_much(self) {
+        if self.debt <= unread + MUCH_BYTES {
             return Measure::Nothing;
         }
         let now = transported();
@@ -193,15 +136,10 @@ impl Useless {
         (self.came, self.asked) = (0, now);
         self.pay(of_others + acknowledgements, LITTLE_BYTES);
         match self.debt.saturating_sub(unread) {
-            debt if debt > LIMIT_BYTES || is_too_much(self) => Measure::Close,
+            debt if debt > LIMIT_BYTES => Measure::Close,
             debt if debt > MUCH_BYTES => Measure::GoAway,
             _ => Measure::Nothing,
         }
-    }
-
-    /// What came and was not read, beside what the server itself leaves unread.
-    pub(crate) fn unread(&self, by_server: u64) -> u64 {
-        self.held.saturating_sub(by_server)
     }
 }
 
@@ -214,7 +152,7 @@ mod tests {
         let mut account = begun();
         account.came(received);
         account.read(read);
-        account.measure(unread, false, || Transported { received: received as u64, sent })
+        account.measure(unread, || Transported { received: received as u64, sent })
     }
 
     /// An account after the handshake.
@@ -228,7 +166,7 @@ mod tests {
         let mut strictest = Measure::Nothing;
         for _ in 0..times {
             act(&mut account, &mut transported);
-            match account.measure(0, false, || transported) {
+            match account.measure(0, || transported) {
                 Measure::Nothing => {}
                 Measure::Close => return Measure::Close,
                 Measure::GoAway => strictest = Measure::GoAway,
@@ -298,12 +236,9 @@ mod tests {
         account.read(1 << 30);
         account.came(1 << 20);
         let received = |bytes| move || Transported { received: bytes, sent: 0 };
-        assert_eq!(account.measure(0, false, received(1 << 20)), Measure::Nothing);
+        assert_eq!(account.measure(0, received(1 << 20)), Measure::Nothing);
         account.came((384 << 10) + 1);
-        assert_eq!(
-            account.measure(0, false, received((1 << 20) + (384 << 10) + 1)),
-            Measure::Close
-        );
+        assert_eq!(account.measure(0, received((1 << 20) + (384 << 10) + 1)), Measure::Close);
     }
 
     #[test]
@@ -324,46 +259,16 @@ mod tests {
         let mut account = begun();
         account.came(10 << 20);
         let transported = || Transported { received: 10_000, sent: 0 };
-        assert_eq!(account.measure(0, false, transported), Measure::Nothing);
+        assert_eq!(account.measure(0, transported), Measure::Nothing);
         assert_eq!(account.measure_of_handshake(transported), Measure::Nothing);
-    }
-
-    #[test]
-    fn where_all_connections_have_much_unread_each_may_have_little() {
-        let all = Arc::default();
-        let mut connections: Vec<Unread> = (0..100).map(|_| Unread::of(&all)).collect();
-        for it in &mut connections {
-            it.set(160 << 10);
-        }
-        assert!(!connections[0].is_scarce(), "15.6 MiB");
-        connections[0].set(1 << 20);
-        assert!(connections[1].is_scarce());
-        let after = |bytes: usize| {
-            let mut account = begun();
-            account.came(bytes);
-            account.measure(0, true, || Transported { received: bytes as u64, sent: 0 })
-        };
-        assert_eq!((after(32 << 10), after((32 << 10) + 1)), (Measure::Nothing, Measure::Close));
-        connections.truncate(1);
-        assert!(!connections[0].is_scarce(), "connections that are gone have nothing unread");
-    }
-
-    #[test]
-    fn many_honest_connections_are_no_scarcity() {
-        let all = Arc::default();
-        let mut connections: Vec<Unread> = (0..10_000).map(|_| Unread::of(&all)).collect();
-        for it in &mut connections {
-            it.set(4 << 10);
-        }
-        assert!(!connections[0].is_scarce(), "39 MiB");
     }
 
     #[test]
     fn a_handshake_is_no_debt() {
         let mut account = Useless::default();
         account.came(48 << 10);
-        account.measure(0, false, Transported::default);
-        assert_eq!(account.unread(0), 0);
+        account.measure(0, Transported::default);
+        assert_eq!(account.debt, 0);
     }
 
     #[test]

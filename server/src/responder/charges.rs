@@ -34,6 +34,7 @@ impl Responder {
     /// Ends a connection whose client sends much that is of no use, so that the transport does not hold it for long.
     pub(super) fn charge_useless(&mut self) {
         self.useless.carried(self.sender.take_carried());
+        let unread = self.left_bytes();
         let connection = &mut self.sender.connection;
         if connection.is_closing() {
             return;
@@ -42,12 +43,8 @@ impl Responder {
             let stats = connection.quic.stats();
             Transported { received: stats.recv_bytes, sent: stats.sent_bytes }
         };
-        let unread = if self.paused_upload { self.shared.options.limits.receive_bytes } else { 0 };
         let measure = if connection.is_connected() {
-            let is_scarce = self.unread.is_scarce();
-            let measure = self.useless.measure(unread, is_scarce, transported);
-            self.unread.set(self.useless.unread(unread));
-            measure
+            self.useless.measure(unread, transported)
         } else {
             self.useless.measure_of_handshake(transported)
         };
@@ -61,5 +58,10 @@ impl Responder {
             }
             Measure::Nothing | Measure::GoAway => {}
         }
+    }
+
+    /// What the server itself may have left unread, because an upload waits for its backend.
+    fn left_bytes(&self) -> u64 {
+        if self.paused_upload { self.shared.options.limits.receive_bytes } else { 0 }
     }
 }
