@@ -11,7 +11,7 @@ mod requests;
 mod signals;
 mod visits;
 
-use crate::account::{Account, Ledger, Useless};
+use crate::account::{Account, Ledger, Share, Useless};
 use crate::addresses::{Addresses, Verdict};
 use crate::alarm::Alarm;
 use crate::client::Client;
@@ -75,6 +75,8 @@ pub(crate) struct Responder {
     /// Bytes of the client's control and QPACK streams that are not counted as nuisances yet.
     control_bytes: u64,
     useless: Useless,
+    /// For what waits of streams with gaps.
+    waiting: Option<Share>,
     deadlines: Deadlines,
     /// Gathers what concerns other connections of the client, if somebody wants to know.
     news: Option<Box<News>>,
@@ -128,6 +130,7 @@ impl Responder {
             nuisances: 0,
             control_bytes: 0,
             useless: Useless::default(),
+            waiting: None,
             deadlines: Deadlines::default(),
             news,
             shared,
@@ -190,6 +193,7 @@ impl Responder {
         self.forget_finished();
         self.charge_nuisances(now);
         self.charge_useless();
+        self.charge_waiting();
         self.sender.received();
         self.tell(now);
     }

@@ -4,6 +4,7 @@
 use super::Budget;
 use crate::Limits;
 use crate::limits::{HEAD_FIELDS, HELD_COPIES, HELD_FIELD_BYTES};
+use connection::PIECE_BYTES;
 use std::time::Duration;
 
 /// A limit on clients.
@@ -125,6 +126,9 @@ rows! {
         "bytes of a client's packets of which nothing can be read yet. Taken off are twice what was read, 80 bytes for a request, 48 for a packet that carried a part of a response and for a datagram in which a WebSocket said something, 4,800 for an address that is proven for the first time, and a sixteenth of what was sent. A client saves at most 1 MiB of this by what was read, and 192 KiB by the rest; 1 MiB more may wait while an upload waits for its backend. Datagrams that are not the client's do not count",
         Said(|_| bytes(super::useless::LIMIT_BYTES)),
         "the connection is closed (`H3_EXCESSIVE_LOAD`); at half of it the client is asked to connect anew (GOAWAY), and closed with this code after the responses under way";
+    Pieces: "HTTP/3", Client,
+        "memory of what came of streams behind bytes that are missing: 192 bytes for each piece, and its own. 1 MiB more may wait for each connection while an upload waits for its backend",
+        Memory { all_bytes: 64 << 20, sure_bytes: 32 << 10 }, "the connection is closed (`H3_EXCESSIVE_LOAD`)";
     UselessTcp: "TCP", Connection,
         "bytes that bring neither a request nor a body, such as PING frames; over HTTP/2 beside what the window lets in",
         Rate(|_| [1 << 20, 64 << 10]), "the connection is closed";
@@ -142,7 +146,7 @@ rows! {
 }
 
 // What the text of a row says.
-const _: () = assert!(HELD_FIELD_BYTES == 320 && HELD_COPIES == 3);
+const _: () = assert!(HELD_FIELD_BYTES == 320 && HELD_COPIES == 3 && PIECE_BYTES == 192);
 
 impl Charge {
     /// What it is charged under.

@@ -1,7 +1,7 @@
 //! What the client of a connection is charged, and how the connection ends of one that owes too much.
 
 use super::Responder;
-use crate::account::{Charge, Measure, Transported};
+use crate::account::{Charge, Measure, Share, Transported};
 use crate::limits::CONTROL_BYTES;
 use http3::{Code, StreamId};
 use std::time::Instant;
@@ -57,6 +57,23 @@ impl Responder {
                 self.go_away();
             }
             Measure::Nothing | Measure::GoAway => {}
+        }
+    }
+
+    /// Ends a connection for which there is no room: its streams have gaps, and the transport keeps what came behind them.
+    pub(super) fn charge_waiting(&mut self) {
+        let by_server = usize::try_from(self.left_bytes()).unwrap_or(usize::MAX);
+        let connection = &mut self.sender.connection;
+        let bytes = connection.waiting_bytes().saturating_sub(by_server);
+        if bytes == self.waiting.as_ref().map_or(0, Share::bytes) || connection.is_closing() {
+            return;
+        }
+        self.waiting = None;
+        if bytes > 0 {
+            self.waiting = self.account.hold(Charge::Pieces, bytes);
+        }
+        if bytes > 0 && self.waiting.is_none() {
+            connection.close(Code::ExcessiveLoad, "too much behind gaps in streams");
         }
     }
 
