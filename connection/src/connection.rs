@@ -424,6 +424,13 @@ impl Connection {
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code.value()).is_ok()
     }
 
+    /// Reads no more of the streams of which something waits, so that the transport lets go of it.
+    pub fn stop_waiting(&mut self, code: Code) {
+        for stream in self.pieces.streams() {
+            self.stop(StreamId(stream), code);
+        }
+    }
+
     /// Closes the connection. Before the end of the handshake the peer does not learn the code (RFC 9000, 10.2.3).
     ///
     /// A client whose handshake is complete, but not confirmed, may owe probes of the handshake. If it closes then, quiche

@@ -4,11 +4,11 @@
 //! datagram where it lies, so that the frames can be read there afterwards.
 
 use octets::{BufferTooShortError, Octets};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// What a piece takes besides its bytes: its place in the transport's tree, half of which is empty (120), its allocation (32), and
-/// its place here (40).
-pub const PIECE_BYTES: usize = 192;
+/// What a piece takes besides its bytes: its place in the transport's tree, half of which is empty (160), its allocation (48), and
+/// its place here (48).
+pub const PIECE_BYTES: usize = 256;
 
 /// The pieces of one connection.
 #[derive(Debug, Default)]
@@ -24,6 +24,11 @@ impl Pieces {
     /// What they take of memory.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// The streams that have some.
+    pub(crate) fn streams(&self) -> BTreeSet<u64> {
+        self.waiting.keys().map(|(stream, _)| *stream).collect()
     }
 
     /// A datagram was decrypted, of a connection whose IDs have so many bytes. `is_over`: nothing more is to be read of a stream.

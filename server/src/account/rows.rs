@@ -127,8 +127,8 @@ rows! {
         Said(|_| bytes(super::useless::LIMIT_BYTES)),
         "the connection is closed (`H3_EXCESSIVE_LOAD`); at half of it the client is asked to connect anew (GOAWAY), and closed with this code after the responses under way";
     Pieces: "HTTP/3", Client,
-        "memory of what came of streams behind bytes that are missing: 192 bytes for each piece, and its own. 1 MiB more may wait for each connection while an upload waits for its backend",
-        Memory { all_bytes: 64 << 20, sure_bytes: 32 << 10 }, "the connection is closed (`H3_EXCESSIVE_LOAD`)";
+        "memory of what came of streams behind bytes that are missing: 256 bytes for each piece, and its own. 1 MiB more may wait for each connection while an upload waits for its backend",
+        Memory { all_bytes: 48 << 20, sure_bytes: 32 << 10 }, "the connection is closed (`H3_EXCESSIVE_LOAD`)";
     UselessTcp: "TCP", Connection,
         "bytes that bring neither a request nor a body, such as PING frames; over HTTP/2 beside what the window lets in",
         Rate(|_| [1 << 20, 64 << 10]), "the connection is closed";
@@ -146,7 +146,7 @@ rows! {
 }
 
 // What the text of a row says.
-const _: () = assert!(HELD_FIELD_BYTES == 320 && HELD_COPIES == 3 && PIECE_BYTES == 192);
+const _: () = assert!(HELD_FIELD_BYTES == 320 && HELD_COPIES == 3 && PIECE_BYTES == 256);
 
 impl Charge {
     /// What it is charged under.

@@ -73,6 +73,8 @@ impl Responder {
             self.waiting = self.account.hold(Charge::Pieces, bytes);
         }
         if bytes > 0 && self.waiting.is_none() {
+            // The transport keeps it as long as a connection is closing.
+            connection.stop_waiting(Code::ExcessiveLoad);
             connection.close(Code::ExcessiveLoad, "too much behind gaps in streams");
         }
     }

@@ -70,15 +70,15 @@ fn a_connection_that_is_gone_holds_no_pieces() {
 /// Others of its address hold the client's part.
 #[test]
 fn where_a_client_holds_its_part_a_connection_may_have_32_kib_behind_gaps() {
-    for (packets, expected) in [(321, None), (401, Some(Code::ExcessiveLoad))] {
+    for (packets, expected) in [(241, None), (401, Some(Code::ExcessiveLoad))] {
         let (mut world, mut peer, ledger) = world();
         let others = account(&ledger);
         let held: Vec<Share> =
             std::iter::from_fn(|| others.hold(Charge::Pieces, 512 << 10)).collect();
-        assert_eq!((held.len(), ledger.bytes(Charge::Pieces)), (64, 32 << 20));
+        assert_eq!((held.len(), ledger.bytes(Charge::Pieces)), (48, 24 << 20));
         send_with_gaps(&mut world, &mut peer, packets);
         world.run_ms(50, &mut [&mut peer]);
         assert_eq!(peer.closed_with().and_then(Code::of), expected, "{packets}");
-        assert_eq!(ledger.bytes(Charge::Pieces), 32 << 20, "no more for all");
+        assert_eq!(ledger.bytes(Charge::Pieces), 24 << 20, "no more for all");
     }
 }
