@@ -8,6 +8,7 @@ mod tcp_stream;
 mod visitors_over_tcp;
 
 use crate::attack::{Attack, Way};
+use crate::cpu_time::CpuTime;
 use crate::files::File;
 use crate::limits::{SETTLE, VISITORS};
 use crate::memory::resident_bytes;
@@ -132,6 +133,8 @@ impl Target {
 /// do not wait for the attackers' work, and stay as long again after it. Those over TCP come to attacks over TCP.
 pub fn run(target: &Target, attack: &Attack, length: Duration) -> Result<Outcome, StressError> {
     let attackers = Attackers::new(target, attack, length)?;
+    let cpu_time = || target.process.and_then(CpuTime::read);
+    let cpu_before = cpu_time();
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (begin, begun) = channel();
@@ -153,7 +156,11 @@ pub fn run(target: &Target, attack: &Attack, length: Duration) -> Result<Outcome
             visitors: std::iter::once(Visited::new("HTTP/3", served)).chain(over_tcp).collect(),
             refused: refused + failed,
             memory_bytes: memories(memory_then, attacked.memory_most, target.memory()),
+            others_cpu_share: cpu_time()
+                .zip(cpu_before)
+                .map(|(now, then)| now.share_of_others(then)),
             failures: Vec::new(),
+            undecided: Vec::new(),
             attacked,
         };
         outcome.judge(attack.codes);
