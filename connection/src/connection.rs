@@ -19,7 +19,7 @@ pub struct Connection {
     /// When to give up the handshake.
     until: Option<Instant>,
     early_data: EarlyData,
-    /// Of a server's connection: what waits for missing bytes.
+    /// What waits for missing bytes, at a server.
     pieces: Pieces,
     /// Bytes for our own streams that the transport had no room for.
     unsent: VecDeque<Unsent>,

@@ -31,7 +31,7 @@ impl Pieces {
         self.waiting.keys().map(|(stream, _)| *stream).collect()
     }
 
-    /// A datagram was decrypted, of a connection whose IDs have so many bytes. `is_over`: nothing more is to be read of a stream.
+    /// A datagram was decrypted, of a connection whose IDs have so many bytes. `is_over`: all of a stream was read.
     pub(crate) fn came(&mut self, datagram: &[u8], id_bytes: usize, is_over: impl Fn(u64) -> bool) {
         let mut take = |stream, offset, length| {
             let read = self.read.get(&stream).copied().unwrap_or(0);

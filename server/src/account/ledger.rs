@@ -93,7 +93,7 @@ pub struct Account {
 #[derive(Debug, Default)]
 struct Own {
     left: Vec<(Charge, Budget)>,
-    /// Of the bytes that are sure to it.
+    /// Bytes of those that are sure to it.
     held: Vec<(Charge, usize)>,
 }
 

@@ -14,7 +14,7 @@ pub struct Row {
     pub what: &'static str,
     /// The versions of HTTP, or the transport.
     pub over: &'static str,
-    /// Who shares the limit.
+    /// The clients that share the limit.
     pub scope: Scope,
     /// How much there is.
     pub limit: Limit,
@@ -22,7 +22,7 @@ pub struct Row {
     pub beyond: &'static str,
 }
 
-/// Who shares a limit.
+/// The clients that share a limit, or a part of what one does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// A request, or its response.
@@ -42,9 +42,9 @@ pub enum Limit {
     Rate(fn(&Limits) -> [u32; 2]),
     /// Memory that clients hold at a time.
     Memory {
-        /// Of all clients. One may have as much of it as is free.
+        /// Bytes of all clients. One may have as much of it as is free.
         all_bytes: usize,
-        /// What a connection has besides, whatever others hold.
+        /// Bytes that a connection has besides, whatever others hold.
         sure_bytes: usize,
     },
     /// Something else counts it.
