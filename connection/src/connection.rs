@@ -182,10 +182,9 @@ impl Connection {
     /// Takes a datagram that arrived. Whatever is wrong with it, quiche closes the connection where it must.
     pub fn receive(&mut self, datagram: &mut [u8], path: Path) {
         let quic = &mut self.quic;
-        let taken = quic.stats().recv;
         quic.recv(datagram, path.into()).ok();
         // What the transport has not taken lies there as its sender left it.
-        if quic.is_server() && quic.stats().recv > taken {
+        if quic.is_server() && self.pieces.has_taken(quic.stats().recv) {
             let id_bytes = quic.source_id().len();
             self.pieces.came(datagram, id_bytes, |it| quic.stream_finished(it));
         }

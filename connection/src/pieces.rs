@@ -18,12 +18,19 @@ pub(crate) struct Pieces {
     /// The bytes of each piece, by its stream and offset.
     waiting: BTreeMap<(u64, u64), usize>,
     bytes: usize,
+    /// Packets that the transport has taken.
+    packets: usize,
 }
 
 impl Pieces {
     /// What they take of memory.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Whether the transport has taken further packets, so many in all.
+    pub(crate) fn has_taken(&mut self, packets: usize) -> bool {
+        std::mem::replace(&mut self.packets, packets) < packets
     }
 
     /// The streams that have some.

@@ -10,7 +10,7 @@ mod visitors_over_tcp;
 use crate::attack::{Attack, Way};
 use crate::cpu_time::CpuTime;
 use crate::files::File;
-use crate::limits::{SETTLE, VISITORS};
+use crate::limits::{CONNECTIONS_MAX, SETTLE, VISITORS};
 use crate::memory::resident_bytes;
 use crate::outcome::{Attacked, Outcome, PHASES, Served, Visited};
 use crate::party::config;
@@ -43,6 +43,8 @@ pub struct Target {
     process: Option<u32>,
     /// The server's backend, which takes part.
     backend: Option<Arc<Backend>>,
+    /// How many times as many connections an attack has as its text says.
+    size: usize,
 }
 
 /// An attack that cannot be tried.
@@ -92,7 +94,8 @@ impl Target {
         if let Some(missing) = process.filter(|process| resident_bytes(*process).is_none()) {
             return Err(StressError::NoProcess(missing));
         }
-        Ok(Self { address, authority: "localhost".to_owned(), files, process, backend: None })
+        let authority = "localhost".to_owned();
+        Ok(Self { address, authority, files, process, backend: None, size: 1 })
     }
 
     /// The same server, whose backend is this program at a loopback address, as long as somebody has the target.
@@ -112,6 +115,17 @@ impl Target {
     #[must_use]
     pub fn asked_for(self, authority: &str) -> Self {
         Self { authority: authority.to_owned(), ..self }
+    }
+
+    /// The same server, attacked by so many times as many connections.
+    #[must_use]
+    pub fn attacked_by_times(self, size: usize) -> Self {
+        Self { size, ..self }
+    }
+
+    /// The connections of an attack that has so many.
+    fn sized(&self, connections: usize) -> usize {
+        (connections * self.size).min(CONNECTIONS_MAX)
     }
 
     /// Whether attacks over TCP find somebody.

@@ -49,6 +49,9 @@ pub(crate) struct Arguments {
     /// Only these attacks
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     attacks: Vec<String>,
+    /// Attack with so many times the connections that the list says, at most 1000
+    #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4))]
+    size: u8,
     /// How long an attack lasts, and the time of peace before it
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
@@ -92,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(address) = arguments.target else { return list() };
     let attacks = chosen(&arguments.attacks)?;
     let target = Target::new(address, files(arguments)?, arguments.process).map_err(failure)?;
-    let target = target.asked_for(&arguments.host);
+    let target = target.asked_for(&arguments.host).attacked_by_times(arguments.size.into());
     let target = match arguments.backend {
         Some(backend) => target.before_backend_at(backend).map_err(failure)?,
         None => target,
