@@ -1421,7 +1421,7 @@ export type SoakTrend = {
 /** The output of `utmost-workshop stress --json`: attacks on a server, and what its visitors noticed. */
 export type Stress = {
   attacks: Array<StressOutcome>;
-  format: "utmost-stress/2";
+  format: "utmost-stress/3";
 };
 
 export type StressOutcome = {
@@ -1431,12 +1431,16 @@ export type StressOutcome = {
   attack: string;
   /** The codes with which the server closed connections of the attacker, in decimal, and how often. */
   codes: Record<string, number>;
-  /** What did not hold; empty: everything did. */
+  /** What did not hold. */
   failures: Array<string>;
   /** Resident bytes of the server before the attack, at most, and after it; null without --process. */
   memory_bytes: Array<number> | null;
+  /** The share of the machine's CPU time that programs beside the server and this one took; null without --process. */
+  others_cpu_share: number | null;
   /** Loads without success in all phases. */
   refused: number;
+  /** Late loads, where others took more than a tenth of the machine's CPU time. The server held if this and `failures` are empty. */
+  undecided: Array<string>;
   /** Those over HTTP/3; beside attacks over TCP also those over HTTP/2 and HTTP/1.1. */
   visitors: Array<StressVisited>;
 };

@@ -1,5 +1,7 @@
 //! The limits of the command line.
 
+use std::time::Duration;
+
 /// Most visits of `play`.
 pub(crate) const VISITS_MAX: i64 = 100;
 /// Most pages of a connection.
@@ -8,8 +10,16 @@ pub(crate) const PAGES_MAX: usize = 100;
 pub(crate) const PROBLEMS_MAX: usize = 10;
 /// Longest line of an access log.
 pub(crate) const LOG_LINE_BYTES_MAX: u64 = 64 * 1024;
-/// Requests that `view` answers at once.
+/// Reports that `view` makes at once, and dropped files that it reads; further files are refused.
 pub(crate) const VIEW_THREADS: usize = 4;
+/// Connections that `view` has at once; further ones wait.
+pub(crate) const VIEW_CONNECTIONS: usize = 64;
+/// How long the head of a request to `view` may take, a dropped file, and a connection with its answer.
+pub(crate) const VIEW_HEAD: Duration = Duration::from_secs(10);
+pub(crate) const VIEW_UPLOAD: Duration = Duration::from_secs(60);
+pub(crate) const VIEW_CONNECTION: Duration = Duration::from_secs(600);
+/// Without descriptors, the time until the next attempt to accept a connection.
+pub(crate) const VIEW_PAUSE: Duration = Duration::from_millis(100);
 /// Logs side by side on a page of `view`.
 pub(crate) const VIEW_OPEN_MAX: usize = 8;
 /// Folders below the one that `view` shows, one in another.
@@ -20,7 +30,7 @@ pub(crate) const VIEW_FILES_MAX: usize = 5000;
 pub(crate) const DROPPED_MAX: usize = 16;
 pub(crate) const DROPPED_BYTES_MAX: usize = 512 << 20;
 /// Bytes of a dropped file; a larger one must be opened from the directory.
-pub(crate) const UPLOAD_BYTES_MAX: u64 = 256 << 20;
+pub(crate) const UPLOAD_BYTES_MAX: usize = 256 << 20;
 /// Characters of its name.
 pub(crate) const UPLOAD_NAME_CHARACTERS_MAX: usize = 120;
 /// Streams of a connection that a page shows; a longer waterfall cannot be read.

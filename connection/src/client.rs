@@ -23,6 +23,8 @@ pub enum Verify {
 pub struct ClientConfig {
     /// Whom to trust.
     pub verify: Verify,
+    /// Whether the transport tells the secrets of the handshake to whoever asks for them (`set_keylog`).
+    pub tells_secrets: bool,
     /// How long the handshake may take.
     pub connect_within: Duration,
     /// The connection ends after this long without a packet.
@@ -52,6 +54,7 @@ impl Default for ClientConfig {
     fn default() -> Self {
         Self {
             verify: Verify::System,
+            tells_secrets: false,
             connect_within: Duration::from_secs(10),
             idle: Duration::from_secs(30),
             receive_bytes: 15_728_640,
@@ -92,6 +95,9 @@ impl ClientConfig {
         config.set_application_protos(&[b"h3"])?;
         config.enable_early_data();
         config.verify_peer(self.verify != Verify::Nobody);
+        if self.tells_secrets {
+            config.log_keys();
+        }
         if let Verify::Authorities(path) = &self.verify {
             let text = path.to_str();
             text.and_then(|it| config.load_verify_locations_from_file(it).ok())

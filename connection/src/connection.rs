@@ -1,5 +1,6 @@
 //! quiche below, HTTP/3 above.
 
+use crate::pieces::Pieces;
 use crate::{ConnectError, End, Path, Transmit};
 use http3::{Code, Event, Header, NameValue, Session, Settings, Signal, StreamId};
 use migration::{EXPORTER_LABEL, Secret};
@@ -18,6 +19,8 @@ pub struct Connection {
     /// When to give up the handshake.
     until: Option<Instant>,
     early_data: EarlyData,
+    /// What waits for missing bytes, at a server.
+    pieces: Pieces,
     /// Bytes for our own streams that the transport had no room for.
     unsent: VecDeque<Unsent>,
     /// The first ID above every request stream so far.
@@ -114,6 +117,7 @@ impl Connection {
             state: ConnectionState::Handshake,
             until,
             early_data: EarlyData::Unsent,
+            pieces: Pieces::default(),
             unsent: VecDeque::new(),
             next_request: StreamId(0),
             cause: None,
@@ -177,7 +181,19 @@ impl Connection {
 
     /// Takes a datagram that arrived. Whatever is wrong with it, quiche closes the connection where it must.
     pub fn receive(&mut self, datagram: &mut [u8], path: Path) {
-        self.quic.recv(datagram, path.into()).ok();
+        let quic = &mut self.quic;
+        quic.recv(datagram, path.into()).ok();
+        // What the transport has not taken lies there as its sender left it.
+        if quic.is_server() && self.pieces.has_taken(quic.stats().recv) {
+            let id_bytes = quic.source_id().len();
+            self.pieces.came(datagram, id_bytes, |it| quic.stream_finished(it));
+        }
+    }
+
+    /// Memory that a server's connection takes for pieces of streams that cannot be read yet, because bytes are missing before them:
+    /// their bytes, and [`crate::PIECE_BYTES`] for each.
+    pub fn waiting_bytes(&self) -> usize {
+        self.pieces.bytes()
     }
 
     /// Follows the handshake, and opens our control and QPACK streams as soon as it allows that. True: it just
@@ -342,11 +358,17 @@ impl Connection {
     /// The first half of [`Self::read`]: takes an arrival from the transport.
     pub fn arrival<'a>(&mut self, stream: StreamId, buffer: &'a mut [u8]) -> Option<Arrival<'a>> {
         self.note_request(stream);
-        match self.quic.stream_recv(stream.0, buffer) {
-            Ok((bytes, fin)) => Some(Arrival::Bytes(&buffer[..bytes], fin)),
-            Err(quiche::Error::StreamReset(code)) => Some(Arrival::Reset(code)),
-            Err(_) => None,
+        let arrival = match self.quic.stream_recv(stream.0, buffer) {
+            Ok((bytes, fin)) => Arrival::Bytes(&buffer[..bytes], fin),
+            Err(quiche::Error::StreamReset(code)) => Arrival::Reset(code),
+            Err(_) => return None,
+        };
+        match arrival {
+            _ if !self.quic.is_server() => {}
+            Arrival::Bytes(bytes, false) => self.pieces.read(stream.0, bytes.len()),
+            Arrival::Bytes(_, true) | Arrival::Reset(_) => self.pieces.ended(stream.0),
         }
+        Some(arrival)
     }
 
     /// The second half of [`Self::read`]: the session makes events of it.
@@ -391,8 +413,21 @@ impl Connection {
 
     /// Gives up both directions of a stream.
     pub fn shut(&mut self, stream: StreamId, code: Code) {
-        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code.value()).ok();
+        self.stop(stream, code);
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code.value()).ok();
+    }
+
+    /// Reads no more of a stream. True: it could be read before.
+    pub fn stop(&mut self, stream: StreamId, code: Code) -> bool {
+        self.pieces.left(stream.0, |it| self.quic.stream_finished(it));
+        self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code.value()).is_ok()
+    }
+
+    /// Reads no more of the streams of which something waits, so that the transport lets go of it.
+    pub fn stop_waiting(&mut self, code: Code) {
+        for stream in self.pieces.streams() {
+            self.stop(StreamId(stream), code);
+        }
     }
 
     /// Closes the connection. Before the end of the handshake the peer does not learn the code (RFC 9000, 10.2.3).

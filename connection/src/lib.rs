@@ -18,6 +18,7 @@ mod endpoint;
 pub mod experiments;
 mod limits;
 mod memory_log;
+mod pieces;
 
 pub use buffers::{Buffers, Quic};
 pub use client::{ClientConfig, Verify};
@@ -27,3 +28,4 @@ pub use destinations::Destinations;
 pub use end::End;
 pub use endpoint::{Endpoint, Path, Transmit};
 pub use memory_log::MemoryLog;
+pub use pieces::PIECE_BYTES;

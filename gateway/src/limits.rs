@@ -1,4 +1,4 @@
-//! Every limit on what a client or a backend can make this gateway hold, besides those of the server ([`server::limits`]).
+//! Every limit on what a client or a backend can make this gateway hold, besides those of the server ([`server::limits`], [`server::account::ROWS`]).
 
 use server::limits::{BUFFER_BYTES, HEAD_FIELDS, descriptors};
 use std::ops::RangeInclusive;
@@ -86,17 +86,10 @@ pub(crate) const HEAD_TURN_BYTES: usize = 1 << 10;
 /// Fields of a head over HTTP/2 that cost nothing: more than any browser sends. A byte of a head that the library refused counts as
 /// a field.
 pub(crate) const FREE_FIELDS: usize = 100;
-/// Further fields of a client, over all its connections: at once, and each second. To decode those of a second takes a thread about
-/// 15 ms.
-pub(crate) const FURTHER_FIELDS: u32 = 10_000;
-pub(crate) const FURTHER_FIELDS_PER_SECOND: u32 = 100_000;
-/// How long a connection is not read for its fields; one that would have to wait for longer is closed. So one whose client is gone
+/// How long a connection is not read for further fields, which take a thread of these connections 0.15 us each; one that would have to wait for longer is closed. So one whose client is gone
 /// does not stay for long.
 pub(crate) const LONGEST_REST: Duration = Duration::from_secs(1);
 
-/// Handshakes over TCP of all clients that begin at once, and each second. A second of them takes half a second of a thread.
-pub(crate) const HANDSHAKES_AT_ONCE: u32 = 4;
-pub(crate) const HANDSHAKES_PER_SECOND: u32 = 1000;
 /// Turns that a handshake takes of a client whose heads were refused too often ([`server::Limits::nuisances`]).
 pub(crate) const NUISANCE_TURNS: u64 = 10;
 
@@ -114,18 +107,11 @@ pub(crate) const PIECE_BYTES: usize = RECORD_BYTES - 256;
 pub(crate) const GATHERED_BYTES: usize = 64 << 10;
 /// Pieces of files that wait for one connection over TCP.
 pub(crate) const WAITING_PIECES: usize = 8;
-/// Bytes that wait in memory for all connections over TCP, besides one piece and one response of a backend for each. A client
-/// may have as much of it as is free.
-pub(crate) const WAITING_BYTES: usize = 64 << 20;
 /// Bytes of a backend's response that wait for a client over TCP: before its connection, and in it.
 pub(crate) const RELAYED_BYTES: usize = BUFFER_BYTES + 2 * RECORD_BYTES;
 /// Requests of HTTP/2 at once on a connection: as many as RFC 9113, 6.5.2 recommends at least.
 pub(crate) const HTTP2_STREAMS: u32 = 100;
 
-/// Bytes that a client over TCP may send at once that bring neither a request nor a body, besides what waits to be read.
-pub(crate) const IDLE_BYTES: u32 = 1 << 20;
-/// The same, each second.
-pub(crate) const IDLE_BYTES_PER_SECOND: u32 = 64 << 10;
 /// How long a connection of HTTP/2 without responses is kept for its client when the server ends.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(1);
 /// Bytes that the head of a request over TCP may take, with what belongs to it.
@@ -187,7 +173,111 @@ pub(crate) const ACCESS_LOG_LINES: usize = 4096;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use server::Limits;
+    use server::account::{Limit, ROWS, Row, Scope, table};
+    use server::{FileLimits, Limits};
+
+    /// The limits on clients that this crate keeps beside those under which they are charged ([`server::account::ROWS`]).
+    const OWN_ROWS: [Row; 9] = [
+        Row {
+            what: "connections",
+            over: "TCP",
+            scope: Scope::Process,
+            limit: Limit::Said(|_| {
+                "also a quarter of the descriptors that the process may have".to_owned()
+            }),
+            beyond: "closed at once",
+        },
+        Row {
+            what: "requests in progress",
+            over: "HTTP/2",
+            scope: Scope::Connection,
+            limit: Limit::Said(|_| HTTP2_STREAMS.to_string()),
+            beyond: "the client waits",
+        },
+        Row {
+            what: "requests that are taken back before the server has seen them",
+            over: "HTTP/2",
+            scope: Scope::Connection,
+            limit: Limit::Said(|it| it.streams.to_string()),
+            beyond: "the connection is closed (`ENHANCE_YOUR_CALM`)",
+        },
+        Row {
+            what: "bytes in TLS that the system has not taken",
+            over: "TCP",
+            scope: Scope::Connection,
+            limit: Limit::Said(|_| format!("{} KiB", GATHERED_BYTES >> 10)),
+            beyond: "nothing more is written",
+        },
+        Row {
+            what: "bytes that are read at once",
+            over: "HTTP/2",
+            scope: Scope::Connection,
+            limit: Limit::Said(|_| {
+                let (body, heads) = (TURN_BYTES >> 10, HEAD_TURN_BYTES >> 10);
+                format!("{body} KiB of a body, or {heads} KiB of heads")
+            }),
+            beyond: "others have their turn, and its requests are passed on",
+        },
+        Row {
+            what: "open files of a directory",
+            over: "all",
+            scope: Scope::Process,
+            limit: Limit::Said(|_| {
+                "half of the descriptors that the process may have (`ulimit -Hn`)".to_owned()
+            }),
+            beyond: "503",
+        },
+        Row {
+            what: "small files in memory",
+            over: "all",
+            scope: Scope::Process,
+            limit: Limit::Said(|_| format!("{} MiB", FileLimits::default().memory_bytes >> 20)),
+            beyond: "they are opened like larger ones",
+        },
+        Row {
+            what: "requests in progress at a backend",
+            over: "all",
+            scope: Scope::Process,
+            limit: Limit::Said(|_| {
+                let UpstreamLimits { requests, waiting, slow, .. } = UpstreamLimits::default();
+                format!(
+                    "{requests}, and as many whose bodies are still to come; {waiting} of each waiting; {slow} slow responses, and no more than an eighth of the descriptors; [a client's share](#in-front-of-a-backend) is half of what the others leave"
+                )
+            }),
+            beyond: "503",
+        },
+        Row {
+            what: "WebSockets that are open to a backend",
+            over: "all",
+            scope: Scope::Process,
+            limit: Limit::Said(|_| {
+                format!(
+                    "{}; a client's share is half of what the others leave",
+                    UpstreamLimits::default().tunnels
+                )
+            }),
+            beyond: "503",
+        },
+    ];
+
+    const BEGIN: &str =
+        "<!-- Made from the code: UTMOST_BLESS=1 cargo test -p utmost-gateway --lib limits -->\n";
+    const END: &str = "<!-- end -->";
+
+    #[test]
+    fn the_document_lists_every_limit_on_clients() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/serve.md");
+        let intact = std::fs::read_to_string(file).expect("the document");
+        let (before, rest) = intact.split_once(BEGIN).expect("the table begins");
+        let (_, after) = rest.split_once(END).expect("the table ends");
+        let rows = table(ROWS.iter().chain(&OWN_ROWS));
+        let expected = format!("{before}{BEGIN}{rows}{END}{after}");
+        if std::env::var_os("UTMOST_BLESS").is_some() {
+            std::fs::write(file, expected).expect("written");
+        } else {
+            assert!(intact == expected, "docs/serve.md is out of date");
+        }
+    }
 
     #[test]
     fn a_backend_is_given_up_before_the_connection_that_waits_for_it() {

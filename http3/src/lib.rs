@@ -46,6 +46,7 @@ mod qpack;
 mod remembered;
 mod role;
 mod scheme_name;
+mod secrets;
 mod session;
 mod settings;
 mod stream;

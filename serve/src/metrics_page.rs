@@ -8,6 +8,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use server::metrics::Metrics;
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -15,12 +16,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 /// The text format of Prometheus.
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// Connections at a time. Further ones are closed at once.
+/// Connections at a time. For a further one, the oldest is closed: whoever holds connections does not keep others from an answer.
 const CONNECTIONS: usize = 256;
 
 /// The time for a connection: for one request and its response.
@@ -54,19 +55,20 @@ fn bind(listen: SocketAddr) -> io::Result<(Runtime, TcpListener)> {
 }
 
 async fn accept_all(listener: &TcpListener, metrics: &Arc<Metrics>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut open = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
-            let metrics = Arc::clone(metrics);
-            tokio::spawn(async move {
-                answer_one(stream, &metrics).await;
-                drop(place);
-            });
+        open.retain(|it: &JoinHandle<()>| !it.is_finished());
+        if open.len() >= CONNECTIONS
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
         }
+        let metrics = Arc::clone(metrics);
+        open.push_back(tokio::spawn(async move { answer_one(stream, &metrics).await }));
     }
 }
 
@@ -131,7 +133,7 @@ mod tests {
     fn idle_connections_take_no_room_from_the_health_check() {
         let metrics = Arc::new(Metrics::new());
         let address = start(([127, 0, 0, 1], 0).into(), metrics).expect("a port");
-        let idle: Vec<TcpStream> = (0..CONNECTIONS - 1)
+        let idle: Vec<TcpStream> = (0..2 * CONNECTIONS)
             .map(|_| {
                 let mut stream = TcpStream::connect(address).expect("it listens");
                 stream.write_all(b"GET /health HTTP/1.1\r\n").expect("half a head");

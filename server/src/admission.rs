@@ -1,6 +1,7 @@
 //! Lets clients in, and answers datagrams that belong to no connection.
 
-use crate::limits::{Budget, REFUSALS, REFUSALS_PER_SECOND, REPLIES};
+use crate::account::Budget;
+use crate::limits::{REFUSALS, REFUSALS_PER_SECOND, REPLIES};
 use crate::population::Population;
 use crate::retry::Retry;
 use crate::shards::Shard;

@@ -1,10 +1,6 @@
 //! Whom limits by client count as one client.
 
-use crate::limits::{Budget, REMEMBERED_CLIENTS};
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 /// Bits of an IPv6 address that name a network. A host has a network of its own (RFC 6177).
 const NETWORK_BITS: u32 = 64;
@@ -23,41 +19,6 @@ impl Client {
             IpAddr::V6(address) => IpAddr::V6(network(address)),
             IpAddr::V4(address) => IpAddr::V4(address),
         }))
-    }
-}
-
-/// What is left of an allowance that each client has. One that has all of it need not be listed.
-#[derive(Debug, Default)]
-pub struct Allowances(Mutex<BTreeMap<Client, Budget>>);
-
-impl Allowances {
-    /// Takes something off a client's budget, which is this one at first.
-    pub fn take<T>(
-        &self,
-        client: Client,
-        whole: Budget,
-        now: Instant,
-        take: impl FnOnce(&mut Budget) -> T,
-    ) -> T {
-        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if clients.len() >= REMEMBERED_CLIENTS {
-            clients.retain(|_, it| !it.is_whole(now));
-        }
-        if clients.len() >= REMEMBERED_CLIENTS {
-            clients.clear();
-        }
-        take(clients.entry(client).or_insert(whole))
-    }
-
-    /// Whether a client has less than this left.
-    pub fn lacks(&self, client: Client, count: u64, now: Instant) -> bool {
-        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        clients.get_mut(&client).is_some_and(|it| !it.has(count, now))
-    }
-
-    /// Clients that are listed.
-    pub fn clients(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 

@@ -1,7 +1,7 @@
-//! Every limit on what a peer can make this server hold.
+//! Every limit on what a peer can make this server hold, but those under which clients are charged ([`crate::account::ROWS`]).
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Limits of a server. Each says what it bounds; beyond it the peer pays, not the server.
 #[derive(Debug, Clone)]
@@ -121,20 +121,13 @@ pub fn descriptors() -> usize {
     usize::try_from(allowed).unwrap_or(usize::MAX)
 }
 
-/// Clients whose handshakes over TCP are counted, because they had some in the last second or wait for their turn; beyond it all are
-/// forgotten. As many whose refused heads are counted.
+/// Clients of which something is remembered under a row of the ledger, because they have not all of their rate; beyond it all are forgotten.
 pub const REMEMBERED_CLIENTS: usize = 10_000;
 /// Bytes of a file that the operator names and that is read at once: a configuration, a certificate, a key, a graph.
 pub(crate) const NAMED_FILE_BYTES: u64 = 16 << 20;
 /// Fields of a request's head; beyond it the answer is 431.
 pub const HEAD_FIELDS: usize = 1000;
-/// Bytes of memory that the decoded heads of all requests take, over all versions of HTTP, from before they are looked at until
-/// nobody needs their fields any more. A client may have as much of it as is free; beyond it the answer is 431.
-pub const DECODED_BYTES: usize = 32 << 20;
-/// What the heads of one connection may take besides, so that a visitor is served whose address an attacker shares. A browser's
-/// head takes about 10 kB.
-pub(crate) const SURE_HEAD_BYTES: usize = 16 << 10;
-/// What a field takes of it besides its name and value: a place in the library's table (72 to 112 bytes), and one in the request
+/// What a field of a decoded head takes of the memory for all, from before it is looked at until nobody needs it any more, besides its name and value: a place in the library's table (72 to 112 bytes), and one in the request
 /// and in its copy for a backend (48 each), whose texts are allocations of at least 32 bytes.
 pub(crate) const HELD_FIELD_BYTES: usize = 320;
 /// Copies of a name and a value that the server holds.
@@ -236,68 +229,6 @@ pub const LOAD_NUISANCES: u64 = 16;
 /// Bytes of control and QPACK streams that count as one nuisance.
 pub(crate) const CONTROL_BYTES: u64 = 16;
 
-/// What is left of an allowance: a bucket that refills with time.
-#[derive(Debug)]
-pub struct Budget {
-    most: f64,
-    per_second: f64,
-    left: f64,
-    refilled: Option<Instant>,
-}
-
-impl Budget {
-    /// A bucket that is full: with `most`, of which so many come back each second.
-    pub fn new(most: u32, per_second: u32) -> Self {
-        let (most, per_second) = (most.into(), per_second.into());
-        Self { most, per_second, left: most, refilled: None }
-    }
-
-    /// Takes off `count`. False: less was left.
-    pub fn spend(&mut self, count: u64, now: Instant) -> bool {
-        let is_enough = self.has(count, now);
-        if is_enough {
-            self.left -= count as f64;
-        }
-        is_enough
-    }
-
-    /// Whether `count` is left.
-    pub fn has(&mut self, count: u64, now: Instant) -> bool {
-        self.refill(now);
-        self.left >= count as f64
-    }
-
-    /// Takes off `count`, although less may be left. How long it takes until that is made up for; `None`: longer than `within`, and
-    /// nothing is taken off.
-    pub fn borrow(&mut self, count: u64, within: Duration, now: Instant) -> Option<Duration> {
-        self.refill(now);
-        let missing = (count as f64 - self.left).max(0.0);
-        let wait = Duration::try_from_secs_f64(missing / self.per_second).ok()?;
-        if wait > within {
-            return None;
-        }
-        self.left -= count as f64;
-        Some(wait)
-    }
-
-    /// Whether nothing is taken off.
-    pub fn is_whole(&mut self, now: Instant) -> bool {
-        self.refill(now);
-        self.left >= self.most
-    }
-
-    fn refill(&mut self, now: Instant) {
-        let past = self.refilled.map_or(Duration::ZERO, |it| now.saturating_duration_since(it));
-        self.refilled = Some(now);
-        self.left = (self.left + past.as_secs_f64() * self.per_second).min(self.most);
-    }
-
-    /// What was taken off was of use after all.
-    pub fn give_back(&mut self, count: u64) {
-        self.left = (self.left + count as f64).min(self.most);
-    }
-}
-
 /// Pages of which the loads are compared while visitors explore. Each takes about a kilobyte.
 pub(crate) const EXPLORED_PAGES: usize = 1000;
 
@@ -310,21 +241,3 @@ pub(crate) const EXPLORED_CLIENTS: usize = 100_000;
 
 /// How often the favourite order of a page can change.
 pub(crate) const EXPLORED_STRATA: usize = 64;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "only differences matter")]
-    fn a_budget_is_spent_at_once_and_comes_back_with_time() {
-        let mut budget = Budget::new(100, 10);
-        let start = Instant::now();
-        let at = |seconds| start + Duration::from_secs(seconds);
-        assert!(budget.spend(100, at(0)));
-        assert!(budget.spend(50, at(5)));
-        assert!(!budget.spend(1, at(5)));
-        assert!(budget.spend(100, at(1000)), "no more than the whole comes back");
-        assert!(!budget.spend(1, at(1000)));
-    }
-}

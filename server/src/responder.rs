@@ -1,6 +1,7 @@
 //! The server's work for one connection: requests come in, the site answers, and the send loop sends.
 
 mod ahead;
+mod charges;
 mod datagrams;
 mod deadlines;
 #[cfg(feature = "experiments")]
@@ -8,14 +9,13 @@ mod moving;
 mod relay;
 mod requests;
 mod signals;
-mod unusable;
 mod visits;
 
-use crate::account::{Account, HeadRoom};
+use crate::account::{Account, Ledger, Share, Useless};
 use crate::addresses::{Addresses, Verdict};
 use crate::alarm::Alarm;
 use crate::client::Client;
-use crate::limits::{Budget, CONTROL_BYTES, EVENTS, LOAD_NUISANCES};
+use crate::limits::{EVENTS, LOAD_NUISANCES};
 use crate::order::Joint;
 use crate::pushes::Pushes;
 use crate::read_ahead::Pages;
@@ -30,9 +30,7 @@ use schedulers::{Priority, Scheme};
 use std::net::IpAddr;
 use std::ops::BitOr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Instant;
-use unusable::{Unread, Unusable};
 use visits::Visits;
 
 /// What all connections of a server have in common.
@@ -43,10 +41,8 @@ pub(crate) struct Shared {
     /// Lets connections of one client into one order, if the operator wants that.
     pub(crate) joint: Option<Arc<dyn Joint>>,
     pub(crate) pages: Pages,
-    /// What decoded heads take, over TCP too.
-    pub(crate) decoded: Arc<Account>,
-    /// Bytes of all connections that came and were not read.
-    pub(crate) unread: Arc<AtomicU64>,
+    /// What clients are charged, over TCP too.
+    pub(crate) ledger: Arc<Ledger>,
 }
 
 /// One connection of a client. It has many fields and methods, because here everything meets that can happen on it: an event
@@ -71,14 +67,17 @@ pub(crate) struct Responder {
     since_forgotten: usize,
     /// Requests from this stream ID on are not answered any more.
     refused_from: Option<StreamId>,
-    budget: Budget,
+    /// Why the connection ends once no more requests are taken.
+    farewell: (Code, &'static str),
+    account: Account,
+    /// Nuisances that are not charged yet.
     nuisances: u64,
     /// Bytes of the client's control and QPACK streams that are not counted as nuisances yet.
     control_bytes: u64,
-    unusable: Unusable,
-    unread: Unread,
+    useless: Useless,
+    /// For what waits of streams with gaps.
+    waiting: Option<Share>,
     deadlines: Deadlines,
-    head_room: HeadRoom,
     /// Gathers what concerns other connections of the client, if somebody wants to know.
     news: Option<Box<News>>,
 }
@@ -126,13 +125,13 @@ impl Responder {
             paused_upload: false,
             since_forgotten: 0,
             refused_from: None,
-            budget: Budget::new(options.limits.nuisances, options.limits.nuisances_per_second),
+            farewell: (Code::NoError, "the server is going away"),
+            account: Account::new(&shared.ledger, Client::at(Some(path.peer.ip()))),
             nuisances: 0,
             control_bytes: 0,
-            unusable: Unusable::default(),
-            unread: Unread::of(&shared.unread),
+            useless: Useless::default(),
+            waiting: None,
             deadlines: Deadlines::default(),
-            head_room: HeadRoom::new(&shared.decoded, Client::at(Some(path.peer.ip()))),
             news,
             shared,
         }
@@ -158,14 +157,14 @@ impl Responder {
     /// The transport gets the datagram. It goes by the address from which it came, so that the client's place is known before
     /// anything is answered.
     fn hand_in(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
-        self.unusable.came(datagram.len());
+        self.useless.came(datagram.len());
         let (before, proven) = (self.addresses.current(), self.addresses.proven());
         let connection = &mut self.sender.connection;
         if self.addresses.receive(connection, datagram, path, now) == Verdict::Lost {
             connection.close(Code::NoError, "the new address cannot be proven");
         }
         for _ in proven..self.addresses.proven() {
-            self.unusable.moved();
+            self.useless.moved();
         }
         if self.addresses.current() != before {
             // The network behind the new address may carry less (RFC 9000, 14.3).
@@ -192,8 +191,9 @@ impl Responder {
     /// Then everything that ended by this datagram is known, and told.
     fn settle(&mut self, now: Instant) {
         self.forget_finished();
-        self.spend_budget(now);
-        self.end_unusable();
+        self.charge_nuisances(now);
+        self.charge_useless();
+        self.charge_waiting();
         self.sender.received();
         self.tell(now);
     }
@@ -211,7 +211,7 @@ impl Responder {
         }
         self.take_events(now);
         if has_said {
-            self.unusable.said();
+            self.useless.said();
         }
     }
 
@@ -238,7 +238,7 @@ impl Responder {
             match self.sender.connection.read(stream, scratch) {
                 Ok(None) => return,
                 Ok(Some(turn)) => {
-                    self.unusable.read(turn.bytes);
+                    self.useless.read(turn.bytes);
                     self.count_control_bytes(stream, turn.bytes);
                     if turn.is_last {
                         return;
@@ -246,22 +246,6 @@ impl Responder {
                 }
                 Err(error) => return self.fail(stream, &error),
             }
-        }
-    }
-
-    fn count_control_bytes(&mut self, stream: StreamId, bytes: usize) {
-        if !stream.0.is_multiple_of(4) {
-            self.control_bytes += bytes as u64;
-            self.nuisances += self.control_bytes / CONTROL_BYTES;
-            self.control_bytes %= CONTROL_BYTES;
-        }
-    }
-
-    fn spend_budget(&mut self, now: Instant) {
-        let nuisances = std::mem::take(&mut self.nuisances) + self.sender.take_unwanted();
-        if !self.budget.spend(nuisances, now) && !self.sender.connection.is_closing() {
-            let reason = "too many resets, errors or control frames";
-            self.sender.connection.close(Code::ExcessiveLoad, reason);
         }
     }
 
@@ -336,7 +320,7 @@ impl Responder {
         let streams = self.sender.streams.iter().map(|(stream, _)| stream);
         let left: Vec<StreamId> = streams.filter(is_there).collect();
         if left.is_empty() {
-            let (code, cause) = self.unusable.farewell();
+            let (code, cause) = self.farewell;
             connection.close(code, cause);
             return true;
         }
@@ -352,8 +336,7 @@ impl Responder {
             return true;
         }
         // RFC 9114, 4.1.1: the response does not need the rest of the request.
-        let (read, code) = (quiche::Shutdown::Read, Code::NoError.value());
-        connection.quic.stream_shutdown(stream.0, read, code).is_ok()
+        connection.stop(stream, Code::NoError)
     }
 
     fn on_event(&mut self, event: Event, now: Instant) {

@@ -3,10 +3,10 @@
 //! The system gives each of them the datagrams of some clients, by their addresses. A client whose address changes comes
 //! to another shard. Its connection ID says which shard has the connection, and the datagram is handed over.
 
-use crate::account::Account;
+use crate::account::Ledger;
 use crate::alarm::Alarm;
 use crate::connection_ids::{ConnectionIds, LoadBalancer};
-use crate::limits::{DECODED_BYTES, HANDED_BYTES};
+use crate::limits::HANDED_BYTES;
 use crate::population::Population;
 use connection::Path;
 use std::collections::VecDeque;
@@ -26,7 +26,7 @@ pub(crate) struct Shard {
 struct Shards {
     ids: ConnectionIds,
     population: Arc<Mutex<Population>>,
-    decoded: Arc<Account>,
+    ledger: Arc<Ledger>,
     inboxes: Vec<Inbox>,
     /// Where each listens.
     locals: Vec<SocketAddr>,
@@ -62,9 +62,9 @@ impl Shard {
         let count = u8::try_from(locals.len()).unwrap_or(u8::MAX);
         let inboxes = (0..count).map(|_| Inbox::default()).collect();
         let locals = locals.to_vec();
-        let decoded = Account::new(DECODED_BYTES);
+        let ledger = Ledger::new();
         let population = Arc::default();
-        let all = Arc::new(Shards { ids, population, decoded, inboxes, locals });
+        let all = Arc::new(Shards { ids, population, ledger, inboxes, locals });
         (0..count).map(|number| Self { number, all: Arc::clone(&all) }).collect()
     }
 
@@ -73,9 +73,9 @@ impl Shard {
         Arc::clone(&self.all.population)
     }
 
-    /// What the decoded heads of all shards' requests take.
-    pub(crate) fn decoded(&self) -> Arc<Account> {
-        Arc::clone(&self.all.decoded)
+    /// What the clients of all shards are charged.
+    pub(crate) fn ledger(&self) -> Arc<Ledger> {
+        Arc::clone(&self.all.ledger)
     }
 
     /// What calls this shard.

@@ -1,22 +1,28 @@
 //! `utmost view`: a local page over a directory of logs.
 
-mod host;
+mod admission;
 mod library;
+mod server;
 mod upload;
 
 use crate::limits::{VIEW_OPEN_MAX, VIEW_THREADS};
 use crate::output;
 use ::serve::Failure;
-use host::is_own_host;
+use admission::refusal;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{Method, Request, StatusCode};
 use library::Library;
 use qlog_tools::naming::set_headings;
 use report::viewer::{Report, differences, listing, recordings, report};
-use std::io::Cursor;
+use server::{Answer, serve};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use tiny_http::{Header, Method, Request, Response, Server, StatusCode};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use url::form_urlencoded;
 
 /// Open the logs of a directory in the browser, alone or side by side
@@ -37,74 +43,63 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let library = RwLock::new(Library::open(&arguments.directory)?);
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
-    let server = Server::http(wanted)
-        .map_err(|error| Failure::Elsewhere(format!("{wanted}: {error}; choose another --port")))?;
-    let address = server.server_addr().to_ip().unwrap_or(wanted);
-    output::line(&format!("listening on http://{address}/"))?;
-    let uploads = AtomicUsize::new(0);
-    let respond = |mut request: Request| {
-        let answer = answer(&mut request, (&library, &uploads), address.port());
-        // The server goes on when a browser went away.
-        request.respond(answer).ok();
-    };
-    // Each takes one request at a time: a long report leaves the others to answer. A body that never comes holds up its own
-    // thread only.
-    std::thread::scope(|scope| {
-        let (server, respond) = (&server, &respond);
-        for _ in 0..VIEW_THREADS {
-            scope.spawn(move || {
-                while let Ok(request) = server.recv() {
-                    if has_body(&request) {
-                        scope.spawn(move || respond(request));
-                    } else {
-                        respond(request);
-                    }
-                }
-            });
-        }
-    });
-    Ok(())
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(VIEW_THREADS)
+        .build()
+        .map_err(Failure::elsewhere)?;
+    runtime.block_on(async {
+        let taken = |error| Failure::Elsewhere(format!("{wanted}: {error}; choose another --port"));
+        let listener = TcpListener::bind(wanted).await.map_err(taken)?;
+        let address = listener.local_addr().map_err(Failure::elsewhere)?;
+        output::line(&format!("listening on http://{address}/"))?;
+        let uploads = Semaphore::new(VIEW_THREADS);
+        let view = Arc::new(View { library, uploads, port: address.port() });
+        serve(listener, move |request| answer(Arc::clone(&view), request)).await;
+        Ok(())
+    })
 }
 
-/// Whether bytes follow its head, or may.
-fn has_body(request: &Request) -> bool {
-    let is_chunked = header(request, "transfer-encoding").is_some();
-    is_chunked || request.body_length().is_some_and(|bytes| bytes > 0)
-}
-
-type Answer = Response<Cursor<Vec<u8>>>;
-
-fn answer(
-    request: &mut Request,
-    (library, uploads): (&RwLock<Library>, &AtomicUsize),
+/// What is shown.
+struct View {
+    library: RwLock<Library>,
+    /// Each may hold as much memory as a dropped file may have.
+    uploads: Semaphore,
     port: u16,
-) -> Answer {
-    let host = header(request, "host");
-    // A page elsewhere whose name is made to point here (DNS rebinding) sends its own name.
-    if !host.is_some_and(|host| is_own_host(&host, port)) {
-        return refuse(403, "only 127.0.0.1 and localhost are served");
+}
+
+async fn answer(view: Arc<View>, request: Request<Incoming>) -> Answer {
+    if let Some(why) = refusal(request.headers(), view.port) {
+        return refuse(403, why);
     }
-    let url = request.url().to_owned();
-    let (path, query) = url.split_once('?').unwrap_or((&url, ""));
-    match (request.method(), path) {
-        (Method::Get, "/") => list(library),
-        (Method::Get, "/report") => open(library, query),
-        (Method::Post, "/upload") => {
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    match (request.method(), request.uri().path()) {
+        (&Method::GET, "/") => computed(move || list(&view.library)).await,
+        (&Method::GET, "/report") => computed(move || open(&view.library, &query)).await,
+        (&Method::POST, "/upload") => {
             // Only a script of this page can set the type of what it sends; a form elsewhere cannot.
-            if header(request, "content-type").as_deref() != Some(upload::MIME) {
+            if request.headers().get("content-type").is_none_or(|it| it != upload::MIME) {
                 return refuse(415, "logs are sent by the page itself");
             }
-            // Each may hold as much memory as a dropped file may have.
-            let answer = if uploads.fetch_add(1, Ordering::Relaxed) < VIEW_THREADS {
-                upload(request, library, query)
-            } else {
-                refuse(503, "other files are being dropped; try again")
+            let Ok(_place) = view.uploads.try_acquire() else {
+                return refuse(503, "other files are being dropped; try again");
             };
-            uploads.fetch_sub(1, Ordering::Relaxed);
-            answer
+            match upload::take(request.into_body(), values(&query, "name").pop()).await {
+                Ok((name, bytes)) => {
+                    let view = Arc::clone(&view);
+                    computed(move || add(&view.library, name, bytes)).await
+                }
+                Err(failure) => refuse(413, &failure.to_string()),
+            }
         }
         _ => refuse(404, "nothing here"),
     }
+}
+
+/// An answer that takes time, on a thread of its own: a long report leaves others to answer.
+async fn computed(compute: impl FnOnce() -> Answer + Send + 'static) -> Answer {
+    // It has panicked.
+    spawn_blocking(compute).await.unwrap_or_else(|_| refuse(500, "an error of this program"))
 }
 
 fn list(library: &RwLock<Library>) -> Answer {
@@ -134,15 +129,10 @@ fn open(library: &RwLock<Library>, query: &str) -> Answer {
     }
 }
 
-fn upload(request: &mut Request, library: &RwLock<Library>, query: &str) -> Answer {
-    let name = values(query, "name").pop().unwrap_or_else(|| "dropped".to_owned());
-    match upload::take(request.as_reader(), &name) {
-        // Nobody waits for the upload itself.
-        Ok((name, bytes)) => match writing(library).add(&name, bytes) {
-            Ok(()) => answer_with(200, "text/plain; charset=utf-8", name.into_bytes()),
-            Err(failure) => refuse(422, &failure.to_string()),
-        },
-        Err(failure) => refuse(413, &failure.to_string()),
+fn add(library: &RwLock<Library>, name: String, bytes: Vec<u8>) -> Answer {
+    match writing(library).add(&name, bytes) {
+        Ok(()) => answer_with(200, "text/plain; charset=utf-8", name.into_bytes()),
+        Err(failure) => refuse(422, &failure.to_string()),
     }
 }
 
@@ -161,12 +151,6 @@ fn values(query: &str, name: &str) -> Vec<String> {
     pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
 }
 
-fn header(request: &Request, name: &str) -> Option<String> {
-    let found =
-        request.headers().iter().find(|it| it.field.as_str().as_str().eq_ignore_ascii_case(name));
-    found.map(|it| it.value.as_str().to_owned())
-}
-
 fn html(page: String) -> Answer {
     answer_with(200, "text/html; charset=utf-8", page.into_bytes())
 }
@@ -175,21 +159,19 @@ fn refuse(status: u16, why: &str) -> Answer {
     answer_with(status, "text/plain; charset=utf-8", format!("{why}\n").into_bytes())
 }
 
-fn answer_with(status: u16, mime: &str, body: Vec<u8>) -> Answer {
-    let mut response = Response::from_data(body).with_status_code(StatusCode(status));
+fn answer_with(status: u16, mime: &'static str, body: Vec<u8>) -> Answer {
+    let mut response = Answer::new(Bytes::from(body).into());
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
     let fields = [
-        ("Content-Type", mime),
-        ("X-Content-Type-Options", "nosniff"),
-        ("Cross-Origin-Resource-Policy", "same-origin"),
-        ("X-Frame-Options", "DENY"),
-        ("Referrer-Policy", "no-referrer"),
-        ("Cache-Control", "no-store"),
+        ("content-type", mime),
+        ("x-content-type-options", "nosniff"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "no-referrer"),
+        ("cache-control", "no-store"),
     ];
-    for (name, value) in fields {
-        if let Ok(field) = Header::from_bytes(name, value) {
-            response.add_header(field);
-        }
-    }
+    let field = |(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
+    response.headers_mut().extend(fields.map(field));
     response
 }
 

@@ -99,6 +99,18 @@ pub const ATTACKS: &[Attack] = &[
         way: Way::Quic(|_| Box::new(floods::LargeHeads)),
     },
     Attack {
+        name: "many-fields",
+        text: "requests of 1400 fields of a byte",
+        codes: &[EXCESSIVE_LOAD],
+        way: Way::Quic(|_| Box::new(floods::ManyFields(1400))),
+    },
+    Attack {
+        name: "gaps",
+        text: "250 connections that send 128 kB each, in bytes with gaps between them",
+        codes: &[EXCESSIVE_LOAD],
+        way: Way::Quic(|_| Box::new(floods::Gaps::default())),
+    },
+    Attack {
         name: "malformed",
         text: "connections that break a rule of RFC 9114 each, and expect its code",
         codes: malformed::CODES,

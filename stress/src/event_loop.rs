@@ -8,8 +8,9 @@ mod tcp_stream;
 mod visitors_over_tcp;
 
 use crate::attack::{Attack, Way};
+use crate::cpu_time::CpuTime;
 use crate::files::File;
-use crate::limits::{SETTLE, VISITORS};
+use crate::limits::{CONNECTIONS_MAX, SETTLE, VISITORS};
 use crate::memory::resident_bytes;
 use crate::outcome::{Attacked, Outcome, PHASES, Served, Visited};
 use crate::party::config;
@@ -42,6 +43,8 @@ pub struct Target {
     process: Option<u32>,
     /// The server's backend, which takes part.
     backend: Option<Arc<Backend>>,
+    /// How many times as many connections an attack has as its text says.
+    size: usize,
 }
 
 /// An attack that cannot be tried.
@@ -91,7 +94,8 @@ impl Target {
         if let Some(missing) = process.filter(|process| resident_bytes(*process).is_none()) {
             return Err(StressError::NoProcess(missing));
         }
-        Ok(Self { address, authority: "localhost".to_owned(), files, process, backend: None })
+        let authority = "localhost".to_owned();
+        Ok(Self { address, authority, files, process, backend: None, size: 1 })
     }
 
     /// The same server, whose backend is this program at a loopback address, as long as somebody has the target.
@@ -113,6 +117,17 @@ impl Target {
         Self { authority: authority.to_owned(), ..self }
     }
 
+    /// The same server, attacked by so many times as many connections.
+    #[must_use]
+    pub fn attacked_by_times(self, size: usize) -> Self {
+        Self { size, ..self }
+    }
+
+    /// The connections of an attack that has so many.
+    fn sized(&self, connections: usize) -> usize {
+        (connections * self.size).min(CONNECTIONS_MAX)
+    }
+
     /// Whether attacks over TCP find somebody.
     pub fn answers_over_tcp(&self) -> Result<bool, StressError> {
         tcp_stream::answers(self)
@@ -132,6 +147,8 @@ impl Target {
 /// do not wait for the attackers' work, and stay as long again after it. Those over TCP come to attacks over TCP.
 pub fn run(target: &Target, attack: &Attack, length: Duration) -> Result<Outcome, StressError> {
     let attackers = Attackers::new(target, attack, length)?;
+    let cpu_time = || target.process.and_then(CpuTime::read);
+    let cpu_before = cpu_time();
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (begin, begun) = channel();
@@ -153,7 +170,11 @@ pub fn run(target: &Target, attack: &Attack, length: Duration) -> Result<Outcome
             visitors: std::iter::once(Visited::new("HTTP/3", served)).chain(over_tcp).collect(),
             refused: refused + failed,
             memory_bytes: memories(memory_then, attacked.memory_most, target.memory()),
+            others_cpu_share: cpu_time()
+                .zip(cpu_before)
+                .map(|(now, then)| now.share_of_others(then)),
             failures: Vec::new(),
+            undecided: Vec::new(),
             attacked,
         };
         outcome.judge(attack.codes);

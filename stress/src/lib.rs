@@ -8,6 +8,8 @@
 //! process (`trend`). `soaked` judges.
 
 mod attack;
+mod cpu_time;
+mod crafted;
 mod event_loop;
 mod files;
 mod guests;

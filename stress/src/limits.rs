@@ -11,7 +11,7 @@ pub(crate) const DATAGRAM_SOCKETS: usize = 20;
 /// Addresses from which somebody sends on what clients sent.
 pub(crate) const SPOOFERS_MAX: usize = 500;
 /// Connections of one attack.
-pub(crate) const CONNECTIONS_MAX: usize = 150;
+pub(crate) const CONNECTIONS_MAX: usize = 1000;
 /// Visitors, and the time between two requests of one.
 pub(crate) const VISITORS: usize = 4;
 pub(crate) const REQUEST_EACH: Duration = Duration::from_millis(20);

@@ -48,8 +48,12 @@ pub struct Outcome {
     /// What the attackers saw.
     #[serde(flatten)]
     pub attacked: Attacked,
-    /// What did not hold; empty: everything did.
+    /// The share of the machine's CPU time that programs beside the server and this one took; absent without a process to look at.
+    pub others_cpu_share: Option<f64>,
+    /// What did not hold.
     pub failures: Vec<String>,
+    /// What may not have held, because others took the machine's time.
+    pub undecided: Vec<String>,
 }
 
 /// What attackers saw.
@@ -77,18 +81,23 @@ const NOT_LATE_MS: f64 = 20.0;
 const MEMORY_TIMES: f64 = 1.1;
 /// The most bytes by which memory may grow meanwhile.
 const MEMORY_MORE_BYTES: u64 = 60_000_000;
+/// Where others take more of the machine than this, a late response says nothing of the server.
+const BUSY_SHARE: f64 = 0.1;
 /// RFC 9000, 8.1.
 const AMPLIFICATION: f64 = 3.0;
 
 impl Outcome {
     /// Whether the server held.
     pub fn held(&self) -> bool {
-        self.failures.is_empty()
+        self.failures.is_empty() && self.undecided.is_empty()
     }
 
     /// Judges what was measured; `allowed` are the codes with which the server may close the attacker's connections.
     pub(crate) fn judge(&mut self, allowed: &[u64]) {
         self.failures.extend(self.visitors.iter().flat_map(Visited::lost));
+        let is_busy = self.others_cpu_share.is_some_and(|it| it > BUSY_SHARE);
+        let late = if is_busy { &mut self.undecided } else { &mut self.failures };
+        late.extend(self.visitors.iter().flat_map(Visited::late));
         if self.refused > 0 {
             self.failures.push(format!("{} responses without success", self.refused));
         }
@@ -117,23 +126,30 @@ impl Visited {
         [self.before, self.during, self.after]
     }
 
-    /// What visitors lost.
+    /// The responses that visitors lost.
     fn lost(&self) -> Vec<String> {
-        let (protocol, before) = (self.protocol, self.before);
-        let mut lost = Vec::new();
-        for (phase, then) in [("", self.during), (" after it", self.after)] {
-            let share = then.share_of_wanted / before.share_of_wanted;
-            if share.is_nan() || share < SHARE {
-                let percent = 100.0 * share;
-                lost.push(format!("{protocol}: {percent:.0} % of their responses{phase}"));
-            }
-            let late_ms = (P99_TIMES * before.p99_ms).max(NOT_LATE_MS);
-            if then.p99_ms.is_nan() || then.p99_ms > late_ms {
-                let (now, was) = (then.p99_ms, before.p99_ms);
-                lost.push(format!("{protocol}: p99 {now:.1} ms{phase} instead of {was:.1} ms"));
-            }
-        }
-        lost
+        let lost = |(phase, then): (&str, Served)| {
+            let share = then.share_of_wanted / self.before.share_of_wanted;
+            let is_lost = share.is_nan() || share < SHARE;
+            let (protocol, percent) = (self.protocol, 100.0 * share);
+            is_lost.then(|| format!("{protocol}: {percent:.0} % of their responses{phase}"))
+        };
+        self.attacked_phases().into_iter().filter_map(lost).collect()
+    }
+
+    /// The responses that were late.
+    fn late(&self) -> Vec<String> {
+        let late_ms = (P99_TIMES * self.before.p99_ms).max(NOT_LATE_MS);
+        let late = |(phase, then): (&str, Served)| {
+            let (protocol, now, was) = (self.protocol, then.p99_ms, self.before.p99_ms);
+            let is_late = now.is_nan() || now > late_ms;
+            is_late.then(|| format!("{protocol}: p99 {now:.1} ms{phase} instead of {was:.1} ms"))
+        };
+        self.attacked_phases().into_iter().filter_map(late).collect()
+    }
+
+    fn attacked_phases(&self) -> [(&'static str, Served); 2] {
+        [("", self.during), (" after it", self.after)]
     }
 }
 
@@ -168,7 +184,13 @@ mod tests {
         Visited::new(protocol, [served(1.0, 10.0), during, after])
     }
 
-    fn failures(visitors: Vec<Visited>, memory_bytes: [u64; 3], refused: u64, code: u64) -> String {
+    fn outcome(
+        visitors: Vec<Visited>,
+        memory_bytes: [u64; 3],
+        refused: u64,
+        code: u64,
+        others_cpu_share: f64,
+    ) -> Outcome {
         let mut outcome = Outcome {
             attack: "a",
             visitors,
@@ -179,10 +201,32 @@ mod tests {
                 amplification: Some(3.5),
                 ..Attacked::default()
             },
+            others_cpu_share: Some(others_cpu_share),
             failures: Vec::new(),
+            undecided: Vec::new(),
         };
         outcome.judge(&[0x107]);
-        outcome.failures.join("; ")
+        outcome
+    }
+
+    fn failures(visitors: Vec<Visited>, memory_bytes: [u64; 3], refused: u64, code: u64) -> String {
+        outcome(visitors, memory_bytes, refused, code, 0.05).failures.join("; ")
+    }
+
+    #[test]
+    fn late_responses_decide_nothing_where_others_take_the_machine() {
+        let late = || vec![visited("HTTP/3", served(0.7, 31.0), served(0.9, 10.0))];
+        let judged = |share| outcome(late(), [1, 1, 1], 0, 0x107, share);
+        let lost = "HTTP/3: 70 % of their responses";
+        let amplified = "3.5 times as many bytes to unproven addresses";
+        let p99 = "HTTP/3: p99 31.0 ms instead of 10.0 ms";
+        let (quiet, busy) = (judged(0.1), judged(0.2));
+        assert_eq!(
+            (quiet.failures, quiet.undecided.len()),
+            (vec![lost.into(), p99.into(), amplified.into()], 0)
+        );
+        assert_eq!(busy.failures, [lost, amplified]);
+        assert_eq!(busy.undecided, [p99]);
     }
 
     #[test]
@@ -204,8 +248,8 @@ mod tests {
                 1,
                 0x102
             ),
-            "HTTP/3: 70 % of their responses; HTTP/3: p99 31.0 ms instead of 10.0 ms; \
-             HTTP/2: 70 % of their responses after it; HTTP/2: p99 31.0 ms after it instead of 10.0 ms; \
+            "HTTP/3: 70 % of their responses; HTTP/2: 70 % of their responses after it; \
+             HTTP/3: p99 31.0 ms instead of 10.0 ms; HTTP/2: p99 31.0 ms after it instead of 10.0 ms; \
              1 responses without success; memory grows by 60000 kB; memory stays at 111 kB, was 100; \
              closed with 0x102; 3.5 times as many bytes to unproven addresses"
         );

@@ -1,8 +1,9 @@
 //! One connection of an attacker or of a visitor.
 
+use crate::crafted::{Crafter, Secrets};
 use connection::{ClientConfig, ConnectError, Connection, Endpoint, Path, Transmit, Verify};
 use http3::{Event, Header, StreamId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,9 @@ pub(crate) struct Party {
     pub(crate) refused: u64,
     /// What came, for those who want to know it.
     pub(crate) heard: Option<Vec<Event>>,
+    /// Datagrams beside those of the transport.
+    crafted: VecDeque<Vec<u8>>,
+    secrets: Secrets,
     /// Its end was counted.
     is_counted: bool,
     local: SocketAddr,
@@ -31,6 +35,7 @@ pub(crate) struct Party {
 pub(crate) fn config() -> ClientConfig {
     ClientConfig {
         verify: Verify::Nobody,
+        tells_secrets: true,
         connect_within: Duration::from_secs(5),
         ..ClientConfig::default()
     }
@@ -46,19 +51,32 @@ impl Party {
         now: Instant,
     ) -> Result<Self, ConnectError> {
         let name = Some(http3::host(authority));
+        let mut connection = Connection::connect(name, local, server, config, now)?;
+        let secrets = Secrets::default();
+        connection.quic.set_keylog(Box::new(secrets.clone()));
         Ok(Self {
-            connection: Connection::connect(name, local, server, config, now)?,
+            connection,
             reads: true,
             opened: 0,
             complete: 0,
             has_begun: BTreeSet::new(),
             refused: 0,
             heard: None,
+            crafted: VecDeque::new(),
+            secrets,
             is_counted: false,
             local,
             authority: authority.to_owned(),
             buffer: vec![0; 65_536],
         })
+    }
+
+    /// Sends frames that the transport would not make, each of these in a packet. False: the connection has no keys for it yet.
+    pub(crate) fn send_frames(&mut self, packets: impl IntoIterator<Item = Vec<u8>>) -> bool {
+        let Some(crafter) = Crafter::new(&self.secrets) else { return false };
+        let quic = &mut self.connection.quic;
+        self.crafted.extend(packets.into_iter().filter_map(|it| crafter.datagram(quic, &it)));
+        true
     }
 
     /// A GET that can have more fields.
@@ -120,6 +138,11 @@ impl Endpoint for Party {
     }
 
     fn transmit(&mut self, _now: Instant, out: &mut [u8]) -> Option<Transmit> {
+        if let Some(datagram) = self.crafted.pop_front() {
+            let (from, to) = (self.local, self.connection.quic.path_stats().next()?.peer_addr);
+            out[..datagram.len()].copy_from_slice(&datagram);
+            return Some(Transmit::single(Path { local: from, peer: to }, datagram.len()));
+        }
         self.connection.transmit(out)
     }
 

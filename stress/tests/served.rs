@@ -62,6 +62,19 @@ fn faults_of_http_2_end_their_connections_and_visitors_over_tcp_go_on() {
     });
 }
 
+#[test]
+fn heads_of_many_fields_and_gaps_end_their_connections_over_http_3() {
+    at_server(RuledSite::of(Bodies::default()), |address| {
+        let target = Target::new(address, vec![File::unknown("/")], None).expect("on this machine");
+        for name in ["many-fields", "gaps"] {
+            let closed = |it: &Outcome| it.attacked.codes.keys().copied().collect::<Vec<_>>();
+            let outcome = attacked(&target, name, |it| closed(it) == [0x107]);
+            assert_eq!(closed(&outcome), [0x107], "{name}");
+            assert!(have_all_loaded(&outcome), "{name}: {outcome:?}");
+        }
+    });
+}
+
 /// What comes of an attack that lasts a second, or longer where the machine is too busy for what is expected of it and of visitors.
 fn attacked(target: &Target, name: &str, is_there: impl Fn(&Outcome) -> bool) -> Outcome {
     let attack = find(name).expect("in the list");

@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use hyper::header::HeaderValue;
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
-use server::limits::Budget;
+use server::account::Budget;
 use std::io::{self, Write};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

@@ -1,8 +1,8 @@
 //! When a connection was last of use, and until when it is kept without more.
 
-use crate::limits::{FAREWELL, HEAD_BYTES, IDLE_BYTES, IDLE_BYTES_PER_SECOND};
+use crate::limits::{FAREWELL, HEAD_BYTES};
 use server::Limits;
-use server::limits::Budget;
+use server::account::{Budget, Charge};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,11 +17,7 @@ use tokio::time::{sleep, sleep_until};
 #[derive(Debug)]
 pub(super) struct Activity {
     state: Mutex<State>,
-    idle: Duration,
-    stalled: Duration,
-    head: Duration,
-    /// Bytes that may wait unread in the windows of HTTP/2.
-    window_bytes: u64,
+    limits: Limits,
     /// The connection must be given up sooner than it seemed.
     sooner: Notify,
     /// A body was answered before its end, so that the client may still be sending it.
@@ -51,16 +47,14 @@ struct State {
 
 impl Activity {
     pub(super) fn new(limits: &Limits, now: Instant) -> Self {
-        let Limits { idle, stalled, head, .. } = *limits;
-        let state = Mutex::new(State::new(false, limits.receive_bytes, now));
-        let window_bytes = limits.receive_bytes;
+        let state = Mutex::new(State::new(false, limits, now));
         let (sooner, left_unread) = (Notify::new(), AtomicBool::new(false));
-        Self { state, idle, stalled, head, window_bytes, sooner, left_unread }
+        Self { state, limits: limits.clone(), sooner, left_unread }
     }
 
     /// The handshake is over; what came until now was its.
     pub(super) fn begin(&self, one_by_one: bool, now: Instant) {
-        *self.state() = State::new(one_by_one, self.window_bytes, now);
+        *self.state() = State::new(one_by_one, &self.limits, now);
     }
 
     fn read(&self, bytes: usize, now: Instant) {
@@ -158,11 +152,11 @@ impl Activity {
         }
         if state.busy > 0 {
             // Responses of HTTP/2 are given up one by one. What the library holds of them is left.
-            let more = if state.one_by_one { Duration::ZERO } else { self.idle };
-            return state.last + self.stalled + more;
+            let more = if state.one_by_one { Duration::ZERO } else { self.limits.idle };
+            return state.last + self.limits.stalled + more;
         }
-        let head = state.head_since.filter(|_| state.one_by_one).map(|it| it + self.head);
-        let idle = state.last + self.idle;
+        let head = state.head_since.filter(|_| state.one_by_one).map(|it| it + self.limits.head);
+        let idle = state.last + self.limits.idle;
         head.map_or(idle, |it| it.min(idle))
     }
 
@@ -186,10 +180,12 @@ impl Activity {
 }
 
 impl State {
-    fn new(one_by_one: bool, window_bytes: u64, now: Instant) -> Self {
+    fn new(one_by_one: bool, limits: &Limits, now: Instant) -> Self {
         // What waits unread in the windows of HTTP/2 may still be of use.
-        let unread = if one_by_one { 0 } else { u32::try_from(window_bytes).unwrap_or(u32::MAX) };
-        let budget = Budget::new(IDLE_BYTES.saturating_add(unread), IDLE_BYTES_PER_SECOND);
+        let unread = if one_by_one { 0 } else { limits.receive_bytes };
+        let unread = u32::try_from(unread).unwrap_or(u32::MAX);
+        let [at_once, each_second] = Charge::UselessTcp.rate(limits);
+        let budget = Budget::new(at_once.saturating_add(unread), each_second);
         Self {
             last: now,
             busy: 0,
@@ -358,8 +354,7 @@ mod tests {
     #[test]
     fn a_flood_of_bytes_that_bring_nothing_ends_the_connection() {
         let (activity, start) = begun(false);
-        let most = usize::try_from(u64::from(IDLE_BYTES) + Limits::default().receive_bytes)
-            .expect("small");
+        let most = 2 << 20;
         activity.read(most, start);
         assert_eq!(activity.until(), at(start, 30));
         activity.read(1, start);

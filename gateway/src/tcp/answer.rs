@@ -1,7 +1,6 @@
 //! Answers a request that came over TCP.
 
 use super::activity::{Activity, now};
-use super::ledger::Ledger;
 use super::request::{has_too_many_fields, request};
 use super::source::{OfBackend, Source};
 use super::told::Told;
@@ -10,8 +9,7 @@ use bytes::Bytes;
 use hyper::body::Frame;
 use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
-use server::account::{HeadRoom, Held};
-use server::client::Client;
+use server::account::{Account, Held};
 use server::coming::{Coming, Next, Rest};
 use server::site::{Ahead, Body, Later, Request, Response, Site, Trouble};
 use server::{Options, head};
@@ -29,21 +27,14 @@ pub(super) struct Guest {
     pub(super) local: SocketAddr,
     pub(super) activity: Arc<Activity>,
     pub(super) waiting: Arc<Waiting>,
-    /// For decoded heads.
-    pub(super) head_room: HeadRoom,
-    pub(super) ledger: Arc<Ledger>,
+    pub(super) account: Account,
 }
 
 impl Guest {
-    /// The client whose shares pay for this connection.
-    pub(super) fn client(&self) -> Client {
-        Client::at(Some(self.address))
-    }
-
     /// The part of a head in the memory for all; `None`: there is no room for it, or it has too many fields.
     pub(super) fn admit(&self, fields: &HeaderMap) -> Option<Held> {
         let bytes = fields.iter().map(|(name, value)| name.as_str().len() + value.len());
-        if has_too_many_fields(fields) { None } else { self.head_room.hold(bytes) }
+        if has_too_many_fields(fields) { None } else { self.account.hold_head(bytes) }
     }
 }
 

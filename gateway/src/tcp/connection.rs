@@ -3,14 +3,12 @@
 use super::activity::{Activity, Noted, now};
 use super::answer::Guest;
 use super::event_loop::{Current, News, Phase};
-use super::ledger::Ledger;
 use super::sending::Gathering;
 use super::waiting::Waiting;
 use super::{http1, http2, redirect};
 use crate::limits::UNSENT_BYTES;
 use server::Event;
-use server::account::HeadRoom;
-use server::client::Client;
+use server::account::Account;
 use server::population::Place;
 use socket2::SockRef;
 use std::net::SocketAddr;
@@ -25,7 +23,7 @@ pub(super) async fn serve(
     client: SocketAddr,
     current: Arc<Current>,
     mut news: News,
-    ledger: Arc<Ledger>,
+    account: Account,
     _place: Place,
 ) {
     prepare(&stream);
@@ -55,9 +53,8 @@ pub(super) async fn serve(
     options.observers.notice(&Event::Accepted);
     let (site, options) = (Arc::clone(&current.site), Arc::clone(options));
     let address = client.ip().to_canonical();
-    let waiting = Arc::new(Waiting::new(&ledger.waiting, address));
-    let head_room = HeadRoom::new(&ledger.decoded, Client::at(Some(address)));
-    let guest = Guest { site, options, address, local, activity, waiting, head_room, ledger };
+    let waiting = Arc::new(Waiting::new(account.clone()));
+    let guest = Guest { site, options, address, local, activity, waiting, account };
     let by = speak(stream, &guest, news).await;
     guest.options.observers.notice(&Event::Closed { by, code: "none" });
 }

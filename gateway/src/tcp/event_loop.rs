@@ -1,11 +1,12 @@
 //! The connections over TCP, with their sockets. The first of their threads lets clients in.
 
 use super::activity::now;
-use super::ledger::Ledger;
+use super::handshakes;
 use super::threads::{Threads, runtime, start, start_further};
 use super::{connection, redirect};
 use crate::limits::{ACCEPT_PAUSE, tcp_connections};
 use boring::ssl::SslAcceptor;
+use server::account::{Account, Ledger};
 use server::client::Client;
 use server::population::{Place, Population};
 use server::site::Site;
@@ -105,14 +106,14 @@ pub fn serve_tcp(
 }
 
 impl TcpServer {
-    /// Starts the threads, which share their clients and the memory for heads with other versions.
+    /// Starts the threads, which share their clients and the ledger with other versions.
     fn start(
         listeners: Listeners,
         identity: &Identity,
         common: Common,
         threads: u8,
     ) -> Result<Self, StartError> {
-        let Common { site, options, population, decoded, alarm } = common;
+        let Common { site, options, population, ledger, alarm } = common;
         let port = options.alt_svc_port;
         let (current, renewed) = watch::channel(Arc::new(Current::new(identity, site, options)?));
         let (phase, news) = watch::channel(Phase::Open);
@@ -122,7 +123,6 @@ impl TcpServer {
         let further = further.into_iter().map(|it| start_further(it, news.clone()));
         let further = further.collect::<io::Result<Vec<_>>>()?;
         let doors = doors(&first, listeners, port)?;
-        let ledger = Arc::new(Ledger::new(decoded));
         let hall = Hall { renewed, news, population, threads: threads.clone(), ledger };
         let is_over = Arc::<AtomicBool>::default();
         let (over, ending) = (Arc::clone(&is_over), phase.clone());
@@ -260,11 +260,13 @@ impl Hall {
         alive: &mpsc::Sender<Infallible>,
     ) {
         let current = Arc::clone(&self.renewed.borrow());
-        let (place, wait) = match self.place(client.ip(), leads_to, &current.options.limits) {
+        let account = Account::new(&self.ledger, Client::at(Some(client.ip())));
+        let limits = &current.options.limits;
+        let (place, wait) = match self.place(client.ip(), &account, leads_to, limits) {
             Ok(place) => place,
             Err(refusal) => return current.options.observers.notice(&Event::Refused(refusal)),
         };
-        let (mut news, ledger) = (self.news.clone(), Arc::clone(&self.ledger));
+        let mut news = self.news.clone();
         let alive = alive.clone();
         // Its events are to come to the thread that serves it.
         let Ok(stream) = stream.into_std() else { return };
@@ -276,7 +278,7 @@ impl Hall {
                         () = sleep(wait) => {}
                         () = news.reached(Phase::Draining) => return,
                     }
-                    connection::serve(stream, client, current, news, ledger, place).await;
+                    connection::serve(stream, client, current, news, account, place).await;
                 }
                 Leads::Elsewhere(port) => {
                     redirect::serve(stream, client, current, news, port, place).await;
@@ -290,6 +292,7 @@ impl Hall {
     fn place(
         &self,
         client: IpAddr,
+        account: &Account,
         leads_to: Leads,
         limits: &Limits,
     ) -> Result<(Place, Duration), Refusal> {
@@ -298,10 +301,7 @@ impl Hall {
             return Err(Refusal::Full);
         }
         let wait = match leads_to {
-            Leads::Site => {
-                let wait = self.ledger.handshake(Client::at(Some(client)), limits, now());
-                wait.ok_or(Refusal::Network)?
-            }
+            Leads::Site => handshakes::turn(account, limits, now()).ok_or(Refusal::Network)?,
             Leads::Elsewhere(_) => Duration::ZERO,
         };
         Ok((place, wait))

@@ -18,9 +18,9 @@ use h2::server::{Builder, Connection, SendResponse};
 use h2::{Reason, RecvStream, SendStream};
 use hyper::body::Frame;
 use hyper::header::{HeaderMap, HeaderValue, LINK};
-use server::account::Held;
-use server::limits::{Budget, LOAD_NUISANCES};
-use server::{Event, Limits, Options};
+use server::account::{Charge, Held};
+use server::limits::LOAD_NUISANCES;
+use server::{Event, Options};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,7 +52,7 @@ pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let intake = Intake::new(guest.head_room.clone(), guest.client(), &guest.ledger);
+    let intake = Intake::new(guest.account.clone(), &guest.options);
     let stream = Answering::new(ByTurns::new(stream, &intake), guest.options.wall_clock);
     let stream = Joining::new(stream);
     let mut connection = builder(&guest.options).handshake(stream).await?;
@@ -89,7 +89,7 @@ where
         let next = pin!(connection.accept()).poll(context);
         if next.is_pending() {
             match intake.end_turn(context) {
-                Some(refused) => nuisances.refused(refused),
+                Some(refused) => nuisances.charge(Charge::RefusedHeads, refused),
                 None => nuisances.too_many.notify_one(),
             }
         }
@@ -109,13 +109,13 @@ fn begin(
     let held = guest.admit(request.headers());
     if held.is_none() {
         *request.headers_mut() = HeaderMap::new();
-        nuisances.refused(LOAD_NUISANCES);
+        nuisances.charge(Charge::RefusedHeads, LOAD_NUISANCES);
     }
     let (guest, nuisances) = (guest.clone(), Arc::clone(nuisances));
     // In a box: a task is moved several times, and this one has kilobytes.
     tokio::spawn(Box::pin(async move {
         if answer_one(&guest, request, held, respond, news).await == End::TakenBack {
-            nuisances.add(1);
+            nuisances.charge(Charge::Nuisances, 1);
         }
     }));
 }
@@ -302,35 +302,21 @@ fn poll_room(
     stream.poll_capacity(context).map(|it| it.unwrap_or_else(gone))
 }
 
-/// Requests that a client takes back after they were passed on, which cost the site an answer, and those whose heads are refused
-/// after they were decoded. These count for all connections of the client.
+/// Charges the client for requests that it takes back after they were passed on, which cost the site an answer, and for those whose
+/// heads are refused after they were decoded.
 struct Nuisances {
-    taken_back: Mutex<Budget>,
     guest: Guest,
     too_many: Notify,
 }
 
 impl Nuisances {
     fn new(guest: &Guest) -> Self {
-        let Limits { nuisances, nuisances_per_second, .. } = guest.options.limits;
-        let taken_back = Mutex::new(Budget::new(nuisances, nuisances_per_second));
-        Self { taken_back, guest: guest.clone(), too_many: Notify::new() }
+        Self { guest: guest.clone(), too_many: Notify::new() }
     }
 
-    fn add(&self, count: u64) {
-        let mut budget = self.taken_back.lock().unwrap_or_else(PoisonError::into_inner);
-        self.judge(budget.spend(count, now()));
-    }
-
-    fn refused(&self, count: u64) {
-        if count > 0 {
-            let (guest, limits) = (&self.guest, &self.guest.options.limits);
-            self.judge(guest.ledger.refused(guest.client(), count, limits, now()));
-        }
-    }
-
-    fn judge(&self, are_few: bool) {
-        if !are_few {
+    fn charge(&self, charge: Charge, count: u64) {
+        let Guest { account, options, .. } = &self.guest;
+        if count > 0 && !account.spend(charge, count, &options.limits, now()) {
             self.too_many.notify_one();
         }
     }

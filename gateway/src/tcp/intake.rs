@@ -3,13 +3,12 @@
 
 use super::activity::now;
 use super::frames::Frames;
-use super::ledger::Ledger;
 use crate::limits::{
-    FREE_FIELDS, HEAD_TURN_BYTES, REFUSED_BYTES, TURN_BYTES, UNFINISHED_BYTE_BYTES,
+    FREE_FIELDS, HEAD_TURN_BYTES, LONGEST_REST, REFUSED_BYTES, TURN_BYTES, UNFINISHED_BYTE_BYTES,
     UNFINISHED_HEAD_BYTES,
 };
-use server::account::{HeadRoom, Share};
-use server::client::Client;
+use server::Options;
+use server::account::{Account, Charge, Share};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -18,9 +17,8 @@ use tokio::time::{Sleep, sleep};
 
 /// What was read, as far as it counts.
 pub(super) struct Intake {
-    head_room: HeadRoom,
-    client: Client,
-    ledger: Arc<Ledger>,
+    account: Account,
+    options: Arc<Options>,
     state: Mutex<State>,
 }
 
@@ -42,9 +40,8 @@ struct State {
 }
 
 impl Intake {
-    pub(super) fn new(head_room: HeadRoom, client: Client, ledger: &Arc<Ledger>) -> Arc<Self> {
-        let ledger = Arc::clone(ledger);
-        Arc::new(Self { head_room, client, ledger, state: Mutex::default() })
+    pub(super) fn new(account: Account, options: &Arc<Options>) -> Arc<Self> {
+        Arc::new(Self { account, options: Arc::clone(options), state: Mutex::default() })
     }
 
     /// The library has passed a request on that has so many fields.
@@ -62,8 +59,9 @@ impl Intake {
         let refused_bytes = usize::try_from(refused).map_or(usize::MAX, |it| it * REFUSED_BYTES);
         state.owed_fields = state.owed_fields.saturating_add(refused_bytes);
         if state.rest.is_none() && state.owed_fields > 0 {
-            let fields = std::mem::take(&mut state.owed_fields);
-            let rest = self.ledger.further_fields(self.client, fields, now());
+            let fields = std::mem::take(&mut state.owed_fields) as u64;
+            let (charge, limits) = (Charge::FurtherFields, &self.options.limits);
+            let rest = self.account.borrow(charge, fields, LONGEST_REST, limits, now());
             state.is_spent |= rest.is_none();
             state.rest = rest.filter(|it| !it.is_zero()).map(|it| Box::pin(sleep(it)));
         }
@@ -89,7 +87,7 @@ impl Intake {
         state.unfinished = None;
         if unfinished > 0 {
             let bytes = (unfinished * UNFINISHED_BYTE_BYTES).min(UNFINISHED_HEAD_BYTES);
-            let share = self.head_room.take(bytes);
+            let share = self.account.hold(Charge::DecodedHeads, bytes);
             state.is_spent |= share.is_none();
             state.unfinished = share.map(|it| (unfinished, it));
         }
@@ -176,16 +174,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ByTurns<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use server::account::Account;
+    use server::account::Ledger;
     use server::client::Client;
-    use server::limits::DECODED_BYTES;
     use std::future::poll_fn;
     use std::task::Waker;
 
     fn intake() -> Arc<Intake> {
-        let (client, ledger) = (Client::at(None), Ledger::new(Account::new(DECODED_BYTES)));
-        let head_room = HeadRoom::new(&ledger.decoded, client);
-        Intake::new(head_room, client, &Arc::new(ledger))
+        intake_at(&Ledger::new(), 1)
+    }
+
+    fn intake_at(ledger: &Arc<Ledger>, last: u8) -> Arc<Intake> {
+        let account = Account::new(ledger, Client::at(Some([192, 0, 2, last].into())));
+        let scheme = schedulers::find_scheme("fifo").expect("a scheme");
+        Intake::new(account, &Arc::new(Options::new(scheme)))
     }
 
     #[test]
@@ -217,6 +218,22 @@ mod tests {
         let [high, low] = 16_000_u16.to_be_bytes();
         assert_eq!(turns(&[0, high, low, 1, 4, 0, 0, 0, 1]), [1024, 1024], "HEADERS");
         assert_eq!(turns(&[0, high, low, 0, 0, 0, 0, 0, 1]), [4096, 4096], "DATA");
+    }
+
+    #[tokio::test]
+    async fn all_connections_of_a_client_pay_for_their_fields_together() {
+        let ledger = Ledger::new();
+        let mut context = Context::from_waker(Waker::noop());
+        let mut turn = |intake: &Intake, fields: usize| {
+            intake.accepted(1, FREE_FIELDS + fields);
+            let is_open = intake.end_turn(&mut context).is_some();
+            (is_open, intake.state().rest.is_some())
+        };
+        let all: Vec<_> = (0..4).map(|_| intake_at(&ledger, 1)).collect();
+        let fields = [10_000, 890, 98_000, 2_000];
+        let turns: Vec<_> = all.iter().zip(fields).map(|(it, fields)| turn(it, fields)).collect();
+        assert_eq!(turns, [(true, false), (true, true), (true, true), (false, false)]);
+        assert_eq!(turn(&intake_at(&ledger, 2), 890), (true, false));
     }
 
     #[tokio::test]

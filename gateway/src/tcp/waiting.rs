@@ -5,17 +5,14 @@
 
 use crate::limits::{RECORD_BYTES, RELAYED_BYTES, WAITING_PIECES};
 use bytes::Bytes;
-use server::account::{Account, Share};
-use server::client::Client;
-use std::net::IpAddr;
+use server::account::{Account, Charge, Share};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// What one connection may have wait.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    account: Arc<Account>,
-    client: Client,
+    account: Account,
     pieces: Arc<Semaphore>,
     /// The piece that it may always have.
     piece: Arc<Semaphore>,
@@ -32,11 +29,10 @@ pub(super) struct Room {
 }
 
 impl Waiting {
-    /// For a connection of a client.
-    pub(super) fn new(account: &Arc<Account>, client: IpAddr) -> Self {
+    /// For the connection of this account.
+    pub(super) fn new(account: Account) -> Self {
         Self {
-            account: Arc::clone(account),
-            client: Client::at(Some(client)),
+            account,
             pieces: Arc::new(Semaphore::new(WAITING_PIECES)),
             piece: Arc::new(Semaphore::new(1)),
             relay: Arc::new(Semaphore::new(1)),
@@ -47,7 +43,7 @@ impl Waiting {
     pub(super) async fn room(&self) -> Room {
         // Both are never closed.
         let piece = Arc::clone(&self.pieces).acquire_owned().await.ok();
-        let share = self.account.take(self.client, RECORD_BYTES);
+        let share = self.account.hold(Charge::Waiting, RECORD_BYTES);
         let sure = match share {
             Some(_) => None,
             None => Arc::clone(&self.piece).acquire_owned().await.ok(),
@@ -60,7 +56,7 @@ impl Waiting {
         let sure = Arc::clone(&self.relay).try_acquire_owned().ok();
         let share = match sure {
             Some(_) => None,
-            None => Some(self.account.take(self.client, RELAYED_BYTES)?),
+            None => Some(self.account.hold(Charge::Waiting, RELAYED_BYTES)?),
         };
         Some(Room { _piece: None, _sure: sure, _share: share })
     }
@@ -87,12 +83,15 @@ impl AsRef<[u8]> for Filled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::WAITING_BYTES;
+    use server::account::Ledger;
+    use server::client::Client;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
-    fn at(last: u8, account: &Arc<Account>) -> Waiting {
-        Waiting::new(account, [192, 0, 2, last].into())
+    const WAITING_BYTES: usize = 64 << 20;
+
+    fn at(last: u8, ledger: &Arc<Ledger>) -> Waiting {
+        Waiting::new(Account::new(ledger, Client::at(Some([192, 0, 2, last].into()))))
     }
 
     /// The room that there is now.
@@ -105,13 +104,13 @@ mod tests {
 
     #[test]
     fn a_connection_has_eight_pieces_and_gets_room_back_with_the_last_byte() {
-        let account = Account::new(WAITING_BYTES);
-        let waiting = at(1, &account);
+        let ledger = Ledger::new();
+        let waiting = at(1, &ledger);
         let mut rooms: Vec<Bytes> = (0..8)
             .map(|_| now(&waiting).expect("there is room").holds(vec![0; RECORD_BYTES]))
             .collect();
         assert!(now(&waiting).is_none());
-        assert_eq!(account.bytes(), 8 * RECORD_BYTES);
+        assert_eq!(ledger.bytes(Charge::Waiting), 8 * RECORD_BYTES);
         let mut first = rooms.remove(0);
         let rest = first.split_off(10);
         drop(first);
@@ -119,34 +118,34 @@ mod tests {
         drop(rest);
         assert!(now(&waiting).is_some());
         drop(rooms);
-        assert_eq!(account.bytes(), 0);
+        assert_eq!(ledger.bytes(Charge::Waiting), 0);
     }
 
     /// A thousand connections of one client, and those of another.
     #[test]
     fn one_client_has_half_of_all_and_a_piece_for_each_further_connection() {
-        let account = Account::new(WAITING_BYTES);
+        let ledger = Ledger::new();
         let all = |last| -> Vec<_> {
-            let connections: Vec<Waiting> = (0..1000).map(|_| at(last, &account)).collect();
+            let connections: Vec<Waiting> = (0..1000).map(|_| at(last, &ledger)).collect();
             let rooms = connections.iter().flat_map(|it| std::iter::from_fn(|| now(it)));
             rooms.collect()
         };
         let pieces_of_half = WAITING_BYTES / 2 / RECORD_BYTES;
         let attacker = all(1);
-        assert_eq!(account.bytes(), WAITING_BYTES / 2);
+        assert_eq!(ledger.bytes(Charge::Waiting), WAITING_BYTES / 2);
         // 256 connections have 8 pieces each, all others one.
         assert_eq!((pieces_of_half, attacker.len()), (2048, 2048 + 744));
         let other = all(2);
         // A quarter of all: 128 connections have 8 pieces each, all others one.
         assert_eq!(other.len(), 1024 + 872);
         drop((attacker, other));
-        assert_eq!(account.bytes(), 0);
+        assert_eq!(ledger.bytes(Charge::Waiting), 0);
     }
 
     #[test]
     fn a_connection_may_have_one_response_of_a_backend_whatever_others_hold() {
-        let account = Account::new(WAITING_BYTES);
-        let (greedy, modest) = (at(1, &account), at(1, &account));
+        let ledger = Ledger::new();
+        let (greedy, modest) = (at(1, &ledger), at(1, &ledger));
         let rooms: Vec<Room> = std::iter::from_fn(|| greedy.relayed()).collect();
         assert_eq!(rooms.len(), 1 + WAITING_BYTES / 2 / RELAYED_BYTES);
         let one = modest.relayed().expect("its own");

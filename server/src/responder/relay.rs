@@ -169,8 +169,7 @@ impl Responder {
             arriving.coming.later.give(bytes);
         } else if !self.sender.streams.is_sending(stream) {
             // The rest of an upload is of no use when its response has gone (RFC 9114, 4.1).
-            let quic = &mut self.sender.connection.quic;
-            quic.stream_shutdown(stream.0, quiche::Shutdown::Read, Code::NoError.value()).ok();
+            self.sender.connection.stop(stream, Code::NoError);
         }
     }
 

@@ -18,10 +18,10 @@ impl Responder {
         if self.refused_from.is_some_and(|it| stream >= it) {
             return self.sender.connection.shut(stream, Code::RequestRejected);
         }
-        self.unusable.asked();
+        self.useless.asked();
         let regular = headers.iter().filter(|it| !it.name().starts_with(b":")).count();
         let fields = headers.iter().map(|it| it.name().len() + it.value().len());
-        let held = if regular > HEAD_FIELDS { None } else { self.head_room.hold(fields) };
+        let held = if regular > HEAD_FIELDS { None } else { self.account.hold_head(fields) };
         if held.is_none() {
             self.nuisances += LOAD_NUISANCES;
         }

@@ -1,7 +1,7 @@
 //! A server of the same site beside this one, over something else than QUIC.
 
 use super::Server;
-use crate::account::Account;
+use crate::account::Ledger;
 use crate::alarm::Alarm;
 use crate::population::Population;
 use crate::site::Site;
@@ -36,8 +36,8 @@ pub struct Common {
     pub options: Options,
     /// The clients that are in, on whom the limits hold for all servers together.
     pub population: Arc<Mutex<Population>>,
-    /// What decoded heads take.
-    pub decoded: Arc<Account>,
+    /// What clients are charged, by all servers together.
+    pub ledger: Arc<Ledger>,
     /// Wakes the first server.
     pub alarm: Alarm,
 }
@@ -49,7 +49,7 @@ impl Server {
             site: Arc::clone(&self.shared.site),
             options: self.shared.options.clone(),
             population: self.shard.population(),
-            decoded: self.shard.decoded(),
+            ledger: self.shard.ledger(),
             alarm: self.shard.alarm(),
         }
     }

@@ -30,9 +30,8 @@ impl Server {
         self.admission.limit(&options.limits);
         let (alarm, joint) = (self.shared.alarm.clone(), self.shared.joint.clone());
         let pages = self.shared.pages.of_connection();
-        let unread = Arc::clone(&self.shared.unread);
-        let decoded = self.shard.decoded();
-        self.shared = Arc::new(Shared { site, options, alarm, joint, pages, decoded, unread });
+        let ledger = self.shard.ledger();
+        self.shared = Arc::new(Shared { site, options, alarm, joint, pages, ledger });
         Ok(())
     }
 }

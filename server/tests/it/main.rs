@@ -11,6 +11,7 @@ mod deadlines;
 mod downloads;
 mod early_data;
 mod exploring;
+mod gaps;
 mod groups;
 mod migration;
 mod negotiation;

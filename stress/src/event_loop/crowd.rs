@@ -1,9 +1,7 @@
 //! Connections that one thread carries on: those of attackers, of visitors, or of guests.
 
 use super::{StressError, TICK, Target, now};
-use crate::limits::{
-    CONNECTIONS_MAX, DATAGRAM_SOCKETS, DATAGRAMS_PER_SECOND, FIRST_PACKETS_MAX, SPOOFERS_MAX,
-};
+use crate::limits::{DATAGRAM_SOCKETS, DATAGRAMS_PER_SECOND, FIRST_PACKETS_MAX, SPOOFERS_MAX};
 use crate::loss::Loss;
 use crate::party::Party;
 use crate::scripts::Script;
@@ -130,7 +128,7 @@ impl<'a> Crowd<'a> {
         length: Duration,
     ) -> Result<Option<u64>, StressError> {
         std::thread::sleep(start.saturating_duration_since(now()));
-        for _ in 0..script.connections().min(CONNECTIONS_MAX) {
+        for _ in 0..self.target.sized(script.connections()) {
             self.join(&script.config())?;
         }
         let mut first_packets = first_packets.into_iter().enumerate().peekable();

@@ -2,7 +2,6 @@
 
 use super::tcp_stream::{Stream, connect};
 use super::{Target, now};
-use crate::limits::CONNECTIONS_MAX;
 use crate::outcome::Attacked;
 use crate::scripts::over_tcp::{Asked, GoAway, HTTP_2, MakeScript, TcpScript};
 use std::collections::BTreeMap;
@@ -20,7 +19,7 @@ pub(super) fn attack(
     let end = start + length;
     std::thread::scope(|scope| {
         std::thread::sleep(start.saturating_duration_since(now()));
-        let threads: Vec<_> = (0..connections.min(CONNECTIONS_MAX))
+        let threads: Vec<_> = (0..target.sized(connections))
             .map(|_| scope.spawn(move || attack_once_and_again(target, make, end)))
             .collect();
         let mut memory_most = None;

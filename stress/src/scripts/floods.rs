@@ -2,8 +2,8 @@
 
 use super::Script;
 use crate::party::Party;
-use http3::{Code, StreamId};
-use octets::OctetsMut;
+use http3::{Code, StreamId, whole_frame as frame};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// First packets of clients that never answer.
@@ -80,13 +80,64 @@ impl Script for LargeHeads {
     }
 }
 
-/// A frame of HTTP/3.
-pub(super) fn frame(kind: u64, payload: &[u8]) -> Vec<u8> {
-    let mut header = [0; 16];
-    let mut octets = OctetsMut::with_slice(&mut header);
-    // 16 bytes hold two numbers.
-    octets.put_varint(kind).ok();
-    octets.put_varint(payload.len() as u64).ok();
-    let length = octets.off();
-    [&header[..length], payload].concat()
+/// Heads of many fields of a byte each, all the same one of QPACK's static table.
+pub(crate) struct ManyFields(pub(crate) usize);
+
+impl Script for ManyFields {
+    fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
+        // `:method`, `:scheme`, `:path` and `accept: */*` (RFC 9204, Appendix A), and an authority.
+        let mut section = vec![0, 0, 0xd1, 0xd7, 0xc1, 0x50, 0x01, b'a'];
+        section.extend(vec![0xdd; self.0]);
+        let head = frame(0x01, &section);
+        while party.connection.quic.stream_send(party.opened * 4, &head, true).is_ok() {
+            party.opened += 1;
+        }
+    }
+}
+
+/// Bytes of streams, each behind one that is missing, 180 in a packet: as many packets on each of a few streams as its window lets in.
+#[derive(Default)]
+pub(crate) struct Gaps {
+    /// Packets that each connection has sent.
+    sent: BTreeMap<usize, u64>,
+}
+
+/// Connections of a client that holds memory by gaps, the bytes of a connection, and the packets that go at once.
+const GAPS_CONNECTIONS: usize = 250;
+const GAPS_PACKETS: u64 = 110;
+const GAPS_AT_ONCE: u64 = 10;
+/// Pieces in a packet, and packets on a stream: offsets take two bytes then.
+const GAPS_PIECES: u64 = 180;
+const GAPS_STREAM_PACKETS: u64 = 40;
+
+impl Script for Gaps {
+    fn connections(&self) -> usize {
+        GAPS_CONNECTIONS
+    }
+
+    fn act(&mut self, number: usize, party: &mut Party, _at: Duration) {
+        let sent = self.sent.entry(number).or_default();
+        let end = (*sent + GAPS_AT_ONCE).min(GAPS_PACKETS);
+        if party.send_frames((*sent..end).map(gaps)) {
+            *sent = end;
+        }
+    }
+
+    fn comes_back(&self) -> bool {
+        false
+    }
+}
+
+/// STREAM frames of a byte each, at every second offset.
+fn gaps(packet: u64) -> Vec<u8> {
+    let (stream, place) = (packet / GAPS_STREAM_PACKETS * 4, packet % GAPS_STREAM_PACKETS);
+    let mut frames = Vec::new();
+    for piece in 1 + place * GAPS_PIECES..=(place + 1) * GAPS_PIECES {
+        // With offset and length.
+        for number in [0x0e, stream, 2 * piece, 1] {
+            http3::put_varint(&mut frames, number);
+        }
+        frames.push(0);
+    }
+    frames
 }

@@ -1,8 +1,8 @@
 //! Connections that break a rule of RFC 9114 each. The server must close them with the code of that rule.
 
 use super::Script;
-use super::floods::frame;
 use crate::party::Party;
+use http3::whole_frame as frame;
 use std::fmt::Write;
 use std::time::Duration;
 

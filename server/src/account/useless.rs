@@ -1,21 +1,12 @@
 //! How much of what a client sends the server cannot use.
 //!
-//! The transport keeps what comes out of order, and about 160 bytes for each piece, even for one of a single byte. Flow control
-//! counts the bytes of streams, not the pieces. So a client that sends single bytes with gaps would make the server hold
-//! twenty times what it sends, for as long as it likes. What a client sends in packets is therefore counted here, beside
-//! what of it the server could read.
-
-use super::Responder;
-use http3::Code;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+//! Packets cost work, whatever they carry. What a client sends in packets is therefore counted here, beside what of it the server
+//! could read. What the transport holds of it meanwhile is charged apart ([`super::Charge::Pieces`]).
 
 /// A client's account, in bytes of packets. What it sends is taken off what it has saved, and is a debt beyond that.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Unusable {
+pub(crate) struct Useless {
     debt: u64,
-    /// The same without what was saved: what the transport may hold now.
-    held: u64,
     /// What more than paid the debt. It has a limit, or a client could save for hours and then send pieces.
     saved: u64,
     /// What came since the transport was asked, whether it was the client's or not.
@@ -23,19 +14,17 @@ pub(super) struct Unusable {
     asked: Transported,
     /// The handshake is complete. Its padded datagrams do not count.
     begun: bool,
-    /// The client was asked to connect anew.
-    asked_away: bool,
 }
 
 /// What the transport says. Datagrams that are not the client's do not count: anybody can send those.
 #[derive(Debug, Clone, Copy, Default)]
-struct Transported {
-    received: u64,
-    sent: u64,
+pub(crate) struct Transported {
+    pub(crate) received: u64,
+    pub(crate) sent: u64,
 }
 
 /// What may come before a lost packet is repeated. Less is under way until a client has sent much that was read.
-const LIMIT_BYTES: u64 = 384 << 10;
+pub(super) const LIMIT_BYTES: u64 = 384 << 10;
 
 /// From here on the client is asked to connect anew. A client can reach this without fault, by a body of which each packet
 /// carries a byte or two.
@@ -47,20 +36,9 @@ const SAVED_BYTES: u64 = 1 << 20;
 /// What it can save by anything else.
 const LITTLE_BYTES: u64 = LIMIT_BYTES / 2;
 
-/// What all connections of a shard may have unread at a time, beside [`EACH_BYTES`] for each of them. Beyond it memory is
-/// scarce: a connection with more than [`SCARCE_BYTES`] is closed.
-const ALL_BYTES: u64 = 16 << 20;
-
-/// An honest client leaves less than this, such as a few acknowledgements that are larger than most. Ten thousand of them must
-/// not look like an attack.
-const EACH_BYTES: u64 = 4 << 10;
-
-/// What a connection may have unread where memory is scarce.
-const SCARCE_BYTES: u64 = 32 << 10;
-
 /// In the handshake: a client needs less than ten datagrams, and half of them can be lost a few times. Early data comes on
 /// top.
-const HANDSHAKE_BYTES: u64 = 48 << 10;
+pub(super) const HANDSHAKE_BYTES: u64 = 48 << 10;
 
 /// A client may send a byte for this many bytes that it gets: most clients acknowledge a hundred bytes with two.
 const SENT_A_BYTE: u64 = 16;
@@ -79,119 +57,46 @@ const REQUEST_BYTES: u64 = 80;
 /// A client proves a new address by datagrams of at least 1,200 bytes (RFC 9000, 8.2.2), each of which may be sent again.
 const MOVE_BYTES: u64 = 4 * 1200;
 
-/// What the connections of a server have unread, and the part of one of them.
-#[derive(Debug, Default)]
-pub(super) struct Unread {
-    all: Arc<AtomicU64>,
-    own: u64,
-}
-
-impl Unread {
-    /// A connection's part of `all`.
-    pub(super) fn of(all: &Arc<AtomicU64>) -> Self {
-        Self { all: Arc::clone(all), own: 0 }
-    }
-
-    fn set(&mut self, own: u64) {
-        let before = std::mem::replace(&mut self.own, own);
-        if own > before {
-            self.all.fetch_add(own - before, Ordering::Relaxed);
-        } else {
-            self.all.fetch_sub(before - own, Ordering::Relaxed);
-        }
-    }
-
-    fn is_scarce(&self) -> bool {
-        // Each connection has a reference.
-        let connections = Arc::strong_count(&self.all) as u64;
-        self.all.load(Ordering::Relaxed) > ALL_BYTES + EACH_BYTES * connections
-    }
-}
-
-impl Drop for Unread {
-    fn drop(&mut self) {
-        self.set(0);
-    }
-}
-
-/// Why the connection of such a client ends.
-const USELESS: &str = "too many bytes of no use";
-
 /// What to do about a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Measure {
+pub(crate) enum Measure {
     Nothing,
     GoAway,
     Close,
 }
 
-impl Responder {
-    /// Ends a connection whose client sends much that is of no use, so that the transport does not hold it for long.
-    pub(super) fn end_unusable(&mut self) {
-        self.unusable.carried(self.sender.take_carried());
-        let connection = &mut self.sender.connection;
-        if connection.is_closing() {
-            return;
-        }
-        let transported = || {
-            let stats = connection.quic.stats();
-            Transported { received: stats.recv_bytes, sent: stats.sent_bytes }
-        };
-        let unread = if self.paused_upload { self.shared.options.limits.receive_bytes } else { 0 };
-        let measure = if connection.is_connected() {
-            let is_scarce = self.unread.is_scarce();
-            let measure = self.unusable.measure(unread, is_scarce, transported);
-            self.unread.set(self.unusable.unread(unread));
-            measure
-        } else {
-            self.unusable.measure_of_handshake(transported)
-        };
-        match measure {
-            Measure::Close => {
-                connection.close(Code::ExcessiveLoad, USELESS);
-            }
-            Measure::GoAway if self.refused_from.is_none() => {
-                self.unusable.asked_away = true;
-                self.go_away();
-            }
-            Measure::Nothing | Measure::GoAway => {}
-        }
-    }
-}
-
-impl Unusable {
+impl Useless {
     /// A datagram came.
-    pub(super) fn came(&mut self, bytes: usize) {
+    pub(crate) fn came(&mut self, bytes: usize) {
         let bytes = bytes as u64;
         self.came += bytes;
         let paid = self.saved.min(bytes);
         self.saved -= paid;
         self.debt += bytes - paid;
-        self.held += bytes;
     }
 
     /// Bytes of the client's streams were read.
-    pub(super) fn read(&mut self, bytes: usize) {
+    pub(crate) fn read(&mut self, bytes: usize) {
         self.pay(RECEIVED_A_READ_BYTE * bytes as u64, SAVED_BYTES);
     }
 
     /// The head of a request is complete.
-    pub(super) fn asked(&mut self) {
+    pub(crate) fn asked(&mut self) {
         self.pay(REQUEST_BYTES, LITTLE_BYTES);
     }
 
     /// A WebSocket said something, in a datagram of its own.
-    pub(super) fn said(&mut self) {
+    pub(crate) fn said(&mut self) {
         self.pay(ACKNOWLEDGEMENT_BYTES, LITTLE_BYTES);
     }
 
     /// The client has proven an address at which it never was.
-    pub(super) fn moved(&mut self) {
+    pub(crate) fn moved(&mut self) {
         self.pay(MOVE_BYTES, LITTLE_BYTES);
     }
 
     /// Datagrams with a part of a response went to the client.
-    fn carried(&mut self, datagrams: u64) {
+    pub(crate) fn carried(&mut self, datagrams: u64) {
         self.pay(ACKNOWLEDGEMENT_BYTES * datagrams, LITTLE_BYTES);
     }
 
@@ -199,37 +104,29 @@ impl Unusable {
     fn pay(&mut self, bytes: u64, most: u64) {
         let paid = self.debt.min(bytes);
         self.debt -= paid;
-        self.held = self.held.saturating_sub(bytes);
         self.saved = self.saved.max((self.saved + bytes - paid).min(most));
     }
 
-    /// Why a connection ends that takes no more requests.
-    pub(super) fn farewell(&self) -> (Code, &'static str) {
-        if self.asked_away {
-            (Code::ExcessiveLoad, USELESS)
-        } else {
-            (Code::NoError, "the server is going away")
-        }
-    }
-
-    fn measure_of_handshake(&self, transported: impl FnOnce() -> Transported) -> Measure {
+    /// The same before the handshake is complete.
+    pub(crate) fn measure_of_handshake(
+        &self,
+        transported: impl FnOnce() -> Transported,
+    ) -> Measure {
         let is_much = self.came > HANDSHAKE_BYTES && transported().received > HANDSHAKE_BYTES;
         if is_much { Measure::Close } else { Measure::Nothing }
     }
 
     /// Whether too much of what came is of no use. `unread`: what the server itself may have left unread. The transport is
     /// asked only where it matters.
-    fn measure(
+    pub(crate) fn measure(
         &mut self,
         unread: u64,
-        is_scarce: bool,
         transported: impl FnOnce() -> Transported,
     ) -> Measure {
         if !std::mem::replace(&mut self.begun, true) {
-            (self.debt, self.held) = (0, 0);
+            self.debt = 0;
         }
-        let is_too_much = |it: &Self| is_scarce && it.unread(unread) > SCARCE_BYTES;
-        if self.debt <= unread + MUCH_BYTES && !is_too_much(self) {
+        if self.debt <= unread + MUCH_BYTES {
             return Measure::Nothing;
         }
         let now = transported();
@@ -239,15 +136,10 @@ impl Unusable {
         (self.came, self.asked) = (0, now);
         self.pay(of_others + acknowledgements, LITTLE_BYTES);
         match self.debt.saturating_sub(unread) {
-            debt if debt > LIMIT_BYTES || is_too_much(self) => Measure::Close,
+            debt if debt > LIMIT_BYTES => Measure::Close,
             debt if debt > MUCH_BYTES => Measure::GoAway,
             _ => Measure::Nothing,
         }
-    }
-
-    /// What came and was not read, beside what the server itself leaves unread.
-    fn unread(&self, by_server: u64) -> u64 {
-        self.held.saturating_sub(by_server)
     }
 }
 
@@ -260,21 +152,21 @@ mod tests {
         let mut account = begun();
         account.came(received);
         account.read(read);
-        account.measure(unread, false, || Transported { received: received as u64, sent })
+        account.measure(unread, || Transported { received: received as u64, sent })
     }
 
     /// An account after the handshake.
-    fn begun() -> Unusable {
-        Unusable { begun: true, ..Unusable::default() }
+    fn begun() -> Useless {
+        Useless { begun: true, ..Useless::default() }
     }
 
     /// The strictest measure about a client that does this again and again.
-    fn over_time(times: usize, mut act: impl FnMut(&mut Unusable, &mut Transported)) -> Measure {
+    fn over_time(times: usize, mut act: impl FnMut(&mut Useless, &mut Transported)) -> Measure {
         let (mut account, mut transported) = (begun(), Transported::default());
         let mut strictest = Measure::Nothing;
         for _ in 0..times {
             act(&mut account, &mut transported);
-            match account.measure(0, false, || transported) {
+            match account.measure(0, || transported) {
                 Measure::Nothing => {}
                 Measure::Close => return Measure::Close,
                 Measure::GoAway => strictest = Measure::GoAway,
@@ -283,7 +175,7 @@ mod tests {
         strictest
     }
 
-    fn receive(account: &mut Unusable, transported: &mut Transported, bytes: usize) {
+    fn receive(account: &mut Useless, transported: &mut Transported, bytes: usize) {
         account.came(bytes);
         transported.received += bytes as u64;
     }
@@ -344,12 +236,9 @@ mod tests {
         account.read(1 << 30);
         account.came(1 << 20);
         let received = |bytes| move || Transported { received: bytes, sent: 0 };
-        assert_eq!(account.measure(0, false, received(1 << 20)), Measure::Nothing);
+        assert_eq!(account.measure(0, received(1 << 20)), Measure::Nothing);
         account.came((384 << 10) + 1);
-        assert_eq!(
-            account.measure(0, false, received((1 << 20) + (384 << 10) + 1)),
-            Measure::Close
-        );
+        assert_eq!(account.measure(0, received((1 << 20) + (384 << 10) + 1)), Measure::Close);
     }
 
     #[test]
@@ -370,52 +259,22 @@ mod tests {
         let mut account = begun();
         account.came(10 << 20);
         let transported = || Transported { received: 10_000, sent: 0 };
-        assert_eq!(account.measure(0, false, transported), Measure::Nothing);
+        assert_eq!(account.measure(0, transported), Measure::Nothing);
         assert_eq!(account.measure_of_handshake(transported), Measure::Nothing);
     }
 
     #[test]
-    fn where_all_connections_have_much_unread_each_may_have_little() {
-        let all = Arc::default();
-        let mut connections: Vec<Unread> = (0..100).map(|_| Unread::of(&all)).collect();
-        for it in &mut connections {
-            it.set(160 << 10);
-        }
-        assert!(!connections[0].is_scarce(), "15.6 MiB");
-        connections[0].set(1 << 20);
-        assert!(connections[1].is_scarce());
-        let after = |bytes: usize| {
-            let mut account = begun();
-            account.came(bytes);
-            account.measure(0, true, || Transported { received: bytes as u64, sent: 0 })
-        };
-        assert_eq!((after(32 << 10), after((32 << 10) + 1)), (Measure::Nothing, Measure::Close));
-        connections.truncate(1);
-        assert!(!connections[0].is_scarce(), "connections that are gone have nothing unread");
-    }
-
-    #[test]
-    fn many_honest_connections_are_no_scarcity() {
-        let all = Arc::default();
-        let mut connections: Vec<Unread> = (0..10_000).map(|_| Unread::of(&all)).collect();
-        for it in &mut connections {
-            it.set(4 << 10);
-        }
-        assert!(!connections[0].is_scarce(), "39 MiB");
-    }
-
-    #[test]
     fn a_handshake_is_no_debt() {
-        let mut account = Unusable::default();
+        let mut account = Useless::default();
         account.came(48 << 10);
-        account.measure(0, false, Transported::default);
-        assert_eq!(account.unread(0), 0);
+        account.measure(0, Transported::default);
+        assert_eq!(account.debt, 0);
     }
 
     #[test]
     fn a_handshake_takes_forty_datagrams_of_1200_bytes_and_no_more() {
         let after = |datagrams: usize| {
-            let mut account = Unusable::default();
+            let mut account = Useless::default();
             account.came(datagrams * 1200);
             let received = datagrams as u64 * 1200;
             account.measure_of_handshake(|| Transported { received, sent: 0 })

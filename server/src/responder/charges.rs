@@ -1,0 +1,86 @@
+//! What the client of a connection is charged, and how the connection ends of one that owes too much.
+
+use super::Responder;
+use crate::account::{Charge, Measure, Share, Transported};
+use crate::limits::CONTROL_BYTES;
+use http3::{Code, StreamId};
+use std::time::Instant;
+
+/// Why the connection ends of a client that sends too much of no use.
+const USELESS: &str = "too many bytes of no use";
+
+impl Responder {
+    pub(super) fn count_control_bytes(&mut self, stream: StreamId, bytes: usize) {
+        if !stream.0.is_multiple_of(4) {
+            self.control_bytes += bytes as u64;
+            self.nuisances += self.control_bytes / CONTROL_BYTES;
+            self.control_bytes %= CONTROL_BYTES;
+        }
+    }
+
+    /// Ends a connection whose client causes too many nuisances.
+    pub(super) fn charge_nuisances(&mut self, now: Instant) {
+        let nuisances = std::mem::take(&mut self.nuisances) + self.sender.take_unwanted();
+        let limits = &self.shared.options.limits;
+        if nuisances > 0
+            && !self.account.spend(Charge::Nuisances, nuisances, limits, now)
+            && !self.sender.connection.is_closing()
+        {
+            let reason = "too many resets, errors or control frames";
+            self.sender.connection.close(Code::ExcessiveLoad, reason);
+        }
+    }
+
+    /// Ends a connection whose client sends much that is of no use, so that the transport does not hold it for long.
+    pub(super) fn charge_useless(&mut self) {
+        self.useless.carried(self.sender.take_carried());
+        let unread = self.left_bytes();
+        let connection = &mut self.sender.connection;
+        if connection.is_closing() {
+            return;
+        }
+        let transported = || {
+            let stats = connection.quic.stats();
+            Transported { received: stats.recv_bytes, sent: stats.sent_bytes }
+        };
+        let measure = if connection.is_connected() {
+            self.useless.measure(unread, transported)
+        } else {
+            self.useless.measure_of_handshake(transported)
+        };
+        match measure {
+            Measure::Close => {
+                connection.close(Code::ExcessiveLoad, USELESS);
+            }
+            Measure::GoAway if self.refused_from.is_none() => {
+                self.farewell = (Code::ExcessiveLoad, USELESS);
+                self.go_away();
+            }
+            Measure::Nothing | Measure::GoAway => {}
+        }
+    }
+
+    /// Ends a connection for which there is no room: its streams have gaps, and the transport keeps what came behind them.
+    pub(super) fn charge_waiting(&mut self) {
+        let by_server = usize::try_from(self.left_bytes()).unwrap_or(usize::MAX);
+        let connection = &mut self.sender.connection;
+        let bytes = connection.waiting_bytes().saturating_sub(by_server);
+        if bytes == self.waiting.as_ref().map_or(0, Share::bytes) || connection.is_closing() {
+            return;
+        }
+        self.waiting = None;
+        if bytes > 0 {
+            self.waiting = self.account.hold(Charge::Pieces, bytes);
+        }
+        if bytes > 0 && self.waiting.is_none() {
+            // The transport keeps it as long as a connection is closing.
+            connection.stop_waiting(Code::ExcessiveLoad);
+            connection.close(Code::ExcessiveLoad, "too much behind gaps in streams");
+        }
+    }
+
+    /// What the server itself may have left unread, because an upload waits for its backend.
+    fn left_bytes(&self) -> u64 {
+        if self.paused_upload { self.shared.options.limits.receive_bytes } else { 0 }
+    }
+}

@@ -1,0 +1,56 @@
+//! Which requests are answered.
+
+use hyper::header::{HOST, HeaderMap, HeaderValue};
+
+/// Why a request with these fields is refused, if it is: a page elsewhere has made it.
+pub(super) fn refusal(fields: &HeaderMap, port: u16) -> Option<&'static str> {
+    // A page elsewhere whose name is made to point here (DNS rebinding) sends its own name.
+    let host = fields.get(HOST).and_then(|it| it.to_str().ok());
+    if !host.is_some_and(|it| is_own_host(it, port)) {
+        return Some("only 127.0.0.1 and localhost are served");
+    }
+    // Browsers say it of every request (Fetch Metadata); `none` is an address that the user typed.
+    let site = fields.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    let is_own = site.is_none_or(|it| it == b"same-origin" || it == b"none");
+    (!is_own).then_some("this is a request of another page; type the address instead")
+}
+
+/// Whether a `Host` field names this server: 127.0.0.1 or localhost, with its port.
+fn is_own_host(host: &str, port: u16) -> bool {
+    let Some((name, given)) = host.rsplit_once(':') else { return false };
+    given.parse() == Ok(port) && matches!(name, "127.0.0.1" | "localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_pages_elsewhere_are_refused() {
+        let asked = |site: Option<&'static str>| {
+            let host = ("host".parse().expect("a name"), "localhost:4000".parse());
+            let site = site.map(|it| ("sec-fetch-site".parse().expect("a name"), it.parse()));
+            let fields = [host].into_iter().chain(site);
+            let fields = fields.map(|(name, value)| (name, value.expect("a value"))).collect();
+            refusal(&fields, 4000).is_some()
+        };
+        let sites =
+            [None, Some("none"), Some("same-origin"), Some("same-site"), Some("cross-site")];
+        assert_eq!(sites.map(asked), [false, false, false, true, true]);
+    }
+
+    #[test]
+    fn another_name_that_points_here_is_refused() {
+        assert!(is_own_host("127.0.0.1:4000", 4000) && is_own_host("localhost:4000", 4000));
+        for wrong in [
+            "evil.test:4000",
+            "127.0.0.1:80",
+            "127.0.0.1",
+            "",
+            "localhost.evil.test:4000",
+            "[::1]:4000",
+        ] {
+            assert!(!is_own_host(wrong, 4000), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The server of the page: as many connections as there are places, each for one request and a limited time.
+
+use crate::limits::{VIEW_CONNECTION, VIEW_CONNECTIONS, VIEW_HEAD, VIEW_PAUSE};
+use http_body_util::Full;
+use hyper::Request;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1::Builder;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+/// What a request is answered with.
+pub(super) type Answer = hyper::Response<Full<Bytes>>;
+
+/// Answers whoever connects, for ever.
+pub(super) async fn serve<F>(
+    listener: TcpListener,
+    answer: impl Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+) where
+    F: Future<Output = Answer> + Send + 'static,
+{
+    let places = Arc::new(Semaphore::new(VIEW_CONNECTIONS));
+    // They are never closed.
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        let Ok((stream, _)) = listener.accept().await else {
+            // There are no descriptors for it.
+            sleep(VIEW_PAUSE).await;
+            continue;
+        };
+        let answer = answer.clone();
+        tokio::spawn(async move {
+            let service = service_fn(|request| {
+                let answer = answer(request);
+                async { Ok::<_, Infallible>(answer.await) }
+            });
+            let mut builder = Builder::new();
+            builder.timer(TokioTimer::new()).header_read_timeout(VIEW_HEAD).keep_alive(false);
+            let serving = builder.serve_connection(TokioIo::new(stream), service);
+            // The server goes on when a browser went away.
+            timeout(VIEW_CONNECTION, serving).await.ok();
+            drop(place);
+        });
+    }
+}
