@@ -42,28 +42,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let address = server.server_addr().to_ip().unwrap_or(wanted);
     output::line(&format!("listening on http://{address}/"))?;
     let uploads = AtomicUsize::new(0);
-    let respond = |mut request: Request| {
-        let answer = answer(&mut request, (&library, &uploads), address.port());
-        // The server goes on when a browser went away.
-        request.respond(answer).ok();
-    };
     // Each takes one request at a time: a long report leaves the others to answer. A body that never comes holds up its own
     // thread only.
     std::thread::scope(|scope| {
-        let (server, respond) = (&server, &respond);
+        let (server, library, uploads) = (&server, &library, &uploads);
         for _ in 0..VIEW_THREADS {
             scope.spawn(move || {
                 while let Ok(request) = server.recv() {
                     if has_body(&request) {
-                        scope.spawn(move || respond(request));
+                        scope.spawn(move || respond(request, library, uploads, address.port()));
                     } else {
-                        respond(request);
+                        respond(request, library, uploads, address.port());
                     }
                 }
             });
         }
     });
     Ok(())
+}
+
+fn respond(mut request: Request, library: &RwLock<Library>, uploads: &AtomicUsize, port: u16) {
+    let answer = answer(&mut request, library, uploads, port);
+    // The server goes on when a browser went away.
+    request.respond(answer).ok();
 }
 
 /// Whether bytes follow its head, or may.
@@ -76,7 +77,8 @@ type Answer = Response<Cursor<Vec<u8>>>;
 
 fn answer(
     request: &mut Request,
-    (library, uploads): (&RwLock<Library>, &AtomicUsize),
+    library: &RwLock<Library>,
+    uploads: &AtomicUsize,
     port: u16,
 ) -> Answer {
     let host = header(request, "host");
