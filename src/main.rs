@@ -83,7 +83,7 @@ const IN_WORKSHOP: [&str; 2] = ["reproduce", "stress"];
 
 fn main() -> ExitCode {
     let first = std::env::args_os().nth(1).unwrap_or_default();
-    terminal::run("utmost", || match IN_WORKSHOP.iter().find(|it| first == **it) {
+    terminal::run("utmost", || match IN_WORKSHOP.iter().find(|name| first == **name) {
         Some(name) => Err(Failure::BadInput(format!("{name}: use `utmost-workshop {name}`"))),
         None => terminal::arguments().and_then(run),
     })

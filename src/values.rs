@@ -23,7 +23,8 @@ pub(crate) fn each_page(
     let mut pages: Vec<(&str, Arc<Page>)> = Vec::new();
     for argument in arguments {
         for page in read(argument)? {
-            if let Some((before, _)) = pages.iter().find(|it| it.1.name == page.name) {
+            let before = pages.iter().find(|it| it.1.name == page.name);
+            if let Some((before, _)) = before {
                 let remedy = if before == argument {
                     "name each once".to_owned()
                 } else {
@@ -48,7 +49,7 @@ pub(crate) fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
     let mut networks: Vec<Network> = Vec::new();
     for name in names {
         let network = Network::find(name.trim()).map_err(Failure::bad_input)?;
-        if networks.iter().any(|it| it.name == network.name) {
+        if networks.iter().any(|before| before.name == network.name) {
             let name = &network.name;
             return Err(Failure::BadInput(format!(
                 "network `{name}` stands twice; name each once"
@@ -117,10 +118,12 @@ pub(crate) fn note_unused<'a>(
 ) {
     let running: BTreeSet<&str> =
         running.map(|name| name.split([':', '@']).next().unwrap_or_default()).collect();
-    for Scheme { name, .. } in catalogue.own().iter().filter(|it| !running.contains(&*it.name)) {
-        output::note(&format!(
-            "note: --scheme-file: scheme {name} does not run, because {flag} does not name it"
-        ));
+    for Scheme { name, .. } in catalogue.own() {
+        if !running.contains(&**name) {
+            output::note(&format!(
+                "note: --scheme-file: scheme {name} does not run, because {flag} does not name it"
+            ));
+        }
     }
 }
 

@@ -165,18 +165,14 @@ pub(crate) fn timeline(page: &Page, seen: &ObservedLoad) -> Timeline {
     let mut resources: Vec<&ObservedResource> = seen.resources.iter().collect();
     resources.sort_by(|one, other| one.requested_ms.total_cmp(&other.requested_ms));
     let start_ms = seen.start_ms();
-    let us = |ms: f64| {
-        let since = Duration::try_from_secs_f64((ms - start_ms) / 1000.0).unwrap_or_default();
-        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
-    };
     let (mut transfers, mut frames) = (Vec::new(), Vec::new());
     for (stream, resource) in (0..).step_by(4).zip(resources) {
         let bytes = page.resources.get(resource.id).map_or(0, |it| it.bytes);
-        let end_us = resource.finished_ms.map(us);
+        let end_us = resource.finished_ms.map(|it| us_since(start_ms, it));
         transfers.push(Transfer {
             stream,
             url: page.url(resource.id),
-            requested_us: us(resource.requested_ms),
+            requested_us: us_since(start_ms, resource.requested_ms),
             body_bytes: Some(bytes),
             stream_bytes: end_us.map(|_| bytes),
             ..Transfer::default()
@@ -185,7 +181,7 @@ pub(crate) fn timeline(page: &Page, seen: &ObservedLoad) -> Timeline {
         for (time_ms, arrived) in &resource.arrivals {
             // The rest comes with the end.
             let arrived = (*arrived).min(bytes.saturating_sub(offset + 1));
-            let time_us = us(*time_ms).min(end_us.unwrap_or(u64::MAX));
+            let time_us = us_since(start_ms, *time_ms).min(end_us.unwrap_or(u64::MAX));
             let frame = StreamFrame { time_us, stream, offset, bytes: arrived };
             frames.extend(Some(frame).filter(|_| arrived > 0));
             offset += arrived;
@@ -194,32 +190,39 @@ pub(crate) fn timeline(page: &Page, seen: &ObservedLoad) -> Timeline {
         frames.extend(end_us.map(|time_us| StreamFrame { time_us, stream, offset, bytes: rest }));
     }
     frames.sort_by_key(|it| it.time_us);
-    let regions = regions(&seen.film, us);
+    let regions = regions(&seen.film, start_ms);
     let renders = RenderTimes {
         regions_weight: regions.iter().map(|it| it.weight).sum(),
         regions,
-        first_render_us: seen.first_render_ms.map(us),
-        dom_content_loaded_us: seen.dom_content_loaded_ms.map(us),
-        load_us: seen.load_ms.map(us),
-        hero_render_us: seen.hero_render_ms.map(us),
+        first_render_us: seen.first_render_ms.map(|it| us_since(start_ms, it)),
+        dom_content_loaded_us: seen.dom_content_loaded_ms.map(|it| us_since(start_ms, it)),
+        load_us: seen.load_ms.map(|it| us_since(start_ms, it)),
+        hero_render_us: seen.hero_render_ms.map(|it| us_since(start_ms, it)),
     };
     Timeline { transfers, frames, renders: vec![renders], ..Timeline::default() }
 }
 
 /// What each picture adds to what was shown before, as regions of a page, so that their mean is the `SpeedIndex`: the area above the
 /// curve of visual progress. What is covered again stays shown.
-fn regions(film: &[FilmFrame], us: impl Fn(f64) -> u64) -> Vec<Region> {
+fn regions(film: &[FilmFrame], start_ms: f64) -> Vec<Region> {
     let (mut regions, mut shown) = (Vec::new(), 0);
     for frame in film {
         let now =
             (0..=PARTS).rev().find(|it| f64::from(*it) <= frame.completeness * f64::from(PARTS));
         let now = now.unwrap_or_default();
         if now > shown {
-            regions.push(Region { time_us: us(frame.time_ms), weight: u64::from(now - shown) });
+            let time_us = us_since(start_ms, frame.time_ms);
+            regions.push(Region { time_us, weight: u64::from(now - shown) });
             shown = now;
         }
     }
     regions
+}
+
+/// 0 for what came before `start_ms`.
+fn us_since(start_ms: f64, ms: f64) -> u64 {
+    let since = Duration::try_from_secs_f64((ms - start_ms) / 1000.0).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// In so many parts visual progress is measured.

@@ -32,26 +32,25 @@ impl FromStr for CrossTraffic {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!(
-                "`{text}` is not cross traffic; use none, bulk:bbr2, bulk:cubic, bulk:reno, or web:SHARE with a share of the \
-                 rate from 0.01 to 1"
-            )
-        };
-        match text.trim().split_once(':').unwrap_or((text.trim(), "")) {
-            ("none", "") => Ok(Self::None),
+        let traffic = match text.trim().split_once(':').unwrap_or((text.trim(), "")) {
+            ("none", "") => Some(Self::None),
             ("bulk", name) => {
                 let mut known = CONGESTION_CONTROLS.into_iter();
-                known.find(|it| it.name() == name).map(Self::Bulk).ok_or_else(wrong)
+                known.find(|it| it.name() == name).map(Self::Bulk)
             }
             ("web", share) => {
                 let share = if share.is_empty() { WEB_SHARE } else { share };
                 let share = Amount::parse(share).ok();
-                let share = share.filter(|it| (0.01..=1.0).contains(&it.value()));
-                share.map(Self::Web).ok_or_else(wrong)
+                share.filter(|it| (0.01..=1.0).contains(&it.value())).map(Self::Web)
             }
-            _ => Err(wrong()),
-        }
+            _ => None,
+        };
+        traffic.ok_or_else(|| {
+            format!(
+                "`{text}` is not cross traffic; use none, bulk:bbr2, bulk:cubic, bulk:reno, or web:SHARE with a share of the \
+                 rate from 0.01 to 1"
+            )
+        })
     }
 }
 

@@ -49,9 +49,10 @@ impl FromStr for Server {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let known = || SERVERS.map(|it| it.name).join(", ");
-        let found = SERVERS.iter().find(|it| it.name == name).copied();
-        found.ok_or_else(|| format!("no server `{name}` has an export; use one of {}", known()))
+        SERVERS.iter().find(|server| server.name == name).copied().ok_or_else(|| {
+            let known = SERVERS.map(|it| it.name).join(", ");
+            format!("no server `{name}` has an export; use one of {known}")
+        })
     }
 }
 

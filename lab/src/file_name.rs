@@ -2,12 +2,12 @@
 
 /// A name as a file name: of characters outside `[a-z0-9-]` the bytes in hex after `_`, because `%` begins a comment in LaTeX.
 pub fn file_name(name: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    name.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("_{byte:02X}") })
-        .collect()
+    let characters = name.bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
+        _ => format!("_{byte:02X}"),
+    });
+    characters.collect()
 }
-
 #[cfg(test)]
 mod tests {
     #[test]

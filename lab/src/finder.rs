@@ -101,7 +101,7 @@ pub fn find(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Answer, StudyError> {
     let screened = screening::screen(question, progress)?;
-    if let Some(empty) = screened.iter().find(|it| it.schemes.is_empty()) {
+    if let Some(empty) = screened.iter().find(|screened| screened.schemes.is_empty()) {
         return Err(StudyError::Impossible(format!(
             "{} on {}: no load has a value of {}; choose another metric",
             empty.page,
@@ -135,10 +135,13 @@ impl Question {
 
     /// The pages without further recordings of them.
     pub fn pages(&self) -> Vec<Arc<Page>> {
-        let is_first = |(place, it): &(usize, &Arc<Page>)| {
-            self.pages[..*place].iter().all(|before| before.name != it.name)
-        };
-        self.pages.iter().enumerate().filter(is_first).map(|it| Arc::clone(it.1)).collect()
+        let mut pages: Vec<Arc<Page>> = Vec::new();
+        for page in &self.pages {
+            if pages.iter().all(|before| before.name != page.name) {
+                pages.push(Arc::clone(page));
+            }
+        }
+        pages
     }
 
     /// When a page has enough loads on a network.

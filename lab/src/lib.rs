@@ -104,12 +104,12 @@ pub fn above_fold(page: &Page) -> BTreeSet<String> {
 
 /// The resources of `page` as figures show them.
 pub fn figure_resources(page: &Page) -> Vec<PageResource> {
-    let resource = |it: &corpus::PageResource| PageResource {
-        url: page.url(it.id),
-        kind: Kind::of_mime(&it.mime),
-        above_fold: it.above_fold,
-        body_bytes: Some(it.bytes),
+    let resources = page.resources.iter().map(|resource| PageResource {
+        url: page.url(resource.id),
+        kind: Kind::of_mime(&resource.mime),
+        above_fold: resource.above_fold,
+        body_bytes: Some(resource.bytes),
         streams: Vec::new(),
-    };
-    page.resources.iter().map(resource).collect()
+    });
+    resources.collect()
 }

@@ -39,8 +39,10 @@ impl Metadata {
             Self::None => Resource { kind, body_bytes, ..Resource::default() },
             Self::Browser => {
                 let mut seen = Resource { id: None, ..known };
-                for fact in FACTS.iter().filter(|it| !(it.is_known_to_browser)(kind)) {
-                    fact.set(&mut seen, false);
+                for fact in &FACTS {
+                    if !(fact.is_known_to_browser)(kind) {
+                        fact.set(&mut seen, false);
+                    }
                 }
                 seen
             }

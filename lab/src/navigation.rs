@@ -38,12 +38,13 @@ impl Navigation {
         if let [only] = parts.as_mut_slice() {
             return pages.map(|(page, it)| Self::of(page, std::mem::take(only), it)).collect();
         }
-        let own = |page: &Page, timeline: Timeline| {
+        let mut navigations = Vec::new();
+        for ((page, outcome), mut own) in pages.zip(parts) {
             let urls: BTreeSet<String> = page.resources.iter().map(|it| page.url(it.id)).collect();
-            let transfers = timeline.transfers.into_iter().filter(|it| urls.contains(&it.url));
-            Timeline { transfers: transfers.collect(), ..timeline }
-        };
-        pages.zip(parts).map(|((page, it), part)| Self::of(page, own(page, part), it)).collect()
+            own.transfers.retain(|it| urls.contains(&it.url));
+            navigations.push(Self::of(page, own, outcome));
+        }
+        navigations
     }
 
     fn of(page: &Arc<Page>, timeline: Timeline, outcome: Outcome) -> Self {

@@ -104,15 +104,14 @@ impl Network {
 
     /// Whether chance decides about any datagram.
     pub(crate) fn has_chance(&self) -> bool {
-        let of = |it: &Profile| {
-            let loses = it.loss.as_ref().is_some_and(|it| *it != Loss::Independent(0.0));
+        [&self.down, &self.up].iter().any(|profile| {
+            let loses = profile.loss.as_ref().is_some_and(|it| *it != Loss::Independent(0.0));
             loses
-                || it.jitter.is_some()
-                || it.reorder.is_some()
-                || it.duplicate > 0.0
-                || it.corrupt > 0.0
-        };
-        of(&self.down) || of(&self.up)
+                || profile.jitter.is_some()
+                || profile.reorder.is_some()
+                || profile.duplicate > 0.0
+                || profile.corrupt > 0.0
+        })
     }
 
     /// Microseconds that one packet of [`PACKET_BYTES`] stream bytes takes on the way down.
@@ -135,18 +134,20 @@ impl Network {
 
     /// Both directions, down and up, for a server that keeps [`Network::pace`].
     pub fn profiles(&self) -> (Profile, Profile) {
-        let unhurried = |it: &Profile| {
-            let rate = Rate::Constant(f64::INFINITY);
-            if self.server_pace { Profile { rate, ..it.clone() } } else { it.clone() }
-        };
-        (unhurried(&self.down), unhurried(&self.up))
+        let (mut down, mut up) = (self.down.clone(), self.up.clone());
+        if self.server_pace {
+            down.rate = Rate::Constant(f64::INFINITY);
+            up.rate = Rate::Constant(f64::INFINITY);
+        }
+        (down, up)
     }
 
     /// A network of the same name, mean rates and delays that the engine `ideal` honours, and where nothing is left to chance.
     #[must_use]
     pub fn for_ideal(&self) -> Self {
-        let plain = |it: &Profile| Profile::plain(it.rate.mean(), it.delay_ms);
-        Self { down: plain(&self.down), up: plain(&self.up), ..self.clone() }
+        let [down, up] =
+            [&self.down, &self.up].map(|it| Profile::plain(it.rate.mean(), it.delay_ms));
+        Self { down, up, ..self.clone() }
     }
 
     /// Refuses what the engine `ideal` cannot honour. A queue never forms there: one packet leaves a tick.

@@ -104,7 +104,7 @@ impl PushAndHints {
         };
         let own = Pushing { links, early_hints, ..rest.clone() };
         let mut rules = vec![(document.url.clone(), own)];
-        if policy == Some(Policy::Push) && graph.edges.iter().any(|it| it.from != 0) {
+        if policy == Some(Policy::Push) && graph.edges.iter().any(|edge| edge.from != 0) {
             rules.push(("/*".to_owned(), rest));
         }
         rules
@@ -112,23 +112,25 @@ impl PushAndHints {
 
     /// `Link` values of the document's response, and of early hints alone.
     fn links(&self, graph: &Graph, document: &str) -> (Vec<String>, Vec<String>) {
-        let Some(at) = graph.nodes.iter().position(|it| it.path == document) else {
+        let Some(at) = graph.nodes.iter().position(|node| node.path == document) else {
             return Default::default();
-        };
-        let links = |nodes: Vec<usize>| {
-            let host = &graph.nodes[at].host;
-            as_many_as_fit(nodes.into_iter().map(|it| graph.nodes[it].preload(host)))
         };
         match self.hints {
             Hints::None => Default::default(),
-            Hints::Preload => (links(graph.hidden_and_critical(at)), Vec::new()),
+            Hints::Preload => (preloads(graph, at, &graph.hidden_and_critical(at)), Vec::new()),
             Hints::EarlyHints => {
                 let mut critical = graph.descendants(at);
                 critical.retain(|it| graph.nodes[*it].critical);
-                (Vec::new(), links(critical))
+                (Vec::new(), preloads(graph, at, &critical))
             }
         }
     }
+}
+
+/// `Link` values that name `nodes` for the document `at`.
+fn preloads(graph: &Graph, at: usize, nodes: &[usize]) -> Vec<String> {
+    let host = &graph.nodes[at].host;
+    as_many_as_fit(nodes.iter().map(|it| graph.nodes[*it].preload(host)))
 }
 
 #[cfg(test)]

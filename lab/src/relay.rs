@@ -207,11 +207,11 @@ impl Relay {
         } else {
             (self.network.down.clone(), self.network.up.clone())
         };
-        let link = |profile, way| {
-            let link = Link::new(profile, way, self.seed);
-            if self.log.is_some() { link.logged() } else { link }
-        };
-        let (down, up) = (link(&down, Way::Down), link(&up, Way::Up));
+        let mut down = Link::new(&down, Way::Down, self.seed);
+        let mut up = Link::new(&up, Way::Up, self.seed);
+        if self.log.is_some() {
+            (down, up) = (down.logged(), up.logged());
+        }
         let start = now();
         self.clients.insert(client, Path { socket, start, down, up, heard: start, refused: false });
         Ok(())
@@ -219,7 +219,8 @@ impl Relay {
 
     fn forget_the_most_silent(&mut self) {
         let silent = self.clients.iter().min_by_key(|(_, path)| path.heard).map(|(it, _)| *it);
-        if let Some(mut path) = silent.and_then(|it| self.clients.remove(&it)) {
+        let path = silent.and_then(|it| self.clients.remove(&it));
+        if let Some(mut path) = path {
             // A socket that was not registered cannot be forgotten twice.
             self.poll.registry().deregister(&mut path.socket).ok();
         }

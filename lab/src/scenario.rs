@@ -111,7 +111,8 @@ pub struct Run {
 }
 
 impl From<(u64, u64, u64, u64)> for Run {
-    fn from((first_slot, stream, packets, last_bytes): (u64, u64, u64, u64)) -> Self {
+    fn from(row: (u64, u64, u64, u64)) -> Self {
+        let (first_slot, stream, packets, last_bytes) = row;
         Self { first_slot, stream, packets, last_bytes }
     }
 }
@@ -162,7 +163,9 @@ impl Scenario {
 
     /// Place and cause of what makes no sense.
     fn check(&self) -> Result<(), String> {
-        if let Some(other) = self.format.as_deref().filter(|it| *it != FORMAT) {
+        if let Some(other) = &self.format
+            && other != FORMAT
+        {
             return Err(format!("format: `{other}` is not `{FORMAT}`"));
         }
         if self.packet_bytes == 0 {
@@ -264,8 +267,10 @@ fn resource<'de, D: serde::Deserializer<'de>>(json: D) -> Result<Resource, D::Er
             let known = known.join("`, `");
             D::Error::custom(format!("unknown field `{name}`, expected one of `mime`, `{known}`"))
         })?;
-        let wrong = || D::Error::custom(format!("`{name}` is true or false"));
-        fact.set(&mut resource, holds.as_bool().ok_or_else(wrong)?);
+        let Some(holds) = holds.as_bool() else {
+            return Err(D::Error::custom(format!("`{name}` is true or false")));
+        };
+        fact.set(&mut resource, holds);
     }
     Ok(resource)
 }

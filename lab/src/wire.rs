@@ -113,8 +113,9 @@ pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
     let identity = &Identity::self_signed()?;
     let entrance = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let served = Served { options, identity, site, links, entrance };
-    let play = |server| client::event_loop::play(Arc::clone(page), server, &client_options);
-    let outcome = while_served(served, play)??;
+    let outcome = while_served(served, |server| {
+        client::event_loop::play(Arc::clone(page), server, &client_options)
+    })??;
     let timeline = read_file(&log)?.timeline;
     let (load, problems) = Load::over_transport(&outcome, timeline, &scheme, send_order);
     Ok(WireLoad { load, problems, outcome })

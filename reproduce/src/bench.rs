@@ -17,7 +17,7 @@ use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterato
 use server::site::fields::add;
 use server::site::{Request, Response, Site};
 use server::{CongestionControl, Identity, Options, SignalUse, TicketKey};
-use simulator::link::{Profile, Rate};
+use simulator::link::Rate;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -131,15 +131,13 @@ impl Case {
         let client = client::Options { scheme: Some(scheme), ..client };
         let network = varied(&self.network, bench.variation, seed);
         let setup = Setup { seed, ..Setup::new(options, &network, &bench.identity) };
-        let loaded = |page, client| {
-            let ends = Ends { site: self.site(seed), client };
-            load_between(page, &ends, setup).map_err(ReproduceError::unusable)
-        };
+        let mut ends = Ends { site: self.site(seed), client };
         let Some(Before { page, think, .. }) = &self.before else {
-            return loaded(&self.page, client);
+            return load_between(&self.page, &ends, setup).map_err(ReproduceError::unusable);
         };
         let then = vec![NextPage { page: Arc::clone(&self.page), think: *think }];
-        let loaded = loaded(page, client::Options { then: then.clone(), ..client })?;
+        ends.client.then.clone_from(&then);
+        let loaded = load_between(page, &ends, setup).map_err(ReproduceError::unusable)?;
         let outcome = loaded.outcome.clone();
         let pages = Navigation::all(page, &then, &loaded.load.timeline, outcome);
         let Ok([_, Navigation { load, problems, outcome, .. }]) = <[_; 2]>::try_from(pages) else {
@@ -179,12 +177,13 @@ fn varied(network: &Network, variation: f64, seed: u64) -> Network {
         return network.clone();
     }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut factor = || 1.0 + random.random_range(-variation..variation);
-    let (rate, delay) = (factor(), factor());
-    let delayed = |it: &Profile| Profile { delay_ms: it.delay_ms * delay, ..it.clone() };
-    let rate = Rate::Constant(network.down.rate.mean() * rate);
-    let down = Profile { rate, ..delayed(&network.down) };
-    Network { down, up: delayed(&network.up), ..network.clone() }
+    let rate_factor = 1.0 + random.random_range(-variation..variation);
+    let delay_factor = 1.0 + random.random_range(-variation..variation);
+    let mut network = network.clone();
+    network.down.rate = Rate::Constant(network.down.rate.mean() * rate_factor);
+    network.down.delay_ms *= delay_factor;
+    network.up.delay_ms *= delay_factor;
+    network
 }
 
 /// A page whose document has further fields.
@@ -217,12 +216,12 @@ impl Times {
     fn of(page: &Page, load: StackLoad) -> Result<Self, ReproduceError> {
         let timeline = &load.load.timeline;
         let deliveries = timeline.deliveries();
-        let complete_ms = |id: usize| {
+        let complete_ms = (0..page.resources.len()).map(|id| {
             let url = page.url(id);
             let place = timeline.transfers.iter().position(|it| it.url == url)?;
             Some(deliveries[place].complete_us? as f64 / 1000.0)
-        };
-        let complete_ms = (0..page.resources.len()).map(complete_ms).collect::<Option<Vec<_>>>();
+        });
+        let complete_ms = complete_ms.collect::<Option<Vec<_>>>();
         let complete_ms = complete_ms.filter(|_| load.load.completed).ok_or_else(|| {
             let problems = load.problems.join("; ");
             ReproduceError::Unusable(format!("page {} did not load: {problems}", page.name))
@@ -277,8 +276,8 @@ impl Sample {
 )]
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len().saturating_sub(1)) as f64;
-    let at = |place: f64| sorted.get(place as usize).copied().unwrap_or(f64::NAN);
-    let (low, high) = (at(place.floor()), at(place.ceil()));
+    let [low, high] = [place.floor(), place.ceil()]
+        .map(|it| sorted.get(it as usize).copied().unwrap_or(f64::NAN));
     low + (high - low) * place.fract()
 }
 
@@ -313,8 +312,8 @@ impl Bench {
         &self,
         downloads: &[Downloads],
     ) -> Result<Vec<Downloaded>, ReproduceError> {
-        let run = |it: &Downloads| it.run(&self.identity, 0, LINGER_MS);
-        self.pool.install(|| downloads.par_iter().map(run).collect())
+        let runs = downloads.par_iter().map(|it| it.run(&self.identity, 0, LINGER_MS));
+        self.pool.install(|| runs.collect())
     }
 
     /// The results of `of` for the loads of each case.
@@ -323,21 +322,25 @@ impl Bench {
         cases: &[Case],
         of: impl Fn(&Page, StackLoad) -> Result<T, ReproduceError> + Sync,
     ) -> Result<Vec<Vec<T>>, ReproduceError> {
-        let runs = |case: &Case| case.runs.unwrap_or(self.runs) as u64;
-        let all = cases.iter().flat_map(|case| (0..runs(case)).map(move |seed| (case, seed)));
-        let load = |(case, seed): (&Case, u64)| of(&case.page, case.load(self, seed)?);
-        let all: Vec<(&Case, u64)> = all.collect();
-        let loaded: Result<Vec<T>, ReproduceError> =
-            self.pool.install(|| all.into_par_iter().map(load).collect());
+        let mut all: Vec<(&Case, u64)> = Vec::new();
+        for case in cases {
+            all.extend((0..self.runs_of(case) as u64).map(|seed| (case, seed)));
+        }
+        let loads = all.into_par_iter().map(|(case, seed)| of(&case.page, case.load(self, seed)?));
+        let loaded: Result<Vec<T>, ReproduceError> = self.pool.install(|| loads.collect());
         let mut loaded = loaded?.into_iter();
-        let of_case = |case| (0..runs(case)).filter_map(|_| loaded.next()).collect();
-        Ok(cases.iter().map(of_case).collect())
+        Ok(cases.iter().map(|it| loaded.by_ref().take(self.runs_of(it)).collect()).collect())
+    }
+
+    fn runs_of(&self, case: &Case) -> usize {
+        case.runs.unwrap_or(self.runs)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use simulator::link::Profile;
 
     #[test]
     fn quartiles_lie_between_values() {

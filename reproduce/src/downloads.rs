@@ -186,8 +186,10 @@ impl<'a> Running<'a> {
     }
 
     fn is_over(&self) -> bool {
-        let is_open = |it: usize| self.complete_ms[it].is_none() && !self.cancelled[it];
-        !(0..self.requests.len()).any(is_open)
+        self.complete_ms
+            .iter()
+            .zip(&self.cancelled)
+            .all(|(ms, is_cancelled)| ms.is_some() || *is_cancelled)
     }
 
     /// The virtual time of an instant of the downloads.
@@ -262,12 +264,12 @@ impl<'a> Running<'a> {
 }
 
 fn sent(entry: &LinkLogEntry, start_ms: f64) -> Sent {
-    let after_start_ms = |ns: u64| ns as f64 / 1e6 - start_ms;
     let arrived_ms = match entry.verdict {
-        Verdict::Delivered { at_ns, .. } => Some(after_start_ms(at_ns)),
+        Verdict::Delivered { at_ns, .. } => Some(at_ns as f64 / 1e6 - start_ms),
         Verdict::Dropped { .. } => None,
     };
-    Sent { at_ms: after_start_ms(entry.offered_ns), bytes: entry.bytes, arrived_ms }
+    let at_ms = entry.offered_ns as f64 / 1e6 - start_ms;
+    Sent { at_ms, bytes: entry.bytes, arrived_ms }
 }
 
 impl Downloaded {
@@ -275,12 +277,16 @@ impl Downloaded {
     /// link's rate.
     pub(crate) fn queue_bytes(&self, network: &Network, from_ms: f64) -> Vec<(f64, f64)> {
         let bytes_per_ms = network.down.rate.mean() / 8000.0;
-        let sent = self.sent.iter().filter(|it| it.at_ms >= from_ms);
-        sent.filter_map(|it| {
-            let waited_ms = it.arrived_ms? - it.at_ms - network.down.delay_ms;
-            Some((it.at_ms, (waited_ms * bytes_per_ms - it.bytes as f64).max(0.0)))
-        })
-        .collect()
+        let mut queued = Vec::new();
+        for &Sent { at_ms, bytes, arrived_ms } in &self.sent {
+            if let Some(arrived_ms) = arrived_ms
+                && at_ms >= from_ms
+            {
+                let waited_ms = arrived_ms - at_ms - network.down.delay_ms;
+                queued.push((at_ms, (waited_ms * bytes_per_ms - bytes as f64).max(0.0)));
+            }
+        }
+        queued
     }
 
     pub(crate) fn window_bytes(&self, at_ms: f64) -> Option<f64> {

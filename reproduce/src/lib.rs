@@ -167,7 +167,7 @@ impl Experiment {
 
     /// The experiment of this name.
     pub fn find(name: &str) -> Result<&'static Self, ReproduceError> {
-        EXPERIMENTS.iter().find(|it| it.name == name).ok_or_else(|| {
+        EXPERIMENTS.iter().find(|experiment| experiment.name == name).ok_or_else(|| {
             let known: Vec<&str> = EXPERIMENTS.iter().map(|it| it.name).collect();
             let known = known.join(", ");
             ReproduceError::Unusable(format!("no experiment `{name}`: use one of {known}"))
@@ -177,7 +177,7 @@ impl Experiment {
     /// Carries it out; `program` is the provenance of what runs it.
     pub fn run(&self, setting: &Setting, program: Value) -> Result<Reproduction, ReproduceError> {
         let found = (self.run)(setting)?;
-        if let Some(row) = found.rows.iter().find(|it| !it.verdicts.source_meets_itself) {
+        if let Some(row) = found.rows.iter().find(|row| !row.verdicts.source_meets_itself) {
             return Err(ReproduceError::Unusable(format!(
                 "{}, row {}: the published value fails its own condition",
                 self.name, row.id
@@ -214,9 +214,9 @@ impl Setting {
     }
 
     fn page(&self, page: &str) -> Result<&Arc<Page>, ReproduceError> {
-        let found = self.pages.iter().find(|it| it.name == page);
-        let missing = || format!("page `{page}` is not among the pages");
-        found.ok_or_else(|| ReproduceError::Unusable(missing()))
+        self.pages.iter().find(|found| found.name == page).ok_or_else(|| {
+            ReproduceError::Unusable(format!("page `{page}` is not among the pages"))
+        })
     }
 }
 

@@ -117,17 +117,17 @@ struct Simulation<'a> {
 
 impl<'a> Simulation<'a> {
     fn new(load: &'a Load<'a>) -> Self {
-        let state = |bytes: u64| State {
-            unsent: bytes as f64,
-            missing: bytes as f64,
+        let states = load.sketch.items.iter().map(|item| State {
+            unsent: item.bytes as f64,
+            missing: item.bytes as f64,
             complete_ms: f64::NAN,
             ..State::default()
-        };
+        });
         Self {
             load,
             events: BTreeMap::new(),
             event_count: 0,
-            states: load.sketch.items.iter().map(|it| state(it.bytes)).collect(),
+            states: states.collect(),
             places: 0,
             buffer: VecDeque::new(),
             now_ms: 0.0,
@@ -258,13 +258,11 @@ impl<'a> Simulation<'a> {
 
     /// The resource that sends the next packet.
     fn next(&self) -> Option<usize> {
-        let sendable = |item: &usize| {
+        let sendable = (0..self.states.len()).filter(|item| {
             let state = &self.states[*item];
             state.ready && state.unsent > 0.0 && self.gate_lets(*item)
-        };
-        (0..self.states.len())
-            .filter(sendable)
-            .min_by_key(|it| (self.load.ranks[*it], self.states[*it].place))
+        });
+        sendable.min_by_key(|it| (self.load.ranks[*it], self.states[*it].place))
     }
 
     fn gate_lets(&self, item: usize) -> bool {

@@ -59,12 +59,16 @@ impl Row {
     pub(super) fn text_from(&self, ours: f64, least: usize) -> String {
         let words = self.verdicts.all().flat_map(|it| it.condition.split([' ', ';']));
         let limits: Vec<f64> = words.filter_map(|it| it.parse().ok()).collect();
-        let text = |value: f64, decimals: usize| format!("{value:.decimals$}");
-        let is_told = |decimals: &usize| {
-            let same = |limit: f64| (limit - ours).abs() < f64::EPSILON;
-            limits.iter().all(|it| same(*it) || text(*it, *decimals) != text(ours, *decimals))
-        };
-        text(ours, (least..DECIMALS).find(is_told).unwrap_or(DECIMALS))
+        for decimals in least..DECIMALS {
+            let text = format!("{ours:.decimals$}");
+            let is_told = limits.iter().all(|limit| {
+                (limit - ours).abs() < f64::EPSILON || format!("{limit:.decimals$}") != text
+            });
+            if is_told {
+                return text;
+            }
+        }
+        format!("{ours:.DECIMALS$}")
     }
 
     /// A row that is shown for comparison. Its ID is in lower case.
@@ -208,19 +212,21 @@ pub(super) fn kinds(rows: &[Row]) -> Vec<Kind> {
 
 /// `55 of 60 by the source (of 31 with an interval, 7 open), 210 of 210 by the model`: the conditions that hold.
 pub(super) fn headline(rows: &[Row]) -> String {
-    let count = |(name, of): Kind| {
-        let judged = || rows.iter().filter(|it| of(&it.verdicts).is_some());
-        let count = |is: fn(&Verdict) -> bool| {
-            judged().filter_map(|it| of(&it.verdicts).as_ref()).filter(|it| is(it)).count()
-        };
-        let with_interval = judged().filter(|it| it.interval.is_some()).count();
+    let counts = kinds(rows).into_iter().map(|(name, of)| {
+        let judged = rows.iter().filter(|it| of(&it.verdicts).is_some());
+        let verdicts = rows.iter().filter_map(|it| of(&it.verdicts).as_ref());
+        let with_interval = judged.filter(|it| it.interval.is_some()).count();
         let open = match with_interval {
             0 => String::new(),
-            all => format!(" (of {all} with an interval, {} open)", count(|it| it.open)),
+            all => {
+                let open = verdicts.clone().filter(|it| it.open).count();
+                format!(" (of {all} with an interval, {open} open)")
+            }
         };
-        format!("{} of {} {name}{open}", count(|it| it.holds), judged().count())
-    };
-    kinds(rows).into_iter().map(count).collect::<Vec<_>>().join(", ")
+        let held = verdicts.clone().filter(|it| it.holds).count();
+        format!("{held} of {} {name}{open}", verdicts.count())
+    });
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 /// Whether every condition of these rows holds; `None` if none of them has one.

@@ -58,8 +58,9 @@ impl Table {
 
     /// The words in each line.
     pub fn cells(&self) -> impl Iterator<Item = Vec<String>> {
-        let values = |line: &Line| line.values.iter().map(Estimate::text).collect::<Vec<_>>();
-        self.lines.iter().map(move |it| [it.labels.clone(), values(it)].concat())
+        self.lines.iter().map(|Line { labels, values }| {
+            labels.iter().cloned().chain(values.iter().map(Estimate::text)).collect()
+        })
     }
 
     pub(super) fn markdown(&self) -> String {

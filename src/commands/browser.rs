@@ -263,17 +263,15 @@ fn show(agreements: &[Agreement]) -> Result<(), Failure> {
     let header: Vec<&str> = header.split('|').collect();
     let rows = agreements.iter().map(cells);
     output::line(&output::table(&header, &[], rows).to_string())?;
-    let count = |of: fn(&Agreement) -> bool| agreements.iter().filter(|it| of(it)).count();
-    let sum = |of: fn(&Agreement) -> usize| agreements.iter().map(of).sum::<usize>();
     let correlations: Vec<f64> = agreements.iter().filter_map(|it| it.spearman).collect();
     let with_itself: Vec<f64> = agreements.iter().filter_map(|it| it.repeatability).collect();
-    let commits = |of: fn(&Agreement) -> Option<f64>| {
-        output::number(median(&agreements.iter().filter_map(of).collect::<Vec<_>>()), 0)
-    };
+    let commits_ms: Vec<f64> = agreements.iter().filter_map(|it| it.commit_ms).collect();
+    let predicted_ms: Vec<f64> =
+        agreements.iter().filter_map(|it| it.predicted_commit_ms).collect();
     output::line(&format!(
         "the first request follows {} ms after the document's first byte in the browser, {} ms in the playback (medians)",
-        commits(|it| it.commit_ms),
-        commits(|it| it.predicted_commit_ms)
+        output::number(median(&commits_ms), 0),
+        output::number(median(&predicted_ms), 0)
     ))?;
     let errors: Vec<f64> =
         agreements.iter().flat_map(Agreement::load_errors).map(f64::abs).collect();
@@ -281,39 +279,39 @@ fn show(agreements: &[Agreement]) -> Result<(), Failure> {
         "the playback beside the browser: rank correlation {} (median), at least 0.9 for {} of {} (the browser with itself: {}, for {} of {}); \
          the same order for {} of {} pairs of schemes that the browser's loads tell apart; the best scheme predicted, or within its interval, for {} of {}; load times off by {} % (median)",
         output::number(median(&correlations), 2),
-        count(|it| it.spearman.is_some_and(|it| it >= 0.9)),
+        correlations.iter().filter(|it| **it >= 0.9).count(),
         correlations.len(),
         output::number(median(&with_itself), 2),
-        count(|it| it.repeatability.is_some_and(|it| it >= 0.9)),
+        with_itself.iter().filter(|it| **it >= 0.9).count(),
         with_itself.len(),
-        sum(|it| it.told_alike),
-        sum(|it| it.told_apart),
-        count(|it| it.is_winner_predicted),
+        agreements.iter().map(|it| it.told_alike).sum::<usize>(),
+        agreements.iter().map(|it| it.told_apart).sum::<usize>(),
+        agreements.iter().filter(|it| it.is_winner_predicted).count(),
         agreements.len(),
         output::number(median(&errors).map(|it| it * 100.0), 1)
     ))
 }
 
-fn cells(it: &Agreement) -> Vec<String> {
-    let of = |name: &str| it.schemes.iter().find(|scheme| scheme.scheme == name);
-    let measured = |name: &str| output::number(of(name).map(|it| it.measured), 0);
-    let interval = it.winner_ratio_interval;
+fn cells(found: &Agreement) -> Vec<String> {
+    let [winner, predicted] = [&found.winner, &found.predicted_winner]
+        .map(|name| found.schemes.iter().find(|it| it.scheme == *name));
+    let interval = found.winner_ratio_interval;
     vec![
-        it.page.clone(),
-        it.setting.network.clone(),
-        it.setting.signals.map_or("-", SignalUse::name).to_owned(),
-        it.schemes.len().to_string(),
-        output::number(it.spearman, 2),
-        output::number(it.repeatability, 2),
-        it.told_apart.to_string(),
-        it.told_alike.to_string(),
-        it.winner.clone(),
-        measured(&it.winner),
-        it.predicted_winner.clone(),
-        measured(&it.predicted_winner),
-        output::number(it.winner_ratio, 3),
+        found.page.clone(),
+        found.setting.network.clone(),
+        found.setting.signals.map_or("-", SignalUse::name).to_owned(),
+        found.schemes.len().to_string(),
+        output::number(found.spearman, 2),
+        output::number(found.repeatability, 2),
+        found.told_apart.to_string(),
+        found.told_alike.to_string(),
+        found.winner.clone(),
+        output::number(winner.map(|it| it.measured), 0),
+        found.predicted_winner.clone(),
+        output::number(predicted.map(|it| it.measured), 0),
+        output::number(found.winner_ratio, 3),
         interval.map_or("-".to_owned(), |[low, high]| format!("{low:.3} to {high:.3}")),
-        output::number(of(&it.winner).and_then(|it| it.load_ms), 0),
-        output::number(of(&it.winner).and_then(|it| it.predicted_load_ms), 0),
+        output::number(winner.and_then(|it| it.load_ms), 0),
+        output::number(winner.and_then(|it| it.predicted_load_ms), 0),
     ]
 }

@@ -168,8 +168,10 @@ fn metric() -> impl TypedValueParser<Value = &'static Metric> {
 
 fn engine() -> impl TypedValueParser<Value = &'static dyn Engine> {
     let names = ENGINES.map(|it| PossibleValue::new(it.name()).help(it.facts().about));
-    let find = |name: String| ENGINES.into_iter().find(|it| it.name() == name);
-    PossibleValuesParser::new(names).try_map(move |it| find(it).ok_or("not an engine"))
+    PossibleValuesParser::new(names).try_map(|name| {
+        let found = ENGINES.into_iter().find(|it| it.name() == name);
+        found.ok_or("not an engine")
+    })
 }
 
 const SEND_BUFFER_MODELS: Choices<SendBufferModel> = &[
@@ -229,10 +231,9 @@ pub(crate) fn carry_out(
     what: &'static str,
 ) -> Result<Study, Failure> {
     let bar = output::progress(plan.loads(), what);
-    let progress = || bar.inc(1);
     let study = match out {
-        Some(folder) => run_into(plan, output::provenance(), folder, &progress),
-        None => lab::study::run(plan, output::provenance(), &progress),
+        Some(folder) => run_into(plan, output::provenance(), folder, &|| bar.inc(1)),
+        None => lab::study::run(plan, output::provenance(), &|| bar.inc(1)),
     };
     bar.finish_and_clear();
     study.map_err(failure)

@@ -37,20 +37,19 @@ pub(crate) struct Arguments {
 
 /// `HOST`, `HOST:PORT`, `ADDR`, `ADDR:PORT` or `[ADDR]:PORT`.
 fn host_and_port(text: &str) -> Result<(String, u16), String> {
-    let wrong = || {
-        format!(
-            "`{text}`: use a host, perhaps with a port, for example www.example.com or localhost:4433"
-        )
-    };
     let plain = text.strip_prefix("https://").unwrap_or(text).trim_end_matches('/');
     let (host, port) = match plain.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
-            (host, port.parse().map_err(|_| wrong())?)
+            (host, port.parse().ok())
         }
-        _ => (plain, 443),
+        _ => (plain, Some(443)),
     };
-    let host = host.trim_matches(['[', ']']);
-    values::host(host).map(|it| (it, port)).map_err(|_| wrong())
+    let host = values::host(host.trim_matches(['[', ']'])).ok();
+    host.zip(port).ok_or_else(|| {
+        format!(
+            "`{text}`: use a host, perhaps with a port, for example www.example.com or localhost:4433"
+        )
+    })
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {

@@ -8,7 +8,6 @@ mod show;
 use crate::values::Choices;
 use crate::{output, values};
 use ::client::profile::Profile;
-use ::corpus::Page;
 use ::serve::Failure;
 use compared::{Compare, Compared};
 use gateway::Config;
@@ -21,6 +20,7 @@ use lab::finder::{
 };
 use lab::study::folder::REPORT;
 use lab::study::{Engine, engines};
+use output::ProgressBar;
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -163,15 +163,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let before = arguments.compare.read(&arguments.metric)?;
     let question = question(arguments)?;
     let bar = output::progress(0, "page loads");
-    let progress = |step| match step {
-        Step::Planned(loads) => bar.inc_length(loads as u64),
-        Step::Loaded => bar.inc(1),
-    };
-    let answer = find(&question, output::provenance(), &progress);
+    let progress = &counting(&bar);
+    let answer = find(&question, output::provenance(), progress);
     let answer = answer.map_err(super::compare::failure)?;
-    let by_resource = by_resource(arguments, &question, &progress)?;
-    let by_hints = by_hints(arguments, &question, &progress)?;
-    let confirmations = arguments.confirm.map(|_| confirm(&question, &answer, &progress));
+    let by_resource = by_resource(arguments, &question, progress)?;
+    let by_hints = by_hints(arguments, &question, progress)?;
+    let confirmations = arguments.confirm.map(|_| confirm(&question, &answer, progress));
     let confirmations = confirmations.transpose().map_err(super::compare::failure)?;
     values::none_failed(question.schemes.iter().filter_map(Contender::scheme))?;
     let choices = choices(&answer, by_resource.as_deref().unwrap_or_default());
@@ -189,13 +186,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     policy::write(arguments, &question, &document)?;
     if let Some(folder) = &arguments.out {
-        write_folder(folder, &question, &document, &progress)?;
+        write_folder(folder, &question, &document, progress)?;
     }
     bar.finish_and_clear();
-    let ended = || compared.as_ref().map_or(Ok(()), Compared::end);
+    let ended = compared.as_ref().map_or(Ok(()), Compared::end);
     compared.as_ref().map_or(Ok(()), |it| arguments.compare.write(it))?;
     if arguments.json {
-        return output::json(&document).and_then(|()| ended());
+        return output::json(&document).and(ended);
     }
     if let Some(server) = arguments.export {
         let found = by_resource.unwrap_or_default();
@@ -203,13 +200,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let advice = advice(&found, by_hints.is_some().then_some(&hints[..]));
         return output::line(server.export(&advice).trim_end());
     }
-    let foreign = |it: &&Arc<Page>| ::corpus::bundled(&it.name) != Some(it.as_ref());
-    show::show(&document, arguments.metric.metric(), question.pages().iter().filter(foreign))?;
+    let mut foreign = question.pages();
+    foreign.retain(|it| ::corpus::bundled(&it.name) != Some(it.as_ref()));
+    show::show(&document, arguments.metric.metric(), foreign.iter())?;
     if let Some(folder) = &arguments.out {
         output::line(&format!("report: {}", folder.join(REPORT).display()))?;
     }
     compared.as_ref().map_or(Ok(()), Compared::show)?;
-    ended()
+    ended
+}
+
+/// Shows loads on `bar`, also those that turn out to be needed while others are made.
+pub(super) fn counting(bar: &ProgressBar) -> impl Fn(Step) + Sync {
+    |step| match step {
+        Step::Planned(loads) => bar.inc_length(loads as u64),
+        Step::Loaded => bar.inc(1),
+    }
 }
 
 /// The host that policies and exports are for, if one is named.

@@ -90,13 +90,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn send(scenario: &Scenario, schemes: &[Scheme], folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     values::directory(folder, "--qlog")?;
-    let send = |scheme| over_quic(scenario, scheme, folder).map_err(Failure::bad_input);
-    schemes.iter().map(send).collect()
+    let sent = schemes.iter().map(|it| over_quic(scenario, it, folder));
+    sent.map(|it| it.map_err(Failure::bad_input)).collect()
 }
 
 fn traces<'a>(scenario: &Scenario, schemes: &'a [Scheme]) -> Result<Vec<Trace<'a>>, Failure> {
-    let traced = |scheme| Ok((scheme, trace(scenario, scheme).map_err(Failure::bad_input)?));
-    schemes.iter().map(traced).collect()
+    let mut traces = Vec::new();
+    for scheme in schemes {
+        traces.push((scheme, trace(scenario, scheme).map_err(Failure::bad_input)?));
+    }
+    Ok(traces)
 }
 
 fn print_trace((scheme, moments): &Trace<'_>) -> Result<(), Failure> {

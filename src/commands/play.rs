@@ -15,7 +15,7 @@ use ::client::profile::Profile;
 use ::client::{ClientConfig, Migrating, Options, Outcome, Says, Verify};
 use ::corpus::Page;
 use ::serve::Failure;
-use lab::study::{FORMAT, ResourceTimes, RunRecord, Setting, Study, engines};
+use lab::study::{FORMAT, RunRecord, Setting, Study, engines};
 use lab::{DeliveryOrder, Navigation};
 use migration::{History, Visit};
 use qlog_tools::metrics::{METRICS, byte_index};
@@ -147,8 +147,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Setting { network: "loopback".to_owned(), ..Setting::default() }
     };
     let engine = if own { arguments.own.engine() } else { engines::WIRE };
-    let run = |it: &Played| RunRecord { engine, setting: setting.clone(), ..run_of(it, &unsaid) };
-    let runs = visits.iter().map(run).collect();
+    let runs = visits.iter().map(|played| RunRecord {
+        engine,
+        setting: setting.clone(),
+        ..run_of(played, &unsaid)
+    });
+    let runs = runs.collect();
     let problems: Vec<String> = visits.iter().flat_map(|it| it.problems.clone()).collect();
     show_all(arguments, visits, runs)?;
     told(&problems)
@@ -234,8 +238,7 @@ fn show_one(arguments: &Arguments, played: &Played, run: &RunRecord) -> Result<(
         output::line(&format!("{} bytes came on another connection", outcome.moved_bytes))?;
     }
     // A response without a body is complete without a first byte.
-    let has_come = |it: &ResourceTimes| it.first_byte_ms.or(it.complete_ms).is_some();
-    let came = run.resources.iter().any(has_come);
+    let came = run.resources.iter().any(|it| it.first_byte_ms.or(it.complete_ms).is_some());
     if came && arguments.push_log {
         push_log::show(run, &load.timeline, outcome)?;
     } else if came {
@@ -345,30 +348,30 @@ fn write_bodies(page: &Page, outcome: &Outcome, folder: &Path) -> Result<(), Fai
         let url = &page.resources[*resource].url;
         let relative =
             Path::new(url.trim_start_matches('/').split(['?', '#']).next().unwrap_or_default());
-        if !relative.components().all(|it| matches!(it, std::path::Component::Normal(_))) {
+        let mut parts = relative.components();
+        if !parts.all(|part| matches!(part, std::path::Component::Normal(_))) {
             return Err(Failure::BadInput(format!("{url}: not a path below --bodies")));
         }
         let mut path = folder.join(relative);
         if url.ends_with('/') {
             path.push("index.html");
         }
-        let unwritable = |error| Failure::Elsewhere(format!("{}: {error}", path.display()));
-        std::fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(unwritable)?;
-        std::fs::write(&path, body).map_err(unwritable)?;
+        let made = std::fs::create_dir_all(path.parent().unwrap_or(folder));
+        made.and_then(|()| std::fs::write(&path, body))
+            .map_err(|error| Failure::Elsewhere(format!("{}: {error}", path.display())))?;
     }
     Ok(())
 }
 
 fn show(run: &RunRecord, resources: usize, left: Option<String>) -> Result<(), Failure> {
-    let rows = run.resources.iter().map(|it| {
-        let ms = |value| number(value, 1);
+    let rows = run.resources.iter().map(|resource| {
         vec![
-            it.id.to_string(),
-            shown(&it.url, 60),
-            ms(Some(it.requested_ms)),
-            ms(it.first_byte_ms),
-            ms(it.complete_ms),
-            it.bytes.to_string(),
+            resource.id.to_string(),
+            shown(&resource.url, 60),
+            number(Some(resource.requested_ms), 1),
+            number(resource.first_byte_ms, 1),
+            number(resource.complete_ms, 1),
+            resource.bytes.to_string(),
         ]
     });
     let header = ["id", "url", "requested ms", "first byte ms", "complete ms", "bytes"];
@@ -386,10 +389,11 @@ fn show(run: &RunRecord, resources: usize, left: Option<String>) -> Result<(), F
         number(index.all, 1),
         number(index.atf, 1),
     ))?;
-    let of_page = METRICS.iter().filter(|it| it.is_of_page()).filter_map(|metric| {
-        let value = run.metrics.get(metric).all?;
-        Some(format!("{} {value:.1} {}", metric.heading, metric.unit))
-    });
-    let seen = of_page.collect::<Vec<String>>().join(", ");
+    let mut of_page: Vec<String> = Vec::new();
+    for metric in METRICS.iter().filter(|metric| metric.is_of_page()) {
+        let value = run.metrics.get(metric).all;
+        of_page.extend(value.map(|it| format!("{} {it:.1} {}", metric.heading, metric.unit)));
+    }
+    let seen = of_page.join(", ");
     if seen.is_empty() { Ok(()) } else { output::line(&seen) }
 }

@@ -212,15 +212,15 @@ fn show(
         effort.others,
         reading.window_bytes
     ))?;
-    let row = |name: &str, urgencies: &str, interval: Interval| {
-        let range = format!("{:.2} to {:.2}", interval.low, interval.high);
-        vec![name.to_owned(), urgencies.to_owned(), format!("{:.2}", interval.mean), range]
-    };
     let rows = [
-        row("control", "3, late 3", finding.control),
-        row("urgent", "7, late 0", finding.urgent),
-        row("inverse", "0, late 7", finding.inverse),
-    ];
+        ("control", "3, late 3", finding.control),
+        ("urgent", "7, late 0", finding.urgent),
+        ("inverse", "0, late 7", finding.inverse),
+    ]
+    .map(|(name, urgencies, Interval { mean, low, high })| {
+        let range = format!("{low:.2} to {high:.2}");
+        vec![name.to_owned(), urgencies.to_owned(), format!("{mean:.2}"), range]
+    });
     let header = ["run", "urgencies", "others first (x its size)", "99 %"];
     output::line(&output::table(&header, &[1], rows).to_string())?;
     output::line(&format!("{}: {}", in_words(finding.verdict), finding.why))?;

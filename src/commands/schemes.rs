@@ -33,8 +33,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let rows: Vec<Value> = all.map(|it| contender_json(&it)).collect();
         return output::json_of("utmost-schemes/1", &json!({"schemes": rows, "guard": GUARD}));
     }
-    let rows = all.map(|it| {
-        let cells = match it.scheme() {
+    let rows = all.map(|contender| {
+        let cells = match contender.scheme() {
             None => ["-", "no", "-", "(bracket)"].map(str::to_owned),
             Some(scheme) => [
                 scheme.placeholders.to_string(),
@@ -43,8 +43,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 short(scheme.parameters),
             ],
         };
-        let name = [it.name().to_owned()].into_iter();
-        name.chain(cells).chain([it.about().to_owned()]).collect()
+        let name = [contender.name().to_owned()].into_iter();
+        name.chain(cells).chain([contender.about().to_owned()]).collect()
     });
     let headings =
         ["scheme", "placeholders", "signalled by", "in all", "parameters", "what it does"];
@@ -75,12 +75,12 @@ fn contender_json(contender: &Contender) -> Value {
 
 /// The names of parameters and variants, separated by commas. The JSON says what they do.
 fn short(parameters: &str) -> String {
-    let is_name = |word: &&str| {
+    let words = parameters.split([' ', ',', ':', '(', ')']);
+    let names = words.filter(|word| {
         let is_parameter = word.len() > 1 || *word == "N";
         word.starts_with('@') || (is_parameter && word.chars().all(|it| it.is_ascii_uppercase()))
-    };
-    let words = parameters.split([' ', ',', ':', '(', ')']);
-    words.filter(is_name).collect::<Vec<_>>().join(", ")
+    });
+    names.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! `utmost what-if`: what a recorded load would have been under other schemes.
 
+use super::find::counting;
 use super::qlog::{Files, SetArguments, read_each, refusal};
 use crate::{output, values};
 use ::serve::Failure;
-use lab::finder::{Step, candidates};
+use lab::finder::candidates;
 use lab::what_if::{Derived, Order, Replay, derive, fitted, replay};
 use output::number;
-use qlog_tools::metrics::BySet;
+use qlog_tools::metrics::Set;
 use qlog_tools::reader::{ReadOptions, read_file_within};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use serde_json::json;
@@ -71,17 +72,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let jobs = arguments.jobs.map_or_else(values::cores, NonZeroUsize::get);
     let loads = orders.len() * usize::try_from(arguments.seeds).unwrap_or(usize::MAX);
     let bar = output::progress(loads, "page loads");
-    let progress = |step| match step {
-        Step::Planned(loads) => bar.inc_length(loads as u64),
-        Step::Loaded => bar.inc(1),
-    };
-    let derived = fitted(&derived, &orders, arguments.seeds, jobs, &progress);
+    let derived = fitted(&derived, &orders, arguments.seeds, jobs, &counting(&bar));
     let derived = derived.map_err(super::compare::failure)?;
-    let replays = replay(&derived, &orders, arguments.seeds, jobs, &|| progress(Step::Loaded));
+    let replays = replay(&derived, &orders, arguments.seeds, jobs, &|| bar.inc(1));
     let replays = replays.map_err(super::compare::failure)?;
     bar.finish_and_clear();
     values::none_failed(orders.iter().map(|it| &it.scheme))?;
-    if replays.iter().all(|it| it.differs.is_none()) {
+    if replays.iter().all(|replay| replay.differs.is_none()) {
         let cause = "the page of this log does not load over the link that was derived from it: nothing can be said";
         return Err(Failure::Elsewhere(cause.to_owned()));
     }
@@ -119,7 +116,8 @@ fn orders(arguments: &Arguments, derived: &Derived) -> Result<Vec<Order>, Failur
     values::note_unused(&catalogue, "--schemes", schemes.iter().map(|it| &*it.name));
     let mut orders: Vec<Order> =
         schemes.into_iter().map(|scheme| Order { scheme, obeys: false }).collect();
-    if derived.page.resources.iter().any(|it| it.browser.is_some()) {
+    let has_signals = derived.page.resources.iter().any(|it| it.browser.is_some());
+    if has_signals {
         let scheme = catalogue.find("rfc9218").map_err(Failure::bad_input)?;
         orders.push(Order { scheme, obeys: true });
     }
@@ -127,14 +125,14 @@ fn orders(arguments: &Arguments, derived: &Derived) -> Result<Vec<Order>, Failur
 }
 
 fn document(derived: &Derived, replays: &[Replay]) -> serde_json::Value {
-    let row = |it: &Replay| {
+    let orders = replays.iter().map(|replay| {
         json!({
-            "order": it.order,
-            "byte_index_all": it.byte_index_ms.all,
-            "byte_index_atf": it.byte_index_ms.atf,
-            "completions_differ": it.differs,
+            "order": replay.order,
+            "byte_index_all": replay.byte_index_ms.all,
+            "byte_index_atf": replay.byte_index_ms.atf,
+            "completions_differ": replay.differs,
         })
-    };
+    });
     json!({
         "log": {
             "byte_index_all": derived.recorded.byte_index_ms.all,
@@ -142,7 +140,7 @@ fn document(derived: &Derived, replays: &[Replay]) -> serde_json::Value {
             "resources": derived.recorded.complete_ms.len(),
         },
         "network": derived.network(),
-        "orders": replays.iter().map(row).collect::<Vec<_>>(),
+        "orders": orders.collect::<Vec<_>>(),
         "assumptions": derived.assumptions,
     })
 }
@@ -152,29 +150,32 @@ fn show(derived: &Derived, replays: &[Replay]) -> Result<(), Failure> {
         output::line(&sentence)?;
     }
     let recorded = derived.recorded.byte_index_ms;
-    let has_atf = recorded.atf.is_some();
-    let set = if has_atf { "ATF" } else { "all" };
-    let value = |it: BySet| if has_atf { it.atf } else { it.all };
+    let set = if recorded.atf.is_some() { Set::Atf } else { Set::All };
     // Beside the repeat, so that what the page and the link do not repeat of the log does not count for an order.
-    let repeat_ms = replays.first().and_then(|it| value(it.byte_index_ms));
+    let repeat_ms = replays.first().and_then(|it| it.byte_index_ms.get(set));
+    let name = if set == Set::Atf { "ATF" } else { "all" };
     let header = [
         "order",
-        &format!("ByteIndex {set} ms"),
+        &format!("ByteIndex {name} ms"),
         "speedup over the repeat",
         "completions differ from the log's by",
     ];
-    let log = vec!["the log".to_owned(), number(value(recorded), 1), String::new(), String::new()];
+    let log_ms = number(recorded.get(set), 1);
+    let log = vec!["the log".to_owned(), log_ms, String::new(), String::new()];
     let mut sorted: Vec<&Replay> = replays.iter().collect();
-    let rank = |it: &Replay| value(it.byte_index_ms).unwrap_or(f64::INFINITY);
-    sorted.sort_by(|one, other| rank(one).total_cmp(&rank(other)));
-    let rows = sorted.into_iter().map(|it| {
-        let ms = value(it.byte_index_ms);
+    sorted.sort_by(|one, other| {
+        let [one, other] =
+            [one, other].map(|it| it.byte_index_ms.get(set).unwrap_or(f64::INFINITY));
+        one.total_cmp(&other)
+    });
+    let rows = sorted.into_iter().map(|replay| {
+        let ms = replay.byte_index_ms.get(set);
         let speedup = repeat_ms.zip(ms).map(|(repeat_ms, ms)| repeat_ms / ms);
         vec![
-            it.order.clone(),
+            replay.order.clone(),
             number(ms, 1),
             number(speedup, 3),
-            it.differs.map_or_else(|| "-".to_owned(), percent),
+            replay.differs.map_or_else(|| "-".to_owned(), percent),
         ]
     });
     output::line(&output::table(&header, &[], [log].into_iter().chain(rows)).to_string())?;
@@ -191,14 +192,13 @@ pub(super) const REPEATED: f64 = 0.1;
 
 /// Which order repeats the log, and how far the answer can be trusted.
 fn verdict(derived: &Derived, replays: &[Replay]) -> Vec<String> {
-    let Some((best, differs)) = replays.first().and_then(|it| Some((it, it.differs?))) else {
-        return Vec::new();
-    };
+    let best = replays.first().and_then(|it| Some((it, it.differs?)));
+    let Some((best, differs)) = best else { return Vec::new() };
     let resources = derived.recorded.complete_ms.len();
     let responses =
         if resources == 1 { "1 response".to_owned() } else { format!("{resources} responses") };
-    let is_like = |it: &&Replay| it.differs.is_some_and(|it| it - differs < ALIKE);
-    let alike: Vec<&str> = replays.iter().filter(is_like).map(|it| it.order.as_str()).collect();
+    let alike = replays.iter().filter(|it| it.differs.is_some_and(|it| it - differs < ALIKE));
+    let alike: Vec<&str> = alike.map(|it| it.order.as_str()).collect();
     let differ = format!("completion times differ by {} (median)", percent(differs));
     let mut sentences = Vec::new();
     if differs > REPEATED {
@@ -213,9 +213,12 @@ fn verdict(derived: &Derived, replays: &[Replay]) -> Vec<String> {
         sentences
             .push(format!("The log's {responses} come as under {}: {differ}", alike.join(" or ")));
     }
-    let (log, repeat) = (derived.recorded.byte_index_ms, best.byte_index_ms);
-    let ratio = |it: fn(BySet) -> Option<f64>| Some(it(repeat)? / it(log)?);
-    if let Some(ratio) = ratio(|it| it.atf.or(it.all)).filter(|it| (it - 1.0).abs() > REPEATED) {
+    let [log_ms, repeat_ms] =
+        [derived.recorded.byte_index_ms, best.byte_index_ms].map(|it| it.atf.or(it.all));
+    let ratio = repeat_ms.zip(log_ms).map(|(repeat_ms, log_ms)| repeat_ms / log_ms);
+    if let Some(ratio) = ratio
+        && (ratio - 1.0).abs() > REPEATED
+    {
         sentences.push(format!(
             "The repeat's ByteIndex is {ratio:.2} times the log's: the log has pauses or losses that the repeat has not."
         ));

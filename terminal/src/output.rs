@@ -4,7 +4,8 @@ use crate::limits::TABLE_ROWS_MAX;
 pub use crate::provenance::provenance;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+pub use indicatif::ProgressBar;
+use indicatif::{ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
 use serve::Failure;
@@ -71,7 +72,7 @@ pub fn table(
     if more > 0 {
         table.add_row([format!("({more} more: --json has all)")]);
     }
-    for index in (1..header.len()).filter(|it| !text_columns.contains(it)) {
+    for index in (1..header.len()).filter(|index| !text_columns.contains(index)) {
         if let Some(column) = table.column_mut(index) {
             column.set_cell_alignment(CellAlignment::Right);
         }

@@ -1,8 +1,8 @@
 //! `utmost-workshop stress`: attacks on a server on this machine.
 
 use ::stress::{
-    ATTACKS, Attack, File, Outcome, Round, Served, Soak, Soaked, StressError, Target, Trend,
-    files_of, find, run as attack, soak,
+    ATTACKS, Attack, File, Outcome, Round, Soak, Soaked, StressError, Target, Trend, files_of,
+    find, run as attack, soak,
 };
 use serve::{Failure, values};
 use std::collections::BTreeMap;
@@ -246,21 +246,22 @@ fn rows(outcome: &Outcome) -> Vec<Vec<String>> {
     let name = std::iter::once(outcome.attack.to_owned()).chain(std::iter::repeat(String::new()));
     let rows = name.zip(&outcome.visitors).map(|(name, visited)| {
         let phases = visited.phases();
-        let each = |of: fn(&Served) -> f64, decimals| {
-            phases.map(|it| output::number(Some(of(&it)), decimals)).join(", ")
-        };
         let mut row = vec![
             name,
             visited.protocol.to_owned(),
-            each(|it| 100.0 * it.share_of_wanted, 0),
-            each(|it| it.p50_ms, 1),
-            each(|it| it.p99_ms, 1),
+            joined(phases.map(|it| 100.0 * it.share_of_wanted), 0),
+            joined(phases.map(|it| it.p50_ms), 1),
+            joined(phases.map(|it| it.p99_ms), 1),
         ];
         row.extend(of_attack.by_ref().take(3));
         row.resize(8, String::new());
         row
     });
     rows.collect()
+}
+
+fn joined(values: [f64; 3], decimals: usize) -> String {
+    values.map(|it| output::number(Some(it), decimals)).join(", ")
 }
 
 /// Memory, codes, and the verdict.
@@ -303,8 +304,6 @@ fn show_soak(soaked: &Soaked) -> Result<(), Failure> {
 
 fn soak_row(attack: &str, rounds: &[&Round]) -> Vec<String> {
     let (first, last) = (rounds[0], rounds[rounds.len() - 1]);
-    let kilobytes =
-        |bytes: Option<f64>| bytes.map_or("-".to_owned(), |it| format!("{:.0}", it / 1024.0));
     let most = rounds.iter().filter_map(|it| it.memory_most).max();
     vec![
         attack.to_owned(),
@@ -316,6 +315,10 @@ fn soak_row(attack: &str, rounds: &[&Round]) -> Vec<String> {
         kilobytes(last.memory_bytes),
         kilobytes(most.map(|it| it as f64)),
     ]
+}
+
+fn kilobytes(bytes: Option<f64>) -> String {
+    output::number(bytes.map(|it| it / 1024.0), 0)
 }
 
 fn said(name: &str, trend: &Trend) -> String {

@@ -27,7 +27,9 @@ pub(super) fn least_cost_slots(jobs: &mut [Job]) -> f64 {
             let Some(job) = jobs.get(next) else { return cost };
             slot = slot.max(job.release);
         }
-        while let Some(job) = jobs.get(next).filter(|it| it.release <= slot) {
+        while let Some(job) = jobs.get(next)
+            && job.release <= slot
+        {
             available.push((Ratio(job.weight, job.packets), Reverse(next)));
             next += 1;
         }
@@ -52,8 +54,9 @@ struct Ratio(u64, u64);
 
 impl Ord for Ratio {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
-        product(self.0, other.1).cmp(&product(other.0, self.1)).then(self.0.cmp(&other.0))
+        let mine = u128::from(self.0) * u128::from(other.1);
+        let theirs = u128::from(other.0) * u128::from(self.1);
+        mine.cmp(&theirs).then(self.0.cmp(&other.0))
     }
 }
 

@@ -50,8 +50,9 @@ impl<'a> Earliest<'a> {
     /// When the server has the request: it looks when a slot begins.
     fn opened_us(&self, id: usize) -> u64 {
         let clock = self.task.clock;
-        let at_us = || clock.time_us(clock.first_slot(self.discovered_us[id] + clock.up_us));
-        self.load.opened_us[id].unwrap_or_else(at_us)
+        self.load.opened_us[id].unwrap_or_else(|| {
+            clock.time_us(clock.first_slot(self.discovered_us[id] + clock.up_us))
+        })
     }
 
     /// When the first `bytes` of a body can have arrived.
@@ -130,11 +131,13 @@ impl<'a> Earliest<'a> {
 
     /// When all bytes that a discovery needs can have shared the link.
     fn needs_arrived_us(&self, id: usize) -> u64 {
-        let left = |&(of, bytes): &(usize, u64)| {
+        let mut jobs: Vec<(u64, u64)> = Vec::new();
+        for &(of, bytes) in &self.task.needs[id] {
             let packets = self.packets_left(of, bytes);
-            (packets > 0).then(|| (self.first_slot(of), packets))
-        };
-        let mut jobs: Vec<(u64, u64)> = self.task.needs[id].iter().filter_map(left).collect();
+            if packets > 0 {
+                jobs.push((self.first_slot(of), packets));
+            }
+        }
         jobs.sort_unstable();
         let end = jobs.iter().fold(0, |end: u64, (release, packets)| end.max(*release) + packets);
         if end == 0 { 0 } else { self.task.clock.arrival_us(end - 1) }

@@ -92,8 +92,9 @@ impl Search<'_> {
         {
             return vec![*id];
         }
-        let useful = |id: &usize| load.sent[*id] < self.task.useful_bytes[*id];
-        let choices: Vec<usize> = ready.iter().copied().filter(useful).collect();
+        let mut choices = ready.to_vec();
+        choices.retain(|it| load.sent[*it] < self.task.useful_bytes[*it]);
+        // Bytes that count for nothing come to the same in any order.
         if choices.is_empty() { vec![ready[0]] } else { choices }
     }
 }
@@ -120,11 +121,12 @@ fn most_cost(task: &Task, load: &Simulation) -> f64 {
         slots += (task.bytes[id] - load.sent[id]).div_ceil(PACKET_BYTES) + 2 * chunks + 3;
         weights.push(task.weights[id]);
     }
+    weights.retain(|it| *it > 0);
     weights.sort_unstable();
     let idle_slots = task.clock.first_slot(idle_us) + 1;
     let mut last = load.slot + slots + idle_slots;
     let mut cost = known;
-    for weight in weights.into_iter().rev().filter(|it| *it > 0) {
+    for weight in weights.into_iter().rev() {
         cost += weight as f64 * task.clock.arrival_us(last) as f64;
         last = last.saturating_sub(1);
     }

@@ -35,7 +35,8 @@ pub(super) fn search(
         }
         let end = segments.run(task, &candidate);
         let Some(cost) = end.cost(task) else { continue };
-        if here.is_none_or(|it| !side.prefers(it, cost)) {
+        // A move that changes nothing stays: it leads off a plateau.
+        if here.is_none_or(|before| !side.prefers(before, cost)) {
             here = Some(cost);
             list = candidate;
         }

@@ -13,7 +13,10 @@ pub(super) fn least_cost(task: &Task, load: &Simulation) -> f64 {
     let earliest = Earliest::new(task, load);
     let (mut known, mut weight_left) = (0.0, 0.0);
     let mut jobs = Vec::new();
-    for (id, &weight) in task.weights.iter().enumerate().filter(|it| *it.1 > 0) {
+    for (id, &weight) in task.weights.iter().enumerate() {
+        if weight == 0 {
+            continue;
+        }
         if let Some(complete_us) = load.complete_us[id] {
             known += weight as f64 * complete_us as f64;
             continue;

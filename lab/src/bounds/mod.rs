@@ -156,7 +156,7 @@ fn start(task: &Task, network: &Network, side: Side) -> Option<(u128, Vec<usize>
         let load = ideal::load(&task.page, scheme, network, Conditions::default());
         let order = packets_of(&task.page, &load);
         let Some(cost) = follow(task, &order).cost(task) else { continue };
-        if best.as_ref().is_none_or(|it| side.prefers(cost, it.0)) {
+        if best.as_ref().is_none_or(|(before, _)| side.prefers(cost, *before)) {
             best = Some((cost, order));
         }
     }

@@ -64,11 +64,11 @@ pub fn priorities(recordings: &[Arc<Page>], networks: &[Network], effort: Effort
         networks.iter().map(|it| bracket(page, it, Side::Best, effort)).collect();
     let oracles = oracles.filter(|it| !it.is_empty())?;
     let usual = usual(page);
-    let played = |page: &Arc<Page>| {
-        networks.iter().map(|it| Played::new(page, it, &usual)).collect::<Option<Vec<Played>>>()
-    };
-    let played = recordings.iter().map(played).collect::<Option<Vec<_>>>()?;
-    let mut search = Search { recordings: played, doubtful: Vec::new() };
+    let mut search = Search { recordings: Vec::new(), doubtful: Vec::new() };
+    for page in recordings {
+        let played = networks.iter().map(|it| Played::new(page, it, &usual));
+        search.recordings.push(played.collect::<Option<Vec<Played>>>()?);
+    }
     let priorities = search.lines(usual.clone(), Search::raised);
     let priorities = search.lines(priorities, Search::lowered);
     search.doubtful.retain(|it| priorities[*it] == usual[*it]);
@@ -89,9 +89,10 @@ impl Played {
         let task = Task::new(page, network);
         let load = obeyed(&task, usual);
         let usual_cost = (load.cost(&task)? as f64).ln();
-        let images = (0..task.len()).filter(|it| is_visible_image(page, *it));
-        let due = |us: u64| us as f64 * LATER_MAX;
-        let due_us = images.filter_map(|it| Some((it, due(load.complete_us[it]?)))).collect();
+        let mut due_us = Vec::new();
+        for id in (0..task.len()).filter(|id| is_visible_image(page, *id)) {
+            due_us.extend(load.complete_us[id].map(|it| (id, it as f64 * LATER_MAX)));
+        }
         Some(Self { task, usual_cost, due_us })
     }
 }
@@ -142,12 +143,12 @@ impl Search {
             gains.retain(|it| it.0 >= LINE_GAIN * DOUBTFUL_SHARE);
             // The first of equals.
             gains.sort_by(|one, other| other.0.total_cmp(&one.0));
-            let is_line = |(gain, it): &(f64, Move)| {
+            let line = gains.iter().position(|(gain, moved)| {
                 *gain >= LINE_GAIN
-                    && it.outcome.late.is_empty()
-                    && it.outcome.is_better_everywhere(&now)
-            };
-            let Some(place) = gains.iter().position(is_line) else {
+                    && moved.outcome.late.is_empty()
+                    && moved.outcome.is_better_everywhere(&now)
+            });
+            let Some(place) = line else {
                 self.doubtful.extend(gains.iter().map(|it| it.1.id));
                 break;
             };
@@ -178,11 +179,11 @@ impl Search {
         priorities[id] = place;
         loop {
             let outcome = self.outcome(&priorities)?;
-            let can_rise = |it: &&usize| priorities[**it].urgency > RAISED.urgency;
-            let Some(late) = outcome.late.iter().find(can_rise).copied() else {
-                return Some(Move { id, priorities, outcome });
-            };
-            priorities[late] = RAISED;
+            let mut late = outcome.late.iter();
+            match late.find(|late| priorities[**late].urgency > RAISED.urgency) {
+                Some(&late) => priorities[late] = RAISED,
+                None => return Some(Move { id, priorities, outcome }),
+            }
         }
     }
 
@@ -195,10 +196,11 @@ impl Search {
             for played in recording {
                 let load = obeyed(&played.task, priorities);
                 cost += (load.cost(&played.task)? as f64).ln() - played.usual_cost;
-                let is_late = |(id, due_us): &&(usize, f64)| {
-                    load.complete_us[*id].is_none_or(|it| it as f64 > *due_us)
-                };
-                late.extend(played.due_us.iter().filter(is_late).map(|it| it.0));
+                for &(id, due_us) in &played.due_us {
+                    if load.complete_us[id].is_none_or(|us| us as f64 > due_us) {
+                        late.push(id);
+                    }
+                }
             }
             costs.push(cost / recording.len() as f64);
         }
@@ -213,11 +215,11 @@ impl Search {
 fn obeyed(task: &Task, priorities: &Priorities) -> Simulation {
     let (mut turns, mut turn) = (vec![0_u64; task.len()], 0);
     Simulation::of_task(task).finish(|_, ready| {
-        let place = |id: &&usize| {
-            let BrowserPriority { urgency, incremental } = priorities[**id];
-            (urgency, incremental, if incremental { turns[**id] } else { 0 })
-        };
-        let chosen = ready.iter().min_by_key(place).copied().unwrap_or(ready[0]);
+        let first = ready.iter().copied().min_by_key(|&id| {
+            let BrowserPriority { urgency, incremental } = priorities[id];
+            (urgency, incremental, if incremental { turns[id] } else { 0 })
+        });
+        let chosen = first.unwrap_or(ready[0]);
         turn += 1;
         turns[chosen] = turn;
         chosen

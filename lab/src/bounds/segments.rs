@@ -22,8 +22,8 @@ pub(super) fn ends(task: &Task, side: Side) -> Vec<Vec<u64>> {
             *end = end.div_ceil(PACKET_BYTES).saturating_mul(PACKET_BYTES).min(*whole);
         }
         if side == Side::Worst {
-            let before = |it: &u64| (it.div_ceil(PACKET_BYTES) - 1) * PACKET_BYTES;
-            let befores: Vec<u64> = ends.iter().map(before).filter(|it| *it > 0).collect();
+            let befores = ends.iter().map(|it| (it.div_ceil(PACKET_BYTES) - 1) * PACKET_BYTES);
+            let befores: Vec<u64> = befores.filter(|it| *it > 0).collect();
             ends.extend(befores);
         }
         ends.sort_unstable();
@@ -80,8 +80,8 @@ impl Segments {
             rank[*segment] = place;
         }
         Simulation::of_task(task).finish(|load, ready| {
-            let rank_of = |id: &&usize| rank[self.at(**id, load.sent[**id])];
-            ready.iter().min_by_key(rank_of).copied().unwrap_or(ready[0])
+            let first = ready.iter().copied().min_by_key(|it| rank[self.at(*it, load.sent[*it])]);
+            first.unwrap_or(ready[0])
         })
     }
 }

@@ -35,17 +35,19 @@ impl Task {
 
     /// On a link that carries `packet_bytes` of one body in each slot.
     pub(super) fn in_slots(page: &Arc<Page>, network: &Network, packet_bytes: u64) -> Self {
-        let resources = || page.resources.iter();
         let mut turns: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for (turn, id) in resources().filter_map(|it| Some((it.turn()?, it.id))) {
-            turns.entry(turn).or_default().push(id);
+        for resource in &page.resources {
+            if let Some(turn) = resource.turn() {
+                turns.entry(turn).or_default().push(resource.id);
+            }
         }
+        let resources = page.resources.iter();
         let mut task = Self {
             page: Arc::clone(page),
             clock: Clock::new(network, packet_bytes),
-            weights: resources().map(|it| if it.above_fold { it.bytes } else { 0 }).collect(),
-            bytes: resources().map(|it| it.bytes.max(1)).collect(),
-            waits: resources().map(|it| waits(page, it)).collect(),
+            weights: resources.clone().map(|it| if it.above_fold { it.bytes } else { 0 }).collect(),
+            bytes: resources.clone().map(|it| it.bytes.max(1)).collect(),
+            waits: resources.map(|it| waits(page, it)).collect(),
             turns: turns.into_values().collect(),
             needs: Vec::new(),
             useful_bytes: Vec::new(),
@@ -67,22 +69,18 @@ impl Task {
     /// (resource, bytes of it) that must have arrived before `wait` can be met, besides what those
     /// resources themselves wait for.
     fn direct_needs(&self, wait: Wait) -> Vec<(usize, u64)> {
-        let whole = |id: usize| (id, self.bytes[id]);
-        match wait {
-            Wait::Bytes(id, bytes) => vec![(id, bytes.min(self.bytes[id]))],
-            executed => {
-                let mut needs = Vec::new();
-                for resource in
-                    self.page.resources.iter().filter(|it| executed.is_for_execution_of(it))
-                {
-                    needs.push(whole(resource.id));
-                    let turn = resource.turn().filter(|_| resource.is_executed());
-                    let earlier = |it: &&usize| self.page.resources[**it].turn() < turn;
-                    needs.extend(self.turns.iter().flatten().filter(earlier).map(|it| whole(*it)));
-                }
-                needs
-            }
+        if let Wait::Bytes(id, bytes) = wait {
+            return vec![(id, bytes.min(self.bytes[id]))];
         }
+        let mut needed = Vec::new();
+        let executed = self.page.resources.iter().filter(|it| wait.is_for_execution_of(it));
+        for resource in executed {
+            needed.push(resource.id);
+            let turn = resource.turn().filter(|_| resource.is_executed());
+            let with_turns = self.turns.iter().flatten().copied();
+            needed.extend(with_turns.filter(|it| self.page.resources[*it].turn() < turn));
+        }
+        needed.into_iter().map(|it| (it, self.bytes[it])).collect()
     }
 
     /// Pass after pass until nothing is added; what is found at any time is needed indeed.
@@ -91,9 +89,10 @@ impl Task {
         if count > PAIRS_MAX {
             return vec![Vec::new(); count];
         }
-        let needs =
-            |waits: &Vec<Wait>| waits.iter().flat_map(|it| self.direct_needs(*it)).collect();
-        let direct: Vec<Vec<(usize, u64)>> = self.waits.iter().map(needs).collect();
+        let mut direct: Vec<Vec<(usize, u64)>> = Vec::new();
+        for waits in &self.waits {
+            direct.push(waits.iter().flat_map(|it| self.direct_needs(*it)).collect());
+        }
         let mut table = vec![vec![0_u64; count]; count];
         for _ in 0..count {
             let mut changed = false;
@@ -113,8 +112,8 @@ impl Task {
                 break;
             }
         }
-        let row = |row: Vec<u64>| row.into_iter().enumerate().filter(|it| it.1 > 0).collect();
-        table.into_iter().map(row).collect()
+        let rows = table.into_iter().map(|row| row.into_iter().enumerate());
+        rows.map(|row| row.filter(|(_, bytes)| *bytes > 0).collect()).collect()
     }
 
     fn all_useful_bytes(&self) -> Vec<u64> {
@@ -122,7 +121,10 @@ impl Task {
             return self.bytes.clone();
         }
         let mut useful = vec![0; self.len()];
-        for id in (0..self.len()).filter(|it| self.weights[*it] > 0) {
+        for (id, &weight) in self.weights.iter().enumerate() {
+            if weight == 0 {
+                continue;
+            }
             useful[id] = self.bytes[id];
             for &(ancestor, bytes) in &self.needs[id] {
                 useful[ancestor] = useful[ancestor].max(bytes);
@@ -139,28 +141,28 @@ impl Task {
     pub(super) fn is_monotone(&self) -> bool {
         let resources = &self.page.resources;
         let on_load = resources.iter().any(|it| it.trigger.on == Event::Load);
-        let ragged = resources.iter().any(|it| {
-            let mut end = 0;
-            let (_, inner) = it.chunks.split_last().unwrap_or((&EMPTY, &[]));
-            inner.iter().any(|chunk| {
-                end += chunk.bytes;
-                end % PACKET_BYTES != 0
-            })
-        });
-        !on_load && !ragged && self.main_thread_is_ordered()
+        !on_load && !resources.iter().any(is_ragged) && self.main_thread_is_ordered()
     }
 
     fn main_thread_is_ordered(&self) -> bool {
-        let executed = || self.page.resources.iter().filter(|it| it.is_executed());
-        if executed().all(|it| micros(it.exec_ms) == 0) {
-            return true;
-        }
-        let awaits = |of: &PageResource| {
-            self.waits.iter().flatten().any(|wait| wait.is_for_execution_of(of))
-        };
-        self.turns.iter().all(|it| it.len() == 1)
-            && executed().all(|it| it.turn().is_some() || (micros(it.exec_ms) == 0 && !awaits(it)))
+        let executed = self.page.resources.iter().filter(|it| it.is_executed());
+        let mut without_turn = executed.clone().filter(|it| it.turn().is_none());
+        executed.clone().all(|it| micros(it.exec_ms) == 0)
+            || self.turns.iter().all(|it| it.len() == 1)
+                && without_turn.all(|it| micros(it.exec_ms) == 0 && !self.is_awaited(it))
+    }
+
+    fn is_awaited(&self, resource: &PageResource) -> bool {
+        self.waits.iter().flatten().any(|it| it.is_for_execution_of(resource))
     }
 }
 
-const EMPTY: corpus::page::Chunk = corpus::page::Chunk { at_ms: 0.0, bytes: 0 };
+/// Whether a piece but the last ends within a packet.
+fn is_ragged(resource: &PageResource) -> bool {
+    let mut end = 0;
+    let inner = resource.chunks.split_last().map_or(&[][..], |(_, inner)| inner);
+    inner.iter().any(|chunk| {
+        end += chunk.bytes;
+        end % PACKET_BYTES != 0
+    })
+}

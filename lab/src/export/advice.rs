@@ -96,13 +96,9 @@ impl Advice {
         }
         let mut documents: Vec<Document> = Vec::new();
         for document in &self.documents {
-            let is_there = |it: &Document| {
-                let is_path = |path: &String| path.eq_ignore_ascii_case(&document.path);
-                it.host == document.host && it.paths().iter().any(is_path)
-            };
             match document.sendable() {
-                Some(said) if !documents.iter().any(is_there) => documents.push(said),
-                Some(_) => {}
+                Some(_) if documents.iter().any(|it| it.answers_for(document)) => {}
+                Some(said) => documents.push(said),
                 None => left_out.push(format!(
                     "links of {}, because the path or they need quoting, or it stands for several.",
                     printable(&document.path)
@@ -131,14 +127,15 @@ impl Advice {
 
     /// The few lines that move most.
     pub(super) fn moves_most(&self) -> String {
-        let moved = |it: &Line| it.later_ms.map_or(0.0, f64::abs);
-        let most_ms = self.lines.iter().map(moved).fold(0.0, f64::max);
-        let counts = |it: &&Line| moved(it) > 0.0 && moved(it) >= NAMED_SHARE * most_ms;
-        let named = self.lines.iter().filter(counts).take(NAMED).map(|line| {
-            let side = if line.later_ms < Some(0.0) { "earlier" } else { "later" };
-            format!("{} {:.0} ms {side}", line.path, moved(line))
-        });
-        let named: Vec<String> = named.collect();
+        let most_ms = self.lines.iter().map(Line::moved_ms).fold(0.0, f64::max);
+        let mut named: Vec<String> = Vec::new();
+        for line in &self.lines {
+            let moved_ms = line.moved_ms();
+            if moved_ms > 0.0 && moved_ms >= NAMED_SHARE * most_ms && named.len() < NAMED {
+                let side = if line.later_ms < Some(0.0) { "earlier" } else { "later" };
+                named.push(format!("{} {moved_ms:.0} ms {side}", line.path));
+            }
+        }
         if named.is_empty() {
             return "How much each line gains was not measured here: `utmost find --export` measures it."
                 .to_owned();
@@ -161,16 +158,21 @@ impl Document {
     /// The part that every server can be told; `None`: nothing is left of it.
     fn sendable(&self) -> Option<Self> {
         let path = without_query(&self.path);
-        let links = |links: &[String]| links.iter().filter(|it| is_link(it)).cloned().collect();
-        let (links, early_hints) = (links(&self.links), links(&self.early_hints));
-        let host = self.host.clone();
-        let said = Self { host, path: path.to_owned(), links, early_hints };
+        let mut said = Self { path: path.to_owned(), ..self.clone() };
+        said.links.retain(|it| is_link(it));
+        said.early_hints.retain(|it| is_link(it));
         let can_be_said = is_plain(path) && is_one_path(path) && is_host(&said.host);
         (can_be_said && !said.is_empty()).then_some(said)
     }
 
     fn is_empty(&self) -> bool {
         self.links.is_empty() && self.early_hints.is_empty()
+    }
+
+    /// Whether a server that knows it also answers for `other`.
+    fn answers_for(&self, other: &Self) -> bool {
+        self.host == other.host
+            && self.paths().iter().any(|it| it.eq_ignore_ascii_case(&other.path))
     }
 
     /// The paths at which servers know the document: `/` and `/index.html` are the same.
@@ -216,6 +218,11 @@ impl Line {
         (urgency != usual).then_some(urgency < usual)
     }
 
+    /// By how much it moves in time, to either side.
+    fn moved_ms(&self) -> f64 {
+        self.later_ms.map_or(0.0, f64::abs)
+    }
+
     pub(super) fn kind(&self) -> Kind {
         self.resource.kind
     }
@@ -246,8 +253,7 @@ fn is_host(host: &str) -> bool {
 
 /// Whether a `Link` value can stand between double quotes anywhere.
 fn is_link(link: &str) -> bool {
-    let is_there = |it: u8| it.is_ascii_alphanumeric() || b"/._~-+,=:@!&?<>; ".contains(&it);
-    link.bytes().all(is_there)
+    link.bytes().all(|it| it.is_ascii_alphanumeric() || b"/._~-+,=:@!&?<>; ".contains(&it))
 }
 
 /// A path from a recording must not end a comment.

@@ -33,8 +33,8 @@ pub(super) fn configuration(advice: &Advice) -> String {
 
 /// Directives for these paths and no others.
 fn section(host: &str, paths: &[&str], directives: &str) -> String {
-    let pattern = |path: &&str| path.replace('.', "\\.").replace('+', "\\+");
-    let paths = paths.iter().map(pattern).collect::<Vec<_>>().join("|");
+    // Of the characters of a plain path, these two mean something in an expression.
+    let paths = paths.join("|").replace('.', "\\.").replace('+', "\\+");
     let comment = if host.is_empty() { String::new() } else { format!("# {host}\n") };
     format!("{comment}<LocationMatch \"^({paths})$\">\n{directives}</LocationMatch>\n")
 }

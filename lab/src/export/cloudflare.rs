@@ -13,21 +13,27 @@ pub(super) const ABOUT: &str = "Put these rules into the file `_headers` of the 
 const RULES_MAX: usize = 100;
 
 pub(super) fn configuration(advice: &Advice) -> String {
-    let url = |host: &str, path: &str| {
-        if host.is_empty() { path.to_owned() } else { format!("https://{host}{path}") }
-    };
-    let links = advice.documents.iter().flat_map(|it| {
-        let fields = it.all_links().into_iter().map(|link| format!("  Link: {link}\n"));
+    let mut rules: Vec<String> = Vec::new();
+    for document in &advice.documents {
+        let fields = document.all_links().into_iter().map(|it| format!("  Link: {it}\n"));
         let fields: String = fields.collect();
-        it.paths().into_iter().map(move |path| format!("{}\n{fields}", url(&it.host, &path)))
-    });
-    let priority =
-        |it: &Line| format!("{}\n  Priority: {}\n", url(&it.host, &it.path), it.priority);
-    let priorities = advice.lines.iter().map(priority);
-    let rules: Vec<String> = links.chain(priorities).collect();
+        for path in document.paths() {
+            rules.push(format!("{}\n{fields}", url(&document.host, &path)));
+        }
+    }
+    for Line { host, path, priority, .. } in &advice.lines {
+        rules.push(format!("{}\n  Priority: {priority}\n", url(host, path)));
+    }
     let more = rules.len().saturating_sub(RULES_MAX);
-    let left_out =
-        format!("Left out: the last {more} lines, because the file takes {RULES_MAX} rules.");
-    let left_out = if more == 0 { String::new() } else { super::commented(&left_out) };
-    rules.into_iter().take(RULES_MAX).chain([left_out]).collect()
+    rules.truncate(RULES_MAX);
+    if more > 0 {
+        rules.push(super::commented(&format!(
+            "Left out: the last {more} lines, because the file takes {RULES_MAX} rules."
+        )));
+    }
+    rules.concat()
+}
+
+fn url(host: &str, path: &str) -> String {
+    if host.is_empty() { path.to_owned() } else { format!("https://{host}{path}") }
 }

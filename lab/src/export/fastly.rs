@@ -8,12 +8,6 @@ pub(super) const ABOUT: &str = "Each part is a VCL snippet; its comment names th
     it (h2o/h2o, pull request 2217). `early_hints` sends status 103 to clients of HTTP/2 and HTTP/3.";
 
 pub(super) fn configuration(advice: &Advice) -> String {
-    let condition = |host: &str, paths: &[String]| {
-        let each = paths.iter().map(|it| format!("req.url.path == \"{it}\""));
-        let any = each.collect::<Vec<_>>().join(" || ");
-        let paths = if paths.len() == 1 { any } else { format!("({any})") };
-        if host.is_empty() { paths } else { format!("req.http.host == \"{host}\" && {paths}") }
-    };
     let mut deliver: Vec<String> = Vec::new();
     for line in &advice.lines {
         let condition = condition(&line.host, std::slice::from_ref(&line.path));
@@ -40,4 +34,11 @@ pub(super) fn configuration(advice: &Advice) -> String {
     }
     let recv = if receive.is_empty() { "" } else { "# Subroutine recv:\n" };
     format!("{recv}{}# Subroutine deliver:\n{}", receive.concat(), deliver.concat())
+}
+
+fn condition(host: &str, paths: &[String]) -> String {
+    let each = paths.iter().map(|it| format!("req.url.path == \"{it}\""));
+    let any = each.collect::<Vec<_>>().join(" || ");
+    let paths = if paths.len() == 1 { any } else { format!("({any})") };
+    if host.is_empty() { paths } else { format!("req.http.host == \"{host}\" && {paths}") }
 }

@@ -1,6 +1,6 @@
 //! h2o: a handler before those of the site, in Ruby, because fields are otherwise set for whole paths with their own handlers.
 
-use super::Advice;
+use super::{Advice, Document};
 
 pub(super) const ABOUT: &str = "Put this entry first in the list of handlers of the path \"/\" (h2o with mruby), \
     before `file.dir` or `proxy.reverse.url`.\n\
@@ -11,29 +11,17 @@ pub(super) const ABOUT: &str = "Put this entry first in the list of handlers of 
     beside these.";
 
 pub(super) fn configuration(advice: &Advice) -> String {
-    let names_hosts = advice.names_hosts();
-    let key = |host: &str, path: &str| advice.key(host, path);
-    let table = |name: &str, rows: Vec<(String, String)>| {
-        let rows: Vec<String> =
-            rows.iter().map(|(key, value)| format!("      \"{key}\" => \"{value}\",\n")).collect();
-        format!("    {name} = {{\n{}    }}\n", rows.concat())
-    };
-    let priorities =
-        advice.lines.iter().map(|it| (key(&it.host, &it.path), it.priority.to_string()));
-    let of_pages = |links: fn(&super::Document) -> String| {
-        let documents = advice.documents.iter();
-        let rows = documents.flat_map(|it| {
-            let paths = it.paths().into_iter();
-            paths.map(|path| (key(&it.host, &path), links(it))).collect::<Vec<_>>()
-        });
-        rows.filter(|it| !it.1.is_empty()).collect::<Vec<_>>()
-    };
-    let host = if names_hosts { "env[\"HTTP_HOST\"].split(\":\")[0] + " } else { "" };
+    let lines = advice.lines.iter();
+    let priorities = lines.map(|it| (advice.key(&it.host, &it.path), it.priority.to_string()));
+    let priorities: Vec<(String, String)> = priorities.collect();
+    let links = rows_of_documents(advice, |it| it.all_links().join(", "));
+    let early_hints = rows_of_documents(advice, |it| it.early_hints.join(", "));
+    let host = if advice.names_hosts() { "env[\"HTTP_HOST\"].split(\":\")[0] + " } else { "" };
     [
         "- mruby.handler: |\n".to_owned(),
-        table("priorities", priorities.collect()),
-        table("links", of_pages(|it| it.all_links().join(", "))),
-        table("early_hints", of_pages(|it| it.early_hints.join(", "))),
+        table("priorities", &priorities),
+        table("links", &links),
+        table("early_hints", &early_hints),
         format!(
             "    lambda do |env|
       path = {host}env[\"PATH_INFO\"]
@@ -50,4 +38,24 @@ pub(super) fn configuration(advice: &Advice) -> String {
         ),
     ]
     .concat()
+}
+
+/// Key and value for each path of a document whose value is not empty.
+fn rows_of_documents(advice: &Advice, value: fn(&Document) -> String) -> Vec<(String, String)> {
+    let mut rows = Vec::new();
+    for document in &advice.documents {
+        let value = value(document);
+        if value.is_empty() {
+            continue;
+        }
+        for path in document.paths() {
+            rows.push((advice.key(&document.host, &path), value.clone()));
+        }
+    }
+    rows
+}
+
+fn table(name: &str, rows: &[(String, String)]) -> String {
+    let rows = rows.iter().map(|(key, value)| format!("      \"{key}\" => \"{value}\",\n"));
+    format!("    {name} = {{\n{}    }}\n", rows.collect::<String>())
 }

@@ -45,16 +45,13 @@ fn element(line: &Line) -> Option<String> {
 }
 
 fn preload(line: &Line, value: &str) -> Option<String> {
-    let path = &line.path;
-    let element = |rel: &str, more: &str| {
-        Some(format!("<link rel=\"{rel}\"{more} href=\"{path}\" fetchpriority=\"{value}\">"))
+    let attributes = match line.kind() {
+        Kind::Js if line.script == Some(Script::Module) => "rel=\"modulepreload\"",
+        Kind::Js => "rel=\"preload\" as=\"script\"",
+        Kind::Css => "rel=\"preload\" as=\"style\"",
+        Kind::Image => "rel=\"preload\" as=\"image\"",
+        Kind::Font => "rel=\"preload\" as=\"font\" crossorigin",
+        _ => return None,
     };
-    match line.kind() {
-        Kind::Js if line.script == Some(Script::Module) => element("modulepreload", ""),
-        Kind::Js => element("preload", " as=\"script\""),
-        Kind::Css => element("preload", " as=\"style\""),
-        Kind::Image => element("preload", " as=\"image\""),
-        Kind::Font => element("preload", " as=\"font\" crossorigin"),
-        _ => None,
-    }
+    Some(format!("<link {attributes} href=\"{}\" fetchpriority=\"{value}\">", line.path))
 }

@@ -14,45 +14,48 @@ pub(super) const ABOUT: &str = "Include this file in the block http. A server or
 const SHORT_KEY_BYTES: usize = 40;
 
 pub(super) fn configuration(advice: &Advice) -> String {
-    let names_hosts = advice.names_hosts();
-    let key = |host: &str, path: &str| advice.key(host, path);
-    let variable = if names_hosts { "$host$uri" } else { "$uri" };
-    let map = |name: &str, rows: Vec<(String, String)>| {
-        let mut text = vec![format!("map {variable} {name} {{\n    default \"\";\n")];
-        let mut keys: Vec<&str> = Vec::new();
-        for (key, value) in &rows {
-            // A second row with one key is an error; the first one matters more.
-            if !keys.contains(&key.as_str()) {
-                text.push(format!("    \"{key}\" \"{value}\";\n"));
-                keys.push(key);
-            }
+    let mut priorities: Vec<(String, String)> = Vec::new();
+    for line in &advice.lines {
+        for path in paths_of(&line.path) {
+            priorities.push((advice.key(&line.host, &path), line.priority.to_string()));
         }
-        text.concat() + "}\n"
-    };
-    let priorities = advice.lines.iter().flat_map(|it| {
-        let row = |path: &String| (key(&it.host, path), it.priority.to_string());
-        paths_of(&it.path).iter().map(row).collect::<Vec<_>>()
-    });
-    let links = advice.documents.iter().flat_map(|it| {
-        let row = |path: &String| (key(&it.host, path), it.all_links().join(", "));
-        it.paths().iter().map(row).collect::<Vec<_>>()
-    });
+    }
+    let mut links: Vec<(String, String)> = Vec::new();
+    for document in &advice.documents {
+        for path in document.paths() {
+            links.push((advice.key(&document.host, &path), document.all_links().join(", ")));
+        }
+    }
     let mut text: Vec<String> = Vec::new();
-    let longest = advice.lines.iter().map(|it| key(&it.host, &it.path).len()).max();
-    if longest.is_some_and(|it| it > SHORT_KEY_BYTES) {
+    let mut keys = advice.lines.iter().map(|it| advice.key(&it.host, &it.path));
+    if keys.any(|key| key.len() > SHORT_KEY_BYTES) {
         // nginx does not begin with a key that fills a bucket.
         text.push(
             "# If your configuration has this line already, keep the larger of the two.\nmap_hash_bucket_size 256;\n\n"
                 .to_owned(),
         );
     }
-    for (field, name, rows) in [
-        ("Priority", "$utmost_priority", priorities.collect::<Vec<_>>()),
-        ("Link", "$utmost_link", links.collect()),
-    ] {
+    let key = if advice.names_hosts() { "$host$uri" } else { "$uri" };
+    for (field, name, rows) in
+        [("Priority", "$utmost_priority", priorities), ("Link", "$utmost_link", links)]
+    {
         if !rows.is_empty() {
-            text.push(format!("{}add_header {field} {name};\n", map(name, rows)));
+            text.push(map(key, name, &rows));
+            text.push(format!("add_header {field} {name};\n"));
         }
     }
     text.concat()
+}
+
+fn map(from: &str, to: &str, rows: &[(String, String)]) -> String {
+    let mut text = vec![format!("map {from} {to} {{\n    default \"\";\n")];
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, value) in rows {
+        // A second row with one key is an error; the first one matters more.
+        if !keys.contains(&key.as_str()) {
+            text.push(format!("    \"{key}\" \"{value}\";\n"));
+            keys.push(key);
+        }
+    }
+    text.concat() + "}\n"
 }

@@ -62,8 +62,8 @@ impl Namers {
                 Self::Pages(pages.iter().filter_map(|it| corpus::page(it).ok()).collect())
             }
             ConfigSite::Root(root) => {
-                let text = |it: &ConfigRoute| document_text(root, &it.path);
-                Self::Documents(config.routes.iter().filter_map(text).collect())
+                let texts = config.routes.iter().filter_map(|it| document_text(root, &it.path));
+                Self::Documents(texts.collect())
             }
             ConfigSite::Upstream(_) => Self::Unknown,
         }
@@ -72,11 +72,13 @@ impl Namers {
     fn of_path(&self, path: &str) -> NamedBy {
         match self {
             Self::Pages(pages) => {
-                let of_page = |page: &Page| {
-                    let id = page.resources.iter().position(|it| it.url == path)?;
-                    Some(NamedBy::of(page, id))
-                };
-                pages.iter().find_map(of_page).unwrap_or_default()
+                for page in pages {
+                    let id = page.resources.iter().position(|it| it.url == path);
+                    if let Some(id) = id {
+                        return NamedBy::of(page, id);
+                    }
+                }
+                NamedBy::default()
             }
             Self::Documents(texts) => {
                 let name = path.split('?').next().and_then(|it| it.rsplit('/').next());

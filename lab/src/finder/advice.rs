@@ -18,16 +18,7 @@ pub fn advice(found: &[ByResource], hints: Option<&[ByHints]>) -> Advice {
         let Some(page) = by_resource.page().filter(|_| by_resource.is_better) else {
             continue;
         };
-        let line = |it: &ResourcePriority| Line {
-            host: http3::host(page.host(it.id)).to_owned(),
-            path: page.resources[it.id].url.clone(),
-            resource: page.resources[it.id].for_scheduler(),
-            script: page.resources[it.id].script,
-            named_by: NamedBy::of(page, it.id),
-            priority: Priority::new(it.urgency, it.incremental),
-            later_ms: Some(it.later_ms),
-        };
-        advice.lines.extend(by_resource.resources.iter().map(line));
+        advice.lines.extend(by_resource.resources.iter().map(|found| line(page, found)));
         let hidden = Hidden::of(page).filter(|_| hints.is_none());
         advice.found.extend(hidden.as_ref().map(|it| it.words.clone()));
         advice.documents.extend(hidden.map(|it| it.document));
@@ -45,6 +36,19 @@ pub fn advice(found: &[ByResource], hints: Option<&[ByHints]>) -> Advice {
     advice
 }
 
+fn line(page: &Page, found: &ResourcePriority) -> Line {
+    let resource = &page.resources[found.id];
+    Line {
+        host: http3::host(page.host(found.id)).to_owned(),
+        path: resource.url.clone(),
+        resource: resource.for_scheduler(),
+        script: resource.script,
+        named_by: NamedBy::of(page, found.id),
+        priority: Priority::new(found.urgency, found.incremental),
+        later_ms: Some(found.later_ms),
+    }
+}
+
 /// What is critical on a page, and hidden from a browser that reads its document.
 struct Hidden {
     document: Document,
@@ -60,13 +64,15 @@ impl Hidden {
         let host = &graph.nodes[at].host;
         let hidden: Vec<usize> = graph.hidden_and_critical(at);
         let links = hidden.iter().map(|it| graph.nodes[*it].preload(host)).collect();
-        let named = hidden.iter().take(NAMED).map(|it| {
-            let path = &graph.nodes[*it].path;
+        let mut named: Vec<String> = Vec::new();
+        for node in hidden.iter().take(NAMED) {
+            let path = &graph.nodes[*node].path;
             let id = page.resources.iter().position(|it| it.url == *path);
-            let by = id.and_then(|it| NamedBy::of(page, it).words());
-            by.map_or_else(|| path.clone(), |by| format!("{path} (named by {by})"))
-        });
-        let mut named: Vec<String> = named.collect();
+            named.push(match id.and_then(|id| NamedBy::of(page, id).words()) {
+                Some(by) => format!("{path} (named by {by})"),
+                None => path.clone(),
+            });
+        }
         if hidden.len() > NAMED {
             named.push(format!("and {} more", hidden.len() - NAMED));
         }

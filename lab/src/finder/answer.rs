@@ -300,8 +300,10 @@ impl Case {
     /// All orders, the best first.
     fn ranking(&self) -> Vec<RankedOrder> {
         let mut rows: Vec<RankedOrder> = self.orders().into_iter().map(|it| self.row(it)).collect();
-        let index = |it: &RankedOrder| it.index.ms().unwrap_or(f64::INFINITY);
-        rows.sort_by(|one, other| index(one).total_cmp(&index(other)));
+        rows.sort_by(|one, other| {
+            let [one, other] = [one, other].map(|it| it.index.ms().unwrap_or(f64::INFINITY));
+            one.total_cmp(&other)
+        });
         rows
     }
 

@@ -29,6 +29,12 @@ struct PageBefore {
     present_ms: Indices,
 }
 
+impl PageBefore {
+    fn is_of(&self, now: &PageAnswer) -> bool {
+        self.page == now.page && self.network == now.network
+    }
+}
+
 /// A page on a network, then and now.
 #[derive(Debug, Clone, Serialize)]
 pub struct Change {
@@ -65,18 +71,23 @@ pub enum ChangeVerdict {
 
 /// Compares `answer` with an earlier one: a row for each page and network of `answer`, and one for each that it has no more.
 pub fn changes(before: &Baseline, answer: &Answer) -> Vec<Change> {
-    let of_then = |it: &PageAnswer| {
-        before.pages.iter().find(|then| then.page == it.page && then.network == it.network)
-    };
-    let judgement = |it: &PageAnswer| judged(&ratios(&of_then(it)?.present_ms, &it.present_ms));
-    let judgements: Vec<Option<Judgement>> = answer.pages.iter().map(judgement).collect();
+    let thens: Vec<Option<&PageBefore>> =
+        answer.pages.iter().map(|now| before.pages.iter().find(|it| it.is_of(now))).collect();
+    let mut judgements: Vec<Option<Judgement>> = Vec::new();
+    for (now, then) in answer.pages.iter().zip(&thens) {
+        judgements.push(then.and_then(|it| judged(&ratios(&it.present_ms, &now.present_ms))));
+    }
     let p_values: Vec<Option<f64>> = judgements.iter().map(|it| it.and_then(|it| it.p)).collect();
-    let rows = answer.pages.iter().zip(judgements).zip(adjusted(&p_values));
-    let rows = rows.map(|((page, judged), p)| Change::of(page, of_then(page), judged, p));
-    let is_left = |then: &&PageBefore| {
-        !answer.pages.iter().any(|it| it.page == then.page && it.network == then.network)
-    };
-    rows.chain(before.pages.iter().filter(is_left).map(Change::gone)).collect()
+    let mut rows = Vec::new();
+    for (place, holm_p) in adjusted(&p_values).into_iter().enumerate() {
+        rows.push(Change::of(&answer.pages[place], thens[place], judgements[place], holm_p));
+    }
+    for then in &before.pages {
+        if !answer.pages.iter().any(|now| then.is_of(now)) {
+            rows.push(Change::gone(then));
+        }
+    }
+    rows
 }
 
 impl Change {
@@ -136,15 +147,14 @@ impl Change {
             _ if then.is_none() => "not in the baseline".to_owned(),
             _ => "unknown, because too few loads finished".to_owned(),
         };
-        let order =
-            |choice: &Option<String>| choice.clone().unwrap_or_else(|| WHAT_YOU_HAVE.to_owned());
-        let stale = then.filter(|_| self.is_stale).map_or_else(String::new, |then| {
-            format!(
+        let stale = match then {
+            Some(then) if self.is_stale => format!(
                 "; the page has changed, and {} is no longer the best order for it: {} is",
-                order(&then.choice),
-                order(&now.choice)
-            )
-        });
+                then.choice.as_deref().unwrap_or(WHAT_YOU_HAVE),
+                now.choice.as_deref().unwrap_or(WHAT_YOU_HAVE)
+            ),
+            _ => String::new(),
+        };
         format!("{place}: {speed}{stale}")
     }
 }

@@ -109,8 +109,13 @@ fn of_page(
     let found = bounds::priorities(&recordings, &ideal, Effort::default());
     let Some(bounds::Found { priorities, doubtful, oracles }) = found else { return Ok(None) };
     let signalled = signalling(page, &priorities);
-    let changed = |batch: &Batch<'_>| Batch { page: &signalled, ..batch.clone() }.present();
-    let pairs = pairs(question, page, progress, changed, None)?;
+    let pairs = pairs(
+        question,
+        page,
+        progress,
+        |batch| Batch { page: &signalled, ..batch.clone() }.present(),
+        None,
+    )?;
     let mut gains = Vec::new();
     for (pair, oracle) in pairs.iter().zip(&oracles) {
         // Its packets are those of the page as it was recorded.
@@ -132,12 +137,11 @@ fn signalling(page: &Page, priorities: &Priorities) -> Arc<Page> {
 }
 
 fn gain(goal: &Goal, pair: &Pair, of_oracle: &[RunRecord]) -> Gain {
-    let as_recorded = |runs: &[RunRecord]| {
-        let first = runs.iter().filter(|it| it.seed < BATCH as u64);
-        median(&first.filter_map(|it| goal.index(it).ms()).collect::<Vec<_>>())
-    };
     let [present_ms, found_ms, oracle_ms] =
-        [&pair.present[..], &pair.changed, of_oracle].map(as_recorded);
+        [&pair.present[..], &pair.changed, of_oracle].map(|runs| {
+            let as_recorded = runs.iter().filter(|it| it.seed < BATCH as u64);
+            median(&as_recorded.filter_map(|it| goal.index(it).ms()).collect::<Vec<_>>())
+        });
     Gain {
         network: pair.network.name.clone(),
         verdict: Verdict::Unknown,
@@ -160,22 +164,24 @@ fn answer(
     pairs: &[Pair],
     networks: Vec<Gain>,
 ) -> ByResource {
-    let ratio = |it: &usize| networks[*it].judgement.ratio.unwrap_or_default();
-    let most = (0..pairs.len()).max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
-    let moved: Vec<Moved> = most.map_or_else(Vec::new, |it| {
-        let [present, found] = pairs[it].judging();
-        all_moved(page, &present, &found)
-    });
+    let ratios = networks.iter().map(|it| it.judgement.ratio.unwrap_or_default());
+    let most = pairs.iter().zip(ratios).max_by(|(_, one), (_, other)| one.total_cmp(other));
+    let mut moved: Vec<Moved> = Vec::new();
+    if let Some((pair, _)) = most {
+        let [present, found] = pair.judging();
+        moved = all_moved(page, &present, &found);
+    }
     let usual = bounds::usual(page);
-    let changed = (0..usual.len()).filter(|it| usual[*it] != priorities[*it]);
-    let resource = |id| ResourcePriority {
-        id,
-        url: page.url(id),
-        urgency: priorities[id].urgency,
-        incremental: priorities[id].incremental,
-        later_ms: moved.iter().find(|it| it.id == id).map_or(0.0, |it| it.later_ms),
-    };
-    let mut resources: Vec<ResourcePriority> = changed.map(resource).collect();
+    let mut resources: Vec<ResourcePriority> = Vec::new();
+    for id in (0..usual.len()).filter(|id| usual[*id] != priorities[*id]) {
+        resources.push(ResourcePriority {
+            id,
+            url: page.url(id),
+            urgency: priorities[id].urgency,
+            incremental: priorities[id].incremental,
+            later_ms: moved.iter().find(|it| it.id == id).map_or(0.0, |it| it.later_ms),
+        });
+    }
     resources.sort_by(|one, other| other.later_ms.abs().total_cmp(&one.later_ms.abs()));
     ByResource {
         page: page.name.clone(),
@@ -191,11 +197,12 @@ fn answer(
 /// The visible images that the priorities make late on a network.
 fn late(page: &Page, pairs: &[Pair]) -> Vec<String> {
     let judging: Vec<_> = pairs.iter().map(Pair::judging).collect();
-    let is_late = |id: &usize| {
+    let mut images: Vec<usize> = (0..page.resources.len()).collect();
+    images.retain(|it| is_visible_image(page, *it));
+    images.retain(|id| {
         judging.iter().any(|[present, found]| later(*id, present, found) > Some(LATER_MAX))
-    };
-    let images = (0..page.resources.len()).filter(|it| is_visible_image(page, *it));
-    images.filter(is_late).map(|it| page.url(it)).collect()
+    });
+    images.into_iter().map(|it| page.url(it)).collect()
 }
 
 #[cfg(test)]

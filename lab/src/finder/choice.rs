@@ -45,11 +45,11 @@ pub enum ChoiceKind {
 pub fn choices(answer: &Answer, by_resource: &[ByResource]) -> Vec<Choice> {
     let mut names: Vec<&str> = answer.pages.iter().map(|it| &*it.page).collect();
     names.dedup();
-    let of_page = |name: &&str| {
-        let cases: Vec<&PageAnswer> = answer.pages.iter().filter(|it| it.page == **name).collect();
-        choice(Some(name), &cases, by_resource)
-    };
-    let mut choices: Vec<Choice> = names.iter().map(of_page).collect();
+    let mut choices: Vec<Choice> = Vec::new();
+    for name in &names {
+        let cases: Vec<&PageAnswer> = answer.pages.iter().filter(|it| it.page == *name).collect();
+        choices.push(choice(Some(name), &cases, by_resource));
+    }
     if names.len() > 1 {
         choices.push(choice(None, &answer.pages.iter().collect::<Vec<_>>(), by_resource));
     }
@@ -57,26 +57,27 @@ pub fn choices(answer: &Answer, by_resource: &[ByResource]) -> Vec<Choice> {
 }
 
 fn choice(page: Option<&str>, cases: &[&PageAnswer], by_resource: &[ByResource]) -> Choice {
-    let mean = |ratio: &dyn Fn(&PageAnswer) -> f64| {
-        let ratios: Vec<f64> = cases.iter().map(|it| ratio(it)).collect();
-        geometric_mean(&ratios).unwrap_or(1.0)
-    };
-    let scheme = scheme(cases).map(|it| (mean(&|case| case.speedup(&it)), it));
     let mut gains: Vec<&ByResource> = by_resource.iter().filter(|it| it.is_better).collect();
     gains.retain(|it| cases.iter().any(|case| case.page == it.page));
-    let of_priorities = mean(&|case| speedup(case, &gains));
-    let others = scheme.as_ref().map_or(1.0, |it| it.0);
+    let of_priorities = mean(cases.iter().map(|it| speedup(it, &gains)));
+    let scheme = scheme(cases);
+    let of_scheme =
+        scheme.as_ref().map_or(1.0, |it| mean(cases.iter().map(|case| case.speedup(it))));
     let (kind, scheme, speedup) = match scheme {
-        _ if !gains.is_empty() && of_priorities * WORTHWHILE >= others => {
+        _ if !gains.is_empty() && of_priorities * WORTHWHILE >= of_scheme => {
             (ChoiceKind::Priorities, None, of_priorities)
         }
-        Some((speedup, scheme)) => (ChoiceKind::Scheme, Some(scheme), speedup),
+        Some(scheme) => (ChoiceKind::Scheme, Some(scheme), of_scheme),
         None => (ChoiceKind::Keep, None, 1.0),
     };
     let mut choice =
         Choice { page: page.map(str::to_owned), kind, scheme, speedup, words: String::new() };
     choice.words = choice.in_words(cases.len(), &gains);
     choice
+}
+
+fn mean(ratios: impl Iterator<Item = f64>) -> f64 {
+    geometric_mean(&ratios.collect::<Vec<f64>>()).unwrap_or(1.0)
 }
 
 /// The scheme for these pages and networks; `None`: keep what there is.
@@ -134,9 +135,9 @@ impl PageAnswer {
     pub(super) fn regrets(&self) -> Regrets {
         let mut orders: Vec<_> = self.ranking.iter().collect();
         orders.sort_by_key(|it| !it.is_present);
-        Regrets::of(orders.into_iter().filter_map(|it| {
-            let label = if it.is_present { WHAT_YOU_HAVE } else { &it.scheme };
-            Some((label, it.index.ms()?, it.regret))
+        Regrets::of(orders.into_iter().filter_map(|order| {
+            let label = if order.is_present { WHAT_YOU_HAVE } else { &order.scheme };
+            Some((label, order.index.ms()?, order.regret))
         }))
     }
 }

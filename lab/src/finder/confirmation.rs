@@ -2,10 +2,10 @@
 
 use super::answer::JudgedCandidate;
 use super::paired_loads::Batch;
-use super::trial::{Indices, Judgement, judged, ratios};
+use super::trial::{Judgement, judged, ratios};
 use super::words::evidence;
 use super::{Answer, PRESENT, PageAnswer, Question, Step, Verdict, WHAT_YOU_HAVE};
-use crate::study::{Engine, RunRecord, StudyError, engines};
+use crate::study::{Engine, StudyError, engines};
 use serde::Serialize;
 
 /// Pairs of loads: enough for an interval, and few enough to wait for.
@@ -57,12 +57,10 @@ fn of_page(
     let batch = Batch { question, page, engine, networks, seeds: 0..PAIRS, progress };
     let present = batch.present()?.runs;
     let chosen = batch.others(std::slice::from_ref(scheme))?.runs;
-    let indices = |runs: &[RunRecord], name: &str| -> Indices {
-        let of_seed = |seed| runs.iter().find(|it| it.scheme == name && it.seed == seed);
-        (0..PAIRS).map(|seed| question.goal.index(of_seed(seed)?).ms()).collect()
-    };
-    let ratios = ratios(&indices(&present, PRESENT), &indices(&chosen, scheme.name()));
-    Ok(Some(Confirmation::of(answer, engine, scheme.name(), judged(&ratios))))
+    let present = question.goal.indices_of_scheme(&present, PRESENT, &(0..PAIRS));
+    let chosen = question.goal.indices_of_scheme(&chosen, scheme.name(), &(0..PAIRS));
+    let judged = judged(&ratios(&present, &chosen));
+    Ok(Some(Confirmation::of(answer, engine, scheme.name(), judged)))
 }
 
 impl Confirmation {

@@ -6,6 +6,7 @@ use crate::network::Network;
 use crate::study::RunRecord;
 use crate::study::statistics::median;
 use qlog_tools::metrics::{BySet, METRICS, MIX, Metric, byte_index, find};
+use std::ops::Range;
 use std::str::FromStr;
 
 /// One metric, or several with weights. All are times in milliseconds of which less is better.
@@ -51,7 +52,7 @@ impl FromStr for Goal {
         let mut parts: Vec<Part> = Vec::new();
         for said in text.split(',') {
             let part = part(said)?;
-            if parts.iter().any(|it| it.metric.name == part.metric.name) {
+            if parts.iter().any(|before| before.metric.name == part.metric.name) {
                 return Err(GoalError::Twice(part.metric.name));
             }
             parts.push(part);
@@ -74,34 +75,54 @@ fn names() -> String {
 impl Goal {
     /// The value of a load: the weighted mean of its metrics. Empty if the load did not finish or lacks one of them.
     pub(super) fn index(&self, run: &RunRecord) -> Index {
-        let value = |set: fn(BySet) -> Option<f64>| {
-            let values = self.0.iter().map(|it| Some(set(run.metrics.get(it.metric))? * it.weight));
-            let sum: f64 = values.collect::<Option<Vec<f64>>>()?.into_iter().sum();
-            Some(sum / self.0.iter().map(|it| it.weight).sum::<f64>())
-        };
-        let is_there = |it: &f64| run.completed && *it > 0.0;
-        let atf_ms = value(|it| it.atf).filter(is_there);
-        let all_ms = value(|it| it.all).filter(is_there).filter(|_| atf_ms.is_none());
-        Index { atf_ms, all_ms }
+        if !run.completed {
+            return Index { atf_ms: None, all_ms: None };
+        }
+        let atf_ms = self.weighted_mean(run, |it| it.atf).filter(|it| *it > 0.0);
+        let all_ms = self.weighted_mean(run, |it| it.all).filter(|it| *it > 0.0);
+        Index { atf_ms, all_ms: all_ms.filter(|_| atf_ms.is_none()) }
+    }
+
+    fn weighted_mean(&self, run: &RunRecord, set: fn(BySet) -> Option<f64>) -> Option<f64> {
+        let values = self.0.iter().map(|it| Some(set(run.metrics.get(it.metric))? * it.weight));
+        let sum: f64 = values.collect::<Option<Vec<f64>>>()?.into_iter().sum();
+        Some(sum / self.0.iter().map(|it| it.weight).sum::<f64>())
     }
 
     /// The logarithm of the median index of the first batch, the mean over networks.
     pub(super) fn mean_logarithm(&self, runs: &[RunRecord], networks: &[Network]) -> f64 {
-        let index = |network: &Network| {
+        let mut sum = 0.0;
+        for network in networks {
             let known: Vec<f64> = self.indices(runs, network, 0).into_iter().flatten().collect();
-            median(&known).map_or(f64::INFINITY, f64::ln)
-        };
-        networks.iter().map(index).sum::<f64>() / networks.len() as f64
+            sum += median(&known).map_or(f64::INFINITY, f64::ln);
+        }
+        sum / networks.len() as f64
+    }
+
+    /// The index of each load under a scheme, by seed.
+    pub(super) fn indices_of_scheme(
+        &self,
+        runs: &[RunRecord],
+        scheme: &str,
+        seeds: &Range<u64>,
+    ) -> Indices {
+        let mut indices = Indices::new();
+        for seed in seeds.clone() {
+            let run = runs.iter().find(|it| it.scheme == scheme && it.seed == seed);
+            indices.push(run.and_then(|it| self.index(it).ms()));
+        }
+        indices
     }
 
     /// The index of each load of a batch on a network, by seed.
     pub(super) fn indices(&self, runs: &[RunRecord], network: &Network, from: u64) -> Indices {
-        let of_seed = |seed| {
-            let run =
-                runs.iter().find(|it| it.setting.network == network.name && it.seed == seed)?;
-            self.index(run).ms()
-        };
-        (from..from + BATCH as u64).map(of_seed).collect()
+        let mut indices = Indices::new();
+        for seed in from..from + BATCH as u64 {
+            let mut of_network = runs.iter().filter(|it| it.setting.network == network.name);
+            let run = of_network.find(|it| it.seed == seed);
+            indices.push(run.and_then(|it| self.index(it).ms()));
+        }
+        indices
     }
 
     /// Whether it is the `ByteIndex`, for which lower bounds are known.

@@ -5,7 +5,7 @@
 //! priorities of single resources are not loaded together, so nothing is said of both at once.
 
 use super::answer::JudgedCandidate;
-use super::paired_loads::{Batch, Pair, pairs};
+use super::paired_loads::{Batch, pairs};
 use super::{Question, Step, Verdict, WHAT_YOU_HAVE};
 use crate::push_and_hints::{Hints, PushAndHints};
 use crate::study::statistics::geometric_mean;
@@ -58,8 +58,8 @@ pub fn by_hints(
     let gains = all.iter_mut().flat_map(|it: &mut ByHints| &mut it.networks);
     JudgedCandidate::judge(gains.map(|it| (&mut it.judgement, &mut it.verdict)).collect());
     for page in &mut all {
-        let is_better = |it: &HintsGain| it.verdict == Verdict::Better;
-        page.is_better = !page.networks.is_empty() && page.networks.iter().all(is_better);
+        page.is_better = !page.networks.is_empty()
+            && page.networks.iter().all(|it| it.verdict == Verdict::Better);
     }
     Ok(all)
 }
@@ -79,21 +79,20 @@ fn of_page(
         }
         let runs = batch.hinting(Some(hints))?.runs;
         let index = question.goal.mean_logarithm(&runs, networks);
-        if best.as_ref().is_none_or(|it| index < it.0) {
+        if best.as_ref().is_none_or(|(least, ..)| index < *least) {
             best = Some((index, hints, runs));
         }
     }
     let Some((_, hints, first)) = best else {
         return Ok(ByHints::of(page, None, Vec::new()));
     };
-    let hinted = |batch: &Batch<'_>| batch.hinting(Some(hints));
-    let gain = |it: &Pair| HintsGain {
-        network: it.network.name.clone(),
+    let pairs = pairs(question, page, progress, |batch| batch.hinting(Some(hints)), Some(first))?;
+    let gains = pairs.iter().map(|pair| HintsGain {
+        network: pair.network.name.clone(),
         verdict: Verdict::Unknown,
-        judgement: it.trial.judgement(0).map(JudgedCandidate::of).unwrap_or_default(),
-    };
-    let pairs = pairs(question, page, progress, hinted, Some(first))?;
-    Ok(ByHints::of(page, Some(hints), pairs.iter().map(gain).collect()))
+        judgement: pair.trial.judgement(0).map(JudgedCandidate::of).unwrap_or_default(),
+    });
+    Ok(ByHints::of(page, Some(hints), gains.collect()))
 }
 
 /// What hints name in the document's response, and in early hints alone.
@@ -144,25 +143,26 @@ impl ByHints {
         } else {
             format!("links that preload {count}")
         };
-        let sentence = |it: &HintsGain| {
-            let network = &it.network;
-            let Some(ratio) = it.judgement.ratio else {
-                return format!(
+        let mut sentences = Vec::new();
+        for HintsGain { network, verdict, judgement } in &self.networks {
+            let Some(ratio) = judgement.ratio else {
+                sentences.push(format!(
                     "{page} on {network}: unknown with hints, because too few loads finished."
-                );
+                ));
+                continue;
             };
-            let evidence = super::words::evidence(&it.judgement);
-            let but = match it.verdict {
+            let evidence = super::words::evidence(judgement);
+            let but = match verdict {
                 Verdict::Better => String::new(),
                 Verdict::Unsure => {
-                    format!(" Unsure:{}", super::words::doubt(&it.judgement, self.networks.len()))
+                    format!(" Unsure:{}", super::words::doubt(judgement, self.networks.len()))
                 }
                 _ => " That is not better beyond chance, or less than 1 %.".to_owned(),
             };
-            format!(
+            sentences.push(format!(
                 "{page} on {network}: with {what}, it is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence}).{but}"
-            )
-        };
-        self.networks.iter().map(sentence).collect()
+            ));
+        }
+        sentences
     }
 }

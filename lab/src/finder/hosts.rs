@@ -13,17 +13,19 @@ pub fn at_host(
     hints: &[ByHints],
     host: Option<&str>,
 ) -> (Vec<ByResource>, Vec<ByHints>) {
-    let of_page = |it: &ByResource| {
-        let mut found = it.clone();
-        if let Some(page) = found.of.take() {
-            let is_known = |id: usize| page.resources[id].origin == 0 || !is_made_up(&page, id);
-            found.resources.retain(|it| is_known(it.id));
-            found.of = Some(page_at(&page, host));
+    let (mut found, mut hints) = (found.to_vec(), hints.to_vec());
+    for found in &mut found {
+        if let Some(page) = &mut found.of {
+            found
+                .resources
+                .retain(|it| page.resources[it.id].origin == 0 || !is_made_up(page, it.id));
+            *page = page_at(page, host);
         }
-        found
-    };
-    let hinted = |it: &ByHints| ByHints { of: page_at(&it.of, host), ..it.clone() };
-    (found.iter().map(of_page).collect(), hints.iter().map(hinted).collect())
+    }
+    for hinted in &mut hints {
+        hinted.of = page_at(&hinted.of, host);
+    }
+    (found, hints)
 }
 
 fn page_at(page: &Arc<Page>, host: Option<&str>) -> Arc<Page> {
@@ -44,8 +46,9 @@ impl Advice {
     /// The same for the site at `host`. `None`: at the host that it names, unless that stands for another.
     #[must_use]
     pub fn at_host(mut self, host: Option<&str>) -> Self {
-        let lines = self.lines.iter_mut().map(|it| &mut it.host);
-        for of in lines.chain(self.documents.iter_mut().map(|it| &mut it.host)) {
+        let of_lines = self.lines.iter_mut().map(|it| &mut it.host);
+        let of_documents = self.documents.iter_mut().map(|it| &mut it.host);
+        for of in of_lines.chain(of_documents) {
             let any = is_stand_in(of).then_some("");
             if let Some(host) = host.or(any) {
                 host.clone_into(of);

@@ -32,31 +32,33 @@ pub(super) fn moved(page: &Page, present: &[&RunRecord], under: &[&RunRecord]) -
 /// All that moved, those that moved most first.
 pub(super) fn all_moved(page: &Page, present: &[&RunRecord], under: &[&RunRecord]) -> Vec<Moved> {
     let mut later: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    for run in under.iter().filter(|it| it.completed) {
-        let Some(before) = present.iter().find(|it| it.seed == run.seed && it.completed) else {
-            continue;
-        };
+    for run in under {
+        let mut present = present.iter().filter(|it| it.completed && run.completed);
+        let Some(before) = present.find(|before| before.seed == run.seed) else { continue };
         let before: BTreeMap<usize, f64> = completions(before).collect();
         for (id, complete_ms) in completions(run) {
             later.entry(id).or_default().extend(before.get(&id).map(|it| complete_ms - it));
         }
     }
-    let row = |(id, later): (usize, Vec<f64>)| {
-        let resource = page.resources.get(id)?;
-        let later_ms = median(&later).filter(|it| *it != 0.0)?;
-        Some(Moved { id, url: page.url(id), above_fold: resource.above_fold, later_ms })
-    };
-    let mut rows: Vec<Moved> = later.into_iter().filter_map(row).collect();
+    let mut rows: Vec<Moved> = Vec::new();
+    for (id, later) in later {
+        let Some(resource) = page.resources.get(id) else { continue };
+        if let Some(later_ms) = median(&later).filter(|later_ms| *later_ms != 0.0) {
+            let above_fold = resource.above_fold;
+            rows.push(Moved { id, url: page.url(id), above_fold, later_ms });
+        }
+    }
     rows.sort_by(|one, other| other.later_ms.abs().total_cmp(&one.later_ms.abs()));
     rows
 }
 
 /// How many times as late a resource completes as under the present order, the median over seeds.
 pub(super) fn later(id: usize, present: &[&RunRecord], under: &[&RunRecord]) -> Option<f64> {
-    let complete = |run: &RunRecord| completions(run).find(|it| it.0 == id).map(|it| it.1);
     let times = under.iter().filter_map(|run| {
         let before = present.iter().find(|it| it.seed == run.seed)?;
-        Some(complete(run)? / complete(before)?)
+        let (_, complete_ms) = completions(run).find(|it| it.0 == id)?;
+        let (_, before_ms) = completions(before).find(|it| it.0 == id)?;
+        Some(complete_ms / before_ms)
     });
     median(&times.collect::<Vec<_>>())
 }

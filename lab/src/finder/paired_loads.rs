@@ -45,24 +45,26 @@ pub(super) fn load(
     names: &[String],
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Vec<Case>, StudyError> {
-    let chosen = |name: &String| question.schemes.iter().find(|it| it.name() == name).cloned();
-    let schemes: Vec<Contender> = names.iter().filter_map(chosen).collect();
+    let mut schemes: Vec<Contender> = Vec::new();
+    for name in names {
+        schemes.extend(question.schemes.iter().find(|it| it.name() == name).cloned());
+    }
     let names: Vec<String> = schemes.iter().map(|it| it.name().to_owned()).collect();
-    let new = |it: &Network| Case::new(question, page, &it.name, &names);
-    let mut cases: Vec<Case> = question.networks.iter().map(new).collect();
+    let networks = question.networks.iter();
+    let mut cases: Vec<Case> =
+        networks.map(|it| Case::new(question, page, &it.name, &names)).collect();
     // Networks that go on are all at the same seed.
-    while let Some(seeds) = cases.iter().find_map(|it| it.trial.next_seeds()) {
+    while let Some(seeds) = cases.iter().find_map(|case| case.trial.next_seeds()) {
         let open = open_networks(question, &cases);
-        let batch = |networks| Batch {
-            seeds: seeds.clone(),
-            ..Batch::on_stack(question, page, networks, 0, progress)
-        };
         let networks = open.values().flatten().cloned().collect();
-        let present = batch(networks).present()?.runs;
+        let of_all = Batch::on_stack(question, page, networks, 0, progress);
+        let of_all = Batch { seeds: seeds.clone(), ..of_all };
+        let present = of_all.present()?.runs;
         let mut others = Vec::new();
         for (places, networks) in open {
             let schemes: Vec<Contender> = places.iter().map(|it| schemes[*it].clone()).collect();
-            others.extend(batch(networks).others(&schemes)?.runs);
+            let batch = Batch { networks, ..of_all.clone() };
+            others.extend(batch.others(&schemes)?.runs);
         }
         let loaded = cases.iter_mut().filter(|it| it.trial.next_seeds().is_some());
         loaded.for_each(|it| it.add(&seeds, &present, &others));
@@ -169,9 +171,9 @@ impl<'a> Batch<'a> {
             } else {
                 Arc::clone(self.page)
             };
-            match recordings.last_mut().filter(|it| Arc::ptr_eq(&it.0, &page)) {
-                Some((_, seeds)) => seeds.push(seed),
-                None => recordings.push((page, vec![seed])),
+            match recordings.last_mut() {
+                Some((last, seeds)) if Arc::ptr_eq(last, &page) => seeds.push(seed),
+                _ => recordings.push((page, vec![seed])),
             }
         }
         recordings
@@ -195,14 +197,16 @@ pub(super) fn pairs(
     changed: impl Fn(&Batch<'_>) -> Result<Study, StudyError>,
     mut first: Option<Vec<RunRecord>>,
 ) -> Result<Vec<Pair>, StudyError> {
-    let new = |it: &Network| Pair {
-        network: it.clone(),
+    let networks = question.networks.iter();
+    let new = networks.map(|network| Pair {
+        network: network.clone(),
         trial: Trial::new(question.rule(), 1, None),
         present: Vec::new(),
         changed: Vec::new(),
-    };
-    let mut pairs: Vec<Pair> = question.networks.iter().map(new).collect();
-    while let Some(from) = pairs.iter().find_map(|it| it.trial.next_seeds()).map(|it| it.start) {
+    });
+    let mut pairs: Vec<Pair> = new.collect();
+    while let Some(seeds) = pairs.iter().find_map(|pair| pair.trial.next_seeds()) {
+        let from = seeds.start;
         let open = pairs.iter_mut().filter(|it| it.trial.next_seeds().is_some());
         let open: Vec<&mut Pair> = open.collect();
         let networks = open.iter().map(|it| it.network.clone()).collect();
@@ -221,11 +225,11 @@ pub(super) fn pairs(
 
 impl Pair {
     fn add(&mut self, goal: &Goal, from: u64, [present, changed]: [&[RunRecord]; 2]) {
-        let of = |runs| goal.indices(runs, &self.network, from);
-        self.trial.add(&of(present), &[of(changed)]);
-        let mine = |it: &&RunRecord| it.setting.network == self.network.name;
-        self.present.extend(present.iter().filter(mine).cloned());
-        self.changed.extend(changed.iter().filter(mine).cloned());
+        let [of_present, of_changed] =
+            [present, changed].map(|it| goal.indices(it, &self.network, from));
+        self.trial.add(&of_present, &[of_changed]);
+        self.present.extend(on_network(present, &self.network.name));
+        self.changed.extend(on_network(changed, &self.network.name));
     }
 
     /// The loads that judge, in the present order and with the change.
@@ -253,26 +257,25 @@ impl Case {
     }
 
     fn add(&mut self, seeds: &Range<u64>, present: &[RunRecord], others: &[RunRecord]) {
-        let mine = |it: &&RunRecord| it.setting.network == self.network;
-        self.present.extend(present.iter().filter(mine).cloned());
-        self.others.extend(others.iter().filter(mine).cloned());
-        let indices = |runs: &[RunRecord], scheme: &str| -> Indices {
-            let of_seed = |seed| runs.iter().find(|it| it.scheme == scheme && it.seed == seed);
-            seeds.clone().map(|seed| self.goal.index(of_seed(seed)?).ms()).collect()
-        };
+        self.present.extend(on_network(present, &self.network));
+        self.others.extend(on_network(others, &self.network));
         let open = self.trial.open();
         let of_others = self.names.iter().enumerate().map(|(place, name)| {
-            if open.contains(&place) { indices(&self.others, name) } else { Indices::new() }
+            if !open.contains(&place) {
+                return Indices::new();
+            }
+            self.goal.indices_of_scheme(&self.others, name, seeds)
         });
-        self.trial.add(&indices(&self.present, PRESENT), &of_others.collect::<Vec<_>>());
+        let of_present = self.goal.indices_of_scheme(&self.present, PRESENT, seeds);
+        self.trial.add(&of_present, &of_others.collect::<Vec<_>>());
     }
 
     /// The case without its loads, which take the most memory.
     fn finished(mut self) -> Self {
-        let all = || self.present.iter().chain(&self.others);
-        self.unfinished = all().filter(|it| !it.completed).count();
+        let mut all = self.present.iter().chain(&self.others);
+        self.unfinished = all.clone().filter(|it| !it.completed).count();
         if self.goal.is_byte_index() {
-            self.bound_ms = all().find_map(|it| it.lower_bound.atf);
+            self.bound_ms = all.find_map(|it| it.lower_bound.atf);
         }
         if let Some(leader) = self.trial.leader() {
             let present = self.trial.judges(&self.present);
@@ -291,6 +294,10 @@ impl Case {
 /// The median first rendering of these loads, in ms.
 fn first_render(runs: &[&RunRecord]) -> Option<f64> {
     let metric = metrics::find("first_render")?;
-    let of_load = |it: &&RunRecord| it.metrics.get(metric).all.filter(|_| it.completed);
-    median(&runs.iter().filter_map(of_load).collect::<Vec<_>>())
+    let completed = runs.iter().filter(|it| it.completed);
+    median(&completed.filter_map(|it| it.metrics.get(metric).all).collect::<Vec<_>>())
+}
+
+fn on_network(runs: &[RunRecord], network: &str) -> impl Iterator<Item = RunRecord> {
+    runs.iter().filter(move |it| it.setting.network == network).cloned()
 }

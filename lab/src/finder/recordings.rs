@@ -6,8 +6,8 @@
 
 use super::Question;
 use super::trial::BATCH;
+use corpus::Page;
 use corpus::page::Event;
-use corpus::{Page, PageResource};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -37,37 +37,37 @@ impl Question {
 
     /// The recordings of a page that priorities of single resources must suit. Loads that judge play others.
     pub(super) fn searched_recordings(&self, page: &Arc<Page>) -> Vec<Arc<Page>> {
-        let imitated = |number| self.recording(page, u64::MAX - number);
-        [Arc::clone(page)].into_iter().chain((1..SEARCHED).map(imitated)).collect()
+        let imitated = (1..SEARCHED).map(|number| self.recording(page, u64::MAX - number));
+        [Arc::clone(page)].into_iter().chain(imitated).collect()
     }
 }
 
 /// Whether they are recordings of the same page with the same resources in the same places.
 fn is_like(one: &Page, other: &Page) -> bool {
-    let urls = |it: &Page| it.resources.iter().map(|it| it.url.clone()).collect::<Vec<_>>();
-    one.name == other.name && urls(one) == urls(other)
+    let urls = one.resources.iter().map(|it| &it.url);
+    one.name == other.name && urls.eq(other.resources.iter().map(|it| &it.url))
 }
 
 /// The page with delays of another day.
 fn imitated(page: &Page, number: u64) -> Page {
-    let resources = page.resources.iter().map(|it| {
+    let mut page = page.clone();
+    for resource in &mut page.resources {
         // Of a resource that comes or goes, the others know nothing.
-        let seed = it.url.bytes().fold(number, |seed, byte| {
+        let seed = resource.url.bytes().fold(number, |seed, byte| {
             (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
         });
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut factor = || FACTOR_MAX.powf(random.random_range(-1.0..=1.0));
-        let [delay, execution] = [factor(), factor()];
-        let mut resource = PageResource { exec_ms: it.exec_ms * execution, ..it.clone() };
+        let delay = FACTOR_MAX.powf(random.random_range(-1.0..=1.0));
+        let execution = FACTOR_MAX.powf(random.random_range(-1.0..=1.0));
+        resource.exec_ms *= execution;
         let trigger = &mut resource.trigger;
         // A parser finds references in the order of its text, whatever the day.
         if trigger.on != Event::Nav && (trigger.on != Event::Bytes || trigger.delay_ms > 0.0) {
             let later_ms = LATER_MAX_MS * random.random_range(0.0..=1.0);
             trigger.delay_ms = trigger.delay_ms * delay + later_ms;
         }
-        resource
-    });
-    Page { resources: resources.collect(), ..page.clone() }
+    }
+    page
 }
 
 #[cfg(test)]

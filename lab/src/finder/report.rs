@@ -5,9 +5,8 @@ use super::{
     Answer, ByHints, ByResource, Choice, PRESENT, PageAnswer, Question, RankedOrder, Step,
     WHAT_YOU_HAVE,
 };
-use crate::network::Network;
+use crate::figure_resources;
 use crate::study::{StudyError, engines, most_telling};
-use crate::{Load, figure_resources};
 use corpus::Page;
 use figures::{IntervalPanel, IntervalRow, Intervals, Sheet, Standing};
 use qlog_tools::metrics::{BySet, Metric, byte_index};
@@ -31,14 +30,15 @@ pub fn report(
 ) -> Result<String, StudyError> {
     let metric = question.goal.metric();
     let heading = metric.heading;
-    let ratio = |place: usize| answer.pages[place].judgement.ratio.unwrap_or_default();
-    let drawn = most_telling(answer.pages.len(), ratio);
+    let drawn = most_telling(answer.pages.len(), |place| {
+        answer.pages[place].judgement.ratio.unwrap_or_default()
+    });
     let mut pages = Vec::new();
     for (place, of_page) in answer.pages.iter().enumerate() {
         let Some(page) = question.pages.iter().find(|it| it.name == of_page.page) else { continue };
         let compared = compared(page, of_page, metric);
         pages.push(match shown(of_page).filter(|_| drawn.contains(&place)) {
-            Some(shown) => drawn_page(question, page, of_page, shown, compared, progress)?,
+            Some(shown) => drawn_page(question, page, of_page, &shown, compared, progress)?,
             None => compared,
         });
     }
@@ -73,12 +73,13 @@ pub fn report(
 
 /// What each resource of a page that gains should be sent with.
 fn priorities(found: &ByResource) -> Option<String> {
-    let listed = found.resources.iter().take(LISTED).map(|it| {
-        let (priority, ms) = (Priority::new(it.urgency, it.incremental), it.later_ms.abs());
-        let side = if it.later_ms < 0.0 { "earlier" } else { "later" };
-        format!("{} with {priority} ({ms:.0} ms {side})", it.url)
-    });
-    let mut listed: Vec<String> = listed.collect();
+    let mut listed: Vec<String> = Vec::new();
+    for resource in found.resources.iter().take(LISTED) {
+        let priority = Priority::new(resource.urgency, resource.incremental);
+        let side = if resource.later_ms < 0.0 { "earlier" } else { "later" };
+        let ms = resource.later_ms.abs();
+        listed.push(format!("{} with {priority} ({ms:.0} ms {side})", resource.url));
+    }
     let more = found.resources.len().saturating_sub(LISTED);
     if more > 0 {
         listed.push(format!("and {more} more, which answer.json lists"));
@@ -95,22 +96,23 @@ fn capitalised(text: &str) -> String {
 /// The numbers of a page on a network.
 fn compared(page: &Page, answer: &PageAnswer, metric: &Metric) -> PageComparison {
     let name = format!("{}, network {}", answer.page, answer.network);
-    let rows = answer.ranking.iter().map(|it| {
-        let values = BySet { all: it.index.all_ms, atf: it.index.atf_ms };
-        Row {
-            scheme: label(it).to_owned(),
+    let mut rows = Vec::new();
+    for order in &answer.ranking {
+        let values = BySet { all: order.index.all_ms, atf: order.index.atf_ms };
+        rows.push(Row {
+            scheme: label(order).to_owned(),
             metrics: [(metric.name, values)].into_iter().collect(),
-            regret: it.regret,
+            regret: order.regret,
             ..Row::default()
-        }
-    });
-    let rows = rows.collect();
+        });
+    }
     let resources = figure_resources(page);
     let mut compared = PageComparison::new(&name, &resources, rows, metric, WHAT_YOU_HAVE);
     // Of pairs of loads, as everywhere in the answer, and not of medians.
     for (row, order) in compared.rows.iter_mut().zip(&answer.ranking) {
-        let of = |is_there: Option<f64>| order.speedup_present.filter(|_| is_there.is_some());
-        row.speedup = BySet { all: of(order.index.all_ms), atf: of(order.index.atf_ms) };
+        let speedup = order.speedup_present;
+        row.speedup =
+            BySet { all: order.index.all_ms.and(speedup), atf: order.index.atf_ms.and(speedup) };
     }
     compared
 }
@@ -119,9 +121,14 @@ fn label(order: &RankedOrder) -> &str {
     if order.is_present { WHAT_YOU_HAVE } else { &order.scheme }
 }
 
-/// The candidate and the seed that figures show.
-fn shown(answer: &PageAnswer) -> Option<(&str, u64)> {
-    answer.candidate.as_deref().zip(answer.middle_seed)
+/// The pair of loads that figures show.
+struct Shown<'a> {
+    candidate: &'a str,
+    seed: u64,
+}
+
+fn shown(answer: &PageAnswer) -> Option<Shown<'_>> {
+    Some(Shown { candidate: answer.candidate.as_deref()?, seed: answer.middle_seed? })
 }
 
 /// With the ribbons and curves of one pair of loads.
@@ -129,20 +136,18 @@ fn drawn_page(
     question: &Question,
     page: &Arc<Page>,
     answer: &PageAnswer,
-    (candidate, seed): (&str, u64),
+    shown: &Shown<'_>,
     compared: PageComparison,
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<PageComparison, StudyError> {
-    let on = |it: &&Network| it.name == answer.network;
-    let networks = question.networks.iter().filter(on).cloned().collect();
-    let seeds = seed..seed + 1;
+    let Shown { candidate, seed } = *shown;
+    let networks = question.networks.iter().filter(|it| it.name == answer.network);
+    let (networks, seeds) = (networks.cloned().collect(), seed..seed + 1);
     let batch = Batch { question, page, engine: engines::STACK, networks, seeds, progress };
     let others = question.schemes.iter().filter(|it| it.name() == candidate).cloned();
     let [present, other] = [batch.present()?, batch.others(&others.collect::<Vec<_>>())?];
-    let load = |loads: Vec<Option<Load>>| loads.into_iter().flatten().next();
-    let (Some(present), Some(other)) = (load(present.loads), load(other.loads)) else {
-        return Ok(compared);
-    };
+    let [present, other] = [present, other].map(|it| it.loads.into_iter().flatten().next());
+    let (Some(present), Some(other)) = (present, other) else { return Ok(compared) };
     let runs = [
         Run { scheme: WHAT_YOU_HAVE, timeline: &present.timeline },
         Run { scheme: candidate, timeline: &other.timeline },
@@ -161,9 +166,9 @@ fn intervals(page: &str, answer: &Answer, heading: &str) -> Option<NamedFigure> 
     let first = of_page.first()?;
     let others = first.ranking.iter().filter(|it| !it.is_present);
     let schemes: Vec<&str> = others.map(|it| &*it.scheme).collect();
-    let panels = of_page.iter().map(|it| IntervalPanel {
-        title: it.network.clone(),
-        rows: schemes.iter().map(|scheme| interval(scheme, it)).collect(),
+    let panels = of_page.iter().map(|answer| IntervalPanel {
+        title: answer.network.clone(),
+        rows: schemes.iter().map(|it| interval(it, answer)).collect(),
     });
     let figure = Intervals {
         title: format!("{page}: {heading} speedup over {WHAT_YOU_HAVE}"),

@@ -1,7 +1,5 @@
 //! One order for several pages and networks: the one whose worst regret is least.
 
-use std::collections::BTreeMap;
-
 /// The regret of each order on one page and one network. Orders are in the order in which they are named.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Regrets(Vec<(String, f64)>);
@@ -21,10 +19,11 @@ impl Regrets {
     pub(super) fn of<'a>(orders: impl Iterator<Item = (&'a str, f64, Option<f64>)>) -> Self {
         let orders: Vec<_> = orders.collect();
         let best = orders.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
-        let regret = |(name, index, regret): (&str, f64, Option<f64>)| {
-            (name.to_owned(), regret.unwrap_or(index / best))
-        };
-        Self(orders.into_iter().map(regret).collect())
+        let mut regrets = Vec::new();
+        for (name, index, regret) in orders {
+            regrets.push((name.to_owned(), regret.unwrap_or(index / best)));
+        }
+        Self(regrets)
     }
 
     /// The regret of an order.
@@ -40,17 +39,23 @@ impl Regrets {
 
 /// Finds the order with the least worst regret among those that every case has; of equals the one that is named first.
 pub(super) fn least_worst(cases: &[Regrets]) -> Option<LeastWorst> {
-    let all = cases.iter().map(|it| it.0.iter().map(|(name, regret)| (&**name, *regret)).collect());
-    let all: Vec<BTreeMap<&str, f64>> = all.collect();
-    let worst = |scheme: &str| {
-        let regrets: Option<Vec<f64>> = all.iter().map(|it| it.get(scheme).copied()).collect();
-        let regrets = regrets?.into_iter().enumerate();
-        let (case, worst_regret) =
-            regrets.reduce(|worst, it| if it.1 > worst.1 { it } else { worst })?;
-        Some(LeastWorst { scheme: scheme.to_owned(), worst_regret, case })
-    };
-    let found = cases.first()?.0.iter().filter_map(|it| worst(&it.0));
-    found.reduce(|best, it| if it.worst_regret < best.worst_regret { it } else { best })
+    let mut best: Option<LeastWorst> = None;
+    for (scheme, _) in &cases.first()?.0 {
+        let Some(found) = worst(cases, scheme) else { continue };
+        if best.as_ref().is_none_or(|best| found.worst_regret < best.worst_regret) {
+            best = Some(found);
+        }
+    }
+    best
+}
+
+/// Where `scheme` is worst, of equals the first case; `None`: a case does not have it.
+fn worst(cases: &[Regrets], scheme: &str) -> Option<LeastWorst> {
+    let regrets: Option<Vec<f64>> = cases.iter().map(|it| it.get(scheme)).collect();
+    let regrets = regrets?.into_iter().enumerate();
+    let (case, worst_regret) =
+        regrets.reduce(|worst, it| if it.1 > worst.1 { it } else { worst })?;
+    Some(LeastWorst { scheme: scheme.to_owned(), worst_regret, case })
 }
 
 #[cfg(test)]

@@ -53,25 +53,26 @@ pub(super) fn screen(
     };
     progress(Step::Planned(plan.loads()));
     let study = run(&plan, Value::Null, &|| progress(Step::Loaded))?;
-    let of_case = |runs: &[RunRecord]| Ranked {
+    let cases = study.runs.chunk_by(|one, other| {
+        one.page == other.page && one.setting.network == other.setting.network
+    });
+    let ranked = cases.map(|runs| Ranked {
         page: runs[0].page.clone(),
         network: runs[0].setting.network.clone(),
         schemes: ranked(runs, &question.goal),
-    };
-    let same = |one: &RunRecord, other: &RunRecord| {
-        one.page == other.page && one.setting.network == other.setting.network
-    };
-    Ok(study.runs.chunk_by(same).map(of_case).collect())
+    });
+    Ok(ranked.collect())
 }
 
 fn ranked(runs: &[RunRecord], goal: &Goal) -> Vec<Screened> {
-    let screened = |run: &RunRecord| {
+    let mut schemes: Vec<Screened> = Vec::new();
+    for run in runs {
         let index = goal.index(run);
-        index.ms()?;
-        let regret = run.regret().filter(|_| goal.is_byte_index());
-        Some(Screened { scheme: run.scheme.clone(), index, regret })
-    };
-    let mut schemes: Vec<Screened> = runs.iter().filter_map(screened).collect();
+        if index.ms().is_some() {
+            let regret = run.regret().filter(|_| goal.is_byte_index());
+            schemes.push(Screened { scheme: run.scheme.clone(), index, regret });
+        }
+    }
     schemes.sort_by(|one, other| one.ms().total_cmp(&other.ms()));
     schemes
 }
@@ -91,16 +92,17 @@ pub(super) fn finalists(all: &[Ranked], page: &str) -> Vec<String> {
 
 /// The first few. Of schemes that load the page alike, only one.
 fn best(schemes: &[Screened]) -> Vec<String> {
-    let alike = |one: &Screened, other: &Screened| (one.ms() - other.ms()).abs() <= 1e-9 * one.ms();
-    let different = schemes.chunk_by(alike).take(BEST);
-    different.map(|it| it[0].scheme.clone()).collect()
+    let alike = schemes.chunk_by(|one, other| (one.ms() - other.ms()).abs() <= 1e-9 * one.ms());
+    alike.take(BEST).map(|it| it[0].scheme.clone()).collect()
 }
 
 /// Those with the least worst regret over all pages and networks.
 fn robust(all: &[Ranked]) -> Vec<String> {
-    let regrets =
-        |it: &Ranked| Regrets::of(it.schemes.iter().map(|it| (&*it.scheme, it.ms(), it.regret)));
-    let mut cases: Vec<Regrets> = all.iter().map(regrets).collect();
+    let mut cases: Vec<Regrets> = Vec::new();
+    for ranked in all {
+        let orders = ranked.schemes.iter().map(|it| (&*it.scheme, it.ms(), it.regret));
+        cases.push(Regrets::of(orders));
+    }
     let mut names = Vec::new();
     while names.len() < ROBUST {
         let Some(found) = least_worst(&cases) else { break };

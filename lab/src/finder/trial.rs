@@ -112,21 +112,24 @@ impl Trial {
         if self.loads() >= BATCH {
             return self.leader().into_iter().collect();
         }
-        let first = |place: usize| self.candidates[place].first().copied().flatten();
-        let places = 0..self.candidates.len();
-        let best = places.clone().filter_map(first).fold(f64::INFINITY, f64::min);
+        let first = self.candidates.iter().map(|it| it.first().copied().flatten());
+        let best = first.clone().flatten().fold(f64::INFINITY, f64::min);
         let far = best * (1.0 + BEHIND_WIDTHS * self.rule.width);
-        // A load that did not finish tells nothing of the others.
-        let is_near = |place: usize| first(place).is_none_or(|it| it <= far);
-        places.filter(|it| is_near(*it) || self.reference == Some(*it)).collect()
+        let mut open = Vec::new();
+        for (place, index) in first.enumerate() {
+            // A load that did not finish tells nothing of the others.
+            if index.is_none_or(|index| index <= far) || self.reference == Some(place) {
+                open.push(place);
+            }
+        }
+        open
     }
 
     /// The candidate that the first batch favours, by its place; `None` if no pair of its loads finished.
     pub fn leader(&self) -> Option<usize> {
-        let stayed = |it: &usize| self.candidates[*it].len() >= self.choosing().end;
-        let known = (0..self.candidates.len())
-            .filter(stayed)
-            .filter_map(|it| Some((it, self.first_ratio(it)?)));
+        let stayed = (0..self.candidates.len())
+            .filter(|it| self.candidates[*it].len() >= self.choosing().end);
+        let known = stayed.filter_map(|it| Some((it, self.first_ratio(it)?)));
         // The first of equals.
         Some(known.reduce(|best, it| if it.1 > best.1 { it } else { best })?.0)
     }
@@ -170,9 +173,11 @@ impl Trial {
     /// The seed of the pair of later loads whose ratio is in the middle, of an even number the lower one of the two.
     pub fn middle_seed(&self, candidate: usize) -> Option<u64> {
         let others = &self.candidates[candidate];
-        let ratio =
-            |it: usize| Some((ratios_of(&self.present, others, &(it..it + 1)).pop()?, it as u64));
-        let mut pairs: Vec<(f64, u64)> = self.judging().filter_map(ratio).collect();
+        let mut pairs: Vec<(f64, u64)> = Vec::new();
+        for seed in self.judging() {
+            let ratio = ratios_of(&self.present, others, &(seed..seed + 1)).pop();
+            pairs.extend(ratio.map(|it| (it, seed as u64)));
+        }
         pairs.sort_by(|one, other| one.0.total_cmp(&other.0));
         Some(pairs.get(pairs.len().checked_sub(1)? / 2)?.1)
     }
@@ -185,8 +190,8 @@ impl Trial {
     /// Those of `runs` that judge.
     pub(super) fn judges<'a>(&self, runs: &'a [RunRecord]) -> Vec<&'a RunRecord> {
         let judging = self.judging();
-        let seed = |it: &RunRecord| usize::try_from(it.seed).ok();
-        runs.iter().filter(|it| seed(it).is_some_and(|it| judging.contains(&it))).collect()
+        let judging = judging.start as u64..judging.end as u64;
+        runs.iter().filter(|it| judging.contains(&it.seed)).collect()
     }
 
     fn choosing(&self) -> Range<usize> {

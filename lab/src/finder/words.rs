@@ -17,7 +17,7 @@ pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String 
     };
     let place = if !goal.is_byte_index() {
         format!("By {}", goal.text())
-    } else if answer.ranking.iter().any(|it| it.index.atf_ms.is_some()) {
+    } else if answer.ranking.iter().any(|order| order.index.atf_ms.is_some()) {
         "Above the fold".to_owned()
     } else {
         "Over all resources".to_owned()
@@ -100,11 +100,11 @@ fn but(judged: &JudgedCandidate, tests: usize) -> String {
     if judged.interval.is_none_or(|[low, _]| low <= 1.0) {
         return String::new();
     }
-    match judged.holm_p.filter(|it| *it >= LEVEL) {
-        Some(p) => {
+    match judged.holm_p {
+        Some(p) if p >= LEVEL => {
             format!(" Among {tests} tests, chance can explain that (Holm's p {}).", p_text(p))
         }
-        None => " That is less than 1 % and not worth a change.".to_owned(),
+        _ => " That is less than 1 % and not worth a change.".to_owned(),
     }
 }
 

@@ -21,7 +21,9 @@ impl Ordered {
         let time_us = frame.time_us;
         self.waiting.insert((frame.stream, frame.offset), frame);
         let mut ready = Vec::new();
-        while let Some(frame) = self.left.front().and_then(|it| self.waiting.remove(it)) {
+        while let Some(next) = self.left.front()
+            && let Some(frame) = self.waiting.remove(next)
+        {
             self.left.pop_front();
             ready.push(StreamFrame { time_us, ..frame });
         }

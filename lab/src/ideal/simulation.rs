@@ -118,8 +118,7 @@ impl Simulation {
 
     /// The resources that the server has unsent bytes of, in order of request.
     pub(crate) fn ready(&self) -> Vec<usize> {
-        let ready = |id: &usize| self.available(*id) > self.sent[*id];
-        self.open.iter().copied().filter(ready).collect()
+        self.open.iter().copied().filter(|it| self.available(*it) > self.sent[*it]).collect()
     }
 
     /// Bytes of a body that the server has in this slot.
@@ -148,19 +147,19 @@ impl Simulation {
 
     /// The load as the engine records it.
     pub(crate) fn into_load(mut self, name: &str) -> Load {
-        let transfer = |id: &usize| {
-            let bytes = Some(self.page.resources[*id].bytes);
-            Transfer {
-                stream: self.streams[*id],
-                url: self.page.url(*id),
-                requested_us: self.requested_us[*id].unwrap_or_default(),
+        let mut transfers = Vec::new();
+        for &id in &self.requests {
+            let bytes = Some(self.page.resources[id].bytes);
+            transfers.push(Transfer {
+                stream: self.streams[id],
+                url: self.page.url(id),
+                requested_us: self.requested_us[id].unwrap_or_default(),
                 body_offset: 0,
                 body_bytes: bytes,
                 stream_bytes: bytes,
                 cancel: None,
-            }
-        };
-        let transfers = self.requests.iter().map(transfer).collect();
+            });
+        }
         let completed = self.playback.is_done();
         let renders = vec![render_times(&mut self.playback)];
         let (name, frames) = (name.to_owned(), self.arrived);
@@ -182,7 +181,9 @@ impl Simulation {
 
     /// Packets arrive, timers fire and requests leave until `now_us`, in order of time.
     fn client_until(&mut self, now_us: u64) {
-        while let Some(next_us) = self.next_client_us().filter(|it| *it <= now_us) {
+        while let Some(next_us) = self.next_client_us()
+            && next_us <= now_us
+        {
             if let Some(frame) = self.down.arrival(next_us) {
                 self.deliver(frame);
             }
@@ -233,7 +234,9 @@ impl Simulation {
     /// Takes the requests that have reached the server.
     pub(super) fn open_requests(&mut self, now_us: u64) -> Vec<usize> {
         let mut opened = Vec::new();
-        while let Some((_, resource)) = self.up.front().copied().filter(|it| it.0 <= now_us) {
+        while let Some(&(at_us, resource)) = self.up.front()
+            && at_us <= now_us
+        {
             self.up.pop_front();
             self.opened_us[resource] = Some(now_us);
             opened.push(resource);

@@ -36,37 +36,34 @@ enum RateKey {
 
 /// Reads the file `name`; a trace is looked for beside it.
 pub(super) fn parse(name: &str, text: &str) -> Result<Network, NetworkError> {
-    let malformed = |cause: String| NetworkError::Wrong(format!("{name}: {cause}"));
-    let mut keys: Keys = toml::from_str(text).map_err(|error| {
-        let line = gateway::line_of(&error, text);
-        malformed(format!("line {line}: {}", error.message()))
-    })?;
+    network(name, text).map_err(|cause| NetworkError::Wrong(format!("{name}: {cause}")))
+}
+
+fn network(name: &str, text: &str) -> Result<Network, String> {
+    let mut keys: Keys = toml::from_str(text)
+        .map_err(|error| format!("line {}: {}", gateway::line_of(&error, text), error.message()))?;
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-    let (down, up) = (keys.down.take(), keys.up.take());
-    let profile = |direction: &str, own: Option<Box<Keys>>| {
-        let own = own.unwrap_or_default();
-        let belong_above = own.about.is_some() || own.server_pace.is_some();
-        if belong_above || own.down.is_some() || own.up.is_some() {
-            return Err(format!(
-                "[{direction}] holds `about`, `server_pace`, `down` or `up`: these belong above it"
-            ));
-        }
-        profile(direction, &own, &keys, folder)
-    };
+    let [down, up] = [keys.down.take(), keys.up.take()].map(Option::unwrap_or_default);
     Ok(Network {
         name: name.to_owned(),
         server_pace: keys.server_pace.unwrap_or(false),
-        down: profile("down", down).map_err(malformed)?,
-        up: profile("up", up).map_err(malformed)?,
+        down: profile("down", &down, &keys, folder)?,
+        up: profile("up", &up, &keys, folder)?,
     })
 }
 
 /// A direction: its own keys, and for the others those of both.
 fn profile(direction: &str, own: &Keys, both: &Keys, folder: &Path) -> Result<Profile, String> {
-    let missing = |key: &str| format!("{direction}: no `{key}`");
-    let rate = own.rate.as_ref().or(both.rate.as_ref()).ok_or_else(|| missing("rate"))?;
+    let belong_above = own.about.is_some() || own.server_pace.is_some();
+    if belong_above || own.down.is_some() || own.up.is_some() {
+        return Err(format!(
+            "[{direction}] holds `about`, `server_pace`, `down` or `up`: these belong above it"
+        ));
+    }
+    let rate = own.rate.as_ref().or(both.rate.as_ref());
+    let rate = rate.ok_or_else(|| format!("{direction}: no `rate`"))?;
     let queue = own.queue.or(both.queue).ok_or_else(|| {
-        format!("{}: \"unlimited\", {{ bytes = N }} or {{ packets = N }}", missing("queue"))
+        format!("{direction}: no `queue`: \"unlimited\", {{ bytes = N }} or {{ packets = N }}")
     })?;
     let profile = Profile {
         rate: match rate {

@@ -3,7 +3,7 @@
 use super::{Network, NetworkError, rounded};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
-use simulator::link::{Loss, Profile, Rate};
+use simulator::link::{Loss, Rate};
 use std::fmt;
 
 /// A property that [`Network::with`] sets. Its name is that of its key in files, tables and flags.
@@ -71,13 +71,13 @@ impl Amount {
         let number: Result<f64, _> = digits.trim_end().parse();
         let share = text.strip_suffix('%').and_then(|it| it.trim_end().parse::<f64>().ok());
         let example = share.map(|it| format!("{} for {it} %", it / 100.0));
-        let wrong = || {
+        let amount = number.ok().and_then(|it| Self::try_from(it * factor).ok());
+        amount.ok_or_else(|| {
             let example = example.as_deref().unwrap_or("for example 0.01 or 5M");
             format!(
                 "`{text}` is not a number from 0 to {AMOUNT_MAX:e} of at most six decimals; use {example}"
             )
-        };
-        number.map_err(|_| wrong()).and_then(|it| Self::try_from(it * factor).map_err(|_| wrong()))
+        })
     }
 
     /// The number.
@@ -125,8 +125,11 @@ impl Network {
     /// a loss are those of the way to the client; where the server paces, the rate is its pace. A loss takes the place of
     /// whatever model of loss the network has on that way.
     pub fn with(&self, property: Property, amount: Amount) -> Result<Self, NetworkError> {
-        let wrong =
-            |cause: String| NetworkError::Wrong(format!("network `{}`: {cause}", self.name));
+        self.changed(property, amount)
+            .map_err(|cause| NetworkError::Wrong(format!("network `{}`: {cause}", self.name)))
+    }
+
+    fn changed(&self, property: Property, amount: Amount) -> Result<Self, String> {
         let value = amount.value();
         let (mut down, mut up) = (self.down.clone(), self.up.clone());
         match property {
@@ -135,32 +138,28 @@ impl Network {
                 (down.delay_ms, up.delay_ms) = (value * share, value * (1.0 - share));
             }
             Property::Rate if matches!(down.rate, Rate::Trace(_)) => {
-                return Err(wrong(
+                return Err(
                     "its rate is a trace, which --set rate cannot change; leave out --set rate, or use a network with a \
                      constant rate"
                         .to_owned(),
-                ));
+                );
             }
             Property::Rate => down.rate = Rate::Constant(value),
             Property::Loss if amount.millionths >= MILLIONTHS => {
                 let share = amount.value() / 100.0;
                 let hint = format!(", such as {share} for {amount} %");
                 let hint = if share < 1.0 { &*hint } else { "" };
-                let cause =
-                    format!("loss = {amount}: nothing would arrive; use a share below 1{hint}");
-                return Err(wrong(cause));
+                return Err(format!(
+                    "loss = {amount}: nothing would arrive; use a share below 1{hint}"
+                ));
             }
             Property::Loss => down.loss = (value > 0.0).then_some(Loss::Independent(value)),
         }
-        let check = |it: &Profile| {
-            it.check().map_err(|error| match property {
-                // The error is about one of the delays that the round trip was divided into.
-                Property::RoundTrip => wrong(format!("{} = {amount}: {error}", property.name())),
-                Property::Rate | Property::Loss => wrong(error.to_string()),
-            })
-        };
-        check(&down)?;
-        check(&up)?;
+        down.check().and_then(|()| up.check()).map_err(|error| match property {
+            // The error is about one of the delays that the round trip was divided into.
+            Property::RoundTrip => format!("{} = {amount}: {error}", property.name()),
+            Property::Rate | Property::Loss => error.to_string(),
+        })?;
         Ok(Self { down, up, ..self.clone() })
     }
 

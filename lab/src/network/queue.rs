@@ -35,7 +35,8 @@ impl QueueDepth {
             };
         };
         let products: Option<f64> = number.trim().parse().ok();
-        let products = products.filter(|it| (0.001..=BDPS_MAX).contains(it)).ok_or_else(|| {
+        let products = products.filter(|it| (0.001..=BDPS_MAX).contains(it));
+        let products = products.ok_or_else(|| {
             format!(
                 "`{text}` is not a queue: use 0.001bdp to {BDPS_MAX:.0}bdp, or a size such as 64k"
             )
@@ -98,19 +99,17 @@ impl From<QueueDepth> for String {
 impl Network {
     /// The network with this queue on the way to the client.
     pub fn with_queue(&self, depth: QueueDepth) -> Result<Self, NetworkError> {
-        let wrong = |cause| Err(NetworkError::Wrong(format!("network `{}`: {cause}", self.name)));
-        if self.server_pace {
-            return wrong(
-                "its server paces, so no queue forms; leave out --queue, or use another network"
-                    .to_owned(),
-            );
-        }
         let queue = Queue::Bytes(depth.bytes(self));
         let down = Profile { queue, ..self.down.clone() };
-        match down.check() {
-            Ok(()) => Ok(Self { down, ..self.clone() }),
-            Err(error) => wrong(format!("queue {depth}: {error}")),
-        }
+        let cause = match down.check() {
+            _ if self.server_pace => {
+                "its server paces, so no queue forms; leave out --queue, or use another network"
+                    .to_owned()
+            }
+            Err(error) => format!("queue {depth}: {error}"),
+            Ok(()) => return Ok(Self { down, ..self.clone() }),
+        };
+        Err(NetworkError::Wrong(format!("network `{}`: {cause}", self.name)))
     }
 }
 

@@ -37,9 +37,8 @@ pub struct Heed {
 
 /// `i`: of incremental responses all begin before the first is complete, of others not. Measured: the share that had begun.
 pub(super) fn incremental(runs: &[Run]) -> Heed {
-    let shares = |kind| Interval::of(&of(runs, kind, |run| run.begun_share));
-    let (plain, measured) = (shares(Kind::Control), shares(Kind::Incremental));
-    let percent = |interval: Interval| format!("{:.0} %", 100.0 * interval.mean);
+    let [plain, measured] = [Kind::Control, Kind::Incremental]
+        .map(|kind| Interval::of(&of(runs, kind, |run| run.begun_share)));
     let (verdict, why) = if measured.low >= SHARE_MIN && plain.high <= SEQUENTIAL_MAX {
         let why = "incremental responses share, and others come one after another";
         (Heeds::Heeds, why.to_owned())
@@ -50,9 +49,9 @@ pub(super) fn incremental(runs: &[Run]) -> Heed {
         (Heeds::Ignores, why.to_owned())
     } else {
         let why = format!(
-            "{} of the incremental responses had begun before one was complete, and {} of the others",
-            percent(measured),
-            percent(plain)
+            "{:.0} % of the incremental responses had begun before one was complete, and {:.0} % of the others",
+            100.0 * measured.mean,
+            100.0 * plain.mean
         );
         (Heeds::Undecided, why)
     };
@@ -63,11 +62,12 @@ pub(super) fn incremental(runs: &[Run]) -> Heed {
 /// in multiples of its size.
 pub(super) fn updates(runs: &[Run]) -> Heed {
     let measured = Interval::of(&of(runs, Kind::Updated, Run::others_first));
-    let share = |kind| Interval::of(&of(runs, kind, Run::others_share));
-    let (kept_waiting, updated) = (share(Kind::Inverse), share(Kind::Updated));
+    let [kept_waiting, updated] =
+        [Kind::Inverse, Kind::Updated].map(|kind| Interval::of(&of(runs, kind, Run::others_share)));
     let left = median(&of(runs, Kind::Updated, Run::left));
+    let was_alone = left.is_some_and(|it| it < LEFT_MIN);
     let times = format!("{:.2} times its size", measured.mean);
-    let (verdict, why) = if left.is_some_and(|it| it < LEFT_MIN) || kept_waiting.high < SHARE_MIN {
+    let (verdict, why) = if was_alone || kept_waiting.high < SHARE_MIN {
         let why = "a response that can wait did not wait long enough to become urgent";
         (Heeds::Inconclusive, why.to_owned())
     } else if measured.high <= IN_FLIGHT && kept_waiting.low >= SHARE_MIN {

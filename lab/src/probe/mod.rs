@@ -19,7 +19,7 @@ use client::probe::{Answer, Fetched, Late, Patience, Plan, Reading, Request, Upd
 pub use heed::{Heed, Heeds};
 use qlog_tools::reader::{ReadError, read};
 use qlog_tools::timeline::Timeline;
-use qlog_tools::trace::{PrioritySignal, SignalKind};
+use qlog_tools::trace::SignalKind;
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -154,8 +154,7 @@ pub fn run_all(
     effort: Effort,
     done: impl FnMut(&Run),
 ) -> Result<Vec<Run>, ProbeError> {
-    let carry_out = |plan| probe(plan, target.address, &target.patience).map_err(ProbeError::from);
-    run_all_by(target, effort, carry_out, done)
+    run_all_by(target, effort, |plan| Ok(probe(plan, target.address, &target.patience)?), done)
 }
 
 /// As [`run_all`], with another way to carry out a plan.
@@ -182,9 +181,9 @@ fn run(target: &Target, kind: Kind, fetched: &Fetched) -> Result<Run, ProbeError
     }
     let trace = read("the probe's log", &fetched.log[..])?;
     let late = fetched.answers.last().map_or(0, |it| it.stream);
-    let is_update = |it: &&PrioritySignal| it.how == SignalKind::Update && it.element == late;
-    let updated_us = trace.signals.iter().find(is_update).map(|it| it.time_us);
-    measure(kind, &trace.timeline, (late, updated_us), target.body_bytes).ok_or_else(|| {
+    let mut updates = trace.signals.iter().filter(|it| it.how == SignalKind::Update);
+    let updated_us = updates.find(|it| it.element == late).map(|it| it.time_us);
+    measure(kind, &trace.timeline, late, updated_us, target.body_bytes).ok_or_else(|| {
         ProbeError::Answer(format!("{}: the late response did not come", target.address))
     })
 }
@@ -196,27 +195,30 @@ fn plan(target: &Target, effort: Effort, kind: Kind) -> Plan {
         Kind::Inverse => (0, 7),
         Kind::Updated => (3, 7),
     };
-    let request = |path: &String, urgency| Request {
-        path: path.clone(),
-        urgency: Some(urgency),
-        incremental: kind == Kind::Incremental,
-    };
-    let (paths, after_bytes) = (target.paths.iter(), target.body_bytes / 2);
+    let incremental = kind == Kind::Incremental;
+    let first = target.paths.iter().cycle().take(effort.others);
+    let first = first.map(|path| request(path, Some(others), incremental));
+    let after_bytes = target.body_bytes / 2;
     // When as much again was read, the request has long arrived.
     let update =
         (kind == Kind::Updated).then_some(Update { urgency: 0, after_bytes: 2 * after_bytes });
+    let late = target.paths.first().map(|path| Late {
+        request: request(path, Some(late), incremental),
+        after_bytes,
+        update,
+    });
     Plan {
         host: target.host.clone(),
         port: target.port,
-        first: paths.cycle().take(effort.others).map(|path| request(path, others)).collect(),
-        late: target.paths.first().map(|path| Late {
-            request: request(path, late),
-            after_bytes,
-            update,
-        }),
+        first: first.collect(),
+        late,
         reading: reading(target, effort),
         keep_bodies: false,
     }
+}
+
+fn request(path: &str, urgency: Option<u8>, incremental: bool) -> Request {
+    Request { path: path.to_owned(), urgency, incremental }
 }
 
 /// What the client's timeline says of the late response, whose priority may have been updated, and the others; `body_bytes` is
@@ -224,7 +226,8 @@ fn plan(target: &Target, effort: Effort, kind: Kind) -> Plan {
 fn measure(
     kind: Kind,
     timeline: &Timeline,
-    (late, updated_us): (u64, Option<u64>),
+    late: u64,
+    updated_us: Option<u64>,
     body_bytes: u64,
 ) -> Option<Run> {
     let place = timeline.transfers.iter().position(|it| it.stream == late)?;
@@ -236,10 +239,12 @@ fn measure(
     };
     let first_us = timeline.frames.iter().find(|it| it.stream == late)?.time_us;
     let late_bytes = timeline.transfers[place].stream_bytes?;
-    let is_other =
-        |stream: u64| stream != late && timeline.transfers.iter().any(|it| it.stream == stream);
+    let others = timeline.transfers.iter().filter(|it| it.stream != late);
     let (mut before, mut ahead, mut between) = (0_u64, 0_u64, 0_u64);
-    for frame in timeline.frames.iter().filter(|it| is_other(it.stream)) {
+    for frame in &timeline.frames {
+        if !others.clone().any(|other| other.stream == frame.stream) {
+            continue;
+        }
         if frame.time_us <= since_us {
             before += frame.bytes;
         } else if frame.time_us <= complete_us {
@@ -249,13 +254,12 @@ fn measure(
             }
         }
     }
-    let others = timeline.transfers.iter().filter(|it| it.stream != late);
-    let others: u64 = others.map(|it| it.stream_bytes.unwrap_or(body_bytes)).sum();
+    let all_bytes: u64 = others.map(|it| it.stream_bytes.unwrap_or(body_bytes)).sum();
     Some(Run {
         kind,
         others_bytes: between,
         ahead_bytes: ahead,
-        left_bytes: others.saturating_sub(before),
+        left_bytes: all_bytes.saturating_sub(before),
         begun_share: begun_share(timeline, late),
         late_bytes,
         late_ms: complete_us.saturating_sub(since_us) as f64 / 1000.0,
@@ -265,22 +269,22 @@ fn measure(
 /// The share of the others that had begun to come before the first of them was complete.
 fn begun_share(timeline: &Timeline, late: u64) -> f64 {
     let deliveries = timeline.deliveries();
-    let others = || timeline.transfers.iter().zip(&deliveries).filter(|it| it.0.stream != late);
-    let first_us = others().filter_map(|it| it.1.complete_us).min().unwrap_or(u64::MAX);
-    let has_begun = |stream: u64| {
-        timeline.frames.iter().any(|it| it.stream == stream && it.time_us <= first_us)
-    };
-    let begun = others().filter(|it| has_begun(it.0.stream)).count();
-    begun as f64 / others().count().max(1) as f64
+    let others = timeline.transfers.iter().zip(&deliveries).filter(|it| it.0.stream != late);
+    let complete_us = others.clone().filter_map(|(_, delivery)| delivery.complete_us);
+    let first_us = complete_us.min().unwrap_or(u64::MAX);
+    let begun = others.clone().filter(|(transfer, _)| {
+        let mut frames = timeline.frames.iter().filter(|it| it.stream == transfer.stream);
+        frames.any(|it| it.time_us <= first_us)
+    });
+    begun.count() as f64 / others.count().max(1) as f64
 }
 
 /// Fetches `paths` at once, for their sizes, and for the links of pages among them. Returns the round-trip time, too.
 pub fn fetch(target: &Target, paths: &[String]) -> Result<(Vec<Answer>, Duration), ProbeError> {
-    let request = |path: &String| Request { path: path.clone(), urgency: None, incremental: false };
     let plan = Plan {
         host: target.host.clone(),
         port: target.port,
-        first: paths.iter().map(request).collect(),
+        first: paths.iter().map(|it| request(it, None, false)).collect(),
         late: None,
         reading: Reading::FREE,
         keep_bodies: true,
@@ -324,16 +328,16 @@ mod tests {
             ],
             ..Timeline::default()
         };
-        let run = measure(Kind::Urgent, &timeline, (8, None), 300).expect("complete");
+        let run = measure(Kind::Urgent, &timeline, 8, None, 300).expect("complete");
         assert_eq!((run.others_bytes, run.left_bytes, run.late_bytes), (200, 500, 200));
         assert_eq!(run.ahead_bytes, 100);
         assert!((run.others_first() - 1.0).abs() < 1e-9 && (run.late_ms - 0.035).abs() < 1e-9);
-        assert_eq!(measure(Kind::Urgent, &timeline, (4, None), 300), None);
+        assert_eq!(measure(Kind::Urgent, &timeline, 4, None, 300), None);
         // From the update on.
-        let run = measure(Kind::Updated, &timeline, (8, Some(30)), 300).expect("complete");
+        let run = measure(Kind::Updated, &timeline, 8, Some(30), 300).expect("complete");
         assert_eq!((run.others_bytes, run.left_bytes), (100, 400));
         // It was complete before.
-        let run = measure(Kind::Updated, &timeline, (8, None), 300).expect("complete");
+        let run = measure(Kind::Updated, &timeline, 8, None, 300).expect("complete");
         assert_eq!((run.others_bytes, run.left_bytes), (0, 300));
     }
 }

@@ -91,13 +91,12 @@ impl Interval {
 
 /// The verdict on all runs.
 pub fn judge(runs: &[Run]) -> Finding {
-    let interval = |kind| Interval::of(&of(runs, kind, Run::others_first));
-    let (control, urgent, inverse) =
-        (interval(Kind::Control), interval(Kind::Urgent), interval(Kind::Inverse));
+    let [control, urgent, inverse] = [Kind::Control, Kind::Urgent, Kind::Inverse]
+        .map(|kind| Interval::of(&of(runs, kind, Run::others_first)));
     // What is left when a response becomes urgent is judged with the updates.
     let left: Vec<f64> = runs.iter().filter(|it| it.kind != Kind::Updated).map(Run::left).collect();
     let inverse_share = Interval::of(&of(runs, Kind::Inverse, Run::others_share));
-    let (verdict, why) = if median(&left).is_none_or(|it| it < LEFT_MIN) {
+    let (verdict, why) = if median(&left).is_none_or(|left| left < LEFT_MIN) {
         (Verdict::Inconclusive, "nearly everything had been sent when the late request came; name a larger resource with --path".to_owned())
     } else {
         decide(control, urgent, inverse_share)
@@ -116,24 +115,21 @@ fn whole_bytes(bytes: f64) -> u64 {
 }
 
 fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verdict, String) {
-    let times = |interval: Interval| format!("{:.2} times its size", interval.mean);
+    let [times_control, times_urgent] =
+        [control, urgent].map(|it| format!("{:.2} times its size", it.mean));
     if control.high <= IN_FLIGHT {
         let why = "the newest request is served first, whatever its urgency".to_owned();
         return (Verdict::DoesNot, why);
     }
     if urgent.high <= IN_FLIGHT && inverse_share.low >= SHARE_MIN {
         let why = format!(
-            "before a late urgent response {} came of what could wait, before one like all others {}",
-            times(urgent),
-            times(control)
+            "before a late urgent response {times_urgent} came of what could wait, before one like all others {times_control}"
         );
         return (Verdict::Prioritizes, why);
     }
     if urgent.low >= control.high * (1.0 - IMPROVEMENT_MIN) {
         let why = format!(
-            "a late urgent response waits like any other: {} came before it, {} before one of the same urgency",
-            times(urgent),
-            times(control)
+            "a late urgent response waits like any other: {times_urgent} came before it, {times_control} before one of the same urgency"
         );
         return (Verdict::DoesNot, why);
     }
@@ -142,10 +138,8 @@ fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verd
     let is_kept_waiting = inverse_share.high < SHARE_MIN;
     if urgent.high < control.low && (is_too_late || is_kept_waiting) {
         let why = format!(
-            "a late urgent response gains, but {} of what could wait still came first (control: {}); \
+            "a late urgent response gains, but {times_urgent} of what could wait still came first (control: {times_control}); \
              of the others {:.0} % came before one that could wait",
-            times(urgent),
-            times(control),
             100.0 * inverse_share.mean
         );
         return (Verdict::Weakly, why);

@@ -32,7 +32,8 @@ pub fn figure(scenario: &Scenario, scheme: &Scheme, moments: &[Moment], most: us
     }
     let count = panels.len();
     panels.truncate(most);
-    let kind = |it: &super::Request| (Element::Stream(StreamId(it.stream)), it.resource.kind);
+    let requests = scenario.requests.iter();
+    let kinds = requests.map(|it| (Element::Stream(StreamId(it.stream)), it.resource.kind));
     let note = if count > most {
         let first = if most == 1 { "first".to_owned() } else { format!("first {most}") };
         format!("The {first} of {count} trees, each before the packet of its slot.")
@@ -42,7 +43,7 @@ pub fn figure(scenario: &Scenario, scheme: &Scheme, moments: &[Moment], most: us
     Trees {
         title: format!("{}: the tree under {}", scenario.name, scheme.name),
         names,
-        kinds: scenario.requests.iter().map(kind).collect(),
+        kinds: kinds.collect(),
         panels,
         note,
     }
@@ -64,14 +65,14 @@ fn decided_slot(moment: &Moment) -> u64 {
 
 /// What happened, to whom.
 fn change(what: What) -> (TreeChange, Element) {
-    let stream = |id| Element::Stream(StreamId(id));
-    match what {
-        What::Opened(id) => (TreeChange::Opened, stream(id)),
-        What::Ready(id) => (TreeChange::Ready, stream(id)),
-        What::Sent(id, _) => (TreeChange::Sent, stream(id)),
-        What::Closed(id) | What::Empty(id) => (TreeChange::Closed, stream(id)),
-        What::Signalled(element) => (TreeChange::Signalled, element),
-    }
+    let (change, stream) = match what {
+        What::Opened(id) => (TreeChange::Opened, id),
+        What::Ready(id) => (TreeChange::Ready, id),
+        What::Sent(id, _) => (TreeChange::Sent, id),
+        What::Closed(id) | What::Empty(id) => (TreeChange::Closed, id),
+        What::Signalled(element) => return (TreeChange::Signalled, element),
+    };
+    (change, Element::Stream(StreamId(stream)))
 }
 
 #[cfg(test)]

@@ -52,9 +52,7 @@ pub fn over_quic(
     scheme: &Scheme,
     folder: &Path,
 ) -> Result<PathBuf, OverQuicError> {
-    let impossible =
-        |cause| OverQuicError::Impossible(format!("{} over QUIC: {cause}", scenario.name));
-    check(scenario).map_err(impossible)?;
+    check(scenario).map_err(|cause| impossible(scenario, &cause))?;
     let names = [&scenario.name, &scheme.name].map(|it| file_name(it));
     let path = folder.join(format!("{}.sqlog", names.join("-")));
     let logs = tempfile::tempdir_in(folder).map_err(FileError::at(&path))?;
@@ -62,9 +60,13 @@ pub fn over_quic(
     let outcome = sending.run();
     // The server ends its log when it is dropped.
     drop(sending);
-    outcome.map_err(impossible)?;
+    outcome.map_err(|cause| impossible(scenario, &cause))?;
     move_only_file(logs.path(), &path).map_err(FileError::at(&path))?;
     Ok(path)
+}
+
+fn impossible(scenario: &Scenario, cause: &str) -> OverQuicError {
+    OverQuicError::Impossible(format!("{} over QUIC: {cause}", scenario.name))
 }
 
 /// The server chooses the name of its log itself.
@@ -78,13 +80,12 @@ fn check(scenario: &Scenario) -> Result<(), String> {
     if scenario.requests.len() > QUIC_REQUESTS_MAX {
         return Err(format!("{} requests, at most {QUIC_REQUESTS_MAX}", scenario.requests.len()));
     }
-    let is_request =
-        |it: &&Request| it.stream.is_multiple_of(4) && it.stream < 4 * QUIC_REQUESTS_MAX as u64;
-    if let Some(other) = scenario.requests.iter().find(|it| !is_request(it)) {
-        return Err(format!(
-            "stream {} is not one of a client's first {QUIC_REQUESTS_MAX} requests: 0, 4, 8, ...",
-            other.stream
-        ));
+    for Request { stream, .. } in &scenario.requests {
+        if !stream.is_multiple_of(4) || *stream >= 4 * QUIC_REQUESTS_MAX as u64 {
+            return Err(format!(
+                "stream {stream} is not one of a client's first {QUIC_REQUESTS_MAX} requests: 0, 4, 8, ..."
+            ));
+        }
     }
     let packets = scenario.requests.iter().map(|it| it.bytes.div_ceil(scenario.packet_bytes));
     let arrivals = scenario.requests.iter().map(|it| it.arrival_slot + it.wait_slots);
@@ -120,11 +121,14 @@ impl Site for ScenarioSite {
 
 /// The path of a request. Figures show its last part.
 fn path(request: &Request) -> String {
-    let may = |it: &&String| it.chars().all(|it| it.is_ascii_alphanumeric() || "-_.".contains(it));
-    match request.name.as_ref().filter(may) {
-        Some(name) => format!("/{}/{name}", request.stream),
-        None => format!("/{0}/{0}", request.stream),
+    match &request.name {
+        Some(name) if name.chars().all(is_plain) => format!("/{}/{name}", request.stream),
+        _ => format!("/{0}/{0}", request.stream),
     }
+}
+
+fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-_.".contains(letter)
 }
 
 struct Sending<'a> {

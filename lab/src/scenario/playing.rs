@@ -53,9 +53,8 @@ pub(super) fn play<E>(
     let mut playing = Playing::new(scenario, scheme);
     let mut slot = 0;
     loop {
-        let mut watch = |what, scheduler: &Scheduler| watch(slot, what, scheduler);
-        playing.arrive(slot, &mut watch)?;
-        if playing.send(&mut watch)? {
+        playing.arrive(slot, &mut |what, scheduler: &Scheduler| watch(slot, what, scheduler))?;
+        if playing.send(&mut |what, scheduler: &Scheduler| watch(slot, what, scheduler))? {
             slot += 1;
         } else if let Some(next) = playing.next_event() {
             slot = next;

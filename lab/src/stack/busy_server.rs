@@ -56,7 +56,7 @@ impl Endpoint for BusyServer {
     }
 
     fn on_timeout(&mut self, now: Instant) {
-        while self.waiting.front().is_some_and(|it| it.0 <= now) {
+        while self.waiting.front().is_some_and(|(done, ..)| *done <= now) {
             let Some((_, mut datagram, path)) = self.waiting.pop_front() else { break };
             self.server.receive(&mut datagram, path, now);
         }

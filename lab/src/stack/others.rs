@@ -159,7 +159,9 @@ impl Others {
 
     /// Begins the downloads that are due. One that finds too many others under way is left out.
     fn begin_due(&mut self, world: &World<Servers>) -> Result<(), StackError> {
-        while let Some(Flow { bytes, .. }) = self.next.filter(|it| it.at <= world.elapsed()) {
+        while let Some(Flow { at, bytes }) = self.next
+            && at <= world.elapsed()
+        {
             self.next = self.flows.next();
             if self.downloads.len() >= CROSS_FLOWS_MAX {
                 continue;
@@ -182,7 +184,7 @@ impl Download {
             self.is_requested =
                 self.client.get(stream, "localhost", &format!("/{}", self.bytes), &[]);
         }
-        if self.client.events().any(|it| matches!(it, Event::Finished { .. })) {
+        if self.client.events().any(|event| matches!(event, Event::Finished { .. })) {
             self.client.connection.close(Code::NoError, "");
         }
     }

@@ -44,13 +44,14 @@ fn has(text: &[u8], word: &[u8]) -> bool {
 
 impl Write for TimelineLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        for piece in bytes.split_inclusive(|it| *it == SEPARATOR) {
-            if let Some((_, rest)) = piece.split_last().filter(|(last, _)| **last == SEPARATOR) {
-                self.record.extend_from_slice(rest);
-                self.end_record()?;
-                self.record.push(SEPARATOR);
-            } else {
-                self.record.extend_from_slice(piece);
+        for piece in bytes.split_inclusive(|byte| *byte == SEPARATOR) {
+            match piece.strip_suffix(&[SEPARATOR]) {
+                Some(rest) => {
+                    self.record.extend_from_slice(rest);
+                    self.end_record()?;
+                    self.record.push(SEPARATOR);
+                }
+                None => self.record.extend_from_slice(piece),
             }
         }
         Ok(bytes.len())

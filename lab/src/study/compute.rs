@@ -88,14 +88,17 @@ impl Study {
         let weights = PageWeights::of(plan);
         let baseline = &*plan.baseline;
         let twins = plan.twins_among(&runs);
-        let (summary, comparisons) = {
-            let weight_of = |page: &str| PageWeights::weight_of(weights.as_ref(), page);
-            let pages = Pages::new(|page| plan.site_of(page), weight_of);
-            let (certain, twins) = (plan.certain_settings(), twins.clone());
-            let pages = Pages { certain, twins, ..pages };
-            let summary = summarise_weighted(&runs, metric, baseline, &pages);
-            (summary, compare(&runs, metric, baseline, &pages))
+        let pages = Pages {
+            certain: plan.certain_settings(),
+            twins: twins.clone(),
+            ..Pages::new(
+                |page| plan.site_of(page),
+                |page| PageWeights::weight_of(weights.as_ref(), page),
+            )
         };
+        let summary = summarise_weighted(&runs, metric, baseline, &pages);
+        let comparisons = compare(&runs, metric, baseline, &pages);
+        drop(pages);
         let page_summary = summarise_pages(&runs, metric, baseline, !plan.is_exact());
         let published = metric.name == byte_index().name && baseline == BASELINE;
         let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };

@@ -44,11 +44,13 @@ pub struct Shard {
 impl Shard {
     /// `2/3`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a shard; use I/N, for example 1/4 to 4/4");
-        let (place, count) = text.split_once('/').ok_or_else(wrong)?;
-        let place: usize = place.parse().map_err(|_| wrong())?;
-        let count: usize = count.parse().map_err(|_| wrong())?;
-        if place == 0 || place > count { Err(wrong()) } else { Ok(Self { place, count }) }
+        let parts = text.split_once('/').and_then(|(place, count)| {
+            Some(Self { place: place.parse().ok()?, count: count.parse().ok()? })
+        });
+        match parts {
+            Some(shard) if (1..=shard.count).contains(&shard.place) => Ok(shard),
+            _ => Err(format!("`{text}` is not a shard; use I/N, for example 1/4 to 4/4")),
+        }
     }
 
     /// Loads that meet the same link are compared, so they stay together.
@@ -195,8 +197,8 @@ impl Plan {
     fn chance_decides(&self, network: &Network, setting: &Setting) -> bool {
         let varies = self.profile.as_ref().is_some_and(|it| it.commit_ms[0] < it.commit_ms[1]);
         let is_shared = setting.cross.is_some_and(|it| it != CrossTraffic::None);
-        let links = || setting.network_of(network).map_or(true, |it| it.has_chance());
-        !self.engine.repeats() || varies || is_shared || links()
+        let without_chance = setting.network_of(network).is_ok_and(|it| !it.has_chance());
+        !self.engine.repeats() || varies || is_shared || !without_chance
     }
 
     /// The loads of its shard: by page, setting, seed and scheme.
@@ -272,7 +274,8 @@ impl Plan {
     /// Others share a link with the page only where the link sets the rate.
     fn check_cross(&self) -> Result<(), StudyError> {
         let crossed = self.settings.crosses.iter().any(|it| *it != CrossTraffic::None);
-        match self.settings.networks.iter().find(|it| crossed && it.server_pace) {
+        let paced = self.settings.networks.iter().find(|it| it.server_pace);
+        match paced.filter(|_| crossed) {
             None => Ok(()),
             Some(network) => impossible(format!(
                 "--cross: network `{}`: its server paces, so others on the link do not slow the page; leave out --cross, \
@@ -309,7 +312,7 @@ impl Plan {
     /// A gate holds pushes back.
     fn check_pushes(&self) -> Result<(), StudyError> {
         let Settings { pushes, gates, .. } = &self.settings;
-        if gates.is_empty() || pushes.iter().any(|it| it.pushes()) {
+        if gates.is_empty() || pushes.iter().any(|policy| policy.pushes()) {
             return Ok(());
         }
         let policies = Policy::all().filter(|it| it.pushes()).map(Policy::name);
@@ -333,9 +336,9 @@ impl Plan {
 
     /// Brackets are searched for on `ideal`, without a send buffer and chance.
     fn check_brackets(&self) -> Result<(), StudyError> {
-        let Some(bracket) = self.schemes.iter().find(|it| it.scheme().is_none()) else {
-            return Ok(());
-        };
+        let bracket = self.schemes.iter().find(|it| it.scheme().is_none());
+        let Some(bracket) = bracket else { return Ok(()) };
+        let jittered = self.settings.networks.iter().find(|it| it.is_jittered());
         let buffered = self.settings.send_buffers_bytes.iter().any(|it| *it > 0);
         let problem = if self.engine.has_transport() {
             let engine = self.engine.name();
@@ -344,8 +347,7 @@ impl Plan {
             )
         } else if buffered {
             "is searched for without a send buffer: use --send-buffer 0".to_owned()
-        } else if let Some(network) = self.settings.networks.iter().find(|it| it.is_jittered()) {
-            let network = &network.name;
+        } else if let Some(Network { name: network, .. }) = jittered {
             format!("is searched for without jitter, which network `{network}` has: use another")
         } else {
             return Ok(());

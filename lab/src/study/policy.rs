@@ -72,8 +72,8 @@ impl Choice {
     /// Whether the candidate is better than the scheme to beat: its interval lies above 1 on every network, and it gains
     /// enough to be worth a line in a configuration.
     pub fn differs(&self) -> bool {
-        let is_better = |it: &Found| it.interval.is_some_and(|it| it[0] > 1.0);
-        self.found.iter().all(is_better) && self.gain() >= WORTHWHILE
+        let mut intervals = self.found.iter().map(|it| it.interval);
+        intervals.all(|it| it.is_some_and(|[low, _]| low > 1.0)) && self.gain() >= WORTHWHILE
     }
 
     /// The geometric mean of the ratios over networks.
@@ -103,14 +103,15 @@ pub fn prepare(plan: &mut Plan) {
 
 /// Rejects plans that cannot lead to a policy, before anything is loaded.
 pub fn check(plan: &Plan, terms: Terms<'_>) -> Result<(), StudyError> {
-    let varied = plan.settings.varied();
-    let is_free = |column| [NETWORK, PUSH, GATE, HINTS, SIGNALS].contains(&column);
+    let free = [NETWORK, PUSH, GATE, HINTS, SIGNALS];
+    let varied = plan.settings.varied().into_iter().find(|it| !free.contains(&it.column));
     let settings = plan.settings.each();
     let to_beat = terms.to_beat;
+    let mut schemes = plan.schemes.iter().filter_map(Contender::scheme);
     let problem = if !plan.engine.has_transport() {
         "on engine ideal no client signals, and a site's visitors do: use --engine stack --seeds 9"
             .to_owned()
-    } else if let Some(dimension) = varied.iter().find(|it| !is_free(it.column)) {
+    } else if let Some(dimension) = varied {
         format!("name one {}, the site's", dimension.name)
     } else if let Some(name) = plan.looking_ahead() {
         format!("`{name}` looks ahead in the page, which a server of files cannot: leave it out")
@@ -126,7 +127,7 @@ pub fn check(plan: &Plan, terms: Terms<'_>) -> Result<(), StudyError> {
             "a third of the loads chooses, and the others judge, so it takes at least {LOADS_MIN} loads: use --seeds \
              {LOADS_MIN}"
         )
-    } else if !plan.schemes.iter().filter_map(Contender::scheme).any(|it| it.name == to_beat) {
+    } else if schemes.all(|scheme| scheme.name != to_beat) {
         format!("the scheme to beat, `{to_beat}`, is not among the schemes: add it")
     } else {
         return Ok(());

@@ -24,11 +24,12 @@ pub fn run_into(
 ) -> Result<Study, StudyError> {
     plan.check()?;
     let provenance = claim(plan, program, folder)?;
-    let file = |error| StudyError::Record(FileError::at(&folder.join(journal::FILE))(error));
+    let file = folder.join(journal::FILE);
     let lines_a_sync = if plan.engine.has_transport() { 1 } else { QUICK_LINES_A_SYNC };
-    let (journal, mut entries) = Journal::open(folder, lines_a_sync).map_err(file)?;
+    let opened = Journal::open(folder, lines_a_sync).map_err(FileError::at(&file))?;
+    let (journal, mut entries) = opened;
     let cells = plan.cells();
-    journal::check(&entries, &cells).map_err(file)?;
+    journal::check(&entries, &cells).map_err(FileError::at(&file))?;
     let done: BTreeSet<usize> = entries.iter().map(|it| it.place).collect();
     let (known, left): (Vec<Cell<'_>>, Vec<Cell<'_>>) =
         cells.into_iter().partition(|it| done.contains(&it.place));
@@ -36,14 +37,16 @@ pub fn run_into(
         progress();
     }
     let journal = Mutex::new(journal);
-    let journal = || journal.lock().unwrap_or_else(PoisonError::into_inner);
     let loader = Loader::new(plan)?;
     let fresh = loader.carry_out(&left, |entry| {
-        journal().add(entry).map_err(file)?;
+        let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+        journal.add(entry).map_err(FileError::at(&file))?;
         progress();
         Ok(())
     });
-    journal().sync().map_err(file)?;
+    // What was loaded before a failure is kept as well.
+    let mut journal = journal.into_inner().unwrap_or_else(PoisonError::into_inner);
+    journal.sync().map_err(FileError::at(&file))?;
     entries.extend(fresh?);
     Ok(Study::of(plan, provenance, entries))
 }

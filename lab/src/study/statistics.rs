@@ -73,11 +73,11 @@ pub fn hodges_lehmann(values: &[f64]) -> Option<(f64, Option<Interval>)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let pairs = sorted.len() * (sorted.len() + 1) / 2;
-    let mean_at = |place: usize| mean_of_pair(&sorted, place);
-    let middle = f64::midpoint(mean_at(pairs.div_ceil(2)), mean_at(pairs / 2 + 1));
+    let [low, high] = [pairs.div_ceil(2), pairs / 2 + 1].map(|it| mean_of_pair(&sorted, it));
     let outside = signed_rank_critical(sorted.len());
-    let interval = (outside > 0).then(|| [mean_at(outside), mean_at(pairs + 1 - outside)]);
-    Some((middle, interval))
+    let ends = (outside > 0).then_some([outside, pairs + 1 - outside]);
+    let interval = ends.map(|ends| ends.map(|it| mean_of_pair(&sorted, it)));
+    Some((f64::midpoint(low, high), interval))
 }
 
 /// The mean of a pair of values, the `place`th smallest one of all pairs, counted from 1. A pair can be a value with itself.
@@ -85,26 +85,30 @@ pub fn hodges_lehmann(values: &[f64]) -> Option<(f64, Option<Interval>)> {
 /// There are too many pairs to sort: this bisects between the least and the largest value, by bits, so that the result is
 /// exact.
 fn mean_of_pair(sorted: &[f64], place: usize) -> f64 {
-    let at_most = |mean: f64| {
-        let mut others = sorted.len();
-        let pairs = sorted.iter().enumerate().map(|(first, value)| {
-            while others > first && f64::midpoint(*value, sorted[others - 1]) > mean {
-                others -= 1;
-            }
-            others.saturating_sub(first)
-        });
-        pairs.sum::<usize>()
-    };
     let (mut low, mut high) = (ordered(sorted[0]), ordered(sorted[sorted.len() - 1]));
     while low < high {
         let middle = low + (high - low) / 2;
-        if at_most(from_ordered(middle)) >= place {
+        if pairs_up_to(sorted, from_ordered(middle)) >= place {
             high = middle;
         } else {
             low = middle + 1;
         }
     }
     from_ordered(low)
+}
+
+/// How many pairs have at most this mean.
+fn pairs_up_to(sorted: &[f64], mean: f64) -> usize {
+    let mut pairs = 0;
+    // The larger the first of a pair, the fewer others are small enough.
+    let mut others = sorted.len();
+    for (first, value) in sorted.iter().enumerate() {
+        while others > first && f64::midpoint(*value, sorted[others - 1]) > mean {
+            others -= 1;
+        }
+        pairs += others.saturating_sub(first);
+    }
+    pairs
 }
 
 const SIGN: u64 = 1 << 63;
@@ -133,11 +137,11 @@ fn signed_rank_critical(count: usize) -> usize {
     let ways = ways_to_add_up(1..=count);
     let all = 2.0_f64.powi(i32::try_from(count).unwrap_or(i32::MAX));
     let mut below = 0.0;
-    let is_outside = |it: &&f64| {
-        below += **it;
+    let outside = ways.iter().take_while(|ways| {
+        below += **ways;
         below / all <= 0.025
-    };
-    ways.iter().take_while(is_outside).count()
+    });
+    outside.count()
 }
 
 /// In how many of all ways to give signs `ranks` with a plus add up to each sum, from 0 on.
@@ -159,16 +163,15 @@ pub(crate) const EXACT_VALUES: usize = 50;
 /// Spearman's rank correlation, ties having their mean rank: 1 for the same order, -1 for the reverse. `None`
 /// for fewer than three pairs, or if all values of one side are equal.
 pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
-    let ranks = |of: fn(&(f64, f64)) -> f64| {
-        let values: Vec<f64> = pairs.iter().map(of).collect();
-        values.iter().map(|it| mean_rank(*it, &values)).collect::<Vec<f64>>()
-    };
-    let (first, second) = (ranks(|it| it.0), ranks(|it| it.1));
+    let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let [first, second] = [first, second].map(|values| {
+        let ranks = values.iter().map(|it| mean_rank(*it, &values));
+        ranks.collect::<Vec<f64>>()
+    });
     let count = pairs.len() as f64;
     let middle = f64::midpoint(1.0, count);
     let products: f64 = first.iter().zip(&second).map(|(a, b)| (a - middle) * (b - middle)).sum();
-    let spread = |ranks: Vec<f64>| Data::new(ranks).std_dev();
-    let scale = spread(first)? * spread(second)? * (count - 1.0);
+    let scale = Data::new(first).std_dev()? * Data::new(second).std_dev()? * (count - 1.0);
     (pairs.len() >= 3 && scale > 0.0).then(|| (products / scale).clamp(-1.0, 1.0))
 }
 

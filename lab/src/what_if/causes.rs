@@ -53,13 +53,14 @@ impl Happened {
 
     /// Time and bytes of what became readable, in order.
     pub(super) fn readable(&self) -> Vec<(f64, u64)> {
-        let of_one = |it: &Response| {
-            let before = [0].into_iter().chain(it.arrived.iter().map(|it| it.1));
-            let more =
-                it.arrived.iter().zip(before).map(|(step, before)| (step.0, step.1 - before));
-            more.collect::<Vec<_>>()
-        };
-        let mut readable: Vec<(f64, u64)> = self.responses.iter().flat_map(of_one).collect();
+        let mut readable: Vec<(f64, u64)> = Vec::new();
+        for response in &self.responses {
+            let mut before = 0;
+            for &(ms, bytes) in &response.arrived {
+                readable.push((ms, bytes - before));
+                before = bytes;
+            }
+        }
         readable.sort_by(|one, other| one.0.total_cmp(&other.0));
         readable
     }
@@ -69,10 +70,11 @@ impl Happened {
     pub(super) fn think_ms(&self, place: usize, round_trip_ms: f64) -> f64 {
         let response = &self.responses[place];
         let (ready, first) = (response.requested_ms + round_trip_ms, response.first_byte_ms());
-        let others = || self.responses.iter().flat_map(|it| &it.arrived).map(|it| it.0);
-        let next_ms = others().filter(|it| *it >= ready && *it < first).fold(first, f64::min);
+        let others = self.responses.iter().flat_map(|it| &it.arrived).map(|it| it.0);
+        let before = others.filter(|it| *it < first);
+        let next_ms = before.clone().filter(|it| *it >= ready).fold(first, f64::min);
         // What came in between may have been in front of it.
-        let last_ms = others().filter(|it| *it < first).fold(ready, f64::max);
+        let last_ms = before.fold(ready, f64::max);
         let paused = [(ready, next_ms), (last_ms, first)].into_iter().find(|(from, to)| {
             to - from > LEAST_THINK_MS && (!self.is_under_way(*from) || to - from > round_trip_ms)
         });
@@ -113,9 +115,9 @@ fn cause(all: &[Happened], place: usize, ask_at_once: bool) -> Trigger {
     let parents = (0..all[0].responses.len()).filter(|it| *it != place);
     candidates.extend(parents.filter_map(|parent| by_completion(all, place, parent)));
     let best = candidates.into_iter().min_by(|one, other| cost(one).total_cmp(&cost(other)));
-    best.map_or(by_navigation, |it| {
-        let delay_ms = it.lags_ms.iter().sum::<f64>() / it.lags_ms.len() as f64;
-        Trigger { delay_ms: tenths(delay_ms), ..it.trigger }
+    best.map_or(by_navigation, |Candidate { trigger, lags_ms }| {
+        let delay_ms = lags_ms.iter().sum::<f64>() / lags_ms.len() as f64;
+        Trigger { delay_ms: tenths(delay_ms), ..trigger }
     })
 }
 
@@ -131,11 +133,15 @@ const SPREAD_WEIGHT: f64 = 10.0;
 
 /// The document's text up to the reference.
 fn by_bytes(all: &[Happened], place: usize) -> Option<Candidate> {
-    let known = |it: &Happened| it.responses[0].readable_at(it.responses[place].requested_ms);
-    let byte = all.iter().map(known).min().filter(|it| *it > 0)?;
-    let lag = |it: &Happened| Some(it.responses[place].requested_ms - it.responses[0].ms_of(byte)?);
+    let known = all
+        .iter()
+        .map(|Happened { responses }| responses[0].readable_at(responses[place].requested_ms));
+    let byte = known.min().filter(|it| *it > 0)?;
+    let lags_ms = all.iter().map(|Happened { responses }| {
+        Some(responses[place].requested_ms - responses[0].ms_of(byte)?)
+    });
     let trigger = Trigger { on: Event::Bytes, of: 0, byte: Some(byte), ..Trigger::default() };
-    Some(Candidate { trigger, lags_ms: all.iter().map(lag).collect::<Option<_>>()? })
+    Some(Candidate { trigger, lags_ms: lags_ms.collect::<Option<_>>()? })
 }
 
 /// The end of another response that can refer to this one.
@@ -149,12 +155,12 @@ fn by_completion(all: &[Happened], place: usize, parent: usize) -> Option<Candid
     if !refers || parent == 0 {
         return None;
     }
-    let lag = |it: &Happened| {
-        let lag = it.responses[place].requested_ms - it.responses[parent].complete_ms;
-        (lag >= 0.0).then_some(lag)
-    };
+    let mut lags_ms = Vec::new();
+    for Happened { responses } in all {
+        lags_ms.push(responses[place].requested_ms - responses[parent].complete_ms);
+    }
     let trigger = Trigger { on: Event::Complete, of: parent, ..Trigger::default() };
-    Some(Candidate { trigger, lags_ms: all.iter().map(lag).collect::<Option<_>>()? })
+    lags_ms.iter().all(|it| *it >= 0.0).then_some(Candidate { trigger, lags_ms })
 }
 
 fn tenths(ms: f64) -> f64 {

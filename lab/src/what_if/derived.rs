@@ -103,8 +103,8 @@ pub struct Recorded {
 impl Recorded {
     /// A load that began this much later than its log: completions count from its own first request already.
     fn earlier(self, shift_us: u64) -> Self {
-        let earlier = |ms: f64| Some(ms - shift_us as f64 / 1000.0);
-        Self { byte_index_ms: self.byte_index_ms.map(earlier), ..self }
+        let shift_ms = shift_us as f64 / 1000.0;
+        Self { byte_index_ms: self.byte_index_ms.map(|it| Some(it - shift_ms)), ..self }
     }
 }
 
@@ -130,25 +130,24 @@ fn backwards_ms(trace: &Trace) -> f64 {
 }
 
 /// The transfers of one page of a log, and what is said about the others.
-fn visit<'a>(
+fn visit(
     trace: &Trace,
-    transfers: &[Transferred<'a>],
+    transfers: &[Transferred<'_>],
     happened: &Happened,
 ) -> (Range<usize>, Option<String>) {
     let start_us = transfers[0].0.requested_us;
-    let of = |(transfer, response): (&'a Transfer, &Response)| {
+    let mut visited: Vec<visits::Visited<'_>> = Vec::new();
+    for ((transfer, _), response) in transfers.iter().zip(&happened.responses) {
         let path = transfer.url.split(['?', '#']).next().unwrap_or_default();
         let is_named = ["/", ".html", ".htm"].iter().any(|it| path.ends_with(it));
-        visits::Visited {
+        visited.push(visits::Visited {
             url: &transfer.url,
             is_document: response.kind == Kind::Html || response.kind == Kind::Other && is_named,
             requested_us: transfer.requested_us,
             complete_us: start_us + micros(response.complete_ms),
             bytes: transfer.body_bytes_or_stream().unwrap_or_default(),
-        }
-    };
-    let visited: Vec<visits::Visited<'_>> =
-        transfers.iter().map(|it| it.0).zip(&happened.responses).map(of).collect();
+        });
+    }
     visits::largest(&visited, &trace.timeline.navigations_us)
 }
 
@@ -188,11 +187,14 @@ pub fn derive(
     let recorded =
         recorded(first, &transfers, usize::from(has_stand_in), above_fold).earlier(shift_us);
     let start_us = transfers[0].0.requested_us;
-    let since_start = |(us, bytes)| Some((u64::checked_sub(us, start_us)? as f64 / 1000.0, bytes));
-    let datagrams = arrivals(first).into_iter();
-    let datagrams = datagrams.filter(|it| end_us.is_none_or(|end_us| it.0 < end_us));
+    let mut datagrams = Vec::new();
+    for (us, bytes) in arrivals(first) {
+        if us >= start_us && end_us.is_none_or(|end_us| us < end_us) {
+            datagrams.push(((us - start_us) as f64 / 1000.0, bytes));
+        }
+    }
     let came = Arrivals {
-        datagrams: datagrams.filter_map(since_start).collect(),
+        datagrams,
         readable: all[0].readable(),
         waits: all[0].responses.iter().map(|it| (it.requested_ms, it.complete_ms)).collect(),
     };
@@ -265,12 +267,12 @@ fn happened_in<'a>(
     let deliveries: BTreeMap<u64, Delivery> =
         trace.timeline.deliveries().into_iter().map(|it| (it.stream, it)).collect();
     // A response without its end has no place in what happened, so it has none among the transfers either.
-    let is_whole = |it: &Transferred<'_>| {
-        !it.1.pushed
-            && it.0.cancel.is_none()
-            && deliveries.get(&it.0.stream).is_some_and(|it| it.complete_us.is_some())
-    };
-    let mut whole: Vec<Transferred<'a>> = all.filter(is_whole).collect();
+    let whole = all.filter(|(transfer, details)| {
+        !details.pushed
+            && transfer.cancel.is_none()
+            && deliveries.get(&transfer.stream).is_some_and(|it| it.complete_us.is_some())
+    });
+    let mut whole: Vec<Transferred<'a>> = whole.collect();
     let left_out = trace.timeline.transfers.len() - whole.len();
     if left_out > 0 {
         assumptions.push(format!(
@@ -284,22 +286,27 @@ fn happened_in<'a>(
     }
     whole.sort_by_key(|it| (it.0.requested_us, it.0.stream));
     let start_us = whole[0].0.requested_us;
-    let response = |(transfer, details): &Transferred<'_>| {
+    let responses = whole.iter().filter_map(|(transfer, details)| {
         let delivery = deliveries.get(&transfer.stream)?;
-        let ms = |us: u64| us.saturating_sub(start_us) as f64 / 1000.0;
         // The heads of further DATA frames, and trailers, do not belong to the body.
         let body_bytes = transfer.body_bytes.unwrap_or(u64::MAX);
-        let body = |it: u64| it.saturating_sub(transfer.body_offset).min(body_bytes);
-        let steps = delivery.steps.iter();
+        let arrived = delivery.steps.iter().map(|step| {
+            let readable = step.readable_bytes.saturating_sub(transfer.body_offset);
+            (ms_since(start_us, step.time_us), readable.min(body_bytes))
+        });
         Some(Response {
             kind: kind(transfer, details),
-            requested_ms: ms(transfer.requested_us),
-            arrived: steps.map(|it| (ms(it.time_us), body(it.readable_bytes))).collect(),
-            complete_ms: ms(delivery.complete_us?),
+            requested_ms: ms_since(start_us, transfer.requested_us),
+            arrived: arrived.collect(),
+            complete_ms: ms_since(start_us, delivery.complete_us?),
         })
-    };
-    let responses = whole.iter().filter_map(response).collect();
+    });
+    let responses = responses.collect();
     Ok((whole, Happened { responses }))
+}
+
+fn ms_since(start_us: u64, us: u64) -> f64 {
+    us.saturating_sub(start_us) as f64 / 1000.0
 }
 
 /// What happened in another log, in the order of the first log's transfers.
@@ -309,14 +316,14 @@ fn matched(
     happened: Happened,
 ) -> Option<Happened> {
     let mut by_url: BTreeMap<&str, Vec<Response>> = BTreeMap::new();
-    for (it, response) in other.iter().zip(happened.responses) {
-        by_url.entry(&it.0.url).or_default().push(response);
+    for ((transfer, _), response) in other.iter().zip(happened.responses) {
+        by_url.entry(&transfer.url).or_default().push(response);
     }
-    let mut next = |it: &Transferred<'_>| {
-        let same = by_url.get_mut(it.0.url.as_str()).filter(|it| !it.is_empty())?;
-        Some(same.remove(0))
-    };
-    let responses = first.iter().map(&mut next).collect::<Option<Vec<_>>>()?;
+    let mut responses = Vec::new();
+    for (transfer, _) in first {
+        let same = by_url.get_mut(&*transfer.url).filter(|it| !it.is_empty())?;
+        responses.push(same.remove(0));
+    }
     Some(Happened { responses })
 }
 
@@ -451,7 +458,7 @@ fn says_nothing_of(trace: &Trace, has_set: bool, logs: usize) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if trace.details.iter().all(|it| it.content_type.is_none()) {
+    if trace.details.iter().all(|details| details.content_type.is_none()) {
         notes.push(
             "the log has no content types: kinds follow from the endings of paths".to_owned(),
         );
@@ -468,15 +475,16 @@ fn recorded(
     let start_us = transfers[0].0.requested_us;
     let complete_ms = transfers.iter().enumerate().filter_map(|(place, it)| {
         let complete_us = trace.stream(it.0.stream)?.complete_us?;
-        Some((place + shift, complete_us.saturating_sub(start_us) as f64 / 1000.0))
+        Some((place + shift, ms_since(start_us, complete_us)))
     });
     let kept: BTreeSet<u64> = transfers.iter().map(|it| it.0.stream).collect();
-    let index = |belongs: &dyn Fn(&str) -> bool| {
-        let set = Completions::of_trace(trace, |it| kept.contains(&it.stream) && belongs(&it.url));
-        set.ok().map(|it| it.byte_index_ms())
+    let all = Completions::of_trace(trace, |it| kept.contains(&it.stream));
+    let atf = above_fold.map(|is_atf| {
+        Completions::of_trace(trace, |it| kept.contains(&it.stream) && is_atf(&it.url))
+    });
+    let byte_index_ms = BySet {
+        all: all.ok().map(|it| it.byte_index_ms()),
+        atf: atf.and_then(Result::ok).map(|it| it.byte_index_ms()),
     };
-    Recorded {
-        complete_ms: complete_ms.collect(),
-        byte_index_ms: BySet { all: index(&|_| true), atf: above_fold.and_then(index) },
-    }
+    Recorded { complete_ms: complete_ms.collect(), byte_index_ms }
 }

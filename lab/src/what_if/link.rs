@@ -19,9 +19,11 @@ const LEAST_QUEUE_BYTES: f64 = 15_000.0;
 /// may get, nor whether packets were lost in it or by chance.
 pub(super) fn networks(log: &str, facts: &LinkFacts) -> Vec<Network> {
     let lost = facts.loss.filter(|it| *it >= LEAST_LOSS).map(Loss::Independent);
-    let losses = [None, lost];
-    let of_loss = |loss: Option<Loss>| QUEUES.map(|times| network(log, facts, times, loss));
-    losses[..=usize::from(lost.is_some())].iter().flat_map(|it| of_loss(*it)).collect()
+    let mut networks = QUEUES.map(|times| network(log, facts, times, None)).to_vec();
+    if lost.is_some() {
+        networks.extend(QUEUES.map(|times| network(log, facts, times, lost)));
+    }
+    networks
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
@@ -41,7 +43,8 @@ fn network(log: &str, facts: &LinkFacts, queue: f64, loss: Option<Loss>) -> Netw
 pub(super) fn as_recorded(
     busy: &Network,
     came: &Arrivals,
-    (arrivals, stride): (&[(f64, u64)], u64),
+    arrivals: &[(f64, u64)],
+    stride: u64,
     lead_ms: f64,
 ) -> Option<Network> {
     let one_way_ms = busy.down.delay_ms;
@@ -133,8 +136,8 @@ mod tests {
         let facts =
             LinkFacts { round_trip_ms: 30.0, queued_ms: 0.0, rate: 10_800_000.0, loss: None };
         let busy = network("log", &facts, 1.0, None);
-        let arrivals = (&came.datagrams[..], OF_DATAGRAMS);
-        let network = as_recorded(&busy, &came, arrivals, 50.0).expect("a link");
+        let network =
+            as_recorded(&busy, &came, &came.datagrams, OF_DATAGRAMS, 50.0).expect("a link");
         let rate = network.down.rate.mean();
         assert!((rate / 10_800_000.0 - 1.0).abs() < 0.03, "{rate}");
     }

@@ -50,7 +50,7 @@ pub fn fitted(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Derived, StudyError> {
     let (likely, lead_ms) = likely(derived, orders, jobs, progress)?;
-    nearest(derived, &likely, ways(derived, lead_ms), (seeds, jobs), progress)
+    nearest(derived, &likely, ways(derived, lead_ms), seeds, jobs, progress)
 }
 
 /// The same among links on which any server can be: none lets bytes through when the log's server sent some.
@@ -63,7 +63,7 @@ pub fn fitted_to_links(
 ) -> Result<Derived, StudyError> {
     let (likely, _) = likely(derived, orders, jobs, progress)?;
     let ways = derived.networks.iter().map(|it| (it.clone(), derived.sender)).collect();
-    nearest(derived, &likely, ways, (seeds, jobs), progress)
+    nearest(derived, &likely, ways, seeds, jobs, progress)
 }
 
 /// The way with which some order is most like the log; of those that are alike, the first.
@@ -71,7 +71,8 @@ fn nearest(
     derived: &Derived,
     orders: &[Order],
     ways: Vec<(Network, Sender)>,
-    (seeds, jobs): (u64, usize),
+    seeds: u64,
+    jobs: usize,
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Derived, StudyError> {
     progress(Step::Planned(ways.len() * orders.len() * usize::try_from(seeds).unwrap_or(0)));
@@ -110,16 +111,16 @@ fn sender_text(sender: Sender, initial_window_packets: usize) -> String {
 /// The links and senders that are tried. `lead_ms`: when the client asks first, after its start.
 fn ways(derived: &Derived, lead_ms: f64) -> Vec<(Network, Sender)> {
     let controls = [CongestionControl::Bbr2, CongestionControl::Cubic].map(Sender::Controlled);
-    let over = |network: &Network| controls.map(|sender| (network.clone(), sender));
-    let mut ways: Vec<(Network, Sender)> = derived.networks.iter().flat_map(over).collect();
+    let mut ways: Vec<(Network, Sender)> = Vec::new();
+    for network in &derived.networks {
+        ways.extend(controls.map(|sender| (network.clone(), sender)));
+    }
     let came = &derived.came;
     let busy = derived.network();
-    let datagrams = (&came.datagrams[..], link::OF_DATAGRAMS);
-    let recorded = link::as_recorded(busy, came, datagrams, lead_ms);
+    let recorded = link::as_recorded(busy, came, &came.datagrams, link::OF_DATAGRAMS, lead_ms);
     ways.extend(recorded.map(|it| (it, controls[0])));
-    let readable = (&came.readable[..], link::OF_STREAMS);
     let under_way = Sender::UnderWay(came.most_readable(busy.round_trip_ms()));
-    let recorded = link::as_recorded(busy, came, readable, lead_ms);
+    let recorded = link::as_recorded(busy, came, &came.readable, link::OF_STREAMS, lead_ms);
     ways.extend(recorded.map(|it| (it, under_way)));
     ways
 }
@@ -135,14 +136,13 @@ fn likely(
     progress(Step::Planned(orders.len()));
     let first = replay(derived, orders, 1, jobs, &|| progress(Step::Loaded))?;
     let mut kept: Vec<&Replay> = Vec::new();
-    for it in &first {
-        let is_like = |other: &&Replay| other.differs == it.differs;
-        if kept.len() < LIKELY && !kept.iter().any(is_like) {
-            kept.push(it);
+    for replay in &first {
+        if kept.len() < LIKELY && kept.iter().all(|other| other.differs != replay.differs) {
+            kept.push(replay);
         }
     }
-    let is_kept = |order: &&Order| kept.iter().any(|it| it.order == name(order));
-    let likely = orders.iter().filter(is_kept).cloned().collect();
+    let mut likely = orders.to_vec();
+    likely.retain(|order| kept.iter().any(|it| it.order == name(order)));
     let lead_ms = first.first().and_then(|it| it.first_request_ms).unwrap_or_default();
     Ok((likely, lead_ms))
 }
@@ -162,31 +162,37 @@ pub fn replay(
     let identity = Identity::self_signed()?;
     let cells: Vec<(&Order, u64)> =
         orders.iter().flat_map(|order| (0..seeds).map(move |seed| (order, seed))).collect();
-    let one = |(order, seed): &(&Order, u64)| {
+    let loads = cells.par_iter().map(|(order, seed)| {
         let seen = load(derived, order, *seed, &identity);
         done();
         seen
-    };
+    });
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build()?;
-    let seen: Vec<Option<Replayed>> =
-        pool.install(|| cells.par_iter().map(one).collect::<Result<_, StudyError>>())?;
-    let of_order = |(order, seen): (&Order, &[Option<Replayed>])| {
-        let finished: Vec<&Replayed> = seen.iter().flatten().collect();
-        let over = |of: &dyn Fn(&Replayed) -> Option<f64>| {
-            median(&finished.iter().filter_map(|it| of(it)).collect::<Vec<_>>())
-        };
-        Replay {
-            order: name(order),
-            byte_index_ms: BySet::each(|set| over(&|it| it.byte_index_ms.get(set))),
-            differs: over(&|it| it.differs),
-            first_request_ms: over(&|it| it.first_request_ms),
-        }
-    };
+    let seen: Vec<Option<Replayed>> = pool.install(|| loads.collect::<Result<_, StudyError>>())?;
     let per_order = seen.chunks(usize::try_from(seeds).unwrap_or(1).max(1));
-    let mut replays: Vec<Replay> = orders.iter().zip(per_order).map(of_order).collect();
-    let rank = |it: &Replay| it.differs.unwrap_or(f64::INFINITY);
-    replays.sort_by(|one, other| rank(one).total_cmp(&rank(other)));
+    let mut replays: Vec<Replay> =
+        orders.iter().zip(per_order).map(|(order, seen)| medians(order, seen)).collect();
+    replays.sort_by(|one, other| {
+        let [one, other] = [one, other].map(|it| it.differs.unwrap_or(f64::INFINITY));
+        one.total_cmp(&other)
+    });
     Ok(replays)
+}
+
+/// The medians over the loads that finished.
+fn medians(order: &Order, seen: &[Option<Replayed>]) -> Replay {
+    let finished = seen.iter().flatten();
+    let byte_index_ms = BySet::each(|set| {
+        median(&finished.clone().filter_map(|it| it.byte_index_ms.get(set)).collect::<Vec<_>>())
+    });
+    let differs: Vec<f64> = finished.clone().filter_map(|it| it.differs).collect();
+    let first_request_ms: Vec<f64> = finished.filter_map(|it| it.first_request_ms).collect();
+    Replay {
+        order: name(order),
+        byte_index_ms,
+        differs: median(&differs),
+        first_request_ms: median(&first_request_ms),
+    }
 }
 
 fn name(order: &Order) -> String {
@@ -263,11 +269,13 @@ fn replayed(derived: &Derived, mut timeline: Timeline) -> Replayed {
         let stand_in = page.url(0);
         timeline.transfers.retain(|it| it.url != stand_in);
     }
-    let is_seen = |url: &str| page.find(url).is_some_and(|it| page.resources[it].above_fold);
     let has_set = derived.recorded.byte_index_ms.atf.is_some();
-    let index = |of: Result<Completions, _>| of.ok().map(|it: Completions| it.byte_index_ms());
-    let all = index(Completions::new(&timeline, |_| true));
-    let atf = index(Completions::new(&timeline, |it| has_set && is_seen(&it.url)));
+    let all = Completions::new(&timeline, |_| true);
+    let atf = Completions::new(&timeline, |transfer| {
+        let id = page.find(&transfer.url).filter(|_| has_set);
+        id.is_some_and(|it| page.resources[it].above_fold)
+    });
+    let [all, atf] = [all, atf].map(|it| it.ok().map(|it| it.byte_index_ms()));
     let first_request_ms = timeline.start_us().map(|it| it as f64 / 1000.0);
     let (byte_index_ms, differs) = (BySet { all, atf }, differs(derived, &timeline));
     Replayed { byte_index_ms, differs, first_request_ms }
@@ -281,9 +289,10 @@ fn differs(derived: &Derived, timeline: &Timeline) -> Option<f64> {
         Some((derived.page.find(&it.url)?, complete_us as f64 / 1000.0))
     });
     let came: BTreeMap<usize, f64> = came.collect();
-    let of_one = |(id, recorded_ms): (&usize, &f64)| {
-        Some((came.get(id)? - recorded_ms).abs() / recorded_ms).filter(|it| it.is_finite())
-    };
-    let shares: Vec<f64> = derived.recorded.complete_ms.iter().filter_map(of_one).collect();
+    let mut shares: Vec<f64> = Vec::new();
+    for (id, recorded_ms) in &derived.recorded.complete_ms {
+        shares.extend(came.get(id).map(|it| (it - recorded_ms).abs() / recorded_ms));
+    }
+    shares.retain(|it| it.is_finite());
     median(&shares)
 }

@@ -23,9 +23,10 @@ pub(super) fn largest(
     let ends = starts.iter().skip(1).copied().chain([visited.len()]);
     let pages: Vec<Range<usize>> =
         starts.iter().copied().zip(ends).map(|(from, to)| from..to).collect();
-    let bytes = |it: &Range<usize>| visited[it.clone()].iter().map(|it| it.bytes).sum::<u64>();
+    let pages_bytes = pages.iter().map(|it| visited[it.clone()].iter().map(|it| it.bytes).sum());
+    let pages_bytes: Vec<u64> = pages_bytes.collect();
     // Of equals the first.
-    let place = (0..pages.len()).rev().max_by_key(|it| bytes(&pages[*it])).unwrap_or(0);
+    let place = (0..pages.len()).rev().max_by_key(|it| pages_bytes[*it]).unwrap_or(0);
     let Some(page) = pages.get(place).cloned() else { return (0..visited.len(), None) };
     let words = (pages.len() > 1).then(|| {
         format!(
@@ -44,17 +45,17 @@ pub(super) fn largest(
 fn starts(visited: &[Visited<'_>], navigations_us: &[u64]) -> Vec<usize> {
     let mut starts = Vec::new();
     let (mut complete_us, mut before_us) = (0, None);
-    for (place, it) in visited.iter().enumerate() {
+    for (place, response) in visited.iter().enumerate() {
+        let asked_us = response.requested_us;
         let is_named = before_us.is_some_and(|before_us| {
-            navigations_us.iter().any(|at_us| (before_us + 1..=it.requested_us).contains(at_us))
+            navigations_us.iter().any(|at_us| (before_us + 1..=asked_us).contains(at_us))
         });
-        let is_alone =
-            it.is_document && it.requested_us >= complete_us && navigations_us.is_empty();
+        let is_alone = response.is_document && asked_us >= complete_us && navigations_us.is_empty();
         if place == 0 || is_named || is_alone {
             starts.push(place);
         }
-        complete_us = complete_us.max(it.complete_us);
-        before_us = Some(it.requested_us);
+        complete_us = complete_us.max(response.complete_us);
+        before_us = Some(asked_us);
     }
     starts
 }

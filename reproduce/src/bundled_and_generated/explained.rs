@@ -48,6 +48,12 @@ struct Explanation {
     judged: bool,
 }
 
+impl Explanation {
+    fn judged(&self, row: Row) -> Row {
+        if self.judged { row.required().at_least(HALF) } else { row }
+    }
+}
+
 /// An explanation holds if at least this share of the gap closes.
 pub(super) const HALF: f64 = 0.5;
 /// What a property that means nothing may close.
@@ -56,19 +62,18 @@ const ROUNDS: usize = 30;
 
 /// The explanations, tested by weighting: bundled pages to the generated ones' mix, and the other way round.
 pub(super) fn reweighted(bundled: &[Measured], generated: &[Measured]) -> Vec<Row> {
-    let judged = |row: Row, it: &Explanation| {
-        if it.judged { row.required().at_least(HALF) } else { row }
-    };
-    let to_generated =
-        |it: &Explanation| judged(bundled_by(it.id, it.properties, bundled, generated), it);
-    let to_bundled = |it: &Explanation| {
-        let id = format!("generated-by-{}", it.id);
-        judged(row(id, "the bundled pages'", (generated, bundled), it.properties), it)
-    };
+    let mut rows = Vec::new();
+    for explanation in &EXPLANATIONS {
+        let Explanation { id, properties, .. } = explanation;
+        rows.push(explanation.judged(bundled_by(id, properties, bundled, generated)));
+    }
     let chance = bundled_by("chance", &[CHANCE], bundled, generated);
-    let mut rows: Vec<Row> = EXPLANATIONS.iter().map(to_generated).collect();
     rows.push(chance.required().between(-NOTHING, NOTHING));
-    rows.extend(EXPLANATIONS.iter().map(to_bundled));
+    for explanation in &EXPLANATIONS {
+        let id = format!("generated-by-{}", explanation.id);
+        let row = row(id, "the bundled pages'", generated, bundled, explanation.properties);
+        rows.push(explanation.judged(row));
+    }
     rows
 }
 
@@ -86,16 +91,11 @@ fn bundled_by(
     bundled: &[Measured],
     generated: &[Measured],
 ) -> Row {
-    row(format!("bundled-by-{id}"), "the generated pages'", (bundled, generated), properties)
+    row(format!("bundled-by-{id}"), "the generated pages'", bundled, generated, properties)
 }
 
 /// How much of the gap closes if the first pages get the mix of the second.
-fn row(
-    id: String,
-    whose: &str,
-    (pages, target): (&[Measured], &[Measured]),
-    of: &[Property],
-) -> Row {
+fn row(id: String, whose: &str, pages: &[Measured], target: &[Measured], of: &[Property]) -> Row {
     let names: Vec<&str> = of.iter().map(|it| it.name).collect();
     let closed = Closed::new(pages, target, of);
     let metric = format!("share of the gap that closes with {whose} mix of {}", names.join(", "));
@@ -171,39 +171,51 @@ impl<'a> Closed<'a> {
 }
 
 fn speedups(pages: &[(&Measured, f64)]) -> Vec<Weighted> {
-    let of = |page: &Measured| page.speedups.get(EXPLAINED).copied();
-    pages.iter().filter_map(|(page, weight)| Some((of(page)?, *weight))).collect()
+    let pages = pages.iter();
+    pages.filter_map(|(page, weight)| Some((*page.speedups.get(EXPLAINED)?, *weight))).collect()
 }
 
 /// Strata with borders at percentiles of these values, each with the share of values up to it.
 fn borders(mut values: Vec<f64>) -> Vec<Border> {
     values.sort_by(f64::total_cmp);
-    let at =
-        |percent: usize| values.get((values.len() * percent).div_ceil(100).max(1) - 1).copied();
-    let mut borders: Vec<f64> = PERCENTILES.into_iter().filter_map(at).collect();
+    let count = values.len();
+    let mut borders: Vec<f64> = Vec::new();
+    for percent in PERCENTILES {
+        borders.extend(values.get((count * percent).div_ceil(100).max(1) - 1));
+    }
     borders.dedup();
-    let share = |border: f64| {
-        values.partition_point(|it| *it <= border) as f64 / values.len().max(1) as f64
-    };
-    borders.into_iter().map(|it| (it, share(it))).collect()
+    let with_shares = borders.into_iter().map(|border| {
+        let up_to = values.partition_point(|it| *it <= border);
+        (border, up_to as f64 / count.max(1) as f64)
+    });
+    with_shares.collect()
 }
 
 /// The explanations, tested by generating: how much of the gap closes if pages have something of the bundled ones.
 pub(super) fn by_generating(
     id: &str,
     what: &str,
-    (bundled, generated): (&[Measured], &[Measured]),
+    bundled: &[Measured],
+    generated: &[Measured],
     alike: &[Measured],
 ) -> Row {
-    let of = |pages| mean(pages, EXPLAINED);
-    let closed =
-        |[bundled, generated, alike]: [f64; 3]| (alike - generated) / (bundled - generated);
-    let means = || Some([of(bundled)?, of(generated)?, of(alike)?]);
-    let mean = of(alike).unwrap_or(f64::NAN);
+    let sets = [bundled, generated, alike];
+    let means = sets.map(|it| mean(it, EXPLAINED));
+    let of_alike = means[2].unwrap_or(f64::NAN);
+    let closed = match means {
+        [Some(bundled), Some(generated), Some(alike)] => {
+            Some(closed_gap([bundled, generated, alike]))
+        }
+        _ => None,
+    };
     let metric = format!("share of the gap that closes if generated pages have {what}");
-    Row::shown(id, metric, means().map(closed))
-        .interval(interval_of_means([bundled, generated, alike], EXPLAINED, closed))
-        .note(format!("Their mean is \u{d7}{mean:.2}; {} pages.", alike.len()))
+    Row::shown(id, metric, closed)
+        .interval(interval_of_means(sets, EXPLAINED, closed_gap))
+        .note(format!("Their mean is \u{d7}{of_alike:.2}; {} pages.", alike.len()))
+}
+
+fn closed_gap([bundled, generated, alike]: [f64; 3]) -> f64 {
+    (alike - generated) / (bundled - generated)
 }
 
 #[cfg(test)]

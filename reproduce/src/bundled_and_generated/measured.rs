@@ -44,30 +44,31 @@ pub(super) fn measure(
 }
 
 fn measured(page: &Arc<Page>, schemes: &[Scheme], network: &Network) -> Measured {
-    let index = |scheme: &Scheme| {
+    let indices = schemes.iter().map(|scheme| {
         let load = ideal::load(page, scheme, network, Conditions::default());
         RunRecord::of_load(page, &load).byte_index().atf
-    };
-    let rr = schemes.first().and_then(index);
-    let speedup = |it: &Scheme| {
-        let speedup = metrics::byte_index().speedup(rr, index(it))?;
-        Some((it.name.clone(), speedup))
-    };
-    let bytes = |of: fn(&corpus::PageResource) -> bool| {
-        page.resources.iter().filter(|it| of(it)).map(|it| it.bytes).sum::<u64>() as f64
-    };
+    });
+    let indices: Vec<Option<f64>> = indices.collect();
+    let mut speedups = BTreeMap::new();
+    for (scheme, index) in schemes.iter().zip(&indices).skip(1) {
+        let speedup = metrics::byte_index().speedup(indices[0], *index);
+        speedups.extend(speedup.map(|it| (scheme.name.clone(), it)));
+    }
+    let all_bytes = page.resources.iter().map(|it| it.bytes).sum::<u64>() as f64;
+    let atf = page.resources.iter().filter(|it| it.above_fold);
+    let atf_bytes = atf.map(|it| it.bytes).sum::<u64>() as f64;
     let digest = corpus::sha256_hex(page.name.as_bytes());
     let chance = u32::from_str_radix(&digest[..8], 16).unwrap_or_default();
     Measured {
         site: page.site().to_owned(),
         resources: page.resources.len() as f64,
-        kilobytes: bytes(|_| true) / 1000.0,
-        above_fold: bytes(|it| it.above_fold) / bytes(|_| true).max(1.0),
+        kilobytes: all_bytes / 1000.0,
+        above_fold: atf_bytes / all_bytes.max(1.0),
         hero: f64::from(u8::from(page.resources.iter().any(|it| it.hero))),
         late: late_share(page),
         depth: discovery::depth(page) as f64,
         chance: f64::from(chance) / f64::from(u32::MAX),
-        speedups: schemes.iter().skip(1).filter_map(speedup).collect(),
+        speedups,
     }
 }
 
@@ -118,8 +119,8 @@ pub(super) fn interval_of_means<const N: usize>(
     let counts: [usize; N] = std::array::from_fn(|it| sites[it].len());
     bootstrap_several(counts, |drawn| {
         let means: [f64; N] = std::array::from_fn(|set| {
-            let values = || drawn[set].iter().flat_map(|it| &sites[set][*it]);
-            values().sum::<f64>() / values().count() as f64
+            let values = drawn[set].iter().flat_map(|it| &sites[set][*it]);
+            values.clone().sum::<f64>() / values.count() as f64
         });
         Some(statistic(means))
     })

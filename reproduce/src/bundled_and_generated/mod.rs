@@ -130,8 +130,7 @@ fn method(sets: &Sets) -> String {
 }
 
 fn pages(shapes: impl Iterator<Item = Shape>) -> Result<Vec<Arc<Page>>, ReproduceError> {
-    let page = |it: Shape| Ok(Arc::new(generate(&it).map_err(ReproduceError::unusable)?));
-    shapes.map(page).collect()
+    shapes.map(|it| Ok(Arc::new(generate(&it).map_err(ReproduceError::unusable)?))).collect()
 }
 
 /// Shapes that have something of the bundled pages, with seeds that the others do not have.
@@ -158,68 +157,69 @@ fn has_hero(page: &Arc<Page>) -> bool {
 /// The page with its hero images as any other images.
 fn without_hero(page: &Arc<Page>) -> Arc<Page> {
     let mut page = Page::clone(page);
-    for it in page.resources.iter_mut().filter(|it| it.hero) {
-        (it.hero, it.above_fold) = (false, false);
+    for hero in page.resources.iter_mut().filter(|resource| resource.hero) {
+        (hero.hero, hero.above_fold) = (false, false);
     }
     Arc::new(page)
 }
 
 fn side_by_side(sets: &Sets) -> Vec<Row> {
-    let row = |id: &str, what: &str, of: &[Measured]| {
+    let of_sets = [
+        ("bundled", "the bundled pages of the set first-60", &sets.bundled),
+        ("web", "the bundled pages of the set web", &sets.web),
+        ("generated", "generated pages", &sets.generated),
+    ];
+    let mut rows = Vec::new();
+    for (id, what, pages) in of_sets {
         let metric = format!("mean ATF speedup of {EXPLAINED}, {what}");
-        let geometric = ratio_text(geometric_mean(of, EXPLAINED));
-        Row::estimated(format!("{EXPLAINED}-{id}"), metric, mean_estimate(of, EXPLAINED))
-            .note(format!("{} pages; the geometric mean is {geometric}.", of.len()))
-    };
-    let (bundled, generated) = (mean(&sets.bundled, EXPLAINED), mean(&sets.generated, EXPLAINED));
-    let gap = |of: Option<f64>| of.zip(generated).map(|(of, generated)| of - generated);
-    let of_most = mean_without_best(&sets.bundled, EXPLAINED, BEST);
+        let geometric = ratio_text(geometric_mean(pages, EXPLAINED));
+        let estimate = mean_estimate(pages, EXPLAINED);
+        let row = Row::estimated(format!("{EXPLAINED}-{id}"), metric, estimate);
+        rows.push(row.note(format!("{} pages; the geometric mean is {geometric}.", pages.len())));
+    }
+    let generated = mean(&sets.generated, EXPLAINED);
+    let all = mean(&sets.bundled, EXPLAINED);
+    let most = mean_without_best(&sets.bundled, EXPLAINED, BEST);
+    let [gap, gap_without_best] = [all, most].map(|it| Some(it? - generated?));
     let words = format!("mean ATF speedup of {EXPLAINED}, first-60 minus generated");
     let without = format!("{words}, without the {BEST} bundled pages that gain most");
     let compared = [&sets.bundled[..], &sets.generated[..]];
     let interval =
         interval_of_means(compared, EXPLAINED, |[bundled, generated]| bundled - generated);
-    vec![
-        row("bundled", "the bundled pages of the set first-60", &sets.bundled),
-        row("web", "the bundled pages of the set web", &sets.web),
-        row("generated", "generated pages", &sets.generated),
-        Row::shown("gap", words, gap(bundled)).interval(interval),
-        Row::shown("gap-without-best", without, gap(of_most)),
-    ]
+    rows.push(Row::shown("gap", words, gap).interval(interval));
+    rows.push(Row::shown("gap-without-best", without, gap_without_best));
+    rows
 }
 
 fn generating(sets: &Sets) -> [Row; 2] {
-    let compared = (&sets.bundled[..], &sets.generated[..]);
     let size = "the bundled pages' numbers of resources and bytes";
     let structure = "also their depth and their share of late resources";
     [
-        by_generating("generated-of-their-size", size, compared, &sets.of_their_size),
-        by_generating(
-            "generated-of-their-structure",
-            structure,
-            compared,
-            &sets.of_their_structure,
-        ),
+        ("generated-of-their-size", size, &sets.of_their_size),
+        ("generated-of-their-structure", structure, &sets.of_their_structure),
     ]
+    .map(|(id, what, of)| by_generating(id, what, &sets.bundled, &sets.generated, of))
 }
 
 /// Every generated page has a hero image, which is above the fold and which browsers do not signal as urgent.
 fn heroes(sets: &Sets) -> Vec<Row> {
-    let compared = (&sets.bundled[..], &sets.generated[..]);
+    let (bundled, generated) = (&sets.bundled, &sets.generated);
     let with = sets.bundled.iter().filter(|it| it.hero > 0.0).count() * sets.generated.len();
     let with = with / sets.bundled.len().max(1);
     // The first pages keep their heroes: seeds do not tell them apart.
-    let mixed = [&sets.generated[..with], &sets.without_heroes[with..]].concat();
-    let row = |id: &str, what: &str, of: &[Measured]| by_generating(id, what, compared, of);
+    let mixed = [&generated[..with], &sets.without_heroes[with..]].concat();
     let as_often = "a hero image as often as the bundled ones";
     let all =
         "the bundled pages' sizes, depth, share of late resources, and heroes where these have one";
-    let mut rows: Vec<Row> = by_heroes(&sets.bundled, &sets.generated).into();
-    rows.extend([
-        row("generated-with-their-heroes", as_often, &mixed).required().at_least(HALF),
-        row("generated-without-heroes", "no hero image", &sets.without_heroes),
-        row("generated-of-their-structure-and-heroes", all, &sets.of_their_heroes),
-    ]);
+    let mut rows: Vec<Row> = by_heroes(bundled, generated).into();
+    let id = "generated-with-their-heroes";
+    let row = by_generating(id, as_often, bundled, generated, &mixed);
+    rows.push(row.required().at_least(HALF));
+    let others = [
+        ("generated-without-heroes", "no hero image", &sets.without_heroes),
+        ("generated-of-their-structure-and-heroes", all, &sets.of_their_heroes),
+    ];
+    rows.extend(others.map(|(id, what, of)| by_generating(id, what, bundled, generated, of)));
     rows
 }
 

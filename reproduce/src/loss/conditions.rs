@@ -71,7 +71,8 @@ pub(super) struct Condition {
 impl Condition {
     pub(super) fn new(
         network: &str,
-        (model, percent): (Model, f64),
+        model: Model,
+        percent: f64,
         control: CongestionControl,
     ) -> Result<Self, ReproduceError> {
         let mut network = Network::find(network).map_err(ReproduceError::unusable)?;

@@ -6,7 +6,7 @@ use corpus::Page;
 use lab::Metadata;
 use lab::stack::{self, Setup};
 use lab::study::statistics::{Interval, mean};
-use lab::study::{BASELINE, RunRecord, SummaryRow, summarise, summarise_pages};
+use lab::study::{BASELINE, RunRecord, summarise, summarise_pages};
 use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
 use qlog_tools::metrics::{self, BySet};
 use qlog_tools::timeline::Timeline;
@@ -117,25 +117,26 @@ fn outcomes(loads: &[Loaded]) -> Vec<Outcome> {
     let times = metrics::find("critical_ms").map(|it| summarise(&runs, it, |page| page));
     let indices = summarise(&runs, metrics::byte_index(), |page| page);
     let pages = summarise_pages(&runs, metrics::byte_index(), BASELINE, true);
-    let rr_better = |scheme: &str, set| {
-        let own = pages.iter().filter(|it| it.scheme == scheme);
-        own.filter(|it| it.speedup.get(set).is_some_and(|it| it < 1.0)).count()
-    };
-    let outcome = |(index, time): (SummaryRow, SummaryRow)| {
+    let mut outcomes = Vec::new();
+    for (index, time) in indices.into_iter().zip(times.unwrap_or_default()) {
         let own = loads.iter().filter(|it| it.record.scheme == index.scheme);
-        Outcome {
+        let rr_better = BySet::each(|set| {
+            let own = pages.iter().filter(|it| it.scheme == index.scheme);
+            Some(own.filter(|it| it.speedup.get(set).is_some_and(|it| it < 1.0)).count())
+        });
+        outcomes.push(Outcome {
             speedup: index.mean_speedup,
             interval: index.mean_speedup_interval,
             geometric: index.geometric_mean_speedup,
             geometric_interval: index.geometric_mean_speedup_interval,
             median: index.median_speedup,
-            rr_better: BySet::each(|set| Some(rr_better(&index.scheme, set))),
+            rr_better,
             load_speedup: time.geometric_mean_speedup.all,
             load_interval: time.geometric_mean_speedup_interval.all,
             blocked_ms: mean(&own.map(|it| it.blocked_ms).collect::<Vec<_>>()),
             unfinished: index.unfinished,
             scheme: index.scheme,
-        }
-    };
-    indices.into_iter().zip(times.unwrap_or_default()).map(outcome).collect()
+        });
+    }
+    outcomes
 }

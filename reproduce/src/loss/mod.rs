@@ -64,10 +64,8 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
 
 /// All pages that were recorded in a browser here and have many resources.
 fn pages(all: &[Arc<Page>]) -> Vec<Arc<Page>> {
-    let is_chosen = |it: &&Arc<Page>| {
-        it.source.kind == SourceKind::Recorded && it.resources.len() >= RESOURCES_MIN
-    };
-    all.iter().filter(is_chosen).cloned().collect()
+    let recorded = all.iter().filter(|it| it.source.kind == SourceKind::Recorded);
+    recorded.filter(|it| it.resources.len() >= RESOURCES_MIN).cloned().collect()
 }
 
 fn method(pages: &[Arc<Page>], plan: &Plan<'_>, conditions: usize, unfinished: usize) -> String {
@@ -97,24 +95,26 @@ fn method(pages: &[Arc<Page>], plan: &Plan<'_>, conditions: usize, unfinished: u
 /// What the hypothesis says, in each series: rr is better than a sequential scheme.
 fn rows(every: &[Series], pages: usize) -> Vec<Row> {
     let highest = PERCENTS.len() - 1;
-    let row = |set: Set, series: &Series, scheme: &str| {
-        let mean = series.mean_speedup(scheme, set, highest);
-        let geometric = series.speedup(scheme, set, highest).text();
-        let (better, median) = series.of_pages(scheme, set, highest).unwrap_or((0, f64::NAN));
-        let id = format!("{scheme}-{}-{}", series.id(), set.name());
-        let what =
-            format!("speedup of {scheme} over rr, {}, ByteIndex {}", series.words(), set.name());
-        let note = format!(
-            "Geometric mean {geometric}; median {median:.2}; rr is better on {better} of {pages} pages."
-        );
-        Row::estimated(id, what, mean).in_table(HYPOTHESIS).below(1.0).note(note)
-    };
-    let each = |set: Set| {
-        let each = every.iter().flat_map(|it| SEQUENTIAL.map(|scheme| (it, scheme)));
-        each.map(move |(series, scheme)| (set, series, scheme))
-    };
-    let all = Set::BOTH.into_iter().flat_map(each);
-    all.map(|(set, series, scheme)| row(set, series, scheme)).collect()
+    let mut rows = Vec::new();
+    for set in Set::BOTH {
+        for series in every {
+            for scheme in SEQUENTIAL {
+                let mean = series.mean_speedup(scheme, set, highest);
+                let geometric = series.speedup(scheme, set, highest).text();
+                let of_pages = series.of_pages(scheme, set, highest);
+                let (better, median) = of_pages.unwrap_or((0, f64::NAN));
+                let (words, set) = (series.words(), set.name());
+                let id = format!("{scheme}-{}-{set}", series.id());
+                let what = format!("speedup of {scheme} over rr, {words}, ByteIndex {set}");
+                let note = format!(
+                    "Geometric mean {geometric}; median {median:.2}; rr is better on {better} of {pages} pages."
+                );
+                let row = Row::estimated(id, what, mean).in_table(HYPOTHESIS);
+                rows.push(row.below(1.0).note(note));
+            }
+        }
+    }
+    rows
 }
 
 fn tables(every: &[Series]) -> Vec<Table> {
@@ -155,8 +155,7 @@ mod tests {
             serde_json::from_str(include_str!("../../../results/loss.json")).expect("JSON");
         let pages = pages(&Setting::bundled(1).pages);
         let plan = Plan { pages: &pages, schemes: &["rr", "fifo"], runs: RUNS, jobs: 2 };
-        let one_percent = (Model::Independent, 1.0);
-        let condition = Condition::new("cable", one_percent, CongestionControl::Bbr2);
+        let condition = Condition::new("cable", Model::Independent, 1.0, CongestionControl::Bbr2);
         let outcomes = plan.measure(&[condition.expect("known")]).expect("loads").remove(0);
         let fifo = &outcomes[1];
         let atf = Estimate::new(fifo.geometric.atf, fifo.geometric_interval.atf);

@@ -25,14 +25,14 @@ impl Series {
         for network in NETWORKS {
             let without_loss = conditions.len();
             for control in CONTROLS {
-                conditions.push(Condition::new(network, (Model::Independent, 0.0), control)?);
+                conditions.push(Condition::new(network, Model::Independent, 0.0, control)?);
             }
             for model in MODELS {
                 for (place, control) in CONTROLS.into_iter().enumerate() {
                     let mut places = vec![without_loss + place];
                     for percent in &PERCENTS[1..] {
                         places.push(conditions.len());
-                        conditions.push(Condition::new(network, (model, *percent), control)?);
+                        conditions.push(Condition::new(network, model, *percent, control)?);
                     }
                     let outcomes = Vec::new();
                     every.push(Self { network, model, control, conditions: places, outcomes });
@@ -96,10 +96,10 @@ impl Series {
     /// The lowest share of loss, in percent, from which on `rr` is better at every higher one: the whole interval is
     /// below 1.
     fn crossover(&self, scheme: &str, set: Set) -> Option<f64> {
-        let is_better = |rate: &usize| {
+        let better = (0..PERCENTS.len()).rev().take_while(|rate| {
             self.speedup(scheme, set, *rate).interval.is_some_and(|[_, high]| high < 1.0)
-        };
-        (0..PERCENTS.len()).rev().take_while(is_better).last().map(|it| PERCENTS[it])
+        });
+        better.last().map(|it| PERCENTS[it])
     }
 }
 
@@ -108,12 +108,11 @@ impl Series {
 pub(super) fn speedups(heading: &str, every: &[Series], schemes: &[&str], set: Set) -> Table {
     let mut columns = by_percent();
     columns.push("rr better from %".to_owned());
-    let values = |series: &Series, scheme: &str| {
+    table(heading, columns, every, schemes, |series, scheme| {
         let mut values = each(|rate| series.speedup(scheme, set, rate));
         values.push(Estimate::new(series.crossover(scheme, set), None));
         values
-    };
-    table(heading, columns, every, schemes, values)
+    })
 }
 
 /// A column for each share of loss.
@@ -123,8 +122,9 @@ pub(super) fn by_rate(
     schemes: &[&str],
     of: impl Fn(&Series, &str, usize) -> Estimate,
 ) -> Table {
-    let values = |series: &Series, scheme: &str| each(|rate| of(series, scheme, rate));
-    table(heading, by_percent(), every, schemes, values)
+    table(heading, by_percent(), every, schemes, |series, scheme| {
+        each(|rate| of(series, scheme, rate))
+    })
 }
 
 fn by_percent() -> Vec<String> {
@@ -155,17 +155,10 @@ fn table(
 
 /// A panel for each series: the speedups over all resources.
 pub(super) fn figure(every: &[Series], schemes: &[&str]) -> RatioPanels {
-    let point = |series: &Series, scheme: &str, rate| {
-        let Estimate { value, interval } = series.speedup(scheme, Set::All, rate);
-        Some(Point { place: rate, value: value?, interval })
-    };
-    let line = |series: &Series, scheme: &str| {
-        (0..PERCENTS.len()).filter_map(|rate| point(series, scheme, rate)).collect()
-    };
-    let panel = |series: &Series| RatioPanel {
+    let panels = every.iter().map(|series| RatioPanel {
         title: series.words(),
-        lines: schemes.iter().map(|scheme| line(series, scheme)).collect(),
-    };
+        lines: schemes.iter().map(|it| points(series, it)).collect(),
+    });
     RatioPanels {
         title:
             "Geometric mean of speedups over rr, ByteIndex of all resources, where packets are lost"
@@ -175,6 +168,15 @@ pub(super) fn figure(every: &[Series], schemes: &[&str]) -> RatioPanels {
         places: PERCENTS.iter().map(ToString::to_string).collect(),
         names: schemes.iter().map(|it| (*it).to_owned()).collect(),
         columns: CONTROLS.len(),
-        panels: every.iter().map(panel).collect(),
+        panels: panels.collect(),
     }
+}
+
+fn points(series: &Series, scheme: &str) -> Vec<Point> {
+    let mut points = Vec::new();
+    for place in 0..PERCENTS.len() {
+        let Estimate { value, interval } = series.speedup(scheme, Set::All, place);
+        points.extend(value.map(|value| Point { place, value, interval }));
+    }
+    points
 }

@@ -5,9 +5,7 @@ use super::matrix::{ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, sch
 use super::published::{CASE_1_SLOWED, TABLE_2};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
-use corpus::Page;
 use figures::{Drawing, HeatMap, HeatRow, Standing};
-use std::sync::Arc;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-cases",
@@ -41,10 +39,11 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     rows.extend(HELPED.map(|it| case_2_helped(&matrix, it)));
     rows.push(case_2_document(&matrix));
     let figure = figure(&matrix);
-    let size = |it: &Arc<Page>| {
-        format!("{} ({} resources, {} kB)", it.name, it.resources.len(), it.body_bytes() / 1000)
-    };
-    let sizes: Vec<String> = pages.iter().map(size).collect();
+    let sizes = pages.iter().map(|page| {
+        let (resources, kilobytes) = (page.resources.len(), page.body_bytes() / 1000);
+        format!("{} ({resources} resources, {kilobytes} kB)", page.name)
+    });
+    let sizes: Vec<String> = sizes.collect();
     Ok(Findings {
         method: format!(
             "Pages made by hand from the paper's description, with sizes of our own: {}; engine `ideal`, network \
@@ -79,11 +78,11 @@ fn case_1(matrix: &Matrix, scheme: &str) -> Row {
 }
 
 fn case_2_helped(matrix: &Matrix, scheme: &str) -> Row {
-    let speedup = |measure| matrix.speedup(PAGES[1], scheme, measure);
+    let [buffered, unbuffered] = [BUFFERED, ATF].map(|it| matrix.speedup(PAGES[1], scheme, it));
     Row::shown(
         format!("case-2-{scheme}"),
         format!("ATF speedup of {scheme} on case study 2 with 1000 KB of buffer, as a multiple of that without"),
-        ratio(speedup(BUFFERED), speedup(ATF)),
+        ratio(buffered, unbuffered),
     )
     .above(1.0)
     .note("\"The 1000k send buffer outperforms the normal ATF case\": the large document fills the buffer.")

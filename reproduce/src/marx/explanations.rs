@@ -4,7 +4,7 @@ use super::matrix::{
     ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, PageSpeedup, bootstrap_sites,
     geometric_mean_interval, late_script_share, mean, mean_estimate, mean_interval,
 };
-use super::published::{TABLE_2, WELL_PERFORMING};
+use super::published::{TABLE_2, Table2Row, WELL_PERFORMING};
 use crate::row::ratio;
 use crate::{Estimate, Line, Row, Table};
 use corpus::Page;
@@ -12,7 +12,6 @@ use corpus::page::{Script, SourceKind};
 use figures::number_texts::ratio_text;
 use lab::study::statistics::{self, Interval, spearman};
 use schedulers::Kind;
-use std::sync::Arc;
 
 /// The heading of [`rows`].
 pub(super) const TABLE: &str = "Explanations, tested on the pages";
@@ -47,43 +46,38 @@ pub(super) fn rows(matrix: &Matrix) -> Vec<Row> {
 
 /// What the gains of Figure 12 go with.
 pub(super) fn gains(matrix: &Matrix) -> [Row; 2] {
-    let gain = |page: &Arc<Page>| {
+    let (mut by_size, mut by_bytes_below) = (Vec::new(), Vec::new());
+    for page in &matrix.pages {
         let of = WELL_PERFORMING.iter().filter_map(|it| matrix.speedup(&page.name, it, ATF));
-        statistics::mean(&of.collect::<Vec<_>>())
-    };
-    let pairs = |of: fn(&Page) -> f64| {
-        let pages = matrix.pages.iter();
-        pages.filter_map(|it| Some((it.site(), of(it), gain(it)?))).collect::<Vec<_>>()
-    };
-    let with = |what: &str| {
-        format!(
-            "rank correlation, over pages, of the mean ATF speedup of the well-performing schemes with {what}"
-        )
-    };
-    let (size, below) = (with("the size of the page"), with("the share of bytes below the fold"));
-    let by_size = pairs(|it| it.body_bytes() as f64);
+        if let Some(gain) = statistics::mean(&of.collect::<Vec<_>>()) {
+            by_size.push((page.site(), page.body_bytes() as f64, gain));
+            by_bytes_below.push((page.site(), below_fold_share(page), gain));
+        }
+    }
+    let of = "rank correlation, over pages, of the mean ATF speedup of the well-performing schemes";
+    let size = format!("{of} with the size of the page");
+    let below = format!("{of} with the share of bytes below the fold");
     [
         correlation("gain-by-size", size, &by_size, None),
-        correlation("gain-by-bytes-below-fold", below, &pairs(below_fold_share), Some(1.0)),
+        correlation("gain-by-bytes-below-fold", below, &by_bytes_below, Some(1.0)),
     ]
 }
 
 /// The geometric mean, the median and the mean without the best pages beside the paper's kind of mean.
 pub(super) fn other_means(matrix: &Matrix) -> Table {
-    let lines = TABLE_2.iter().map(|it| {
+    let lines = TABLE_2.iter().map(|published| {
         let values = COLUMNS.iter().flat_map(|(_, measure)| {
-            let speedups = matrix.speedups(it.scheme, *measure);
+            let speedups = matrix.speedups(published.scheme, *measure);
             let interval = geometric_mean_interval(&speedups);
             let values: Vec<f64> = speedups.iter().map(|it| it.1).collect();
-            let middle = |places: &[usize]| {
+            let sites = speedups.iter().map(|it| it.0.site());
+            let of_median = bootstrap_sites(sites, |places| {
                 statistics::median(&places.iter().map(|it| values[*it]).collect::<Vec<_>>())
-            };
-            let all: Vec<usize> = (0..values.len()).collect();
-            let of_middle = bootstrap_sites(speedups.iter().map(|it| it.0.site()), middle);
+            });
             let geometric = Estimate::new(statistics::geometric_mean(&values), interval);
-            [geometric, Estimate::new(middle(&all), of_middle)]
+            [geometric, Estimate::new(statistics::median(&values), of_median)]
         });
-        Line { labels: vec![it.scheme.to_owned()], values: values.collect() }
+        Line { labels: vec![published.scheme.to_owned()], values: values.collect() }
     });
     let columns = COLUMNS
         .iter()
@@ -98,10 +92,10 @@ pub(super) fn other_means(matrix: &Matrix) -> Table {
 
 /// The ATF column by the pages' source.
 pub(super) fn by_source(matrix: &Matrix) -> Table {
-    let lines = TABLE_2.iter().map(|it| {
+    let lines = TABLE_2.iter().map(|Table2Row { scheme, .. }| {
         let values =
-            SOURCES.iter().map(|(_, kind)| mean_estimate(&of_source(matrix, it.scheme, *kind)));
-        Line { labels: vec![it.scheme.to_owned()], values: values.collect() }
+            SOURCES.iter().map(|(_, kind)| mean_estimate(&of_source(matrix, scheme, *kind)));
+        Line { labels: vec![(*scheme).to_owned()], values: values.collect() }
     });
     let columns = SOURCES.iter().map(|(name, kind)| {
         let pages = matrix.pages.iter().filter(|it| it.source.kind == *kind).count();
@@ -117,21 +111,22 @@ pub(super) fn by_source(matrix: &Matrix) -> Table {
 
 /// "zeroweight gains little on pages with many late scripts, because it sends them first."
 fn late_scripts(matrix: &Matrix) -> Vec<Row> {
-    let row = |id: &str, of: &str, speedups: Vec<PageSpeedup<'_>>, sign| {
+    let [zeroweight, dfifo] = ["zeroweight", "dfifo"].map(|it| matrix.speedups(it, ATF));
+    let relative = relative_to_dfifo(matrix, "zeroweight");
+    let divided = "zeroweight divided by that of dfifo, which sends them late";
+    let mut rows = Vec::new();
+    for (id, of, speedups, sign) in [
+        ("late-scripts-zeroweight", "zeroweight", zeroweight, Some(-1.0)),
+        ("late-scripts-zeroweight-over-dfifo", divided, relative, Some(-1.0)),
+        ("late-scripts-dfifo", "dfifo", dfifo, None),
+    ] {
         let metric = format!(
             "rank correlation, over pages, of the share of bytes in scripts below the fold with the ATF speedup of {of}"
         );
         let pages = speedups.iter().map(|(page, it)| (page.site(), late_script_share(page), *it));
-        correlation(id, metric, &pages.collect::<Vec<_>>(), sign)
-    };
-    let [zeroweight, dfifo] = ["zeroweight", "dfifo"].map(|it| matrix.speedups(it, ATF));
-    let relative = relative_to_dfifo(matrix, "zeroweight");
-    let divided = "zeroweight divided by that of dfifo, which sends them late";
-    vec![
-        row("late-scripts-zeroweight", "zeroweight", zeroweight, Some(-1.0)),
-        row("late-scripts-zeroweight-over-dfifo", divided, relative, Some(-1.0)),
-        row("late-scripts-dfifo", "dfifo", dfifo, None),
-    ]
+        rows.push(correlation(id, metric, &pages.collect::<Vec<_>>(), sign));
+    }
+    rows
 }
 
 /// "The good performance [...] can be partially attributed to giving hero images a higher server-side priority" (page 140).
@@ -139,25 +134,29 @@ fn hero_gain(matrix: &Matrix, scheme: &str) -> Row {
     let of_pages = relative_to_dfifo(matrix, scheme);
     let relative: Vec<(bool, f64)> =
         of_pages.iter().map(|(page, it)| (has_hero(page), *it)).collect();
-    let statistic = |places: &[usize]| {
-        let of = |has: bool| {
-            let of = places.iter().map(|it| relative[*it]).filter(|it| it.0 == has);
-            statistics::mean(&of.map(|it| it.1).collect::<Vec<_>>())
-        };
-        Some(of(true)? - of(false)?)
-    };
-    let all: Vec<usize> = (0..relative.len()).collect();
-    let interval = bootstrap_sites(of_pages.iter().map(|it| it.0.site()), statistic);
+    let sites = of_pages.iter().map(|it| it.0.site());
+    let interval =
+        bootstrap_sites(sites, |places| gain_of_heroes(places.iter().map(|it| relative[*it])));
     let heroes = relative.iter().filter(|it| it.0).count();
     let metric = format!(
         "mean ATF speedup of {scheme} over dfifo on pages with a hero image, minus that on the others"
     );
-    let row = Row::shown(format!("hero-{scheme}"), metric, statistic(&all));
+    let gain = gain_of_heroes(relative.iter().copied());
+    let row = Row::shown(format!("hero-{scheme}"), metric, gain);
     row.interval(interval).note(format!(
         "The paper: schemes that know the hero image gain by it (page 140). {} {heroes} pages have one, {} have none.",
         carried(interval, 1.0),
         relative.len() - heroes
     ))
+}
+
+/// The mean over pages with a hero image, minus that over pages without. `pages`: whether each has one, and its speedup.
+fn gain_of_heroes(pages: impl Iterator<Item = (bool, f64)>) -> Option<f64> {
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for (has_hero, speedup) in pages {
+        if has_hero { with.push(speedup) } else { without.push(speedup) }
+    }
+    Some(statistics::mean(&with)? - statistics::mean(&without)?)
 }
 
 /// "The buffer makes rr, the baseline, faster; 280 KB hold small pages whole."
@@ -188,13 +187,14 @@ fn above_one(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
 /// The effect of 280 KB on the pages that it does not hold.
 fn large_pages(matrix: &Matrix) -> Row {
     let limit_bytes = 280_000;
-    let large = |scheme: &str, measure| {
-        let of = matrix.speedups(scheme, measure).into_iter();
-        mean(&of.filter(|it| it.0.body_bytes() > limit_bytes).collect::<Vec<_>>())
-    };
     let buffered = ATF.buffered(Buffer::fifo(limit_bytes));
-    let changes = TABLE_2.iter().filter_map(|it| {
-        Some((ratio(large(it.scheme, buffered), large(it.scheme, ATF))? - 1.0).abs())
+    let changes = TABLE_2.iter().filter_map(|published| {
+        let [with, without] = [buffered, ATF].map(|measure| {
+            let mut speedups = matrix.speedups(published.scheme, measure);
+            speedups.retain(|it| it.0.body_bytes() > limit_bytes);
+            mean(&speedups)
+        });
+        Some((ratio(with, without)? - 1.0).abs())
     });
     let small = matrix.pages.iter().filter(|it| it.body_bytes() <= limit_bytes).count();
     let metric = "largest change of a mean ATF speedup by 280 KB of buffer on pages larger than that, as a share";
@@ -207,14 +207,12 @@ fn large_pages(matrix: &Matrix) -> Row {
 
 /// "firefox gains more here, because its text places deferred scripts of the head behind others."
 fn firefox(matrix: &Matrix) -> [Row; 2] {
-    let relative: Vec<PageSpeedup<'_>> = matrix
-        .pages
-        .iter()
-        .filter_map(|page| {
-            let of = |scheme: &str| matrix.speedup(&page.name, scheme, ATF);
-            Some((page, of("firefox")? / of(FIREFOX_AS_RUN)?))
-        })
-        .collect();
+    let mut relative: Vec<PageSpeedup<'_>> = Vec::new();
+    for page in &matrix.pages {
+        let as_text = matrix.speedup(&page.name, "firefox", ATF);
+        let as_run = matrix.speedup(&page.name, FIREFOX_AS_RUN, ATF);
+        relative.extend(as_text.zip(as_run).map(|(text, run)| (page, text / run)));
+    }
     [("deferred", "with", true), ("none-deferred", "without", false)].map(|(id, what, has)| {
         let of = relative.iter().filter(|it| has_deferred_in_head(it.0) == has);
         let of: Vec<PageSpeedup<'_>> = of.copied().collect();
@@ -259,9 +257,10 @@ fn relative_to_dfifo<'a>(matrix: &'a Matrix, scheme: &str) -> Vec<PageSpeedup<'a
 /// A rank correlation of pages, each with its site, with its interval. `sign` is what an explanation predicts.
 fn correlation(id: &str, metric: String, pages: &[(&str, f64, f64)], sign: Option<f64>) -> Row {
     let pairs: Vec<(f64, f64)> = pages.iter().map(|it| (it.1, it.2)).collect();
-    let drawn =
-        |places: &[usize]| spearman(&places.iter().map(|it| pairs[*it]).collect::<Vec<_>>());
-    let interval = bootstrap_sites(pages.iter().map(|it| it.0), drawn);
+    let sites = pages.iter().map(|it| it.0);
+    let interval = bootstrap_sites(sites, |places| {
+        spearman(&places.iter().map(|it| pairs[*it]).collect::<Vec<_>>())
+    });
     let verdict = match sign {
         Some(sign) => carried(interval, sign),
         None => "For comparison.",
@@ -284,8 +283,8 @@ fn has_hero(page: &Page) -> bool {
 }
 
 fn has_deferred_in_head(page: &Page) -> bool {
-    let is_late = |it: &Option<Script>| matches!(it, Some(Script::Defer | Script::Async));
-    page.resources.iter().any(|it| it.in_head && is_late(&it.script))
+    let mut in_head = page.resources.iter().filter(|it| it.in_head);
+    in_head.any(|it| matches!(it.script, Some(Script::Defer | Script::Async)))
 }
 
 fn below_fold_share(page: &Page) -> f64 {

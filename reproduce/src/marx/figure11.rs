@@ -8,7 +8,6 @@ use figures::{Curve, Curves, Drawing};
 use lab::above_fold;
 use lab::ideal::Conditions;
 use qlog_tools::metrics::{Completions, CurvePoint, completed_share};
-use qlog_tools::timeline::Transfer;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "marx-figure11",
@@ -33,14 +32,15 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let page = setting.page(DAVIES)?;
     let bucket = progress(page, SCHEMES[0])?;
     let rr = progress(page, SCHEMES[1])?;
-    let curve = |label: &str, it: &Progress| {
-        let (label, points) = (label.to_owned(), it.points.clone());
-        Curve { label, index_ms: Some(it.index_ms), points }
-    };
+    let curves = SCHEMES.iter().zip([&bucket, &rr]).map(|(scheme, progress)| Curve {
+        label: (*scheme).to_owned(),
+        index_ms: Some(progress.index_ms),
+        points: progress.points.clone(),
+    });
     let figure = Curves {
         title: "davies-meenan: above-the-fold bytes in fully downloaded resources".to_owned(),
         what: "ATF bytes complete".to_owned(),
-        curves: vec![curve(SCHEMES[0], &bucket), curve(SCHEMES[1], &rr)],
+        curves: curves.collect(),
     };
     Ok(Findings {
         method: format!(
@@ -101,9 +101,9 @@ fn rows(bucket: &Progress, rr: &Progress) -> Vec<Row> {
 fn progress(page: &std::sync::Arc<Page>, scheme: &str) -> Result<Progress, ReproduceError> {
     let load = load(page, scheme, "paper", Conditions::default())?;
     let above_fold = above_fold(page);
-    let belongs = |it: &Transfer| above_fold.contains(&it.url);
-    let set = Completions::new(&load.timeline, belongs).map_err(ReproduceError::unusable)?;
-    let points = completed_share(&load.timeline, belongs);
+    let set = Completions::new(&load.timeline, |it| above_fold.contains(&it.url));
+    let set = set.map_err(ReproduceError::unusable)?;
+    let points = completed_share(&load.timeline, |it| above_fold.contains(&it.url));
     let samples = samples(points.last().map_or(0.0, |it| it.time_ms));
     let percent_samples = samples.map(|it| 100.0 * (1.0 - share_at(&points, it))).sum();
     Ok(Progress { points, index_ms: set.byte_index_ms(), percent_samples })
@@ -121,6 +121,7 @@ fn share_at(points: &[CurvePoint], time_ms: f64) -> f64 {
 
 fn never_below(bucket: &Progress, rr: &Progress) -> f64 {
     let end_ms = rr.points.last().map_or(0.0, |it| it.time_ms);
-    let ahead = |it: &f64| share_at(&bucket.points, *it) >= share_at(&rr.points, *it) - 1e-9;
-    samples(end_ms).filter(ahead).count() as f64 / samples(end_ms).count().max(1) as f64
+    let ahead = samples(end_ms)
+        .filter(|it| share_at(&bucket.points, *it) >= share_at(&rr.points, *it) - 1e-9);
+    ahead.count() as f64 / samples(end_ms).count().max(1) as f64
 }

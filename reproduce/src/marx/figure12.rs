@@ -1,11 +1,11 @@
 //! Figure 12: each page a dot, by size class; all resources, above the fold, and with 1000 KB of buffer.
 
 use super::matrix::{ALL, ATF, ATF_1000K, Buffer, Matrix, Measure, scheme_names};
-use super::published::{DAVIES_SPEEDUP, DAVIES_SPEEDUP_1000K, TABLE_2, WELL_PERFORMING};
+use super::published::{DAVIES_SPEEDUP, DAVIES_SPEEDUP_1000K, TABLE_2, Table2Row, WELL_PERFORMING};
 use super::{DAVIES, KNOWN, cases, explanations};
 use crate::row::ratio;
 use crate::table::rounded;
-use crate::{Experiment, Findings, ReproduceError, Row, Setting};
+use crate::{Estimate, Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
 use figures::{Dot, DotGroup, Drawing, SizeClass, SpeedupDots};
 use lab::study::statistics;
@@ -59,64 +59,68 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
 
 /// The paper says "faster than rr". Dots that are as fast as `rr` have a row beside it, without a verdict.
 fn almost_all(matrix: &Matrix) -> [Row; 3] {
-    let of_page = |page: &Arc<Page>, scheme: &'static str| {
-        let speedup = |(_, measure): &(&str, Measure)| matrix.speedup(&page.name, scheme, *measure);
-        COLUMNS.iter().filter_map(speedup).map(|it| (scheme, it)).collect::<Vec<_>>()
-    };
-    let dots_of = |pages: &[&Arc<Page>]| -> Vec<(&str, f64)> {
-        let dots =
-            pages.iter().flat_map(|page| TABLE_2.iter().flat_map(|it| of_page(page, it.scheme)));
-        dots.collect()
-    };
-    let share = |is_fast: fn(f64) -> bool| {
-        matrix.estimate(|pages| {
-            let dots = dots_of(pages);
-            let fast = dots.iter().filter(|it| is_fast(it.1)).count();
-            (!dots.is_empty()).then(|| fast as f64 / dots.len() as f64)
-        })
-    };
-    let row =
-        |id: &str, what: String, is_fast: fn(f64) -> bool| Row::estimated(id, what, share(is_fast));
-    let dots = dots_of(&matrix.pages.iter().collect::<Vec<_>>());
     let mut slower: BTreeMap<&str, usize> = BTreeMap::new();
-    for (scheme, _) in dots.iter().filter(|it| it.1 <= 1.0) {
-        *slower.entry(scheme).or_default() += 1;
+    for (scheme, speedup) in dots(matrix, &matrix.pages.iter().collect::<Vec<_>>()) {
+        if speedup <= 1.0 {
+            *slower.entry(scheme).or_default() += 1;
+        }
     }
     let most = slower.iter().max_by_key(|it| it.1).map_or("none", |it| it.0);
+    let faster = share_of_dots(matrix, |it| it > 1.0);
+    let slower = share_of_dots(matrix, |it| it < 1.0);
+    let as_fast = share_of_dots(matrix, |it| it >= AS_FAST);
     [
-        row("almost-all-faster", "share of dots that are faster than rr".to_owned(), |it| it > 1.0)
+        Row::estimated("almost-all-faster", "share of dots that are faster than rr", faster)
             .at_least(ALMOST_ALL)
             .note(format!(
                 "\"Almost all data points are indeed faster than rr\"; most of the others are {most}'s."
             )),
-        row("few-slower", "share of dots that are slower than rr".to_owned(), |it| it < 1.0)
+        Row::estimated("few-slower", "share of dots that are slower than rr", slower)
             .at_most(rounded(1.0 - ALMOST_ALL))
             .note("\"With almost no data points performing worse\"."),
-        row(
+        Row::estimated(
             "almost-all-as-fast",
             format!("share of dots with a speedup of at least {AS_FAST}"),
-            |it| it >= AS_FAST,
+            as_fast,
         ),
     ]
 }
 
+fn share_of_dots(matrix: &Matrix, counts: fn(f64) -> bool) -> Estimate {
+    matrix.estimate(|pages| {
+        let dots = dots(matrix, pages);
+        let counted = dots.iter().filter(|it| counts(it.1)).count();
+        (!dots.is_empty()).then(|| counted as f64 / dots.len() as f64)
+    })
+}
+
+/// The dots of these pages, each with its scheme.
+fn dots(matrix: &Matrix, pages: &[&Arc<Page>]) -> Vec<(&'static str, f64)> {
+    let mut dots = Vec::new();
+    for page in pages {
+        for Table2Row { scheme, .. } in &TABLE_2 {
+            for (_, measure) in &COLUMNS {
+                let speedup = matrix.speedup(&page.name, scheme, *measure);
+                dots.extend(speedup.map(|it| (*scheme, it)));
+            }
+        }
+    }
+    dots
+}
+
 /// Means of the well-performing schemes by size class.
 fn medium_least(matrix: &Matrix) -> [Row; 2] {
-    let class_mean = |pages: &[&Arc<Page>], class| {
-        let of_class = pages.iter().filter(|it| SizeClass::of(it.body_bytes()) == class);
-        let dots = of_class.flat_map(|page| {
-            WELL_PERFORMING.iter().filter_map(|it| matrix.speedup(&page.name, it, ATF))
-        });
-        statistics::mean(&dots.collect::<Vec<f64>>())
-    };
-    let count =
-        |class| matrix.pages.iter().filter(|it| SizeClass::of(it.body_bytes()) == class).count();
     [(SizeClass::Small, "small"), (SizeClass::Large, "large")].map(|(class, name)| {
         let share = matrix.estimate(|pages| {
-            ratio(class_mean(pages, SizeClass::Medium), class_mean(pages, class))
+            let [medium, others] =
+                [SizeClass::Medium, class].map(|it| class_mean(matrix, pages, it));
+            ratio(medium, others)
         });
         let metric = format!("mean ATF speedup on medium pages, as a share of that on {name} ones");
-        let (medium, others) = (count(SizeClass::Medium), count(class));
+        let [medium, others] = [SizeClass::Medium, class].map(|class| {
+            let pages = matrix.pages.iter();
+            pages.filter(|it| SizeClass::of(it.body_bytes()) == class).count()
+        });
         Row::estimated(format!("medium-below-{name}"), metric, share)
             .below(1.0)
             .note(format!(
@@ -124,6 +128,14 @@ fn medium_least(matrix: &Matrix) -> [Row; 2] {
             ))
             .because("The rows `gain-by-*` show what the gain goes with on our pages.")
     })
+}
+
+fn class_mean(matrix: &Matrix, pages: &[&Arc<Page>], class: SizeClass) -> Option<f64> {
+    let of_class = pages.iter().filter(|it| SizeClass::of(it.body_bytes()) == class);
+    let dots = of_class.flat_map(|page| {
+        WELL_PERFORMING.iter().filter_map(|it| matrix.speedup(&page.name, it, ATF))
+    });
+    statistics::mean(&dots.collect::<Vec<f64>>())
 }
 
 /// "There is not a clear, single winner" (page 140).
@@ -150,16 +162,16 @@ fn no_winner(matrix: &Matrix) -> Row {
 }
 
 fn davies(matrix: &Matrix) -> Vec<Row> {
-    let speedup = |scheme: &str, measure| matrix.speedup(DAVIES, scheme, measure);
-    let largest = TABLE_2
-        .iter()
-        .filter_map(|it| Some((it.scheme, speedup(it.scheme, ATF)?)))
+    let schemes = TABLE_2.iter().map(|it| it.scheme);
+    let largest = schemes
+        .clone()
+        .filter_map(|it| Some((it, matrix.speedup(DAVIES, it, ATF)?)))
         .max_by(|one, other| one.1.total_cmp(&other.1));
     let Some((scheme, gain)) = largest else { return Vec::new() };
-    let buffered = speedup(scheme, ATF_1000K);
-    let over_plain_rr = speedup(scheme, ATF_1000K.over_unbuffered_rr());
-    let with_buffer =
-        TABLE_2.iter().filter_map(|it| speedup(it.scheme, ATF_1000K.over_unbuffered_rr()));
+    let buffered = matrix.speedup(DAVIES, scheme, ATF_1000K);
+    let over_plain = ATF_1000K.over_unbuffered_rr();
+    let over_plain_rr = matrix.speedup(DAVIES, scheme, over_plain);
+    let with_buffer = schemes.filter_map(|it| matrix.speedup(DAVIES, it, over_plain));
     let slower = with_buffer.filter(|it| *it < 1.0).count();
     vec![
         Row::shown("davies", format!("ATF speedup of {scheme} on the page of Davies and Meenan"), Some(gain))
@@ -193,9 +205,9 @@ fn davies(matrix: &Matrix) -> Vec<Row> {
 
 /// The least share of a mean ATF speedup that 1000 KB of buffer leave, and its scheme.
 fn least_kept(matrix: &Matrix, buffered: Measure) -> Option<(f64, &'static str)> {
-    let shares = TABLE_2.iter().filter_map(|it| {
-        let kept = ratio(matrix.mean(it.scheme, buffered), matrix.mean(it.scheme, ATF))?;
-        Some((kept, it.scheme))
+    let shares = TABLE_2.iter().filter_map(|Table2Row { scheme, .. }| {
+        let kept = ratio(matrix.mean(scheme, buffered), matrix.mean(scheme, ATF))?;
+        Some((kept, *scheme))
     });
     shares.min_by(|one, other| one.0.total_cmp(&other.0))
 }
@@ -205,7 +217,7 @@ fn less_than_half(matrix: &Matrix) -> [Row; 2] {
     let published = (published * 100.0).round() / 100.0;
     let with = least_kept(matrix, ATF_1000K);
     let without = least_kept(matrix, ATF_1000K.over_unbuffered_rr());
-    let loser = |it: Option<(f64, &'static str)>| it.map_or("none", |it| it.1);
+    let [loser, loser_without] = [with, without].map(|it| it.map_or("none", |it| it.1));
     [
         Row::shown(
             "buffer-less-than-half",
@@ -215,8 +227,7 @@ fn less_than_half(matrix: &Matrix) -> [Row; 2] {
         .published(published)
         .above(HALF)
         .note(format!(
-            "\"Visible, but less impressively so than the slowdowns of /2\"; theirs is zeroweight's, ours {}'s.",
-            loser(with)
+            "\"Visible, but less impressively so than the slowdowns of /2\"; theirs is zeroweight's, ours {loser}'s."
         ))
         .because("`rr`, the baseline, has the buffer, too: see the next row, and `buffer-rr-1000k` of marx-table2."),
         Row::shown(
@@ -226,25 +237,25 @@ fn less_than_half(matrix: &Matrix) -> [Row; 2] {
         )
         .published(published)
         .note(format!(
-            "The other reading, and closer to the published value; ours is {}'s. Its ten means do not fit, though: see \
-             `cells-1000k-fifo-unbuffered-rr` of marx-table2.",
-            loser(without)
+            "The other reading, and closer to the published value; ours is {loser_without}'s. Its ten means do not fit, though: see \
+             `cells-1000k-fifo-unbuffered-rr` of marx-table2."
         )),
     ]
 }
 
 /// The scheme's dots of each column.
 fn figure(matrix: &Matrix) -> SpeedupDots {
-    let dots = |scheme: &str, measure| {
-        let dot = |(page, speedup): (&Arc<Page>, f64)| {
-            let (page, bytes) = (page.name.clone(), page.body_bytes());
-            Dot { page, bytes, speedup }
-        };
-        matrix.speedups(scheme, measure).into_iter().map(dot).collect::<Vec<Dot>>()
-    };
-    let groups = TABLE_2.iter().map(|row| DotGroup {
-        label: row.scheme.to_owned(),
-        columns: COLUMNS.iter().map(|(_, measure)| dots(row.scheme, *measure)).collect(),
+    let groups = TABLE_2.iter().map(|published| {
+        let columns = COLUMNS.iter().map(|(_, measure)| {
+            let speedups = matrix.speedups(published.scheme, *measure).into_iter();
+            let dots = speedups.map(|(page, speedup)| Dot {
+                page: page.name.clone(),
+                bytes: page.body_bytes(),
+                speedup,
+            });
+            dots.collect()
+        });
+        DotGroup { label: published.scheme.to_owned(), columns: columns.collect() }
     });
     SpeedupDots {
         title: "ByteIndex speedup over rr, page by page".to_owned(),

@@ -115,13 +115,14 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
 
 fn modes(page: &Arc<Page>, jittering: &Jittering) -> Result<[Mode; 4], ReproduceError> {
     let [rr, rr_blocked, fifo, fifo_blocked] = MODES.map(|(label, scheme, delivery_order)| {
-        let load = |seed| {
-            let conditions = Conditions { delivery_order, seed, ..Conditions::default() };
-            load(page, scheme, jittering.network, conditions)
-        };
-        let loads = (0..SEEDS).map(|seed| Ok(measured(page, &load(seed)?)));
-        let loads = loads.collect::<Result<_, ReproduceError>>()?;
-        Ok::<_, ReproduceError>(Mode { label, loads, first: load(0)? })
+        let conditions = Conditions { delivery_order, ..Conditions::default() };
+        let mut loads = Vec::new();
+        for seed in 0..SEEDS {
+            let conditions = Conditions { seed, ..conditions };
+            loads.push(measured(page, &load(page, scheme, jittering.network, conditions)?));
+        }
+        let first = load(page, scheme, jittering.network, conditions)?;
+        Ok::<_, ReproduceError>(Mode { label, loads, first })
     });
     Ok([rr?, rr_blocked?, fifo?, fifo_blocked?])
 }
@@ -132,13 +133,16 @@ fn measured(page: &Page, load: &Load) -> Measured {
     let transfers = load.timeline.transfers.iter().zip(&deliveries);
     let spans: Vec<(u64, u64)> =
         transfers.map(|it| (it.0.requested_us, it.1.complete_us.unwrap_or(u64::MAX))).collect();
-    // A packet was chosen when the oldest of its stack could have come: some packets before.
-    let under_way = |time_us: u64| {
+    let mut largest_shared = 0;
+    for (time_us, packets) in &stacks.handed_up {
+        // A packet was chosen when the oldest of its stack could have come: some packets before.
         let chosen_us = time_us.saturating_sub(HELD_US);
-        spans.iter().filter(|it| (it.0..it.1).contains(&chosen_us) && it.1 > time_us).count()
-    };
-    let shared = stacks.handed_up.iter().filter(|it| under_way(*it.0) >= SHARED);
-    let largest_shared = shared.map(|it| it.1.len()).max().unwrap_or(0);
+        let under_way =
+            spans.iter().filter(|it| (it.0..it.1).contains(&chosen_us) && it.1 > *time_us);
+        if under_way.count() >= SHARED {
+            largest_shared = largest_shared.max(packets.len());
+        }
+    }
     Measured { largest_shared, stacks, index_ms: RunRecord::of_load(page, load).byte_index().atf }
 }
 
@@ -160,41 +164,46 @@ impl Mode {
         self.median(|it| it.stacks.largest() as f64)
     }
 
+    /// Stacks of four packets or more.
+    fn fours(&self) -> Option<f64> {
+        self.median(|it| it.stacks.at_least(4) as f64)
+    }
+
     /// The stacks of its whole loads.
     fn rows(&self, prefix: &str) -> [Row; 2] {
         let label = self.label;
         let id = label.replace(", ", "-").replace(' ', "-");
-        let row =
-            |of: &str, what: String, ours| Row::shown(format!("{prefix}{id}-{of}"), what, ours);
         let stacked = self.median(|it| it.stacks.stacked_share());
         [
-            row("largest", format!("largest stack, {label}, whole load"), self.largest()),
-            row("stacked", format!("share of packets handed up with others, {label}"), stacked),
+            ("largest", format!("largest stack, {label}, whole load"), self.largest()),
+            ("stacked", format!("share of packets handed up with others, {label}"), stacked),
         ]
+        .map(|(of, what, ours)| Row::shown(format!("{prefix}{id}-{of}"), what, ours))
     }
 
     /// Its ATF index, as a multiple of that of `plain`.
     fn change(&self, plain: &Self) -> Option<f64> {
-        let index = |mode: &Self| mode.median(|it| it.index_ms.unwrap_or(f64::NAN));
-        ratio(index(self), index(plain))
+        let [own, plain] =
+            [self, plain].map(|mode| mode.median(|it| it.index_ms.unwrap_or(f64::NAN)));
+        ratio(own, plain)
     }
 }
 
 fn rows(modes: &[Mode; 4], jittering: &Jittering) -> Vec<Row> {
     let [rr, rr_blocked, fifo, fifo_blocked] = modes;
-    let id = |name: &str| format!("{}{name}", jittering.prefix);
-    let mut rows = stack_rows(rr, rr_blocked, id);
-    rows.extend(modes.iter().flat_map(|it| it.rows(jittering.prefix)));
+    let prefix = jittering.prefix;
+    let mut rows = stack_rows(rr, rr_blocked, prefix);
+    rows.extend(modes.iter().flat_map(|it| it.rows(prefix)));
     rows.extend([
         Row::shown(
-            id("rr-jitter-only-wait"),
+            format!("{prefix}rr-jitter-only-wait"),
             "mean time that a byte waits for others of its stream, rr, jitter only, in ms",
             rr.wait_ms(),
         ),
-        Row::shown(id("fifo-jitter-only-wait"), "the same for fifo", fifo.wait_ms())
+        Row::shown(format!("{prefix}fifo-jitter-only-wait"), "the same for fifo", fifo.wait_ms())
             .note("What \"this stream will always HOL-block itself\" costs."),
         Row::shown(
-            id("fifo-change"),
+            format!("{prefix}fifo-change"),
             "ATF index of fifo with blocking, as a multiple of that without",
             fifo_blocked.change(fifo),
         )
@@ -202,7 +211,7 @@ fn rows(modes: &[Mode; 4], jittering: &Jittering) -> Vec<Row> {
         .between(1.0 - HARDLY, 1.0 + HARDLY)
         .note("\"We do not see similar HOL-blocking resilience for the fifo scheme\": it blocks itself either way."),
         Row::shown(
-            id("rr-change"),
+            format!("{prefix}rr-change"),
             "ATF index of rr with blocking, as a multiple of that without",
             rr_blocked.change(rr),
         )
@@ -211,11 +220,10 @@ fn rows(modes: &[Mode; 4], jittering: &Jittering) -> Vec<Row> {
     rows.into_iter().map(|it| it.in_table(jittering.table)).collect()
 }
 
-fn stack_rows(rr: &Mode, rr_blocked: &Mode, id: impl Fn(&str) -> String) -> Vec<Row> {
-    let fours = |it: &Mode| it.median(|it| it.stacks.at_least(4) as f64);
+fn stack_rows(rr: &Mode, rr_blocked: &Mode, prefix: &str) -> Vec<Row> {
     vec![
         Row::shown(
-            id("rr-jitter"),
+            format!("{prefix}rr-jitter"),
             "most packets handed up at one moment under rr, jitter only, whole load",
             rr.largest(),
         )
@@ -223,21 +231,21 @@ fn stack_rows(rr: &Mode, rr_blocked: &Mode, id: impl Fn(&str) -> String) -> Vec<
         .at_most(STACK_RR_JITTER)
         .note("\"Maximum of two\" (page 141). The next two rows are other readings of these words."),
         Row::shown(
-            id("rr-jitter-moment"),
+            format!("{prefix}rr-jitter-moment"),
             format!("most packets handed up at one moment under rr, jitter only, while {SHARED} resources or more share the link"),
             rr.shared(),
         )
         .published(STACK_RR_JITTER)
         .note("Alternative: the paper shows \"partial results\", and at the ends of a load even rr is sequential."),
         Row::shown(
-            id("rr-jitter-arrival"),
+            format!("{prefix}rr-jitter-arrival"),
             "most packets that one arrival let go under rr, jitter only, whole load",
             rr.median(|it| it.stacks.blocking.largest_stack.frames as f64),
         )
         .published(STACK_RR_JITTER)
         .note("Alternative: packets that only came at the same moment do not count. The paper stacks these, too."),
         Row::shown(
-            id("rr-blocked"),
+            format!("{prefix}rr-blocked"),
             format!("most packets handed up at one moment under rr with blocking, while {SHARED} resources or more share the link"),
             rr_blocked.shared(),
         )
@@ -246,15 +254,15 @@ fn stack_rows(rr: &Mode, rr_blocked: &Mode, id: impl Fn(&str) -> String) -> Vec<
         .note("\"Frequent stacks of four packets\".")
         .because("20 to 25 ms are 2 packets' time: 2 packets wait for the late one, so 3 come together."),
         Row::shown(
-            id("rr-blocked-fours"),
+            format!("{prefix}rr-blocked-fours"),
             "stacks of four packets or more in a load, rr with blocking",
-            fours(rr_blocked),
+            rr_blocked.fours(),
         )
         .note("\"Frequent\"."),
         Row::shown(
-            id("rr-jitter-fours"),
+            format!("{prefix}rr-jitter-fours"),
             "stacks of four packets or more in a load, rr, jitter only",
-            fours(rr),
+            rr.fours(),
         ),
     ]
 }
@@ -269,10 +277,12 @@ fn figure(page: &Page, modes: &[(&Jittering, Mode)]) -> DeliveryStacks {
             let packets = packets.iter().map(|it| streams.get(it).copied().flatten()).collect();
             (*time_us as f64 / 1000.0, packets)
         });
-        let short = || mode.label.replace("HOL-blocking", "HOL").replace(" only", "");
         let label = match jittering.mark {
             "" => mode.label.to_owned(),
-            mark => format!("{mark}{}", short()),
+            mark => {
+                let short = mode.label.replace("HOL-blocking", "HOL").replace(" only", "");
+                format!("{mark}{short}")
+            }
         };
         StackRow { label, stacks: stacks.collect() }
     });

@@ -85,41 +85,48 @@ fn ribbon(
 }
 
 fn rows(page: &Page, ribbons: &[Ribbon]) -> Vec<Row> {
-    let of = |label: &str| ribbons.iter().find(|it| it.label == label).map(|it| &it.timeline);
-    let distance = |one: &str, other: &str| Some(distance(of(one)?, of(other)?));
     let mut rows = vec![most_spread_out(&ribbons[..ribbons.len() - 2])];
-    let sequential = of("fifo").map(switches);
+    let sequential = timeline_of(ribbons, "fifo").map(switches);
     rows.push(
         Row::shown("fifo-switches", "switches between resources under fifo", sequential)
             .at_most((page.resources.len() - 1) as f64)
             .note("\"Fully sequential\" (Table 1): one switch a resource at most."),
     );
     for (kind, name) in [(Kind::Html, "HTML"), (Kind::Font, "font")] {
-        let complete = |label: &str| completion_ms(page, of(label)?, kind);
+        let [bucket, bucket_html] = ["bucket", "bucket-html"]
+            .map(|label| completion_ms(page, timeline_of(ribbons, label)?, kind));
         let row = Row::shown(
             format!("bucket-html-{name}"),
             format!(
                 "time to completion of the {name} under bucket, as a multiple of that under bucket-html"
             ),
-            ratio(complete("bucket"), complete("bucket-html")),
+            ratio(bucket, bucket_html),
         );
         let note = "\"Dramatically shortens the HTML and font file's Time-To-Completion\".";
         rows.push(row.at_least(DRAMATIC).note(note).because(because_of(kind)));
     }
-    rows.push(similar(&distance));
+    rows.push(similar(ribbons));
     for (name, label) in [("280k", "bucket-html 280K"), ("1000k", "bucket-html 1000K")] {
         let row = Row::shown(
             format!("toward-fifo-{name}"),
             format!(
                 "distance of the order of {label} from fifo's, as a share of that without a buffer"
             ),
-            ratio(distance(label, "fifo"), distance("bucket-html", "fifo")),
+            ratio(distance_of(ribbons, label, "fifo"), distance_of(ribbons, "bucket-html", "fifo")),
         );
         let note =
             "\"More and more becomes that of fifo ... clearly visible in Figure 8\" (page 140).";
         rows.push(row.below(1.0).note(note));
     }
     rows
+}
+
+fn timeline_of<'a>(ribbons: &'a [Ribbon], label: &str) -> Option<&'a Timeline> {
+    ribbons.iter().find(|it| it.label == label).map(|it| &it.timeline)
+}
+
+fn distance_of(ribbons: &[Ribbon], one: &str, other: &str) -> Option<f64> {
+    Some(distance(timeline_of(ribbons, one)?, timeline_of(ribbons, other)?))
 }
 
 fn because_of(kind: Kind) -> &'static str {
@@ -143,15 +150,17 @@ fn most_spread_out(ribbons: &[Ribbon]) -> Row {
     .note("\"A very spread out way of scheduling data for the various streams\".")
 }
 
-fn similar(distance: &impl Fn(&str, &str) -> Option<f64>) -> Row {
+fn similar(ribbons: &[Ribbon]) -> Row {
     let mut among = Vec::new();
     for (place, one) in SIMILAR.iter().enumerate() {
-        among.extend(SIMILAR[place + 1..].iter().filter_map(|other| distance(one, other)));
+        for other in &SIMILAR[place + 1..] {
+            among.extend(distance_of(ribbons, one, other));
+        }
     }
-    let from_others: Vec<f64> = ["fifo", "bucket"]
-        .iter()
-        .flat_map(|other| SIMILAR.iter().filter_map(move |one| distance(one, other)))
-        .collect();
+    let mut from_others = Vec::new();
+    for other in ["fifo", "bucket"] {
+        from_others.extend(SIMILAR.iter().filter_map(|one| distance_of(ribbons, one, other)));
+    }
     Row::shown(
         "similar",
         "mean distance among firefox, p+, s+ and spdyrr, as a share of theirs from fifo and bucket",

@@ -112,12 +112,12 @@ impl Matrix {
 
     /// `rr`'s index divided by the scheme's, on one page.
     pub(super) fn speedup(&self, page: &str, scheme: &str, measure: Measure) -> Option<f64> {
-        let index = |scheme: &str, buffer| {
+        let loads = [("rr", measure.rr_buffer), (scheme, measure.buffer)];
+        let [rr, own] = loads.map(|(scheme, buffer)| {
             let key = (page.to_owned(), scheme.to_owned(), buffer);
             (measure.index)(self.indices.get(&key)?)
-        };
-        let rr = index("rr", measure.rr_buffer);
-        metrics::byte_index().speedup(rr, index(scheme, measure.buffer))
+        });
+        metrics::byte_index().speedup(rr, own)
     }
 
     /// The speedups on all pages that have one.
@@ -134,7 +134,8 @@ impl Matrix {
     /// A statistic of the pages, and its 95 % interval.
     pub(super) fn estimate(&self, statistic: impl Fn(&[&Arc<Page>]) -> Option<f64>) -> Estimate {
         let all: Vec<&Arc<Page>> = self.pages.iter().collect();
-        let interval = bootstrap_sites(all.iter().map(|it| it.site()), |places| {
+        let sites = all.iter().map(|it| it.site());
+        let interval = bootstrap_sites(sites, |places| {
             statistic(&places.iter().map(|it| all[*it]).collect::<Vec<_>>())
         });
         Estimate::new(statistic(&all), interval)

@@ -91,11 +91,10 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     rows.push(firefox_as_run(&matrix));
     rows.extend(other_readings(&matrix));
     rows.extend(["zeroweight", "bucket-html", "dfifo"].map(|it| best_mean(&matrix, it)));
-    rows.extend(
-        WELL_PERFORMING.map(|it| {
-            best_page(&matrix, it).published(BEST_PAGE_SPEEDUP).at_least(BEST_PAGE_SPEEDUP)
-        }),
-    );
+    for scheme in WELL_PERFORMING {
+        let row = best_page(&matrix, scheme).published(BEST_PAGE_SPEEDUP);
+        rows.push(row.at_least(BEST_PAGE_SPEEDUP));
+    }
     rows.extend(BAD_PERFORMING.map(|it| best_page(&matrix, it).below(BEST_PAGE_SPEEDUP)));
     for bytes in [14_000, 280_000] {
         rows.extend(small_effect(&matrix, bytes));
@@ -264,7 +263,8 @@ fn correlation_interval(matrix: &Matrix, column: Column) -> Option<Interval> {
             (speedups.collect(), (column.published)(row))
         })
         .collect();
-    bootstrap_sites(matrix.pages.iter().map(|it| it.site()), |places| {
+    let sites = matrix.pages.iter().map(|it| it.site());
+    bootstrap_sites(sites, |places| {
         let pairs = schemes.iter().filter_map(|(speedups, published)| {
             let drawn: Vec<f64> = places.iter().filter_map(|it| speedups[*it]).collect();
             Some((statistics::mean(&drawn)?, *published))
@@ -283,9 +283,9 @@ fn other_readings(matrix: &Matrix) -> Vec<Row> {
         ("delay-unbuffered-rr", "requests late by the drain time, rr not", not),
     ];
     let rows = readings.map(|(id, what, measure)| {
-        let held = TABLE_2.iter().filter(|it| {
-            let ours = matrix.mean(it.scheme, measure);
-            ours.is_some_and(|ours| (ours - it.atf_1000k).abs() <= COLUMNS[2].tolerance())
+        let held = TABLE_2.iter().filter(|published| {
+            let ours = matrix.mean(published.scheme, measure);
+            ours.is_some_and(|it| (it - published.atf_1000k).abs() <= COLUMNS[2].tolerance())
         });
         let ranks =
             format!("rank correlation of the ten means with the published ones, 1000K: {what}");
@@ -325,11 +325,11 @@ fn best_page(matrix: &Matrix, scheme: &str) -> Row {
         matrix.speedups(scheme, ATF).into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
     let metric = format!("highest ATF speedup of {scheme} on any page");
     let row = Row::shown(format!("best-page-{scheme}"), metric, best.map(|it| it.1));
-    row.note(best.map_or_else(String::new, |it| {
+    row.note(best.map_or_else(String::new, |(page, _)| {
         format!(
             "\"With the exception of a few bad performers (i.e., firefox, wrr, s+), all schemes are able to provide impressive \
              gains of x3.5 to x5+\"; here on {}.",
-            it.0.name
+            page.name
         )
     }))
 }
@@ -339,15 +339,14 @@ fn small_effect(matrix: &Matrix, bytes: u64) -> [Row; 2] {
     let kilobytes = bytes / 1000;
     let with = largest_change(matrix, buffered);
     let without = largest_change(matrix, buffered.over_unbuffered_rr());
-    let whose = |it: Option<(f64, &'static str)>| it.map_or("none", |it| it.1);
+    let [whose, whose_without] = [with, without].map(|it| it.map_or("none", |it| it.1));
     let metric =
         format!("largest change of a mean ATF speedup by {kilobytes} KB of buffer, as a share");
     [
         Row::shown(format!("small-effect-{kilobytes}k"), metric, with.map(|it| it.0))
         .at_most(SMALL_EFFECT)
         .note(format!(
-            "\"Relatively small effects until the buffer grows substantially large\"; here the largest is {}'s.",
-            whose(with)
+            "\"Relatively small effects until the buffer grows substantially large\"; here the largest is {whose}'s."
         ))
         .because("The rows `buffer-*` show what it does to `rr` itself, and to large pages alone."),
         Row::shown(
@@ -355,22 +354,22 @@ fn small_effect(matrix: &Matrix, bytes: u64) -> [Row; 2] {
             "the same, over rr without a buffer",
             without.map(|it| it.0),
         )
-        .note(format!("The other reading; the largest is {}'s.", whose(without))),
+        .note(format!("The other reading; the largest is {whose_without}'s.")),
     ]
 }
 
 fn largest_change(matrix: &Matrix, buffered: Measure) -> Option<(f64, &'static str)> {
-    let changes = TABLE_2.iter().filter_map(|it| {
-        let before = matrix.mean(it.scheme, ATF)?;
-        let after = matrix.mean(it.scheme, buffered)?;
-        Some(((after / before - 1.0).abs(), it.scheme))
+    let changes = TABLE_2.iter().filter_map(|Table2Row { scheme, .. }| {
+        let before = matrix.mean(scheme, ATF)?;
+        let after = matrix.mean(scheme, buffered)?;
+        Some(((after / before - 1.0).abs(), *scheme))
     });
     changes.max_by(|one, other| one.0.total_cmp(&other.0))
 }
 
 fn lowered(matrix: &Matrix, scheme: &str) -> Row {
-    let left = |it: &Table2Row| it.atf_1000k / it.atf;
-    let published = TABLE_2.iter().find(|it| it.scheme == scheme).map_or(1.0, left);
+    let published = TABLE_2.iter().find(|it| it.scheme == scheme);
+    let published = published.map_or(1.0, |it| it.atf_1000k / it.atf);
     let metric =
         format!("mean ATF speedup of {scheme} with 1000 KB of buffer, as a share of that without");
     let left = ratio(matrix.mean(scheme, ATF_1000K), matrix.mean(scheme, ATF));
@@ -380,20 +379,21 @@ fn lowered(matrix: &Matrix, scheme: &str) -> Row {
 
 /// How far the schemes' means lie from fifo's.
 fn toward_fifo(matrix: &Matrix) -> Row {
-    let distance = |measure| {
+    let [buffered, unbuffered] = [ATF_1000K, ATF].map(|measure| {
         let fifo = matrix.mean("fifo", measure)?;
         let means = TABLE_2.iter().filter_map(|it| matrix.mean(it.scheme, measure));
         Some(means.map(|it| (it - fifo).abs()).sum::<f64>())
-    };
-    let published = |of: fn(&Table2Row) -> f64| {
+    });
+    let columns: [fn(&Table2Row) -> f64; 2] = [|it| it.atf_1000k, |it| it.atf];
+    let [their_buffered, their_unbuffered] = columns.map(|of| {
         let fifo = TABLE_2.iter().find(|it| it.scheme == "fifo").map_or(0.0, of);
         TABLE_2.iter().map(|it| (of(it) - fifo).abs()).sum::<f64>()
-    };
-    let theirs = published(|it| it.atf_1000k) / published(|it| it.atf);
+    });
+    let theirs = their_buffered / their_unbuffered;
     Row::shown(
         "toward-fifo",
         "distance of the ten means from fifo's with 1000 KB of buffer, as a share of that without",
-        ratio(distance(ATF_1000K), distance(ATF)),
+        ratio(buffered, unbuffered),
     )
     .published((theirs * 1000.0).round() / 1000.0)
     .below(1.0)
@@ -401,15 +401,15 @@ fn toward_fifo(matrix: &Matrix) -> Row {
 }
 
 fn figure(matrix: &Matrix) -> PairedDots {
-    let pair = |published: &Table2Row, column: &Column| Pair {
-        ours: matrix.mean(published.scheme, column.measure),
-        interval: mean_interval(&matrix.speedups(published.scheme, column.measure))
-            .filter(|_| published.scheme != "rr"),
-        theirs: Some((column.published)(published)),
-    };
-    let groups = TABLE_2.iter().map(|published| PairedDotsGroup {
-        label: published.scheme.to_owned(),
-        pairs: COLUMNS.iter().map(|it| pair(published, it)).collect(),
+    let groups = TABLE_2.iter().map(|published| {
+        let scheme = published.scheme;
+        let pairs = COLUMNS.iter().map(|column| Pair {
+            ours: matrix.mean(scheme, column.measure),
+            interval: mean_interval(&matrix.speedups(scheme, column.measure))
+                .filter(|_| scheme != "rr"),
+            theirs: Some((column.published)(published)),
+        });
+        PairedDotsGroup { label: scheme.to_owned(), pairs: pairs.collect() }
     });
     PairedDots {
         title: "Mean speedups over rr: ours beside Table 2 of Marx et al. 2019".to_owned(),

@@ -47,9 +47,8 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
 
 /// A row's name of small letters, digits, `+` and hyphens, as all results name theirs.
 fn plain(id: &str) -> String {
-    let kept = |it: char| it.is_ascii_alphanumeric() || it == '+';
-    let words = id.split(|it| !kept(it)).filter(|it| !it.is_empty());
-    words.collect::<Vec<_>>().join("-").to_lowercase()
+    let words = id.split(|it: char| !it.is_ascii_alphanumeric() && it != '+');
+    words.filter(|it| !it.is_empty()).collect::<Vec<_>>().join("-").to_lowercase()
 }
 
 fn figure(groups: Vec<PairedDotsGroup>) -> PairedDots {

@@ -105,20 +105,21 @@ fn of_images(
     images: [u64; 2],
 ) -> Result<Vec<[Row; 3]>, ReproduceError> {
     let page = setup::demo(&format!("demo-{name}"), images);
-    let case = |(returning, way): &(bool, Way)| {
+    let cases = conditions.iter().map(|(returning, way)| {
         let case = setup::case(page.clone(), f64::INFINITY, WINDOW_PACKETS);
         Case { returning: *returning, ..way.apply(case) }
-    };
-    let cases: Vec<Case> = conditions.iter().map(case).collect();
+    });
+    let cases: Vec<Case> = cases.collect();
     let loaded = bench.once(&cases)?;
     let rows = conditions.iter().zip(&loaded).map(|((returning, way), loaded)| {
         let expected = model(*returning, *way, images);
-        let id = |what: &str| format!("{} {} {what}", handshake(*returning), way.name());
-        let images = format!("images {name}");
-        let last = row(id(&images), "the last image", loaded.last_ms(), expected[2]);
+        let id = format!("{} {}", handshake(*returning), way.name());
+        let (images, last_ms) = (format!("{id} images {name}"), loaded.last_ms());
+        let last = row(images, "the last image", last_ms, expected[2]);
+        let [document_ms, style_ms] = [loaded.complete_ms[0], loaded.complete_ms[1]];
         [
-            row(id("document"), "the document", loaded.complete_ms[0], expected[0]),
-            row(id("style"), "the style sheet", loaded.complete_ms[1], expected[1]),
+            row(format!("{id} document"), "the document", document_ms, expected[0]),
+            row(format!("{id} style"), "the style sheet", style_ms, expected[1]),
             if *returning && *way == Way::Push { last.because(AMPLIFICATION) } else { last },
         ]
     });
@@ -135,18 +136,19 @@ fn row(id: String, what: &str, ours_ms: f64, model: f64) -> Row {
 
 /// The article's claim in words: each way saves one more round trip.
 fn savings(tiny: &[[Row; 3]]) -> [Row; 2] {
-    let images = |place: usize| tiny[place][2].ours;
-    let saved = |from: usize, to: usize| Some(images(from)? - images(to)?);
-    let row = |id: &str, ours, note: &str| {
-        Row::shown(id, "round trips that it saves on the images", ours)
-            .in_table(TABLE)
-            .published(1.0)
-            .within(TOLERANCE)
-            .note(note)
-    };
     let preload = "\"The downloads can start 1 RTT faster when preload hints are used.\"";
     let push = "\"Server push improved on the preload-hints time by a further 1 RTT.\"";
-    [row("preload saves", saved(0, 1), preload), row("push saves more", saved(1, 2), push)]
+    [("preload saves", [0, 1], preload), ("push saves more", [1, 2], push)].map(
+        |(id, ways, note)| {
+            let [before, after] = ways.map(|way| tiny[way][2].ours);
+            let saved = before.zip(after).map(|(before, after)| before - after);
+            Row::shown(id, "round trips that it saves on the images", saved)
+                .in_table(TABLE)
+                .published(1.0)
+                .within(TOLERANCE)
+                .note(note)
+        },
+    )
 }
 
 #[cfg(test)]

@@ -75,15 +75,15 @@ pub(super) fn pushing(case: Case) -> Case {
 
 /// A `Link` field that preloads everything but the document, as NGINX's `add_header` makes it.
 pub(super) fn preloads(page: &Page) -> (&'static str, String) {
-    let link = |it: &corpus::PageResource| {
-        let destination = match it.kind {
+    let links = page.resources[1..].iter().map(|resource| {
+        let destination = match resource.kind {
             Kind::Css => "style",
             Kind::Js => "script",
             _ => "image",
         };
-        format!("<{}>; as={destination}; rel=preload", it.url)
-    };
-    ("link", page.resources[1..].iter().map(link).collect::<Vec<_>>().join(", "))
+        format!("<{}>; as={destination}; rel=preload", resource.url)
+    });
+    ("link", links.collect::<Vec<_>>().join(", "))
 }
 
 /// Adds such a field, known when early hints are made.

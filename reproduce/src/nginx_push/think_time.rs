@@ -98,9 +98,11 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
         .map(|((think, way), times)| row(*think, *way, times, way.model(*think, one)))
         .collect();
     rows.extend(THINK.iter().enumerate().map(|(place, think)| {
-        let of =
-            |way: Way| setup::round_trips(loaded[place * Way::ALL.len() + way as usize].warm_ms());
-        equal(*think, of(Way::EarlyHints) - of(Way::PushWithResponse))
+        let [hints, push] = [Way::EarlyHints, Way::PushWithResponse].map(|way| {
+            let loaded = &loaded[place * Way::ALL.len() + way as usize];
+            setup::round_trips(loaded.warm_ms())
+        });
+        equal(*think, hints - push)
     }));
     Ok(rows)
 }

@@ -51,14 +51,14 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let page = sketch().page();
     let cells: Vec<_> =
         CONTROLS.into_iter().flat_map(|it| BUFFERS_BYTES.map(|of| (it, of))).collect();
-    let case = |&(congestion_control, send_buffer_bytes): &(_, u64)| Case {
+    let cases = cells.iter().map(|&(congestion_control, send_buffer_bytes)| Case {
         scheme: SCHEME,
         congestion_control,
         pacing: true,
         send_buffer_bytes,
         ..Case::new(page.clone(), network("3g", BITS_PER_S, RTT_MS, QUEUE), WINDOW_PACKETS)
-    };
-    let samples = bench.measure(&cells.iter().map(case).collect::<Vec<_>>())?;
+    });
+    let samples = bench.measure(&cases.collect::<Vec<_>>())?;
     let rows = cells.iter().zip(&samples).map(|((control, bytes), sample)| {
         let ours = sample.median_ms(|it: &Times| css_ms(&it.complete_ms));
         let (control, buffer) = (control.name(), size::text(*bytes));

@@ -185,14 +185,10 @@ const SHARES: &str = "The ratio of all that is committed to all that can be seen
 
 /// The 5 MB buffer's time divided by the times of the small buffers, under BBR.
 fn gain_rows(cells: &[Cell], measure: &Measure, queue: &str) -> [Row; 2] {
-    let of = |buffer_bytes: u64| {
-        let wanted = (CongestionControl::Bbr2, queue, buffer_bytes);
-        let found = cells.iter().find(|it| (it.control, it.queue, it.buffer_bytes) == wanted);
-        found.map(|it| (it.median_ms(measure), it.model_ms(measure)))
-    };
-    let before = of(GROWN_BYTES);
-    let row = |buffer_bytes: u64| {
-        let (after, buffer) = (of(buffer_bytes), size::text(buffer_bytes));
+    let before = bbr2_ms(cells, measure, queue, GROWN_BYTES);
+    [0, LOWAT_BYTES].map(|buffer_bytes| {
+        let after = bbr2_ms(cells, measure, queue, buffer_bytes);
+        let buffer = size::text(buffer_bytes);
         let gain = ratio(before.map(|it| it.0), after.map(|it| it.0));
         let id = format!("gain-{}-{queue}-{buffer}", measure.id);
         let metric = format!(
@@ -206,6 +202,17 @@ fn gain_rows(cells: &[Cell], measure: &Measure, queue: &str) -> [Row; 2] {
             Some(published) => row.published(published).at_least(published).because(SHARES),
             None => row,
         }
-    };
-    [0, LOWAT_BYTES].map(row)
+    })
+}
+
+/// Ours and the model's under BBR.
+fn bbr2_ms(
+    cells: &[Cell],
+    measure: &Measure,
+    queue: &str,
+    buffer_bytes: u64,
+) -> Option<(f64, f64)> {
+    let wanted = (CongestionControl::Bbr2, queue, buffer_bytes);
+    let found = cells.iter().find(|it| (it.control, it.queue, it.buffer_bytes) == wanted);
+    found.map(|it| (it.median_ms(measure), it.model_ms(measure)))
 }

@@ -75,15 +75,15 @@ fn cubic_row(queues: &[f64]) -> Row {
 }
 
 fn figure(loads: &[Downloaded]) -> Lines {
-    let line = |(control, load): (&CongestionControl, &Downloaded)| Line {
+    let lines = CONTROLS.iter().zip(loads).map(|(control, load)| Line {
         label: control.name().to_owned(),
         points: steps(&load.window),
-    };
+    });
     Lines {
         title: "Congestion windows on a bloated queue: 5 Mbit/s, 50 ms, 1 MB".to_owned(),
         across: "time (s)".to_owned(),
         up: "congestion window (kB)".to_owned(),
-        lines: CONTROLS.iter().zip(loads).map(line).collect(),
+        lines: lines.collect(),
         levels: vec![
             ("bandwidth-delay product".to_owned(), BDP_BYTES / 1e3),
             ("and the queue of the link".to_owned(), (BDP_BYTES + QUEUE_BYTES as f64) / 1e3),

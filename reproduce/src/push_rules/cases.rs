@@ -5,7 +5,7 @@
 
 use super::Stable;
 use super::pair::saved_percent;
-use super::published::{G3, STUDIED_PAGES, StudiedPage};
+use super::published::{G3, STUDIED_PAGES};
 use super::setup::queued_case;
 use crate::bench::{Bench, Case, PACKET_BYTES, Sample, Times};
 use crate::model::{Load, Window};
@@ -176,23 +176,27 @@ pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, Repro
             ..case(bench, &sketch(html_kb), study)
         }));
         let samples = bench.measure(&cases)?;
-        let time = |it: &Times| rendered_ms(&it.complete_ms) - it.start_ms;
         for (sample, case) in samples.iter().zip(&cases) {
-            stable.note(&case.page.name, sample.spread(time));
+            stable.note(&case.page.name, sample.spread(since_start_ms));
         }
-        let median_ms = |sample: &Sample| sample.median_ms(time);
-        let none_ms = median_ms(&samples[0]);
+        let none_ms = samples[0].median_ms(since_start_ms);
         rows.push(none_row(html_kb, none_ms));
         for (study, sample) in STUDIES.iter().zip(&samples[1..]) {
-            rows.push(saved_row(html_kb, study, [none_ms, median_ms(sample)], study.must[place]));
+            let ms = [none_ms, sample.median_ms(since_start_ms)];
+            rows.push(saved_row(html_kb, study, ms, study.must[place]));
             if place == 1 && study.id().ends_with("one-bdp") {
                 rows.push(count_row(sample));
             }
         }
-        let by_kind_ms = [1, 2].map(|it| median_ms(&samples[STUDIES.len() + it]));
+        let by_kind_ms = [1, 2].map(|it| samples[STUDIES.len() + it].median_ms(since_start_ms));
         rows.push(by_kind_row(html_kb, by_kind_ms));
     }
     Ok(rows)
+}
+
+/// The first complete rendering.
+fn since_start_ms(times: &Times) -> f64 {
+    rendered_ms(&times.complete_ms) - times.start_ms
 }
 
 fn none_row(html_kb: u64, none_ms: f64) -> Row {
@@ -241,11 +245,13 @@ const MAGNITUDES: &str = "The column has the median of the source's pages with s
 /// The median saving of the source's pages that are like ours: the document is smaller, or larger, than the bandwidth-delay
 /// product, and to what is preloaded, a resource is hidden and critical.
 fn published_saved(study: &Study, large: bool) -> Option<f64> {
-    let saved = |it: &StudiedPage| it.with(study.policy).map(saved_percent);
     let preloads = matches!(study.policy, Policy::Preload | Policy::PushAndPreload);
-    let is_alike = |it: &&StudiedPage| it.is_large() == large && (it.hides_critical || !preloads);
-    let pages = STUDIED_PAGES.iter().filter(is_alike);
-    let mut saved: Vec<f64> = pages.filter_map(saved).collect();
+    let mut saved: Vec<f64> = Vec::new();
+    for page in &STUDIED_PAGES {
+        if page.is_large() == large && (page.hides_critical || !preloads) {
+            saved.extend(page.with(study.policy).map(saved_percent));
+        }
+    }
     saved.sort_by(f64::total_cmp);
     saved.get(saved.len() / 2).map(|it| (it * 10.0).round() / 10.0)
 }
@@ -276,13 +282,13 @@ fn model_ms(sketch: &Sketch, study: Option<&Study>) -> f64 {
     if !plan.hint.is_empty() || study.is_some_and(Study::early_hints) {
         hinted.items[LATE].found = Found::Head;
     }
-    let rank = |(id, kind): (usize, Kind)| match kind {
+    let ranks = hinted.items.iter().enumerate().map(|(id, item)| match item.kind {
         _ if plan.push.contains(&id) => 0,
         Kind::Html | Kind::Css => 0,
         Kind::Js => 1,
         _ => 3,
-    };
-    let ranks = hinted.items.iter().map(|it| it.kind).enumerate().map(rank).collect();
+    });
+    let ranks = ranks.collect();
     let window = Window::SlowStart(WINDOW_PACKETS as f64 * PACKET_BYTES as f64);
     let load = Load { window, ranks, ..Load::new(&hinted, &plan.push, G3) };
     rendered_ms(&load.completions_ms())

@@ -95,10 +95,14 @@ pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, Repro
 
 /// Each way with each time that the document takes.
 fn cells(ways: &[Way]) -> Vec<(f64, Way, Sketch)> {
-    let of = |wait_ms| {
-        ways.iter().map(move |it| (wait_ms, *it, late(wait_ms, it.gate.map_or(0, |_| PUSHES))))
-    };
-    WAITS_MS.into_iter().flat_map(of).collect()
+    let mut cells = Vec::new();
+    for wait_ms in WAITS_MS {
+        for way in ways {
+            let pushes = if way.gate.is_some() { PUSHES } else { 0 };
+            cells.push((wait_ms, *way, late(wait_ms, pushes)));
+        }
+    }
+    cells
 }
 
 fn document_row(id: &str, what: &str, sample: &Sample) -> Row {
@@ -113,11 +117,11 @@ fn judged(row: Row, model_ms: f64) -> Row {
 /// The same under the congestion control that our server has by default, which paces what it sends.
 pub(super) fn default_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let cells = cells(&WAYS[2..=3]);
-    let bbr = |(_, way, sketch): &(f64, Way, Sketch)| Case {
+    let cases = cells.iter().map(|(_, way, sketch)| Case {
         congestion_control: CongestionControl::Bbr2,
         ..case(sketch, *way)
-    };
-    let measured = bench.measure(&cells.iter().map(bbr).collect::<Vec<_>>())?;
+    });
+    let measured = bench.measure(&cases.collect::<Vec<_>>())?;
     let rows = cells.iter().zip(&measured).map(|((wait_ms, way, sketch), sample)| {
         let what = format!("{}, document after {wait_ms} ms, under BBRv2", way.id);
         let row = document_row(&format!("gate-bbr2-{}-{wait_ms}", way.id), &what, sample);
@@ -139,16 +143,16 @@ const SHUFFLES: usize = 400;
 /// The delay of the document by handlers in random order, in round trips.
 pub(super) fn shuffle_row(bench: &Bench) -> Result<Row, ReproduceError> {
     let sketch = Sketch::new("shuffle", 20 * KB).scripts(SHUFFLED, SHUFFLED_BYTES);
-    let case = |gate| {
+    let cases = [Gate::Strict, Gate::Shuffle(0)].map(|gate| {
         let case = setup::case(&sketch, G3);
         let mut case = case.pushing(sketch.items[1..].iter().map(|it| it.path.as_str()));
         case.pushing.gate = Some(gate);
         Case { runs: Some(SHUFFLES), ..case }
-    };
-    let measured = bench.measure(&[case(Gate::Strict), case(Gate::Shuffle(0))])?;
-    let mean_ms =
-        |it: &Sample| it.0.iter().map(Times::document_ms).sum::<f64>() / it.0.len().max(1) as f64;
-    let delay = (mean_ms(&measured[1]) - mean_ms(&measured[0])) / G3.rtt_ms;
+    });
+    let measured = bench.measure(&cases)?;
+    let [strict_ms, shuffled_ms] = [&measured[0].0, &measured[1].0]
+        .map(|times| times.iter().map(Times::document_ms).sum::<f64>() / times.len().max(1) as f64);
+    let delay = (shuffled_ms - strict_ms) / G3.rtt_ms;
     let metric = format!(
         "mean delay of a document of 20 KB whose {SHUFFLED} pushes of 5 KB, one bandwidth-delay product, go in random \
          order with it, in round trips"

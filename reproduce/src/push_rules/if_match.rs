@@ -56,21 +56,23 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
 
 fn pair(push_kb: u64, wasted_bytes: f64) -> [Row; 2] {
     let push_bytes = (push_kb * KB) as f64;
-    let kb = |bytes: f64| bytes / KB as f64;
     let model_bytes = model_bytes(push_bytes);
     let saved_bytes = (push_bytes - wasted_bytes).max(0.0);
-    let row = |what: &str, metric: String, ours_bytes, model_bytes| {
-        Row::shown(format!("if-match-{push_kb}k-{what}"), metric, Some(kb(ours_bytes)))
-            .in_table(TABLE)
-            .model(kb(model_bytes))
-            .required()
-    };
-    let wasted = format!("what comes of a push of {push_kb} KB all the same, at most, in KB");
-    let saved = format!("what a push of {push_kb} KB saves by being refused, at least, in KB");
-    let saved = row("saved", saved, saved_bytes, push_bytes - model_bytes);
+    let what_comes = format!("what comes of a push of {push_kb} KB all the same, at most, in KB");
+    let what_is_saved =
+        format!("what a push of {push_kb} KB saves by being refused, at least, in KB");
+    let [wasted, saved] = [
+        ("wasted", what_comes, wasted_bytes, model_bytes),
+        ("saved", what_is_saved, saved_bytes, push_bytes - model_bytes),
+    ]
+    .map(|(id, metric, ours_bytes, model_bytes)| {
+        let [ours, model] = [ours_bytes, model_bytes].map(|it| it / KB as f64);
+        let row = Row::shown(format!("if-match-{push_kb}k-{id}"), metric, Some(ours));
+        row.in_table(TABLE).model(model).required()
+    });
     [
-        row("wasted", wasted, wasted_bytes, model_bytes)
-            .must("no more than the window".into(), |it| it <= kb(WINDOW_BYTES))
+        wasted
+            .must("no more than the window".into(), |it| it <= WINDOW_BYTES / KB as f64)
             .within_share_of_model(0.1)
             .note(NOTE),
         if push_bytes > WINDOW_BYTES { saved.above(0.0) } else { saved.at_most(0.0) },

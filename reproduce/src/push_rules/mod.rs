@@ -127,19 +127,19 @@ fn by_table(rows: &[Row]) -> Vec<Row> {
             tables.push(row.table);
         }
     }
-    let of = |table| rows.iter().filter(move |it| it.table == table).cloned();
-    tables.into_iter().flat_map(of).collect()
+    let mut sorted = rows.to_vec();
+    sorted.sort_by_key(|row| tables.iter().position(|it| *it == row.table));
+    sorted
 }
 
 /// All published savings by push, by table, without the case studies, whose magnitudes differ.
 fn figure(rows: &[Row]) -> Savings {
     let mut groups: Vec<SavingsGroup> = Vec::new();
-    let is_saved = |it: &&Row| {
-        it.id.ends_with("-saved") && it.published.is_some() && it.table != Some(cases::TABLE)
-    };
-    for row in rows.iter().filter(is_saved) {
+    let published = rows.iter().filter(|it| it.published.is_some());
+    let saved = published.filter(|it| it.id.ends_with("-saved"));
+    for row in saved.filter(|row| row.table != Some(cases::TABLE)) {
         let title = row.table.unwrap_or_default();
-        if groups.last().is_none_or(|it| it.title != title) {
+        if groups.last().is_none_or(|group| group.title != title) {
             groups.push(SavingsGroup { title: title.to_owned(), rows: Vec::new() });
         }
         let Some(group) = groups.last_mut() else { continue };

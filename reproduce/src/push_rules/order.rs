@@ -47,26 +47,29 @@ const DISPUTED: &str = "The source's own timelines contradict this row: 3.js doe
 
 /// The conditions on the table as a whole.
 pub(super) fn verdicts(rows: &[Row]) -> Vec<Row> {
-    let saved = |pushed: &[&str]| {
+    let pushed: [&[&str]; 4] =
+        [&["/1.js"], &["/1.js", "/2.js"], &["/3.js", "/1.js"], &["/3.js", "/4.js"]];
+    let [first, both, late, never] = pushed.map(|pushed| {
         let id = format!("{}-saved", id(pushed));
         rows.iter().find(|it| it.id == id).and_then(|it| it.ours)
-    };
-    let (first, both) = (saved(&["/1.js"]), saved(&["/1.js", "/2.js"]));
-    let (late, never) = (saved(&["/3.js", "/1.js"]), saved(&["/3.js", "/4.js"]));
-    let row = |id: &str, what: String, ours| Row::shown(id, what, ours).in_table(TABLE);
-    let percent =
-        |id: &str, what: &str, ours| row(id, format!("saved by {what}, in percent"), ours);
-    let lead =
-        |id: &str, (one, ahead): (&str, Option<f64>), (other, behind): (&str, Option<f64>)| {
-            let points = ahead.zip(behind).map(|(ahead, behind)| ahead - behind);
-            row(id, format!("what {one} more than {other}, in points"), points).above(0.0)
-        };
-    vec![
-        percent("order-1-gains", "1.js", first).above(0.0),
-        percent("order-3-1-nothing", "3.js before 1.js", late).between(-3.0, 3.0),
-        percent("order-3-4-harms", "3.js and 4.js", never).published(-16.0).at_most(-8.0),
-        lead("order-1-2-before-1", ("1.js and 2.js save", both), ("1.js", first)),
-        lead("order-1-before-3-1", ("1.js saves", first), ("3.js and 1.js", late)),
-        lead("order-3-1-before-3-4", ("3.js and 1.js save", late), ("3.js and 4.js", never)),
+    });
+    let [gains, nothing, harms] = [
+        ("order-1-gains", "1.js", first),
+        ("order-3-1-nothing", "3.js before 1.js", late),
+        ("order-3-4-harms", "3.js and 4.js", never),
     ]
+    .map(|(id, what, ours)| Row::shown(id, format!("saved by {what}, in percent"), ours));
+    let leads = [
+        ("order-1-2-before-1", "1.js and 2.js save", both, "1.js", first),
+        ("order-1-before-3-1", "1.js saves", first, "3.js and 1.js", late),
+        ("order-3-1-before-3-4", "3.js and 1.js save", late, "3.js and 4.js", never),
+    ];
+    let mut verdicts =
+        vec![gains.above(0.0), nothing.between(-3.0, 3.0), harms.published(-16.0).at_most(-8.0)];
+    for (id, one, ahead, other, behind) in leads {
+        let points = ahead.zip(behind).map(|(ahead, behind)| ahead - behind);
+        let what = format!("what {one} more than {other}, in points");
+        verdicts.push(Row::shown(id, what, points).above(0.0));
+    }
+    verdicts.into_iter().map(|it| it.in_table(TABLE)).collect()
 }

@@ -52,9 +52,11 @@ fn speed_index_ms(page: &Page, load: StackLoad) -> Result<f64, ReproduceError> {
 }
 
 pub(super) fn rows(bench: &Bench, pages: &[Arc<Page>]) -> Result<Vec<Row>, ReproduceError> {
-    let policies = || std::iter::once(None).chain(POLICIES.map(Some));
-    let cases: Vec<Case> =
-        pages.iter().flat_map(|page| policies().map(|it| case(page, it))).collect();
+    let mut cases: Vec<Case> = Vec::new();
+    for page in pages {
+        cases.push(case(page, None));
+        cases.extend(POLICIES.map(|policy| case(page, Some(policy))));
+    }
     let loads = bench.loads(&cases, speed_index_ms)?;
     let rows = POLICIES.into_iter().enumerate().map(|(place, policy)| {
         let of_page = loads.chunks_exact(POLICIES.len() + 1);
@@ -66,18 +68,19 @@ pub(super) fn rows(bench: &Bench, pages: &[Arc<Page>]) -> Result<Vec<Row>, Repro
 }
 
 fn policy_rows(policy: Policy, saved: &[(f64, &Page)]) -> [Row; 3] {
-    let id = |what: &str| format!("pages-{}-{what}", policy.name());
+    let name = policy.name();
     let mut sorted: Vec<f64> = saved.iter().map(|it| it.0).collect();
     sorted.sort_by(f64::total_cmp);
     let median = sorted.get(sorted.len() / 2).copied();
-    let metric = format!("SpeedIndex saved by {}, median page, in percent", policy.name());
-    let middle = Row::shown(id("median"), metric, median).in_table(TABLE);
-    let metric = format!("share of pages that gain more than 3 % by {}", policy.name());
-    let gain = Row::shown(id("gain"), metric, share_of_gains(sorted.iter().copied()));
+    let metric = format!("SpeedIndex saved by {name}, median page, in percent");
+    let middle = Row::shown(format!("pages-{name}-median"), metric, median).in_table(TABLE);
+    let metric = format!("share of pages that gain more than 3 % by {name}");
+    let gain = share_of_gains(sorted.iter().copied());
+    let gain = Row::shown(format!("pages-{name}-gain"), metric, gain);
     let worst = saved.iter().min_by(|one, other| one.0.total_cmp(&other.0));
-    let metric =
-        format!("SpeedIndex saved by {} on the page that gains least, in percent", policy.name());
-    let least = Row::shown(id("least"), metric, worst.map(|it| it.0)).in_table(TABLE);
+    let metric = format!("SpeedIndex saved by {name} on the page that gains least, in percent");
+    let least = Row::shown(format!("pages-{name}-least"), metric, worst.map(|it| it.0));
+    let least = least.in_table(TABLE);
     let least = least.note(worst.map_or_else(String::new, |it| format!("On {}.", it.1.name)));
     let why = if policy.pushes() { LAST_PUSH } else { EARLY };
     let studied = STUDIED_PAGES.iter().filter_map(|it| it.with(policy));

@@ -198,8 +198,8 @@ impl Pair {
         let metric = format!("load time, {}, {label}, in ms", self.what);
         let row = Row::shown(format!("{}-{id}", self.id), metric, Some(ours_ms));
         let mut row = row.in_table(self.table).model(self.model_ms[which]);
-        if let Some(published) = self.published_ms.map(|it| it[which]) {
-            row = row.published(published);
+        if let Some(published_ms) = self.published_ms {
+            row = row.published(published_ms[which]);
             row = self.judge.load.into_iter().fold(row, Row::within_share);
         }
         let share_of_model = self.judge.load_of_model.into_iter();
@@ -217,8 +217,8 @@ impl Pair {
             row = row.published(published);
             if let Some((points, band)) = self.judge.difference {
                 let what = format!("within {points} points, of its sign beyond {band} points");
-                row = row.must(what, |it| {
-                    (it - published).abs() <= points && sign(it, band) == sign(published, band)
+                row = row.must(what, |ours| {
+                    (ours - published).abs() <= points && sign(ours, band) == sign(published, band)
                 });
             }
         }

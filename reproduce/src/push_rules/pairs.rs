@@ -10,8 +10,6 @@ use crate::bench::{Bench, Case};
 use crate::model::Path;
 use crate::sketch::{Found, KB, Sketch};
 use crate::{ReproduceError, Row};
-use corpus::Page;
-use lab::stack::StackLoad;
 use lab::study::statistics::spearman;
 
 const FORMULAS: &str = "A simple example: the closed formula";
@@ -59,11 +57,11 @@ pub(super) fn simple_pair(
 
 /// `1 - Tpush / Tnopush`, as the source writes it.
 pub(super) fn formula_rows() -> Vec<Row> {
-    let row = |&(network, path, html_kb, published): &(&str, Path, u64, f64)| {
-        let transfer_ms = |kb: u64| (kb * KB) as f64 * 8000.0 / path.bits_per_s;
-        let html_ms = transfer_ms(html_kb);
-        let none = path.rtt_ms + path.rtt_ms.max(html_ms) + transfer_ms(10);
-        let push = path.rtt_ms + html_ms + transfer_ms(10);
+    let rows = FORMULA.iter().map(|&(network, path, html_kb, published)| {
+        let [html_ms, script_ms] =
+            [html_kb, 10].map(|kb| (kb * KB) as f64 * 8000.0 / path.bits_per_s);
+        let none = path.rtt_ms + path.rtt_ms.max(html_ms) + script_ms;
+        let push = path.rtt_ms + html_ms + script_ms;
         Row::shown(
             format!("formula-{network}-{html_kb}k"),
             format!("saved by push by the formula, {network}, HTML of {html_kb} KB, in percent"),
@@ -73,8 +71,8 @@ pub(super) fn formula_rows() -> Vec<Row> {
         .published(published)
         .must("within 0.5 points".into(), |it| (it - published).abs() <= 0.5)
         .note("The rest is the rounding of rate and round trip that are printed.")
-    };
-    FORMULA.iter().map(row).collect()
+    });
+    rows.collect()
 }
 
 /// Three round trips of DNS and TCP before QUIC's one.
@@ -83,24 +81,25 @@ const AHEAD_RTTS: f64 = 3.0;
 const COLD_PACKETS: usize = 13;
 
 fn cold_simulation() -> Vec<Pair> {
-    let pair = |&(network, path, html_kb, saved): &(&str, Path, u64, f64)| {
+    let pairs = COLD_SIMULATION.iter().map(|&(network, path, html_kb, saved)| {
         let id = format!("cold-simulation-{network}-{html_kb}k");
         let pair = simple_pair(id, COLD, path, html_kb, 10).cold(COLD_PACKETS, AHEAD_RTTS);
         pair.only_saved(Some(saved))
             .judged(Judge { difference: Some((1.5, 4.0)), ..ALIKE })
             .note("\"A simple simulation in Python\"; it printed no load times.")
-    };
-    COLD_SIMULATION.iter().map(pair).collect()
+    });
+    pairs.collect()
 }
 
 fn cold() -> Vec<Pair> {
     let judge = Judge { difference: Some((6.0, 5.0)), ..ALIKE };
-    let of = |(network, path, cells)| {
-        by_size(&format!("cold-{network}"), COLD, path, cells, |it| {
-            it.cold(COLD_PACKETS, AHEAD_RTTS).judged(judge).note(UNSTATED)
-        })
-    };
-    [("3g", G3, COLD_3G), ("2g", G2, COLD_2G)].map(of).concat()
+    let mut pairs = Vec::new();
+    for (network, path, cells) in [("3g", G3, COLD_3G), ("2g", G2, COLD_2G)] {
+        pairs.extend(by_size(&format!("cold-{network}"), COLD, path, cells, |pair| {
+            pair.cold(COLD_PACKETS, AHEAD_RTTS).judged(judge).note(UNSTATED)
+        }));
+    }
+    pairs
 }
 
 /// The pairs of a script of 10 KB with a document of each of [`HTML_KB`], beside the published cells.
@@ -111,10 +110,12 @@ fn by_size(
     cells: [Cell; 5],
     change: impl Fn(Pair) -> Pair,
 ) -> Vec<Pair> {
-    let pair = |(html_kb, cell)| {
-        change(simple_pair(format!("{id}-{html_kb}k"), table, path, html_kb, 10)).published(cell)
-    };
-    HTML_KB.into_iter().zip(cells).map(pair).collect()
+    let mut pairs = Vec::new();
+    for (html_kb, cell) in HTML_KB.into_iter().zip(cells) {
+        let pair = simple_pair(format!("{id}-{html_kb}k"), table, path, html_kb, 10);
+        pairs.push(change(pair).published(cell));
+    }
+    pairs
 }
 
 const UNSTATED: &str = "The source does not print how long it took to connect, nor the rate that its link really had: rows \
@@ -124,12 +125,15 @@ const UNSTATED: &str = "The source does not print how long it took to connect, n
 fn cold_fitted() -> Vec<Pair> {
     let fitted_3g = Path { bits_per_s: 1_800_000.0, ..G3 };
     let fitted_2g = Path { bits_per_s: 120_000.0, ..G2 };
-    let of = |(network, path, cells, packets, ahead_rtts)| {
-        by_size(&format!("cold-fitted-{network}"), COLD, path, cells, |it| {
-            it.cold(packets, ahead_rtts).judged(ALIKE)
-        })
-    };
-    [("3g", fitted_3g, COLD_3G, 25, 2.9), ("2g", fitted_2g, COLD_2G, 11, 1.5)].map(of).concat()
+    let mut pairs = Vec::new();
+    for (network, path, cells, packets, ahead_rtts) in
+        [("3g", fitted_3g, COLD_3G, 25, 2.9), ("2g", fitted_2g, COLD_2G, 11, 1.5)]
+    {
+        pairs.extend(by_size(&format!("cold-fitted-{network}"), COLD, path, cells, |pair| {
+            pair.cold(packets, ahead_rtts).judged(ALIKE)
+        }));
+    }
+    pairs
 }
 
 pub(super) fn warm() -> Vec<Pair> {
@@ -143,7 +147,7 @@ const ANOMALY_3G: &str = "The source's times in this column cannot come from 136
      15 KB a second, which is its 2G rate. Only the difference is compared.";
 
 pub(super) fn tail() -> Vec<Pair> {
-    let pair = |&((html_kb, first_kb), cell): &((u64, u64), Cell)| {
+    let pairs = TAIL.iter().map(|&((html_kb, first_kb), cell)| {
         let sketch = Sketch::new(format!("tail-{html_kb}-{first_kb}"), html_kb * KB)
             .script("/1.js", first_kb * KB, Found::End(0))
             .script("/2.js", 10 * KB, Found::End(0));
@@ -152,12 +156,12 @@ pub(super) fn tail() -> Vec<Pair> {
         let id = format!("tail-{html_kb}k-{first_kb}k");
         let pair = Pair::warm(id, sketch, G2, pushed).shown(TAILS, what);
         pair.published(cell).judged(AS_PUBLISHED)
-    };
-    TAIL.iter().map(pair).collect()
+    });
+    pairs.collect()
 }
 
 pub(super) fn chain() -> Vec<Pair> {
-    let pair = |&(second_kb, cell): &(u64, Cell)| {
+    let pairs = CHAIN.iter().map(|&(second_kb, cell)| {
         let sketch = Sketch::new(format!("chain-{second_kb}"), 10 * KB)
             .script("/1.js", 10 * KB, Found::End(0))
             .script("/2.js", second_kb * KB, Found::End(1))
@@ -167,46 +171,45 @@ pub(super) fn chain() -> Vec<Pair> {
         let id = format!("chain-{second_kb}k");
         let pair = Pair::warm(id, sketch, G2, pushed).shown(CHAINS, what);
         pair.published(cell).judged(AS_PUBLISHED)
-    };
-    CHAIN.iter().map(pair).collect()
+    });
+    pairs.collect()
 }
 
 /// Sizes of the document in the table of connections.
 const CONNECTION_HTML_KB: [u64; 6] = [5, 10, 20, 40, 80, 160];
 
 fn connections() -> Vec<Pair> {
-    let of = |(id, _, path, _)| {
-        CONNECTION_HTML_KB.map(|html_kb| {
+    let mut pairs = Vec::new();
+    for (id, _, path, _) in CONNECTIONS {
+        for html_kb in CONNECTION_HTML_KB {
             let pair = simple_pair(format!("connection-{id}-{html_kb}k"), KINDS, path, html_kb, 10);
-            pair.judged(ALIKE).only_saved(None)
-        })
-    };
-    CONNECTIONS.map(of).concat()
+            pairs.push(pair.judged(ALIKE).only_saved(None));
+        }
+    }
+    pairs
 }
 
 /// The bandwidth-delay product of each network, and its correlation with the gain by push.
 pub(super) fn connection_rows(rows: &[Row]) -> Vec<Row> {
-    let product = |path: Path| path.bits_per_s * path.rtt_ms / 8000.0 / KB as f64;
-    let row = |(id, name, path, published): (&str, &str, Path, f64)| {
+    let (mut products, mut pairs) = (Vec::new(), Vec::new());
+    for (id, name, path, published) in CONNECTIONS {
+        let product = path.bits_per_s * path.rtt_ms / 8000.0 / KB as f64;
         let metric = format!("bandwidth-delay product of {name}, in KB");
-        Row::shown(format!("connection-{id}-product"), metric, Some(product(path)))
-            .in_table(KINDS)
-            .published(published)
-            .within_share(0.05)
-    };
-    let saved = |id: &str| {
-        let id = format!("connection-{id}-40k-saved");
-        rows.iter().find(|it| it.id == id).and_then(|it| it.ours)
-    };
-    let pairs: Option<Vec<(f64, f64)>> =
-        CONNECTIONS.iter().map(|it| Some((product(it.2), saved(it.0)?))).collect();
+        let row = Row::shown(format!("connection-{id}-product"), metric, Some(product));
+        products.push(row.in_table(KINDS).published(published).within_share(0.05));
+        let saved_id = format!("connection-{id}-40k-saved");
+        let saved = rows.iter().find(|it| it.id == saved_id).and_then(|it| it.ours);
+        pairs.push(saved.map(|it| (product, it)));
+    }
+    let pairs: Option<Vec<(f64, f64)>> = pairs.into_iter().collect();
     let metric = "rank correlation of a connection's product with what push saves beside a document of 40 KB";
     let rank = Row::shown("connection-rank", metric, pairs.and_then(|it| spearman(&it)))
         .in_table(KINDS)
         .at_least(0.8)
         .note("\"We expect more relative improvement for faster connections than for slow connections, since faster \
          connections generally have a higher BDP.\"");
-    CONNECTIONS.into_iter().map(row).chain([rank]).collect()
+    products.push(rank);
+    products
 }
 
 /// Initial windows in packets: the transport's default, and one into which the small page fits.
@@ -260,13 +263,12 @@ fn unfilled(pair: Pair) -> Pair {
 pub(super) fn first_flight_row(bench: &Bench) -> Result<Row, ReproduceError> {
     let case = setup::case(&simple(40, 10), G3);
     let case = Case { returning: true, window_packets: 16, ..case };
-    let bytes = |_: &Page, load: StackLoad| {
+    let loads = bench.loads(&[case], |_, load| {
         let frames = load.load.timeline.frames.iter().filter(|it| it.stream == 0);
         let first_us = frames.clone().map(|it| it.time_us).min().unwrap_or(0);
         let flight = frames.filter(|it| it.time_us < first_us + ROUND_TRIP_US * 3 / 4);
         Ok(flight.map(|it| it.bytes).sum::<u64>())
-    };
-    let loads = bench.loads(&[case], bytes)?;
+    })?;
     let most = loads[0].iter().copied().max().unwrap_or(0) as f64;
     let metric =
         "bytes of the document that come before the client's answer can, in early data on 3G";

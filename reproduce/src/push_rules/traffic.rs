@@ -48,13 +48,14 @@ pub(super) fn pairs() -> Vec<Pair> {
 /// What a pause does where the window begins anew (RFC 5681, 4.1): the connection is as cold as a new one, but for the
 /// handshake.
 pub(super) fn reset_pairs() -> Vec<Pair> {
-    let of = |(network, path)| {
-        [5, 20, 40].map(|html_kb| {
-            let pair =
-                pairs::simple_pair(format!("{network}-{html_kb}k"), RESET, path, html_kb, 10);
+    let mut pairs = Vec::new();
+    for (network, path) in [("3g", G3), ("2g", G2)] {
+        for html_kb in [5, 20, 40] {
+            let id = format!("{network}-{html_kb}k");
+            let pair = pairs::simple_pair(id, RESET, path, html_kb, 10);
             let pair = pair.after(&before(true), INITIAL_PACKETS, RESET, "reset");
-            pair.slow_start(INITIAL_PACKETS)
-        })
-    };
-    [("3g", G3), ("2g", G2)].map(of).concat()
+            pairs.push(pair.slow_start(INITIAL_PACKETS));
+        }
+    }
+    pairs
 }

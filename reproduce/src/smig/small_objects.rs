@@ -47,8 +47,12 @@ impl Cell {
     pub(super) fn requests(&self) -> Vec<Download> {
         let lasts_ms = self.download_bytes as f64 * 8000.0 / BITS_PER_S;
         let every_ms = (lasts_ms / f64::from(OBJECTS + 5)).min(1000.0);
-        let object = |n| Download::new(f64::from(n) * every_ms, self.object_bytes, Kind::Js);
-        std::iter::once(large(self.download_bytes)).chain((1..=OBJECTS).map(object)).collect()
+        let mut requests = vec![large(self.download_bytes)];
+        for object in 1..=OBJECTS {
+            let at_ms = f64::from(object) * every_ms;
+            requests.push(Download::new(at_ms, self.object_bytes, Kind::Js));
+        }
+        requests
     }
 
     /// The mean time from an object's request until the object is there.
@@ -172,21 +176,21 @@ fn every_scheme(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError> {
             format!("an object of 10 KB beside 50 MB, {scheme}, buffer {buffer}, bbr2, mean in ms");
         Row::shown(id, metric, *time_ms).in_table(EVERY)
     });
-    let point = |(cell, time_ms): (&Cell, &Option<f64>)| {
-        Some((cell.server.buffer_bytes as f64 / 1e6, (*time_ms)? / 1e3))
-    };
-    let line = |(cells, times): (&[Cell], &[Option<f64>])| Line {
-        label: cells[0].server.scheme.clone(),
-        points: cells.iter().zip(times).filter_map(point).collect(),
-    };
-    let groups = cells.chunks(BUFFERS.len()).zip(times.chunks(BUFFERS.len()));
-    let drawn = groups
-        .filter(|(cells, _)| ["rr", SCHEME, "rfc9218"].contains(&cells[0].server.scheme.as_str()));
+    let mut lines = Vec::new();
+    for (cells, times) in cells.chunks(BUFFERS.len()).zip(times.chunks(BUFFERS.len())) {
+        let label = cells[0].server.scheme.clone();
+        if ["rr", SCHEME, "rfc9218"].contains(&&*label) {
+            let points = cells.iter().zip(times).filter_map(|(cell, time_ms)| {
+                Some((cell.server.buffer_bytes as f64 / 1e6, (*time_ms)? / 1e3))
+            });
+            lines.push(Line { label, points: points.collect() });
+        }
+    }
     let figure = Lines {
         title: "Objects of 10 KB beside a download of 50 MB".to_owned(),
         across: "bytes committed below the scheduler (MB)".to_owned(),
         up: "time of an object (s)".to_owned(),
-        lines: drawn.map(line).collect(),
+        lines,
         levels: vec![("alone".to_owned(), Cell::new(SCHEME, Bbr2, 0).model_ms() / 1e3)],
     };
     Ok((rows.collect(), figure))
@@ -195,17 +199,16 @@ fn every_scheme(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError> {
 /// Figures 8 and 9: with a FIFO of 4 MiB; sizes in KB and MB.
 fn size_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let sizes = [(1, 50), (10, 50), (50, 50), (100, 50), (10, 10), (10, 5), (10, 1)];
-    let cell = |scheme, buffer_bytes, (object_kb, download_mb): (u64, u64)| Cell {
-        object_bytes: object_kb * KB,
-        download_bytes: download_mb * MB,
-        ..Cell::new(scheme, Bbr2, buffer_bytes)
-    };
     let mut rows = Vec::new();
     for size in sizes {
-        let times =
-            measured(bench, &[cell(FAIR, LARGE_BUFFER_BYTES, size), cell(SCHEME, 0, size)])?;
-        let cut = cut_percent(times[1], times[0]);
         let (object_kb, download_mb) = size;
+        let cells = [(FAIR, LARGE_BUFFER_BYTES), (SCHEME, 0)].map(|(scheme, buffer_bytes)| Cell {
+            object_bytes: object_kb * KB,
+            download_bytes: download_mb * MB,
+            ..Cell::new(scheme, Bbr2, buffer_bytes)
+        });
+        let times = measured(bench, &cells)?;
+        let cut = cut_percent(times[1], times[0]);
         let metric = format!(
             "cut by {SCHEME} against a FIFO of 4Mi, objects of {object_kb} KB beside {download_mb} MB, bbr2, in percent"
         );

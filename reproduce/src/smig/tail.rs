@@ -20,12 +20,16 @@ const NEXT_CANCEL_MS: f64 = 1000.0;
 const HTTP2_BYTES: f64 = 2.5e6;
 
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
-    let of = |control| BUFFERS.map(|(name, bytes)| (name, Server::new(FAIR, control, bytes)));
-    let servers = [Bbr2, Cubic].map(of).concat();
-    let downloads = servers
-        .iter()
-        .flat_map(|(_, server)| cancels_ms().map(move |it| cancelled(server, it)))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut servers = Vec::new();
+    for control in [Bbr2, Cubic] {
+        servers.extend(BUFFERS.map(|(name, bytes)| (name, Server::new(FAIR, control, bytes))));
+    }
+    let mut downloads = Vec::new();
+    for (_, server) in &servers {
+        for cancel_ms in cancels_ms() {
+            downloads.push(cancelled(server, cancel_ms)?);
+        }
+    }
     let loads = bench.downloads(&downloads)?;
     let loads = servers.iter().zip(loads.chunks(CANCELS as usize));
     Ok(loads.flat_map(|((buffer, server), it)| tail_rows(buffer, server, it)).collect())
@@ -44,15 +48,15 @@ fn cancelled(server: &Server, cancel_ms: f64) -> Result<Downloads, ReproduceErro
 /// which would also send its buffer.
 fn tail_rows(buffer: &str, server: &Server, loads: &[Downloaded]) -> Vec<Row> {
     let control = server.control.name();
-    let tail = |(load, at_ms): (&Downloaded, f64)| {
-        let tail_bytes = load.tail.map_or(f64::NAN, |it| it.tail_bytes as f64);
-        (tail_bytes, load.window_bytes(at_ms).unwrap_or(f64::NAN))
-    };
-    let tails: Vec<(f64, f64)> = loads.iter().zip(cancels_ms()).map(tail).collect();
-    let mean = |of: fn(&(f64, f64)) -> f64| tails.iter().map(of).sum::<f64>() / tails.len() as f64;
-    let (tail_bytes, window_bytes) = (mean(|it| it.0), mean(|it| it.1));
-    let held =
-        tails.iter().filter(|(tail, window)| *tail <= window + 2.0 * PACKET_BYTES as f64).count();
+    let (mut tails, mut windows) = (Vec::new(), Vec::new());
+    for (load, at_ms) in loads.iter().zip(cancels_ms()) {
+        tails.push(load.tail.map_or(f64::NAN, |it| it.tail_bytes as f64));
+        windows.push(load.window_bytes(at_ms).unwrap_or(f64::NAN));
+    }
+    let [tail_bytes, window_bytes] =
+        [&tails, &windows].map(|it| it.iter().sum::<f64>() / it.len() as f64);
+    let held = tails.iter().zip(&windows);
+    let held = held.filter(|(tail, window)| **tail <= **window + 2.0 * PACKET_BYTES as f64).count();
     let [tail_kb, window_kb, published_kb] =
         [tail_bytes, window_bytes, HTTP2_BYTES].map(|it| it / KB as f64);
     let metric = format!(

@@ -17,9 +17,10 @@ fn needed(study: &Study, row: &ComparisonRow, set: Set) -> Option<usize> {
     let tested = study.comparisons.iter().filter(|it| !study.twins.contains_key(&it.scheme));
     let family = tested.filter(|it| it.setting == row.setting && it.wilcoxon_p.get(set).is_some());
     let tests = family.count() as f64;
-    let is_enough = |pairs: usize| tests * 2.0_f64.powf(1.0 - pairs as f64) < 0.05;
     let pairs = row.wilcoxon_p.get(set).and(row.pairs.get(set))?;
-    (!is_enough(pairs)).then(|| (pairs..PAIRS_MAX).find(|it| is_enough(*it)))?
+    let mut from = pairs..PAIRS_MAX;
+    let enough = from.find(|it| tests * 2.0_f64.powf(1.0 - *it as f64) < 0.05)?;
+    (enough > pairs).then_some(enough)
 }
 
 /// Prints the comparisons above the fold, or over all resources if no page has any above the fold.
@@ -34,9 +35,6 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
         Set::Atf => " above the fold",
     };
     let varied = varied(rows.iter().map(|it| &it.setting));
-    let name = |row: &ComparisonRow| {
-        format!("{} {}", row.scheme, row.setting.labels(&varied)).trim_end().to_owned()
-    };
     let unit = first.pairs_of.name();
     output::line(&format!("\nagainst {}: {}{place}, over {unit}", plan.baseline, metric.heading))?;
     let header = [
@@ -54,21 +52,24 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
         "winner",
     ];
     let cells = rows.iter().map(|row| {
-        let count = |of: Option<usize>| of.map_or("-".to_owned(), |it| it.to_string());
+        let name = format!("{} {}", row.scheme, row.setting.labels(&varied));
         let interval = row.geometric_mean_ratio_interval.get(set);
-        let p = |of: Option<f64>| of.map_or("-".to_owned(), p_text);
+        let [pairs, wins, ties, losses] = [&row.pairs, &row.wins, &row.ties, &row.losses]
+            .map(|it| it.get(set).map_or("-".to_owned(), |it| it.to_string()));
+        let [p, holm_p] =
+            [&row.wilcoxon_p, &row.holm_p].map(|it| it.get(set).map_or("-".to_owned(), p_text));
         vec![
-            name(row),
-            count(row.pairs.get(set)),
+            name.trim_end().to_owned(),
+            pairs,
             number(row.geometric_mean_ratio.get(set), 3),
             interval.map_or("-".to_owned(), |it| it.map(|it| beside_one(it, 3)).join(" to ")),
             number(row.hodges_lehmann_ratio.get(set), 3),
-            count(row.wins.get(set)),
-            count(row.ties.get(set)),
-            count(row.losses.get(set)),
+            wins,
+            ties,
+            losses,
             number(row.rank_biserial.get(set), 2),
-            p(row.wilcoxon_p.get(set)),
-            p(row.holm_p.get(set)),
+            p,
+            holm_p,
             row.winner.get(set).unwrap_or_else(|| "-".to_owned()),
         ]
     });
@@ -79,7 +80,7 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
 /// What the tests need, and how to read them.
 fn remarks(plan: &Plan, study: &Study, pairs_of: Unit, set: Set) -> Result<(), Failure> {
     let rows = &study.comparisons;
-    if rows.iter().all(|it| it.wilcoxon_p.get(set).is_none()) {
+    if rows.iter().all(|row| row.wilcoxon_p.get(set).is_none()) {
         let needed = match pairs_of {
             Unit::Sites => "pages of at least six sites",
             Unit::Loads => "at least six seeds on a random network, or pages of at least six sites",
@@ -87,7 +88,8 @@ fn remarks(plan: &Plan, study: &Study, pairs_of: Unit, set: Set) -> Result<(), F
         return output::line(&format!("tests need {needed}"));
     }
     same_loads(plan, study).iter().try_for_each(|it| output::line(it))?;
-    if let Some(needed) = rows.iter().filter_map(|it| needed(study, it, set)).max() {
+    let needed = rows.iter().filter_map(|it| needed(study, it, set)).max();
+    if let Some(needed) = needed {
         output::line(&format!(
             "too few {} to name a winner among so many schemes: Holm's p needs at least {needed}",
             pairs_of.name()

@@ -32,9 +32,9 @@ impl clap::Args for Listed {
 
 impl FromArgMatches for Listed {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let listed = with_flags().filter_map(|it| {
-            let values = matches.get_many::<String>(it.column)?;
-            Some((it, values.cloned().collect()))
+        let listed = with_flags().filter_map(|dimension| {
+            let values = matches.get_many::<String>(dimension.column)?;
+            Some((dimension, values.cloned().collect()))
         });
         Ok(Self(listed.collect()))
     }

@@ -17,9 +17,9 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         Some(path) => of_manifest(&manifest::file(path))?,
         None => asked_for(arguments)?,
     };
-    let default_jobs = || plan.engine.jobs(&plan, values::cores());
+    let default_jobs = plan.engine.jobs(&plan, values::cores());
     let mut plan = Plan {
-        jobs: arguments.jobs.map_or_else(default_jobs, NonZeroUsize::get),
+        jobs: arguments.jobs.map_or(default_jobs, NonZeroUsize::get),
         qlog_dir: arguments
             .out
             .as_ref()
@@ -71,8 +71,10 @@ pub(super) fn note_what_changes_nothing(arguments: &Arguments, plan: &Plan) {
             "--first-seed: engine ideal gives the same load with each seed on a network without jitter",
         ),
     ];
-    for (_, why) in needless.iter().filter(|it| it.0) {
-        output::note(&format!("note: {why}"));
+    for (is_said, why) in needless {
+        if is_said {
+            output::note(&format!("note: {why}"));
+        }
     }
 }
 
@@ -100,8 +102,11 @@ fn which(arguments: &Arguments) -> Result<Which, Failure> {
 
 /// The folder for qlogs of unfinished loads.
 fn unfinished_dir(arguments: &Arguments) -> PathBuf {
-    let elsewhere = || std::env::temp_dir().join(format!("utmost-{}", std::process::id()));
-    arguments.out.clone().unwrap_or_else(elsewhere).join("unfinished")
+    let folder = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| std::env::temp_dir().join(format!("utmost-{}", std::process::id())));
+    folder.join("unfinished")
 }
 
 fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
@@ -163,8 +168,8 @@ fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
     };
     let mut asked = values::contenders("--schemes", &names, &catalogue)?;
     if arguments.asked.metadata != Some(Metadata::Full) || arguments.policy.is_some() {
-        let named = |name: &str| names.split(',').any(|it| it.trim() == name);
-        asked.retain(|it| !it.looks_ahead() || named(it.name()));
+        let named: Vec<&str> = names.split(',').map(str::trim).collect();
+        asked.retain(|it| !it.looks_ahead() || named.contains(&it.name()));
     }
     let mut all = Vec::new();
     let default = arguments.policy.as_ref().map(|_| arguments.policy_default.as_str());
@@ -172,8 +177,9 @@ fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
     for (flag, name) in [("--baseline", Some(baseline)), ("--policy-default", default)] {
         let missing = name.filter(|name| !asked.iter().any(|it| it.name() == *name));
         if let Some(name) = missing {
-            let wrong = |error| Failure::BadInput(format!("{flag} needs one scheme: {error}"));
-            all.push(Contender::find_in(&catalogue, name).map_err(wrong)?);
+            let found = Contender::find_in(&catalogue, name)
+                .map_err(|error| Failure::BadInput(format!("{flag} needs one scheme: {error}")))?;
+            all.push(found);
         }
     }
     all.extend(asked);

@@ -4,10 +4,9 @@ use super::Arguments;
 use crate::{output, values};
 use ::corpus::Page;
 use ::serve::Failure;
-use lab::study::policy::{self, Configuration, Found, Terms};
+use lab::study::policy::{self, Configuration, Terms};
 use lab::study::{Plan, Study};
 use std::ffi::OsStr;
-use std::path::Path;
 use std::sync::Arc;
 
 pub(super) use policy::OF_SITE;
@@ -36,14 +35,13 @@ fn argument_of(arguments: &Arguments, page: &Page) -> String {
 
 /// The plan with pages of this host.
 fn plan_at(plan: &Plan, host: &str) -> Plan {
-    let at_host = |page: &Arc<Page>| {
-        let mut page = Page::clone(page);
-        if let Some(own) = page.origins.first_mut() {
+    let mut plan = plan.clone();
+    for page in &mut plan.pages {
+        if let Some(own) = Arc::make_mut(page).origins.first_mut() {
             host.clone_into(&mut own.host);
         }
-        Arc::new(page)
-    };
-    Plan { pages: plan.pages.iter().map(at_host).collect(), ..plan.clone() }
+    }
+    plan
 }
 
 /// Writes the requested policy, and prints it as a table.
@@ -57,29 +55,27 @@ pub(super) fn write(arguments: &Arguments, plan: &Plan, study: &Study) -> Result
     let at_host = arguments.host.as_ref().map(|it| plan_at(plan, it));
     let plan = at_host.as_ref().unwrap_or(plan);
     let configuration = Configuration { plan, study, to_beat, pages: &pages, stem };
-    let written = |file: &Path, text: String| {
-        std::fs::write(file, text)
-            .map_err(|error| Failure::Elsewhere(format!("{}: {error}", file.display())))
-    };
     for (name, graph) in configuration.graphs(&choices) {
         let text = serde_json::to_string_pretty(&graph).map_err(Failure::elsewhere)?;
-        written(&file.with_file_name(name), text)?;
+        lab::write_file(&file.with_file_name(name), text).map_err(Failure::elsewhere)?;
     }
     for (name, text) in configuration.scheme_files(&choices) {
-        written(&file.with_file_name(name), text.to_string())?;
+        let path = file.with_file_name(name);
+        lab::write_file(&path, text.as_bytes()).map_err(Failure::elsewhere)?;
     }
-    written(file, configuration.to_toml(&choices))?;
+    lab::write_file(file, configuration.to_toml(&choices)).map_err(Failure::elsewhere)?;
     if arguments.json {
         return Ok(());
     }
-    let rows = choices.iter().flat_map(|it| {
-        let chosen = if it.differs() { it.name.as_str() } else { "no difference" };
-        let row = |found: &Found| {
+    let mut rows = Vec::new();
+    for choice in &choices {
+        let chosen = if choice.differs() { &*choice.name } else { "no difference" };
+        for found in &choice.found {
             let (network, ratio) = (found.network.clone(), format!("{:.3}", found.ratio));
-            vec![it.page.clone(), chosen.to_owned(), network, ratio, found.interval_text()]
-        };
-        it.found.iter().map(row).collect::<Vec<_>>()
-    });
+            let interval = found.interval_text();
+            rows.push(vec![choice.page.clone(), chosen.to_owned(), network, ratio, interval]);
+        }
+    }
     let ratio = format!("{to_beat} / it");
     let header = ["page", "scheme", "network", ratio.as_str(), "95 % interval"];
     output::line(&output::table(&header, &[1, 2], rows).to_string())?;

@@ -12,18 +12,18 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
     let rows = &study.summary;
     let metric = metrics::find(study.metric).unwrap_or_else(metrics::byte_index);
     let varied = varied(rows.iter().map(|it| &it.setting));
-    let name = |row: &SummaryRow| {
-        format!("{} {}", row.scheme, row.setting.labels(&varied)).trim_end().to_owned()
-    };
-    let columns = || COLUMNS.iter().filter(|it| (it.is_for)(rows, metric));
-    let heading = |it: &Column| {
-        let heading = it.heading.replace("METRIC", metric.heading).replace("UNIT", metric.unit);
-        if metric.is_of_page() { heading.replace(" ATF", "") } else { heading }
-    };
-    let headings: Vec<String> = columns().map(heading).collect();
-    let header: Vec<&str> = ["scheme"].into_iter().chain(headings.iter().map(|it| &**it)).collect();
+    let columns = COLUMNS.iter().filter(|it| (it.is_for)(rows, metric));
+    let mut headings = vec!["scheme".to_owned()];
+    for column in columns.clone() {
+        let heading = column.heading.replace("METRIC", metric.heading);
+        let heading = heading.replace("UNIT", metric.unit);
+        headings.push(if metric.is_of_page() { heading.replace(" ATF", "") } else { heading });
+    }
+    let header: Vec<&str> = headings.iter().map(String::as_str).collect();
     let cells = rows.iter().map(|row| {
-        [name(row)].into_iter().chain(columns().map(|it| (it.cell)(row, metric))).collect()
+        let name = format!("{} {}", row.scheme, row.setting.labels(&varied));
+        let values = columns.clone().map(|it| (it.cell)(row, metric));
+        [name.trim_end().to_owned()].into_iter().chain(values).collect()
     });
     output::line(&format!("speedups over {}", plan.baseline))?;
     output::line(&output::table(&header, &[], cells).to_string())?;
@@ -34,7 +34,7 @@ pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
     if varied.is_empty() {
         conclusion(rows, metric, plan.has_chance()).map_or(Ok(()), |it| output::line(&it))?;
     }
-    if study.summary.iter().all(|it| it.mean_speedup_interval.atf.is_none()) {
+    if study.summary.iter().all(|row| row.mean_speedup_interval.atf.is_none()) {
         output::line(
             "intervals need pages of at least six sites, or six seeds of one page on a random network",
         )?;

@@ -52,7 +52,9 @@ const LOCALHOST: &str = "localhost";
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     outputs::check(&arguments.output, Kind::Graph)?;
-    if let Some(wrong) = arguments.host.as_deref().filter(|it| !is_host(it)) {
+    if let Some(wrong) = &arguments.host
+        && !is_host(wrong)
+    {
         return Err(Failure::BadInput(format!(
             "--host {wrong:?}: not a name without scheme and path; as in www.example"
         )));

@@ -49,23 +49,27 @@ impl Kind {
 
 /// Checks that a file can be written, before any work is done for it.
 pub(super) fn check(file: &Path, kind: Kind) -> Result<(), Failure> {
-    let wrong = |cause: String| Failure::BadInput(format!("{}: {cause}", file.display()));
+    let name = kind.name();
     if file.is_dir() {
-        return Err(wrong(format!("is a folder; name the file for {}", kind.name())));
+        let cause = format!("is a folder; name the file for {name}");
+        return Err(Failure::of_file(file, cause));
     }
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
-    if let Some(folder) = folder.filter(|it| !it.is_dir()) {
-        return Err(wrong(format!("there is no folder {}; make it first", folder.display())));
+    if let Some(folder) = folder
+        && !folder.is_dir()
+    {
+        let cause = format!("there is no folder {}; make it first", folder.display());
+        return Err(Failure::of_file(file, cause));
     }
     if !file.is_file() {
         return Ok(());
     }
-    let begin = beginning(file).map_err(|error| wrong(error.to_string()))?;
+    let begin = beginning(file).map_err(|error| Failure::of_file(file, error))?;
     if begin.is_empty() || kind.is_of(&begin) {
         return Ok(());
     }
-    let name = kind.name();
-    Err(wrong(format!("is there already and is not {name}; remove it or name another file")))
+    let cause = format!("is there already and is not {name}; remove it or name another file");
+    Err(Failure::of_file(file, cause))
 }
 
 /// Writes a file, and says so if there was one.

@@ -128,30 +128,25 @@ fn record(arguments: &Arguments) -> Result<Captures, Failure> {
 
 fn show(judged: &Judged) -> Result<(), Failure> {
     let Some(recording) = &judged.page.source.recording else { return Ok(()) };
-    let row = |what: &str, it: Spread| {
-        vec![
-            judged.page.name.clone(),
-            what.to_owned(),
-            it.p50.to_string(),
-            it.p90.to_string(),
-            it.max.to_string(),
-        ]
-    };
-    let rows = [
-        Some(row("left out", recording.left_out_ms)),
-        recording.unseen_ms.map(|it| row("unseen", it)),
-    ];
+    let mut spreads = vec![("left out", recording.left_out_ms)];
+    spreads.extend(recording.unseen_ms.map(|it| ("unseen", it)));
+    let rows = spreads.into_iter().map(|(what, Spread { p50, p90, max, .. })| {
+        let name = judged.page.name.clone();
+        vec![name, what.to_owned(), p50.to_string(), p90.to_string(), max.to_string()]
+    });
     let header = ["page", "error in ms", "median", "p90", "max"];
-    output::line(&output::table(&header, &[1], rows.into_iter().flatten()).to_string())
+    output::line(&output::table(&header, &[1], rows).to_string())
 }
 
 fn read(file: &Path) -> Result<Captures, Failure> {
-    let wrong =
-        |error: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {error}", file.display()));
-    let text = ::server::read_limited_text(file).map_err(|it| wrong(&it))?;
-    let captures: Captures = serde_json::from_str(&text).map_err(|it| wrong(&it))?;
+    let text = ::server::read_limited_text(file).map_err(|error| Failure::of_file(file, error))?;
+    let captures: Captures =
+        serde_json::from_str(&text).map_err(|error| Failure::of_file(file, error))?;
     match &*captures.format {
         CAPTURES_FORMAT => Ok(captures),
-        other => Err(wrong(&format!("format `{other}` is not `{CAPTURES_FORMAT}`"))),
+        other => {
+            let cause = format!("format `{other}` is not `{CAPTURES_FORMAT}`");
+            Err(Failure::of_file(file, cause))
+        }
     }
 }

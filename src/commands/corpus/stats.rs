@@ -57,15 +57,16 @@ fn named(arguments: &[String]) -> Result<Vec<Page>, Failure> {
 }
 
 fn rows(stats: &Stats) -> String {
-    let rows = stats.rows.iter().map(|it| {
-        let source = format!("{:?}", it.source).to_lowercase();
-        let resources = [it.resources, it.atf_resources, it.depth].map(|it| it.to_string());
-        let [resources, atf, depth] = resources;
-        let error = it.recording_error_ms.map(|it| format!("{:.0} / {:.0}", it.p50, it.p90));
+    let rows = stats.rows.iter().map(|page| {
+        let source = format!("{:?}", page.source).to_lowercase();
+        let [resources, atf, depth] =
+            [page.resources, page.atf_resources, page.depth].map(|it| it.to_string());
+        let error = page.recording_error_ms.map(|it| format!("{:.0} / {:.0}", it.p50, it.p90));
         let error = error.unwrap_or_default();
-        let weight = output::percent(it.weight, 2);
-        let bytes = kilobytes(it.bytes);
-        vec![it.name.clone(), source, it.site.clone(), weight, resources, bytes, atf, depth, error]
+        let weight = output::percent(page.weight, 2);
+        let bytes = kilobytes(page.bytes);
+        let (name, site) = (page.name.clone(), page.site.clone());
+        vec![name, source, site, weight, resources, bytes, atf, depth, error]
     });
     let header = "page|source|site|weight %|resources|KB|ATF resources|depth|error p50 / p90 ms";
     let header: Vec<&str> = header.split('|').collect();
@@ -85,12 +86,12 @@ fn spreads(
     of: fn(&Distribution) -> Percentiles,
     shown: fn(u64) -> String,
 ) -> String {
-    let rows = stats.distributions.iter().chain(&stats.published).map(|it| {
-        let Percentiles { min, p10, p25, p50, p75, p90, max } = of(it);
+    let rows = stats.distributions.iter().chain(&stats.published).map(|distribution| {
+        let Percentiles { min, p10, p25, p50, p75, p90, max } = of(distribution);
         let values = [min, p10, p25, p50, p75, p90, max];
-        let cell = |value: Option<u64>| value.map(shown).unwrap_or_default();
-        let pages = it.pages.map(|it| it.to_string()).unwrap_or_default();
-        [it.of.clone(), pages].into_iter().chain(values.map(cell)).collect()
+        let values = values.map(|it| it.map(shown).unwrap_or_default());
+        let pages = distribution.pages.map(|it| it.to_string()).unwrap_or_default();
+        [distribution.of.clone(), pages].into_iter().chain(values).collect()
     });
     let header = ["of", "pages", "min", "10 %", "25 %", "median", "75 %", "90 %", "max"];
     output::table(&header, &[], rows).to_string()

@@ -41,21 +41,19 @@ pub(super) struct Compared {
 impl Compare {
     /// The earlier answer, if one is named. It is read before anything is loaded.
     pub(super) fn read(&self, goal: &Goal) -> Result<Option<Baseline>, Failure> {
-        let read = |file: &PathBuf| {
-            let text = std::fs::read_to_string(file);
-            let text = text.map_err(|error| Failure::of_file(file, error))?;
-            let before: Baseline = serde_json::from_str(&text).map_err(|error| {
-                let remedy = "--baseline takes an answer of `utmost find --json`";
-                Failure::of_file(file, format!("line {}: {error}; {remedy}", error.line()))
-            })?;
-            let (then, now) = (&before.metric, goal.text());
-            if *then != now {
-                let error = format!("it is judged by {then}, not by {now}; use --metric {then}");
-                return Err(Failure::of_file(file, error));
-            }
-            Ok(before)
-        };
-        self.baseline.as_ref().map(read).transpose()
+        let Some(file) = &self.baseline else { return Ok(None) };
+        let text = std::fs::read_to_string(file);
+        let text = text.map_err(|error| Failure::of_file(file, error))?;
+        let before: Baseline = serde_json::from_str(&text).map_err(|error| {
+            let remedy = "--baseline takes an answer of `utmost find --json`";
+            Failure::of_file(file, format!("line {}: {error}; {remedy}", error.line()))
+        })?;
+        let (then, now) = (&before.metric, goal.text());
+        if *then != now {
+            let error = format!("it is judged by {then}, not by {now}; use --metric {then}");
+            return Err(Failure::of_file(file, error));
+        }
+        Ok(Some(before))
     }
 
     pub(super) fn compared(&self, before: &Baseline, answer: &Answer) -> Compared {
@@ -102,44 +100,42 @@ impl Compared {
 
     /// An error if something failed.
     pub(super) fn end(&self) -> Result<(), Failure> {
-        let place = |change: &Change| format!("{} on {}", change.page, change.network);
-        let failed = self.changes.iter().zip(&self.failures).filter_map(|(change, failure)| {
-            Some(format!("{}: {}", place(change), failure.as_ref()?))
-        });
-        let failed: Vec<String> = failed.collect();
+        let mut failed: Vec<String> = Vec::new();
+        for (Change { page, network, .. }, failure) in self.changes.iter().zip(&self.failures) {
+            failed.extend(failure.as_ref().map(|it| format!("{page} on {network}: {it}")));
+        }
         if failed.is_empty() { Ok(()) } else { Err(Failure::No(failed.join("; "))) }
     }
 
     fn markdown(&self) -> String {
         let head = "| page | network | beside the baseline | 95 % interval | regret | |\n|---|---|---|---|---|---|\n";
-        let cell = |text: &str| text.replace('|', "\\|");
-        let row = |(change, failure): (&Change, &Option<String>)| {
+        let rows = self.changes.iter().zip(&self.failures).map(|(change, failure)| {
+            let [page, network] = [&change.page, &change.network].map(|it| it.replace('|', "\\|"));
+            let ratio = output::number(change.judgement.ratio, 3);
             let interval = change.judgement.interval;
             let interval = interval.map(|[low, high]| format!("{low:.3} to {high:.3}"));
-            format!(
-                "| {} | {} | {} | {} | {} | {} |\n",
-                cell(&change.page),
-                cell(&change.network),
-                output::number(change.judgement.ratio, 3),
-                interval.unwrap_or_else(|| "-".to_owned()),
-                output::number(change.regret, 2),
-                failure.as_deref().unwrap_or("ok"),
-            )
-        };
-        let rows: Vec<String> = self.changes.iter().zip(&self.failures).map(row).collect();
-        format!("{head}{}", rows.concat())
+            let interval = interval.as_deref().unwrap_or("-");
+            let regret = output::number(change.regret, 2);
+            let failure = failure.as_deref().unwrap_or("ok");
+            format!("| {page} | {network} | {ratio} | {interval} | {regret} | {failure} |\n")
+        });
+        format!("{head}{}", rows.collect::<String>())
     }
 
     fn junit(&self) -> String {
         let failed = self.failures.iter().flatten().count();
-        let case = |(change, failure): (&Change, &Option<String>)| {
-            let (page, network) = (escape(&change.page), escape(&change.network));
-            let failure = failure.as_ref().map_or_else(String::new, |it| {
-                format!("<failure message=\"{}\">{}</failure>", escape(it), escape(&change.words))
-            });
-            format!("  <testcase classname=\"{network}\" name=\"{page}\">{failure}</testcase>\n")
-        };
-        let cases: Vec<String> = self.changes.iter().zip(&self.failures).map(case).collect();
+        let mut cases: Vec<String> = Vec::new();
+        for (change, failure) in self.changes.iter().zip(&self.failures) {
+            let [page, network, words] =
+                [&change.page, &change.network, &change.words].map(|it| escape(it));
+            let failure = match failure {
+                Some(cause) => format!("<failure message=\"{}\">{words}</failure>", escape(cause)),
+                None => String::new(),
+            };
+            cases.push(format!(
+                "  <testcase classname=\"{network}\" name=\"{page}\">{failure}</testcase>\n"
+            ));
+        }
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"utmost find\" tests=\"{}\" failures=\"{failed}\">\n{}</testsuite>\n",
             cases.len(),

@@ -1,13 +1,13 @@
 //! What `find` is asked about: pages as other commands read them, recordings, logs of any stack, and sites that a browser loads.
 
 use super::super::{compare, what_if};
+use super::counting;
 use crate::log_names::{Called, called};
 use crate::{output, values};
 use ::corpus::import::{Addresses, ImportError, Label, import, name_of};
 use ::corpus::{Page, PageError};
 use ::serve::Failure;
 use lab::Contender;
-use lab::finder::Step;
 use lab::network::Network;
 use lab::what_if::{Order, derive, fitted_to_links};
 use qlog_tools::reader::{ReadOptions, read_file_within};
@@ -51,7 +51,8 @@ impl Inputs<'_> {
         named: Vec<Network>,
     ) -> Result<(Vec<Arc<Page>>, Vec<Network>), Failure> {
         let Browser { ca, http3, .. } = self.browser;
-        if (ca.is_some() || *http3) && !arguments.iter().any(|it| it.contains("://")) {
+        let has_url = arguments.iter().any(|it| it.contains("://"));
+        if (ca.is_some() || *http3) && !has_url {
             let cause = "--ca and --http3 say how a URL is loaded, and no URL is named";
             return Err(Failure::BadInput(cause.to_owned()));
         }
@@ -110,11 +111,7 @@ impl Inputs<'_> {
             .map(|scheme| Order { scheme, obeys: false })
             .collect();
         let bar = output::progress(0, "loads to find the link");
-        let progress = |step| match step {
-            Step::Planned(loads) => bar.inc_length(loads as u64),
-            Step::Loaded => bar.inc(1),
-        };
-        let derived = fitted_to_links(&derived, &orders, 1, self.jobs, &progress);
+        let derived = fitted_to_links(&derived, &orders, 1, self.jobs, &counting(&bar));
         let derived = derived.map_err(compare::failure)?;
         bar.finish_and_clear();
         let Some(repeated) = &derived.repeated else {
@@ -197,7 +194,8 @@ fn recording(file: &Path, not_a_page: &PageError) -> Result<Page, Failure> {
         load: None,
         site: None,
     };
-    import(file, Some(label)).map(|it| it.page).map_err(|error| match error {
+    let imported = import(file, Some(label)).map(|it| it.page);
+    imported.map_err(|error| match error {
         ImportError::Format(cause) if matches!(not_a_page, PageError::Json { .. }) => {
             Failure::BadInput(format!("{not_a_page}; as a recording, {cause}"))
         }

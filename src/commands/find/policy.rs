@@ -3,13 +3,11 @@
 use super::inputs::is_document;
 use super::{Arguments, Document};
 use crate::output;
-use ::corpus::Page;
 use ::serve::Failure;
 use gateway::upstream::Address;
 use lab::finder::{PolicySite, Question, at_host, policy};
 use lab::study::policy::page_argument;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 /// Writes the policy where `--policy` says.
 pub(super) fn write(
@@ -42,14 +40,17 @@ fn policy_site(arguments: &Arguments, question: &Question) -> PolicySite {
     {
         return site;
     }
-    let argument = |page: &Arc<Page>| {
-        let is_page = |it: &&String| ::corpus::page(it).is_ok_and(|read| read.name == page.name);
-        let named = arguments.inputs.iter().find(is_page).map(|it| page_argument(it));
-        let bundled = || ::corpus::bundled(&page.name).filter(|it| *it == page.as_ref());
-        named.or_else(|| bundled().map(|it| it.name.clone()))
-    };
-    let pages: Option<Vec<String>> = question.pages().iter().map(argument).collect();
-    pages.map_or(PolicySite::ToFillIn, PolicySite::Pages)
+    let mut pages = Vec::new();
+    for page in &question.pages() {
+        let mut named = arguments.inputs.iter();
+        let named = named.find(|it| ::corpus::page(it).is_ok_and(|read| read.name == page.name));
+        match named {
+            Some(named) => pages.push(page_argument(named)),
+            None if ::corpus::bundled(&page.name) == Some(page) => pages.push(page.name.clone()),
+            None => return PolicySite::ToFillIn,
+        }
+    }
+    PolicySite::Pages(pages)
 }
 
 /// The folder or the server that a browser loaded. One with a certificate of its own, or without TCP, cannot be a backend as it is.

@@ -5,9 +5,7 @@ use crate::output;
 use crate::output::number;
 use ::corpus::Page;
 use ::serve::Failure;
-use lab::finder::{
-    ByHints, ByResource, Moved, PageAnswer, RankedOrder, ResourcePriority, WHAT_YOU_HAVE,
-};
+use lab::finder::{ByHints, ByResource, Moved, PageAnswer, RankedOrder, WHAT_YOU_HAVE};
 use qlog_tools::metrics::Metric;
 use qlog_tools::short_texts::shown;
 use schedulers::Priority;
@@ -40,7 +38,7 @@ pub(super) fn show<'a>(
     }
     answer.pages.iter().try_for_each(|it| ranking(it, metric))?;
     by_resource.into_iter().flatten().try_for_each(priorities)?;
-    for page in foreign.filter(|it| !it.source.assumptions.is_empty()) {
+    for page in foreign.filter(|page| !page.source.assumptions.is_empty()) {
         output::line(&format!("\nassumed of {}, because its source does not say it:", page.name))?;
         page.source.assumptions.iter().try_for_each(|it| output::line(&format!("  {it}")))?;
     }
@@ -77,14 +75,14 @@ fn priorities(found: &ByResource) -> Result<(), Failure> {
         return Ok(());
     }
     output::line(&format!("\n{}: priorities of single resources", found.page))?;
-    let row = |it: &ResourcePriority| {
-        let url = url::Url::parse(&it.url);
-        let path = url.as_ref().map_or(it.url.as_str(), |it| it.path());
-        let priority = Priority::new(it.urgency, it.incremental).to_string();
-        vec![shown(path, 60), priority, moved_by(it.later_ms)]
-    };
+    let rows = found.resources.iter().map(|resource| {
+        let url = url::Url::parse(&resource.url);
+        let path = url.as_ref().map_or(&*resource.url, |it| it.path());
+        let priority = Priority::new(resource.urgency, resource.incremental).to_string();
+        vec![shown(path, 60), priority, moved_by(resource.later_ms)]
+    });
     let header = ["resource", "priority", "moves by"];
-    output::line(&output::table(&header, &[0, 1, 2], found.resources.iter().map(row)).to_string())
+    output::line(&output::table(&header, &[0, 1, 2], rows).to_string())
 }
 
 fn row(order: &RankedOrder) -> Vec<String> {

@@ -110,12 +110,12 @@ impl OwnServer {
                 (loaded.load, loaded.outcome)
             }
         };
-        let played = |mut navigation: Navigation| {
+        let all = Navigation::all(page, &then, &load.timeline, outcome);
+        let played = all.into_iter().map(|mut navigation| {
             // The arguments say it.
             navigation.outcome.announced = None;
             Played { visit: 1, problems: navigation.problems.clone(), navigation }
-        };
-        let all = Navigation::all(page, &then, &load.timeline, outcome);
-        Ok(all.into_iter().map(played).collect())
+        });
+        Ok(played.collect())
     }
 }

@@ -27,14 +27,15 @@ pub(super) struct Pages {
 impl Pages {
     /// Reads them, as the client of `profile` would load them.
     pub(super) fn read(&self, profile: Option<&Profile>) -> Result<Vec<Arc<Page>>, Failure> {
-        let read = |name: &String| {
+        let mut pages = Vec::new();
+        for name in &self.names {
             let page = values::page(name)?;
-            Ok(Arc::new(match profile {
+            pages.push(Arc::new(match profile {
                 Some(profile) => profile.applied_to(page),
                 None => page,
-            }))
-        };
-        self.names.iter().map(read).collect()
+            }));
+        }
+        Ok(pages)
     }
 
     pub(super) fn are_several(&self) -> bool {

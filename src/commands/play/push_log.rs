@@ -15,17 +15,18 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, outcome: &Outcome) -> R
     resources.sort_by(|one, other| {
         one.complete_ms.unwrap_or(f64::MAX).total_cmp(&other.complete_ms.unwrap_or(f64::MAX))
     });
-    let rows = resources.iter().map(|it| {
-        let mark = if it.pushed { "*" } else { "" };
-        let process = it.complete_ms.map(|end| end - it.requested_ms);
+    let rows = resources.iter().map(|resource| {
+        let mark = if resource.pushed { "*" } else { "" };
+        let process = resource.complete_ms.map(|end| end - resource.requested_ms);
+        let status = outcome.statuses.get(&resource.id);
         vec![
-            it.id.to_string(),
-            number(it.complete_ms, 1),
-            format!("{mark}{}", number(Some(it.requested_ms), 1)),
+            resource.id.to_string(),
+            number(resource.complete_ms, 1),
+            format!("{mark}{}", number(Some(resource.requested_ms), 1)),
             number(process, 1),
-            outcome.statuses.get(&it.id).map_or_else(String::new, u16::to_string),
-            body_bytes(outcome.statuses.get(&it.id), it.bytes).to_string(),
-            shown(&it.url, 60),
+            status.map_or_else(String::new, u16::to_string),
+            body_bytes(status, resource.bytes).to_string(),
+            shown(&resource.url, 60),
         ]
     });
     let header =
@@ -33,8 +34,9 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, outcome: &Outcome) -> R
     output::line(&output::table(&header, &[6], rows).to_string())?;
     let used: Vec<usize> =
         outcome.pushed.iter().filter(|(_, used)| *used).map(|(resource, _)| *resource).collect();
-    let is_used = |url: &str| run.resources.iter().any(|it| it.url == url && used.contains(&it.id));
-    let bytes = PushedBytes::of(timeline, is_used);
+    let bytes = PushedBytes::of(timeline, |url| {
+        run.resources.iter().any(|it| it.url == url && used.contains(&it.id))
+    });
     output::line(&format!(
         "* pushed: {} resources, {} of them used; {} bytes used, {} bytes wasted; {} promises rejected",
         outcome.pushed.len(),

@@ -39,10 +39,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Names the files whose traces allow no view.
 fn unusable(traces: &[Trace]) -> Option<String> {
-    let has_view = |trace: &Trace| views(trace).iter().any(|view| view.reason.is_none());
-    let is_seen = |file: &str| traces.iter().any(|it| it.file == file && has_view(it));
-    let files: BTreeSet<&str> =
-        traces.iter().map(|it| &*it.file).filter(|file| !is_seen(file)).collect();
+    let mut files: BTreeSet<&str> = traces.iter().map(|it| &*it.file).collect();
+    for trace in traces {
+        if views(trace).iter().any(|view| view.reason.is_none()) {
+            files.remove(&*trace.file);
+        }
+    }
     let files: Vec<&str> = files.into_iter().collect();
     (!files.is_empty()).then(|| format!("{}: no view is possible", files.join(", ")))
 }

@@ -87,18 +87,18 @@ fn draw(out: &Path, traces: &[Trace], alignment: &Alignment) -> Result<(), Failu
 
 fn run_documents(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Vec<Value> {
     let base = indices[0].measured.byte_index();
-    let document = |(place, (trace, it)): (usize, (&Trace, &Indices))| {
+    let documents = traces.iter().zip(indices).enumerate().map(|(place, (trace, indices))| {
         json!({
             "name": trace.timeline.name,
             "file": trace.file,
             "trace": trace.number.unwrap_or(1),
             "vantage": trace.vantage.name(),
             "in_common": alignment.in_common(place),
-            "byte_index": it.measured.byte_index(),
-            "speedup": it.speedup(base_of(alignment, place, base)),
+            "byte_index": indices.measured.byte_index(),
+            "speedup": indices.speedup(base_of(alignment, place, base)),
         })
-    };
-    traces.iter().zip(indices).enumerate().map(document).collect()
+    });
+    documents.collect()
 }
 
 /// What a run is faster than, if it is of the same page as the first.
@@ -214,18 +214,22 @@ fn print(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Result
 /// A resource in a run and in the first one.
 fn row(resource: &AlignedResource, run: usize) -> Vec<String> {
     let moved = resource.moved(run);
-    let of = |run: usize| resource.runs[run].unwrap_or_default();
-    let dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let [first, other] = [0, run].map(|it| resource.runs[it].unwrap_or_default());
+    let bytes = resource.bytes.map(|it| it.to_string());
+    let [first_place, place] = [first, other].map(|it| it.place.map(|it| it.to_string()));
+    let more_before = moved.more_bytes_before.map(|it| format!("{it:+}"));
+    let [bytes, first_place, place, more_before] =
+        [bytes, first_place, place, more_before].map(|it| it.unwrap_or_else(|| "-".to_owned()));
     vec![
         shown(&resource.url, 60),
-        dash(resource.bytes.map(|it| it.to_string())),
+        bytes,
         signed(moved.first_later_ms),
-        number(of(0).complete_ms, 1),
-        number(of(run).complete_ms, 1),
+        number(first.complete_ms, 1),
+        number(other.complete_ms, 1),
         signed(moved.later_ms),
-        dash(of(0).place.map(|it| it.to_string())),
-        dash(of(run).place.map(|it| it.to_string())),
-        dash(moved.more_bytes_before.map(|it| format!("{it:+}"))),
+        first_place,
+        place,
+        more_before,
         signed(moved.index_later_ms),
     ]
 }

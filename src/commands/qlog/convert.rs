@@ -76,21 +76,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// All logs of a directory, into another.
 fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
     let from = &arguments.file;
-    let refuse = |reason: &str| Err(Failure::of_file(from, reason));
     let Some(out) = &arguments.out else {
-        return refuse("a directory: name another one for the converted logs with -o DIR");
+        let reason = "a directory: name another one for the converted logs with -o DIR";
+        return Err(Failure::of_file(from, reason));
     };
     let logs = logs_of(from)?;
     crate::values::directory(out, "-o")?;
     if from.canonicalize().ok() == out.canonicalize().ok() {
-        return refuse("-o names the same directory; name another one");
+        return Err(Failure::of_file(from, "-o names the same directory; name another one"));
     }
     let mut refused = Refused::of(logs.len());
     let (mut written, mut bad_records, mut parts) = (BTreeSet::new(), 0, 0);
     for log in logs {
-        // Logs that differ in their endings only keep them.
-        let whole = || format!("{}.sqlog", log.file_name().unwrap_or_default().display());
-        let name = Some(name(&log)).filter(|it| !written.contains(it)).unwrap_or_else(whole);
+        let mut name = name(&log);
+        if written.contains(&name) {
+            // Logs that differ in their endings only keep them.
+            name = format!("{}.sqlog", log.file_name().unwrap_or_default().display());
+        }
         match convert_file(arguments, &log, Some(&out.join(&name))) {
             Ok(converted) => {
                 let told = converted.as_ref().map(|it| told(arguments, it)).unwrap_or_default();
@@ -105,11 +107,14 @@ fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     refused.end()?;
-    match (bad_records, parts) {
-        (0, 0) => Ok(()),
-        (0, _) => refuse("archives in it are damaged or cut: what could be unpacked was written"),
-        _ => refuse(&format!("{bad_records} records in it could not be read")),
-    }
+    let reason = match (bad_records, parts) {
+        (0, 0) => return Ok(()),
+        (0, _) => {
+            "archives in it are damaged or cut: what could be unpacked was written".to_owned()
+        }
+        _ => format!("{bad_records} records in it could not be read"),
+    };
+    Err(Failure::of_file(from, reason))
 }
 
 /// What a log's rewriting is called: `a.qlog.gz` becomes `a.sqlog`.
@@ -121,19 +126,19 @@ fn name(log: &Path) -> String {
 /// What was done, in a line.
 fn told(arguments: &Arguments, converted: &Converted) -> String {
     let Converted { events, from_before, cut, bad_records, traces, broken_off } = converted;
-    let counted = |count: u64, what: &str| {
-        if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-    };
+    let [events, bad_records] =
+        [(*events, "event"), (*bad_records, "record")].map(|(count, what)| match count {
+            1 => format!("1 {what}"),
+            _ => format!("{count} {what}s"),
+        });
     let from_before = (*from_before > 0)
         .then(|| format!(" ({from_before} from before the cut: what its streams are)"));
     let of_several = (*traces > 1)
         .then(|| format!("; trace {} of {traces}: --trace takes another", arguments.trace));
     let broken_off = broken_off.map(|why| format!("; {why}"));
     format!(
-        "{} written{}, {cut} cut, {} could not be read{}{}",
-        counted(*events, "event"),
+        "{events} written{}, {cut} cut, {bad_records} could not be read{}{}",
         from_before.unwrap_or_default(),
-        counted(*bad_records, "record"),
         of_several.unwrap_or_default(),
         broken_off.unwrap_or_default()
     )
@@ -183,15 +188,14 @@ fn open(arguments: &Arguments, log: &Path) -> Result<Opened, Failure> {
     let is_whole = cut == Cut::default();
     let file = log.display().to_string();
     let mut input = if log.as_os_str() == "-" { spooled()? } else { opened(log)? };
-    let unreadable = |error| Failure::of_file(log, error);
     let trace = usize::from(arguments.trace) - 1;
     let ending = Ending::survey(&file, &input, trace).map_err(refusal)?;
-    input.rewind().map_err(unreadable)?;
+    input.rewind().map_err(|error| Failure::of_file(log, error))?;
     if is_whole {
         return Ok(Opened { input, part: None, ending });
     }
     let part = Part::survey(&file, &input, trace, cut).map_err(refusal)?;
-    input.rewind().map_err(unreadable)?;
+    input.rewind().map_err(|error| Failure::of_file(log, error))?;
     Ok(Opened { input, part: Some(part), ending })
 }
 
@@ -256,10 +260,14 @@ fn failure(error: ConvertError) -> Failure {
 
 /// `FROM..TO` in microseconds.
 fn time_range(text: &str) -> Result<std::ops::Range<u64>, String> {
-    let wrong = || format!("`{text}` is not a range; use for example 100ms..2s");
-    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
-    let from = if from.is_empty() { 0 } else { time_us(from).ok_or_else(wrong)? };
-    let to = if to.is_empty() { u64::MAX } else { time_us(to).ok_or_else(wrong)? };
+    let ends = text.split_once("..").and_then(|(from, to)| {
+        let from = if from.is_empty() { 0 } else { time_us(from)? };
+        let to = if to.is_empty() { u64::MAX } else { time_us(to)? };
+        Some((from, to))
+    });
+    let Some((from, to)) = ends else {
+        return Err(format!("`{text}` is not a range; use for example 100ms..2s"));
+    };
     if from >= to {
         return Err(format!("`{text}`: the end is not after the start"));
     }

@@ -5,7 +5,7 @@ use crate::{figure_files, output};
 use ::serve::Failure;
 use figures::Sheet;
 use figures::delivery_stacks::DeliveryStacks;
-use qlog_tools::head_of_line::{Arrivals, Blocking, HeadOfLine};
+use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
 use qlog_tools::naming::{name_requests_apart, short_name};
 use qlog_tools::page_resources::PageResource;
 use qlog_tools::pairing::{Ends, with_arrivals};
@@ -48,12 +48,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(reason) = mismatch(&arguments.files, &traces, &connections) {
         return Err(Failure::BadInput(reason));
     }
-    let is_seen = |trace: &Trace| {
-        connections.iter().any(|Ends { log, server }| {
+    refused.add_files(traces.iter().map(|trace| {
+        let is_seen = connections.iter().any(|Ends { log, server }| {
             log.file == trace.file || server.is_some_and(|it| it.file == trace.file)
-        })
-    };
-    refused.add_files(traces.iter().map(|it| (it, (!is_seen(it)).then(|| no_arrivals(it)))));
+        });
+        (trace, (!is_seen).then(|| no_arrivals(trace)))
+    }));
     if connections.is_empty() {
         return refused.end();
     }
@@ -76,18 +76,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn mismatch(files: &Files, traces: &[Trace], connections: &[Ends<'_>]) -> Option<String> {
     let is_pair = files.count() == 2 && files.named().all(|(_, path)| !path.is_dir());
     let [Ends { log: client, server: None }] = connections else { return None };
-    let server = traces.iter().find(|it| {
-        it.vantage == Vantage::Server && it.file != client.file && no_streams(it).is_none()
+    let others = traces.iter().filter(|it| it.file != client.file);
+    let mut servers = others.filter(|it| it.vantage == Vantage::Server);
+    let server = servers.find(|it| no_streams(it).is_none()).filter(|_| is_pair)?;
+    let [server_id, client_id] = [server, client].map(|it| {
+        it.connection.as_deref().map_or_else(|| "unknown".to_owned(), |id| shown(id, 60))
     });
-    let server = server.filter(|_| is_pair)?;
-    let id = |trace: &Trace| {
-        trace.connection.as_deref().map_or_else(|| "unknown".to_owned(), |id| shown(id, 60))
-    };
     Some(format!(
-        "{}: not the server's log of the client's connection: ID {} there, {} at the client",
-        server.label(),
-        id(server),
-        id(client)
+        "{}: not the server's log of the client's connection: ID {server_id} there, {client_id} at the client",
+        server.label()
     ))
 }
 
@@ -134,17 +131,16 @@ fn print(client: &Trace, has_server: bool, hol: &HeadOfLine) -> Result<(), Failu
         _ => "estimated: without the server's log the order of sending is guessed",
     };
     output::line(&format!("{}: {} bytes; {order}", client.label(), hol.bytes))?;
-    let row = |name: &str, it: &Blocking| {
-        vec![
-            name.to_owned(),
-            format!("{:.0}", it.bytes_ms),
-            format!("{:.2}", it.mean_ms),
-            format!("{:.1}", it.p95_ms),
-            output::percent(it.delayed_share, 1),
-        ]
-    };
-    let rows =
-        [row("within streams (QUIC)", &hol.intra), row("more in one order (TCP)", &hol.inter)];
+    let rows = [("within streams (QUIC)", &hol.intra), ("more in one order (TCP)", &hol.inter)]
+        .map(|(name, blocking)| {
+            vec![
+                name.to_owned(),
+                format!("{:.0}", blocking.bytes_ms),
+                format!("{:.2}", blocking.mean_ms),
+                format!("{:.1}", blocking.p95_ms),
+                output::percent(blocking.delayed_share, 1),
+            ]
+        });
     let header = ["blocking", "byte x ms", "mean ms", "p95 ms", "% of bytes"];
     output::line(&output::table(&header, &[], rows).to_string())?;
     output::line(&format!(
@@ -154,13 +150,13 @@ fn print(client: &Trace, has_server: bool, hol: &HeadOfLine) -> Result<(), Failu
         hol.largest_stack_in_one_order.frames,
         hol.largest_stack_in_one_order.bytes
     ))?;
-    let rows = hol.streams.iter().map(|it| {
+    let rows = hol.streams.iter().map(|stream| {
         vec![
-            it.stream.to_string(),
-            it.bytes.to_string(),
-            format!("{:.2}", it.intra_ms),
-            format!("{:.2}", it.inter_ms),
-            format!("{:.1}", it.completion_gain_ms),
+            stream.stream.to_string(),
+            stream.bytes.to_string(),
+            format!("{:.2}", stream.intra_ms),
+            format!("{:.2}", stream.inter_ms),
+            format!("{:.1}", stream.completion_gain_ms),
         ]
     });
     let header =

@@ -51,15 +51,18 @@ impl Indices {
             Ok((all, unfinished)) => (Ok(all), unfinished),
             Err(reason) => (Err(reason), Vec::new()),
         };
-        let of_set = |set: &AtfSet| Completions::of_finished(trace, |it| set.contains(&it.url));
-        let atf = set.map(|set| of_set(set).map(|(completions, _)| completions));
+        let atf = set.map(|set| {
+            let finished = Completions::of_finished(trace, |it| set.contains(&it.url));
+            finished.map(|(completions, _)| completions)
+        });
         let completed_atf = atf.as_ref().and_then(|it| it.as_ref().ok());
         let measured = Measured::of(&trace.timeline, all.as_ref().ok(), completed_atf);
         let pushes: BTreeSet<u64> = trace.unfinished_pushes().map(|it| it.stream).collect();
         let (pushed, others): (Vec<&Transfer>, Vec<&Transfer>) =
             unfinished.into_iter().partition(|it| pushes.contains(&it.stream));
-        let name = |it: &Transfer| format!("{} (stream {})", it.url, it.stream);
-        let left_out = [pushed, others].map(|it| it.into_iter().map(name).collect());
+        let left_out = [pushed, others].map(|transfers| {
+            transfers.iter().map(|it| format!("{} (stream {})", it.url, it.stream)).collect()
+        });
         Self { all, atf, left_out, measured }
     }
 
@@ -132,14 +135,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// The indices that each log is compared with: those of the first log of its side, because a server logs when it sent,
 /// not when data arrived. None if that is of another page.
 fn bases(traces: &[Trace], indices: &[Indices]) -> Vec<BySet> {
-    let is_servers = |trace: &Trace| trace.vantage == Vantage::Server;
-    let base = |trace: &Trace| {
-        let first = traces.iter().position(|it| is_servers(it) == is_servers(trace));
-        let is_alike = |place: &usize| Alignment::new(&[&traces[*place], trace]).is_of_same_page(1);
-        let first = first.filter(is_alike);
-        first.map(|place| indices[place].measured.byte_index()).unwrap_or_default()
-    };
-    traces.iter().map(base).collect()
+    let mut bases = Vec::new();
+    for trace in traces {
+        let is_servers = trace.vantage == Vantage::Server;
+        let mut places = traces.iter().zip(indices);
+        let first = places.find(|(it, _)| (it.vantage == Vantage::Server) == is_servers);
+        let first = first.filter(|(first, _)| Alignment::new(&[first, trace]).is_of_same_page(1));
+        bases.push(first.map(|(_, it)| it.measured.byte_index()).unwrap_or_default());
+    }
+    bases
 }
 
 fn document(trace: &Trace, indices: &Indices, base: Option<BySet>) -> Value {
@@ -173,14 +177,15 @@ fn document(trace: &Trace, indices: &Indices, base: Option<BySet>) -> Value {
 
 fn print(traces: &[Trace], indices: &[Indices], bases: &[BySet]) -> Result<(), Failure> {
     // Only our client says what its user saw.
-    let is_known = |metric: &&Metric| {
+    let metrics = METRICS.iter().filter(|metric| {
         !metric.is_of_page() || indices.iter().any(|it| it.measured.get(metric).all.is_some())
-    };
-    let metrics: Vec<&Metric> = METRICS.iter().filter(is_known).collect();
-    let rows = traces.iter().zip(indices).zip(bases).map(|((trace, it), base)| {
-        let (index, speedup) = (it.measured.byte_index(), it.speedup(*base));
+    });
+    let metrics: Vec<&Metric> = metrics.collect();
+    let rows = traces.iter().zip(indices).zip(bases).map(|((trace, indices), base)| {
+        let Indices { measured, .. } = indices;
+        let (index, speedup) = (measured.byte_index(), indices.speedup(*base));
         let mut row = vec![shown(&trace.timeline.name, 60)];
-        row.extend(metrics.iter().map(|metric| number(it.measured.get(metric).get(Set::All), 1)));
+        row.extend(metrics.iter().map(|it| number(measured.get(it).get(Set::All), 1)));
         row.push(number(speedup.all, 3));
         row.extend([number(index.atf, 1), number(speedup.atf, 3)]);
         row

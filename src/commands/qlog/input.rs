@@ -75,7 +75,10 @@ pub(crate) fn read_each(
     named: impl Iterator<Item = (Option<String>, PathBuf)>,
     read: impl Fn(&Path) -> Result<Vec<Trace>, Failure>,
 ) -> Result<Logs, Failure> {
-    let found: Vec<Found> = named.enumerate().flat_map(found).collect();
+    let mut found = Vec::new();
+    for (argument, (name, path)) in named.enumerate() {
+        found.extend(logs_named(argument, name, path));
+    }
     let mut logs =
         Logs { traces: Vec::new(), arguments: Vec::new(), refused: Refused::of(found.len()) };
     for Found { argument, name, log } in found {
@@ -106,24 +109,22 @@ struct Found {
     log: Result<PathBuf, (PathBuf, Failure)>,
 }
 
-fn found((argument, (name, path)): (usize, (Option<String>, PathBuf))) -> Vec<Found> {
+fn logs_named(argument: usize, name: Option<String>, path: PathBuf) -> Vec<Found> {
     let logs = match logs_of(&path) {
         Ok(logs) => logs,
         Err(failure) => return vec![Found { argument, name, log: Err((path, failure)) }],
     };
-    // A name for a directory is one for each of its logs.
-    let is_one = logs.len() == 1;
-    let of_log = |log: PathBuf| {
-        let own = |name: &String| {
-            if is_one {
-                name.clone()
-            } else {
-                format!("{name}/{}", short_name(&log.display().to_string()))
-            }
-        };
-        Found { argument, name: name.as_ref().map(own), log: Ok(log) }
-    };
-    logs.into_iter().map(of_log).collect()
+    if let [log] = &logs[..] {
+        return vec![Found { argument, name, log: Ok(log.clone()) }];
+    }
+    let mut found = Vec::new();
+    for log in logs {
+        // A name for a directory is one for each of its logs.
+        let file = short_name(&log.display().to_string());
+        let name = name.as_ref().map(|name| format!("{name}/{file}"));
+        found.push(Found { argument, name, log: Ok(log) });
+    }
+    found
 }
 
 /// `NAME=FILE`, unless there is a file of that whole name.
@@ -176,11 +177,10 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let unreadable = |error| Failure::of_file(path, error);
     let mut logs = Vec::new();
     let mut others = 0_usize;
-    for entry in std::fs::read_dir(path).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
+    for entry in std::fs::read_dir(path).map_err(|error| Failure::of_file(path, error))? {
+        let path = entry.map_err(|error| Failure::of_file(path, error))?.path();
         match called(&path) == Called::Qlog {
             // Folders, pipes, sockets and devices; a link that leads nowhere is named.
             _ if path.metadata().is_ok_and(|it| !it.is_file()) => {}

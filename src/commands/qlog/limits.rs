@@ -82,14 +82,13 @@ fn print_json<'a>(
 
 fn document(trace: &Trace, restraints: &Restraints) -> Value {
     let all_ms = restraints.duration_ms();
-    let total = |(by, ms): (schedulers::Restraint, f64)| json!({"by": by.name(), "ms": ms, "percent": share(ms, all_ms) * 100.0});
-    let span = |it: &Span| {
-        json!({
-            "from_ms": milliseconds(it.from_us),
-            "to_ms": milliseconds(it.to_us),
-            "by": it.by.name(),
-        })
-    };
+    let totals = restraints
+        .totals_ms()
+        .map(|(by, ms)| json!({"by": by.name(), "ms": ms, "percent": share(ms, all_ms) * 100.0}));
+    let spans = restraints.spans.iter().map(|Span { from_us, to_us, by }| {
+        let (from_ms, to_ms) = (milliseconds(*from_us), milliseconds(*to_us));
+        json!({"from_ms": from_ms, "to_ms": to_ms, "by": by.name()})
+    });
     json!({
         "file": trace.file,
         "trace": trace.number.unwrap_or(1),
@@ -97,7 +96,7 @@ fn document(trace: &Trace, restraints: &Restraints) -> Value {
         "basis": restraints.basis.name(),
         "assumed": restraints.assumed,
         "duration_ms": all_ms,
-        "totals": restraints.totals_ms().map(total),
-        "spans": restraints.spans.iter().map(span).collect::<Vec<_>>(),
+        "totals": totals,
+        "spans": spans.collect::<Vec<_>>(),
     })
 }

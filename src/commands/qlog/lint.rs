@@ -106,10 +106,11 @@ fn files_of(path: &Path) -> Vec<(Option<String>, PathBuf)> {
 
 /// Whether a file is a browser's log by its name; of other JSON by what is in it.
 fn is_browsers(path: &Path) -> bool {
-    let is_list = || browser_log(path).is_ok_and(|it| it.is_some_and(|traces| has_sent(&traces)));
     match called(path) {
         Called::Har => true,
-        Called::Json => is_list(),
+        Called::Json => {
+            browser_log(path).is_ok_and(|it| it.is_some_and(|traces| has_sent(&traces)))
+        }
         Called::Qlog | Called::SomethingElse => false,
     }
 }
@@ -135,10 +136,11 @@ fn traces_of(path: &Path) -> Result<Vec<Trace>, Failure> {
 /// The same for the standard input, which cannot be read twice: its first bytes tell what it is.
 fn traces_of_input(options: ReadOptions) -> Result<Vec<Trace>, Failure> {
     let file = "(standard input)";
-    let unreadable = |error| Failure::BadInput(format!("{file}: {error}"));
-    let mut plain = qlog_tools::reader::plain(std::io::stdin().lock()).map_err(unreadable)?;
+    let plain = qlog_tools::reader::plain(std::io::stdin().lock());
+    let mut plain = plain.map_err(|error| Failure::of_file(Path::new(file), error))?;
     let mut head = Vec::new();
-    plain.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(unreadable)?;
+    let read = plain.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
+    read.map_err(|error| Failure::of_file(Path::new(file), error))?;
     let text = browser::json_text(head.clone());
     let is_browsers = is_har(text.as_bytes()) || text.trim_start().starts_with('[');
     let input = head.chain(plain);
@@ -146,7 +148,8 @@ fn traces_of_input(options: ReadOptions) -> Result<Vec<Trace>, Failure> {
         return read_traces(file, input, options).map_err(refusal);
     }
     let mut json = Vec::new();
-    input.take(browser::BYTES_MAX + 1).read_to_end(&mut json).map_err(unreadable)?;
+    let read = input.take(browser::BYTES_MAX + 1).read_to_end(&mut json);
+    read.map_err(|error| Failure::of_file(Path::new(file), error))?;
     match browser_traces(file, json.clone())? {
         Some(traces) => Ok(traces),
         None => read_traces(file, &*json, options).map_err(refusal),
@@ -163,10 +166,14 @@ fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
 
 /// The connections in a browser's log; `None` if the JSON is something else.
 fn browser_traces(file: &str, json: Vec<u8>) -> Result<Option<Vec<Trace>>, Failure> {
-    let bad = |cause: String| Err(Failure::of_file(Path::new(file), cause));
+    let traces = browser_traces_of(file, json);
+    traces.map_err(|cause| Failure::of_file(Path::new(file), cause))
+}
+
+fn browser_traces_of(file: &str, json: Vec<u8>) -> Result<Option<Vec<Trace>>, String> {
     if json.len() as u64 > browser::BYTES_MAX {
         let mebibytes = browser::BYTES_MAX >> 20;
-        return bad(format!(
+        return Err(format!(
             "not a qlog, and more than {mebibytes} MiB: save a HAR without bodies"
         ));
     }
@@ -174,11 +181,11 @@ fn browser_traces(file: &str, json: Vec<u8>) -> Result<Option<Vec<Trace>>, Failu
     let json = text.as_bytes();
     let end = serde_json::from_slice::<IgnoredAny>(json).err().filter(serde_json::Error::is_eof);
     if end.is_some() && is_har(json) {
-        return bad("the HAR's JSON ends early".to_owned());
+        return Err("the HAR's JSON ends early".to_owned());
     }
-    match browser::read(file, json).or_else(|error| bad(error.to_string()))? {
+    match browser::read(file, json).map_err(|error| error.to_string())? {
         None if is_har(json) => {
-            bad(format!("is not a HAR file: {}", browser::har_error(json).unwrap_or_default()))
+            Err(format!("is not a HAR file: {}", browser::har_error(json).unwrap_or_default()))
         }
         read => Ok(read),
     }
@@ -215,12 +222,12 @@ fn show(
 
 fn show_one(trace: &Trace, lint: &Lint) -> Result<(), Failure> {
     if !lint.violations.is_empty() {
-        let rows = lint.violations.iter().take(ROWS_MAX).map(|it| {
+        let rows = lint.violations.iter().take(ROWS_MAX).map(|violation| {
             vec![
-                format!("{:.3}", it.time_us as f64 / 1000.0),
-                it.stream.to_string(),
-                it.expected_stream.to_string(),
-                it.rule.clone(),
+                format!("{:.3}", violation.time_us as f64 / 1000.0),
+                violation.stream.to_string(),
+                violation.expected_stream.to_string(),
+                violation.rule.clone(),
             ]
         });
         let table = output::table(&["time ms", "stream", "expected", "rule"], &[3], rows);
@@ -241,12 +248,12 @@ fn show_one(trace: &Trace, lint: &Lint) -> Result<(), Failure> {
 }
 
 fn document(trace: &Trace, lint: &Lint) -> serde_json::Value {
-    let violations = lint.violations.iter().map(|it| {
+    let violations = lint.violations.iter().map(|violation| {
         json!({
-            "time_ms": it.time_us as f64 / 1000.0,
-            "stream": it.stream,
-            "expected_stream": it.expected_stream,
-            "rule": it.rule,
+            "time_ms": violation.time_us as f64 / 1000.0,
+            "stream": violation.stream,
+            "expected_stream": violation.expected_stream,
+            "rule": violation.rule,
         })
     });
     json!({

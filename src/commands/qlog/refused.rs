@@ -130,9 +130,9 @@ impl Refused {
 
 /// Files and lines about them, as `--json` prints them.
 fn listed(files: &[(String, String)]) -> Value {
-    let entry = |(file, line): &(String, String)| {
+    let entries = files.iter().map(|(file, line)| {
         let own = line.strip_prefix(file).and_then(|it| it.strip_prefix(": "));
         json!({"file": file, "reason": own.unwrap_or(line)})
-    };
-    files.iter().map(entry).collect()
+    });
+    entries.collect()
 }

@@ -56,10 +56,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let differences = if arguments.side_by_side { differences(&traces) } else { Vec::new() };
     if let Some(folder) = &arguments.figures {
         crate::values::directory(folder, "--figures")?;
-        let named = |(place, it): (usize, &Recording)| {
-            pictures(it).into_iter().map(move |(name, svg)| (format!("{}-{name}", place + 1), svg))
-        };
-        figure_files::write_all(folder, recordings.iter().enumerate().flat_map(named))?;
+        let numbered = (1..).zip(&recordings).flat_map(|(number, recording)| {
+            let pictures = pictures(recording).into_iter();
+            pictures.map(move |(name, svg)| (format!("{number}-{name}"), svg))
+        });
+        figure_files::write_all(folder, numbered)?;
     }
     let title = arguments.title.clone().unwrap_or_else(|| title(&recordings));
     let page = report(&Report {
@@ -78,10 +79,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Why it gets no page: it is too large, or a figure has nothing to show. A server's log beside its client's may be
 /// empty.
 fn unfit(trace: &Trace, traces: &[Trace]) -> Option<String> {
-    let is_beside =
-        || pairs(traces).iter().any(|it| it.server.is_some_and(|it| std::ptr::eq(it, trace)));
-    let nothing = || unusable(trace).filter(|_| trace.counts.recovery_events == 0 && !is_beside());
-    too_large(trace).or_else(nothing)
+    let reason = too_large(trace);
+    if reason.is_some() || trace.counts.recovery_events > 0 {
+        return reason;
+    }
+    let pairs = pairs(traces);
+    let is_beside = pairs.iter().any(|it| it.server.is_some_and(|it| std::ptr::eq(it, trace)));
+    unusable(trace).filter(|_| !is_beside)
 }
 
 /// Why a page cannot show it, in a line that names the log.

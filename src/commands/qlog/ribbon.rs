@@ -10,7 +10,6 @@ use figures::{Drawing, RibbonRow, Ribbons};
 use qlog_tools::naming::name_requests_apart;
 use qlog_tools::page_resources::PageResource;
 use qlog_tools::short_texts::shown;
-use qlog_tools::timeline::Burst;
 use qlog_tools::trace::{Detail, Trace};
 use qlog_tools::views::unusable;
 use serde_json::{Value, json};
@@ -92,27 +91,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// A word for the frames of a stream in a row.
 fn in_words(trace: &Trace, by: Axis) -> String {
-    let word = |run: &Burst| match by {
+    let bursts = trace.timeline.bursts();
+    let words = bursts.iter().map(|run| match by {
         Axis::Time => format!("{}:{:.1}", run.stream, (run.last_us - run.first_us) as f64 / 1000.0),
         Axis::Frames => format!("{}x{}", run.stream, run.frames),
         Axis::Bytes => format!("{}:{}", run.stream, run.bytes),
-    };
+    });
+    let words: Vec<String> = words.collect();
     let what = match by {
         Axis::Time => "stream:ms",
         Axis::Frames => "stream x frames",
         Axis::Bytes => "stream:bytes",
     };
-    let words: Vec<String> = trace.timeline.bursts().iter().map(word).collect();
     // A line end in a name must not look like another line.
     let name = shown(&trace.timeline.name, usize::MAX);
     format!("{name} ({what}): {}", words.join(" "))
 }
 
 fn document(trace: &Trace) -> Value {
-    let ms = |time_us: u64| time_us as f64 / 1000.0;
     let bursts = trace.timeline.bursts();
-    let runs = bursts
-        .iter()
-        .map(|run| json!([run.stream, run.frames, run.bytes, ms(run.first_us), ms(run.last_us)]));
+    let runs = bursts.iter().map(|run| {
+        let [first_ms, last_ms] = [run.first_us, run.last_us].map(|it| it as f64 / 1000.0);
+        json!([run.stream, run.frames, run.bytes, first_ms, last_ms])
+    });
     json!({"file": trace.file, "name": trace.timeline.name, "runs": runs.collect::<Vec<_>>()})
 }

@@ -30,7 +30,8 @@ pub(crate) fn choose(logs: Logs) -> Result<Runs, Failure> {
         return Err(Failure::BadInput("compare takes two logs or more, and got one".to_owned()));
     }
     with_the_firsts_resources(&mut traces, &mut refused)?;
-    if traces.iter().flat_map(|it| &it.timeline.transfers).all(Transfer::is_nameless) {
+    let mut transfers = traces.iter().flat_map(|it| &it.timeline.transfers);
+    if transfers.all(Transfer::is_nameless) {
         eprintln!("no URLs in the logs: streams are compared by their IDs");
     }
     Ok(Runs { traces, refused })
@@ -39,11 +40,11 @@ pub(crate) fn choose(logs: Logs) -> Result<Runs, Failure> {
 /// The logs of one side if an argument gave several; otherwise all, since the user named each.
 fn of_one_side(traces: Vec<Trace>, arguments: &[usize]) -> Result<Vec<Trace>, Failure> {
     let named: BTreeSet<usize> = arguments.iter().copied().collect();
-    let sides = |is_server: bool| -> BTreeSet<usize> {
-        let of_side = traces.iter().zip(arguments).filter(|(it, _)| is_servers(it) == is_server);
-        of_side.map(|(_, argument)| *argument).collect()
-    };
-    let (with_client, with_server) = (sides(false), sides(true));
+    let (mut with_client, mut with_server) = (BTreeSet::new(), BTreeSet::new());
+    for (trace, argument) in traces.iter().zip(arguments) {
+        let with = if is_servers(trace) { &mut with_server } else { &mut with_client };
+        with.insert(*argument);
+    }
     if named.len() == traces.len() {
         if !with_client.is_empty() && !with_server.is_empty() {
             eprintln!(
@@ -83,11 +84,10 @@ fn with_the_firsts_resources(
     let strangers: Vec<usize> =
         (1..traces.len()).filter(|run| alignment.in_common(*run) == 0).collect();
     if strangers.len() + 1 == traces.len() {
-        let urls = |place: usize| {
-            let transfers = traces[place].timeline.transfers.iter();
-            shown(transfers.map(|it| &*it.url).next().unwrap_or("nothing"), 60)
-        };
-        let (own, others) = (urls(0), urls(1));
+        let [own, others] = [0, 1].map(|place| {
+            let first = traces[place].timeline.transfers.first();
+            shown(first.map_or("nothing", |it| &it.url), 60)
+        });
         return Err(Failure::BadInput(format!(
             "nothing to compare: no resource is in {first} ({own} ..) and in another log ({others} ..); compare takes runs of one page"
         )));

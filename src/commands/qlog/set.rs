@@ -36,16 +36,15 @@ impl SetArguments {
 }
 
 fn read(file: &Path) -> Result<AtfSet, Failure> {
-    let bad = |cause: String| Failure::of_file(file, cause);
-    let text = ::server::read_limited_text(file).map_err(|error| bad(error.to_string()))?;
+    let text = ::server::read_limited_text(file).map_err(|error| Failure::of_file(file, error))?;
     let urls: Vec<String> = if text.trim_start().starts_with('[') {
         serde_json::from_str(&text)
-            .map_err(|error| bad(format!("{error}; use an array of URLs")))?
+            .map_err(|error| Failure::of_file(file, format!("{error}; use an array of URLs")))?
     } else {
         text.lines().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
     };
     if urls.is_empty() {
-        return Err(bad("the set is empty; name a URL or path a line".to_owned()));
+        return Err(Failure::of_file(file, "the set is empty; name a URL or path a line"));
     }
     Ok(AtfSet::new(urls))
 }

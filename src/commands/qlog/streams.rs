@@ -80,16 +80,18 @@ fn print(trace: &Trace) -> Result<(), Failure> {
         trace.stream_bytes_in_words()
     ))?;
     let rows = stream_rows(trace).into_iter().map(|row| {
-        let ms = |us: Option<u64>| output::number(us.map(|it| it as f64 / 1000.0), 1);
+        let [requested, first, last, complete] =
+            [row.requested_us, row.first_us, row.last_us, row.complete_us]
+                .map(|us| output::number(us.map(|it| it as f64 / 1000.0), 1));
         vec![
             row.stream.to_string(),
             row.role.name().to_owned(),
             row.url.as_deref().map_or_else(|| "-".to_owned(), |url| shown(url, 60)),
             row.priority.as_deref().map_or_else(|| "-".to_owned(), |it| shown(it, 16)),
-            ms(row.requested_us),
-            ms(row.first_us),
-            ms(row.last_us),
-            ms(row.complete_us),
+            requested,
+            first,
+            last,
+            complete,
             row.bytes.to_string(),
             row.frames.to_string(),
             row.retransmitted_bytes.to_string(),

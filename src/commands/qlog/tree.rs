@@ -13,7 +13,7 @@ use qlog_tools::reader::read_file;
 use qlog_tools::replay::{Replay, busiest_us, kinds, tree_changes};
 use qlog_tools::short_texts::shown;
 use qlog_tools::trace::Trace;
-use schedulers::{Element, Scheme, Snapshot, SnapshotNode, StreamId};
+use schedulers::{Element, Scheme, Snapshot, StreamId};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -121,14 +121,15 @@ fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
             format!("--at {late_ms} is after the log's end: its last event is at {end_ms} ms");
         return Err(Failure::BadInput(format!("{file}: {reason}")));
     }
-    let seen = |at_ms: f64| {
-        let (scheme, tree) =
-            replay.tree_at(micros(at_ms)).map_err(Failure::bad_input)?.ok_or_else(|| {
-                Failure::BadInput(format!("{}: no scheduler before {at_ms} ms", trace.file))
-            })?;
-        Ok(Seen { at_ms, scheme: scheme.clone(), tree })
-    };
-    let trees = times_ms.into_iter().map(seen).collect::<Result<_, Failure>>()?;
+    let mut trees = Vec::new();
+    for at_ms in times_ms {
+        let Some((scheme, tree)) = replay.tree_at(micros(at_ms)).map_err(Failure::bad_input)?
+        else {
+            let file = &trace.file;
+            return Err(Failure::BadInput(format!("{file}: no scheduler before {at_ms} ms")));
+        };
+        trees.push(Seen { at_ms, scheme: scheme.clone(), tree });
+    }
     values::none_failed(own.own())?;
     Ok(trees)
 }
@@ -142,21 +143,24 @@ fn end_us(trace: &Trace) -> u64 {
 
 /// The last part of each stream's path, and what the scheme calls its groups.
 fn names(trace: &Trace, trees: &[Seen]) -> BTreeMap<Element, String> {
-    let streams = trace.timeline.transfers.iter().map(|it| {
-        (Element::Stream(StreamId(it.stream)), shown(last_part(&it.url), NAME_CHARACTERS))
+    let streams = trace.timeline.transfers.iter().map(|transfer| {
+        let name = shown(last_part(&transfer.url), NAME_CHARACTERS);
+        (Element::Stream(StreamId(transfer.stream)), name)
     });
     streams.chain(trees.iter().flat_map(|it| group_names(&it.scheme, &it.tree))).collect()
 }
 
 /// Streams with their IDs before their names, as in all other views.
 fn numbered(names: &BTreeMap<Element, String>) -> BTreeMap<Element, String> {
-    let numbered = |(&element, name): (&Element, &String)| match element {
-        Element::Stream(StreamId(id)) if *name != id.to_string() => {
-            (element, format!("{id} {name}"))
+    let mut numbered = names.clone();
+    for (element, name) in &mut numbered {
+        if let Element::Stream(StreamId(id)) = element
+            && *name != id.to_string()
+        {
+            *name = format!("{id} {name}");
         }
-        _ => (element, name.clone()),
-    };
-    names.iter().map(numbered).collect()
+    }
+    numbered
 }
 
 fn name(names: &BTreeMap<Element, String>, element: Element) -> String {
@@ -166,17 +170,18 @@ fn name(names: &BTreeMap<Element, String>, element: Element) -> String {
 fn figure(trace: &Trace, trees: &[Seen], names: BTreeMap<Element, String>) -> Trees {
     let numbered = numbered(&names);
     let before = std::iter::once(None).chain(trees.iter().map(Some));
-    let panel = |(before, it): (Option<&Seen>, &Seen)| {
-        let is_new = before.is_none_or(|before| before.scheme.name != it.scheme.name);
-        let mut what: Vec<String> = is_new.then(|| it.scheme.name.clone()).into_iter().collect();
-        let changes = tree_changes(trace, before.map(|it| micros(it.at_ms)), micros(it.at_ms));
+    let panels = before.zip(trees).map(|(before, now)| {
+        let Seen { at_ms, scheme, tree } = now;
+        let is_new = before.is_none_or(|before| before.scheme.name != scheme.name);
+        let mut what: Vec<String> = is_new.then(|| scheme.name.clone()).into_iter().collect();
+        let changes = tree_changes(trace, before.map(|it| micros(it.at_ms)), micros(*at_ms));
         what.extend(in_words(&changes, &numbered));
-        TreePanel { when: format!("{} ms", it.at_ms), what, tree: it.tree.clone() }
-    };
+        TreePanel { when: format!("{at_ms} ms"), what, tree: tree.clone() }
+    });
     Trees {
         title: shown(&short_name(&trace.file), NAME_CHARACTERS),
         kinds: kinds(trace),
-        panels: before.zip(trees).map(panel).collect(),
+        panels: panels.collect(),
         note: "Times are the log's.".to_owned(),
         names,
     }
@@ -192,17 +197,18 @@ fn print_json(
     trees: &[Seen],
     names: &BTreeMap<Element, String>,
 ) -> Result<(), Failure> {
-    let named = |node: &SnapshotNode| {
-        let mut written = node_json(node);
-        written["name"] = name(names, node.element).into();
-        written
-    };
-    let tree = |it: &Seen| {
-        let nodes: Vec<_> = it.tree.nodes.iter().map(named).collect();
-        json!({"at_ms": it.at_ms, "scheme": it.scheme.name, "nodes": nodes})
-    };
-    let trees: Vec<_> = trees.iter().map(tree).collect();
-    output::json_of_program("utmost-qlog-tree/1", json!({"log": trace.file, "trees": trees}))
+    let mut documents = Vec::new();
+    for Seen { at_ms, scheme, tree } in trees {
+        let mut nodes = Vec::new();
+        for node in &tree.nodes {
+            let mut written = node_json(node);
+            written["name"] = name(names, node.element).into();
+            nodes.push(written);
+        }
+        documents.push(json!({"at_ms": at_ms, "scheme": scheme.name, "nodes": nodes}));
+    }
+    let document = json!({"log": trace.file, "trees": documents});
+    output::json_of_program("utmost-qlog-tree/1", document)
 }
 
 fn stem(path: &std::path::Path) -> String {

@@ -29,10 +29,10 @@ pub(super) fn run(file: &Path, is_json: bool) -> Result<(), Failure> {
     let report: Report = Arc::new(move |line| drop(heard.set(line.to_owned())));
     let SchemeFile { scheme, has_script, .. } =
         scheme_files::read(file, report).map_err(Failure::bad_input)?;
-    let rules = CHECKS.iter().map(|it| Checked {
-        rule: it.rule,
+    let rules = CHECKS.iter().map(|check| Checked {
+        rule: check.rule,
         on: format!("{COURSES} connections"),
-        broken: it.run(&scheme, COURSES).err(),
+        broken: check.run(&scheme, COURSES).err(),
     });
     let mut checked: Vec<Checked> = rules.collect();
     if has_script {
@@ -64,10 +64,12 @@ fn show(
     }
     let form = if has_script { "a script" } else { "places" };
     output::line(&format!("{name}: {about}\n{form}; signalled by: {signals}; SHA-256 {sha256}\n"))?;
-    let short = |cause: &String| format!("BROKEN: {}", cause.chars().take(300).collect::<String>());
-    let rows = checked.iter().map(|it| {
-        let result = it.broken.as_ref().map_or("holds".to_owned(), short);
-        vec![it.rule.to_owned(), it.on.clone(), result]
+    let rows = checked.iter().map(|Checked { rule, on, broken }| {
+        let result = match broken {
+            Some(cause) => format!("BROKEN: {}", cause.chars().take(300).collect::<String>()),
+            None => "holds".to_owned(),
+        };
+        vec![(*rule).to_owned(), on.clone(), result]
     });
     output::line(&output::table(&["rule", "on", "result"], &[1, 2], rows).to_string())
 }

@@ -19,9 +19,9 @@ pub(super) struct Library {
 
 impl Library {
     pub(super) fn open(directory: &Path) -> Result<Self, Failure> {
-        let unusable = |error| Failure::of_file(directory, format!("{error}; name a directory"));
-        let directory = directory.canonicalize().map_err(unusable)?;
-        std::fs::read_dir(&directory).map_err(unusable)?;
+        let opened = directory.canonicalize().and_then(|it| std::fs::read_dir(&it).map(|_| it));
+        let directory = opened
+            .map_err(|error| Failure::of_file(directory, format!("{error}; name a directory")))?;
         Ok(Self { directory, dropped: BTreeMap::new() })
     }
 
@@ -100,13 +100,11 @@ impl Library {
 
     /// The file of a name: inside the directory, also when links are followed.
     fn path(&self, name: &str) -> Result<PathBuf, Failure> {
-        let refuse = || Failure::BadInput(format!("{name}: no file of this directory"));
         let relative = Path::new(name);
-        if !relative.components().all(|it| matches!(it, Component::Normal(_))) {
-            return Err(refuse());
-        }
-        let path = self.directory.join(relative).canonicalize().map_err(|_| refuse())?;
-        if path.starts_with(&self.directory) && path.is_file() { Ok(path) } else { Err(refuse()) }
+        let is_below = relative.components().all(|it| matches!(it, Component::Normal(_)));
+        let path = self.directory.join(relative).canonicalize().ok();
+        let path = path.filter(|it| is_below && it.starts_with(&self.directory) && it.is_file());
+        path.ok_or_else(|| Failure::BadInput(format!("{name}: no file of this directory")))
     }
 }
 

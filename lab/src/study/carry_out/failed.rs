@@ -11,14 +11,16 @@ pub(crate) const KEY: &str = "failed_schemes";
 /// that the failure made. Returns these schemes, each with the first failure.
 pub(crate) fn leave_out(runs: &mut [RunRecord]) -> BTreeMap<String, String> {
     let mut failed: BTreeMap<String, String> = BTreeMap::new();
-    for run in runs.iter().filter(|it| it.has_failed_scheme()) {
+    for run in runs.iter() {
         let RunRecord { page, scheme, seed, unfinished, .. } = run;
-        let cause = unfinished.as_ref().map_or("", |it| &it.problem);
-        let where_it_failed = || format!("page {page}, seed {seed}: {cause}");
-        failed.entry(scheme.clone()).or_insert_with(where_it_failed);
+        if let Some(Unfinished { problem, of_scheme: true, .. }) = unfinished {
+            let first = failed.entry(scheme.clone());
+            first.or_insert_with(|| format!("page {page}, seed {seed}: {problem}"));
+        }
     }
-    for run in runs.iter_mut().filter(|it| it.completed) {
-        if let Some(problem) = failed.get(&run.scheme).cloned() {
+    for run in runs {
+        let problem = failed.get(&run.scheme).cloned();
+        if let Some(problem) = problem.filter(|_| run.completed) {
             run.completed = false;
             run.unfinished = Some(Unfinished { problem, qlog: None, of_scheme: true });
         }
@@ -38,9 +40,9 @@ pub(crate) fn name_in(provenance: &mut Value, failed: &BTreeMap<String, String>)
 /// A sentence for each scheme that a manifest names.
 pub(crate) fn sentences(provenance: &Value) -> Vec<String> {
     let failed = provenance[KEY].as_object().into_iter().flatten();
-    let sentence = |(scheme, cause): (&String, &Value)| {
+    let sentences = failed.map(|(scheme, cause)| {
         let cause = cause.as_str().unwrap_or_default();
         format!("Scheme {scheme} failed, so it is compared with nothing ({cause}).")
-    };
-    failed.map(sentence).collect()
+    });
+    sentences.collect()
 }

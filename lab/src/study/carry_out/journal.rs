@@ -83,18 +83,15 @@ impl Journal {
 /// Makes sure that the entries are loads of these cells, in a journal that somebody may have edited.
 pub(crate) fn check(entries: &[Entry], cells: &[Cell<'_>]) -> io::Result<()> {
     let cells: BTreeMap<usize, &Cell<'_>> = cells.iter().map(|it| (it.place, it)).collect();
-    let is_its = |Entry { place, run, .. }: &Entry| {
-        cells.get(place).is_some_and(|it| {
-            (&*it.page.name, it.scheme.name(), it.seed) == (&*run.page, &*run.scheme, run.seed)
-        })
-    };
-    match entries.iter().find(|it| !is_its(it)) {
-        None => Ok(()),
-        Some(Entry { place, run, .. }) => Err(invalid(format!(
-            "load {place} is not one of this study: page {}, scheme {}, seed {}; remove its line, and it is made again",
-            run.page, run.scheme, run.seed
-        ))),
+    for Entry { place, run: RunRecord { page, scheme, seed, .. }, .. } in entries {
+        let cell = cells.get(place).map(|it| (&*it.page.name, it.scheme.name(), it.seed));
+        if cell != Some((page, scheme, *seed)) {
+            return Err(invalid(format!(
+                "load {place} is not one of this study: page {page}, scheme {scheme}, seed {seed}; remove its line, and it is made again"
+            )));
+        }
     }
+    Ok(())
 }
 
 pub(crate) fn read(folder: &Path) -> io::Result<Vec<Entry>> {
@@ -115,15 +112,14 @@ fn entries(bytes: &[u8]) -> io::Result<(Vec<Entry>, u64)> {
     });
     let entries: Vec<Entry> = parsed.collect::<Result<_, _>>()?;
     let mut places = BTreeSet::new();
-    match entries.iter().position(|it| !places.insert(it.place)) {
-        None => Ok((entries, whole as u64)),
-        Some(line) => {
-            let line = line + 1;
-            Err(invalid(format!(
+    for (line, entry) in (1..).zip(&entries) {
+        if !places.insert(entry.place) {
+            return Err(invalid(format!(
                 "line {line}: a load that an earlier line has, too; remove the line"
-            )))
+            )));
         }
     }
+    Ok((entries, whole as u64))
 }
 
 fn invalid(cause: String) -> io::Error {

@@ -55,16 +55,16 @@ impl<'a> Loader<'a> {
         cells: &[Cell<'_>],
         done: impl Fn(&Entry) -> Result<(), StudyError> + Sync,
     ) -> Result<Vec<Entry>, StudyError> {
-        let one = |cell: &Cell<'_>| {
-            let entry = self.run(cell)?;
-            done(&entry)?;
-            Ok(entry)
-        };
         let mut cells: Vec<&Cell<'_>> = cells.iter().collect();
         if self.plan.engine.has_browser() {
             in_random_order(&mut cells);
         }
-        self.pool.install(|| cells.into_par_iter().map(one).collect())
+        let entries = cells.into_par_iter().map(|cell| {
+            let entry = self.run(cell)?;
+            done(&entry)?;
+            Ok(entry)
+        });
+        self.pool.install(|| entries.collect())
     }
 
     /// What came when in the loads at these places, which figures show: as it was kept, or once more.
@@ -78,19 +78,18 @@ impl<'a> Loader<'a> {
         let keyed =
             cells.iter().map(|it| ((&*it.page.name, it.scheme.name(), &*it.setting, it.seed), it));
         let cells: BTreeMap<_, &Cell<'_>> = keyed.collect();
-        let load = |place: &usize| {
-            let run = &runs[*place];
+        let loads = places.par_iter().map(|&place| {
+            let run = &runs[place];
             let cell = cells.get(&(&*run.page, &*run.scheme, &run.setting, run.seed));
-            match (loads[*place].clone(), cell) {
-                (Some(kept), _) => Ok(Some((*place, kept))),
+            match (loads[place].clone(), cell) {
+                (Some(kept), _) => Ok(Some((place, kept))),
                 (None, Some(cell)) if self.plan.engine.repeats() => {
-                    Ok(Some((*place, self.load(cell, None)?.load)))
+                    Ok(Some((place, self.load(cell, None)?.load)))
                 }
                 _ => Ok(None),
             }
-        };
-        let loads: Result<Vec<_>, StudyError> =
-            self.pool.install(|| places.par_iter().map(load).collect());
+        });
+        let loads: Result<Vec<_>, StudyError> = self.pool.install(|| loads.collect());
         Ok(loads?.into_iter().flatten().collect())
     }
 
@@ -255,9 +254,11 @@ fn made(path: PathBuf) -> Result<PathBuf, FileError> {
 pub(crate) fn place_of(plan: &Plan, cell: &Cell<'_>) -> PathBuf {
     let bytes = cell.setting.send_buffer_bytes;
     let mut name = format!("{}-{bytes}", file_name(cell.scheme.name()));
-    for dimension in plan.settings.varied().iter().filter(|it| it.column != SEND_BUFFER) {
+    for dimension in plan.settings.varied() {
         let part = dimension.file_part(&cell.setting);
-        name = if part.is_empty() { name } else { format!("{name}-{part}") };
+        if !part.is_empty() && dimension.column != SEND_BUFFER {
+            name = format!("{name}-{part}");
+        }
     }
     if plan.seeds.len() > 1 {
         name = format!("{name}-{}", cell.seed);

@@ -105,28 +105,31 @@ pub fn provenance(plan: &Plan, mut program: Value) -> Value {
 fn recorded(plan: &Plan) -> Recorded {
     let transport = plan.engine.has_transport();
     let scheme = plan.schemes.iter().find_map(Contender::scheme).filter(|_| transport);
-    let windows =
-        |network| Some(plan.options(scheme?, network, &Setting::default()).initial_window_packets);
+    let mut initial_window_packets = Vec::new();
+    for network in &plan.settings.networks {
+        let options = scheme.map(|it| plan.options(it, network, &Setting::default()));
+        initial_window_packets.extend(options.map(|it| it.initial_window_packets));
+    }
     let client = client::ClientConfig::default();
     let receive =
         json!({"connection": client.receive_bytes, "stream": client.stream_receive_bytes});
-    let page = |it: &Arc<Page>| RecordedPage {
-        name: it.name.clone(),
-        sha256: page_sha256(it),
-        site: it.site().to_owned(),
-    };
-    let recorded_scheme = |it: &Contender| RecordedScheme {
-        name: it.name().to_owned(),
-        revision: it.revision(),
-        sha256: text_of(it).map(|text| corpus::sha256_hex(text.as_bytes())),
-    };
+    let pages = plan.pages.iter().map(|page| RecordedPage {
+        name: page.name.clone(),
+        sha256: page_sha256(page),
+        site: page.site().to_owned(),
+    });
+    let schemes = plan.schemes.iter().map(|scheme| RecordedScheme {
+        name: scheme.name().to_owned(),
+        revision: scheme.revision(),
+        sha256: text_of(scheme).map(|text| corpus::sha256_hex(text.as_bytes())),
+    });
     Recorded {
         engine: plan.engine,
         browser: plan.browser_description(),
         profile: plan.profile.as_ref().map(|it| it.name.clone()),
         networks: plan.settings.networks.iter().map(|it| json!(it)).collect(),
-        pages: plan.pages.iter().map(page).collect(),
-        schemes: plan.schemes.iter().map(recorded_scheme).collect(),
+        pages: pages.collect(),
+        schemes: schemes.collect(),
         left_out: plan.left_out.clone(),
         settings: plan.settings.clone(),
         send_buffer_model: plan.send_buffer_model,
@@ -134,7 +137,7 @@ fn recorded(plan: &Plan) -> Recorded {
         delivery_order: plan.delivery_order,
         seeds: plan.seeds.clone(),
         shard: plan.shard.map(|it| it.to_string()),
-        initial_window_packets: plan.settings.networks.iter().filter_map(windows).collect(),
+        initial_window_packets,
         client_receive_bytes: transport.then_some(receive),
         metric: Some(plan.metric.name.to_owned()),
         baseline: plan.baseline.clone(),
@@ -148,10 +151,11 @@ pub(crate) const OF_SUMMARIES: [&str; 5] =
 
 /// The first key that shows that two manifests are of different studies or programs.
 pub(crate) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str> {
-    let keys = |it: &'a Value| it.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
-    let free = |it: &str| OF_SUMMARIES.contains(&it) || FREE.contains(&it);
-    let mut all = keys(one).chain(keys(other)).filter(|it| !free(it));
-    all.find(|key| one.get(key) != other.get(key))
+    let keys = [one, other].into_iter().flat_map(|it| it.as_object().into_iter().flatten());
+    let mut keys = keys.map(|(key, _)| key.as_str());
+    keys.find(|key| {
+        !OF_SUMMARIES.contains(key) && !FREE.contains(key) && one.get(key) != other.get(key)
+    })
 }
 
 /// What sets the value of a key, for a user who gave flags and never saw the manifest.
@@ -167,7 +171,7 @@ pub(crate) fn set_by(key: &str) -> String {
         "metadata" => "--metadata",
         "delivery_order" => "--delivery-order",
         "shard" => "--shard",
-        other => match DIMENSIONS.iter().find(|it| it.list == other) {
+        other => match DIMENSIONS.iter().find(|dimension| dimension.list == other) {
             Some(dimension) => dimension.flag,
             None => return format!("the program (`{other}`)"),
         },
@@ -195,14 +199,14 @@ struct Formatted<'a> {
 /// What a manifest says, without its format.
 pub(crate) fn read(path: &Path) -> Result<Value, StudyError> {
     let text = std::fs::read_to_string(path).map_err(|error| unusable(path, error))?;
-    let malformed = |error: serde_json::Error| {
+    let mut manifest: Value = serde_json::from_str(&text).map_err(|error| {
         let what = if error.is_eof() { "ends too early" } else { "is not JSON" };
         let (line, column) = (error.line(), error.column());
         unusable(path, format!("{what}, in line {line}, column {column}: {EXPECTED}"))
-    };
-    let mut manifest: Value = serde_json::from_str(&text).map_err(malformed)?;
+    })?;
     // The other keys keep their order.
-    match manifest.as_object_mut().and_then(|it| it.shift_remove("format")) {
+    let format = manifest.as_object_mut().and_then(|it| it.shift_remove("format"));
+    match format {
         Some(other) if other != FORMAT => {
             Err(unusable(path, format!("has the format {other}, not \"{FORMAT}\": {EXPECTED}")))
         }
@@ -220,8 +224,10 @@ fn text_of(contender: &Contender) -> Option<&str> {
 
 /// Keeps the pages of `plan` that are not bundled, and its schemes that are not built in, beside its manifest.
 pub(crate) fn keep_inputs(plan: &Plan, folder: &Path) -> std::io::Result<()> {
-    let foreign = |it: &&Arc<Page>| corpus::bundled(&it.name) != Some(it.as_ref());
-    for page in plan.pages.iter().filter(foreign) {
+    for page in &plan.pages {
+        if corpus::bundled(&page.name) == Some(page.as_ref()) {
+            continue;
+        }
         std::fs::create_dir_all(folder.join(PAGES))?;
         std::fs::write(page_file(folder, &page.name), page.to_text())?;
     }
@@ -250,11 +256,10 @@ pub fn file(path: &Path) -> PathBuf {
 /// Which program made the manifest in `path`, if it was another than `program`.
 pub fn other_program(path: &Path, program: &Value) -> Option<String> {
     let manifest = read(path).ok()?;
-    let names = |of: &Value| {
-        let name = |key| of[key].as_str().unwrap_or("unknown").to_owned();
-        ["utmost", "git_commit", "quiche", "boring"].map(name)
-    };
-    let (theirs, ours) = (names(&manifest), names(program));
+    let [theirs, ours] = [&manifest, program].map(|provenance| {
+        let keys = ["utmost", "git_commit", "quiche", "boring"];
+        keys.map(|key| provenance[key].as_str().unwrap_or("unknown").to_owned())
+    });
     (theirs != ours).then(|| {
         let [version, commit, quiche, boring] = theirs;
         format!("utmost {version} of commit {commit}, with quiche {quiche} and boring {boring}")

@@ -23,8 +23,8 @@ pub struct Pushes<T> {
 impl Pushes<u64> {
     /// Those of one load of `page`.
     pub(crate) fn of(page: &Page, load: &Load, outcome: &client::Outcome) -> Self {
-        let used = || outcome.pushed.iter().filter(|(_, used)| *used).map(|(id, _)| *id);
-        let urls: Vec<String> = used().map(|it| page.url(it)).collect();
+        let used = outcome.pushed.iter().filter(|(_, used)| *used);
+        let urls: Vec<String> = used.map(|(id, _)| page.url(*id)).collect();
         let bytes = PushedBytes::of(&load.timeline, |url| urls.iter().any(|it| it == url));
         Self {
             taken: urls.len() as u64,
@@ -60,14 +60,11 @@ impl Pushes<f64> {
 
     fn each(runs: &[&RunRecord], of: fn(&[f64]) -> Option<f64>) -> Option<Self> {
         let all: Vec<Pushes<u64>> = runs.iter().filter_map(|it| it.pushes).collect();
-        let one = |value: fn(&Pushes<u64>) -> u64| {
-            of(&all.iter().map(|it| value(it) as f64).collect::<Vec<_>>())
-        };
         Some(Self {
-            taken: one(|it| it.taken)?,
-            refused: one(|it| it.refused)?,
-            late: one(|it| it.late)?,
-            wasted_bytes: one(|it| it.wasted_bytes)?,
+            taken: of(&all.iter().map(|it| it.taken as f64).collect::<Vec<_>>())?,
+            refused: of(&all.iter().map(|it| it.refused as f64).collect::<Vec<_>>())?,
+            late: of(&all.iter().map(|it| it.late as f64).collect::<Vec<_>>())?,
+            wasted_bytes: of(&all.iter().map(|it| it.wasted_bytes as f64).collect::<Vec<_>>())?,
         })
     }
 }

@@ -117,9 +117,12 @@ impl RunRecord {
         for resource in &mut self.resources {
             resource.pushed = outcome.pushed.iter().any(|(id, _)| *id == resource.id);
         }
-        let came = |id: usize| self.resources.iter().any(|it| it.id == id);
-        let pushed = outcome.pushed.iter().filter(|(id, used)| *used && !came(*id));
-        self.reused = outcome.cached.iter().copied().chain(pushed.map(|(id, _)| *id)).collect();
+        self.reused.clone_from(&outcome.cached);
+        for &(id, used) in &outcome.pushed {
+            if used && self.resources.iter().all(|resource| resource.id != id) {
+                self.reused.push(id);
+            }
+        }
         self.reused.sort_unstable();
         self
     }
@@ -152,24 +155,31 @@ fn resource_times(page: &Page, load: &Load) -> Vec<ResourceTimes> {
         page.resources.iter().map(|it| (page.url(it.id), it.id)).collect();
     let start_us = load.timeline.start_us().unwrap_or(0);
     let all = load.timeline.transfers.iter().zip(load.timeline.deliveries());
-    let row =
-        |(of, delivery): (&Transfer, _)| Some(times(*ids.get(&of.url)?, of, &delivery, start_us));
-    let mut rows: Vec<ResourceTimes> = all.filter_map(row).collect();
+    let mut rows: Vec<ResourceTimes> = Vec::new();
+    for (transfer, delivery) in all {
+        if let Some(&id) = ids.get(&transfer.url) {
+            rows.push(times(id, transfer, &delivery, start_us));
+        }
+    }
     rows.sort_by(|a, b| a.requested_ms.total_cmp(&b.requested_ms));
     rows
 }
 
 fn times(id: usize, transfer: &Transfer, delivery: &Delivery, start_us: u64) -> ResourceTimes {
-    let ms = |us: u64| us.saturating_sub(start_us) as f64 / 1000.0;
+    let first_byte_us = delivery.readable_at_us(transfer.body_offset);
     ResourceTimes {
         id,
         url: transfer.url.clone(),
-        requested_ms: ms(transfer.requested_us),
-        first_byte_ms: delivery.readable_at_us(transfer.body_offset).map(ms),
-        complete_ms: delivery.complete_us.map(ms),
+        requested_ms: ms_since(start_us, transfer.requested_us),
+        first_byte_ms: first_byte_us.map(|it| ms_since(start_us, it)),
+        complete_ms: delivery.complete_us.map(|it| ms_since(start_us, it)),
         bytes: transfer.body_bytes_or_stream().unwrap_or(0),
         pushed: false,
     }
+}
+
+fn ms_since(start_us: u64, us: u64) -> f64 {
+    us.saturating_sub(start_us) as f64 / 1000.0
 }
 
 /// The hash of a page in its canonical form.

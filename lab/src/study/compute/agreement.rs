@@ -71,13 +71,17 @@ pub fn agreements(
     metric: &Metric,
 ) -> Vec<Agreement> {
     let (measured, predicted) = (by_scheme(measured), by_scheme(predicted));
-    let both = measured.iter().filter_map(|(key, ours)| Some((key, ours, predicted.get(key)?)));
-    both.filter_map(|(key, ours, theirs)| Agreement::of(*key, ours, theirs, metric)).collect()
+    let mut agreements = Vec::new();
+    for (key @ (page, setting), ours) in &measured {
+        let Some(theirs) = predicted.get(key) else { continue };
+        agreements.extend(Agreement::of(page, setting, ours, theirs, metric));
+    }
+    agreements
 }
 
 fn by_scheme(runs: &[RunRecord]) -> Loads<'_> {
     let mut loads = Loads::new();
-    for run in runs.iter().filter(|it| it.completed) {
+    for run in runs.iter().filter(|run| run.completed) {
         let of_case = loads.entry((run.page.as_str(), &run.setting)).or_default();
         of_case.entry(run.scheme.as_str()).or_default().push(run);
     }
@@ -88,42 +92,50 @@ fn median_of(runs: &[&RunRecord], metric: &Metric) -> Option<f64> {
     median(&runs.iter().filter_map(|it| it.value(metric)).collect::<Vec<_>>())
 }
 
+impl SchemeMedians {
+    fn of(
+        scheme: &str,
+        measured: &[&RunRecord],
+        predicted: &[&RunRecord],
+        metric: &Metric,
+    ) -> Option<Self> {
+        let load = find("load")?;
+        Some(Self {
+            scheme: scheme.to_owned(),
+            measured: median_of(measured, metric)?,
+            predicted: median_of(predicted, metric)?,
+            load_ms: median_of(measured, load),
+            predicted_load_ms: median_of(predicted, load),
+        })
+    }
+}
+
 impl Agreement {
     fn of(
-        (page, setting): (&str, &Setting),
+        page: &str,
+        setting: &Setting,
         measured: &BTreeMap<&str, Vec<&RunRecord>>,
         predicted: &BTreeMap<&str, Vec<&RunRecord>>,
         metric: &Metric,
     ) -> Option<Self> {
-        let load = find("load")?;
-        let medians = |(scheme, ours): (&&str, &Vec<&RunRecord>)| {
-            let theirs = predicted.get(scheme)?;
-            Some(SchemeMedians {
-                scheme: (*scheme).to_owned(),
-                measured: median_of(ours, metric)?,
-                predicted: median_of(theirs, metric)?,
-                load_ms: median_of(ours, load),
-                predicted_load_ms: median_of(theirs, load),
-            })
-        };
-        let schemes: Vec<SchemeMedians> = measured.iter().filter_map(medians).collect();
-        let least = |of: fn(&SchemeMedians) -> f64| {
-            schemes.iter().min_by(|one, other| of(one).total_cmp(&of(other)))
-        };
-        let winner = least(|it| it.measured)?.scheme.clone();
-        let predicted_winner = least(|it| it.predicted)?.scheme.clone();
+        let mut schemes: Vec<SchemeMedians> = Vec::new();
+        for (scheme, ours) in measured {
+            let Some(theirs) = predicted.get(scheme) else { continue };
+            schemes.extend(SchemeMedians::of(scheme, ours, theirs, metric));
+        }
+        let winner = schemes.iter().min_by(|one, other| one.measured.total_cmp(&other.measured));
+        let winner = winner?.scheme.clone();
+        let predicted_winner =
+            schemes.iter().min_by(|one, other| one.predicted.total_cmp(&other.predicted));
+        let predicted_winner = predicted_winner?.scheme.clone();
         let ratios = ratios(&measured[&*predicted_winner], &measured[&*winner], metric);
         let (winner_ratio, winner_ratio_interval) = hodges_lehmann(&ratios).unzip();
         let winner_ratio_interval = winner_ratio_interval.flatten();
         let is_within = winner_ratio_interval.is_some_and(|it| it[0] <= 1.0);
         let is_winner_predicted = winner == predicted_winner || is_within;
         let pairs: Vec<(f64, f64)> = schemes.iter().map(|it| (it.measured, it.predicted)).collect();
-        let half = |scheme: &SchemeMedians, rest: u64| {
-            let runs = measured[&*scheme.scheme].iter().filter(|it| it.seed % 2 == rest);
-            median_of(&runs.copied().collect::<Vec<_>>(), metric)
-        };
-        let halves = |it: &SchemeMedians| half(it, 0).zip(half(it, 1));
-        let halves: Vec<(f64, f64)> = schemes.iter().filter_map(halves).collect();
+        let halves: Vec<(f64, f64)> =
+            schemes.iter().filter_map(|it| halves(&measured[&*it.scheme], metric)).collect();
         let told = told_apart(&schemes, measured, metric);
         Some(Self {
             page: page.to_owned(),
@@ -145,8 +157,7 @@ impl Agreement {
 
     /// By how much the predicted load events are off, as shares of the measured ones: one for each scheme.
     pub fn load_errors(&self) -> impl Iterator<Item = f64> + '_ {
-        let error = |it: &SchemeMedians| Some(it.predicted_load_ms? / it.load_ms? - 1.0);
-        self.schemes.iter().filter_map(error)
+        self.schemes.iter().filter_map(|it| Some(it.predicted_load_ms? / it.load_ms? - 1.0))
     }
 }
 
@@ -156,29 +167,30 @@ fn told_apart(
     measured: &BTreeMap<&str, Vec<&RunRecord>>,
     metric: &Metric,
 ) -> Vec<bool> {
-    let is_alike = |one: &SchemeMedians, other: &SchemeMedians| {
-        let loads = [one, other].map(|it| measured[&*it.scheme].as_slice());
-        let [low, high] = hodges_lehmann(&ratios(loads[0], loads[1], metric))?.1?;
-        let predicted = one.predicted.total_cmp(&other.predicted);
-        match (low > 1.0, high < 1.0) {
-            (true, _) => Some(predicted == Ordering::Greater),
-            (_, true) => Some(predicted == Ordering::Less),
-            _ => None,
+    let mut told = Vec::new();
+    for (place, one) in schemes.iter().enumerate() {
+        for other in &schemes[..place] {
+            let ratios = ratios(&measured[&*one.scheme], &measured[&*other.scheme], metric);
+            let interval = hodges_lehmann(&ratios).and_then(|(_, interval)| interval);
+            let predicted = one.predicted.total_cmp(&other.predicted);
+            match interval {
+                Some([low, _]) if low > 1.0 => told.push(predicted == Ordering::Greater),
+                Some([_, high]) if high < 1.0 => told.push(predicted == Ordering::Less),
+                _ => {}
+            }
         }
-    };
-    let pairs = schemes.iter().enumerate();
-    let pairs = pairs.flat_map(|(place, it)| schemes[..place].iter().map(move |other| (it, other)));
-    pairs.filter_map(|(one, other)| is_alike(one, other)).collect()
+    }
+    told
 }
 
 fn median_commit_ms(loads: &BTreeMap<&str, Vec<&RunRecord>>) -> Option<f64> {
-    let commit_ms = |run: &&RunRecord| {
+    let commits_ms = loads.values().flatten().filter_map(|run| {
         let document = run.resources.iter().find(|it| it.id == 0)?;
         let first_byte_ms = document.first_byte_ms?;
         let next = run.resources.iter().filter(|it| it.id != 0).map(|it| it.requested_ms);
         Some(next.filter(|it| *it >= first_byte_ms).min_by(f64::total_cmp)? - first_byte_ms)
-    };
-    median(&loads.values().flatten().filter_map(commit_ms).collect::<Vec<_>>())
+    });
+    median(&commits_ms.collect::<Vec<_>>())
 }
 
 fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
@@ -188,11 +200,18 @@ fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
 
 /// One load divided by the other, for each seed.
 fn ratios(loads: &[&RunRecord], by: &[&RunRecord], metric: &Metric) -> Vec<f64> {
-    let ratio = |one: &&RunRecord| {
+    let ratios = loads.iter().filter_map(|one| {
         let other = by.iter().find(|it| it.seed == one.seed)?;
         Some(one.value(metric)? / other.value(metric)?)
-    };
-    loads.iter().filter_map(ratio).filter(|it| it.is_finite()).collect()
+    });
+    ratios.filter(|it| it.is_finite()).collect()
+}
+
+/// The medians of the loads with even seeds and of those with odd ones.
+fn halves(runs: &[&RunRecord], metric: &Metric) -> Option<(f64, f64)> {
+    let (even, odd): (Vec<&RunRecord>, Vec<&RunRecord>) =
+        runs.iter().copied().partition(|it| it.seed % 2 == 0);
+    Some((median_of(&even, metric)?, median_of(&odd, metric)?))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::study::{Plan, RunRecord, Study};
 use crate::{Contender, Metadata};
-use schedulers::{Given, Scheme};
+use schedulers::Given;
 use server::SignalUse;
 use std::collections::BTreeMap;
 
@@ -29,12 +29,13 @@ impl Plan {
 
     /// The schemes that place as another one of the plan does in every setting, each with that one.
     fn twins(&self) -> BTreeMap<String, String> {
-        let has = |name: &str| self.schemes.iter().any(|it| it.name() == name);
-        let twin = |scheme: &Scheme| {
-            let same = scheme.same_as.iter().find(|it| self.is_given(it.0) && has(it.1))?;
-            Some((scheme.name.clone(), same.1.to_owned()))
-        };
-        self.schemes.iter().filter_map(Contender::scheme).filter_map(twin).collect()
+        let mut twins = BTreeMap::new();
+        for scheme in self.schemes.iter().filter_map(Contender::scheme) {
+            let mut given = scheme.same_as.iter().filter(|it| self.is_given(it.0));
+            let twin = given.find(|(_, name)| self.schemes.iter().any(|it| it.name() == *name));
+            twins.extend(twin.map(|(_, name)| (scheme.name.clone(), (*name).to_owned())));
+        }
+        twins
     }
 
     /// The schemes of a study that are one under two names, each with the one that stands for both: the baseline, or the first.
@@ -45,15 +46,16 @@ impl Plan {
         });
         let mut twins: BTreeMap<String, String> = placed.collect();
         let mut loads: BTreeMap<&str, Vec<&RunRecord>> = BTreeMap::new();
-        for run in runs.iter().filter(|it| !it.has_failed_scheme()) {
+        for run in runs.iter().filter(|run| !run.has_failed_scheme()) {
             loads.entry(&run.scheme).or_default().push(run);
         }
         let mut schemes: Vec<&str> = self.schemes.iter().map(Contender::name).collect();
         schemes.retain(|it| loads.contains_key(it));
         schemes.sort_by_key(|it| *it != self.baseline);
         for (place, scheme) in schemes.iter().enumerate() {
-            let same = |it: &&&str| are_the_same(&loads[**it], &loads[scheme]);
-            if let Some(first) = schemes[..place].iter().find(same) {
+            let mut before = schemes[..place].iter();
+            let same = before.find(|it| are_the_same(&loads[**it], &loads[scheme]));
+            if let Some(first) = same {
                 let twin = twins.get(*first).map_or(*first, |it| it).to_owned();
                 twins.entry((*scheme).to_owned()).or_insert(twin);
             }
@@ -63,11 +65,10 @@ impl Plan {
 
     fn is_given(&self, given: Given) -> bool {
         let signals = &self.settings.signals;
-        let is_ignored = |it: &SignalUse| *it == SignalUse::Ignore;
         match given {
             Given::Always => true,
-            Given::Ignored => signals.iter().all(is_ignored),
-            Given::Heard => !signals.is_empty() && !signals.iter().any(is_ignored),
+            Given::Ignored => signals.iter().all(|it| *it == SignalUse::Ignore),
+            Given::Heard => !signals.is_empty() && !signals.contains(&SignalUse::Ignore),
             Given::NoBrowserPriorities => {
                 let mut resources = self.pages.iter().flat_map(|it| &it.resources);
                 self.metadata == Metadata::None
@@ -78,24 +79,28 @@ impl Plan {
 }
 
 fn are_the_same(one: &[&RunRecord], other: &[&RunRecord]) -> bool {
-    let what = |it: &RunRecord| (it.page.clone(), it.setting.clone(), it.seed, it.completed);
-    let is_same = |(one, other): (&&RunRecord, &&RunRecord)| {
-        one.resources == other.resources && one.metrics == other.metrics && what(one) == what(other)
-    };
-    one.len() == other.len() && one.iter().zip(other).all(is_same)
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(one, other)| {
+            one.resources == other.resources
+                && one.metrics == other.metrics
+                && one.page == other.page
+                && one.setting == other.setting
+                && one.seed == other.seed
+                && one.completed == other.completed
+        })
 }
 
 /// A sentence for each scheme whose loads are those of another one, though nothing says that both place alike.
 pub fn same_loads(plan: &Plan, study: &Study) -> Vec<String> {
     let known = plan.twins();
-    let found = study.twins.iter().filter(|(one, other)| {
-        let is_known = |it: [&str; 2]| known.get(it[0]).is_some_and(|twin| twin == it[1]);
-        !is_known([one, other]) && !is_known([other, one])
-    });
-    let sentence = |(scheme, twin): (&String, &String)| {
+    let found = study
+        .twins
+        .iter()
+        .filter(|(one, other)| known.get(*one) != Some(*other) && known.get(*other) != Some(*one));
+    let sentences = found.map(|(scheme, twin)| {
         format!("{scheme} gives the same loads as {twin}, so Holm's p counts both once")
-    };
-    found.map(sentence).collect()
+    });
+    sentences.collect()
 }
 
 #[cfg(test)]
@@ -103,6 +108,7 @@ mod tests {
     use super::*;
     use crate::network::Network;
     use crate::study::{conditions, engines};
+    use schedulers::Scheme;
     use std::sync::Arc;
 
     fn plan(signals: &[SignalUse]) -> Plan {

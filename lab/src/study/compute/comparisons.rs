@@ -71,8 +71,8 @@ pub enum Unit {
 impl Unit {
     /// Sites, unless all loads that count are of one page.
     pub(crate) fn of<'a>(runs: &'a [RunRecord], pages: &Pages<'a>) -> Self {
-        let counts = |it: &&'a RunRecord| (pages.weight_of)(&it.page) > 0.0;
-        let names: BTreeSet<&str> = runs.iter().filter(counts).map(|it| &*it.page).collect();
+        let mut names: BTreeSet<&str> = runs.iter().map(|it| &*it.page).collect();
+        names.retain(|it| (pages.weight_of)(it) > 0.0);
         if names.len() == 1 { Self::Loads } else { Self::Sites }
     }
 
@@ -98,17 +98,17 @@ pub fn compare<'a>(
     let baselines = Paired::of(runs, baseline, metric);
     let varied = varied(runs.iter().map(|it| &it.setting));
     let groups = grouped(runs, |it| (&it.scheme, &it.setting));
-    let is_baseline = |it: &RunRecord| it.scheme == baseline;
-    if runs.iter().any(|it| is_baseline(it) && it.has_failed_scheme()) {
+    if runs.iter().any(|run| run.scheme == baseline && run.has_failed_scheme()) {
         return Vec::new();
     }
-    let others = groups.iter().filter(|it| !is_baseline(it[0]) && !it[0].has_failed_scheme());
     let unit = Unit::of(runs, pages);
-    let row = |it: &Vec<&'a RunRecord>| ComparisonRow {
-        setting: it[0].setting.told(&varied),
-        ..row(it, unit, &baselines, pages)
-    };
-    let mut rows: Vec<ComparisonRow> = others.map(row).collect();
+    let mut rows: Vec<ComparisonRow> = Vec::new();
+    for group in &groups {
+        if group[0].scheme != baseline && !group[0].has_failed_scheme() {
+            let setting = group[0].setting.told(&varied);
+            rows.push(ComparisonRow { setting, ..row(group, unit, &baselines, pages) });
+        }
+    }
     adjust(&mut rows, &pages.twins);
     for row in &mut rows {
         row.winner = BySet { all: row.winner(Set::All), atf: row.winner(Set::Atf) };
@@ -125,8 +125,8 @@ fn row<'a>(
 ) -> ComparisonRow {
     let speedups = baselines.speedups_by_page(runs, of);
     let has_chance = of.has_chance(&runs[0].setting);
-    let ratios = |set| log_ratios(&speedups, set, pairs_of, has_chance, of);
-    let outcomes = BySet::each(|set| Outcome::of(&ratios(set)));
+    let outcomes =
+        BySet::each(|set| Outcome::of(&log_ratios(&speedups, set, pairs_of, has_chance, of)));
     ComparisonRow {
         scheme: runs[0].scheme.clone(),
         baseline: baselines.scheme.to_owned(),
@@ -257,32 +257,38 @@ fn adjusted(
     let tested = tested.filter_map(|it| Some((&it.scheme, it.wilcoxon_p.get(set)?)));
     let (schemes, p_values): (Vec<&String>, Vec<f64>) = tested.unzip();
     let of_scheme: BTreeMap<&String, f64> = schemes.into_iter().zip(holm(&p_values)).collect();
-    let of_row = |row: &&mut ComparisonRow| {
-        let (own, name) = (row.wilcoxon_p.get(set)?, twins.get(&row.scheme).unwrap_or(&row.scheme));
+    let of_rows = family.iter().map(|row| {
+        let own = row.wilcoxon_p.get(set)?;
+        let name = twins.get(&row.scheme).unwrap_or(&row.scheme);
         // The baseline under another name is in no family.
         Some(of_scheme.get(name).map_or(own, |it| it.max(own)))
-    };
-    family.iter().map(of_row).collect()
+    });
+    of_rows.collect()
 }
 
 impl ComparisonRow {
     /// As the report shows it, under the words of its setting.
     pub(crate) fn shown(&self, setting: String) -> PairedRow {
-        let numbers = |set| {
-            let count = |of: BySet<usize>| of.get(set);
-            Some(PairedNumbers {
-                wins_ties_losses: [count(self.wins)?, count(self.ties)?, count(self.losses)?],
-                geometric_mean: self.geometric_mean_ratio.get(set)?,
-                interval: self.geometric_mean_ratio_interval.get(set),
-                hodges_lehmann: self.hodges_lehmann_ratio.get(set)?,
-                rank_biserial: self.rank_biserial.get(set),
-                p: self.wilcoxon_p.get(set),
-                adjusted_p: self.holm_p.get(set),
-                winner: self.winner.get(set),
-            })
-        };
-        let (all, atf) = (numbers(Set::All), numbers(Set::Atf));
-        PairedRow { setting, scheme: self.scheme.clone(), pairs_of: self.pairs_of.name(), all, atf }
+        PairedRow {
+            setting,
+            scheme: self.scheme.clone(),
+            pairs_of: self.pairs_of.name(),
+            all: self.numbers(Set::All),
+            atf: self.numbers(Set::Atf),
+        }
+    }
+
+    fn numbers(&self, set: Set) -> Option<PairedNumbers> {
+        Some(PairedNumbers {
+            wins_ties_losses: [self.wins.get(set)?, self.ties.get(set)?, self.losses.get(set)?],
+            geometric_mean: self.geometric_mean_ratio.get(set)?,
+            interval: self.geometric_mean_ratio_interval.get(set),
+            hodges_lehmann: self.hodges_lehmann_ratio.get(set)?,
+            rank_biserial: self.rank_biserial.get(set),
+            p: self.wilcoxon_p.get(set),
+            adjusted_p: self.holm_p.get(set),
+            winner: self.winner.get(set),
+        })
     }
 
     fn winner(&self, set: Set) -> Option<String> {
@@ -317,13 +323,13 @@ pub(crate) fn are_behind(log_ratios: &[Vec<Vec<Weighted>>]) -> Vec<Option<bool>>
     let outcomes: Vec<Option<Outcome>> = log_ratios.iter().map(|it| Outcome::of(it)).collect();
     let p_values = outcomes.iter().flatten().filter_map(|it| Some(it.p?.0));
     let mut adjusted = holm(&p_values.collect::<Vec<f64>>()).into_iter();
-    let is_behind = |outcome: &Option<Outcome>| {
+    let are_behind = outcomes.iter().map(|outcome| {
         let outcome = outcome.filter(|it| it.p.is_some())?;
         let adjusted_p = adjusted.next()?;
         let side = better(adjusted_p, outcome.interval?, outcome.rank_biserial?);
         Some(side == Some(Side::Baseline))
-    };
-    outcomes.iter().map(is_behind).collect()
+    });
+    are_behind.collect()
 }
 
 #[cfg(test)]

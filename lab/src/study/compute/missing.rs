@@ -14,13 +14,17 @@ pub fn missing(plan: &Plan, runs: &[RunRecord]) -> Vec<String> {
 
 fn of_set(plan: &Plan, runs: &[RunRecord], set: Set) -> Option<String> {
     let metric = plan.metric;
-    let has_value = |it: &&RunRecord| it.metrics.get(metric).get(set).is_some();
-    let finished = || runs.iter().filter(|it| it.completed);
-    let known: BTreeSet<&str> = finished().filter(has_value).map(|it| &*it.page).collect();
-    let loaded: BTreeSet<&str> = finished().map(|it| &*it.page).collect();
+    let finished = runs.iter().filter(|it| it.completed);
+    let loaded: BTreeSet<&str> = finished.clone().map(|it| &*it.page).collect();
+    let with_value = finished.filter(|it| it.metrics.get(metric).get(set).is_some());
+    let known: BTreeSet<&str> = with_value.map(|it| &*it.page).collect();
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-    for page in plan.pages.iter().filter(|it| !known.contains(&*it.name)) {
-        let why = if loaded.contains(&*page.name) { reason(page, metric, set) } else { UNLOADED };
+    for page in &plan.pages {
+        let why = match &*page.name {
+            name if known.contains(name) => continue,
+            name if loaded.contains(name) => reason(page, metric, set),
+            _ => UNLOADED,
+        };
         *reasons.entry(why).or_default() += 1;
     }
     if reasons.is_empty() {
@@ -35,17 +39,16 @@ fn of_set(plan: &Plan, runs: &[RunRecord], set: Set) -> Option<String> {
     if let ([page], Some((why, _))) = (&plan.pages[..], reasons.first_key_value()) {
         return Some(format!("page {} has no {what}, because it has {why}", page.name));
     }
-    let sites = |pages: &mut dyn Iterator<Item = &str>| {
-        pages.map(|it| plan.site_of(it)).collect::<BTreeSet<_>>().len()
-    };
-    let (with, of) =
-        (sites(&mut known.iter().copied()), sites(&mut plan.pages.iter().map(|it| &*it.name)));
+    let sites_with: BTreeSet<&str> = known.iter().map(|it| plan.site_of(it)).collect();
+    let sites: BTreeSet<&str> = plan.pages.iter().map(|it| plan.site_of(&it.name)).collect();
     let reasons: Vec<String> =
         reasons.iter().map(|(why, pages)| format!("{pages} with {why}")).collect();
     Some(format!(
-        "{} of {} pages ({with} of {of} sites) have a value of {what}; left out: {}",
+        "{} of {} pages ({} of {} sites) have a value of {what}; left out: {}",
         known.len(),
         plan.pages.len(),
+        sites_with.len(),
+        sites.len(),
         reasons.join(", ")
     ))
 }

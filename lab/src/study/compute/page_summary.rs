@@ -71,8 +71,9 @@ pub fn summarise_pages(
 fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>, chance: bool) -> PageRow {
     let completed: Vec<&RunRecord> = runs.iter().filter(|it| it.completed).copied().collect();
     let speedups: Vec<BySet> = completed.iter().filter_map(|it| baselines.speedup(it)).collect();
-    let ratio =
-        |set| Ratio::of(&speedups.iter().filter_map(|it| it.get(set)).collect::<Vec<_>>(), chance);
+    let ratio = BySet::each(|set| {
+        Ratio::of(&speedups.iter().filter_map(|it| it.get(set)).collect::<Vec<_>>(), chance)
+    });
     PageRow {
         page: runs[0].page.clone(),
         scheme: runs[0].scheme.clone(),
@@ -80,8 +81,8 @@ fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>, chance: bo
         loads: completed.len(),
         unfinished: runs.len() - completed.len(),
         median: measured(&completed, median),
-        speedup: BySet::each(|set| Some(ratio(set)?.middle)),
-        speedup_interval: BySet::each(|set| ratio(set)?.interval),
+        speedup: ratio.map(|it| Some(it.middle)),
+        speedup_interval: ratio.map(|it| it.interval),
         // The search is the same for each seed.
         proven: completed.iter().find_map(|it| it.proven),
         median_pushes: Pushes::medians(&completed),

@@ -82,11 +82,11 @@ pub fn rank_correlations(summary: &[SummaryRow]) -> Vec<RankCorrelation> {
         };
         for (published, known, of) in columns {
             let rows = summary.iter().filter(|it| it.setting == *setting && it.sites >= SAMPLE_MIN);
-            let pair = |row: &SummaryRow| {
+            let pairs = rows.filter_map(|row| {
                 let published = TABLE_2.iter().find(|it| it.scheme == row.scheme)?;
                 Some((of(row)?, known(published)))
-            };
-            let pairs: Vec<(f64, f64)> = rows.filter_map(pair).collect();
+            });
+            let pairs: Vec<(f64, f64)> = pairs.collect();
             let spearman = spearman(&pairs).filter(|_| pairs.len() >= SCHEMES_MIN);
             correlations.extend(spearman.map(|spearman| RankCorrelation {
                 setting: setting.clone(),

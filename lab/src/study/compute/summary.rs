@@ -83,8 +83,7 @@ impl<'a> Paired<'a> {
     /// How many times better `run` is than the load that met the same link.
     pub(crate) fn speedup(&self, run: &RunRecord) -> Option<BySet> {
         let baseline = self.loads.get(&link(run)).filter(|_| run.completed)?;
-        let of = |run: &RunRecord| run.metrics.get(self.metric);
-        let (baseline, own) = (of(baseline), of(run));
+        let [baseline, own] = [baseline, run].map(|it| it.metrics.get(self.metric));
         Some(BySet::each(|set| self.metric.speedup(baseline.get(set), own.get(set))))
     }
 
@@ -95,8 +94,9 @@ impl<'a> Paired<'a> {
         of: &Pages<'b>,
     ) -> LoadSpeedups<'b> {
         let mut pages = LoadSpeedups::new();
-        for run in runs.iter().filter(|it| (of.weight_of)(&it.page) > 0.0) {
-            if let Some(speedup) = self.speedup(run).filter(|it| it.all.or(it.atf).is_some()) {
+        for run in runs.iter().filter(|run| (of.weight_of)(&run.page) > 0.0) {
+            let speedup = self.speedup(run).filter(|it| it.all.or(it.atf).is_some());
+            if let Some(speedup) = speedup {
                 pages.entry(&run.page).or_default().push(speedup);
             }
         }
@@ -177,9 +177,10 @@ impl<'a> Pages<'a> {
 
     /// How many pages have a speedup of a set, and how many sites they come from; `None` without any.
     pub(crate) fn counts(&self, speedups: &LoadSpeedups<'a>, set: Set) -> Option<(usize, usize)> {
-        let has_one = |loads: &[BySet]| loads.iter().any(|it| it.get(set).is_some());
-        let pages = || speedups.iter().filter(|it| has_one(it.1)).map(|it| *it.0);
-        Some((pages().count(), self.sites(pages()))).filter(|it| it.0 > 0)
+        let pages =
+            speedups.iter().filter(|(_, loads)| loads.iter().any(|it| it.get(set).is_some()));
+        let pages: Vec<&str> = pages.map(|(page, _)| *page).collect();
+        (!pages.is_empty()).then(|| (pages.len(), self.sites(pages.into_iter())))
     }
 }
 
@@ -195,11 +196,11 @@ pub fn summarise_weighted<'a>(
     let varied = varied(runs.iter().map(|it| &it.setting));
     let groups = grouped(runs, |it| (&it.scheme, &it.setting));
     let unit = Unit::of(runs, pages);
-    let row = |it: &Vec<&'a RunRecord>| SummaryRow {
-        setting: it[0].setting.told(&varied),
-        ..row(it, unit, &baselines, pages)
-    };
-    groups.iter().map(row).collect()
+    let rows = groups.iter().map(|group| SummaryRow {
+        setting: group[0].setting.told(&varied),
+        ..row(group, unit, &baselines, pages)
+    });
+    rows.collect()
 }
 
 /// The row, with all that its setting says.
@@ -209,57 +210,94 @@ fn row<'a>(
     baselines: &Paired<'_>,
     of: &Pages<'a>,
 ) -> SummaryRow {
-    let weight = |run: &&'a RunRecord| (of.weight_of)(&run.page);
     let pages = baselines.speedups_by_page(runs, of);
-    let weighted = |set| -> Vec<(&'a str, Weighted)> {
-        let of_page = |(page, speedups): (&&'a str, &Vec<BySet>)| {
-            let loads: Vec<f64> = speedups.iter().filter_map(|it| it.get(set)).collect();
-            Some((*page, (mean(&loads)?, (of.weight_of)(page))))
-        };
-        pages.iter().filter_map(of_page).collect()
-    };
-    let of_pages = |of: fn(&[Weighted]) -> Option<f64>| {
-        BySet::each(|set| of(&weighted(set).iter().map(|it| it.1).collect::<Vec<_>>()))
-    };
     let setting = &runs[0].setting;
-    let log_ratios = |set| log_ratios(&pages, set, unit, of.has_chance(setting), of);
-    let drawn = |set| match unit {
-        Unit::Sites => by_site(&weighted(set), &of.site_of),
-        Unit::Loads => exponentials(log_ratios(set)),
-    };
-    let counts_of = |set| of.counts(&pages, set);
+    let has_chance = of.has_chance(setting);
+    let speedups = BySet::each(|set| Speedups::of(&pages, set, unit, has_chance, of));
     let unfinished = runs.iter().filter(|it| !it.completed).count();
     let mut completed = runs.to_vec();
-    completed.retain(|it| it.completed && weight(it) > 0.0);
-    let mean_of = |value: &dyn Fn(&RunRecord) -> Option<f64>| {
-        let values = completed.iter().filter_map(|it| Some((value(it)?, weight(it))));
-        weighted_mean(&values.collect::<Vec<_>>())
-    };
-    let of_runs = |metric: &'static Metric, set| mean_of(&|it| it.metrics.get(metric).get(set));
+    completed.retain(|it| it.completed && (of.weight_of)(&it.page) > 0.0);
     SummaryRow {
         scheme: runs[0].scheme.clone(),
         setting: setting.clone(),
         pages: pages.len(),
         sites: of.sites(pages.keys().copied()),
-        speedup_pages: BySet::each(|set| Some(counts_of(set)?.0)),
-        speedup_sites: BySet::each(|set| Some(counts_of(set)?.1)),
+        speedup_pages: speedups.map(|it| Some(it.pages)),
+        speedup_sites: speedups.map(|it| Some(it.sites)),
         unfinished,
-        mean: Measured::each(|metric| BySet::each(|set| of_runs(metric, set))),
+        mean: Measured::each(|metric| {
+            BySet::each(|set| mean_of(&completed, of, |it| it.metrics.get(metric).get(set)))
+        }),
         mean_pages: pages_with_values(&completed),
-        mean_speedup: of_pages(weighted_mean),
-        mean_speedup_interval: BySet::each(|set| bootstrap_weighted_mean(&drawn(set))),
-        geometric_mean_speedup: BySet::each(|set| {
-            weighted_mean(&log_ratios(set).concat()).map(f64::exp)
-        }),
-        geometric_mean_speedup_interval: BySet::each(|set| {
-            bootstrap_geometric_mean(&log_ratios(set))
-        }),
-        median_speedup: of_pages(weighted_median),
-        best_page_speedup: of_pages(|it| it.iter().map(|it| it.0).max_by(f64::total_cmp)),
-        worst_page_speedup: of_pages(|it| it.iter().map(|it| it.0).min_by(f64::total_cmp)),
-        mean_regret: OnlyAtf { atf: mean_of(&RunRecord::regret) },
+        mean_speedup: speedups.map(|it| it.mean),
+        mean_speedup_interval: speedups.map(|it| it.mean_interval),
+        geometric_mean_speedup: speedups.map(|it| it.geometric_mean),
+        geometric_mean_speedup_interval: speedups.map(|it| it.geometric_mean_interval),
+        median_speedup: speedups.map(|it| it.median),
+        best_page_speedup: speedups.map(|it| it.best_page),
+        worst_page_speedup: speedups.map(|it| it.worst_page),
+        mean_regret: OnlyAtf { atf: mean_of(&completed, of, RunRecord::regret) },
         proven_pages: proven_pages(&completed),
         mean_pushes: Pushes::means(&completed),
+    }
+}
+
+/// The mean over runs that have a value, each of the weight of its page.
+fn mean_of<'a>(
+    runs: &[&'a RunRecord],
+    of: &Pages<'a>,
+    value: impl Fn(&RunRecord) -> Option<f64>,
+) -> Option<f64> {
+    let values = runs.iter().filter_map(|it| Some((value(it)?, (of.weight_of)(&it.page))));
+    weighted_mean(&values.collect::<Vec<_>>())
+}
+
+/// What a row says of its speedups in one set of resources.
+#[derive(Clone, Copy)]
+struct Speedups {
+    pages: usize,
+    sites: usize,
+    mean: Option<f64>,
+    mean_interval: Option<Interval>,
+    geometric_mean: Option<f64>,
+    geometric_mean_interval: Option<Interval>,
+    median: Option<f64>,
+    best_page: Option<f64>,
+    worst_page: Option<f64>,
+}
+
+impl Speedups {
+    /// `None`: no page has one.
+    fn of<'a>(
+        by_page: &LoadSpeedups<'a>,
+        set: Set,
+        unit: Unit,
+        has_chance: bool,
+        of: &Pages<'a>,
+    ) -> Option<Self> {
+        let (pages, sites) = of.counts(by_page, set)?;
+        let mut means: Vec<(&'a str, Weighted)> = Vec::new();
+        for (page, loads) in by_page {
+            let loads: Vec<f64> = loads.iter().filter_map(|it| it.get(set)).collect();
+            means.extend(mean(&loads).map(|it| (*page, (it, (of.weight_of)(page)))));
+        }
+        let log_ratios = log_ratios(by_page, set, unit, has_chance, of);
+        let drawn = match unit {
+            Unit::Sites => by_site(&means, &of.site_of),
+            Unit::Loads => exponentials(log_ratios.clone()),
+        };
+        let means: Vec<Weighted> = means.into_iter().map(|(_, mean)| mean).collect();
+        Some(Self {
+            pages,
+            sites,
+            mean: weighted_mean(&means),
+            mean_interval: bootstrap_weighted_mean(&drawn),
+            geometric_mean: weighted_mean(&log_ratios.concat()).map(f64::exp),
+            geometric_mean_interval: bootstrap_geometric_mean(&log_ratios),
+            median: weighted_median(&means),
+            best_page: means.iter().map(|it| it.0).max_by(f64::total_cmp),
+            worst_page: means.iter().map(|it| it.0).min_by(f64::total_cmp),
+        })
     }
 }
 
@@ -270,12 +308,16 @@ fn exponentials(mut clusters: Vec<Vec<Weighted>>) -> Vec<Vec<Weighted>> {
 
 /// How many pages of these loads have a value of each metric.
 fn pages_with_values(runs: &[&RunRecord]) -> BTreeMap<String, BySet<usize>> {
-    let pages = |metric, set| {
-        let with_value = runs.iter().filter(|it| it.metrics.get(metric).get(set).is_some());
-        with_value.map(|it| &it.page).collect::<BTreeSet<_>>().len()
-    };
-    let counts = |metric| BySet::each(|set| Some(pages(metric, set)).filter(|it| *it > 0));
-    METRICS.iter().map(|it| (format!("pages_{}", it.name), counts(it))).collect()
+    let mut counts = BTreeMap::new();
+    for metric in &METRICS {
+        let pages = BySet::each(|set| {
+            let with_value = runs.iter().filter(|it| it.metrics.get(metric).get(set).is_some());
+            let pages: BTreeSet<&String> = with_value.map(|it| &it.page).collect();
+            (!pages.is_empty()).then_some(pages.len())
+        });
+        counts.insert(format!("pages_{}", metric.name), pages);
+    }
+    counts
 }
 
 /// How many pages have a proven bracket; `None`: these loads are not those of a bracket.
@@ -299,8 +341,12 @@ pub fn by_site<'a, V: Copy>(
 
 /// Each metric of these loads, brought to one number by `of`.
 pub(crate) fn measured(runs: &[&RunRecord], of: fn(&[f64]) -> Option<f64>) -> Measured {
-    let values = |metric, set| runs.iter().filter_map(move |it| it.metrics.get(metric).get(set));
-    Measured::each(|metric| BySet::each(|set| of(&values(metric, set).collect::<Vec<_>>())))
+    Measured::each(|metric| {
+        BySet::each(|set| {
+            let values = runs.iter().filter_map(|it| it.metrics.get(metric).get(set));
+            of(&values.collect::<Vec<_>>())
+        })
+    })
 }
 
 /// `mean_byte_index` and so on.

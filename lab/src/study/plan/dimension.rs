@@ -137,8 +137,7 @@ impl Dimension {
     /// LaTeX take them.
     pub(crate) fn file_part(&self, setting: &Setting) -> String {
         let words = format!("{}-{}", self.column.replace('_', "-"), self.cell(setting));
-        let plain = |it: char| if it.is_ascii_alphanumeric() { it } else { '-' };
-        words.chars().map(|it| plain(it.to_ascii_lowercase())).collect()
+        words.to_ascii_lowercase().replace(|it: char| !it.is_ascii_alphanumeric(), "-")
     }
 
     /// `send buffer 14000 bytes`.
@@ -149,7 +148,7 @@ impl Dimension {
     /// `send buffer 0, 14000 bytes`: its values in `settings`.
     pub(crate) fn all_words(&self, settings: &[&Setting]) -> String {
         let mut values: Vec<String> = Vec::new();
-        for value in settings.iter().map(|it| self.cell(it)) {
+        for value in settings.iter().map(|setting| self.cell(setting)) {
             if !values.contains(&value) && !value.is_empty() {
                 values.push(value);
             }
@@ -171,18 +170,21 @@ pub(crate) fn columns(file: File, settings: &[&Setting]) -> Vec<&'static Dimensi
 pub fn varied<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<&'static Dimension> {
     let settings: BTreeSet<&Setting> = settings.collect();
     let Some(first) = settings.first() else { return Vec::new() };
-    let differs =
-        |it: &&Dimension| settings.iter().any(|setting| (it.value)(setting) != (it.value)(first));
-    DIMENSIONS.iter().filter(differs).collect()
+    let varied = DIMENSIONS.iter().filter(|dimension| {
+        let value = (dimension.value)(first);
+        settings.iter().any(|it| (dimension.value)(it) != value)
+    });
+    varied.collect()
 }
 
 /// The dimensions to name beside `settings`: network and send buffer always, others if they have more than the default.
 pub(crate) fn notable(settings: &[&Setting]) -> Vec<&'static Dimension> {
-    let is_notable = |it: &&Dimension| {
-        it.always_in.contains(&File::Summary)
-            || settings.iter().any(|setting| !["", it.usual].contains(&&*it.cell(setting)))
-    };
-    DIMENSIONS.iter().filter(is_notable).collect()
+    let notable = DIMENSIONS.iter().filter(|dimension| {
+        let unsaid = ["", dimension.usual];
+        dimension.always_in.contains(&File::Summary)
+            || settings.iter().any(|it| !unsaid.contains(&&*dimension.cell(it)))
+    });
+    notable.collect()
 }
 
 pub(crate) fn push_label(policy: &str) -> String {

@@ -246,8 +246,11 @@ impl Settings {
 
     /// Every combination, with its network.
     pub fn each(&self) -> Vec<(&Network, Setting)> {
-        let on = |it| self.on_network(it).into_iter().map(move |setting| (it, setting));
-        self.networks.iter().flat_map(on).collect()
+        let mut each = Vec::new();
+        for network in &self.networks {
+            each.extend(self.on_network(network).into_iter().map(|it| (network, it)));
+        }
+        each
     }
 
     /// Lists these values of a dimension in place of others. One that stands twice is probably a slip.
@@ -293,15 +296,19 @@ fn spread<T: Copy>(
     values: &[T],
     set: fn(&mut Setting, T),
 ) -> Vec<Setting> {
-    let with = |setting: Setting| {
+    let mut spread = Vec::new();
+    for setting in settings {
         if values.is_empty() || !(dimension.applies)(&setting) {
-            return vec![setting];
+            spread.push(setting);
+            continue;
         }
-        let mut each = vec![setting; values.len()];
-        each.iter_mut().zip(values).for_each(|(it, value)| set(it, *value));
-        each
-    };
-    settings.into_iter().flat_map(with).collect()
+        for value in values {
+            let mut with = setting.clone();
+            set(&mut with, *value);
+            spread.push(with);
+        }
+    }
+    spread
 }
 
 impl Setting {
@@ -339,12 +346,13 @@ impl Setting {
 
     /// What a row that stands for many loads says: network and send buffer, and what else the study varies.
     pub(crate) fn told(&self, varied: &[&Dimension]) -> Self {
-        let told = DIMENSIONS.iter().filter(|it| {
-            it.always_in.contains(&File::Summary)
-                || varied.iter().any(|other| other.column == it.column)
-        });
         let mut setting = Self::default();
-        told.for_each(|it| (it.copy)(&mut setting, self));
+        for dimension in DIMENSIONS {
+            let is_varied = varied.iter().any(|it| it.column == dimension.column);
+            if is_varied || dimension.always_in.contains(&File::Summary) {
+                (dimension.copy)(&mut setting, self);
+            }
+        }
         setting
     }
 

@@ -1,7 +1,7 @@
 //! The choices for pages as a configuration that `utmost serve --config` takes.
 
 use super::facts::Facts;
-use super::{Choice, OF_SITE};
+use super::{Choice, Found, OF_SITE};
 use crate::Contender;
 use crate::study::plan::dimension::{GATE, HINTS, NETWORK, PUSH, SIGNALS, notable};
 use crate::study::{Plan, Study};
@@ -34,16 +34,16 @@ impl Configuration<'_> {
     pub fn to_toml(&self, choices: &[Choice]) -> String {
         let mut parts = vec![self.head(choices)];
         let mut written = Written::default();
-        let pages = |it: &Choice| self.plan.pages.iter().find(|page| page.name == it.page);
-        let pages: Vec<(&Page, &Choice)> =
-            choices.iter().filter_map(|it| Some((pages(it)?.as_ref(), it))).collect();
-        for (page, choice) in &pages {
-            parts.push(format!("\n{}", self.page(page, choice, &mut written)));
+        for choice in choices {
+            if let Some(page) = self.page_of(choice) {
+                parts.push(format!("\n{}", self.page(page, choice, &mut written)));
+            }
         }
-        for (page, choice) in pages.iter().filter(|(_, it)| it.differs()) {
+        for choice in choices.iter().filter(|choice| choice.differs()) {
+            let Some(page) = self.page_of(choice) else { continue };
             for (path, pushing) in choice.push_and_hints.pushing(page).into_iter().skip(1) {
-                let keys = || self.keys(page, &pushing);
-                parts.push(format!("\n{}", written.route(page, &path, keys)));
+                let route = written.route(page, &path, || self.keys(page, &pushing));
+                parts.push(format!("\n{route}"));
             }
         }
         parts.concat()
@@ -51,12 +51,17 @@ impl Configuration<'_> {
 
     /// The graphs that the file names, each with its file's name.
     pub fn graphs(&self, choices: &[Choice]) -> Vec<(String, Graph)> {
-        let pages = choices.iter().filter(|it| it.differs()).filter_map(|choice| {
-            let page = self.plan.pages.iter().find(|it| it.name == choice.page)?;
+        let chosen = choices.iter().filter(|it| it.differs());
+        let graphs = chosen.filter_map(|choice| {
+            let page = self.page_of(choice)?;
             let (_, pushing) = choice.push_and_hints.pushing(page).into_iter().next()?;
             Some((self.graph_file(page), Graph::clone(pushing.graph.as_ref()?)))
         });
-        pages.collect()
+        graphs.collect()
+    }
+
+    fn page_of(&self, choice: &Choice) -> Option<&Page> {
+        self.plan.pages.iter().map(|it| &**it).find(|it| it.name == choice.page)
     }
 
     fn graph_file(&self, page: &Page) -> String {
@@ -68,11 +73,14 @@ impl Configuration<'_> {
         let chosen = choices.iter().filter(|it| it.differs());
         let named: BTreeSet<&str> = chosen.map(|it| it.scheme.as_str()).collect();
         let schemes = self.plan.schemes.iter().filter_map(Contender::scheme);
-        let files = schemes.filter(|it| named.contains(it.name.as_str())).filter_map(|it| {
-            let name = crate::file_name(it.base_name());
-            Some((format!("{}-{name}.toml", self.stem), Arc::clone(it.text.as_ref()?)))
-        });
-        files.collect::<BTreeMap<_, _>>().into_iter().collect()
+        let mut files = BTreeMap::new();
+        for scheme in schemes.filter(|scheme| named.contains(scheme.name.as_str())) {
+            if let Some(text) = &scheme.text {
+                let name = crate::file_name(scheme.base_name());
+                files.insert(format!("{}-{name}.toml", self.stem), Arc::clone(text));
+            }
+        }
+        files.into_iter().collect()
     }
 
     fn head(&self, choices: &[Choice]) -> String {
@@ -110,10 +118,9 @@ impl Configuration<'_> {
 
     /// What a page's choice is worth, and the route of its document.
     fn page(&self, page: &Page, choice: &Choice, written: &mut Written) -> String {
-        let found = choice.found.iter().map(|it| {
-            let (network, loads) = (&it.network, it.loads);
-            let interval = it.interval_text();
-            format!("# on {network}: {:.3} ({interval}), {loads} loads\n", it.ratio)
+        let found = choice.found.iter().map(|found| {
+            let Found { network, ratio, loads, .. } = found;
+            format!("# on {network}: {ratio:.3} ({}), {loads} loads\n", found.interval_text())
         });
         let found: String = found.collect();
         let Choice { page: of, name, .. } = choice;

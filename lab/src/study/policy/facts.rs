@@ -22,9 +22,11 @@ impl Facts {
     /// page says otherwise, a comment says so.
     pub(crate) fn tables(&mut self, page: &Page, choice: &Choice, metadata: Metadata) -> String {
         let site = PushAndHints::default().site(page, metadata);
-        let is_here = |it: &&PageResource| page.host(it.id) == page.host(0) && is_one_path(&it.url);
         let mut tables = Vec::new();
-        for PageResource { id, url, .. } in page.resources.iter().filter(is_here) {
+        for PageResource { id, url, .. } in &page.resources {
+            if page.host(*id) != page.host(0) || !is_one_path(url) {
+                continue;
+            }
             let keys = keys(&site.respond(&Request::get(page.host(*id), url)), choice.signals);
             match self.told.get(url) {
                 None if keys.is_empty() => {}

@@ -9,7 +9,6 @@ use crate::Contender;
 use crate::push_and_hints::PushAndHints;
 use crate::study::plan::dimension::{GATE, HINTS, PUSH, SIGNALS};
 use crate::study::{Plan, Ratio, RunRecord, Setting, StudyError};
-use corpus::Page;
 use schedulers::Language;
 use server::SignalUse;
 use std::collections::BTreeMap;
@@ -24,11 +23,11 @@ pub fn choose(
     terms: Terms<'_>,
 ) -> Result<Vec<Choice>, StudyError> {
     check(plan, terms)?;
-    let choice = |page: &Page| {
+    let choices = plan.pages.iter().map(|page| {
         let runs = runs.iter().filter(|it| it.page == page.name).collect();
         Trial { plan, runs, terms, settings: settings(plan) }.choice(&page.name)
-    };
-    plan.pages.iter().map(|it| choice(it)).collect()
+    });
+    choices.collect()
 }
 
 /// The plan's settings, each as a list over networks. Those without pushes and hints come first: of equal candidates, the
@@ -36,9 +35,10 @@ pub fn choose(
 fn settings(plan: &Plan) -> Vec<Vec<Setting>> {
     let each: Vec<Setting> = plan.settings.each().into_iter().map(|it| it.1).collect();
     let on_network = each.len() / plan.settings.networks.len().max(1);
-    let over_networks =
-        |place: usize| each.iter().skip(place).step_by(on_network).cloned().collect();
-    let mut settings: Vec<Vec<Setting>> = (0..on_network).map(over_networks).collect();
+    let mut settings: Vec<Vec<Setting>> = Vec::new();
+    for place in 0..on_network {
+        settings.push(each.iter().skip(place).step_by(on_network).cloned().collect());
+    }
     settings.sort_by_key(|it| !push_and_hints(it).is_nothing());
     settings
 }
@@ -71,17 +71,11 @@ struct Candidate<'a> {
 
 impl<'a> Trial<'a> {
     fn choice(&'a self, page: &str) -> Result<Choice, StudyError> {
-        let unfinished = |scheme: &str| {
-            StudyError::Impossible(format!(
-                "a policy cannot be made: page `{page}` was not loaded to its end under {scheme}"
-            ))
-        };
         let Terms { to_beat: name, .. } = self.terms;
-        let is_to_beat =
-            |it: &&Vec<Setting>| signals(it) == SignalUse::Obey && push_and_hints(it).is_nothing();
-        let setting = self.settings.iter().find(is_to_beat);
-        let to_beat =
-            setting.and_then(|it| self.values(name, it)).ok_or_else(|| unfinished(name))?;
+        let mut obeying = self.settings.iter().filter(|it| signals(it) == SignalUse::Obey);
+        let setting = obeying.find(|it| push_and_hints(it).is_nothing());
+        let to_beat = setting.and_then(|it| self.values(name, it));
+        let to_beat = to_beat.ok_or_else(|| unfinished(page, name))?;
         let (choosing, judging) = self.plan.seeds.split_at(self.plan.seeds.len() / CHOOSING);
         let mut best: Option<((bool, f64), Candidate<'_>)> = None;
         for candidate in self.candidates() {
@@ -91,9 +85,9 @@ impl<'a> Trial<'a> {
                 best = Some((rank, candidate));
             }
         }
-        let (_, candidate) = best.ok_or_else(|| unfinished("any candidate"))?;
+        let (_, candidate) = best.ok_or_else(|| unfinished(page, "any candidate"))?;
         let found = self.found(&to_beat, &candidate, judging);
-        let found = found.ok_or_else(|| unfinished(candidate.scheme))?;
+        let found = found.ok_or_else(|| unfinished(page, candidate.scheme))?;
         Ok(Choice {
             page: page.to_owned(),
             scheme: candidate.scheme.to_owned(),
@@ -105,29 +99,40 @@ impl<'a> Trial<'a> {
     }
 
     /// The schemes in all settings in which they are candidates, and their loads are complete.
-    fn candidates(&'a self) -> impl Iterator<Item = Candidate<'a>> {
-        let schemes = || self.plan.schemes.iter().filter_map(Contender::scheme);
-        let pairs = self.settings.iter().flat_map(move |it| schemes().map(move |one| (it, one)));
-        let is_candidate = |setting: &[Setting], language| match signals(setting) {
-            SignalUse::Obey => self.terms.obeying && language == Language::Priority,
-            SignalUse::Ignore | SignalUse::Override => true,
-        };
-        pairs.filter(move |(setting, scheme)| is_candidate(setting, scheme.signals)).filter_map(
-            |(setting, scheme)| {
-                let values = self.values(&scheme.name, setting)?;
-                Some(Candidate { scheme: &scheme.name, setting, values })
-            },
-        )
+    fn candidates(&'a self) -> Vec<Candidate<'a>> {
+        let schemes = self.plan.schemes.iter().filter_map(Contender::scheme);
+        let mut candidates = Vec::new();
+        for setting in &self.settings {
+            for scheme in schemes.clone() {
+                let is_candidate = match signals(setting) {
+                    SignalUse::Obey => self.terms.obeying && scheme.signals == Language::Priority,
+                    SignalUse::Ignore | SignalUse::Override => true,
+                };
+                let values = self.values(&scheme.name, setting).filter(|_| is_candidate);
+                candidates.extend(values.map(|values| Candidate {
+                    scheme: &scheme.name,
+                    setting,
+                    values,
+                }));
+            }
+        }
+        candidates
     }
 
     /// `None` if a load did not complete, or has no value.
     fn values(&self, scheme: &str, setting: &[Setting]) -> Option<Values> {
-        let on = |setting: &Setting| {
-            let runs = self.runs.iter().filter(|it| it.scheme == scheme && it.setting == *setting);
-            let value = |it: &RunRecord| it.value(self.plan.metric).filter(|it| *it > 0.0);
-            runs.map(|it| Some((it.seed, value(it).filter(|_| it.completed)?))).collect()
-        };
-        setting.iter().map(on).collect()
+        let mut values = Values::new();
+        for setting in setting {
+            let mut by_seed = BTreeMap::new();
+            for run in &self.runs {
+                if run.scheme == scheme && run.setting == *setting {
+                    let value = run.value(self.plan.metric).filter(|it| run.completed && *it > 0.0);
+                    by_seed.insert(run.seed, value?);
+                }
+            }
+            values.push(by_seed);
+        }
+        Some(values)
     }
 
     /// How good a candidate is in the loads with these seeds, each against the load that met the same link.
@@ -137,31 +142,39 @@ impl<'a> Trial<'a> {
         candidate: &Candidate<'_>,
         seeds: &[u64],
     ) -> Option<Vec<Found>> {
-        let on = |(network, setting): (usize, &Setting)| {
-            let speedup = |seed| {
-                let of = |values: &Values| values.get(network)?.get(seed).copied();
-                self.plan.metric.speedup(of(to_beat), of(&candidate.values))
-            };
-            let ratios: Vec<f64> = seeds.iter().filter_map(speedup).collect();
+        let mut found = Vec::new();
+        for (place, setting) in candidate.setting.iter().enumerate() {
+            let (to_beat, own) = (to_beat.get(place)?, candidate.values.get(place)?);
+            let speedups = seeds.iter().filter_map(|seed| {
+                self.plan.metric.speedup(to_beat.get(seed).copied(), own.get(seed).copied())
+            });
+            let ratios: Vec<f64> = speedups.collect();
             let Ratio { middle: ratio, interval } = Ratio::of(&ratios, true)?;
-            Some(Found { network: setting.network.clone(), ratio, interval, loads: ratios.len() })
-        };
-        candidate.setting.iter().enumerate().map(on).collect()
+            let network = setting.network.clone();
+            found.push(Found { network, ratio, interval, loads: ratios.len() });
+        }
+        Some(found)
     }
 
     /// `bucket-html push throttle:8900`.
     fn name(&self, candidate: &Candidate<'_>) -> String {
         let is_usual = signals(candidate.setting) == SignalUse::Ignore;
-        let is_told = |column: &str| {
-            let is_pushed_or_hinted = [PUSH, GATE, HINTS].contains(&column);
-            is_pushed_or_hinted && !push_and_hints(candidate.setting).is_nothing()
-                || column == SIGNALS && !is_usual
-        };
+        let is_plain = push_and_hints(candidate.setting).is_nothing();
         let mut varied = self.plan.settings.varied();
-        varied.retain(|it| is_told(it.column));
+        varied.retain(|dimension| match dimension.column {
+            PUSH | GATE | HINTS => !is_plain,
+            SIGNALS => !is_usual,
+            _ => false,
+        });
         let labels = candidate.setting.first().map(|it| it.labels(&varied)).unwrap_or_default();
         format!("{} {labels}", candidate.scheme).trim_end().to_owned()
     }
+}
+
+fn unfinished(page: &str, scheme: &str) -> StudyError {
+    StudyError::Impossible(format!(
+        "a policy cannot be made: page `{page}` was not loaded to its end under {scheme}"
+    ))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::study::carry_out::loading::place_of;
 use crate::study::{Plan, RunRecord, Study, conditions};
 use crate::{FileError, figure_resources};
-use qlog_tools::metrics::{Metric, find};
+use qlog_tools::metrics::find;
 use report::comparison::{Film, Scene, Strip};
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub fn film(
             continue;
         }
         let heading = format!("{}, {}", cell.page.name, cell.setting.sentence());
-        if scenes.last().is_none_or(|it| it.heading != heading) {
+        if scenes.last().is_none_or(|scene| scene.heading != heading) {
             let resources = figure_resources(cell.page);
             scenes.push(Scene { heading, resources, strips: Vec::new() });
         }
@@ -49,19 +49,23 @@ fn pictures(
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut files: Vec<_> = entries.filter_map(Result::ok).map(|it| it.path()).collect();
     files.sort();
-    let picture = |file: &std::path::PathBuf| {
-        let time_ms = file.file_stem()?.to_str()?.parse().ok()?;
-        Some(std::fs::read(file).map(|it| (time_ms, encode(&it))).map_err(FileError::at(file)))
-    };
-    files.iter().filter_map(picture).collect()
+    let mut pictures = Vec::new();
+    for file in &files {
+        let stem = file.file_stem().and_then(|it| it.to_str()).unwrap_or_default();
+        if let Ok(time_ms) = stem.parse() {
+            let jpeg = std::fs::read(file).map_err(FileError::at(file))?;
+            pictures.push((time_ms, encode(&jpeg)));
+        }
+    }
+    Ok(pictures)
 }
 
 /// What stands at the right of a strip.
 fn notes(run: &RunRecord) -> Vec<(String, String)> {
-    let note = |metric: &Metric| {
+    let metrics = ["first_render", "speed_index", "byte_index", "load"];
+    let notes = metrics.into_iter().filter_map(find).map(|metric| {
         let value = run.value(metric).map_or("-".to_owned(), |it| format!("{it:.0}"));
         (format!("{} {}", metric.heading, metric.unit), value)
-    };
-    let metrics = ["first_render", "speed_index", "byte_index", "load"];
-    metrics.into_iter().filter_map(find).map(note).collect()
+    });
+    notes.collect()
 }

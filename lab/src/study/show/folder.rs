@@ -105,58 +105,58 @@ impl Cells {
     }
 
     /// All metrics: `byte_index_all_ms`, `first_render_ms`, after `prefix`.
-    fn metrics(self, prefix: &str, values: &Measured) -> Self {
-        METRICS.iter().fold(self, |cells, metric| {
-            let number = |cells: Self, set| {
-                let column = format!("{prefix}{}", metric.column(set));
-                cells.number(&column, values.get(metric).get(set))
-            };
-            metric.sets().iter().copied().fold(cells, number)
-        })
+    fn metrics(mut self, prefix: &str, values: &Measured) -> Self {
+        for metric in &METRICS {
+            for set in metric.sets() {
+                let column = format!("{prefix}{}", metric.column(*set));
+                self = self.number(&column, values.get(metric).get(*set));
+            }
+        }
+        self
     }
 
     /// What came of pushes, after `prefix`, in studies that vary them.
     fn pushes<T: Copy + Default + ToString>(
-        self,
+        mut self,
         prefix: &str,
         study: &Study,
         pushes: Option<Pushes<T>>,
     ) -> Self {
-        if study.runs.iter().all(|it| it.pushes.is_none()) {
+        if study.runs.iter().all(|run| run.pushes.is_none()) {
             return self;
         }
-        let values = pushes.unwrap_or_default().columns();
-        let text = |it: &T| pushes.map(|_| it.to_string()).unwrap_or_default();
-        values
-            .iter()
-            .fold(self, |cells, (name, value)| cells.text(&format!("{prefix}{name}"), &text(value)))
+        for (name, value) in pushes.unwrap_or_default().columns() {
+            let text = pushes.map(|_| value.to_string()).unwrap_or_default();
+            self = self.text(&format!("{prefix}{name}"), &text);
+        }
+        self
     }
 
     /// Whether a bracket is proven, in studies that have one.
     fn proven<T: ToString>(self, column: &str, study: &Study, proven: Option<T>) -> Self {
-        if study.runs.iter().all(|it| it.proven.is_none()) {
+        if study.runs.iter().all(|run| run.proven.is_none()) {
             return self;
         }
         self.text(column, &proven.map(|it| it.to_string()).unwrap_or_default())
     }
 
     /// `mean_speedup_all` and `mean_speedup_atf`.
-    fn by_set<T: Clone + ToString>(self, stem: &str, values: &BySet<T>) -> Self {
-        let text = |cells: Self, set: Set| {
+    fn by_set<T: Clone + ToString>(mut self, stem: &str, values: &BySet<T>) -> Self {
+        for set in Set::BOTH {
             let value = values.get(set).map(|it| it.to_string()).unwrap_or_default();
-            cells.text(&format!("{stem}_{}", set.name()), &value)
-        };
-        Set::BOTH.into_iter().fold(self, text)
+            self = self.text(&format!("{stem}_{}", set.name()), &value);
+        }
+        self
     }
 
     /// `mean_speedup_all_low`, `mean_speedup_all_high`, and the same of `atf`.
-    fn interval(self, stem: &str, values: BySet<Interval>) -> Self {
-        let ends = |cells: Self, set: Set| {
+    fn interval(mut self, stem: &str, values: BySet<Interval>) -> Self {
+        for set in Set::BOTH {
             let stem = format!("{stem}_{}", set.name());
             let [low, high] = values.get(set).map_or([None, None], |it| it.map(Some));
-            cells.number(&format!("{stem}_low"), low).number(&format!("{stem}_high"), high)
-        };
-        Set::BOTH.into_iter().fold(self, ends)
+            self = self.number(&format!("{stem}_low"), low).number(&format!("{stem}_high"), high);
+        }
+        self
     }
 }
 
@@ -166,23 +166,26 @@ fn write_table(
     path: &Path,
     rows: impl Iterator<Item = Cells>,
 ) -> Result<(), FileError> {
-    let mut text = Vec::new();
-    let write = || -> csv::Result<()> {
-        writeln!(text, "# {}", study.provenance)?;
-        for it in &study.rank_correlations {
-            writeln!(text, "# {}", json!(it))?;
-        }
-        let mut writer = csv::Writer::from_writer(&mut text);
-        for (place, Cells(row)) in rows.enumerate() {
-            if place == 0 {
-                writer.write_record(row.iter().map(|(column, _)| column))?;
-            }
-            writer.write_record(row.iter().map(|(_, value)| value))?;
-        }
-        Ok(writer.flush()?)
-    };
-    write().map_err(|error| FileError::at(path)(error.into()))?;
+    let text = table(study, rows).map_err(|error| FileError::at(path)(error.into()))?;
     write_file(path, text)
+}
+
+fn table(study: &Study, rows: impl Iterator<Item = Cells>) -> csv::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    writeln!(text, "# {}", study.provenance)?;
+    for correlation in &study.rank_correlations {
+        writeln!(text, "# {}", json!(correlation))?;
+    }
+    let mut writer = csv::Writer::from_writer(&mut text);
+    for (place, Cells(row)) in rows.enumerate() {
+        if place == 0 {
+            writer.write_record(row.iter().map(|(column, _)| column))?;
+        }
+        writer.write_record(row.iter().map(|(_, value)| value))?;
+    }
+    writer.flush()?;
+    drop(writer);
+    Ok(text)
 }
 
 fn run_cells(study: &Study, run: &RunRecord, columns: &Columns) -> Cells {

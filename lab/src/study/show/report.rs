@@ -16,7 +16,7 @@ use crate::{Contender, Load, figure_resources};
 use ::figures::speedups::Speedups;
 use ::figures::{FigureStyle, Sheet};
 use corpus::Page;
-use qlog_tools::metrics::{self, BySet};
+use qlog_tools::metrics::{self, BySet, Set};
 use report::comparison::{self, Comparison, PageComparison, PushMeans, Row, Run};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,17 +47,22 @@ pub(crate) fn comparison(
         drawn.len()
     );
     let omitted = if drawn.len() < pages.len() { omitted } else { String::new() };
-    let shown = |place: &usize| view.shown(pages[*place].0, pages[*place].1);
-    let loads = again(&drawn.iter().flat_map(shown).collect::<Vec<_>>())?;
+    let mut shown = Vec::new();
+    for &place in &drawn {
+        let (page, setting, _) = &pages[place];
+        shown.extend(view.shown(page, setting));
+    }
+    let loads = again(&shown)?;
     let pages = pages.into_iter().enumerate().map(|(place, (page, setting, compared))| {
         if !drawn.contains(&place) {
             return compared;
         }
         let places = view.shown(page, setting);
-        let runs = places.iter().filter_map(|it| {
-            Some(Run { scheme: &study.runs[*it].scheme, timeline: &loads.get(it)?.timeline })
-        });
-        let runs: Vec<Run<'_>> = runs.collect();
+        let mut runs: Vec<Run<'_>> = Vec::new();
+        for place in &places {
+            let scheme = &study.runs[*place].scheme;
+            runs.extend(loads.get(place).map(|it| Run { scheme, timeline: &it.timeline }));
+        }
         let sheet = view.sheet_of_page(page, setting, &places);
         // Figures print what the drawn loads have, not the medians of the table.
         let rows = places.iter().map(|it| view.row_of(*it)).collect();
@@ -124,11 +129,12 @@ impl<'a> View<'a> {
         let bounded = plan.metric.name == metrics::byte_index().name;
         let bounds = study.runs.iter().filter(|it| bounded && it.scheme == baseline).map(bound);
         let varied = plan.settings.varied();
-        let compared = |(_, setting): (_, Setting)| Compared {
-            suffix: after_comma(&setting.words(&varied)),
-            setting,
-        };
-        let settings = plan.settings.each().into_iter().map(compared).collect();
+        let settings = plan
+            .settings
+            .each()
+            .into_iter()
+            .map(|(_, setting)| Compared { suffix: after_comma(&setting.words(&varied)), setting });
+        let settings = settings.collect();
         let bounds = bounds.collect();
         let certain = plan.certain_settings();
         Self { plan, study, settings, varied, runs, bounds, baseline, certain, style }
@@ -155,8 +161,7 @@ impl<'a> View<'a> {
     /// The page's numbers under each scheme: medians of its loads.
     fn rows(&self, page: &Page, setting: &Compared) -> Vec<Row> {
         let schemes = self.plan.schemes.iter().map(Contender::name);
-        let row = |scheme| self.row(scheme, &self.completed(&page.name, scheme, setting));
-        schemes.map(row).collect()
+        schemes.map(|it| self.row(it, &self.completed(&page.name, it, setting))).collect()
     }
 
     /// The place of the load that figures show of each scheme. All have the seed of the baseline's load in the middle, and so
@@ -164,14 +169,17 @@ impl<'a> View<'a> {
     fn shown(&self, page: &Page, setting: &Compared) -> Vec<usize> {
         let middle = self.middle(self.places(&page.name, self.baseline, setting));
         let seed = middle.map(|it| self.study.runs[it].seed);
-        let shown = |scheme: &Contender| {
-            let places = self.places(&page.name, scheme.name(), setting);
-            let first = || places.iter().find(|it| self.study.loads[**it].is_some());
-            let of_seed = || places.iter().find(|it| Some(self.study.runs[**it].seed) == seed);
-            if self.plan.engine.repeats() { of_seed().copied() } else { first().copied() }
-        };
-        let shown = self.plan.schemes.iter().filter_map(shown);
-        shown.filter(|it| !self.study.runs[*it].has_failed_scheme()).collect()
+        let mut shown = Vec::new();
+        for scheme in &self.plan.schemes {
+            let mut places = self.places(&page.name, scheme.name(), setting).iter().copied();
+            let place = if self.plan.engine.repeats() {
+                places.find(|it| Some(self.study.runs[*it].seed) == seed)
+            } else {
+                places.find(|it| self.study.loads[*it].is_some())
+            };
+            shown.extend(place.filter(|it| !self.study.runs[*it].has_failed_scheme()));
+        }
+        shown
     }
 
     /// The numbers of the load at a place of the study; those of a load that did not finish are left out.
@@ -184,11 +192,12 @@ impl<'a> View<'a> {
     /// The load in the middle by the study's metric, of an even number the better one of the two; of loads that did not
     /// complete the first.
     fn middle(&self, places: &[usize]) -> Option<usize> {
-        let value = |place: &usize| {
-            let run = Some(&self.study.runs[*place]).filter(|it| it.completed)?;
-            Some((run.value(self.plan.metric)?, *place))
-        };
-        let mut values: Vec<(f64, usize)> = places.iter().filter_map(value).collect();
+        let mut values: Vec<(f64, usize)> = Vec::new();
+        for &place in places {
+            let run = &self.study.runs[place];
+            let value = run.value(self.plan.metric).filter(|_| run.completed);
+            values.extend(value.map(|it| (it, place)));
+        }
         values.sort_by(|one, other| one.0.total_cmp(&other.0));
         let middle = values.get(values.len().saturating_sub(1) / 2).map(|it| it.1);
         middle.or_else(|| places.first().copied())
@@ -196,32 +205,31 @@ impl<'a> View<'a> {
 
     /// What tells the setting of a row from others.
     fn words(&self, setting: &Setting) -> String {
-        let told = |it: &&Compared| it.setting.told(&self.varied) == *setting;
-        let found = self.settings.iter().find(told);
+        let found = self.settings.iter().find(|it| it.setting.told(&self.varied) == *setting);
         found.map_or("", |it| it.suffix.trim_start_matches(", ")).to_owned()
     }
 
     fn summary(&self, row: &SummaryRow) -> comparison::SummaryRow {
-        let of = |pages: Option<usize>, pick: fn(&BySet) -> Option<f64>| Speedups {
-            pages: pages.unwrap_or(0),
-            mean: pick(&row.mean_speedup),
-            median: pick(&row.median_speedup),
-            best: pick(&row.best_page_speedup),
-            worst: pick(&row.worst_page_speedup),
-        };
+        let [all, atf] = [Set::All, Set::Atf].map(|set| Speedups {
+            pages: row.speedup_pages.get(set).unwrap_or(0),
+            mean: row.mean_speedup.get(set),
+            median: row.median_speedup.get(set),
+            best: row.best_page_speedup.get(set),
+            worst: row.worst_page_speedup.get(set),
+        });
         comparison::SummaryRow {
             setting: self.words(&row.setting),
             scheme: row.scheme.clone(),
-            all: of(row.speedup_pages.all, |it| it.all),
-            atf: of(row.speedup_pages.atf, |it| it.atf),
+            all,
+            atf,
             atf_interval: row.mean_speedup_interval.atf.filter(|_| row.scheme != self.baseline),
             regret: row.mean_regret.atf,
             proven: row.proven_pages.map(|it| (it, row.pages)),
-            pushes: row.mean_pushes.map(|it| PushMeans {
-                taken: it.taken,
-                refused: it.refused,
-                late: it.late,
-                wasted_bytes: it.wasted_bytes,
+            pushes: row.mean_pushes.map(|means| PushMeans {
+                taken: means.taken,
+                refused: means.refused,
+                late: means.late,
+                wasted_bytes: means.wasted_bytes,
             }),
         }
     }
@@ -229,29 +237,30 @@ impl<'a> View<'a> {
     /// Speedups over the loads of `baseline` that met the same links.
     fn speedups_over(&self, baseline: &str) -> PageSpeedups<'_> {
         let baselines = Paired::of(&self.study.runs, baseline, self.plan.metric);
-        let runs = || self.study.runs.iter().chain(&self.bounds);
         let mut speedups: BTreeMap<Group<'_>, Vec<BySet>> = BTreeMap::new();
-        for run in runs() {
+        for run in self.study.runs.iter().chain(&self.bounds) {
             speedups.entry(group(run)).or_default().extend(baselines.speedup(run));
         }
-        let means = speedups.into_iter().map(|(group, speedups)| {
-            let of = |set| speedups.iter().filter_map(|it| it.get(set)).collect::<Vec<f64>>();
-            (group, BySet::each(|set| mean(&of(set))))
-        });
-        means.collect()
+        let mut means = PageSpeedups::new();
+        for (group, speedups) in speedups {
+            let mean = BySet::each(|set| {
+                mean(&speedups.iter().filter_map(|it| it.get(set)).collect::<Vec<f64>>())
+            });
+            means.insert(group, mean);
+        }
+        means
     }
 
     fn row(&self, scheme: &str, runs: &[&RunRecord]) -> Row {
-        let middle = |of: &dyn Fn(&RunRecord) -> Option<f64>| {
-            median(&runs.iter().filter_map(|it| of(it)).collect::<Vec<_>>())
-        };
+        let durations_ms: Vec<f64> = runs.iter().map(|it| it.duration_ms).collect();
+        let regrets: Vec<f64> = runs.iter().filter_map(|it| it.regret()).collect();
         let atf = runs.iter().filter_map(|it| it.metrics.get(self.plan.metric).atf);
         Row {
             scheme: scheme.to_owned(),
             metrics: measured(runs, median),
-            duration_ms: middle(&|it| Some(it.duration_ms)),
+            duration_ms: median(&durations_ms),
             atf_spread: quartiles(atf.collect()),
-            regret: middle(&RunRecord::regret),
+            regret: median(&regrets),
             proven: runs.iter().find_map(|it| it.proven),
             note: runs.is_empty().then(|| "no load finished".to_owned()),
             ..Row::default()
@@ -281,8 +290,8 @@ fn bound(run: &RunRecord) -> RunRecord {
 fn quartiles(mut values: Vec<f64>) -> Option<[f64; 2]> {
     values.sort_by(f64::total_cmp);
     let (first, last) = (values.first()?, values.last()?);
-    let at = |quarter: usize| values[(values.len() - 1) * quarter / 4];
-    (values.len() >= 4 && first < last).then(|| [at(1), at(3)])
+    let is_spread = values.len() >= 4 && first < last;
+    is_spread.then(|| [1, 3].map(|quarter| values[(values.len() - 1) * quarter / 4]))
 }
 
 /// The places of those among `count` pages that are drawn: of many, those that gain most.

@@ -51,7 +51,7 @@ pub fn bootstrap_several<const N: usize>(
     counts: [usize; N],
     statistic: impl Fn([&[usize]; N]) -> Option<f64>,
 ) -> Option<Interval> {
-    if counts.iter().any(|it| *it < SAMPLE_MIN) {
+    if counts.iter().any(|count| *count < SAMPLE_MIN) {
         return None;
     }
     let mut random = ChaCha8Rng::seed_from_u64(DRAWS.seed);
@@ -105,9 +105,9 @@ impl Sample {
         if clusters.len() < SAMPLE_MIN || clusters.iter().any(Vec::is_empty) {
             return None;
         }
-        let all = || clusters.iter().flatten();
-        let weight: f64 = all().map(|it| it.1).sum();
-        let mean = all().map(|it| it.0 * it.1).sum::<f64>() / weight;
+        let all = clusters.iter().flatten();
+        let weight: f64 = all.clone().map(|it| it.1).sum();
+        let mean = all.map(|it| it.0 * it.1).sum::<f64>() / weight;
         Some(Self { mean, clusters: clusters.iter().map(|it| Moments::of(it, mean)).collect() })
     }
 
@@ -122,10 +122,10 @@ impl Sample {
         draws: Draws,
         scaled: impl Fn(Estimate) -> Option<Estimate>,
     ) -> Option<Interval> {
-        let estimate = |totals| scaled(Estimate::of(self.mean, totals, self.clusters.len()));
+        let count = self.clusters.len();
         let mut totals = Moments::default();
         self.clusters.iter().for_each(|it| totals += *it);
-        let own = estimate(totals)?;
+        let own = scaled(Estimate::of(self.mean, totals, count))?;
         if own.error <= 0.0 {
             return Some([0.0; 2]);
         }
@@ -133,17 +133,16 @@ impl Sample {
         let mut deviations = Vec::with_capacity(draws.count);
         for _ in 0..draws.count {
             let mut totals = Moments::default();
-            for _ in 0..self.clusters.len() {
-                totals += self.clusters[place(&mut random, self.clusters.len())];
+            for _ in 0..count {
+                totals += self.clusters[place(&mut random, count)];
             }
-            if let Some(drawn) = estimate(totals) {
+            if let Some(drawn) = scaled(Estimate::of(self.mean, totals, count)) {
                 let error = drawn.error.max(LEAST_ERROR * own.error);
                 deviations.push((drawn.value - own.value) / error);
             }
         }
         let mut deviations = Data::new(deviations);
-        let clusters = self.clusters.len() as f64;
-        let unit = own.error * (clusters / (clusters - 1.0)).sqrt();
+        let unit = own.error * (count as f64 / (count as f64 - 1.0)).sqrt();
         Some([0.975, 0.025].map(|it| -deviations.quantile(it) * unit))
     }
 }

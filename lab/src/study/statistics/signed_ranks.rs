@@ -89,17 +89,17 @@ impl SignedRanks {
         if self.pairs() < SAMPLE_MIN {
             return None;
         }
-        let ranks = || self.positive.iter().chain(&self.negative).copied();
-        let [positive, all] = [self.positive.iter().sum::<usize>(), ranks().sum()];
+        let ranks = self.positive.iter().chain(&self.negative).copied();
+        let [positive, all] = [self.positive.iter().sum::<usize>(), ranks.clone().sum()];
         let smaller = positive.min(all - positive);
         let count = self.wins() + self.losses();
         if count > EXACT_VALUES {
             // Half of all ranks have a plus on average. The squares contain what ties subtract from the variance.
-            let deviation = ranks().map(|it| (it as f64).powi(2)).sum::<f64>().sqrt() / 2.0;
+            let deviation = ranks.map(|it| (it as f64).powi(2)).sum::<f64>().sqrt() / 2.0;
             let z = (smaller as f64 - all as f64 / 2.0) / deviation;
             return Some((2.0 * Normal::standard().cdf(z), Method::Normal));
         }
-        let ways: f64 = ways_to_add_up(ranks())[..=smaller].iter().sum();
+        let ways: f64 = ways_to_add_up(ranks)[..=smaller].iter().sum();
         let all_ways: f64 = std::iter::repeat_n(2.0, count).product();
         Some(((2.0 * ways / all_ways).min(1.0), Method::Exact))
     }
@@ -109,8 +109,9 @@ impl SignedRanks {
     /// it towards 0. `None` for fewer than six differences.
     pub fn rank_biserial(&self) -> Option<f64> {
         let pairs = self.pairs();
-        let sum = |ranks: &[usize]| ranks.iter().sum::<usize>() as f64;
-        let difference = sum(&self.positive) - sum(&self.negative);
+        let [positive, negative] =
+            [&self.positive, &self.negative].map(|ranks| ranks.iter().sum::<usize>() as f64);
+        let difference = positive - negative;
         (pairs >= SAMPLE_MIN).then(|| difference / (pairs * (pairs + 1)) as f64)
     }
 }

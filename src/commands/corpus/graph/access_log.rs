@@ -11,14 +11,13 @@ use std::path::Path;
 /// The graph of the requests that go with a page. Prints a summary of the log on stderr.
 pub(super) fn learn(file: &Path, host: Option<&str>, document: &str) -> Result<Graph, Failure> {
     let name = file.display();
-    let unreadable = |error| Failure::BadInput(format!("{name}: {error}"));
     let mut log = AccessLog::new(document, host);
-    if file == Path::new("-") {
-        read(&mut stdin().lock(), &mut log).map_err(unreadable)?;
+    let outcome = if file == Path::new("-") {
+        read(&mut stdin().lock(), &mut log)
     } else {
-        let file = File::open(file).map_err(unreadable)?;
-        read(&mut BufReader::new(file), &mut log).map_err(unreadable)?;
-    }
+        File::open(file).and_then(|it| read(&mut BufReader::new(it), &mut log))
+    };
+    outcome.map_err(|error| Failure::BadInput(format!("{name}: {error}")))?;
     let (learner, document_bytes, counts) = log.finish();
     let host = host.unwrap_or(LOCALHOST);
     let graph = learner.graph(host, document, document_bytes);

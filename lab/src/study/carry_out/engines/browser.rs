@@ -43,8 +43,9 @@ impl Engine for Browser {
 }
 
 fn browser(plan: &Plan) -> Result<&dyn browsing::Browser, StudyError> {
-    let none = || StudyError::Impossible("engine browser: the plan names no browser".to_owned());
-    plan.browser.as_deref().ok_or_else(none)
+    plan.browser.as_deref().ok_or_else(|| {
+        StudyError::Impossible("engine browser: the plan names no browser".to_owned())
+    })
 }
 
 /// With the certificate and the port that all loads have.

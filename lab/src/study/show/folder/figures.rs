@@ -70,7 +70,7 @@ pub(crate) fn remove_old(folder: &Path) -> std::io::Result<()> {
         let path = entry?.path();
         let stem = path.file_stem().and_then(|it| it.to_str()).unwrap_or_default();
         let drawn = path.extension().is_some_and(|it| EXTENSIONS.iter().any(|end| it == *end));
-        if drawn && [RIBBONS, CURVE, OVERALL].iter().any(|it| stem.ends_with(it)) {
+        if drawn && [RIBBONS, CURVE, OVERALL].iter().any(|end| stem.ends_with(end)) {
             std::fs::remove_file(path)?;
         }
     }

@@ -5,7 +5,7 @@ use crate::Metadata;
 use crate::network::{Network, queue_text};
 use crate::study::plan::dimension::{CONTROL, NETWORK, notable};
 use crate::study::plan::setting::DIMENSIONS;
-use crate::study::{Dimension, Plan, Setting, Weights};
+use crate::study::{Plan, Setting, Weights};
 use corpus::PageSet;
 use simulator::link::{Loss, Profile};
 use std::collections::BTreeSet;
@@ -99,18 +99,25 @@ pub(crate) fn of_page(plan: &Plan, page: &str, setting: &Setting, shown: &[(&str
 
 /// Engine, networks, whatever else `settings` say, and what the server knew.
 fn circumstances(plan: &Plan, settings: &[&Setting]) -> String {
-    let is_shown = |it: &&Network| settings.iter().any(|setting| setting.network == it.name);
-    let networks = plan.settings.networks.iter().filter(is_shown);
-    let networks = networks.map(|it| network_words(it, plan));
-    let networks = networks.collect::<Vec<_>>().join(", ");
+    let mut networks = Vec::new();
+    for network in &plan.settings.networks {
+        if settings.iter().any(|setting| setting.network == network.name) {
+            networks.push(network_words(network, plan));
+        }
+    }
+    let networks = networks.join(", ");
     let notable: Vec<&str> = notable(settings).iter().map(|it| it.column).collect();
-    let has_control = plan.engine.has_transport();
-    let is_said = |it: &&Dimension| {
-        it.column != NETWORK
-            && (notable.contains(&it.column) || has_control && it.column == CONTROL)
-    };
-    let dimensions = DIMENSIONS.iter().filter(is_said);
-    let others: Vec<String> = dimensions.map(|it| it.all_words(settings)).collect();
+    let mut others = Vec::new();
+    for dimension in DIMENSIONS {
+        let is_said = match dimension.column {
+            NETWORK => false,
+            CONTROL if plan.engine.has_transport() => true,
+            column => notable.contains(&column),
+        };
+        if is_said {
+            others.push(dimension.all_words(settings));
+        }
+    }
     let others = after_comma(&others.join(", "));
     let browser = plan.browser_description().map(|it| format!(" ({it})")).unwrap_or_default();
     let engine = plan.engine.name();
@@ -140,7 +147,7 @@ fn network_words(network: &Network, plan: &Plan) -> String {
 
 /// What happens to datagrams on a link by chance.
 fn events(link: &Profile) -> Vec<String> {
-    let loss = link.loss.as_ref().map(|it| match it {
+    let loss = link.loss.as_ref().map(|loss| match loss {
         Loss::Independent(share) => format!("loss {share} of the datagrams"),
         Loss::Capped(it) => {
             format!("loss {} of the datagrams, at most {} together", it.share, it.burst_max)

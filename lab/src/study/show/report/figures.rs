@@ -5,7 +5,6 @@ use super::{Compared, LOWER_BOUND, PageSpeedups, View, after_comma};
 use crate::Contender;
 use crate::study::plan::dimension::{NETWORK, SEND_BUFFER};
 use crate::study::{Axis, Dimension, Setting, missing};
-use corpus::Page;
 use figures::{
     Distribution, DistributionOf, Dot, DotGroup, Drawing, HeatMap, HeatRow, Interleaving,
     InterleavingLine, IntervalPanel, IntervalRow, Intervals, Sheet, SpeedupDots, Standing, Sweep,
@@ -13,7 +12,6 @@ use figures::{
 };
 use qlog_tools::metrics::Set;
 use report::comparison::{Figure, NamedFigure};
-use std::sync::Arc;
 
 /// A distribution of fewer pages would be a few steps.
 const DISTRIBUTION_MIN: usize = 6;
@@ -82,8 +80,7 @@ impl View<'_> {
     }
 
     fn is_scheme(&self, name: &str) -> bool {
-        let of_name = |it: &&Contender| it.name() == name;
-        let found = self.plan.schemes.iter().find(of_name);
+        let found = self.plan.schemes.iter().find(|it| it.name() == name);
         found.is_some_and(|it| matches!(it, Contender::Scheme(_)))
     }
 
@@ -99,8 +96,8 @@ impl View<'_> {
     fn grouped(&self, belong: impl Fn(&Setting, &Setting) -> bool) -> Vec<Vec<&Compared>> {
         let mut groups: Vec<Vec<&Compared>> = Vec::new();
         for compared in &self.settings {
-            let same = |it: &&mut Vec<&Compared>| belong(&it[0].setting, &compared.setting);
-            match groups.iter_mut().find(same) {
+            let mut before = groups.iter_mut();
+            match before.find(|group| belong(&group[0].setting, &compared.setting)) {
                 Some(group) => group.push(compared),
                 None => groups.push(vec![compared]),
             }
@@ -122,25 +119,18 @@ impl View<'_> {
             self.varied.iter().partition(|it| it.column == SEND_BUFFER);
         let mut columns = vec!["All".to_owned(), "ATF".to_owned()];
         columns.extend(settings.iter().skip(1).map(|it| it.setting.marks(&buffer)));
-        let dots = |scheme: &str, setting: &Compared, set| {
-            let dot = |page: &Arc<Page>| {
-                Some(Dot {
-                    page: page.name.clone(),
-                    bytes: page.resources.iter().map(|it| it.bytes).sum(),
-                    speedup: speedups.get(&setting.group(&page.name, scheme))?.get(set)?,
-                })
-            };
-            self.plan.pages.iter().filter_map(dot).collect::<Vec<Dot>>()
-        };
-        let group = |scheme: &str| {
-            let mut columns = vec![dots(scheme, settings[0], Set::All)];
-            columns.extend(settings.iter().map(|setting| dots(scheme, setting, Set::Atf)));
+        let mut groups = Vec::new();
+        for scheme in self.names().filter(|name| *name != self.baseline) {
+            let mut columns = vec![self.dots_of(speedups, scheme, settings[0], Set::All)];
+            for setting in settings {
+                columns.push(self.dots_of(speedups, scheme, setting, Set::Atf));
+            }
             let is_bound = scheme == LOWER_BOUND;
             let label = if is_bound { format!("[{scheme}]") } else { scheme.to_owned() };
-            let shown = !is_bound || columns.iter().any(|it| !it.is_empty());
-            shown.then_some(DotGroup { label, columns })
-        };
-        let groups = self.names().filter(|it| *it != self.baseline).filter_map(group).collect();
+            if !is_bound || columns.iter().any(|column| !column.is_empty()) {
+                groups.push(DotGroup { label, columns });
+            }
+        }
         let setting = &settings[0].setting;
         let others = after_comma(&setting.words(&others));
         let figure = SpeedupDots {
@@ -154,17 +144,36 @@ impl View<'_> {
         self.named(&name, &figure, settings, Over::Pages)
     }
 
+    /// A scheme's dots in a setting: one for each page with a speedup.
+    fn dots_of(
+        &self,
+        speedups: &PageSpeedups<'_>,
+        scheme: &str,
+        setting: &Compared,
+        set: Set,
+    ) -> Vec<Dot> {
+        let mut dots = Vec::new();
+        for page in &self.plan.pages {
+            let speedup = speedups.get(&setting.group(&page.name, scheme));
+            let speedup = speedup.and_then(|it| it.get(set));
+            if let Some(speedup) = speedup {
+                let bytes = page.resources.iter().map(|it| it.bytes).sum();
+                dots.push(Dot { page: page.name.clone(), bytes, speedup });
+            }
+        }
+        dots
+    }
+
     /// The means of all schemes with their intervals, a panel a setting.
     fn intervals(&self) -> Option<NamedFigure> {
         if self.settings.len() > PANELS_MAX {
             return None;
         }
-        let mean = |scheme: &str, setting| self.summary_of(scheme, setting)?.mean_speedup.atf;
         let mut schemes: Vec<&str> = self.plan.schemes.iter().map(Contender::name).collect();
-        let first = &self.settings[0];
         schemes.sort_by(|one, other| {
-            let [one, other] = [one, other].map(|it| mean(it, first).unwrap_or_default());
-            other.total_cmp(&one)
+            let rows = [one, other].map(|it| self.summary_of(it, &self.settings[0]));
+            let means = rows.map(|it| it.and_then(|it| it.mean_speedup.atf).unwrap_or_default());
+            means[1].total_cmp(&means[0])
         });
         let panels = self.settings.iter().map(|it| self.interval_panel(it, &schemes));
         let figure = Intervals {
@@ -206,12 +215,14 @@ impl View<'_> {
 
     /// How the pages' speedups are distributed in a setting.
     fn distribution(&self, speedups: &PageSpeedups<'_>, setting: &Compared) -> Option<NamedFigure> {
-        let of = |scheme: &str| {
-            let speedup = |page: &Arc<Page>| speedups.get(&setting.group(&page.name, scheme))?.atf;
-            let speedups: Vec<f64> = self.plan.pages.iter().filter_map(speedup).collect();
-            (!speedups.is_empty()).then(|| DistributionOf { label: scheme.to_owned(), speedups })
-        };
-        let schemes: Vec<DistributionOf> = self.others().filter_map(of).collect();
+        let mut schemes: Vec<DistributionOf> = Vec::new();
+        for scheme in self.others() {
+            let dots = self.dots_of(speedups, scheme, setting, Set::Atf);
+            if !dots.is_empty() {
+                let speedups = dots.into_iter().map(|it| it.speedup).collect();
+                schemes.push(DistributionOf { label: scheme.to_owned(), speedups });
+            }
+        }
         let name = self.file_name("distribution", &setting.setting, SEND_BUFFER);
         let varied = after_comma(&setting.setting.words(&self.varied));
         let figure = Distribution {
@@ -226,12 +237,11 @@ impl View<'_> {
 
     /// Speedups by a number that the study varies, a figure for each combination of everything else.
     fn sweeps(&self, dimension: &Dimension, axis: Axis) -> Vec<NamedFigure> {
-        let without = |setting: &Setting| {
-            let mut other = setting.clone();
-            (dimension.copy)(&mut other, &Setting::default());
-            other
-        };
-        let groups = self.grouped(|one, other| without(one) == without(other));
+        let groups = self.grouped(|one, other| {
+            let mut other = other.clone();
+            (dimension.copy)(&mut other, one);
+            other == *one
+        });
         groups.iter().filter_map(|it| self.sweep(dimension, axis, it)).collect()
     }
 
@@ -244,15 +254,6 @@ impl View<'_> {
         let mut values: Vec<(f64, &Compared)> =
             settings.iter().filter_map(|it| Some(((axis.at)(&it.setting)?, *it))).collect();
         values.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let point = |scheme: &str, value, setting| {
-            let row = self.summary_of(scheme, setting)?;
-            let (ratio, interval) = (row.mean_speedup.atf?, row.mean_speedup_interval.atf);
-            Some(SweepPoint { value, ratio, interval })
-        };
-        let of = |scheme: &str| SweepOf {
-            label: scheme.to_owned(),
-            points: values.iter().filter_map(|it| point(scheme, it.0, it.1)).collect(),
-        };
         let first = &values.first().filter(|_| values.len() >= SWEEP_MIN)?.1.setting;
         let others: Vec<&Dimension> =
             self.varied.iter().copied().filter(|it| it.column != dimension.column).collect();
@@ -264,8 +265,18 @@ impl View<'_> {
             ),
         };
         let name = self.file_name(&stem, first, dimension.column);
-        let schemes: Vec<SweepOf> =
-            self.others().map(of).filter(|it| !it.points.is_empty()).collect();
+        let mut schemes: Vec<SweepOf> = Vec::new();
+        for scheme in self.others() {
+            let points = values.iter().filter_map(|(value, setting)| {
+                let row = self.summary_of(scheme, setting)?;
+                let (ratio, interval) = (row.mean_speedup.atf?, row.mean_speedup_interval.atf);
+                Some(SweepPoint { value: *value, ratio, interval })
+            });
+            let points: Vec<SweepPoint> = points.collect();
+            if !points.is_empty() {
+                schemes.push(SweepOf { label: scheme.to_owned(), points });
+            }
+        }
         let has_bands = schemes.iter().flat_map(|it| &it.points).any(|it| it.interval.is_some());
         let bands = if has_bands { "; bands are 95\u{202f}% intervals" } else { "" };
         let others = after_comma(&first.words(&others));
@@ -283,31 +294,33 @@ impl View<'_> {
 
     /// Schemes by settings.
     fn heat_map(&self, speedups: &PageSpeedups<'_>) -> NamedFigure {
-        let row = |scheme: &str| {
+        let mut rows = Vec::new();
+        for scheme in self.names() {
             let settings = self.settings.iter();
             let ratios: Vec<Option<f64>> =
                 settings.map(|it| self.mean_speedup(speedups, scheme, it)).collect();
             let is_bound = scheme == LOWER_BOUND;
-            let shown = !is_bound || ratios.iter().any(Option::is_some);
-            let label = scheme.to_owned();
-            shown.then_some(HeatRow { label, ratios, is_bound, ..HeatRow::default() })
-        };
+            if !is_bound || ratios.iter().any(Option::is_some) {
+                let label = scheme.to_owned();
+                rows.push(HeatRow { label, ratios, is_bound, ..HeatRow::default() });
+            }
+        }
+        let mut columns = self.varied.iter().map(|it| it.column);
+        let by_networks = columns.all(|it| [NETWORK, SEND_BUFFER].contains(&it));
+        let by = if by_networks { "networks" } else { "settings" };
         let figure = HeatMap {
-            title: if self.varied.iter().all(|it| [NETWORK, SEND_BUFFER].contains(&it.column)) {
-                "Schemes by networks".to_owned()
-            } else {
-                "Schemes by settings".to_owned()
-            },
+            title: format!("Schemes by {by}"),
             what: self.what(),
-            rows: self.names().filter_map(row).collect(),
+            rows,
             columns: self.settings.iter().map(|it| self.setting_name(it)).collect(),
             is_exact: self.is_exact(),
         };
         let names: Vec<String> = figure.rows.iter().map(|it| it.label.clone()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let figure = figure.marked(|column, means| {
-            let of_scheme = |it: (&&str, &Option<f64>)| it.1.filter(|_| self.is_scheme(it.0));
-            let means: Vec<Option<f64>> = names.iter().zip(means).map(of_scheme).collect();
+            let means = names.iter().zip(means);
+            let means = means.map(|(name, mean)| mean.filter(|_| self.is_scheme(name)));
+            let means: Vec<Option<f64>> = means.collect();
             self.standings(&self.settings[column], &names, &means)
         });
         self.named("schemes-by-networks", &figure, &self.all_settings(), Over::Means)
@@ -321,19 +334,18 @@ impl View<'_> {
         widths.sort_unstable();
         let first = widths.first().filter(|_| widths.len() > 2)?.1;
         let speedups = self.speedups_over(first);
-        let ratio = |scheme, setting| self.mean_speedup(&speedups, scheme, setting);
         let lines = self.settings.iter().map(|setting| InterleavingLine {
             label: self.setting_name(setting),
-            ratios: widths.iter().map(|it| ratio(it.1, setting)).collect(),
+            ratios: widths.iter().map(|it| self.mean_speedup(&speedups, it.1, setting)).collect(),
         });
-        let name = |&(width, scheme): &(u64, &str)| match scheme {
+        let names = widths.iter().map(|(width, scheme)| match *scheme {
             "fifo" => "1 (fifo)".to_owned(),
             "rr" => "all (rr)".to_owned(),
             _ => width.to_string(),
-        };
+        });
         let figure = Interleaving {
             title: "How wide to interleave".to_owned(),
-            widths: widths.iter().map(name).collect(),
+            widths: names.collect(),
             lines: lines.collect(),
         };
         Some(self.named("interleaving", &figure, &self.all_settings(), Over::Means))

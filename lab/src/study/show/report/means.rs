@@ -5,7 +5,6 @@ use crate::study::compute::comparisons::{are_behind, log_ratios};
 use crate::study::compute::summary::Paired;
 use crate::study::statistics::{Weighted, weighted_mean};
 use crate::study::{PageWeights, Pages, RunRecord, SummaryRow, Unit};
-use corpus::Page;
 use figures::Standing;
 use qlog_tools::metrics::Set;
 
@@ -17,9 +16,10 @@ impl View<'_> {
         scheme: &str,
         setting: &Compared,
     ) -> Option<f64> {
-        let speedup = |page: &Page| speedups.get(&setting.group(&page.name, scheme))?.atf;
-        let pages = self.plan.pages.iter();
-        let values = pages.filter_map(|it| Some((speedup(it)?, self.weight_of(&it.name))));
+        let values = self.plan.pages.iter().filter_map(|page| {
+            let speedup = speedups.get(&setting.group(&page.name, scheme))?.atf?;
+            Some((speedup, self.weight_of(&page.name)))
+        });
         weighted_mean(&values.collect::<Vec<Weighted>>())
     }
 
@@ -51,28 +51,28 @@ impl View<'_> {
             return Standing::of_exact(means);
         }
         let twins = &self.study.twins;
-        let is_known = |it: &usize| means[*it].is_some() && !twins.contains_key(schemes[*it]);
-        let known: Vec<usize> = (0..means.len()).filter(is_known).collect();
+        let mut known: Vec<usize> = (0..means.len()).collect();
+        known.retain(|it| means[*it].is_some() && !twins.contains_key(schemes[*it]));
         let mut standings = vec![Standing::Unknown; means.len()];
         let Some(any) = known.first() else { return standings };
-        let over = |place: usize| Paired::of(&self.study.runs, schemes[place], self.plan.metric);
-        let over_any = over(*any);
-        let log_mean = |place: &usize| {
+        let (runs, metric) = (&self.study.runs, self.plan.metric);
+        // Which one is best does not depend on the scheme that all are compared with.
+        let over_any = Paired::of(runs, schemes[*any], metric);
+        let log_means = known.iter().map(|place| {
             let ratios = self.log_ratios(&over_any, schemes[*place], setting);
             weighted_mean(&ratios.concat()).unwrap_or(f64::NEG_INFINITY)
-        };
-        let log_means: Vec<f64> = known.iter().map(log_mean).collect();
-        let by_mean = |one: &usize, other: &usize| log_means[*one].total_cmp(&log_means[*other]);
-        let Some(best) = (0..known.len()).max_by(by_mean) else { return standings };
-        let over_best = over(known[best]);
+        });
+        let best = log_means.enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other));
+        let Some((best, _)) = best else { return standings };
+        let over_best = Paired::of(runs, schemes[known[best]], metric);
         let others = (0..known.len()).filter(|it| *it != best);
         let ratios = others.map(|it| self.log_ratios(&over_best, schemes[known[it]], setting));
         let behind = are_behind(&ratios.collect::<Vec<_>>());
         let of_known = Standing::of_measured(best, behind);
         known.iter().zip(of_known).for_each(|(place, it)| standings[*place] = it);
-        for (place, scheme) in schemes.iter().enumerate().filter(|it| means[it.0].is_some()) {
+        for (place, scheme) in schemes.iter().enumerate() {
             let twin = twins.get(*scheme).and_then(|twin| schemes.iter().position(|it| it == twin));
-            let Some(twin) = twin else { continue };
+            let Some(twin) = twin.filter(|_| means[place].is_some()) else { continue };
             if standings[twin] == Standing::Best {
                 standings[twin] = Standing::Tied;
             }
@@ -105,6 +105,7 @@ mod tests {
     use crate::Contender;
     use crate::network::Network;
     use crate::study::{Plan, Study, engines};
+    use corpus::Page;
     use figures::FigureStyle;
     use qlog_tools::metrics::BySet;
     use std::sync::Arc;
