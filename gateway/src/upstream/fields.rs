@@ -2,8 +2,8 @@
 
 use super::upload::Upload;
 use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST, HeaderMap, HeaderValue, TE, TRAILER,
-    TRANSFER_ENCODING, VIA,
+    CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue, TE,
+    TRAILER, TRANSFER_ENCODING, VIA,
 };
 use hyper::{Uri, Version};
 use server::account::Held;
@@ -55,15 +55,16 @@ pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
     if request.field("te") == Some("trailers") && !is_tunnel {
         fields.append(TE, HeaderValue::from_static("trailers"));
     }
+    let named = HeaderName::from_static;
     // RFC 8470, 5.1: the backend may want to be asked again when the handshake is complete.
     if request.early && request.field("early-data").is_none() {
-        fields.append("early-data", HeaderValue::from_static("1"));
+        fields.append(named("early-data"), HeaderValue::from_static("1"));
     }
     let via = via(request.protocol.version(), request.list("via").as_deref());
     add(&mut fields, [(VIA, via), (FORWARDED, forwarded(&request.authority, client))]);
-    add(&mut fields, client.map(|it| ("x-forwarded-for", it.to_string())));
-    add(&mut fields, [("x-forwarded-host", request.authority.as_str())]);
-    fields.append("x-forwarded-proto", HeaderValue::from_static("https"));
+    add(&mut fields, client.map(|it| (named("x-forwarded-for"), it.to_string())));
+    add(&mut fields, [(named("x-forwarded-host"), request.authority.as_str())]);
+    fields.append(named("x-forwarded-proto"), HeaderValue::from_static("https"));
     Outbound {
         // Over HTTP/1.1, a GET asks for another protocol (RFC 6455, 4.1).
         method: if is_tunnel { "GET".to_owned() } else { request.method.clone() },

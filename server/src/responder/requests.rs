@@ -9,7 +9,7 @@ use crate::pushes::Pushes;
 use crate::send_loop::Ending;
 use crate::site::fields::{Line, add, to_http3};
 use crate::site::{Availability, Body, Request, Response};
-use http::header::HeaderMap;
+use http::header::{HeaderMap, HeaderName};
 use http3::{Code, Extension, Header, NameValue, StreamId};
 use std::time::Instant;
 
@@ -136,12 +136,15 @@ impl Responder {
         let mut fields = head::fields(response, is_here, &self.shared.options);
         let record = self.sender.streams.get(stream);
         if let Some(directive) = record.and_then(|it| it.directive) {
-            add(&mut fields, [("priority", directive.to_string())]);
+            add(&mut fields, [(HeaderName::from_static("priority"), directive.to_string())]);
         }
         let announces = self.sender.connection.session.in_use(Extension::SchemeAnnouncement);
         let names_scheme = response.resource.main || self.changed_with == Some(stream);
         if names_scheme && announces {
-            add(&mut fields, [(http3::SCHEME_FIELD, self.sender.order.scheme())]);
+            add(
+                &mut fields,
+                [(HeaderName::from_static(http3::SCHEME_FIELD), self.sender.order.scheme())],
+            );
         }
         fields
     }

@@ -4,7 +4,7 @@ use http::header::{AsHeaderName, HeaderMap, HeaderName, HeaderValue};
 use http3::NameValue;
 use std::borrow::Cow;
 
-/// The fields of these lines, in order. A line that no field can say is left out, and pseudo-header fields are.
+/// The fields of these lines, in order, without lines that no field can say, and without pseudo-header fields.
 pub fn fields<N, V>(lines: impl IntoIterator<Item = (N, V)>) -> HeaderMap
 where
     HeaderName: TryFrom<N>,
@@ -16,7 +16,7 @@ where
     fields
 }
 
-/// Adds those of these lines that a field can say.
+/// Adds these lines, but for those that no field can say.
 pub fn add<N, V>(fields: &mut HeaderMap, lines: impl IntoIterator<Item = (N, V)>)
 where
     HeaderName: TryFrom<N>,
@@ -56,7 +56,7 @@ pub fn list<'a>(fields: &'a HeaderMap, name: &str) -> Option<Cow<'a, str>> {
     Some(lines.fold(first, |list, line| list + ", " + line))
 }
 
-/// The lines of a field whatever their bytes, with `between` between them; `None`: there are none.
+/// The lines of a field, whatever their bytes, with `between` them; `None`: there are none.
 pub fn joined(fields: &HeaderMap, name: impl AsHeaderName, between: &[u8]) -> Option<Vec<u8>> {
     let lines: Vec<&[u8]> = fields.get_all(name).iter().map(HeaderValue::as_bytes).collect();
     (!lines.is_empty()).then(|| lines.join(between))

@@ -57,7 +57,7 @@ pub struct Request {
     /// The protocol that the client wants to speak from then on: of an extended CONNECT (RFC 8441), or of `Upgrade` over
     /// HTTP/1.1.
     pub upgrade: Option<String>,
-    /// All regular fields. Backends get those that are not text as they came; nobody else looks at them.
+    /// All regular fields. Only backends get values that are not text.
     pub fields: HeaderMap,
     /// The request came in early data, here or at a gateway before (`Early-Data`), and may be a replay (RFC 8470). Its
     /// method is safe then.
