@@ -151,7 +151,8 @@ fn changes(before: &ExplorationReport, now: &ExplorationReport) -> Vec<String> {
     for page in &now.pages {
         let then = before.pages.iter().find(|it| it.page == page.page);
         // Where nothing was found yet, the first order is taken.
-        if page.favourite != *then.map_or(&now.orders[0], |it| &it.favourite) {
+        let earlier = then.map_or(&now.orders[0], |it| &it.favourite);
+        if page.favourite != *earlier {
             let (name, favourite, found) = (&page.page, &page.favourite, &page.found);
             changes.push(format!("explore: {name}: from now on {favourite}: {found}"));
         }
