@@ -174,13 +174,6 @@ fn path<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
 
 /// A host as requests name it, without the port.
 fn host<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
-    let is_host = |it: &str| {
-        let is_address = it.starts_with('[') && it.ends_with(']');
-        paths::is_sendable(it)
-            && !it.is_empty()
-            && !it.contains(['/', '*', '@'])
-            && (is_address || !it.contains(':'))
-    };
     checked(value, |text: String| {
         let authority = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
         let bare = http3::host(authority.split('/').next().unwrap_or_default());
@@ -196,6 +189,14 @@ fn host<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error>
             Ok(Some(text))
         }
     })
+}
+
+fn is_host(text: &str) -> bool {
+    let is_address = text.starts_with('[') && text.ends_with(']');
+    paths::is_sendable(text)
+        && !text.is_empty()
+        && !text.contains(['/', '*', '@'])
+        && (is_address || !text.contains(':'))
 }
 
 /// In the words of the request field `utmost-metadata`. Each of them must say something: servers ignore unknown words of
@@ -216,9 +217,9 @@ fn facts<'de, D: Deserializer<'de>>(value: D) -> Result<Metadata, D::Error> {
 }
 
 fn urgency<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u8>, D::Error> {
-    checked(value, |it: u8| match it {
-        0..=7 => Ok(Some(it)),
-        _ => Err(format!("urgency {it} must be from 0 to 7")),
+    checked(value, |urgency: u8| match urgency {
+        0..=7 => Ok(Some(urgency)),
+        _ => Err(format!("urgency {urgency} must be from 0 to 7")),
     })
 }
 

@@ -162,9 +162,9 @@ async fn answer_one(
 ) -> End {
     let (head, upload) = request.into_parts();
     let respond = Mutex::new(respond);
-    let hint = |it: Interim<'_>| {
+    let hint = |response: Interim<'_>| {
         // It fails only if the client has taken the request back.
-        locked(&respond).send_informational(interim(&it)).ok();
+        locked(&respond).send_informational(interim(&response)).ok();
     };
     let answer = tokio::select! {
         answer = answer(guest, head, held, upload, hint) => answer,

@@ -100,8 +100,8 @@ impl Connection {
             Self::Http1(sender) => sender,
         };
         let watched = Arc::clone(exchange);
-        hyper::ext::on_informational(&mut request, move |it| {
-            watched.interim(it.status(), it.headers());
+        hyper::ext::on_informational(&mut request, move |response| {
+            watched.interim(response.status(), response.headers());
         });
         match sender.try_send_request(request).await {
             Ok(response) => Ok(response.map(Body::Http1)),
