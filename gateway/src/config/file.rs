@@ -333,12 +333,6 @@ fn cookies<'de, D: Deserializer<'de>>(value: D) -> Result<CookiePolicy, D::Error
 }
 
 fn cache_control<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
-    let is_age = |directive: &str| {
-        let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
-        let value = value.trim().trim_matches('"');
-        let is_number = !value.is_empty() && value.bytes().all(|it| it.is_ascii_digit());
-        is_number || !name.trim().eq_ignore_ascii_case("max-age")
-    };
     checked(value, |said: String| {
         let is_plain = said.bytes().all(|it| (b' '..=b'~').contains(&it));
         if is_plain && fresh_s(&said, None).is_some() && said.split(',').all(is_age) {
@@ -348,6 +342,13 @@ fn cache_control<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, 
             "cache_control \"{said}\" must say how long, such as \"max-age=3600\" or \"no-cache\""
         ))
     })
+}
+
+fn is_age(directive: &str) -> bool {
+    let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
+    let value = value.trim().trim_matches('"');
+    let is_number = !value.is_empty() && value.bytes().all(|it| it.is_ascii_digit());
+    is_number || !name.trim().eq_ignore_ascii_case("max-age")
 }
 
 /// Whether a cookie may have this name (RFC 9110, 5.6.2).

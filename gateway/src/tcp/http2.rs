@@ -298,8 +298,7 @@ fn poll_room(
     if let Poll::Ready(reset) = stream.poll_reset(context) {
         return Poll::Ready(Err(reset.map_or_else(|it| it, h2::Error::from)));
     }
-    let gone = || Err(Reason::CANCEL.into());
-    stream.poll_capacity(context).map(|it| it.unwrap_or_else(gone))
+    stream.poll_capacity(context).map(|it| it.unwrap_or_else(|| Err(Reason::CANCEL.into())))
 }
 
 /// Charges the client for requests that it takes back after they were passed on, which cost the site an answer, and for those whose

@@ -131,8 +131,7 @@ impl Body {
                     body.frame().await.transpose().map_err(|it| Trouble::improper(&it))?
                 }
             };
-            let is_empty = |it: &Frame<Bytes>| it.data_ref().is_some_and(Bytes::is_empty);
-            if !frame.as_ref().is_some_and(is_empty) {
+            if !frame.as_ref().and_then(Frame::data_ref).is_some_and(Bytes::is_empty) {
                 return Ok(frame);
             }
         }
