@@ -202,8 +202,8 @@ impl Identity {
 
 /// As [`Identity::public_key_pin`], of the first certificate in a PEM file.
 pub fn certificate_pin(certificate: &Path) -> Result<String, TlsError> {
-    let malformed = || TlsError::Malformed(certificate.to_owned(), "certificate");
-    let first = X509::from_pem(&read(certificate)?).map_err(|_| malformed())?;
+    let first = X509::from_pem(&read(certificate)?)
+        .map_err(|_| TlsError::Malformed(certificate.to_owned(), "certificate"))?;
     pin(&first.public_key()?.public_key_to_der()?)
 }
 
