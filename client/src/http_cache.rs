@@ -56,10 +56,10 @@ impl HttpCache {
 
     /// Copies whose freshness has ended must be validated from now on. Those without an entity tag are removed.
     pub(crate) fn expire(&mut self, now: Instant) {
-        self.fresh.retain(|url, it| {
-            let stays = it.until.is_none_or(|until| until > now);
+        self.fresh.retain(|url, copy| {
+            let stays = copy.until.is_none_or(|until| until > now);
             if !stays {
-                self.stale.extend(it.etag.take().map(|etag| (url.clone(), etag)));
+                self.stale.extend(copy.etag.take().map(|etag| (url.clone(), etag)));
             }
             stays
         });

@@ -256,8 +256,7 @@ impl Config {
 
     /// Checks that no earlier route has the same host and path.
     fn is_first(&self, route: &ConfigRoute, places: &Places<'_>) -> Result<(), Wrong> {
-        let same = |it: &ConfigRoute| it.host == route.host && it.path == route.path;
-        match self.routes.iter().position(same) {
+        match self.routes.iter().position(|it| it.host == route.host && it.path == route.path) {
             None => Ok(()),
             Some(before) => {
                 let line = places.in_route(before, "path");

@@ -101,7 +101,7 @@ pub(crate) const REFUSED_BYTES: usize = 256;
 /// The most bytes in a record of TLS (RFC 8446, 5.1).
 pub(crate) const RECORD_BYTES: usize = 16 << 10;
 /// Bytes of a response that go to a connection over TCP at once: what fits into a record of TLS with the head of its frame, and with
-/// that of the response. A client that does not take as much within [`server::Limits::stalled`] is given up.
+/// the head of the response. A client that does not take as much within [`server::Limits::stalled`] is given up.
 pub(crate) const PIECE_BYTES: usize = RECORD_BYTES - 256;
 /// Bytes in TLS that wait for one connection until the system has them all.
 pub(crate) const GATHERED_BYTES: usize = 64 << 10;

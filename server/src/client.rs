@@ -12,11 +12,12 @@ pub struct Client(Option<IpAddr>);
 impl Client {
     /// The client at `address`, or an unknown one.
     pub fn at(address: Option<IpAddr>) -> Self {
-        let network =
-            |it: Ipv6Addr| Ipv6Addr::from_bits(it.to_bits() >> NETWORK_BITS << NETWORK_BITS);
         // A socket of IPv6 shows clients of IPv4 as addresses of IPv6.
-        Self(address.map(|it| match it.to_canonical() {
-            IpAddr::V6(address) => IpAddr::V6(network(address)),
+        Self(address.map(|shown| match shown.to_canonical() {
+            IpAddr::V6(address) => {
+                let network = address.to_bits() >> NETWORK_BITS << NETWORK_BITS;
+                IpAddr::V6(Ipv6Addr::from_bits(network))
+            }
             IpAddr::V4(address) => IpAddr::V4(address),
         }))
     }

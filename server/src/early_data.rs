@@ -54,11 +54,10 @@ impl TicketKey {
 
     /// Reads a file of exactly [`Self::BYTES`] bytes.
     pub fn load(path: &Path) -> Result<Self, TicketKeyError> {
-        let unreadable = |source| TicketKeyError::Unreadable(path.to_owned(), source);
-        let bytes = read_limited(path).map_err(unreadable)?;
+        let bytes =
+            read_limited(path).map_err(|it| TicketKeyError::Unreadable(path.to_owned(), it))?;
         let size = bytes.len();
-        let wrong = |_| TicketKeyError::Size(path.to_owned(), size);
-        bytes.try_into().map(Self).map_err(wrong)
+        bytes.try_into().map(Self).map_err(|_| TicketKeyError::Size(path.to_owned(), size))
     }
 
     /// The key of tickets that are good under these settings and limits only.

@@ -34,8 +34,8 @@ pub fn time(text: &str) -> Option<SystemTime> {
 fn httpdate(text: &str) -> Option<Timestamp> {
     let forms = ["%a, %d %b %Y %H:%M:%S", "%A, %d-%b-%y %H:%M:%S", "%a %b %e %H:%M:%S %Y"];
     let plain = text.trim_end_matches(" GMT");
-    let read = |form: &&str| DateTime::strptime(form, plain).ok();
-    forms.iter().find_map(read)?.to_zoned(TimeZone::UTC).ok().map(|it| it.timestamp())
+    let read = forms.iter().find_map(|it| DateTime::strptime(it, plain).ok())?;
+    read.to_zoned(TimeZone::UTC).ok().map(|it| it.timestamp())
 }
 
 #[cfg(test)]

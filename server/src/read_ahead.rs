@@ -19,7 +19,7 @@ pub(crate) struct Pages {
     spare: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
-/// A smaller part of what is asked for is not worth a call of the transport.
+/// The fewest bytes that are worth a call of the transport, if more are wanted.
 pub(crate) const PIECE_BYTES: usize = 4 << 10;
 
 /// Bytes of a body, from its byte `start` on.

@@ -253,10 +253,8 @@ impl Responder {
     /// 9204, 4.2).
     fn check_own_streams(&mut self) {
         let connection = &mut self.sender.connection;
-        let is_stopped = |it: &StreamId| {
-            matches!(connection.quic.stream_capacity(it.0), Err(quiche::Error::StreamStopped(_)))
-        };
-        if OWN_STREAMS.iter().any(is_stopped) {
+        let mut capacities = OWN_STREAMS.iter().map(|it| connection.quic.stream_capacity(it.0));
+        if capacities.any(|it| matches!(it, Err(quiche::Error::StreamStopped(_)))) {
             let reason = "a control or QPACK stream was stopped";
             connection.close(Code::ClosedCriticalStream, reason);
         }
@@ -313,8 +311,8 @@ impl Responder {
             return false;
         }
         let connection = &mut self.sender.connection;
-        let is_there = |it: &StreamId| {
-            let capacity = connection.quic.stream_capacity(it.0);
+        let is_there = |stream: &StreamId| {
+            let capacity = connection.quic.stream_capacity(stream.0);
             !matches!(capacity, Err(quiche::Error::InvalidStreamState(_)))
         };
         let streams = self.sender.streams.iter().map(|(stream, _)| stream);
@@ -442,8 +440,9 @@ pub(crate) fn settings(options: &Options) -> Settings {
         "bucket7" => Extension::BucketJanuary2019,
         _ => Extension::BucketJune2019,
     };
-    let takes = |it: &Extension| {
-        *it == Extension::SchemeAnnouncement || (options.signals.uses_signals() && *it != other)
+    let uses_signals = options.signals.uses_signals();
+    let takes = |extension: &Extension| {
+        *extension == Extension::SchemeAnnouncement || (uses_signals && *extension != other)
     };
     let extensions = Extension::ALL.into_iter().filter(takes).collect();
     Settings {

@@ -119,8 +119,8 @@ impl Identity {
 
     /// The certificate for a host: the first that names it, else the first.
     fn for_host(&self, host: Option<&str>) -> &Self {
-        let is_for = |it: &&Self| {
-            let names = it.own_names();
+        let is_for = |identity: &&Self| {
+            let names = identity.own_names();
             host.is_some_and(|host| Names::new(names.iter().map(String::as_str)).include(host))
         };
         std::iter::once(self).chain(&self.others).find(is_for).unwrap_or(self)
@@ -202,8 +202,8 @@ impl Identity {
 
 /// As [`Identity::public_key_pin`], of the first certificate in a PEM file.
 pub fn certificate_pin(certificate: &Path) -> Result<String, TlsError> {
-    let malformed = || TlsError::Malformed(certificate.to_owned(), "certificate");
-    let first = X509::from_pem(&read(certificate)?).map_err(|_| malformed())?;
+    let first = X509::from_pem(&read(certificate)?)
+        .map_err(|_| TlsError::Malformed(certificate.to_owned(), "certificate"))?;
     pin(&first.public_key()?.public_key_to_der()?)
 }
 

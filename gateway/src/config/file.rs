@@ -174,13 +174,6 @@ fn path<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
 
 /// A host as requests name it, without the port.
 fn host<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
-    let is_host = |it: &str| {
-        let is_address = it.starts_with('[') && it.ends_with(']');
-        paths::is_sendable(it)
-            && !it.is_empty()
-            && !it.contains(['/', '*', '@'])
-            && (is_address || !it.contains(':'))
-    };
     checked(value, |text: String| {
         let authority = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
         let bare = http3::host(authority.split('/').next().unwrap_or_default());
@@ -196,6 +189,14 @@ fn host<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error>
             Ok(Some(text))
         }
     })
+}
+
+fn is_host(text: &str) -> bool {
+    let is_address = text.starts_with('[') && text.ends_with(']');
+    paths::is_sendable(text)
+        && !text.is_empty()
+        && !text.contains(['/', '*', '@'])
+        && (is_address || !text.contains(':'))
 }
 
 /// In the words of the request field `utmost-metadata`. Each of them must say something: servers ignore unknown words of
@@ -216,9 +217,9 @@ fn facts<'de, D: Deserializer<'de>>(value: D) -> Result<Metadata, D::Error> {
 }
 
 fn urgency<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u8>, D::Error> {
-    checked(value, |it: u8| match it {
-        0..=7 => Ok(Some(it)),
-        _ => Err(format!("urgency {it} must be from 0 to 7")),
+    checked(value, |urgency: u8| match urgency {
+        0..=7 => Ok(Some(urgency)),
+        _ => Err(format!("urgency {urgency} must be from 0 to 7")),
     })
 }
 
@@ -332,12 +333,6 @@ fn cookies<'de, D: Deserializer<'de>>(value: D) -> Result<CookiePolicy, D::Error
 }
 
 fn cache_control<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
-    let is_age = |directive: &str| {
-        let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
-        let value = value.trim().trim_matches('"');
-        let is_number = !value.is_empty() && value.bytes().all(|it| it.is_ascii_digit());
-        is_number || !name.trim().eq_ignore_ascii_case("max-age")
-    };
     checked(value, |said: String| {
         let is_plain = said.bytes().all(|it| (b' '..=b'~').contains(&it));
         if is_plain && fresh_s(&said, None).is_some() && said.split(',').all(is_age) {
@@ -347,6 +342,13 @@ fn cache_control<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, 
             "cache_control \"{said}\" must say how long, such as \"max-age=3600\" or \"no-cache\""
         ))
     })
+}
+
+fn is_age(directive: &str) -> bool {
+    let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
+    let value = value.trim().trim_matches('"');
+    let is_number = !value.is_empty() && value.bytes().all(|it| it.is_ascii_digit());
+    is_number || !name.trim().eq_ignore_ascii_case("max-age")
 }
 
 /// Whether a cookie may have this name (RFC 9110, 5.6.2).

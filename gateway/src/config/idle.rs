@@ -83,8 +83,8 @@ impl Config {
 
     /// What answers for the paths of a route: a backend, if one answers for any of them.
     fn answering(&self, path: &str) -> Answering {
-        let meets = |it: &ConfigRoute| {
-            it.source.is_some() && (covers(&it.path, path) || covers(path, &it.path))
+        let meets = |route: &ConfigRoute| {
+            route.source.is_some() && (covers(&route.path, path) || covers(path, &route.path))
         };
         match self.site {
             _ if self.routes.iter().any(meets) => Answering::Backend,

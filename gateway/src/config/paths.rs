@@ -4,12 +4,11 @@ use push::Graph;
 use std::sync::Arc;
 
 pub(super) fn malformed(path: &str) -> Option<&'static str> {
-    let never = |it: char| it.is_whitespace() || it.is_control() || it == '#';
     if !path.starts_with('/') {
         Some("must begin with /")
     } else if path.strip_suffix('*').unwrap_or(path).contains('*') {
         Some("must have its * at the end, where it stands for everything that follows")
-    } else if path.contains(never) {
+    } else if path.contains(|it: char| it.is_whitespace() || it.is_control() || it == '#') {
         Some("must not have white space or #: percent-encode them")
     } else {
         None

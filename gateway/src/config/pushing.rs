@@ -53,14 +53,13 @@ impl Document<'_> {
     fn check_pushes(&self, pushes: &[String]) -> Result<(), Wrong> {
         let own = [Some(self.path), self.twin.as_deref()].map(|it| it.map(decoded));
         for (place, pushed) in pushes.iter().enumerate() {
-            let is_same = |other: &String| decoded(other) == decoded(pushed);
             let cause = if !pushed.starts_with('/') || pushed.starts_with("//") {
                 "must begin with one / and be on the same host"
             } else if !is_sendable(pushed) {
                 "must be ASCII without white space or #: percent-encode them"
             } else if own.contains(&Some(decoded(pushed))) {
                 "is the document itself: remove it"
-            } else if pushes[..place].iter().any(is_same) {
+            } else if pushes[..place].iter().any(|it| decoded(it) == decoded(pushed)) {
                 "is listed twice: remove one"
             } else {
                 continue;

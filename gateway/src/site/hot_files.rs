@@ -97,8 +97,8 @@ impl HotFiles {
         // Other paths lead to the same file; they share it.
         let same = own_path.as_ref().and_then(|it| self.kept(it));
         let version = Version::of(&std::fs::metadata(&place)?);
-        let is_it = |it: &Arc<HotFile>| it.version == version && it.place == place;
-        let file = match kept.into_iter().chain(same).find(is_it) {
+        let mut kept = kept.into_iter().chain(same);
+        let file = match kept.find(|it| it.version == version && it.place == place) {
             Some(kept) => {
                 HotFile { checked: now, coded: coded(&place, &version), ..HotFile::clone(&kept) }
             }

@@ -311,8 +311,8 @@ pub fn as_many_as_fit(links: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 fn node_of(graph: &Graph, request: &Request) -> Option<usize> {
-    let same_path = || graph.nodes.iter().position(|it| it.path == request.path);
-    graph.find(request.host(), &request.path).or_else(same_path)
+    let found = graph.find(request.host(), &request.path);
+    found.or_else(|| graph.nodes.iter().position(|it| it.path == request.path))
 }
 
 #[cfg(test)]

@@ -59,11 +59,6 @@ fn parts(field: &str, whole_bytes: u64) -> Option<Vec<Part>> {
 /// A part, without bytes if it is behind the end. `None`: it is not one.
 fn part(range: &str, whole_bytes: u64) -> Option<Part> {
     let (first, last) = range.split_once('-')?;
-    let number = |text: &str| -> Option<u64> {
-        let is_number = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-        // A larger one than there are is as good as the largest.
-        is_number.then(|| text.parse().unwrap_or(u64::MAX))
-    };
     if first.is_empty() {
         let bytes = number(last)?.min(whole_bytes);
         return Some((whole_bytes - bytes, bytes));
@@ -75,6 +70,12 @@ fn part(range: &str, whole_bytes: u64) -> Option<Part> {
     }
     let end = last.saturating_add(1).min(whole_bytes);
     Some((first, end.saturating_sub(first)))
+}
+
+fn number(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    // A larger one than there are is as good as the largest.
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
 fn content_range((first, bytes): Part, whole_bytes: u64) -> String {

@@ -99,8 +99,8 @@ impl Rule {
     }
 
     fn fits(&self, request: &Request) -> bool {
-        let is_for = |host: &String| host.eq_ignore_ascii_case(request.host());
-        self.host.as_ref().is_none_or(is_for) && fits(&self.path, &request.path)
+        self.host.as_ref().is_none_or(|it| it.eq_ignore_ascii_case(request.host()))
+            && fits(&self.path, &request.path)
     }
 }
 

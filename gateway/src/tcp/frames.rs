@@ -71,7 +71,7 @@ impl Frames {
         }
     }
 
-    /// Bytes to the end of a frame that is no part of a head.
+    /// Bytes to the end of a frame, unless it is a part of a head.
     pub(super) fn payload_bytes(&self) -> usize {
         if self.part.is_none() { self.left } else { 0 }
     }

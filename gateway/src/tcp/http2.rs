@@ -162,9 +162,9 @@ async fn answer_one(
 ) -> End {
     let (head, upload) = request.into_parts();
     let respond = Mutex::new(respond);
-    let hint = |it: Interim<'_>| {
+    let hint = |response: Interim<'_>| {
         // It fails only if the client has taken the request back.
-        locked(&respond).send_informational(interim(&it)).ok();
+        locked(&respond).send_informational(interim(&response)).ok();
     };
     let answer = tokio::select! {
         answer = answer(guest, head, held, upload, hint) => answer,
@@ -298,8 +298,7 @@ fn poll_room(
     if let Poll::Ready(reset) = stream.poll_reset(context) {
         return Poll::Ready(Err(reset.map_or_else(|it| it, h2::Error::from)));
     }
-    let gone = || Err(Reason::CANCEL.into());
-    stream.poll_capacity(context).map(|it| it.unwrap_or_else(gone))
+    stream.poll_capacity(context).map(|it| it.unwrap_or_else(|| Err(Reason::CANCEL.into())))
 }
 
 /// Charges the client for requests that it takes back after they were passed on, which cost the site an answer, and for those whose

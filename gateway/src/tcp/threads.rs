@@ -20,7 +20,7 @@ struct Thread {
 }
 
 impl Threads {
-    /// Of these runtimes.
+    /// A thread for each of the runtimes.
     pub(super) fn of<'a>(runtimes: impl Iterator<Item = &'a Runtime>) -> Self {
         let threads = runtimes.map(|it| Thread { runtime: it.handle().clone(), open: 0.into() });
         Self(threads.map(Arc::new).collect())

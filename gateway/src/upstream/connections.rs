@@ -100,8 +100,8 @@ impl Connection {
             Self::Http1(sender) => sender,
         };
         let watched = Arc::clone(exchange);
-        hyper::ext::on_informational(&mut request, move |it| {
-            watched.interim(it.status(), it.headers());
+        hyper::ext::on_informational(&mut request, move |response| {
+            watched.interim(response.status(), response.headers());
         });
         match sender.try_send_request(request).await {
             Ok(response) => Ok(response.map(Body::Http1)),
@@ -131,8 +131,7 @@ impl Body {
                     body.frame().await.transpose().map_err(|it| Trouble::improper(&it))?
                 }
             };
-            let is_empty = |it: &Frame<Bytes>| it.data_ref().is_some_and(Bytes::is_empty);
-            if !frame.as_ref().is_some_and(is_empty) {
+            if !frame.as_ref().and_then(Frame::data_ref).is_some_and(Bytes::is_empty) {
                 return Ok(frame);
             }
         }

@@ -107,8 +107,7 @@ impl Http2 {
         let answer = answer.map_err(|it| Unanswered::sent(Trouble::improper(&it)))?;
         let length = answer.headers().get(header::CONTENT_LENGTH);
         let length = length.and_then(|it| it.to_str().ok()?.parse().ok());
-        let whole = |stream| Body { stream, length, _upload: upload, _alive: alive };
-        Ok(answer.map(whole))
+        Ok(answer.map(|stream| Body { stream, length, _upload: upload, _alive: alive }))
     }
 }
 

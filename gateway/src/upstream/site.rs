@@ -72,11 +72,10 @@ impl Site for UpstreamSite {
 fn has_dot_segments(path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let decoded = percent_decode_str(path).decode_utf8_lossy();
-    let is_dots = |it: &str| {
-        let name = it.split(|it: char| it == ';' || it.is_control()).next();
+    decoded.split(['/', '\\']).any(|segment| {
+        let name = segment.split(|it: char| it == ';' || it.is_control()).next();
         matches!(name, Some("." | ".."))
-    };
-    decoded.split(['/', '\\']).any(is_dots)
+    })
 }
 
 #[cfg(test)]

@@ -23,9 +23,9 @@ impl Simulation {
 
     /// Goes on to the end; `pick` chooses among the resources that are ready.
     pub(super) fn finish(mut self, mut pick: impl FnMut(&Self, &[usize]) -> usize) -> Self {
-        while let Some(chosen) = self.next(|it, _| {
-            let ready = it.ready();
-            (!ready.is_empty()).then(|| pick(it, &ready))
+        while let Some(chosen) = self.next(|search, _| {
+            let ready = search.ready();
+            (!ready.is_empty()).then(|| pick(search, &ready))
         }) {
             self.send_packet(chosen);
         }

@@ -473,8 +473,8 @@ fn recorded(
     above_fold: Option<&dyn Fn(&str) -> bool>,
 ) -> Recorded {
     let start_us = transfers[0].0.requested_us;
-    let complete_ms = transfers.iter().enumerate().filter_map(|(place, it)| {
-        let complete_us = trace.stream(it.0.stream)?.complete_us?;
+    let complete_ms = transfers.iter().enumerate().filter_map(|(place, (transfer, ..))| {
+        let complete_us = trace.stream(transfer.stream)?.complete_us?;
         Some((place + shift, ms_since(start_us, complete_us)))
     });
     let kept: BTreeSet<u64> = transfers.iter().map(|it| it.0.stream).collect();

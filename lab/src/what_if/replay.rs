@@ -284,10 +284,11 @@ fn replayed(derived: &Derived, mut timeline: Timeline) -> Replayed {
 /// By how much completion times differ from the log's: the median over resources.
 fn differs(derived: &Derived, timeline: &Timeline) -> Option<f64> {
     let start_us = timeline.start_us()?;
-    let came = timeline.transfers.iter().zip(timeline.deliveries()).filter_map(|(it, delivery)| {
-        let complete_us = delivery.complete_us?.checked_sub(start_us)?;
-        Some((derived.page.find(&it.url)?, complete_us as f64 / 1000.0))
-    });
+    let came =
+        timeline.transfers.iter().zip(timeline.deliveries()).filter_map(|(transfer, delivery)| {
+            let complete_us = delivery.complete_us?.checked_sub(start_us)?;
+            Some((derived.page.find(&transfer.url)?, complete_us as f64 / 1000.0))
+        });
     let came: BTreeMap<usize, f64> = came.collect();
     let mut shares: Vec<f64> = Vec::new();
     for (id, recorded_ms) in &derived.recorded.complete_ms {

@@ -113,8 +113,9 @@ impl Cell {
     }
 
     fn median_ms(&self, measure: &Measure) -> f64 {
-        self.sample.median_ms(|it: &Times| {
-            let after_start: Vec<f64> = it.complete_ms.iter().map(|at| at - it.start_ms).collect();
+        self.sample.median_ms(|times: &Times| {
+            let after_start: Vec<f64> =
+                times.complete_ms.iter().map(|at| at - times.start_ms).collect();
             (measure.of)(&after_start)
         })
     }

@@ -274,9 +274,9 @@ fn reweighed(
     group: Element,
     is_empty: bool,
 ) -> impl Iterator<Item = (usize, u16)> {
-    scheme.groups.iter().enumerate().filter_map(move |(id, it)| {
-        let (on, weight) = it.weight_while?;
-        (on == group).then_some((id, if is_empty { it.weight } else { weight }))
+    scheme.groups.iter().enumerate().filter_map(move |(id, declared)| {
+        let (on, weight) = declared.weight_while?;
+        (on == group).then_some((id, if is_empty { declared.weight } else { weight }))
     })
 }
 

@@ -172,11 +172,12 @@ impl Charge {
 /// These rows in Markdown, with the defaults.
 pub fn table<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
     let head = "| what is counted | over | of | limit | beyond it |\n|---|---|---|---|---|\n";
-    let line = |it: &Row| {
-        let Row { what, over, scope, limit, beyond } = it;
-        format!("| {what} | {over} | {} | {} | {beyond} |\n", scope.text(), limit.text())
-    };
     rows.into_iter().map(line).fold(head.to_owned(), |table, line| table + &line)
+}
+
+fn line(row: &Row) -> String {
+    let Row { what, over, scope, limit, beyond } = row;
+    format!("| {what} | {over} | {} | {} | {beyond} |\n", scope.text(), limit.text())
 }
 
 impl Scope {

@@ -289,19 +289,23 @@ fn named(slot: u64, StreamId(id): StreamId) -> StreamId {
 }
 
 fn renamed(slot: u64, signal: Signal) -> Signal {
-    let element = |it| match it {
-        Element::Stream(stream) => Element::Stream(named(slot, stream)),
-        // Placeholders are the group's: those of one client mean the same on all of its connections.
-        Element::Root | Element::Placeholder(_) => it,
-    };
     match signal {
         Signal::Extensible { stream, urgency, incremental } => {
             Signal::Extensible { stream: named(slot, stream), urgency, incremental }
         }
         Signal::Bucket { stream, byte } => Signal::Bucket { stream: named(slot, stream), byte },
-        Signal::Depend { element: it, parent, weight, exclusive } => {
-            Signal::Depend { element: element(it), parent: element(parent), weight, exclusive }
+        Signal::Depend { element, parent, weight, exclusive } => {
+            let (element, parent) = (renamed_element(slot, element), renamed_element(slot, parent));
+            Signal::Depend { element, parent, weight, exclusive }
         }
+    }
+}
+
+fn renamed_element(slot: u64, element: Element) -> Element {
+    match element {
+        Element::Stream(stream) => Element::Stream(named(slot, stream)),
+        // Placeholders are the group's: those of one client mean the same on all of its connections.
+        Element::Root | Element::Placeholder(_) => element,
     }
 }
 

@@ -304,8 +304,8 @@ impl Turn<'_> {
             .map(|it| it.sender.streams.take_stopped())
             .unwrap_or_default();
         for stopped in stopped {
-            let is_here = |it: &Moving| {
-                it.place().is_some_and(|(on, stream, _)| (on, stream) == (serial, stopped))
+            let is_here = |moving: &Moving| {
+                moving.place().is_some_and(|(on, stream, _)| (on, stream) == (serial, stopped))
             };
             let key = self.state.moving.iter().find(|(_, it)| is_here(it)).map(|(key, _)| *key);
             if let Some(key) = key {

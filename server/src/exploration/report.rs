@@ -111,31 +111,32 @@ impl Exploration {
     }
 
     pub(super) fn page_report(&self, name: &str, page: &Page) -> PageReport {
-        let order = |it: usize| {
-            let speedup = page.evidence.speedup(it);
-            OrderReport {
-                order: self.name(it).to_owned(),
-                visits: page.evidence.total(it).visits,
-                byte_index_ms: page.evidence.geometric_mean(it),
-                speedup: speedup.map(|it| it.ratio),
-                interval: speedup.map(|it| it.interval),
-            }
-        };
         PageReport {
             page: name.to_owned(),
             found: self.found(page),
             favourite: self.name(page.favourite).to_owned(),
-            orders: (0..page.evidence.orders()).map(order).collect(),
+            orders: (0..page.evidence.orders()).map(|it| self.order_report(it, page)).collect(),
             left_out: page.left_out,
             body_bytes: page.body_bytes,
             sums: page.evidence.clone(),
         }
     }
 
+    fn order_report(&self, order: usize, page: &Page) -> OrderReport {
+        let speedup = page.evidence.speedup(order);
+        OrderReport {
+            order: self.name(order).to_owned(),
+            visits: page.evidence.total(order).visits,
+            byte_index_ms: page.evidence.geometric_mean(order),
+            speedup: speedup.map(|it| it.ratio),
+            interval: speedup.map(|it| it.interval),
+        }
+    }
+
     fn found(&self, page: &Page) -> String {
         let visits = |order: usize| page.evidence.total(order).visits;
-        let words = |order: usize, it: Speedup| {
-            let ([low, high], ratio) = (it.interval, it.ratio);
+        let words = |order: usize, speedup: Speedup| {
+            let ([low, high], ratio) = (speedup.interval, speedup.ratio);
             format!(
                 "{} is {ratio:.3} times as fast as what you have (95 % interval {low:.3} to {high:.3}; {} and {} visits)",
                 self.name(order),

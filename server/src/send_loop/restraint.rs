@@ -56,8 +56,8 @@ impl SendLoop {
 
     /// Why the scheduler has nothing to choose from.
     fn without_bytes(&self) -> Restraint {
-        let has_bytes = || self.streams.under_way().any(|it| self.streams.pending(it) > 0);
-        match (self.streams.has_held(), has_bytes()) {
+        let has_bytes = self.streams.under_way().any(|it| self.streams.pending(it) > 0);
+        match (self.streams.has_held(), has_bytes) {
             (true, _) => Restraint::StreamFlowControl,
             (_, true) => Restraint::Scheduler,
             (_, false) => Restraint::Application,

@@ -20,11 +20,10 @@ impl Names {
         }
         let host = plain(host);
         let parent = host.split_once('.').map(|(_, parent)| parent);
-        let fits = |name: &String| match name.strip_prefix("*.") {
+        self.0.iter().any(|name| match name.strip_prefix("*.") {
             Some(suffix) => parent == Some(suffix),
             None => *name == host,
-        };
-        self.0.iter().any(fits)
+        })
     }
 }
 

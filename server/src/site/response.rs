@@ -122,8 +122,9 @@ impl Availability {
     /// The same for what follows so many bytes of the body.
     #[cfg(feature = "experiments")]
     pub(crate) fn after(&self, body_bytes: u64) -> Self {
-        let step = |(at, bytes): &(Instant, u64)| (*at, bytes.saturating_sub(body_bytes));
-        Self { steps: self.steps.iter().map(step).collect() }
+        let steps = self.steps.iter();
+        let left = steps.map(|(at, bytes)| (*at, bytes.saturating_sub(body_bytes)));
+        Self { steps: left.collect() }
     }
 
     /// Body bytes that are ready at `now`; `None`: not even the header is.

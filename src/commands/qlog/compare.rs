@@ -180,9 +180,9 @@ fn cell(value: Option<impl Display>) -> String {
 
 fn print(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Result<(), Failure> {
     let base = indices[0].measured.byte_index();
-    let rows = traces.iter().zip(indices).enumerate().map(|(place, (trace, it))| {
+    let rows = traces.iter().zip(indices).enumerate().map(|(place, (trace, indices))| {
         let base = base_of(alignment, place, base);
-        let (index, speedup) = (it.measured.byte_index(), it.speedup(base));
+        let (index, speedup) = (indices.measured.byte_index(), indices.speedup(base));
         vec![
             shown(&trace.timeline.name, 40),
             number(index.all, 1),

@@ -79,9 +79,8 @@ fn mismatch(files: &Files, traces: &[Trace], connections: &[Ends<'_>]) -> Option
     let others = traces.iter().filter(|it| it.file != client.file);
     let mut servers = others.filter(|it| it.vantage == Vantage::Server);
     let server = servers.find(|it| no_streams(it).is_none()).filter(|_| is_pair)?;
-    let [server_id, client_id] = [server, client].map(|trace| match &trace.connection {
-        Some(id) => shown(id, 60),
-        None => "unknown".to_owned(),
+    let [server_id, client_id] = [server, client].map(|trace| {
+        trace.connection.as_deref().map_or_else(|| "unknown".to_owned(), |id| shown(id, 60))
     });
     Some(format!(
         "{}: not the server's log of the client's connection: ID {server_id} there, {client_id} at the client",

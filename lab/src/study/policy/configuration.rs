@@ -108,10 +108,10 @@ impl Configuration<'_> {
     fn conditions(&self) -> String {
         let settings = self.plan.settings.each();
         let chosen = [NETWORK, PUSH, GATE, HINTS, SIGNALS];
-        let first = settings.first().map(|(_, it)| {
-            let mut dimensions = notable(&[it]);
+        let first = settings.first().map(|(_, setting)| {
+            let mut dimensions = notable(&[setting]);
             dimensions.retain(|it| !chosen.contains(&it.column));
-            it.words(&dimensions)
+            setting.words(&dimensions)
         });
         format!("{}, metadata {}", first.unwrap_or_default(), self.plan.metadata.name())
     }
