@@ -58,6 +58,11 @@ impl Measures {
         self.discovers_mtu && bytes > self.datagram_bytes
     }
 
+    /// Whether datagrams have the size that the path carries.
+    pub(super) fn is_fitted(&self) -> bool {
+        self.discovers_mtu
+    }
+
     /// Whether packets were ever lost, or seemed to be.
     pub(super) fn is_lossy(&self) -> bool {
         self.is_lossy

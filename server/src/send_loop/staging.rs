@@ -94,14 +94,20 @@ impl SendLoop {
 
     /// Packets that can be staged at once because all of them go at once: they fit in the batch and in the window, and the
     /// transport paces at a rate at which it holds none of them back. It says its rate by what it sends in 50 us, and at least
-    /// two packets. During the handshake nothing is known of the path.
+    /// two packets. During the handshake nothing is known of the path. Only where datagrams fit the path are they joined in
+    /// batches, and only there may a packet be a few bytes longer in a run than alone.
     fn run_packets(&self) -> u64 {
         let quic = &self.connection.quic;
         let packet_bytes = self.run_datagram_bytes();
         let is_fast = || quic.send_quantum() > 2 * quic.max_send_udp_payload_size();
-        let takes_run =
-            self.batch.packets > 1 && self.batch.segment_bytes > 0 && quic.is_established();
-        if takes_run && !self.streams.has_gates() && self.pacing.is_transports() && is_fast() {
+        let takes_run = self.batch.packets > 1 && self.batch.segment_bytes > 0;
+        let is_batched = self.measures.is_fitted() && quic.is_established();
+        if takes_run
+            && is_batched
+            && !self.streams.has_gates()
+            && self.pacing.is_transports()
+            && is_fast()
+        {
             (self.window.room_bytes() / packet_bytes.max(1) as u64).clamp(1, self.batch.packets)
         } else {
             1
