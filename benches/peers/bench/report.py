@@ -39,7 +39,7 @@ NOTES = """## Notes
 - Requests *at a time* are those that the client has sent or wants to send. A fast server has answered many of them before the
   last one arrives.
 - Each connection of the client has its own socket. One client on one core cannot open many more than 10,000.
-- [Why some goals fail](speed-limits.md): where the time and the memory go.
+- [How near the server is to what its transport allows](speed-limits.md): where the time and the memory go.
 """
 SINGLE = ("W1", "W2", "W2L", "W3", "W4", "W5", "ACK", "H7B", "H40kB", "H100kB")
 
