@@ -5,7 +5,7 @@ mod moving;
 
 use crate::coming::{Coming, Next};
 use crate::limits::AHEAD_BYTES;
-use crate::read_ahead::{PIECE_BYTES, Page, Pages};
+use crate::read_ahead::{Page, Pages, WORTH_A_CALL_BYTES};
 use crate::site::{Availability, Body, Trouble};
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -212,7 +212,7 @@ impl Outgoing {
     /// How many of the next `bytes` are copied at once: all that a packet holds. Of more, the frames alone, and the body behind
     /// them can be shared.
     pub(crate) fn copied(&self, bytes: usize) -> usize {
-        if self.frames.is_empty() || bytes <= PIECE_BYTES {
+        if self.frames.is_empty() || bytes <= WORTH_A_CALL_BYTES {
             return bytes;
         }
         bytes.min(self.frames.len())

@@ -20,7 +20,7 @@ pub(crate) struct Pages {
 }
 
 /// The fewest bytes that are worth a call of the transport, if more are wanted.
-pub(crate) const PIECE_BYTES: usize = 4 << 10;
+pub(crate) const WORTH_A_CALL_BYTES: usize = 4 << 10;
 
 /// Bytes of a body, from its byte `start` on.
 #[derive(Debug, Default)]
@@ -106,7 +106,8 @@ impl Page {
     fn part(&self, offset: u64, bytes: usize) -> Option<Bytes> {
         let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
         let left = self.bytes.len().checked_sub(from)?;
-        (left >= bytes.min(PIECE_BYTES)).then(|| self.bytes.slice(from..from + left.min(bytes)))
+        (left >= bytes.min(WORTH_A_CALL_BYTES))
+            .then(|| self.bytes.slice(from..from + left.min(bytes)))
     }
 }
 

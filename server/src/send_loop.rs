@@ -256,7 +256,8 @@ impl SendLoop {
             if content == Content::Staged {
                 self.top_up(now);
             }
-            let room = if self.window.is_run() { self.run_datagram_bytes() } else { room };
+            let run = self.run_datagram_bytes().filter(|_| self.window.is_run());
+            let room = run.unwrap_or(room);
             if let Some((bytes, path)) = self.send(&mut out[..room])? {
                 self.went(content, bytes, now);
                 return Ok(Some((bytes, path)));

@@ -98,20 +98,16 @@ impl SendLoop {
     /// batches, and only there may a packet be a few bytes longer in a run than alone.
     fn run_packets(&self) -> u64 {
         let quic = &self.connection.quic;
-        let packet_bytes = self.run_datagram_bytes();
-        let is_fast = || quic.send_quantum() > 2 * quic.max_send_udp_payload_size();
-        let takes_run = self.batch.packets > 1 && self.batch.segment_bytes > 0;
-        let is_batched = self.measures.is_fitted() && quic.is_established();
-        if takes_run
-            && is_batched
+        let Some(packet_bytes) = self.run_datagram_bytes() else { return 1 };
+        let goes_at_once = self.measures.is_fitted()
+            && quic.is_established()
             && !self.streams.has_gates()
             && self.pacing.is_transports()
-            && is_fast()
-        {
-            (self.window.room_bytes() / packet_bytes.max(1) as u64).clamp(1, self.batch.packets)
-        } else {
-            1
+            && quic.send_quantum() > 2 * quic.max_send_udp_payload_size();
+        if !goes_at_once {
+            return 1;
         }
+        (self.window.room_bytes() / packet_bytes.max(1) as u64).min(self.batch.packets).max(1)
     }
 
     /// Commits up to so many packets' worth of the stream that the scheme picks, as long as it picks no other; false: there is
@@ -222,19 +218,19 @@ impl SendLoop {
         }
     }
 
-    /// Bytes of each datagram of a run. They are as long as the first one of the batch, so that the system can cut them, if that
-    /// lacks no more than an acknowledgement takes.
-    pub(super) fn run_datagram_bytes(&self) -> usize {
+    /// Bytes of each datagram of a run. They are as long as the first one of the batch, so that the system can cut them. `None`:
+    /// there is none, or it lacks more than an acknowledgement takes, so that they would not go with it.
+    pub(super) fn run_datagram_bytes(&self) -> Option<usize> {
         let (full, first) = (self.measures.datagram_bytes, self.batch.segment_bytes);
-        if first + window::ACK_FRAME_ROOM >= full { full.min(first) } else { full }
+        (first + window::ACK_FRAME_ROOM >= full).then_some(full.min(first))
     }
 
     /// Stream bytes that fit beside all headers in each of the next datagrams.
     fn chunk_bytes(&self, stream: StreamId, packets: u64) -> u64 {
         let quic = &self.connection.quic;
         let offset = self.streams.outgoing(stream).map_or(0, |it| self.window.offset(it));
-        let room = if packets > 1 {
-            let datagram_bytes = self.run_datagram_bytes();
+        let run = self.run_datagram_bytes().filter(|_| packets > 1);
+        let room = if let Some(datagram_bytes) = run {
             // The last one has the longest offset.
             let last_offset = offset + (packets - 1) * datagram_bytes as u64;
             datagram_bytes.saturating_sub(window::overhead_in_run(quic, stream, last_offset))
