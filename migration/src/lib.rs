@@ -92,6 +92,7 @@ pub use continuation::{CONTINUATION, Continuation};
 pub use error::{Error, Scope};
 pub use frame::{Destination, Kind, MIGRATE, Migrate, PAYLOAD_BYTES_MAX, Rest, Subject};
 pub use history::{History, Visit};
+pub use limits::{MEMBERS_MAX, OVERTAKING, OVERTAKING_MAX};
 pub use name::{EXPORTER_LABEL, Name, Offer, Secret};
 pub use names::Names;
 pub use overtaking::Overtaking;

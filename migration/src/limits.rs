@@ -7,10 +7,10 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(10);
 /// How long a client waits for the first byte on the destination.
 pub(crate) const CONTINUATION: Duration = Duration::from_secs(10);
 /// How long a frame waits for the connection that it names.
-pub(crate) const OVERTAKING: Duration = Duration::from_secs(1);
+pub const OVERTAKING: Duration = Duration::from_secs(1);
 /// Frames of one connection that wait for the connections that they name.
-pub(crate) const OVERTAKING_MAX: usize = 32;
+pub const OVERTAKING_MAX: usize = 32;
 /// Connections of one application.
-pub(crate) const MEMBERS_MAX: usize = 8;
+pub const MEMBERS_MAX: usize = 8;
 /// Hosts whose past visits are remembered.
 pub(crate) const HOSTS_MAX: usize = 256;

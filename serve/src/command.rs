@@ -143,9 +143,6 @@ impl Arguments {
 /// The scheme for clients that negotiate one, if the operator did not choose.
 const NEGOTIATED: &str = "bucket-html";
 
-/// Addresses that a client can have in the course of one connection: a phone on a train, a router that often forgets.
-const ADDRESSES: usize = 32;
-
 /// The site, with the defaults that go with it.
 struct Served {
     site: RuledSite,
@@ -509,7 +506,7 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         ..Options::new(served.scheme.clone()).over_networks()
     };
     options.limits = served.limits.of_server(options.limits);
-    options.limits.addresses = ADDRESSES;
+    options.limits.addresses = server::limits::SERVED_ADDRESSES;
     options.limits.drain = Duration::from_secs(arguments.drain_within.into());
     if let Some(pace) = arguments.pace {
         options = options.paced(pace);

@@ -121,6 +121,8 @@ pub fn descriptors() -> usize {
     usize::try_from(allowed).unwrap_or(usize::MAX)
 }
 
+/// [`Limits::addresses`] of a server that serves the public: enough for a phone on a train, or behind a router that often forgets.
+pub const SERVED_ADDRESSES: usize = 32;
 /// Clients of which something is remembered under a row of the ledger, because they have not all of their rate; beyond it all are forgotten.
 pub const REMEMBERED_CLIENTS: usize = 10_000;
 /// Bytes of a file that the operator names and that is read at once: a configuration, a certificate, a key, a graph.

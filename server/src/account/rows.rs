@@ -3,7 +3,7 @@
 
 use super::Budget;
 use crate::Limits;
-use crate::limits::{HEAD_FIELDS, HELD_COPIES, HELD_FIELD_BYTES};
+use crate::limits::{HEAD_FIELDS, HELD_COPIES, HELD_FIELD_BYTES, SERVED_ADDRESSES};
 use connection::PIECE_BYTES;
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ rows! {
     Unproven: "HTTP/3", Connection,
         "bytes to an address that is not proven, in the handshake and after each change of address",
         Said(|_| "three times what came from there".to_owned()), "nothing is sent";
-    Addresses: "HTTP/3", Connection, "addresses that a client has, one after another", Said(|_| "32".to_owned()),
+    Addresses: "HTTP/3", Connection, "addresses that a client has, one after another", Said(|_| count(SERVED_ADDRESSES)),
         "the connection is closed, and the client connects anew";
     Idle: "all", Connection,
         "silence; over TCP the time without a request under way, whatever the client sends meanwhile", Said(|it| time(it.idle)),
@@ -147,6 +147,12 @@ rows! {
 
 // What the text of a row says.
 const _: () = assert!(HELD_FIELD_BYTES == 320 && HELD_COPIES == 3 && PIECE_BYTES == 256);
+
+#[cfg(feature = "experiments")]
+const _: () = {
+    use migration::{MEMBERS_MAX, OVERTAKING, OVERTAKING_MAX};
+    assert!(MEMBERS_MAX == 8 && OVERTAKING_MAX == 32 && OVERTAKING.as_secs() == 1);
+};
 
 impl Charge {
     /// What it is charged under.
