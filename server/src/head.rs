@@ -10,8 +10,8 @@ use http::header::{ALT_SVC, CONTENT_LENGTH, DATE, HeaderMap, HeaderValue, SERVER
 /// How many fields a response has beside those of the site.
 const OWN_FIELDS: usize = 4;
 
-/// The response to a request. `refused`: the status of one that the site does not see.
-pub fn answer(site: &dyn Site, request: &Request, refused: Option<u16>) -> Response {
+/// The response of the site to a request. `refused`: the status of one that the site does not see.
+pub fn ask_site(site: &dyn Site, request: &Request, refused: Option<u16>) -> Response {
     match refused {
         Some(status) => Response::empty(status),
         None if request.early && !is_safe(&request.method) => Response::empty(425),

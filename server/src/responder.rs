@@ -76,7 +76,7 @@ pub(crate) struct Responder {
     control_bytes: u64,
     useless: Useless,
     /// For what waits of streams with gaps.
-    waiting: Option<Share>,
+    pieces: Option<Share>,
     deadlines: Deadlines,
     /// Gathers what concerns other connections of the client, if somebody wants to know.
     news: Option<Box<News>>,
@@ -130,7 +130,7 @@ impl Responder {
             nuisances: 0,
             control_bytes: 0,
             useless: Useless::default(),
-            waiting: None,
+            pieces: None,
             deadlines: Deadlines::default(),
             news,
             shared,
@@ -193,7 +193,7 @@ impl Responder {
         self.forget_finished();
         self.charge_nuisances(now);
         self.charge_useless();
-        self.charge_waiting();
+        self.charge_pieces();
         self.sender.received();
         self.tell(now);
     }

@@ -233,7 +233,20 @@ impl SendLoop {
         [self.streams.next_release(), release, held, tick].into_iter().flatten().min()
     }
 
-    /// The next datagram, if one may go now: its size in `out`.
+    /// The next datagram of `batch`, if one may go now: its size in `out`.
+    pub(crate) fn datagram(
+        &mut self,
+        now: Instant,
+        out: &mut [u8],
+        batch: Batch,
+    ) -> Result<Option<Datagram>, quiche::Error> {
+        self.batch = batch;
+        let carried = self.carried;
+        let made = self.next_datagram(now, out)?;
+        self.note_restraint(made.is_some(), self.carried > carried);
+        Ok(made)
+    }
+
     fn next_datagram(
         &mut self,
         now: Instant,

@@ -77,7 +77,7 @@ pub(super) async fn answer(
     let refused = if held.is_none() { Some(431) } else { refused };
     let request = Request { held: held.unwrap_or_default(), ..request };
     let mut told = Told::asked(&guest.options.observers, &guest.activity, &request);
-    let response = head::answer(guest.site.as_ref(), &request, refused);
+    let response = head::ask_site(guest.site.as_ref(), &request, refused);
     let (response, source) = if let Body::Later(later) = &response.body {
         if let Some(room) = guest.waiting.relayed() {
             if request.awaits_continue() {

@@ -61,18 +61,18 @@ impl Responder {
     }
 
     /// Ends a connection for which there is no room: its streams have gaps, and the transport keeps what came behind them.
-    pub(super) fn charge_waiting(&mut self) {
+    pub(super) fn charge_pieces(&mut self) {
         let by_server = usize::try_from(self.left_bytes()).unwrap_or(usize::MAX);
         let connection = &mut self.sender.connection;
         let bytes = connection.waiting_bytes().saturating_sub(by_server);
-        if bytes == self.waiting.as_ref().map_or(0, Share::bytes) || connection.is_closing() {
+        if bytes == self.pieces.as_ref().map_or(0, Share::bytes) || connection.is_closing() {
             return;
         }
-        self.waiting = None;
+        self.pieces = None;
         if bytes > 0 {
-            self.waiting = self.account.hold(Charge::Pieces, bytes);
+            self.pieces = self.account.hold(Charge::Pieces, bytes);
         }
-        if bytes > 0 && self.waiting.is_none() {
+        if bytes > 0 && self.pieces.is_none() {
             // The transport keeps it as long as a connection is closing.
             connection.stop_waiting(Code::ExcessiveLoad);
             connection.close(Code::ExcessiveLoad, "too much behind gaps in streams");

@@ -2,32 +2,23 @@
 //!
 //! `utmost qlog limits` computes the same from the events that any stack logs; these events say how well it does.
 
+use super::SendLoop;
 use super::next::Next;
 use super::window::congestion_lets;
-use super::{Batch, Datagram, SendLoop};
 use schedulers::Restraint;
-use std::time::Instant;
 
 impl SendLoop {
-    /// The next datagram of `batch`, if one may go now: its size in `out`.
-    pub(crate) fn datagram(
-        &mut self,
-        now: Instant,
-        out: &mut [u8],
-        batch: Batch,
-    ) -> Result<Option<Datagram>, quiche::Error> {
-        self.batch = batch;
-        let carried = self.carried;
-        let made = self.next_datagram(now, out)?;
-        if self.connection.quic.qlog_streamer().is_some() {
-            if made.is_none() {
-                let restraint = self.restraint();
-                self.log_restraint(restraint);
-            } else if self.carried > carried {
-                self.log_restraint(Restraint::Nothing);
-            }
+    /// After a datagram was made or not: what held the sender back, where its log wants it.
+    pub(super) fn note_restraint(&mut self, is_made: bool, has_carried: bool) {
+        if self.connection.quic.qlog_streamer().is_none() {
+            return;
         }
-        Ok(made)
+        if !is_made {
+            let restraint = self.restraint();
+            self.log_restraint(restraint);
+        } else if has_carried {
+            self.log_restraint(Restraint::Nothing);
+        }
     }
 
     /// Why no datagram went. Pacing is asked before the window when a datagram is made; here the window counts first, because
