@@ -227,15 +227,12 @@ impl Client {
         let page = Arc::clone(&self.page);
         let (known, host) = (&page.resources[resource], page.host(resource));
         let mut fields = http3::get_request(host, &known.url);
+        fields.extend(self.own_fields(resource));
         let mut add = |name: &str, value: &str| {
             fields.push(Header::new(name.as_bytes(), value.as_bytes()));
         };
-        add("user-agent", "utmost");
         let said = self.signalling.request(stream, known);
         said.fields.iter().for_each(|(name, value)| add(name, value));
-        if let Some(cookies) = self.outcome.cookies.field(&page.url(resource)) {
-            add("cookie", &cookies);
-        }
         if let Some(tag) = self.cache.to_validate(&page.url(resource)) {
             add("if-none-match", tag);
         }
@@ -358,7 +355,9 @@ impl Client {
         let status = http3::status(headers).unwrap_or_default();
         let Some(receiving) = self.responses.get_mut(&stream) else { return };
         receiving.on_head(status, headers, now);
-        let Some(resource) = receiving.resource else { return };
+        let resource = receiving.resource;
+        let is_for_us = self.on_pushed_head(stream, resource, headers);
+        let Some(resource) = resource.filter(|_| is_for_us) else { return };
         let url = self.page.url(resource);
         for cookie in http3::values(headers, "set-cookie") {
             self.outcome.cookies.set(&String::from_utf8_lossy(cookie), &url, now);

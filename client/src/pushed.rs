@@ -12,6 +12,10 @@ struct Push {
     url: Option<String>,
     stream: Option<StreamId>,
     refused: bool,
+    /// The fields of the promise.
+    fields: Vec<Header>,
+    /// Names of the request's fields that the response varies on.
+    vary: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -42,6 +46,8 @@ pub(crate) struct Promised {
     pub(crate) if_match: Option<String>,
     /// The entity tag of the copy that it validates.
     pub(crate) if_none_match: Option<String>,
+    /// All fields.
+    pub(crate) fields: Vec<Header>,
 }
 
 impl Promised {
@@ -54,6 +60,7 @@ impl Promised {
             path: text(headers, ":path").unwrap_or_default(),
             if_match: text(headers, "if-match"),
             if_none_match: text(headers, "if-none-match"),
+            fields: headers.to_vec(),
         }
     }
 }
@@ -65,8 +72,13 @@ fn text(headers: &[Header], name: &str) -> Option<String> {
 }
 
 impl PushCache {
-    /// The server promises `push` for `url`. `None`: the promise is useless.
-    pub(crate) fn promise(&mut self, push: PushId, url: Option<&str>) -> Verdict {
+    /// The server promises `push` for `url`, in answer to a request with these fields. `None`: the promise is useless.
+    pub(crate) fn promise(
+        &mut self,
+        push: PushId,
+        url: Option<&str>,
+        fields: Vec<Header>,
+    ) -> Verdict {
         let entry = self.pushes.entry(push).or_default();
         if entry.refused || entry.url.is_some() {
             return Verdict::Known;
@@ -77,6 +89,7 @@ impl PushCache {
             return Verdict::Refuse(entry.stream);
         };
         entry.url = Some(url.to_owned());
+        entry.fields = fields;
         self.by_url.insert(url.to_owned(), push);
         Verdict::Keep(entry.stream)
     }
@@ -90,6 +103,30 @@ impl PushCache {
         let entry = self.pushes.entry(push).or_default();
         entry.stream = Some(stream);
         if entry.refused { Err(Refused) } else { Ok(entry.url.as_deref()) }
+    }
+
+    /// The head of a pushed response came.
+    pub(crate) fn on_head(&mut self, push: PushId, headers: &[Header]) {
+        let lines = http3::values(headers, "vary").map(String::from_utf8_lossy);
+        let names = lines.flat_map(|it| {
+            it.split(',').map(|name| name.trim().to_lowercase()).collect::<Vec<_>>()
+        });
+        self.pushes.entry(push).or_default().vary.extend(names.filter(|it| !it.is_empty()));
+    }
+
+    /// Whether a pushed response answers a request with these fields, too: it varies on none in which the promise differs (RFC
+    /// 9111, 4.1).
+    pub(crate) fn answers(&self, push: PushId, own: &[Header]) -> bool {
+        self.pushes.get(&push).is_none_or(|Push { fields, vary, .. }| {
+            let is_same = |name: &str| http3::values(fields, name).eq(http3::values(own, name));
+            vary.iter().all(|name| name != "*" && is_same(name))
+        })
+    }
+
+    /// A promise that was kept turns out to be useless.
+    pub(crate) fn refuse(&mut self, push: PushId) {
+        self.pushes.entry(push).or_default().refused = true;
+        self.refused += 1;
     }
 
     /// The page needs the resource. True: a promise, used up now, stands in for the request.
@@ -153,7 +190,7 @@ mod tests {
     #[test]
     fn an_entry_is_used_once() {
         let mut cache = PushCache::default();
-        assert_eq!(cache.promise(PushId(0), Some("/7")), Verdict::Keep(None));
+        assert_eq!(cache.promise(PushId(0), Some("/7"), Vec::new()), Verdict::Keep(None));
         assert_eq!([cache.take("/7"), cache.take("/7"), cache.take("/8")], [true, false, false]);
     }
 
@@ -161,14 +198,18 @@ mod tests {
     fn an_entry_that_no_page_used_is_there_for_the_next_page_and_a_used_one_is_not() {
         let mut cache = PushCache::default();
         for (push, url) in [(0, "/7"), (1, "/8")] {
-            cache.promise(PushId(push), Some(url));
+            cache.promise(PushId(push), Some(url), Vec::new());
             assert_eq!(cache.stream(PushId(push), StreamId(15 + 4 * push)), Ok(Some(url)));
         }
         assert!(cache.take("/7"));
         assert_eq!(cache.forget_used(|_| true), [("/8".to_owned(), StreamId(19))]);
         assert_eq!([cache.take("/7"), cache.take("/8"), cache.take("/8")], [false, true, false]);
-        assert_eq!(cache.promise(PushId(2), Some("/7")), Verdict::Keep(None), "it may come again");
-        cache.promise(PushId(3), Some("/9"));
+        assert_eq!(
+            cache.promise(PushId(2), Some("/7"), Vec::new()),
+            Verdict::Keep(None),
+            "it may come again"
+        );
+        cache.promise(PushId(3), Some("/9"), Vec::new());
         assert_eq!(cache.stream(PushId(3), StreamId(27)), Ok(Some("/9")));
         assert_eq!(cache.forget_used(|it| it != StreamId(27)), []);
         assert_eq!(["/7", "/9"].map(|it| cache.take(it)), [true, false], "its bytes are gone");
@@ -178,35 +219,51 @@ mod tests {
     fn a_stream_that_comes_before_its_promise_waits_for_it() {
         let mut cache = PushCache::default();
         assert_eq!(cache.stream(PushId(0), STREAM), Ok(None));
-        assert_eq!(cache.promise(PushId(0), Some("/7")), Verdict::Keep(Some(STREAM)));
+        assert_eq!(cache.promise(PushId(0), Some("/7"), Vec::new()), Verdict::Keep(Some(STREAM)));
     }
 
     #[test]
     fn a_useless_promise_is_refused_and_so_is_its_stream() {
         let mut cache = PushCache::default();
-        assert_eq!(cache.promise(PushId(0), None), Verdict::Refuse(None));
+        assert_eq!(cache.promise(PushId(0), None, Vec::new()), Verdict::Refuse(None));
         assert_eq!(cache.stream(PushId(0), STREAM), Err(Refused));
         assert_eq!(cache.stream(PushId(1), StreamId(19)), Ok(None));
-        assert_eq!(cache.promise(PushId(1), None), Verdict::Refuse(Some(StreamId(19))));
+        assert_eq!(cache.promise(PushId(1), None, Vec::new()), Verdict::Refuse(Some(StreamId(19))));
         assert_eq!([cache.take_refused(), cache.take_refused()], [2, 0]);
     }
 
     #[test]
     fn a_resource_is_promised_once() {
         let mut cache = PushCache::default();
-        assert_eq!(cache.promise(PushId(0), Some("/7")), Verdict::Keep(None));
-        assert_eq!(cache.promise(PushId(0), Some("/7")), Verdict::Known);
-        assert_eq!(cache.promise(PushId(1), Some("/7")), Verdict::Refuse(None));
+        assert_eq!(cache.promise(PushId(0), Some("/7"), Vec::new()), Verdict::Keep(None));
+        assert_eq!(cache.promise(PushId(0), Some("/7"), Vec::new()), Verdict::Known);
+        assert_eq!(cache.promise(PushId(1), Some("/7"), Vec::new()), Verdict::Refuse(None));
     }
 
     #[test]
     fn a_push_given_up_is_requested_only_if_the_page_waits_for_it() {
         let mut cache = PushCache::default();
-        cache.promise(PushId(0), Some("/7"));
-        cache.promise(PushId(1), Some("/8"));
+        cache.promise(PushId(0), Some("/7"), Vec::new());
+        cache.promise(PushId(1), Some("/8"), Vec::new());
         cache.take("/7");
         assert_eq!((cache.lost(PushId(0)), cache.lost(PushId(1))), (Some("/7".to_owned()), None));
         assert!(!cache.take("/8"), "it is requested when it is needed");
+    }
+
+    #[test]
+    fn a_push_answers_only_requests_that_agree_in_what_its_response_varies_on() {
+        let header = |name: &str, value: &str| Header::new(name.as_bytes(), value.as_bytes());
+        let answers = |vary: &str, own: &[Header]| {
+            let mut cache = PushCache::default();
+            cache.promise(PushId(0), Some("/7"), vec![header("cookie", "a=1")]);
+            cache.on_head(PushId(0), &[header("vary", vary)]);
+            cache.answers(PushId(0), own)
+        };
+        let [same, other] = ["a=1", "a=2"].map(|it| vec![header("cookie", it)]);
+        assert!(answers("Cookie", &same) && !answers("Cookie", &other) && !answers("cookie", &[]));
+        assert!(answers("accept-language", &other), "neither has it");
+        assert!(answers("", &other) && !answers("accept-language, *", &same));
+        assert!(!answers("accept-language, cookie", &other));
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Policy {
 pub struct PathState {
     /// The congestion window.
     pub window_bytes: u64,
-    /// Bytes in flight.
+    /// What of the window is not free: in flight, or beyond the client's credit on the connection.
     pub in_flight_bytes: u64,
     /// The recent rate of delivery, when it is known.
     pub delivery_bytes_per_s: Option<u64>,

@@ -62,6 +62,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     marx::cases::EXPERIMENT,
     nginx_push::EXPERIMENT,
     push_rules::EXPERIMENT,
+    push_rules::timelines::EXPERIMENT,
+    push_rules::caches::EXPERIMENT,
     notsent_lowat::EXPERIMENT,
     smig::EXPERIMENT,
     loss::EXPERIMENT,

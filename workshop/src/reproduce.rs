@@ -8,7 +8,7 @@ use terminal::{at_least_one, cores, output};
 
 /// Reproduce a published table or figure, ours beside theirs
 ///
-/// Conditions are set by the publication, by a model of ours, or by this project. Exits with 1 if one does not hold. Without a name, lists the experiments.
+/// Conditions are set by the publication, by a model of ours, or by this project. Exits with 1 if one does not hold. Without a name, lists the experiments, and how much holds of each source.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost-workshop reproduce marx-table2\n  \
 utmost-workshop reproduce marx-figure12 --out results\n  utmost-workshop reproduce push-rules --runs 5\n  utmost-workshop reproduce all --out results --json")]
@@ -29,6 +29,9 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 }
+
+/// What holds of each source, the summary first.
+const SOURCES: &str = include_str!("../../docs/sources.md");
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.names.is_empty() {
@@ -88,7 +91,12 @@ fn list(arguments: &Arguments) -> Result<(), Failure> {
     let rows = EXPERIMENTS
         .iter()
         .map(|it| vec![it.name.to_owned(), it.about.to_owned(), it.source.to_owned()]);
-    output::line(&output::table(&["name", "what", "source"], &[1, 2], rows).to_string())
+    output::line(&output::table(&["name", "what", "source"], &[1, 2], rows).to_string())?;
+    let summary = SOURCES.split_once("-->\n").and_then(|(_, made)| made.split_once("\n\n"));
+    output::line(&format!(
+        "\nWhat holds of the sources, of which docs/sources.md has each row:\n\n{}",
+        summary.map_or("", |it| it.0)
+    ))
 }
 
 fn show(reproductions: &[Reproduction], as_array: bool, json: bool) -> Result<(), Failure> {

@@ -27,25 +27,67 @@ impl Client {
         };
         let wanted = url.filter(|it| promised.is_safe && !self.cache.has(it));
         let wanted = wanted.filter(|it| self.is_of_use(it, &promised));
-        let verdict = self.pushed.promise(push, wanted.as_deref());
+        let verdict = self.pushed.promise(push, wanted.as_deref(), promised.fields);
         if let (Verdict::Keep(_), Some(resource)) = (&verdict, found) {
             let signals = self.signalling.promised(push, &self.page.resources[resource]);
             self.say(signals);
         }
         match verdict {
             Verdict::Keep(None) | Verdict::Known => {}
-            Verdict::Keep(Some(stream)) => self.adopt_push(stream, found, now),
+            Verdict::Keep(Some(stream)) => {
+                if self.is_for_us(push, stream, found) {
+                    self.adopt_push(stream, found, now);
+                }
+            }
             Verdict::Refuse(stream) => {
                 self.outcome.late_pushes += usize::from(is_late);
-                let (control, bytes) = self.connection.session.cancel_push(push);
-                self.connection.send(control, bytes, false);
-                if let Some(stream) = stream {
-                    self.stop(stream);
-                }
+                self.cancel_push(push, stream);
             }
         }
         self.allow_pushes();
         self.connection.flush();
+    }
+
+    fn cancel_push(&mut self, push: PushId, stream: Option<StreamId>) {
+        let (control, bytes) = self.connection.session.cancel_push(push);
+        self.connection.send(control, bytes, false);
+        if let Some(stream) = stream {
+            self.stop(stream);
+        }
+    }
+
+    /// The head of a response came. False: it was pushed, and is not for this client.
+    pub(super) fn on_pushed_head(
+        &mut self,
+        stream: StreamId,
+        resource: Option<usize>,
+        headers: &[Header],
+    ) -> bool {
+        let Some(push) = self.pushed.on_stream(stream) else { return true };
+        self.pushed.on_head(push, headers);
+        self.is_for_us(push, stream, resource)
+    }
+
+    /// Whether a pushed response whose head came answers the client's own request, too. If not, it is refused, and the resource
+    /// is requested if the page waits for it.
+    fn is_for_us(&mut self, push: PushId, stream: StreamId, resource: Option<usize>) -> bool {
+        let own = resource.map(|it| self.own_fields(it)).unwrap_or_default();
+        if resource.is_none() || self.pushed.answers(push, &own) {
+            return true;
+        }
+        self.pushed.refuse(push);
+        self.cancel_push(push, Some(stream));
+        self.responses.remove(&stream);
+        self.lose_push(push);
+        false
+    }
+
+    /// The fields of a request by which responses can vary: who asks.
+    pub(super) fn own_fields(&self, resource: usize) -> Vec<Header> {
+        let mut fields = vec![Header::new(b"user-agent", b"utmost")];
+        let cookies = self.outcome.cookies.field(&self.page.url(resource));
+        fields.extend(cookies.map(|it| Header::new(b"cookie", it.as_bytes())));
+        fields
     }
 
     fn url_of_later_page(&self, promised: &Promised) -> Option<String> {

@@ -105,6 +105,29 @@ fn a_pushed_script_saves_a_round_trip() {
     assert!((100.0..220.0).contains(&saved_ms), "{saved_ms}");
 }
 
+/// The window of the path is no use beyond what the client takes on the connection (rule 1, "the true cwnd may be artificially limited
+/// by the client's receive window").
+#[test]
+fn a_policy_pushes_no_more_than_the_client_takes_on_the_connection() {
+    let pushed = |receive_bytes: u64| {
+        let mut case = Case::new(page(12, 0.0));
+        let graph = push::Graph::of_page(&case.page);
+        case.pushing = Pushing {
+            policy: Some(Policy::Push),
+            graph: Some(Arc::new(graph)),
+            max_concurrent_pushes: Some(50),
+            ..Pushing::default()
+        };
+        case.client.transport.receive_bytes = receive_bytes;
+        case.client.transport.windows_grow = false;
+        let load = case.load(1);
+        assert_eq!(load.problems, Vec::<String>::new());
+        load.outcome.pushed.len()
+    };
+    // An initial window of ten packets takes the document of 5 KB, one script of 10 KB, and the one that just exceeds it.
+    assert_eq!([1_000_000, 10_000, 5_000].map(pushed), [1, 1, 0]);
+}
+
 /// A link that reorders, delays and loses; its chances are those of the load's seed.
 fn reordering() -> Network {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -2,6 +2,7 @@
 //! and early hints in place of pushes. Ours stand beside a model.
 
 mod directives;
+mod protocols;
 mod round_trips;
 mod setup;
 mod think_time;
@@ -23,11 +24,13 @@ const METHOD: &str = "The article's page (demo.html, style.css, two images that 
     in virtual time: 100 ms of round trip, no limit of bandwidth, CUBIC, an initial window of 10 packets. Times are in \
     round trips from the client's first packet. The article's chart is a picture and its text gives differences only; \
     the model counts handshake, requests and windows, and leaves out what packets and acknowledgements add. Early hints \
-    against pushes: 20 Mbit/s, three resources of 20 KiB, times from the request, no limit of window.";
+    against pushes: 20 Mbit/s, three resources of 20 KiB, times from the request, no limit of window. The rows `counted-*`, of \
+    other protocols, are counted and not loaded.";
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let bench = Bench::new(setting.jobs, 1, 0.0)?;
     let (mut rows, groups) = round_trips::rows(&bench)?;
+    rows.extend(protocols::rows());
     rows.extend(directives::rows(&bench)?);
     rows.extend(think_time::rows(&bench)?);
     let figure = figure(groups);

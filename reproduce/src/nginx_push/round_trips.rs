@@ -13,16 +13,16 @@ const TOLERANCE: f64 = 0.15;
 
 /// How the page's resources get to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     Sequential,
     Preload,
     Push,
 }
 
 impl Way {
-    const ALL: [Self; 3] = [Self::Sequential, Self::Preload, Self::Push];
+    pub(super) const ALL: [Self; 3] = [Self::Sequential, Self::Preload, Self::Push];
 
-    fn name(self) -> String {
+    pub(super) fn name(self) -> String {
         format!("{self:?}").to_lowercase()
     }
 

@@ -3,6 +3,7 @@
 //! [`crate::model`] computes the time that a load takes in principle. A [`pair`] is a page without and with a push; [`pairs`] lists them,
 //! table by table; the other files are the rules that are about something else.
 
+pub(super) mod caches;
 mod cases;
 mod gates;
 mod if_match;
@@ -12,6 +13,7 @@ mod pair;
 mod pairs;
 mod published;
 mod setup;
+pub(super) mod timelines;
 mod traffic;
 
 use crate::bench::Bench;
@@ -59,6 +61,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     rows.extend(gates::default_rows(&bench)?);
     rows.push(gates::shuffle_row(&bench)?);
     rows.extend(cases::rows(&bench, &mut stable)?);
+    rows.extend(pages::document_rows(&setting.pages));
     rows.extend(pages::rows(&bench, &setting.pages)?);
     rows.extend(if_match::rows(&bench)?);
     rows.push(stable.row("stable"));

@@ -11,7 +11,7 @@ const TABLE: &str = "Push order";
 const READING: &[&str] = &["/1.js", "/3.js"];
 
 /// Three scripts in the head. The first writes a fourth at its end.
-fn sketch() -> Sketch {
+pub(super) fn sketch() -> Sketch {
     Sketch::new("order", 10 * KB)
         .script("/1.js", 5 * KB, Found::Head)
         .script("/3.js", 10 * KB, Found::Head)
@@ -35,7 +35,7 @@ fn pair(pushed: &'static [&'static str]) -> Pair {
 }
 
 /// `order-3-1`.
-fn id(pushed: &[&str]) -> String {
+pub(super) fn id(pushed: &[&str]) -> String {
     let scripts = pushed.iter().map(|it| it.trim_matches(|it: char| !it.is_ascii_digit()));
     format!("order-{}", scripts.collect::<Vec<_>>().join("-"))
 }
@@ -65,7 +65,7 @@ pub(super) fn verdicts(rows: &[Row]) -> Vec<Row> {
         ("order-3-1-before-3-4", "3.js and 1.js save", late, "3.js and 4.js", never),
     ];
     let mut verdicts =
-        vec![gains.above(0.0), nothing.between(-3.0, 3.0), harms.published(-16.0).at_most(-8.0)];
+        vec![gains.above(0.0), nothing.between(-3.0, 3.0), harms.published(-16.0).within(8.0)];
     for (id, one, ahead, other, behind) in leads {
         let points = ahead.zip(behind).map(|(ahead, behind)| ahead - behind);
         let what = format!("what {one} more than {other}, in points");

@@ -80,6 +80,17 @@ pub(super) const ORDER: [(&[&str], f64, Option<f64>); 6] = [
     (&["/3.js", "/4.js"], 4179.0, Some(-16.0)),
 ];
 
+/// The same section, the timelines of three push orders: what is pushed, and the responses in their order.
+pub(super) const TIMELINES: [(&[&str], [&str; 5]); 3] = [
+    (&[], ["/", "/1.js", "/3.js", "/4.js", "/2.js"]),
+    (&["/3.js", "/1.js"], ["/", "/3.js", "/1.js", "/4.js", "/2.js"]),
+    (&["/3.js", "/4.js"], ["/", "/3.js", "/4.js", "/1.js", "/2.js"]),
+];
+
+/// Section "Implications for Developers" of rule 1, of httparchive: percent of documents that are larger than 5 KB, and of those up
+/// to 20 KB.
+pub(super) const DOCUMENTS: [(u64, f64); 2] = [(5, 80.0), (20, 85.0)];
+
 /// Section "Implications for Developers" of rule 1: connection, path, bandwidth-delay product in KB.
 pub(super) const CONNECTIONS: [(&str, &str, Path, f64); 6] = [
     ("2g", "2G", G2, 20.0),

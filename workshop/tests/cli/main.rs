@@ -11,6 +11,7 @@ mod results;
 #[path = "../../../tests/cli/schemas.rs"]
 mod schemas;
 mod schemes;
+mod sources;
 mod stressing;
 
 use process::{only_line, stdout_of, utmost};

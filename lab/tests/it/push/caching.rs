@@ -7,6 +7,7 @@ use gateway::site::{Pushing, Rule};
 use lab::stack::StackLoad;
 use push::guard::CookiePolicy;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A page with entity tags, whose scripts have this `Cache-Control` field.
 fn case(resources: usize, cache_control: &str) -> Case {
@@ -72,6 +73,25 @@ fn what_must_not_be_stored_and_what_is_private_is_not_pushed_to_unknown_cookies(
         let mut first = case(3, cache_control);
         first.pushing.cookies = cookies;
         assert_eq!(streams(&first.load(1))[1], pushed, "{cache_control}");
+    }
+}
+
+/// The client has a cookie for the script alone, which the server cannot know when it promises.
+#[test]
+fn a_push_for_other_cookies_than_the_clients_is_refused_and_its_resource_asked_for() {
+    for (vary, refused, pushed) in
+        [(None, 0, vec![(1, true), (2, true)]), (Some("Cookie".to_owned()), 1, vec![(2, true)])]
+    {
+        let mut case = case(2, "max-age=60");
+        let mut page = Page::clone(&case.page);
+        page.resources[1].vary = vary;
+        case.page = Arc::new(page);
+        case.pushing.cookies = CookiePolicy::SamePath;
+        let url = "https://site.example/1.js";
+        case.client.cookies.set("a=1; Path=/1.js", url, Instant::now());
+        let load = case.load(1);
+        assert_eq!(load.problems, Vec::<String>::new());
+        assert_eq!((load.outcome.refused_pushes, load.outcome.pushed), (refused, pushed));
     }
 }
 
