@@ -11,6 +11,7 @@ use super::header::Header;
 use super::http3::kept;
 use super::names::{EventKind, kind};
 use super::quic::Direction;
+use super::recovery::AckDelayUnit;
 use super::{ReadOptions, Sink};
 use crate::limits;
 use crate::trace::{self, BAD_BODY, Container, Trace, Vantage};
@@ -220,8 +221,10 @@ impl Reading {
             repairs: other.repairs.clone(),
             ..Trace::default()
         };
+        let mut collector = Collector::new(trace, self.options);
+        collector.ack_delay_unit = like.collector.ack_delay_unit;
         self.traces.push(TraceReading {
-            collector: Collector::new(trace, self.options),
+            collector,
             header_clock: like.header_clock.clone(),
             flows_as_server: like.flows_as_server,
             clock: like.header_clock.clone(),
@@ -334,8 +337,10 @@ impl TraceReading {
             (Some("quinn"), format) if format.starts_with("0.") => 1000.0,
             // mvfst's, whose events are arrays, are in microseconds.
             (Some("mvfst"), format) if format.starts_with("draft-") => 0.001,
+            (Some("picoquic"), _) => 0.001,
             _ => 1.0,
         };
+        self.collector.ack_delay_unit = AckDelayUnit::of(&trace.header.stack);
         self.header_clock = header.clock();
         self.flows_as_server = header.flows_as_server();
     }
@@ -418,6 +423,8 @@ impl TraceReading {
             EventKind::Navigation => collector.navigations_us.push(time_us),
             EventKind::Milestone => collector.milestone(time_us, data)?,
             EventKind::Restraint => collector.restraint(time_us, data)?,
+            EventKind::Timer => collector.timer(time_us, data),
+            EventKind::CongestionState => collector.congestion_state(time_us, data),
             EventKind::Unused | EventKind::Unknown => {}
         }
         Ok(Taken::Fresh)
