@@ -43,17 +43,14 @@ pub struct LossRecovery {
     pub timeouts: Option<Basis>,
     /// Where recovery periods come from; `None`: the log does not tell.
     pub periods: Option<Basis>,
-    /// Where persistent congestion comes from.
-    persistent: Basis,
 }
 
 /// Whether a log says something, or its packets show it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
     /// The log says it.
     Logged,
     /// Its packets show it.
-    #[default]
     Inferred,
 }
 
@@ -148,11 +145,10 @@ impl LossRecovery {
             let began = logged.recoveries_us.iter();
             steps.extend(began.map(|it| step(*it, StepKind::RecoveryPeriod)));
         }
-        let (times_us, persistent) = if logged.persistent_us.is_empty() {
-            (persistent_us(trace, &walk.lost), Basis::Inferred)
-        } else {
-            (logged.persistent_us.clone(), Basis::Logged)
-        };
+        let mut times_us = logged.persistent_us.clone();
+        if times_us.is_empty() {
+            times_us = persistent_us(trace, &walk.lost);
+        }
         steps.extend(times_us.into_iter().map(|it| step(it, StepKind::PersistentCongestion)));
         steps.extend(windows(trace.samples(), &steps));
         steps.sort_by_key(|it| (it.time_us, it.kind));
@@ -162,21 +158,18 @@ impl LossRecovery {
             spurious: is_judged.then(|| count(StepKind::Spurious)),
             timeouts: basis(logged.knows_timeouts, elicits),
             periods: basis(logged.knows_states, knows_numbers || lost == Some(0)),
-            persistent,
             steps,
         }
     }
 
-    /// Whether steps of this kind are logged.
-    pub fn basis_of(&self, kind: StepKind) -> Basis {
-        let basis = match kind {
+    /// Whether steps of this kind are logged; `None` where the log tells nothing of them.
+    pub fn basis_of(&self, kind: StepKind) -> Option<Basis> {
+        match kind {
             StepKind::Lost => Some(Basis::Logged),
             StepKind::ProbeTimeout => self.timeouts,
             StepKind::RecoveryPeriod => self.periods,
-            StepKind::PersistentCongestion => Some(self.persistent),
-            StepKind::Spurious | StepKind::WindowCut | StepKind::CutUndone => None,
-        };
-        basis.unwrap_or_default()
+            _ => Some(Basis::Inferred),
+        }
     }
 
     /// The steps of a kind.
@@ -200,8 +193,10 @@ fn step(time_us: u64, kind: StepKind) -> RecoveryStep {
 }
 
 /// One pass over the packets.
+#[derive(Default)]
 struct Walk<'a> {
-    samples: std::iter::Peekable<std::slice::Iter<'a, RecoverySample>>,
+    /// Those that are still to come.
+    samples: &'a [RecoverySample],
     round_trip: RoundTrip,
     /// Packets of a space that ask for an acknowledgement and have none yet.
     open: BTreeMap<Space, BTreeSet<u64>>,
@@ -222,25 +217,17 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(trace: &'a Trace) -> Self {
         let max_ack_delay_ms = trace.recovery_events.max_ack_delay_ms.unwrap_or(MAX_ACK_DELAY_MS);
-        Self {
-            samples: trace.samples().iter().peekable(),
-            round_trip: RoundTrip { max_ack_delay_ms, ..RoundTrip::default() },
-            open: BTreeMap::new(),
-            elicited_us: BTreeMap::new(),
-            came_us: None,
-            elicits: false,
-            knows_numbers: false,
-            sent_us: BTreeMap::new(),
-            lost: BTreeMap::new(),
-            period_us: None,
-            steps: Vec::new(),
-        }
+        let round_trip = RoundTrip { max_ack_delay_ms, ..RoundTrip::default() };
+        Self { samples: trace.samples(), round_trip, ..Self::default() }
     }
 
     fn packet(&mut self, packet: &Packet) {
         let &Packet { time_us, event, space, number, .. } = packet;
-        while let Some(sample) = self.samples.next_if(|it| it.time_us < time_us) {
+        while let Some((sample, others)) = self.samples.split_first()
+            && sample.time_us < time_us
+        {
             self.round_trip.add(sample);
+            self.samples = others;
         }
         let add = |kind| RecoveryStep { packet: number, ..step(time_us, kind) };
         match (event, number) {
@@ -308,6 +295,7 @@ impl<'a> Walk<'a> {
 
 /// The estimate of RFC 9002, section 5.3, from the round trips that the log has.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_field_names, reason = "they are all times")]
 struct RoundTrip {
     smoothed_ms: Option<f64>,
     variance_ms: f64,

@@ -8,6 +8,7 @@ mod measures;
 mod moved;
 mod sentences;
 
+use measures::round_trips;
 use serde::Serialize;
 
 use crate::head_of_line::{Arrivals, HeadOfLine, LongestWait};
@@ -19,8 +20,8 @@ use crate::restraints::bounds;
 use crate::trace::{Trace, Vantage};
 use crate::views::no_streams;
 
-pub use held::{Cause, Held, HeldBy, Phase};
-pub use measures::{AckDelay, Flow, PathBasis, Recovered, RoundTrips};
+pub use held::{Cause, Held, Phase};
+pub use measures::{Flow, PathBasis, Recovered, Spread};
 pub use moved::moved;
 
 /// A connection in numbers and words. Times are milliseconds on the clock of the log that they come from.
@@ -43,9 +44,11 @@ pub struct Summary {
     /// Losses, and what the sender did about them.
     pub recovery: Recovered,
     /// Round trips, by the sender's samples if there are any.
-    pub round_trips: Option<RoundTrips>,
-    /// For how long the other end held its acknowledgements back.
-    pub ack_delay: Option<AckDelay>,
+    pub round_trips: Option<Spread>,
+    /// For how long the other end held its acknowledgements of 1-RTT packets back, by its own words.
+    pub ack_delay: Option<Spread>,
+    /// And what it had announced as the most.
+    pub announced_ack_delay_ms: Option<f64>,
     /// The bytes that waited longest behind a hole of their stream.
     pub longest_wait: Option<LongestWait>,
     /// Whether the client's log tells that: without it nobody knows when bytes arrived.
@@ -55,35 +58,12 @@ pub struct Summary {
 /// A sentence.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Sentence {
-    /// Its subject.
-    pub about: Subject,
+    /// Its subject: `cause`, `changes`, `goodput`, `losses`, `probe_timeouts`, `round_trips`, `longest_wait`, `lint`.
+    pub about: &'static str,
     /// It.
     pub text: String,
     /// The moment that it is about.
     pub moment: Option<SentenceMoment>,
-}
-
-/// What a sentence is about.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Subject {
-    /// What held the sender back longest, and why.
-    #[default]
-    Cause,
-    /// When that changed.
-    Changes,
-    /// How fast the responses came.
-    Goodput,
-    /// Lost packets.
-    Losses,
-    /// Probe timeouts.
-    ProbeTimeouts,
-    /// Round trips and acknowledgements.
-    RoundTrips,
-    /// The longest wait behind a hole.
-    LongestWait,
-    /// The order of sending.
-    Lint,
 }
 
 /// A moment of a log.
@@ -108,7 +88,7 @@ impl Summary {
         let client = (log.vantage != Vantage::Server).then_some(log);
         let (start_us, end_us) = bounds(sender);
         let recovery = LossRecovery::of(sender);
-        let round_trips = RoundTrips::of(sender).or_else(|| RoundTrips::of(log));
+        let round_trips = round_trips(sender).or_else(|| round_trips(log));
         let recovered = Recovered::of(sender, client, &recovery);
         let held = Held::of(sender, &recovered, round_trips.as_ref());
         let waits = client.filter(|it| no_streams(it).is_none());
@@ -122,7 +102,8 @@ impl Summary {
             flow: Flow::of(log, sender),
             recovery: recovered,
             round_trips,
-            ack_delay: AckDelay::of(sender),
+            ack_delay: Spread::of(sender.recovery_events.ack_delays_ms.clone()),
+            announced_ack_delay_ms: sender.recovery_events.max_ack_delay_ms,
             longest_wait: waits.and_then(|it| longest_wait(it, server.map(|it| &it.arrivals))),
             knows_waits: waits.is_some(),
         };

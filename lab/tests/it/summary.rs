@@ -89,7 +89,7 @@ fn assert_told(planted: Planted, expected: Cause, words: &str) {
 fn a_server_that_takes_its_time() {
     let mut planted = document(100_000);
     planted.page.resources[0].wait_ms = 900.0;
-    assert_told(planted, Cause::ThinkTime, "The server took its time to answer");
+    assert_told(planted, Cause::ThinkTime, "The server's time to answer held");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn an_application_that_writes_bit_by_bit() {
     let mut planted = document(100_000);
     planted.page.resources[0].chunks =
         (0..10).map(|it| Chunk { at_ms: f64::from(it) * 120.0, bytes: 10_000 }).collect();
-    assert_told(planted, Cause::Application, "The application gave the sender nothing to send");
+    assert_told(planted, Cause::Application, "The application, which gave nothing to send");
 }
 
 #[test]
@@ -105,11 +105,7 @@ fn a_small_window_of_the_connection() {
     let transport =
         ClientConfig { receive_bytes: 20_000, windows_grow: false, ..ClientConfig::default() };
     let planted = Planted { transport, ..document(500_000) };
-    assert_told(
-        planted,
-        Cause::ConnectionFlowControl,
-        "receive window for the connection of at most 20000 bytes",
-    );
+    assert_told(planted, Cause::ConnectionFlowControl, "receive window for the connection held");
 }
 
 #[test]
@@ -120,11 +116,7 @@ fn small_windows_of_streams() {
         ..ClientConfig::default()
     };
     let planted = Planted { transport, ..document(500_000) };
-    assert_told(
-        planted,
-        Cause::StreamFlowControl,
-        "receive windows for streams of at most 20000 bytes",
-    );
+    assert_told(planted, Cause::StreamFlowControl, "receive windows for streams held");
 }
 
 #[test]
@@ -141,14 +133,14 @@ fn a_window_that_grows_on_a_long_path() {
 fn a_pace() {
     let planted =
         Planted { network: Network::find("paper").expect("bundled"), ..document(200_000) };
-    assert_told(planted, Cause::Pacing, "Pacing held the sender back");
+    assert_told(planted, Cause::Pacing, "Pacing, while windows were open, held the sender back");
 }
 
 #[test]
 fn a_path_that_loses_packets() {
     let mut planted = document(1_000_000);
     planted.network.down.loss = Some(Loss::Independent(0.03));
-    assert_told(planted, Cause::Loss, "Loss cut the congestion window");
+    assert_told(planted, Cause::Loss, "A congestion window kept small by loss");
 }
 
 #[test]
@@ -157,14 +149,14 @@ fn a_path_on_which_nothing_arrives_for_a_while() {
     let hole = Blackhole { windows_ms: vec![[200.0, 1800.0]], every_ms: None };
     planted.network.down.blackhole = Some(hole.clone());
     planted.network.up.blackhole = Some(hole);
-    assert_told(planted, Cause::ProbeTimeout, "until its probe timer expired");
+    assert_told(planted, Cause::ProbeTimeout, "until the probe timer expired");
 }
 
 #[test]
 fn a_path_with_a_queue_without_end() {
     let mut planted = document(3_000_000);
     planted.network.down.queue = Queue::Unlimited;
-    assert_told(planted, Cause::Queue, "The path was full and its queue long");
+    assert_told(planted, Cause::Queue, "A full path with a long queue");
 }
 
 #[test]
@@ -172,5 +164,5 @@ fn a_path_that_reorders() {
     let mut planted = document(1_000_000);
     planted.network.down.rate = simulator::link::Rate::Constant(50_000_000.0);
     planted.network.down.reorder = Some(Reorder { share: 0.02, by_ms: 8.0 });
-    assert_told(planted, Cause::Reordering, "Reordering was taken for loss");
+    assert_told(planted, Cause::Reordering, "reordering was taken for loss");
 }

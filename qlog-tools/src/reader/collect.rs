@@ -14,7 +14,6 @@ use super::names::EventKind;
 use super::quic::{
     DataMoved, Direction, Frame, LoneStream, MilestoneEvent, Packet, Stream, stream_of,
 };
-use super::recovery::AckDelayUnit;
 use crate::assembly::StreamFrame;
 use crate::event_list::About;
 use crate::limits;
@@ -41,8 +40,6 @@ pub(super) struct Collector {
     pub(super) lost_by_metrics: Option<u64>,
     /// Probe timeouts in a row, by metrics.
     pub(super) timeouts_in_a_row: u64,
-    /// What a unit of `ack_delay` is.
-    pub(super) ack_delay_unit: AckDelayUnit,
     /// Times of events and writes.
     pub(super) moments_kept: usize,
     pub(super) navigations_us: Vec<u64>,

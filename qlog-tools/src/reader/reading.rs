@@ -11,7 +11,6 @@ use super::header::Header;
 use super::http3::kept;
 use super::names::{EventKind, kind};
 use super::quic::Direction;
-use super::recovery::AckDelayUnit;
 use super::{ReadOptions, Sink};
 use crate::limits;
 use crate::trace::{self, BAD_BODY, Container, Trace, Vantage};
@@ -221,10 +220,8 @@ impl Reading {
             repairs: other.repairs.clone(),
             ..Trace::default()
         };
-        let mut collector = Collector::new(trace, self.options);
-        collector.ack_delay_unit = like.collector.ack_delay_unit;
         self.traces.push(TraceReading {
-            collector,
+            collector: Collector::new(trace, self.options),
             header_clock: like.header_clock.clone(),
             flows_as_server: like.flows_as_server,
             clock: like.header_clock.clone(),
@@ -340,7 +337,6 @@ impl TraceReading {
             (Some("picoquic"), _) => 0.001,
             _ => 1.0,
         };
-        self.collector.ack_delay_unit = AckDelayUnit::of(&trace.header.stack);
         self.header_clock = header.clock();
         self.flows_as_server = header.flows_as_server();
     }

@@ -11,7 +11,7 @@ use super::quic::Frame;
 use super::tolerant::{Number, Whole};
 use crate::packet::{Packet, PacketEvent, Space};
 use crate::saturating_cast::to_u64;
-use crate::trace::{Detail, RecoverySample, Stack};
+use crate::trace::{Detail, RecoverySample};
 
 /// As many records of lost packets as one event of metrics makes at most.
 const LOST_RECORDS: u64 = 1024;
@@ -20,37 +20,15 @@ const TIMEOUTS: u64 = 64;
 /// The exponent of a peer that does not say its own (RFC 9000, section 18.2).
 const ACK_DELAY_EXPONENT: u32 = 3;
 
-/// What one unit of a log's `ack_delay` is: qlog's schema wants milliseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum AckDelayUnit {
-    #[default]
-    Ms,
-    /// mvfst's.
-    Us,
-    /// The number in the frame, which the sender's exponent scales: picoquic's.
-    Encoded,
-    /// A thousandth of it: quiche's, and ours.
-    EncodedThousandths,
-}
-
-impl AckDelayUnit {
-    pub(super) fn of(stack: &Stack) -> Self {
-        match stack.name.as_deref() {
-            Some("mvfst") => Self::Us,
-            Some("picoquic") => Self::Encoded,
-            Some("quiche" | "utmost") => Self::EncodedThousandths,
-            _ => Self::Ms,
-        }
-    }
-
-    fn in_ms(self, exponent: Option<u32>) -> f64 {
-        let scale = f64::from(exponent.unwrap_or(ACK_DELAY_EXPONENT)).exp2();
-        match self {
-            Self::Ms => 1.0,
-            Self::Us => 0.001,
-            Self::Encoded => scale * 0.001,
-            Self::EncodedThousandths => scale,
-        }
+/// How many milliseconds one unit of a log's `ack_delay` is: qlog's schema wants milliseconds, mvfst writes microseconds. quiche and
+/// ours write a thousandth of the number in the frame, picoquic this number, which the sender's exponent scales.
+fn ack_delay_unit_ms(stack: Option<&str>, exponent: Option<u32>) -> f64 {
+    let encoded_us = f64::from(exponent.unwrap_or(ACK_DELAY_EXPONENT)).exp2();
+    match stack {
+        Some("mvfst") => 0.001,
+        Some("picoquic") => encoded_us / 1000.0,
+        Some("quiche" | "utmost") => encoded_us,
+        _ => 1.0,
     }
 }
 
@@ -219,7 +197,8 @@ impl Collector {
     pub(super) fn ack_delay(&mut self, time_us: u64, frame: &Frame<'_>) {
         let Some(delay) = frame.ack_delay() else { return };
         let events = &mut self.trace.recovery_events;
-        let delay_ms = delay * self.ack_delay_unit.in_ms(events.ack_delay_exponent);
+        let stack = self.trace.header.stack.name.as_deref();
+        let delay_ms = delay * ack_delay_unit_ms(stack, events.ack_delay_exponent);
         events.ack_delays_ms.push((time_us, delay_ms));
         self.moments_kept += 1;
     }

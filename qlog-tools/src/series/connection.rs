@@ -5,7 +5,7 @@ use std::io;
 
 use super::{Cell, Column, Rows, Series, Source};
 use crate::event_list::{EventList, FrameContent, KeptFrame, RowAbout};
-use crate::loss_recovery::LossRecovery;
+use crate::loss_recovery::{Basis, LossRecovery};
 use crate::packet::{PacketEvent, Space};
 use crate::packet_curves::{CURVES, curves};
 use crate::restraints::{Evidence, Restraints};
@@ -287,7 +287,9 @@ pub(super) const RECOVERY: Series = Series {
 fn write_recovery(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
     let recovery = LossRecovery::of(source.trace);
     for step in &recovery.steps {
-        let [name, basis] = [step.kind.name(), recovery.basis_of(step.kind).name()].map(Cell::text);
+        let [name, basis] =
+            [step.kind.name(), recovery.basis_of(step.kind).map_or("", Basis::name)]
+                .map(Cell::text);
         let [number, window] =
             [step.packet, step.window_bytes].map(|it| Cell::maybe(it, Cell::Whole));
         rows(&[Cell::time(step.time_us), name, number, window, basis])?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schedulers::Restraint;
 use serde::{Serialize, Serializer};
 
-use super::measures::{Recovered, RoundTrips};
+use super::measures::{Recovered, Spread};
 use super::ms;
 use crate::link_facts::joined;
 use crate::packet_curves::fresh;
@@ -13,9 +13,7 @@ use crate::restraints::{Evidence, Restraints, Span, bounds};
 use crate::trace::Trace;
 
 /// The time is cut into this many parts to say when the restraint changed.
-const PARTS: u64 = 24;
-/// Changes that are told at most.
-const PHASES: usize = 5;
+const PARTS: u64 = 8;
 /// Losses explain a window from this share of the packets on.
 const LOSS: f64 = 0.002;
 /// Round trips that are this many times as long as the least show a queue.
@@ -41,26 +39,10 @@ pub struct Held {
     pub longest: Phase,
     /// The stream that was sent last before that; for a server that took its time, the one that waited.
     pub stream: Option<u64>,
-    /// The most that flow control let be under way, where that held the sender back.
+    /// Where flow control held the sender back: the most that it let be under way, or of streams what each began with.
     pub credit_bytes: Option<u64>,
-    /// How long each restraint held, in the order of the table of `utmost qlog limits`.
-    pub totals: Vec<HeldBy>,
     /// When the restraint changed, roughly.
     pub phases: Vec<Phase>,
-    /// Where the restraints come from.
-    pub basis: &'static str,
-    /// What was assumed, because the log lacks an event.
-    pub assumed: Vec<&'static str>,
-}
-
-/// How long a restraint held.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct HeldBy {
-    /// Which.
-    #[serde(serialize_with = "name")]
-    pub by: Restraint,
-    /// For how long.
-    pub held_ms: f64,
 }
 
 /// A time in which mostly one restraint held.
@@ -109,22 +91,9 @@ pub enum Cause {
 
 impl Cause {
     /// As JSON and tables name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Handshake => "handshake",
-            Self::ThinkTime => "think_time",
-            Self::Application => "application",
-            Self::CongestionWindow => "congestion_window",
-            Self::Loss => "loss",
-            Self::Reordering => "reordering",
-            Self::Queue => "queue",
-            Self::ProbeTimeout => "probe_timeout",
-            Self::ConnectionFlowControl => "connection_flow_control",
-            Self::StreamFlowControl => "stream_flow_control",
-            Self::Pacing => "pacing",
-            Self::Scheduler => "scheduler",
-            Self::Nothing => "nothing",
-        }
+    pub fn name(self) -> String {
+        let name = serde_json::to_value(self).unwrap_or_default();
+        name.as_str().unwrap_or_default().to_owned()
     }
 }
 
@@ -132,13 +101,13 @@ impl Held {
     pub(super) fn of(
         sender: &Trace,
         recovered: &Recovered,
-        round_trips: Option<&RoundTrips>,
+        round_trips: Option<&Spread>,
     ) -> Result<Self, &'static str> {
         let restraints = Restraints::of(sender, Evidence::All)?;
         let spans = within(&restraints.spans, &working(sender));
-        let totals = Restraint::ALL.map(|by| HeldBy { by, held_ms: total_ms(&spans, by) });
-        let working_ms: f64 = totals.iter().map(|it| it.held_ms).sum();
-        let by = longest_of(&totals);
+        let totals_ms = Restraint::ALL.map(|by| (by, total_ms(&spans, by)));
+        let working_ms: f64 = totals_ms.iter().map(|it| it.1).sum();
+        let by = longest_of(&totals_ms);
         let unanswered = unanswered(sender);
         let unanswered_spans = within(&spans, &unanswered);
         let thinking_ms = total_ms(&unanswered_spans, Restraint::Application);
@@ -163,28 +132,20 @@ impl Held {
             longest: phase(longest),
             stream,
             credit_bytes: credit_bytes(sender, by),
-            totals: totals.into(),
             phases: phases(&spans),
-            basis: restraints.basis.name(),
-            assumed: restraints.assumed,
         })
     }
 }
 
 /// What held longest. Sending counts where nothing else is at least half as long.
-fn longest_of(totals: &[HeldBy]) -> Restraint {
-    let (mut most, mut sending_ms) = (HeldBy { by: Restraint::Nothing, held_ms: 0.0 }, 0.0);
-    for total in totals {
-        match total.by {
-            Restraint::Nothing => sending_ms = total.held_ms,
-            _ if total.held_ms > most.held_ms => most = *total,
-            _ => {}
-        }
-    }
-    if 2.0 * most.held_ms < sending_ms { Restraint::Nothing } else { most.by }
+fn longest_of(totals_ms: &[(Restraint, f64)]) -> Restraint {
+    let weight =
+        |&(by, ms): &(Restraint, f64)| if by == Restraint::Nothing { ms / 2.0 } else { ms };
+    let longest = totals_ms.iter().max_by(|one, other| weight(one).total_cmp(&weight(other)));
+    longest.map_or(Restraint::Nothing, |it| it.0)
 }
 
-fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&RoundTrips>) -> Cause {
+fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&Spread>) -> Cause {
     let is_queued = round_trips.is_some_and(|it| {
         let p95_ms = it.p95_ms;
         p95_ms >= QUEUED * it.least_ms && p95_ms >= it.least_ms + QUEUED_MS
@@ -275,7 +236,7 @@ fn phase(span: Span) -> Phase {
     Phase { by: span.by, from_ms: ms(span.from_us), to_ms: ms(span.to_us) }
 }
 
-/// When mostly another restraint held, in at most [`PHASES`] steps. Sending is part of whatever it interrupts.
+/// When mostly another restraint held, in at most [`PARTS`] steps. Sending is part of whatever it interrupts.
 fn phases(spans: &[Span]) -> Vec<Phase> {
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Vec::new() };
     let (start_us, end_us) = (first.from_us, last.to_us);
@@ -293,69 +254,32 @@ fn phases(spans: &[Span]) -> Vec<Phase> {
         let most = by_restraint.into_iter().max_by_key(|it| it.1).map(|it| it.0);
         match (phases.last_mut(), most) {
             (Some(phase), Some(by)) if phase.by == by && phase.to_us == from_us => {
-                phase.to_us = to_us
+                phase.to_us = to_us;
             }
             (_, Some(by)) => phases.push(Span { from_us, to_us, by }),
             (_, None) => {}
         }
         from_us = to_us;
     }
-    while phases.len() > PHASES {
-        drop_shortest(&mut phases);
-    }
     phases.into_iter().map(phase).collect()
 }
 
-/// Makes the shortest phase part of the one before it, or else after it.
-fn drop_shortest(phases: &mut Vec<Span>) {
-    let shortest = phases.iter().enumerate().min_by_key(|it| it.1.us()).map(|it| it.0);
-    let place = shortest.unwrap_or_default();
-    let dropped = phases.remove(place);
-    match place.checked_sub(1) {
-        Some(before) => phases[before].to_us = dropped.to_us,
-        None => phases[0].from_us = dropped.from_us,
-    }
-    phases.dedup_by(|next, before| {
-        let is_same = next.by == before.by;
-        before.to_us = if is_same { next.to_us } else { before.to_us };
-        is_same
-    });
-}
-
-/// The most that the client's flow control let be under way, of the kind that this restraint is about.
+/// How much the client's flow control let be under way, of the kind that this restraint is about.
 fn credit_bytes(sender: &Trace, by: Restraint) -> Option<u64> {
     let flow_control = sender.flow_control.as_ref()?;
     match by {
         Restraint::ConnectionFlowControl => {
             let sent = fresh(sender);
-            let limits = flow_control.connection.iter();
-            limits.map(|(time_us, bytes)| bytes.saturating_sub(sent_before(&sent, *time_us))).max()
+            let credits = flow_control.connection.iter().map(|&(time_us, bytes)| {
+                // What is raised goes out at once, and clocks may be coarse.
+                let before = sent.partition_point(|it| it.0 < time_us);
+                bytes.saturating_sub(before.checked_sub(1).map_or(0, |it| sent[it].1))
+            });
+            credits.max()
         }
-        Restraint::StreamFlowControl => {
-            let mut most = flow_control.initial.of_its_streams;
-            let mut sent: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
-            for frame in &sender.timeline.frames {
-                let sent = sent.entry(frame.stream).or_default();
-                let end = frame.offset.saturating_add(frame.bytes);
-                sent.push((frame.time_us, end.max(sent.last().map_or(0, |it| it.1))));
-            }
-            for (stream, limits) in &flow_control.streams {
-                let sent = sent.get(stream).map_or(&[][..], |it| it);
-                let credits = limits
-                    .iter()
-                    .map(|(time_us, bytes)| bytes.saturating_sub(sent_before(sent, *time_us)));
-                most = most.max(credits.max());
-            }
-            most
-        }
+        Restraint::StreamFlowControl => flow_control.initial.of_its_streams,
         _ => None,
     }
-}
-
-/// The sum before a time: what is raised goes out at once, and clocks may be coarse.
-fn sent_before(sums: &[(u64, u64)], time_us: u64) -> u64 {
-    let place = sums.partition_point(|it| it.0 < time_us);
-    place.checked_sub(1).map_or(0, |it| sums[it].1)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field")]

@@ -175,78 +175,48 @@ fn basis_name<S: serde::Serializer>(basis: &Option<Basis>, to: S) -> Result<S::O
     basis.map(Basis::name).serialize(to)
 }
 
-/// Round trips in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct RoundTrips {
+/// How values in milliseconds spread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Spread {
     /// The least.
     pub least_ms: f64,
-    /// 95 of 100 were no longer.
+    /// Half are no longer.
+    pub median_ms: f64,
+    /// 95 of 100 are no longer.
     pub p95_ms: f64,
     /// The longest.
     pub longest_ms: f64,
     /// When that was measured.
     pub longest_at_ms: f64,
-    /// How many were measured.
-    pub samples: u64,
 }
 
-impl RoundTrips {
-    pub(super) fn of(trace: &Trace) -> Option<Self> {
-        let mut all: Vec<(f64, u64)> = Vec::new();
-        for sample in trace.samples() {
-            let Some(latest_ms) = sample.latest_rtt_ms.filter(|it| *it > 0.0) else { continue };
-            // Some log what they assume before the first; and many repeat the latest with whatever else changes.
-            let before_ms = all.last().map_or(INITIAL_RTT_MS, |it| it.0);
-            if latest_ms.total_cmp(&before_ms).is_ne() {
-                all.push((latest_ms, sample.time_us));
-            }
-        }
-        all.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let (least, longest) = (all.first()?, all.last()?);
-        Some(Self {
-            least_ms: least.0,
-            p95_ms: at_share(&all, 0.95)?.0,
-            longest_ms: longest.0,
-            longest_at_ms: ms(longest.1),
-            samples: all.len() as u64,
-        })
-    }
-}
-
-/// For how long the other end held acknowledgements of 1-RTT packets back, by what it says itself.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct AckDelay {
-    /// Half of them at most.
-    pub median_ms: f64,
-    /// 95 of 100 at most.
-    pub p95_ms: f64,
-    /// The longest.
-    pub longest_ms: f64,
-    /// When that came.
-    pub longest_at_ms: f64,
-    /// What the other end had announced as the most.
-    pub announced_ms: Option<f64>,
-}
-
-impl AckDelay {
-    pub(super) fn of(sender: &Trace) -> Option<Self> {
-        let events = &sender.recovery_events;
-        let mut all: Vec<(f64, u64)> = events.ack_delays_ms.iter().map(|it| (it.1, it.0)).collect();
-        all.sort_by(|one, other| one.0.total_cmp(&other.0));
+impl Spread {
+    /// Of times in microseconds and what was measured then in milliseconds.
+    pub(super) fn of(mut all: Vec<(u64, f64)>) -> Option<Self> {
+        all.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let at_percent =
+            |percent: usize| Some(all.get((all.len() * percent).div_ceil(100).max(1) - 1)?.1);
         let longest = all.last()?;
         Some(Self {
-            median_ms: at_share(&all, 0.5)?.0,
-            p95_ms: at_share(&all, 0.95)?.0,
-            longest_ms: longest.0,
-            longest_at_ms: ms(longest.1),
-            announced_ms: events.max_ack_delay_ms,
+            least_ms: all.first()?.1,
+            median_ms: at_percent(50)?,
+            p95_ms: at_percent(95)?,
+            longest_ms: longest.1,
+            longest_at_ms: ms(longest.0),
         })
     }
 }
 
-/// Of sorted values the one that this share of them does not exceed.
-fn at_share(sorted: &[(f64, u64)], share: f64) -> Option<(f64, u64)> {
-    let place = crate::saturating_cast::to_u64((sorted.len() as f64 * share).ceil());
-    let place = usize::try_from(place).unwrap_or_default().saturating_sub(1);
-    sorted.get(place).copied()
+/// The round trips that a log measured.
+pub(super) fn round_trips(trace: &Trace) -> Option<Spread> {
+    let mut all: Vec<(u64, f64)> = Vec::new();
+    for sample in trace.samples() {
+        let Some(latest_ms) = sample.latest_rtt_ms.filter(|it| *it > 0.0) else { continue };
+        // Some log what they assume before the first; and many repeat the latest with whatever else changes.
+        let before_ms = all.last().map_or(INITIAL_RTT_MS, |it| it.1);
+        if latest_ms.total_cmp(&before_ms).is_ne() {
+            all.push((sample.time_us, latest_ms));
+        }
+    }
+    Spread::of(all)
 }

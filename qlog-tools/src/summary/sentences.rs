@@ -1,8 +1,8 @@
 //! The numbers of a summary in plain English.
 
-use super::held::{Cause, Held};
-use super::measures::{PathBasis, RoundTrips};
-use super::{Sentence, SentenceMoment, Subject, Summary, first_of, ms};
+use super::held::{Cause, Held, Phase};
+use super::measures::{PathBasis, Spread};
+use super::{Sentence, SentenceMoment, Summary, first_of, ms};
 use crate::lint::Lint;
 use crate::loss_recovery::{Basis, LossRecovery, StepKind};
 use crate::restraints::in_words;
@@ -45,26 +45,20 @@ pub(super) fn of(
 
 /// The judgement of lint.
 fn verdict(lint: &Lint) -> Sentence {
-    let text = match &lint.cannot_judge {
-        Some(lacks) => {
-            let lacks = lacks.split(';').next().unwrap_or_default();
-            format!("Whether the order of sending was right cannot be told: {lacks}.")
-        }
-        None => {
-            let (broken, checked, basis) = (lint.packets_broken, lint.packets_checked, &lint.basis);
-            format!(
-                "{broken} of {} broke the order of sending (lint, by {basis}).",
-                counted(checked, "packet")
-            )
-        }
-    };
+    let (broken, basis) = (lint.packets_broken, &lint.basis);
+    let checked = counted(lint.packets_checked, "packet");
+    let mut text = format!("{broken} of {checked} broke the order of sending (lint, by {basis}).");
+    if let Some(lacks) = &lint.cannot_judge {
+        let lacks = lacks.split(';').next().unwrap_or_default();
+        text = format!("Whether the order of sending was right cannot be told: {lacks}.");
+    }
     let moment = lint.violations.first().map(|it| SentenceMoment {
         is_server: true,
         time_ms: ms(it.time_us),
         stream: Some(it.stream),
         packet: None,
     });
-    Sentence { about: Subject::Lint, text, moment }
+    Sentence { about: "lint", text, moment }
 }
 
 impl Teller<'_> {
@@ -77,98 +71,73 @@ impl Teller<'_> {
     }
 
     fn cause(&self) -> Sentence {
-        let about = Subject::Cause;
+        let about = "cause";
         let Some(held) = &self.summary.held else {
             let lacks = self.summary.not_held.unwrap_or("not logged");
             let text = format!("What held the sender back is not known: {lacks}.");
             return Sentence { about, text, moment: None };
         };
-        let share = percent(held.share);
-        let of = format!("for {share} of the {} in which it had work", ms_text(held.working_ms));
-        let text = format!("{}.", self.cause_text(held, &of));
-        let moment = SentenceMoment { stream: held.stream, ..self.moment(held.longest.from_ms) };
+        let Phase { from_ms, to_ms, .. } = held.longest;
+        let mut text = format!(
+            "{} held the sender back for {} of the {} in which it had work",
+            subject(held.cause),
+            percent(held.share),
+            ms_text(held.working_ms)
+        );
+        if let Some(detail) = self.detail(held) {
+            text = format!("{text}: {detail}");
+        }
+        text = format!(
+            "{text}; longest {} at a time, from {} on",
+            ms_text(to_ms - from_ms),
+            ms_text(from_ms)
+        );
+        let names_stream =
+            matches!(held.cause, Cause::ThinkTime | Cause::Application | Cause::StreamFlowControl);
+        let stream =
+            held.stream.filter(|_| names_stream).map(|it| format!(", {}", self.stream(it)));
+        let text = format!("{text}{}.", stream.unwrap_or_default());
+        let moment = SentenceMoment { stream: held.stream, ..self.moment(from_ms) };
         Sentence { about, text, moment: Some(moment) }
     }
 
-    fn cause_text(&self, held: &Held, of: &str) -> String {
-        let longest_ms = held.longest.to_ms - held.longest.from_ms;
-        let longest = format!(
-            "longest {} at a time, from {} on",
-            ms_text(longest_ms),
-            ms_text(held.longest.from_ms)
-        );
-        let stream = held.stream.map_or_else(String::new, |it| format!(", {}", self.stream(it)));
+    /// The numbers behind a cause.
+    fn detail(&self, held: &Held) -> Option<String> {
         let recovered = &self.summary.recovery;
-        let credit =
-            held.credit_bytes.map_or_else(String::new, |it| format!(" of at most {it} bytes"));
+        let cuts = recovered.window_cuts.max(recovered.recovery_periods);
         match held.cause {
-            Cause::Handshake => format!("The handshake took longest: it held the sender back {of}"),
-            Cause::ThinkTime => {
-                format!(
-                    "The server took its time to answer: it held itself back {of}, {longest}{stream}"
-                )
+            Cause::CongestionWindow if cuts == 0 => {
+                Some("no loss cut it, it had to grow".to_owned())
             }
-            Cause::Application => format!(
-                "The application gave the sender nothing to send while responses were open: it held it back {of}, {longest}{stream}"
-            ),
-            Cause::CongestionWindow => {
-                let cuts = match recovered.window_cuts {
-                    0 => "no loss cut it, it had to grow".to_owned(),
-                    cuts => format!("losses cut it {}", times(cuts)),
-                };
-                format!("The congestion window held the sender back {of}: {cuts}")
-            }
-            Cause::Loss => {
-                let cuts = match recovered.window_cuts.max(recovered.recovery_periods) {
-                    0 => String::new(),
-                    cuts => format!(", {}", times(cuts)),
-                };
-                format!(
-                    "Loss cut the congestion window{cuts}, which held the sender back {of}: {} were lost",
-                    share_of_packets(recovered.loss_share())
-                )
-            }
-            Cause::Reordering => format!(
-                "Reordering was taken for loss and cut the congestion window, which held the sender back {of}: {}",
-                match (recovered.spurious, recovered.lost) {
-                    (Some(spurious), Some(lost)) => {
+            Cause::CongestionWindow => Some(format!("losses cut it {}", times(cuts))),
+            Cause::Loss => Some(format!(
+                "{} were lost, and cut it {}",
+                share_of_packets(recovered.loss_share()),
+                times(cuts)
+            )),
+            Cause::Reordering => {
+                Some(match (recovered.spurious, recovered.lost, recovered.in_vain_bytes) {
+                    (Some(spurious), Some(lost), _) => {
                         format!("{spurious} of {lost} packets declared lost had arrived")
                     }
-                    _ => format!(
-                        "{} of {} bytes that went again had arrived",
-                        recovered.in_vain_bytes.unwrap_or_default(),
-                        recovered.in_vain_bytes.unwrap_or_default() + recovered.sent_again_bytes
-                    ),
-                }
-            ),
-            Cause::Queue => {
-                let queued = self.summary.round_trips.map_or_else(String::new, |it| {
-                    format!(
-                        ": round trips took {} at the 95th percentile instead of {}",
-                        ms_text(it.p95_ms),
-                        ms_text(it.least_ms)
-                    )
-                });
-                format!(
-                    "The path was full and its queue long{queued}. The congestion window held the sender back {of}"
-                )
+                    (.., in_vain) => {
+                        let in_vain = in_vain.unwrap_or_default();
+                        let again = in_vain + recovered.sent_again_bytes;
+                        format!("{in_vain} of {again} bytes that went again had arrived")
+                    }
+                })
             }
-            Cause::ProbeTimeout => format!(
-                "The sender waited for acknowledgements that did not come, until its probe timer expired: {of}, {longest}"
-            ),
-            Cause::ConnectionFlowControl => format!(
-                "The client's receive window for the connection{credit} held the sender back {of}, {longest}"
-            ),
-            Cause::StreamFlowControl => format!(
-                "The client's receive windows for streams{credit} held the sender back {of}, {longest}{stream}"
-            ),
-            Cause::Pacing => format!("Pacing held the sender back {of}: its windows were open"),
-            Cause::Scheduler => format!(
-                "The scheduler held the sender back {of}: bytes were there, and windows were open"
-            ),
-            Cause::Nothing => {
-                format!("Nothing held the sender back for long: it was sending {of}")
+            Cause::Queue => self.summary.round_trips.map(|it| {
+                let [p95, least] = [it.p95_ms, it.least_ms].map(ms_text);
+                format!("round trips took {p95} at the 95th percentile instead of {least}")
+            }),
+            Cause::ConnectionFlowControl => {
+                held.credit_bytes.map(|it| format!("it let at most {it} bytes be under way"))
             }
+            Cause::StreamFlowControl => {
+                held.credit_bytes.map(|it| format!("each began with {it} bytes"))
+            }
+            _ => None,
         }
     }
 
@@ -188,13 +157,11 @@ impl Teller<'_> {
         if others.is_empty() {
             return None;
         }
-        let mut parts =
-            vec![format!("first {} until {}", in_words(first.by), ms_text(first.to_ms))];
-        let rest = others.iter();
-        parts
-            .extend(rest.map(|it| format!("then {} until {}", in_words(it.by), ms_text(it.to_ms))));
-        let text = format!("What held the sender back changed: {}.", parts.join(", "));
-        Some(Sentence { about: Subject::Changes, text, moment: Some(self.moment(first.to_ms)) })
+        let parts =
+            phases.iter().map(|it| format!("{} until {}", in_words(it.by), ms_text(it.to_ms)));
+        let parts: Vec<String> = parts.collect();
+        let text = format!("What held the sender back changed: first {}.", parts.join(", then "));
+        Some(Sentence { about: "changes", text, moment: Some(self.moment(first.to_ms)) })
     }
 
     fn goodput(&self) -> Option<Sentence> {
@@ -220,12 +187,12 @@ impl Teller<'_> {
             is_server: self.log.vantage == Vantage::Server,
             ..self.moment(time_ms)
         });
-        Some(Sentence { about: Subject::Goodput, text, moment })
+        Some(Sentence { about: "goodput", text, moment })
     }
 
     fn losses(&self) -> Option<Sentence> {
         let recovered = &self.summary.recovery;
-        let about = Subject::Losses;
+        let about = "losses";
         if !self.is_server() {
             let share = recovered.never_came_share?;
             let text = format!("{} that the server numbered never came.", share_of_packets(share));
@@ -261,12 +228,12 @@ impl Teller<'_> {
             let packet = packet.map_or_else(String::new, |it| format!(" (packet {it})"));
             format!(", first at {}{packet}", ms_text(time_ms))
         });
-        let periods = recovered.periods_basis.map(|basis| {
+        let mut more = Vec::new();
+        if recovered.recovery_periods > 0 {
             let periods = counted(recovered.recovery_periods, "recovery period");
-            let inferred = if basis == Basis::Inferred { ", inferred" } else { "" };
-            format!("{periods}{inferred}")
-        });
-        let mut more: Vec<String> = periods.into_iter().collect();
+            let is_inferred = recovered.periods_basis == Some(Basis::Inferred);
+            more.push(if is_inferred { format!("{periods}, inferred") } else { periods });
+        }
         if recovered.persistent_congestion > 0 {
             more.push(format!("persistent congestion {}", times(recovered.persistent_congestion)));
         }
@@ -283,7 +250,7 @@ impl Teller<'_> {
     }
 
     fn timeouts(&self) -> Option<Sentence> {
-        let about = Subject::ProbeTimeouts;
+        let about = "probe_timeouts";
         let recovered = &self.summary.recovery;
         let Some(basis) = recovered.timeouts_basis else {
             let text =
@@ -320,7 +287,7 @@ impl Teller<'_> {
                     Vantage::Client => "server",
                     Vantage::Network | Vantage::Unknown => "other end",
                 };
-                let announced = it.announced_ms.map_or_else(String::new, |most| format!(" of {most} ms announced"));
+                let announced = self.summary.announced_ack_delay_ms.map_or_else(String::new, |most| format!(" of {most} ms announced"));
                 format!(
                     "the {other} held acknowledgements back for {} or less in 95 % of cases, {} at most{announced}",
                     ms_text(it.p95_ms),
@@ -335,11 +302,11 @@ impl Teller<'_> {
             ms_text(round_trips.longest_at_ms)
         );
         let moment = Some(self.moment(round_trips.longest_at_ms));
-        Some(Sentence { about: Subject::RoundTrips, text, moment })
+        Some(Sentence { about: "round_trips", text, moment })
     }
 
     fn longest_wait(&self) -> Sentence {
-        let about = Subject::LongestWait;
+        let about = "longest_wait";
         let Some(longest) = self.summary.longest_wait else {
             let text = match (self.summary.knows_waits, self.log.vantage) {
                 (true, _) => "No byte that had arrived waited for an earlier one of its stream.",
@@ -369,7 +336,30 @@ impl Teller<'_> {
     }
 }
 
-fn queue_text(it: &RoundTrips) -> String {
+/// What held the sender back, as the subject of a sentence.
+fn subject(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Handshake => "The handshake",
+        Cause::ThinkTime => "The server's time to answer",
+        Cause::Application => {
+            "The application, which gave nothing to send while responses were open,"
+        }
+        Cause::CongestionWindow => "The congestion window",
+        Cause::Loss => "A congestion window kept small by loss",
+        Cause::Reordering => "A congestion window cut because reordering was taken for loss",
+        Cause::Queue => "A full path with a long queue (and so the congestion window)",
+        Cause::ProbeTimeout => {
+            "Waiting for acknowledgements that did not come, until the probe timer expired,"
+        }
+        Cause::ConnectionFlowControl => "The client's receive window for the connection",
+        Cause::StreamFlowControl => "The client's receive windows for streams",
+        Cause::Pacing => "Pacing, while windows were open,",
+        Cause::Scheduler => "The scheduler, while bytes were there and windows open,",
+        Cause::Nothing => "Nothing but its own sending",
+    }
+}
+
+fn queue_text(it: &Spread) -> String {
     format!(
         "Round trips took {} at least and {} at the 95th percentile, so that queues added up to {}",
         ms_text(it.least_ms),

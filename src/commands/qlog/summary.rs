@@ -107,74 +107,50 @@ fn document(ends: &Ends<'_>, summary: &Summary) -> Value {
     document["file"] = ends.log.file.clone().into();
     document["trace"] = ends.log.number.unwrap_or(1).into();
     document["server_file"] = ends.server.map(|it| it.file.clone()).into();
+    document["stack"] = ends.server.unwrap_or(ends.log).header.stack.to_string().into();
     document["connection"] = ends.log.connection.clone().into();
     document["side"] = side(ends).into();
     document
 }
 
-/// The columns of `--csv`.
-const COLUMNS: [&str; 22] = [
-    "log",
-    "server_log",
-    "stack",
-    "side",
-    "connection",
-    "duration_ms",
-    "response_bytes",
-    "goodput_bits_per_s",
-    "path_bits_per_s",
-    "packets_sent",
-    "packets_lost",
-    "spurious_losses",
-    "never_came_share",
-    "least_rtt_ms",
-    "p95_rtt_ms",
-    "cause",
-    "restraint",
-    "restraint_share",
-    "probe_timeouts",
-    "probe_timeouts_basis",
-    "longest_wait_ms",
-    "p95_ack_delay_ms",
+/// The columns of `--csv`, and where their values stand in a connection's JSON.
+const COLUMNS: [(&str, &str); 20] = [
+    ("log", "/file"),
+    ("server_log", "/server_file"),
+    ("stack", "/stack"),
+    ("side", "/side"),
+    ("connection", "/connection"),
+    ("duration_ms", "/duration_ms"),
+    ("response_bytes", "/response_bytes"),
+    ("goodput_bits_per_s", "/flow/goodput"),
+    ("path_bits_per_s", "/flow/path"),
+    ("packets_sent", "/packets_sent"),
+    ("packets_lost", "/recovery/lost"),
+    ("spurious_losses", "/recovery/spurious"),
+    ("never_came_share", "/recovery/never_came_share"),
+    ("least_rtt_ms", "/round_trips/least_ms"),
+    ("p95_rtt_ms", "/round_trips/p95_ms"),
+    ("cause", "/held/cause"),
+    ("restraint", "/held/by"),
+    ("restraint_share", "/held/share"),
+    ("probe_timeouts", "/probe_timeouts"),
+    ("longest_wait_ms", "/longest_wait/wait_ms"),
 ];
 
 fn print_csv(connections: &[Ends<'_>]) -> Result<(), Failure> {
-    let mut table = CsvTable::begin(None, COLUMNS)?;
+    let mut table = CsvTable::begin(None, COLUMNS.map(|it| it.0))?;
     let written = connections.iter().try_for_each(|ends| {
         let summary = Summary::of(ends, None);
-        table.write(row(ends, &summary))
+        let mut document = document(ends, &summary);
+        document["probe_timeouts"] = summary.probe_timeouts().into();
+        table.write(COLUMNS.map(|(_, place)| match document.pointer(place) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) if number.is_f64() => {
+                format!("{:.3}", number.as_f64().unwrap_or_default())
+            }
+            Some(value) => value.to_string(),
+        }))
     });
     table.end(written)
-}
-
-fn row(ends: &Ends<'_>, summary: &Summary) -> [String; COLUMNS.len()] {
-    let (held, flow) = (summary.held.as_ref(), summary.flow);
-    let (recovery, round_trips) = (&summary.recovery, summary.round_trips);
-    let whole = |value: Option<u64>| value.map_or_else(String::new, |it| it.to_string());
-    let number = |value: Option<f64>| value.map_or_else(String::new, |it| format!("{it:.3}"));
-    let sender = ends.server.unwrap_or(ends.log);
-    [
-        ends.log.label(),
-        ends.server.map_or_else(String::new, Trace::label),
-        sender.header.stack.to_string(),
-        side(ends).to_owned(),
-        ends.log.connection.clone().unwrap_or_default(),
-        number(Some(summary.duration_ms)),
-        summary.response_bytes.to_string(),
-        number(flow.map(|it| it.goodput)),
-        number(flow.and_then(|it| it.path)),
-        summary.packets_sent.to_string(),
-        whole(recovery.lost),
-        whole(recovery.spurious),
-        number(recovery.never_came_share),
-        number(round_trips.map(|it| it.least_ms)),
-        number(round_trips.map(|it| it.p95_ms)),
-        held.map_or_else(String::new, |it| it.cause.name().to_owned()),
-        held.map_or_else(String::new, |it| it.by.name().to_owned()),
-        number(held.map(|it| it.share)),
-        whole(summary.probe_timeouts()),
-        recovery.timeouts_basis.map_or_else(String::new, |it| it.name().to_owned()),
-        number(summary.longest_wait.map(|it| it.wait_ms)),
-        number(summary.ack_delay.map(|it| it.p95_ms)),
-    ]
 }
