@@ -60,6 +60,7 @@ mod tests {
             space: Space::Application,
             number: Some(number),
             bytes: 0,
+            is_ack_eliciting: false,
         };
         Trace { packets: Some(packets.iter().map(packet).collect()), ..Trace::default() }
     }

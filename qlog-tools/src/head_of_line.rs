@@ -58,6 +58,8 @@ pub struct HeadOfLine {
     pub largest_stack: Stack,
     /// The most bytes that one arrival would let one ordered stream deliver.
     pub largest_stack_in_one_order: Stack,
+    /// The bytes that waited longest within their stream; none where none waited.
+    pub longest: Option<LongestWait>,
     /// By stream.
     pub streams: Vec<StreamBlocking>,
     /// What arrived: some 32 bytes a part of a frame, with `delivered`.
@@ -80,6 +82,19 @@ pub struct Blocking {
     pub p95_ms: f64,
     /// The share of bytes that were delayed at all, 0 to 1.
     pub delayed_share: f64,
+}
+
+/// Bytes that had arrived and waited for earlier ones of their stream.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct LongestWait {
+    /// Their stream.
+    pub stream: u64,
+    /// The offset of the first of them.
+    pub offset: u64,
+    /// When they arrived, on the client's clock.
+    pub arrived_ms: f64,
+    /// How long they waited.
+    pub wait_ms: f64,
 }
 
 /// The bytes that one arrival let go at once.
@@ -112,6 +127,8 @@ pub struct StreamBlocking {
 pub struct Piece {
     /// The stream.
     pub stream: u64,
+    /// The offset of the first.
+    pub offset: u64,
     /// How many.
     pub bytes: u64,
     /// The arrival that brought them, as a place in the frames.
@@ -132,6 +149,7 @@ impl HeadOfLine {
         let mut sums: BTreeMap<u64, Sums> = BTreeMap::new();
         let (mut intra, mut inter) = (Delays::default(), Delays::default());
         let mut largest_in_one_order = Largest::default();
+        let mut longest: Option<LongestWait> = None;
         for piece in hol.pieces() {
             let [arrived_us, delivered_us, in_one_order_us] =
                 [piece.arrived, piece.delivered, piece.delivered_in_one_order]
@@ -139,6 +157,12 @@ impl HeadOfLine {
             // A log's clock may step back; no wait is negative.
             let intra_us = delivered_us.saturating_sub(arrived_us);
             let inter_us = in_one_order_us.saturating_sub(delivered_us.max(arrived_us));
+            let wait_ms = intra_us as f64 / 1000.0;
+            if wait_ms > longest.map_or(0.0, |it| it.wait_ms) {
+                let Piece { stream, offset, .. } = piece;
+                let arrived_ms = arrived_us as f64 / 1000.0;
+                longest = Some(LongestWait { stream, offset, arrived_ms, wait_ms });
+            }
             intra.add(intra_us, piece.bytes);
             inter.add(inter_us, piece.bytes);
             let sum = sums.entry(piece.stream).or_default();
@@ -155,6 +179,7 @@ impl HeadOfLine {
             inter: inter.blocking(),
             largest_stack: hol.largest_stack_of_streams(),
             largest_stack_in_one_order: largest_in_one_order.finish(),
+            longest,
             streams: sums.iter().map(|(&stream, sum)| sum.blocking(stream)).collect(),
             ..hol
         }
@@ -185,6 +210,7 @@ impl HeadOfLine {
         let (atom, delivered) = (&self.atoms.by_offset[place], self.delivered[place]);
         Piece {
             stream: self.atoms.streams[atom.stream as usize],
+            offset: atom.start,
             bytes: atom.end - atom.start,
             arrived: atom.frame as usize,
             delivered: delivered as usize,

@@ -63,27 +63,34 @@ pub fn arrivals(trace: &Trace) -> Vec<(u64, u64)> {
 }
 
 /// From when to when some response was under way, in order and apart from each other.
-fn busy(trace: &Trace) -> Vec<(u64, u64)> {
+pub(crate) fn busy(trace: &Trace) -> Vec<(u64, u64)> {
     let mut each: Vec<(u64, u64)> = Vec::new();
     for stream in &trace.streams {
         if matches!(stream.role, StreamRole::Request | StreamRole::Push) {
             each.push((stream.first_us, stream.complete_us.unwrap_or(stream.last_us)));
         }
     }
+    joined(each)
+}
+
+/// The times in which any of these holds: in order, and apart from each other.
+pub(crate) fn joined(mut each: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    // A log's clock may step back.
+    each.retain(|it| it.0 < it.1);
     each.sort_unstable();
-    let mut busy: Vec<(u64, u64)> = Vec::new();
+    let mut joined: Vec<(u64, u64)> = Vec::new();
     for (from_us, to_us) in each {
-        match busy.last_mut() {
+        match joined.last_mut() {
             Some((_, end_us)) if from_us <= *end_us => *end_us = to_us.max(*end_us),
-            _ => busy.push((from_us, to_us)),
+            _ => joined.push((from_us, to_us)),
         }
     }
-    busy
+    joined
 }
 
 /// What nine of ten windows do not exceed: a busy link makes all windows alike, and an idle one makes some slower. Only time counts in
 /// which a response was under way: between short responses a link waits for the next request. Without such time, all of it counts.
-fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> {
+pub(crate) fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> {
     let (mut all, mut within) = (Vec::new(), Vec::new());
     for pair in arrivals.windows(2) {
         let [(from_us, _), (to_us, bytes)] = [pair[0], pair[1]];
@@ -130,6 +137,7 @@ mod tests {
             space: Space::Application,
             number: Some(number),
             bytes: 1250,
+            is_ack_eliciting: false,
         }
     }
 

@@ -13,6 +13,8 @@ pub struct Packet {
     pub number: Option<u64>,
     /// Its bytes; 0 when they are not logged.
     pub bytes: u32,
+    /// Whether one of ours asks for an acknowledgement (RFC 9002, section 2); `false` where its frames are not logged.
+    pub is_ack_eliciting: bool,
 }
 
 /// What happened to a packet.

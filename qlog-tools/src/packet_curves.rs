@@ -97,7 +97,7 @@ fn add(sums: &mut Vec<(u64, u64)>, time_us: u64, bytes: u32) {
 }
 
 /// The stream bytes that count for the connection's flow control, over time.
-fn fresh(trace: &Trace) -> Vec<(u64, u64)> {
+pub(crate) fn fresh(trace: &Trace) -> Vec<(u64, u64)> {
     let mut farthest = BTreeMap::<u64, u64>::new();
     let (mut sum, mut sums) = (0_u64, Vec::new());
     for frame in &trace.timeline.frames {
@@ -129,6 +129,7 @@ mod tests {
             space: Space::Application,
             number,
             bytes,
+            is_ack_eliciting: false,
         };
         let packets = [
             packet(1, PacketEvent::Sent, Some(1), 1200),
@@ -154,6 +155,7 @@ mod tests {
                 space: Space::Application,
                 number,
                 bytes,
+                is_ack_eliciting: false,
             };
             let packets = [
                 packet(PacketEvent::Sent, Some(1), sent_bytes),

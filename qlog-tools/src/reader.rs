@@ -27,6 +27,7 @@ mod quic;
 pub(crate) mod raw;
 mod reading;
 mod records;
+mod recovery;
 mod scheduler;
 mod sniff;
 pub(crate) mod tolerant;

@@ -186,7 +186,7 @@ impl Restraints {
 }
 
 impl Span {
-    fn us(&self) -> u64 {
+    pub(crate) fn us(&self) -> u64 {
         self.to_us.saturating_sub(self.from_us)
     }
 }
@@ -207,7 +207,7 @@ pub fn in_words(restraint: Restraint) -> &'static str {
 }
 
 /// From the first packet to the last event.
-fn bounds(trace: &Trace) -> (u64, u64) {
+pub(crate) fn bounds(trace: &Trace) -> (u64, u64) {
     let times = trace.packets().iter().map(|it| it.time_us);
     let last_us = times.clone().max().unwrap_or_default();
     let sampled_us = trace.samples().last().map_or(0, |it| it.time_us);

@@ -53,7 +53,7 @@ pub const FIRST_COLUMNS: [Column; 3] = [
 ];
 
 /// All series, in the order of the report.
-pub static SERIES: [Series; 11] = [
+pub static SERIES: [Series; 12] = [
     streams::STREAMS,
     streams::FRAMES,
     streams::BLOCKING,
@@ -64,6 +64,7 @@ pub static SERIES: [Series; 11] = [
     connection::CONGESTION,
     connection::PROGRESS,
     connection::FLOW_CONTROL,
+    connection::RECOVERY,
     connection::RESTRAINTS,
 ];
 

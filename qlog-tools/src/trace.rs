@@ -14,6 +14,7 @@ use crate::timeline::{Timeline, Transfer};
 use schedulers::Call;
 use serde::Serialize;
 
+pub(crate) use parts::RecoveryEvents;
 pub use parts::{EventLog, OwnServer, PacketLog, Recovery, RecoverySample};
 
 /// The repair of an event whose body could not be read.
@@ -64,6 +65,8 @@ pub struct Trace {
     pub packets: Option<PacketLog>,
     /// What it says of the sender's recovery.
     pub recovery: Option<Recovery>,
+    /// What it says of loss recovery beside packets and samples ([`Detail::Full`]).
+    pub(crate) recovery_events: RecoveryEvents,
     /// The limits of flow control that its side learned ([`Detail::Full`]).
     pub(crate) flow_control: Option<FlowControl>,
     /// When the application gave the sender which bytes of each response, as time in microseconds and how far they go

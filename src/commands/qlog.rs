@@ -15,6 +15,7 @@ mod ribbon;
 mod runs;
 mod set;
 mod streams;
+mod summary;
 mod tree;
 
 pub(crate) use input::{Files, read_each, refusal};
@@ -28,8 +29,10 @@ use clap::Subcommand;
 /// Reads all generations of qlog, whatever the file's name, also compressed (gzip, zstd); `-` is the standard input. A
 /// directory stands for the logs in it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  utmost qlog check client.sqlog server.sqlog.gz\n  \
-utmost qlog streams client.sqlog --json")]
+#[command(
+    after_help = "Examples:\n  utmost qlog summary client.sqlog server.sqlog\n  utmost qlog check client.sqlog server.sqlog.gz\n  \
+utmost qlog streams client.sqlog --json"
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -37,6 +40,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Summary(summary::Arguments),
     Check(check::Arguments),
     Streams(streams::Arguments),
     Index(index::Arguments),
@@ -53,6 +57,7 @@ enum Command {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
+        Command::Summary(arguments) => summary::run(arguments),
         Command::Check(arguments) => check::run(arguments),
         Command::Streams(arguments) => streams::run(arguments),
         Command::Index(arguments) => index::run(arguments),

@@ -237,6 +237,11 @@ fn the_qlog_commands_print_what_their_schemas_say() {
         let document = document(&["qlog", command, &client, &server, "--json"]);
         assert_valid(&format!("qlog-{command}.json"), &document);
     }
+    for logs in [&[&*client, &*server][..], &[&*client], &[&*client, &*client]] {
+        let document = document(&[&["qlog", "summary", "--json"], logs].concat());
+        assert_valid("qlog-summary.json", &document);
+        assert_eq!(document["moved"].is_array(), document["connections"].is_array());
+    }
     for logs in [&[&*server][..], &[&server, &server]] {
         let document = document(&[&["qlog", "limits", "--json"], logs].concat());
         assert_valid("qlog-limits.json", &document);

@@ -20,6 +20,7 @@ mod scenario_schema;
 mod signals;
 mod stack;
 mod study;
+mod summary;
 mod sweeps;
 mod trace;
 mod trees;

@@ -1,36 +1,19 @@
 //! What held the server back, computed from events of any stack, is what its send loop says.
 
+use crate::summary::logs;
 use client::ClientConfig;
-use corpus::Page;
-use gateway::site::RuledSite;
 use lab::network::Network;
-use lab::stack::{Ends, Setup, load_between};
-use page_site::PageSite;
-use qlog_tools::reader::{ReadOptions, read_file_traces};
 use qlog_tools::restraints::{Basis, Evidence, Restraints};
-use qlog_tools::trace::{Detail, Trace};
-use schedulers::{Restraint, find_scheme};
-use server::{CongestionControl, Identity, Options};
-use std::path::Path;
-use std::sync::Arc;
+use qlog_tools::trace::{Trace, Vantage};
+use schedulers::Restraint;
+use server::CongestionControl;
 
 /// The server's log of a load of the page of Davies and Meenan.
 fn server_log(network: &str, control: CongestionControl, transport: ClientConfig) -> Trace {
-    let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
-    let folder = tempfile::tempdir().expect("a folder");
+    let page = corpus::bundled("davies-meenan").expect("bundled").clone();
     let network = Network::find(network).expect("bundled");
-    let identity = Identity::self_signed().expect("an identity");
-    let scheme = find_scheme("rfc9218").expect("a scheme");
-    let options = Options { congestion_control: control, ..Options::new(scheme.clone()) };
-    let client = client::Options { scheme: Some(scheme), transport, ..client::Options::default() };
-    let ends = Ends { site: RuledSite::of(PageSite::new(Page::clone(&page))), client };
-    let setup = Setup { log_dir: Some(folder.path()), ..Setup::new(options, &network, &identity) };
-    assert!(load_between(&page, &ends, setup).expect("a load").load.completed);
-    let is_servers = |it: &Path| it.to_string_lossy().ends_with("_server.sqlog");
-    let mut files = std::fs::read_dir(folder.path()).expect("a folder");
-    let file = files.find_map(|it| Some(it.ok()?.path()).filter(|it| is_servers(it)));
-    let options = ReadOptions { detail: Detail::Full, vantage: None };
-    read_file_traces(&file.expect("a log"), options).expect("a log").remove(0)
+    let logs = logs(page, &network, control, transport);
+    logs.into_iter().find(|it| it.vantage == Vantage::Server).expect("the server's log")
 }
 
 fn share(restraints: &Restraints, by: Restraint) -> f64 {

@@ -3,8 +3,10 @@
 use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
 use qlog_tools::lint::{Allowance, Rules, browser, lint};
 use qlog_tools::metrics::Completions;
+use qlog_tools::pairing::Ends;
 use qlog_tools::reader::{Counts, Detail, ReadError, ReadOptions, Repair, Trace, read_traces};
 use qlog_tools::stream_table::{StreamRow, stream_rows};
+use qlog_tools::summary::Summary;
 
 pub(crate) fn traces(data: &[u8], detail: Detail) -> Result<Vec<Trace>, ReadError> {
     read_traces("fuzz", data, ReadOptions { detail, vantage: None })
@@ -55,6 +57,8 @@ pub(crate) fn measure(trace: &Trace, other: &Trace) {
     let all = Completions::new(&trace.timeline, |_| true);
     // The log leaves out pushes that did not finish.
     assert!(all.is_err() || Completions::of_trace(trace, |_| true).is_ok());
+    let summary = Summary::of(&Ends { log: trace, server: Some(other) }, None);
+    assert!(!summary.sentences.is_empty());
     for sent in [None, Some(&other.arrivals)] {
         let hol = HeadOfLine::new(Arrivals::of(&trace, sent));
         assert!(hol.intra.bytes_ms >= 0.0 && hol.inter.bytes_ms >= 0.0);

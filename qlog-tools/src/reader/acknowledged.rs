@@ -119,7 +119,14 @@ impl Collector {
             let event = PacketEvent::Acknowledged;
             let packets = &mut self.trace.packets.get_or_insert_default().all;
             for number in fresh {
-                packets.push(Packet { time_us, event, space, number: Some(number), bytes: 0 });
+                packets.push(Packet {
+                    time_us,
+                    event,
+                    space,
+                    number: Some(number),
+                    bytes: 0,
+                    is_ack_eliciting: false,
+                });
             }
         }
     }

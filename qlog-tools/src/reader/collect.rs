@@ -12,7 +12,7 @@ use super::flow::Flow;
 use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
 use super::names::EventKind;
 use super::quic::{
-    DataMoved, Direction, LoneStream, Metrics, MilestoneEvent, Packet, Stream, stream_of,
+    DataMoved, Direction, Frame, LoneStream, MilestoneEvent, Packet, Stream, stream_of,
 };
 use crate::assembly::StreamFrame;
 use crate::event_list::About;
@@ -38,6 +38,8 @@ pub(super) struct Collector {
     about: About,
     /// Packets declared lost, by quiche's metrics.
     pub(super) lost_by_metrics: Option<u64>,
+    /// Probe timeouts in a row, by metrics.
+    pub(super) timeouts_in_a_row: u64,
     /// Times of events and writes.
     pub(super) moments_kept: usize,
     pub(super) navigations_us: Vec<u64>,
@@ -57,14 +59,6 @@ pub(super) struct Collector {
     pub(super) impossible_frames: u64,
     /// One for each navigation.
     pub(super) renders: Vec<RenderTimes>,
-}
-
-/// As many records of lost packets as one event of metrics makes at most.
-const LOST_RECORDS: u64 = 1024;
-
-/// Whether an event of metrics says how many packets were lost, without parsing it.
-fn counts_losses(data: &[u8]) -> bool {
-    std::str::from_utf8(data).is_ok_and(|data| data.contains("\"cf_lost_packets\""))
 }
 
 /// The messages of one stream.
@@ -137,6 +131,9 @@ impl Collector {
             self.connection_name(id);
         }
         self.packet_record(time_us, &packet, direction.event());
+        if direction == Direction::Sent && packet.is_probe() {
+            self.timeout(time_us);
+        }
         if direction == Direction::Received
             && self.detail >= Detail::Arrivals
             && packet.space() == Space::Application
@@ -169,6 +166,9 @@ impl Collector {
                     self.acknowledge(time_us, packet.space(), &frame.acknowledged());
                 }
                 if self.detail >= Detail::Full {
+                    if packet.space() == Space::Application {
+                        self.ack_delay(time_us, frame);
+                    }
                     self.credit(time_us, frame);
                 }
             }
@@ -234,7 +234,9 @@ impl Collector {
         }
         if self.detail >= Detail::Full {
             let (space, number, bytes) = (packet.space(), packet.number(), packet.bytes());
-            let record = PacketRecord { time_us, event, space, number, bytes };
+            let is_ack_eliciting =
+                event == PacketEvent::Sent && packet.frames().iter().any(Frame::is_ack_eliciting);
+            let record = PacketRecord { time_us, event, space, number, bytes, is_ack_eliciting };
             self.trace.packets.get_or_insert_default().all.push(record);
         }
     }
@@ -312,37 +314,6 @@ impl Collector {
         let Some(render) = self.renders.last_mut() else { return Ok(()) };
         if let Some(milestone) = milestone.filter(|_| render.regions.len() < limits::REGIONS) {
             render.reached(time_us, milestone);
-        }
-        Ok(())
-    }
-
-    pub(super) fn recovery(
-        &mut self,
-        time_us: u64,
-        data: &[u8],
-        rtt_unit_ms: f64,
-    ) -> serde_json::Result<()> {
-        let is_full = self.detail >= Detail::Full;
-        if self.detail < Detail::Order && !counts_losses(data) {
-            return Ok(());
-        }
-        let metrics: Metrics = body(data)?;
-        if let Some(lost) = metrics.lost() {
-            self.lost_by_metrics = self.lost_by_metrics.max(Some(lost.total.0));
-            let records = if is_full { lost.delta.0.min(LOST_RECORDS) } else { 0 };
-            for record in 0..records {
-                // The bytes of all of them are those of the first.
-                let bytes = if record == 0 { metrics.lost_bytes() } else { 0 };
-                let (space, event) = (Space::Application, PacketEvent::Lost);
-                let packet = PacketRecord { time_us, event, space, number: None, bytes };
-                self.trace.packets.get_or_insert_default().all.push(packet);
-            }
-        }
-        let sample = metrics.sample(time_us, rtt_unit_ms);
-        let recovery = self.trace.recovery.get_or_insert_default();
-        recovery.longest_rtt.add(&sample);
-        if is_full {
-            recovery.samples.push(sample);
         }
         Ok(())
     }

@@ -25,6 +25,8 @@ struct Parameters<'a> {
     /// The end that set them, seen from the log's side: `remote` for the other end.
     #[serde(borrow, alias = "initiator")]
     owner: Option<Cow<'a, str>>,
+    ack_delay_exponent: Option<Whole>,
+    max_ack_delay: Option<Whole>,
     initial_max_data: Option<Whole>,
     initial_max_stream_data_bidi_local: Option<Whole>,
     initial_max_stream_data_bidi_remote: Option<Whole>,
@@ -43,6 +45,13 @@ impl Collector {
         let parameters: Parameters<'_> = body(data)?;
         if self.detail >= Detail::Full && parameters.owner.as_deref() == Some("remote") {
             self.initial_credit(time_us, &parameters);
+            let events = &mut self.trace.recovery_events;
+            // No larger exponent is valid (RFC 9000, section 18.2).
+            let exponent = parameters.ack_delay_exponent.and_then(|it| u32::try_from(it.0).ok());
+            events.ack_delay_exponent =
+                exponent.filter(|it| *it <= 20).or(events.ack_delay_exponent);
+            let max_ms = parameters.max_ack_delay.map(|it| it.0 as f64);
+            events.max_ack_delay_ms = max_ms.or(events.max_ack_delay_ms);
         }
         if let Some(id) = parameters.original_destination_connection_id.filter(|id| is_id(id)) {
             self.connection = Some(kept(&id).to_ascii_lowercase());

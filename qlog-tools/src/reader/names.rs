@@ -9,6 +9,9 @@ pub(crate) enum EventKind {
     PacketLost,
     /// Congestion window, RTT, bytes in flight.
     Recovery,
+    /// A timer of loss detection.
+    Timer,
+    CongestionState,
     /// Data between transport and application.
     DataMoved,
     /// An HTTP/3 frame was made.
@@ -55,18 +58,18 @@ const UNUSED: &str = "\
     ack_new acks_dropped alpn_information alpn_update amount_updated app_idle_update app_limited_update \
     bandwidth_est_update bytes_in_flight_update connection_close connection_closed connection_id_update \
     connection_id_updated connection_migration connection_new connection_retry connection_started \
-    connection_state_updated crypto_new cwnd_update congestion_state_updated datagram_created \
+    connection_state_updated crypto_new cwnd_update datagram_created \
     datagram_data_moved datagram_dropped datagram_parsed datagram_received datagram_sent \
     datagrams_received datagrams_sent debug dependency_update dynamic_table_updated ecn_state_updated \
     error event frames_created frames_parsed frames_processed generic headers_decoded headers_encoded \
     info instruction_created instruction_parsed instruction_sent instruction_received key_discarded \
     key_retired key_update key_updated loss_alarm loss_detection_armed loss_detection_postponed \
-    loss_detection_triggered loss_timer_updated marker marked_for_retransmit maxdata_new \
+    loss_detection_triggered marker marked_for_retransmit maxdata_new \
     maxstreamdata_new message migration_state_updated mtu_updated pacing_metric_update \
     pacing_observation packet_ack packet_acked packet_buffered packet_drop packet_dropped packet_trailer \
     packets_acked parameters_restored path_assigned push_resolved recovery_parameters_set \
     server_listening simulation_scenario spin_bit_update spin_bit_updated spurious_loss state_updated \
-    stream_state_updated timer_updated transport_state_update transport_summary tuple_assigned \
+    stream_state_updated transport_state_update transport_summary tuple_assigned \
     udp_datagrams_dropped version_information";
 
 /// And those of newer drafts with a prefix of their own.
@@ -130,9 +133,9 @@ fn exact(event: &str) -> EventKind {
         "navigation" => EventKind::Navigation,
         "milestone" => EventKind::Milestone,
         "restraint" => EventKind::Restraint,
-        "timer_updated" | "recovery_parameters_set" | "datagrams_received" | "datagrams_sent" => {
-            EventKind::Unused
-        }
+        "loss_timer_updated" | "timer_updated" => EventKind::Timer,
+        "congestion_state_updated" => EventKind::CongestionState,
+        "recovery_parameters_set" | "datagrams_received" | "datagrams_sent" => EventKind::Unused,
         _ => EventKind::Unknown,
     }
 }

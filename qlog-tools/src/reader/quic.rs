@@ -10,8 +10,7 @@ use super::tolerant::{Number, Whole};
 use crate::event_list::{About, FrameContent};
 use crate::limits::STREAM_OFFSET;
 use crate::packet::{PacketEvent, Space};
-use crate::saturating_cast::to_u64;
-use crate::trace::{RecoverySample, Vantage};
+use crate::trace::Vantage;
 
 /// Which way something went, seen from whoever wrote the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +36,9 @@ pub(super) struct Packet<'a> {
     lost_packets: Option<Whole>,
     #[serde(borrow, default)]
     frames: Option<Vec<Frame<'a>>>,
+    /// Why it went.
+    #[serde(borrow)]
+    trigger: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize, Default)]
@@ -85,6 +87,11 @@ impl<'a> Packet<'a> {
 
     pub(super) fn number(&self) -> Option<u64> {
         self.header.packet_number.or(self.packet_number).map(|number| number.0)
+    }
+
+    /// Whether the log says that it went because a probe timer expired.
+    pub(super) fn is_probe(&self) -> bool {
+        self.trigger.is_some_and(|it| it.get() == r#""pto_probe""#)
     }
 
     /// How many packets an event of losses is about.
@@ -150,6 +157,8 @@ pub(super) struct Frame<'a> {
     fin: Option<bool>,
     #[serde(borrow)]
     acked_ranges: Option<&'a RawValue>,
+    #[serde(borrow)]
+    ack_delay: Option<&'a RawValue>,
     /// A number, or a name.
     #[serde(borrow)]
     error_code: Option<&'a RawValue>,
@@ -204,6 +213,17 @@ impl Frame<'_> {
 
     pub(super) fn is_ack(&self) -> bool {
         self.is("ack")
+    }
+
+    /// Whether a packet with it asks for an acknowledgement (RFC 9002, section 2).
+    pub(super) fn is_ack_eliciting(&self) -> bool {
+        !["ack", "padding", "connection_close"].iter().any(|it| self.is(it))
+    }
+
+    /// How long an ACK frame says that it was held back, in the log's unit.
+    pub(super) fn ack_delay(&self) -> Option<f64> {
+        let delay = self.ack_delay.filter(|_| self.is_ack())?;
+        serde_json::from_str::<Number>(delay.get()).ok().map(|it| it.0)
     }
 
     /// Drafts before 02 wrote the kinds of frames in capitals, too.
@@ -312,61 +332,6 @@ pub(super) fn stream_of(data: &[u8]) -> Option<u64> {
 struct OfStream {
     #[serde(alias = "stream")]
     stream_id: Option<Whole>,
-}
-
-/// `recovery_metrics_updated`, with the names of all drafts.
-#[derive(Deserialize)]
-pub(super) struct Metrics {
-    #[serde(alias = "cwnd", alias = "current_cwnd")]
-    congestion_window: Option<Number>,
-    bytes_in_flight: Option<Number>,
-    ssthresh: Option<Number>,
-    smoothed_rtt: Option<Number>,
-    latest_rtt: Option<Number>,
-    min_rtt: Option<Number>,
-    cf_lost_packets: Option<TotalAndDelta>,
-    cf_lost_bytes: Option<TotalAndDelta>,
-}
-
-/// quiche's own count of lost packets: all so far, and since the event before.
-#[derive(Deserialize, Clone, Copy)]
-pub(super) struct TotalAndDelta {
-    pub(super) total: Whole,
-    pub(super) delta: Whole,
-}
-
-impl Metrics {
-    /// Packets that were declared lost, where quiche says so; it has no event of its own for it.
-    pub(super) fn lost(&self) -> Option<TotalAndDelta> {
-        self.cf_lost_packets
-    }
-
-    /// The bytes of those that this event declares lost.
-    pub(super) fn lost_bytes(&self) -> u32 {
-        let bytes = self.cf_lost_bytes.map_or(0, |it| it.delta.0);
-        u32::try_from(bytes).unwrap_or(u32::MAX)
-    }
-
-    /// `rtt_unit_ms` is what one unit of an RTT is worth.
-    pub(super) fn sample(&self, time_us: u64, rtt_unit_ms: f64) -> RecoverySample {
-        let [smoothed_rtt_ms, latest_rtt_ms, min_rtt_ms] =
-            [self.smoothed_rtt, self.latest_rtt, self.min_rtt]
-                .map(|rtt| Some(rtt?.0 * rtt_unit_ms));
-        RecoverySample {
-            time_us,
-            congestion_window_bytes: self.congestion_window.and_then(whole_bytes),
-            bytes_in_flight: self.bytes_in_flight.and_then(whole_bytes),
-            slow_start_threshold_bytes: self.ssthresh.and_then(whole_bytes),
-            smoothed_rtt_ms,
-            latest_rtt_ms,
-            min_rtt_ms,
-        }
-    }
-}
-
-/// `None` for what stacks write for "unlimited".
-fn whole_bytes(number: Number) -> Option<u64> {
-    (0.0..=1e15).contains(&number.0).then(|| to_u64(number.0))
 }
 
 /// `stream_data_moved`.

@@ -334,6 +334,7 @@ impl TraceReading {
             (Some("quinn"), format) if format.starts_with("0.") => 1000.0,
             // mvfst's, whose events are arrays, are in microseconds.
             (Some("mvfst"), format) if format.starts_with("draft-") => 0.001,
+            (Some("picoquic"), _) => 0.001,
             _ => 1.0,
         };
         self.header_clock = header.clock();
@@ -418,6 +419,8 @@ impl TraceReading {
             EventKind::Navigation => collector.navigations_us.push(time_us),
             EventKind::Milestone => collector.milestone(time_us, data)?,
             EventKind::Restraint => collector.restraint(time_us, data)?,
+            EventKind::Timer => collector.timer(time_us, data),
+            EventKind::CongestionState => collector.congestion_state(time_us, data),
             EventKind::Unused | EventKind::Unknown => {}
         }
         Ok(Taken::Fresh)

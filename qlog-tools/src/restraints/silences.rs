@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schedulers::Restraint;
 
 use super::{RTT_MS, Span, push};
-use crate::packet::PacketEvent;
+use crate::packet::{Packet, PacketEvent, Space};
 use crate::saturating_cast::to_u64;
 use crate::trace::Trace;
 
@@ -17,7 +17,8 @@ const MAX_ACK_DELAY_MS: f64 = 25.0;
 struct Silence {
     from_us: u64,
     to_us: u64,
-    /// Whether bytes went again in it: then some had not been acknowledged, also if nothing new was to be sent.
+    /// Whether bytes went again in it, or a handshake packet so late that only a timer can have sent it: then some had not been
+    /// acknowledged, also if nothing new was to be sent.
     is_probed: bool,
 }
 
@@ -33,7 +34,7 @@ pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
         for silence in within {
             let is_meant = match span.by {
                 Restraint::CongestionWindow => true,
-                Restraint::Application => silence.is_probed,
+                Restraint::Application | Restraint::Handshake => silence.is_probed,
                 _ => false,
             };
             if !is_meant {
@@ -50,30 +51,66 @@ pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
 }
 
 /// From a round trip after a packet came until the next one, where that took longer than a probe timeout. As long as no variance
-/// is known that is three round trips and the delay of acknowledgements (RFC 9002, sections 5.3 and 6.2.1).
+/// is known that is three round trips and the delay of acknowledgements (RFC 9002, sections 5.3 and 6.2.1). While nothing that
+/// asks for an acknowledgement is on its way, nothing need come.
 fn silences(trace: &Trace) -> Vec<Silence> {
-    let came_us = trace.packets_of(PacketEvent::Received).map(|it| it.time_us);
     let end_us = super::bounds(trace).1;
     let probes_us = sent_again_us(trace);
+    let of_handshake = trace
+        .packets_of(PacketEvent::Sent)
+        .filter(|packet| packet.is_ack_eliciting && packet.space != Space::Application);
+    let of_handshake_us: Vec<u64> = of_handshake.map(|it| it.time_us).collect();
     let mut samples = trace.samples().iter().peekable();
-    let (mut rtt_ms, mut before_us, mut silences) = (RTT_MS, None, Vec::new());
-    for to_us in came_us.chain([end_us]) {
-        let last_us = before_us.unwrap_or(to_us);
+    let (mut rtt_ms, mut silences) = (RTT_MS, Vec::new());
+    for (last_us, to_us) in quiet_times(trace, end_us) {
         while let Some(sample) = samples.next_if(|sample| sample.time_us <= last_us) {
             rtt_ms = sample.smoothed_rtt_ms.unwrap_or(rtt_ms);
         }
-        if to_us > last_us.saturating_add(us(3.0 * rtt_ms + MAX_ACK_DELAY_MS)) {
-            let next = probes_us.partition_point(|it| *it <= last_us);
-            let is_probed = probes_us.get(next).is_some_and(|it| *it < to_us);
-            silences.push(Silence {
-                from_us: last_us.saturating_add(us(rtt_ms)),
-                to_us,
-                is_probed,
-            });
+        let due_us = last_us.saturating_add(us(3.0 * rtt_ms + MAX_ACK_DELAY_MS));
+        if to_us > due_us {
+            let is_probed = has_between(&probes_us, last_us, to_us)
+                || has_between(&of_handshake_us, due_us, to_us);
+            let from_us = last_us.saturating_add(us(rtt_ms));
+            silences.push(Silence { from_us, to_us, is_probed });
         }
-        before_us = Some(to_us.max(last_us));
     }
     silences
+}
+
+/// From each packet that came to the next; after one that left nothing to acknowledge, from the next that asks for it.
+fn quiet_times(trace: &Trace, end_us: u64) -> Vec<(u64, u64)> {
+    let asks = |it: &Packet| it.is_ack_eliciting && it.space == Space::Application;
+    let has_frames = trace.packets_of(PacketEvent::Sent).any(asks);
+    let (mut sent, mut acknowledged) = (None, None);
+    let (mut began_us, mut came_us, mut times) = (None, 0, Vec::new());
+    for packet in trace.packets() {
+        match packet.event {
+            PacketEvent::Received => {
+                if let Some(from_us) = began_us.replace(packet.time_us) {
+                    times.push((from_us, packet.time_us));
+                }
+                came_us = packet.time_us;
+            }
+            PacketEvent::Sent if asks(packet) => {
+                if has_frames && sent <= acknowledged && began_us == Some(came_us) {
+                    began_us = Some(packet.time_us);
+                }
+                sent = sent.max(packet.number);
+            }
+            PacketEvent::Acknowledged if packet.space == Space::Application => {
+                acknowledged = acknowledged.max(packet.number);
+            }
+            _ => {}
+        }
+    }
+    times.extend(began_us.map(|from_us| (from_us, end_us)));
+    times
+}
+
+/// Whether one of the rising `times_us` is after `from_us` and before `to_us`.
+fn has_between(times_us: &[u64], from_us: u64, to_us: u64) -> bool {
+    let next = times_us.partition_point(|it| *it <= from_us);
+    times_us.get(next).is_some_and(|it| *it < to_us)
 }
 
 fn us(ms: f64) -> u64 {

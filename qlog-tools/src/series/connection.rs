@@ -5,6 +5,7 @@ use std::io;
 
 use super::{Cell, Column, Rows, Series, Source};
 use crate::event_list::{EventList, FrameContent, KeptFrame, RowAbout};
+use crate::loss_recovery::{Basis, LossRecovery};
 use crate::packet::{PacketEvent, Space};
 use crate::packet_curves::{CURVES, curves};
 use crate::restraints::{Evidence, Restraints};
@@ -251,6 +252,47 @@ fn write_flow_control(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()
         let limits = if stream.is_some() { "stream" } else { "connection" };
         let stream = Cell::maybe(stream, Cell::Whole);
         rows(&[Cell::time(time_us), Cell::text(limits), stream, Cell::Whole(bytes)])?;
+    }
+    Ok(())
+}
+
+pub(super) const RECOVERY: Series = Series {
+    name: "recovery",
+    about: "something that loss recovery did, or that happened to it",
+    columns: &[
+        Column { name: "time_ms", about: "when" },
+        Column {
+            name: "step",
+            about: "`lost` (declared lost), `spurious loss` (acknowledged after that), `probe timeout`, `recovery period` (one begins), \
+                    `persistent congestion`, `window cut` (after a loss), `window cut undone`",
+        },
+        Column {
+            name: "number",
+            about: "the packet that it is about; of a probe timeout the probe",
+        },
+        Column {
+            name: "window_bytes",
+            about: "for a cut of the congestion window: the window after it",
+        },
+        Column {
+            name: "basis",
+            about: "`logged`, or `inferred` from packets, acknowledgements and windows (RFC 9002, sections 6.2, 7.3 and 7.6)",
+        },
+    ],
+    detail: Detail::Full,
+    lacks: |trace: &Trace| (trace.counts.packets_sent == 0).then_some(NO_SENT),
+    write: write_recovery,
+};
+
+fn write_recovery(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
+    let recovery = LossRecovery::of(source.trace);
+    for step in &recovery.steps {
+        let [name, basis] =
+            [step.kind.name(), recovery.basis_of(step.kind).map_or("", Basis::name)]
+                .map(Cell::text);
+        let [number, window] =
+            [step.packet, step.window_bytes].map(|it| Cell::maybe(it, Cell::Whole));
+        rows(&[Cell::time(step.time_us), name, number, window, basis])?;
     }
     Ok(())
 }

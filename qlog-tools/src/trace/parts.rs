@@ -33,6 +33,29 @@ pub struct Recovery {
     pub(crate) longest_rtt: LongestRtt,
 }
 
+/// What the log says of loss recovery, event by event. Times are microseconds on the log's clock.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RecoveryEvents {
+    /// Probe timers that expired, as events of timers or packets say.
+    pub(crate) expired_us: Vec<u64>,
+    /// And as metrics count them.
+    pub(crate) counted_us: Vec<u64>,
+    /// Whether the log would say so if one expired.
+    pub(crate) knows_timeouts: bool,
+    /// When the congestion control entered recovery.
+    pub(crate) recoveries_us: Vec<u64>,
+    /// When it noticed persistent congestion.
+    pub(crate) persistent_us: Vec<u64>,
+    /// Whether the log says which state it is in.
+    pub(crate) knows_states: bool,
+    /// When ACK frames for 1-RTT packets came, and how long they say that they were held back.
+    pub(crate) ack_delays_ms: Vec<(u64, f64)>,
+    /// The exponent of the other end's ACK delays; `None` where it did not say.
+    pub(crate) ack_delay_exponent: Option<u32>,
+    /// For how long the other end says that it holds acknowledgements back at most.
+    pub(crate) max_ack_delay_ms: Option<f64>,
+}
+
 /// What our server says of itself, which other stacks do not log.
 #[derive(Debug, Clone, Default)]
 pub struct OwnServer {

@@ -30,14 +30,8 @@ pub struct Finding {
 }
 
 impl Findings {
-    /// Judges the sender's log by the scheme that it names, or by RFC 9218.
-    pub(super) fn of(shown: &End<'_>, other: Option<&End<'_>>) -> Self {
-        let sender = other.unwrap_or(shown);
-        if sender.trace.vantage != Vantage::Server {
-            return Self::default();
-        }
-        let client = other.map(|_| shown.trace);
-        let lint = lint(sender.trace, client, &Rules::Named, Allowance::default());
+    /// What was found in the sender's log, which is that of `sender`.
+    pub(super) fn of(lint: Lint, sender: &End<'_>) -> Self {
         let verdict = verdict(&lint);
         let shown = lint.violations.into_iter().take(SHOWN_FINDINGS);
         let list = shown.map(|violation| Finding {
@@ -48,6 +42,14 @@ impl Findings {
         });
         Self { verdict, list: list.collect() }
     }
+}
+
+/// Judges the sender's log by the scheme that it names, or by RFC 9218; `None` where no log is a server's.
+pub(super) fn judged(shown: &End<'_>, other: Option<&End<'_>>) -> Option<Lint> {
+    let sender = other.unwrap_or(shown).trace;
+    let client = other.map(|_| shown.trace);
+    let is_server = sender.vantage == Vantage::Server;
+    is_server.then(|| lint(sender, client, &Rules::Named, Allowance::default()))
 }
 
 fn verdict(lint: &Lint) -> String {

@@ -6,9 +6,9 @@ use super::band::band;
 use super::clocks::Clock;
 use super::delivered::deliver;
 use super::event_columns::EventColumns;
-use super::findings::Findings;
+use super::findings::{Findings, judged};
 use super::over_time::{End, events, sent, series};
-use super::recording::{Frame, NO_FRAMES, Recording, Role, Stream};
+use super::recording::{Answer, Frame, NO_FRAMES, Recording, Role, Stream};
 use crate::limits::SHOWN_PRIORITY_CHARACTERS;
 use figures::palette::Look;
 use qlog_tools::assembly::StreamFrame;
@@ -21,6 +21,7 @@ use qlog_tools::pairing::{Ends, pairs};
 use qlog_tools::saturating_cast::to_u64;
 use qlog_tools::short_texts::shorten;
 use qlog_tools::stream_table::{StreamRow, stream_rows};
+use qlog_tools::summary::{Sentence, Summary};
 use qlog_tools::trace::{StreamRole, Trace, Vantage};
 use qlog_tools::views;
 
@@ -61,6 +62,8 @@ impl Recording {
         // A server's log without such events leaves the client's.
         let congestion = other.filter(|it| it.trace.recovery.is_some()).unwrap_or(shown);
         let band = band(&other.unwrap_or(shown));
+        let lint = judged(&shown, other.as_ref());
+        let summary = Summary::of(&Ends { log: trace, server: sender }, lint.as_ref());
         let duration_us = end_us(trace).saturating_sub(start_us).max(1000);
         Self {
             name: name(trace),
@@ -79,7 +82,10 @@ impl Recording {
             band: band.ok(),
             events: events(&shown, other.as_ref()),
             logs: logs(&shown, other.as_ref(), lacks_lengths),
-            findings: Findings::of(&shown, other.as_ref()),
+            answer: answer(summary.sentences, &shown, other.as_ref()),
+            findings: lint.map_or_else(Findings::default, |it| {
+                Findings::of(it, other.as_ref().unwrap_or(&shown))
+            }),
             causes: causes(trace.vantage),
             no_metrics: measured.as_ref().err().cloned(),
             metrics: measured.ok(),
@@ -91,6 +97,18 @@ impl Recording {
             frames,
         }
     }
+}
+
+/// The sentences of a summary, with their moments on the figures' axis.
+fn answer(sentences: Vec<Sentence>, shown: &End<'_>, sender: Option<&End<'_>>) -> Vec<Answer> {
+    let moved = sentences.into_iter().map(|Sentence { text, moment, .. }| Answer {
+        text: shorten(&text, NAME_CHARACTERS),
+        time_us: moment.map(|it| {
+            let end = sender.filter(|_| it.is_server).unwrap_or(shown);
+            end.clock.at(to_u64(it.time_ms * 1000.0))
+        }),
+    });
+    moved.collect()
 }
 
 /// One recording for each connection, from the logs of both ends where they are there.

@@ -25,7 +25,7 @@ pub use from_trace::recordings;
 pub use listing::{ListedFile, listing};
 pub(crate) use over_time::{LOST, SENT_AGAIN};
 pub use page::{Report, report};
-pub use recording::{Events, Frame, Recording, Role, Series, Stream, Unit};
+pub use recording::{Answer, Events, Frame, Recording, Role, Series, Stream, Unit};
 
 #[cfg(test)]
 mod tests;

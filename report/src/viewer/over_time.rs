@@ -7,6 +7,7 @@ use super::recording::{Events, Series, Unit};
 use crate::limits::SHOWN_EVENT_NAMES;
 use qlog_tools::clock_shift::shift_us;
 use qlog_tools::limits::SHOWN_EVENT_CHARACTERS;
+use qlog_tools::loss_recovery::{LossRecovery, StepKind};
 use qlog_tools::packet::PacketEvent;
 use qlog_tools::saturating_cast::to_u64;
 use qlog_tools::short_texts::shorten;
@@ -132,6 +133,13 @@ pub(super) fn events(shown: &End<'_>, sender: Option<&End<'_>>) -> Vec<Events> {
     all.extend(of_client.map(|(name, times_us): (&str, Vec<u64>)| Events {
         name: name.to_owned(),
         times_us: times_us.into_iter().map(|it| shown.clock.at(it)).collect(),
+    }));
+    let sender_end = sender.unwrap_or(shown);
+    let recovery = LossRecovery::of(sender_end.trace);
+    all.extend(StepKind::ALL.into_iter().filter(|it| *it != StepKind::Lost).map(|kind| Events {
+        name: kind.name().to_owned(),
+        times_us:
+            recovery.of_kind(kind).filter_map(|it| sender_end.clock.within(it.time_us)).collect(),
     }));
     all.extend(named(shown, ""));
     all.extend(sender.into_iter().flat_map(|it| named(it, "server's ")));

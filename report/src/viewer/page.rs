@@ -3,7 +3,7 @@
 use minijinja::{Value, context};
 use serde_json::json;
 
-use super::{Difference, Recording};
+use super::{Answer, Difference, Recording};
 use crate::templates::render;
 
 /// In the order in which they are read; each is one thing.
@@ -67,10 +67,14 @@ pub fn report(report: &Report) -> String {
 }
 
 fn view(report: &Report) -> Value {
-    let logs =
-        report.recordings.iter().map(|Recording { name, sender, facts, remarks, .. }| {
-            context! { name, sender, facts, remarks }
-        });
+    let logs = report.recordings.iter().map(
+        |Recording { name, sender, answer, facts, remarks, .. }| {
+            let sentences =
+                answer.iter().map(|Answer { text, time_us }| context! { text, time_us });
+            let answer: Vec<Value> = sentences.collect();
+            context! { name, sender, answer, facts, remarks }
+        },
+    );
     let provenance = match &report.provenance {
         serde_json::Value::Null => String::new(),
         provenance => serde_json::to_string_pretty(provenance).unwrap_or_default(),

@@ -24,6 +24,9 @@ pub struct Recording {
     pub name: String,
     /// The server's log of the same connection, when it was given too.
     pub sender: Option<String>,
+    /// What happened, in sentences.
+    #[serde(skip)]
+    pub answer: Vec<Answer>,
     /// What to know of it before looking: stack, format, vantage point, counts.
     #[serde(skip)]
     pub facts: Vec<String>,
@@ -79,6 +82,15 @@ pub struct Recording {
     pub no_stacks: Option<String>,
     /// Why there are no frames to show.
     pub no_frames: String,
+}
+
+/// A sentence about a log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// It.
+    pub text: String,
+    /// The moment that it is about.
+    pub time_us: Option<u64>,
 }
 
 /// Typical of logs without any.

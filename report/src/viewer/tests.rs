@@ -235,6 +235,22 @@ fn nothing_from_a_log_becomes_markup() {
 }
 
 #[test]
+fn the_page_begins_with_sentences_that_lead_to_their_moments_and_has_its_title_once() {
+    let both = Recording::of(&trace(CLIENT), Some(&trace(SERVER)));
+    let lost = both.answer.iter().find(|it| it.text.contains("were declared lost")).unwrap();
+    // On the client's clock: the server's is 95 ms ahead.
+    assert!(lost.text.starts_with("2 of 4 packets were declared lost (50.0 %), first at 120.0 ms"));
+    assert_eq!(lost.time_us, Some(25_000));
+    let title = "client and server".to_owned();
+    let html = report(&Report { title, recordings: vec![both], ..Report::default() });
+    let (above, below) = html.split_once("<footer>").unwrap();
+    let head = above.split_once("<body>").unwrap().1;
+    assert_eq!(head.matches("client and server").count(), 1);
+    assert!(head.contains(r##"<a href="#at=25000" data-time="25000">"##));
+    assert!(below.contains("server&#x27;s log by") && !head.contains("server&#x27;s log by"));
+}
+
+#[test]
 fn the_page_asks_the_network_for_nothing() {
     let html = report(&Report { recordings: vec![recording()], ..Report::default() });
     assert!(html.contains("default-src 'none'"));

@@ -4,11 +4,8 @@ const FINDINGS_LISTED = 200;
 
 function addFindings(recording, viewport, parent) {
   const { verdict, list } = recording.findings;
-  if (!verdict) return;
-  if (!list.length) {
-    build("p", { className: "about", textContent: verdict }, parent);
-    return;
-  }
+  // That nothing was found is said by the sentences above.
+  if (!list.length) return;
   const details = build("details", { className: "findings" }, parent);
   build("summary", { textContent: verdict }, details);
   const box = build("ol", { className: "finding-list" }, details);
@@ -23,11 +20,25 @@ function addFindings(recording, viewport, parent) {
 }
 
 function showFinding(recording, viewport, finding) {
-  const position = recording.positionOfTime(viewport.axis, finding.time_us);
+  for (const events of recording.events) if (events.name === LINT) events.setShown(true);
+  showMoment(recording, viewport, finding.time_us);
+}
+
+// The sentences about a log lead to their moments.
+function linkAnswer(recording, viewport, parent) {
+  for (const link of parent.querySelectorAll(".answer a")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      showMoment(recording, viewport, Number(link.dataset.time));
+    });
+  }
+}
+
+function showMoment(recording, viewport, time) {
+  const position = recording.positionOfTime(viewport.axis, time);
   const width = Math.min(viewport.to - viewport.from, viewport.length() / 10);
   viewport.show(position - width / 2, position + width / 2);
   viewport.setCursor(position);
-  for (const events of recording.events) if (events.name === LINT) events.setShown(true);
   recording.firstPanel.element.scrollIntoView({ block: "start" });
 }
 

@@ -72,6 +72,7 @@ async function openEvents({ recordings, views }, linked, redraw) {
 function addSection(recording, viewport, place) {
   const section = document.getElementById(`log-${place + 1}`);
   const changed = () => recording.changed && recording.changed();
+  linkAnswer(recording, viewport, section);
   addLegend(recording, section, changed);
   addFindings(recording, viewport, section);
   addAnnotationChoice(recording, section, changed);

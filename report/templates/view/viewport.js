@@ -24,7 +24,9 @@ class Viewport {
   // What names leave of a figure of this width begins here.
   left(width) {
     this.names ??= longestName(this.recordings);
-    return Math.round(Math.min(Math.max(LEFT_LEAST, this.names + 14), LEFT_MOST, Math.max(LEFT_LEAST, 0.38 * width)));
+    // On a telephone the names get less, so that the figures have something.
+    const least = Math.min(LEFT_LEAST, 0.3 * width);
+    return Math.round(Math.min(Math.max(least, this.names + 14), LEFT_MOST, Math.max(least, 0.38 * width)));
   }
 
   // The logs whose values have one axis: those side by side, or each by itself.

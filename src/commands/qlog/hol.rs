@@ -150,6 +150,12 @@ fn print(client: &Trace, has_server: bool, hol: &HeadOfLine) -> Result<(), Failu
         hol.largest_stack_in_one_order.frames,
         hol.largest_stack_in_one_order.bytes
     ))?;
+    if let Some(longest) = hol.longest {
+        output::line(&format!(
+            "longest wait within a stream: {:.1} ms, of bytes of stream {} from {} on, which arrived at {:.1} ms",
+            longest.wait_ms, longest.stream, longest.offset, longest.arrived_ms
+        ))?;
+    }
     let rows = hol.streams.iter().map(|stream| {
         vec![
             stream.stream.to_string(),

@@ -1,0 +1,210 @@
+//! What a log says of its sender's recovery: windows and round-trip times, losses that only metrics count, probe timeouts, states of
+//! the congestion control, and how long the other end held its acknowledgements back.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::collect::Collector;
+use super::event::body;
+use super::quic::Frame;
+use super::tolerant::{Number, Whole};
+use crate::packet::{Packet, PacketEvent, Space};
+use crate::saturating_cast::to_u64;
+use crate::trace::{Detail, RecoverySample};
+
+/// As many records of lost packets as one event of metrics makes at most.
+const LOST_RECORDS: u64 = 1024;
+/// As many timeouts as one event of metrics counts at most.
+const TIMEOUTS: u64 = 64;
+/// The exponent of a peer that does not say its own (RFC 9000, section 18.2).
+const ACK_DELAY_EXPONENT: u32 = 3;
+
+/// How many milliseconds one unit of a log's `ack_delay` is: qlog's schema wants milliseconds, mvfst writes microseconds. quiche and
+/// ours write a thousandth of the number in the frame, picoquic this number, which the sender's exponent scales.
+fn ack_delay_unit_ms(stack: Option<&str>, exponent: Option<u32>) -> f64 {
+    let encoded_us = f64::from(exponent.unwrap_or(ACK_DELAY_EXPONENT)).exp2();
+    match stack {
+        Some("mvfst") => 0.001,
+        Some("picoquic") => encoded_us / 1000.0,
+        Some("quiche" | "utmost") => encoded_us,
+        _ => 1.0,
+    }
+}
+
+/// `loss_timer_updated`, which newer drafts call `timer_updated`.
+#[derive(Deserialize)]
+struct TimerEvent<'a> {
+    #[serde(borrow)]
+    timer_type: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    event_type: Option<Cow<'a, str>>,
+}
+
+/// `congestion_state_updated`.
+#[derive(Deserialize)]
+struct StateEvent<'a> {
+    #[serde(borrow)]
+    new: Option<Cow<'a, str>>,
+}
+
+/// `recovery_metrics_updated`, with the names of all drafts.
+#[derive(Deserialize)]
+struct Metrics {
+    #[serde(alias = "cwnd", alias = "current_cwnd")]
+    congestion_window: Option<Number>,
+    bytes_in_flight: Option<Number>,
+    ssthresh: Option<Number>,
+    smoothed_rtt: Option<Number>,
+    latest_rtt: Option<Number>,
+    min_rtt: Option<Number>,
+    pto_count: Option<Number>,
+    cf_lost_packets: Option<TotalAndDelta>,
+    cf_lost_bytes: Option<TotalAndDelta>,
+}
+
+/// quiche's own count of lost packets: all so far, and since the event before.
+#[derive(Deserialize, Clone, Copy)]
+struct TotalAndDelta {
+    total: Whole,
+    delta: Whole,
+}
+
+impl Metrics {
+    /// Packets that were declared lost, where quiche says so; it has no event of its own for it.
+    fn lost(&self) -> Option<TotalAndDelta> {
+        self.cf_lost_packets
+    }
+
+    /// The bytes of those that this event declares lost.
+    fn lost_bytes(&self) -> u32 {
+        let bytes = self.cf_lost_bytes.map_or(0, |it| it.delta.0);
+        u32::try_from(bytes).unwrap_or(u32::MAX)
+    }
+
+    /// `rtt_unit_ms` is what one unit of an RTT is worth.
+    fn sample(&self, time_us: u64, rtt_unit_ms: f64) -> RecoverySample {
+        let [smoothed_rtt_ms, latest_rtt_ms, min_rtt_ms] =
+            [self.smoothed_rtt, self.latest_rtt, self.min_rtt]
+                .map(|rtt| Some(rtt?.0 * rtt_unit_ms));
+        RecoverySample {
+            time_us,
+            congestion_window_bytes: self.congestion_window.and_then(whole_bytes),
+            bytes_in_flight: self.bytes_in_flight.and_then(whole_bytes),
+            slow_start_threshold_bytes: self.ssthresh.and_then(whole_bytes),
+            smoothed_rtt_ms,
+            latest_rtt_ms,
+            min_rtt_ms,
+        }
+    }
+}
+
+/// `None` for what stacks write for "unlimited".
+fn whole_bytes(number: Number) -> Option<u64> {
+    (0.0..=1e15).contains(&number.0).then(|| to_u64(number.0))
+}
+
+impl Collector {
+    pub(super) fn recovery(
+        &mut self,
+        time_us: u64,
+        data: &[u8],
+        rtt_unit_ms: f64,
+    ) -> serde_json::Result<()> {
+        let is_full = self.detail >= Detail::Full;
+        if self.detail < Detail::Order && !counts_losses(data) {
+            return Ok(());
+        }
+        let metrics: Metrics = body(data)?;
+        if let Some(lost) = metrics.lost() {
+            self.lost_by_metrics = self.lost_by_metrics.max(Some(lost.total.0));
+            let records = if is_full { lost.delta.0.min(LOST_RECORDS) } else { 0 };
+            for record in 0..records {
+                // The bytes of all of them are those of the first.
+                let bytes = if record == 0 { metrics.lost_bytes() } else { 0 };
+                let (space, event) = (Space::Application, PacketEvent::Lost);
+                let packet =
+                    Packet { time_us, event, space, number: None, bytes, is_ack_eliciting: false };
+                self.trace.packets.get_or_insert_default().all.push(packet);
+            }
+        }
+        if let Some(count) = metrics.pto_count.filter(|_| is_full) {
+            self.timeouts_counted(time_us, to_u64(count.0));
+        }
+        let sample = metrics.sample(time_us, rtt_unit_ms);
+        let recovery = self.trace.recovery.get_or_insert_default();
+        recovery.longest_rtt.add(&sample);
+        if is_full {
+            recovery.samples.push(sample);
+        }
+        Ok(())
+    }
+
+    /// Metrics say how many probe timers expired in a row.
+    fn timeouts_counted(&mut self, time_us: u64, count: u64) {
+        let more = count.saturating_sub(self.timeouts_in_a_row).min(TIMEOUTS);
+        self.timeouts_in_a_row = count;
+        let events = &mut self.trace.recovery_events;
+        events.knows_timeouts = true;
+        events.counted_us.extend((0..more).map(|_| time_us));
+        self.moments_kept += usize::try_from(more).unwrap_or_default();
+    }
+
+    /// A probe timer expired. Two packets may say so of one.
+    pub(super) fn timeout(&mut self, time_us: u64) {
+        if self.detail < Detail::Full {
+            return;
+        }
+        let events = &mut self.trace.recovery_events;
+        events.knows_timeouts = true;
+        if events.expired_us.last() != Some(&time_us) {
+            events.expired_us.push(time_us);
+            self.moments_kept += 1;
+        }
+    }
+
+    /// A timer of loss detection was set, cancelled, or expired. What cannot be read tells nothing: stacks have timers of their own.
+    pub(super) fn timer(&mut self, time_us: u64, data: &[u8]) {
+        let Ok(TimerEvent { timer_type, event_type }) = body(data) else { return };
+        let is_probes = timer_type.is_some_and(|it| it.eq_ignore_ascii_case("pto"));
+        if !is_probes {
+            return;
+        }
+        self.trace.recovery_events.knows_timeouts = true;
+        if event_type.is_some_and(|it| it.eq_ignore_ascii_case("expired")) {
+            self.timeout(time_us);
+        }
+    }
+
+    /// The congestion control is in another state.
+    pub(super) fn congestion_state(&mut self, time_us: u64, data: &[u8]) {
+        let Ok(StateEvent { new: Some(state) }) = body(data) else { return };
+        if self.detail < Detail::Full {
+            return;
+        }
+        let events = &mut self.trace.recovery_events;
+        events.knows_states = true;
+        let times_us = match &*state.to_ascii_lowercase() {
+            "recovery" => &mut events.recoveries_us,
+            "persistent_congestion" => &mut events.persistent_us,
+            _ => return,
+        };
+        times_us.push(time_us);
+        self.moments_kept += 1;
+    }
+
+    /// What an ACK frame that came says of its delay.
+    pub(super) fn ack_delay(&mut self, time_us: u64, frame: &Frame<'_>) {
+        let Some(delay) = frame.ack_delay() else { return };
+        let events = &mut self.trace.recovery_events;
+        let stack = self.trace.header.stack.name.as_deref();
+        let delay_ms = delay * ack_delay_unit_ms(stack, events.ack_delay_exponent);
+        events.ack_delays_ms.push((time_us, delay_ms));
+        self.moments_kept += 1;
+    }
+}
+
+/// Whether an event of metrics says how many packets were lost, without parsing it.
+fn counts_losses(data: &[u8]) -> bool {
+    std::str::from_utf8(data).is_ok_and(|data| data.contains("\"cf_lost_packets\""))
+}

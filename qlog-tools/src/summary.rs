@@ -1,0 +1,134 @@
+//! What happened on a connection: some sentences in plain English, each about a moment, and the numbers that they say.
+//!
+//! The first sentence says what held the sender back longest. Nothing is said that the logs do not tell: where they lack something,
+//! the sentence says so, or is left out.
+
+mod held;
+mod measures;
+mod moved;
+mod sentences;
+
+use measures::round_trips;
+use serde::Serialize;
+
+use crate::head_of_line::{Arrivals, HeadOfLine, LongestWait};
+use crate::lint::Lint;
+use crate::loss_recovery::{LossRecovery, StepKind};
+use crate::packed_frames::PackedFrames;
+use crate::pairing::Ends;
+use crate::restraints::bounds;
+use crate::trace::{Trace, Vantage};
+use crate::views::no_streams;
+
+pub use held::{Cause, Held, Phase};
+pub use measures::{Flow, PathBasis, Recovered, Spread};
+pub use moved::moved;
+
+/// A connection in numbers and words. Times are milliseconds on the clock of the log that they come from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// In plain English, the answer first.
+    pub sentences: Vec<Sentence>,
+    /// From the first packet to the last event, by the sender's log if there is one.
+    pub duration_ms: f64,
+    /// Packets that the server's log says it sent; of a client's log alone those that it sent itself.
+    pub packets_sent: u64,
+    /// Distinct stream bytes in the direction of the responses.
+    pub response_bytes: u64,
+    /// What held the sender back.
+    pub held: Option<Held>,
+    /// Why that is not known.
+    pub not_held: Option<&'static str>,
+    /// How fast responses came, and what the path carried.
+    pub flow: Option<Flow>,
+    /// Losses, and what the sender did about them.
+    pub recovery: Recovered,
+    /// Round trips, by the sender's samples if there are any.
+    pub round_trips: Option<Spread>,
+    /// For how long the other end held its acknowledgements of 1-RTT packets back, by its own words.
+    pub ack_delay: Option<Spread>,
+    /// And what it had announced as the most.
+    pub announced_ack_delay_ms: Option<f64>,
+    /// The bytes that waited longest behind a hole of their stream.
+    pub longest_wait: Option<LongestWait>,
+    /// Whether the client's log tells that: without it nobody knows when bytes arrived.
+    pub knows_waits: bool,
+}
+
+/// A sentence.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Sentence {
+    /// Its subject: `cause`, `changes`, `goodput`, `losses`, `probe_timeouts`, `round_trips`, `longest_wait`, `lint`.
+    pub about: &'static str,
+    /// It.
+    pub text: String,
+    /// The moment that it is about.
+    pub moment: Option<SentenceMoment>,
+}
+
+/// A moment of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SentenceMoment {
+    /// Whether it is one of the server's log, on its clock.
+    pub is_server: bool,
+    /// When.
+    pub time_ms: f64,
+    /// The stream that it is about.
+    pub stream: Option<u64>,
+    /// The packet that it is about.
+    pub packet: Option<u64>,
+}
+
+impl Summary {
+    /// Of a connection whose logs were read with [`crate::trace::Detail::Full`]; `lint` is the judgement of the server's log, if it
+    /// was asked for.
+    pub fn of(ends: &Ends<'_>, lint: Option<&Lint>) -> Self {
+        let Ends { log, server } = *ends;
+        let sender = server.unwrap_or(log);
+        let client = (log.vantage != Vantage::Server).then_some(log);
+        let (start_us, end_us) = bounds(sender);
+        let recovery = LossRecovery::of(sender);
+        let round_trips = round_trips(sender).or_else(|| round_trips(log));
+        let recovered = Recovered::of(sender, client, &recovery);
+        let held = Held::of(sender, &recovered, round_trips.as_ref());
+        let waits = client.filter(|it| no_streams(it).is_none());
+        let mut summary = Self {
+            sentences: Vec::new(),
+            duration_ms: end_us.saturating_sub(start_us) as f64 / 1000.0,
+            packets_sent: sender.counts.packets_sent,
+            response_bytes: log.unique_stream_bytes(),
+            not_held: held.as_ref().err().copied(),
+            held: held.ok(),
+            flow: Flow::of(log, sender),
+            recovery: recovered,
+            round_trips,
+            ack_delay: Spread::of(sender.recovery_events.ack_delays_ms.clone()),
+            announced_ack_delay_ms: sender.recovery_events.max_ack_delay_ms,
+            longest_wait: waits.and_then(|it| longest_wait(it, server.map(|it| &it.arrivals))),
+            knows_waits: waits.is_some(),
+        };
+        summary.sentences = sentences::of(&summary, log, sender, &recovery, lint);
+        summary
+    }
+
+    /// Probe timeouts; `None` where the log does not tell.
+    pub fn probe_timeouts(&self) -> Option<u64> {
+        self.recovery.timeouts_basis.map(|_| self.recovery.probe_timeouts)
+    }
+}
+
+fn longest_wait(client: &Trace, sent: Option<&PackedFrames>) -> Option<LongestWait> {
+    HeadOfLine::new(Arrivals::of(client, sent)).longest
+}
+
+fn first_of(recovery: &LossRecovery, kind: StepKind) -> Option<(f64, Option<u64>)> {
+    let step = recovery.of_kind(kind).next()?;
+    Some((ms(step.time_us), step.packet))
+}
+
+fn ms(time_us: u64) -> f64 {
+    time_us as f64 / 1000.0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! What held the sender back while it had work, and what was behind it.
+
+use std::collections::BTreeMap;
+
+use schedulers::Restraint;
+use serde::{Serialize, Serializer};
+
+use super::measures::{Recovered, Spread};
+use super::ms;
+use crate::link_facts::joined;
+use crate::packet_curves::fresh;
+use crate::restraints::{Evidence, Restraints, Span, bounds};
+use crate::trace::Trace;
+
+/// The time is cut into this many parts to say when the restraint changed.
+const PARTS: u64 = 8;
+/// Losses explain a window from this share of the packets on.
+const LOSS: f64 = 0.002;
+/// Round trips that are this many times as long as the least show a queue.
+const QUEUED: f64 = 2.0;
+/// And by so many milliseconds.
+const QUEUED_MS: f64 = 5.0;
+
+/// What held a sender back longest while it had work: in its handshake, and from each request to its response's last frame.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Held {
+    /// What was behind it.
+    pub cause: Cause,
+    /// The restraint.
+    #[serde(serialize_with = "name")]
+    pub by: Restraint,
+    /// For how long.
+    pub held_ms: f64,
+    /// The share of the time with work.
+    pub share: f64,
+    /// The time with work.
+    pub working_ms: f64,
+    /// From when to when it held longest at a time.
+    pub longest: Phase,
+    /// The stream that was sent last before that; for a server that took its time, the one that waited.
+    pub stream: Option<u64>,
+    /// Where flow control held the sender back: the most that it let be under way, or of streams what each began with.
+    pub credit_bytes: Option<u64>,
+    /// When the restraint changed, roughly.
+    pub phases: Vec<Phase>,
+}
+
+/// A time in which mostly one restraint held.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Phase {
+    /// Which.
+    #[serde(serialize_with = "name")]
+    pub by: Restraint,
+    /// From when.
+    pub from_ms: f64,
+    /// Until when.
+    pub to_ms: f64,
+}
+
+/// What is behind a restraint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The handshake took long.
+    Handshake,
+    /// The server took its time before it answered.
+    ThinkTime,
+    /// Responses came with pauses.
+    Application,
+    /// The window had to grow.
+    CongestionWindow,
+    /// Losses cut the window.
+    Loss,
+    /// Packets that were overtaken counted as lost, and that cut the window.
+    Reordering,
+    /// More was under way than the path held, so that it waited in queues.
+    Queue,
+    /// Nothing came that could free the window: the sender waited for its probe timer.
+    ProbeTimeout,
+    /// The client's window for the connection.
+    ConnectionFlowControl,
+    /// The client's windows for streams.
+    StreamFlowControl,
+    /// The sender's pacer.
+    Pacing,
+    /// The sender's scheduler.
+    Scheduler,
+    /// Nothing: it was sending.
+    Nothing,
+}
+
+impl Cause {
+    /// As JSON and tables name it.
+    pub fn name(self) -> String {
+        let name = serde_json::to_value(self).unwrap_or_default();
+        name.as_str().unwrap_or_default().to_owned()
+    }
+}
+
+impl Held {
+    pub(super) fn of(
+        sender: &Trace,
+        recovered: &Recovered,
+        round_trips: Option<&Spread>,
+    ) -> Result<Self, &'static str> {
+        let restraints = Restraints::of(sender, Evidence::All)?;
+        let spans = within(&restraints.spans, &working(sender));
+        let totals_ms = Restraint::ALL.map(|by| (by, total_ms(&spans, by)));
+        let working_ms: f64 = totals_ms.iter().map(|it| it.1).sum();
+        let by = longest_of(&totals_ms);
+        let unanswered = unanswered(sender);
+        let unanswered_spans = within(&spans, &unanswered);
+        let thinking_ms = total_ms(&unanswered_spans, Restraint::Application);
+        let held_ms = total_ms(&spans, by);
+        let cause = match by {
+            Restraint::Application if 2.0 * thinking_ms >= held_ms => Cause::ThinkTime,
+            _ => cause(by, recovered, round_trips),
+        };
+        let among = if cause == Cause::ThinkTime { &unanswered_spans } else { &spans };
+        let longest = among.iter().filter(|it| it.by == by).max_by_key(|it| it.us()).copied();
+        let longest = longest.unwrap_or(Span { from_us: 0, to_us: 0, by });
+        let stream = match cause {
+            Cause::ThinkTime => waiting_at(sender, longest.from_us),
+            _ => sent_last(sender, longest.from_us),
+        };
+        Ok(Self {
+            cause,
+            by,
+            held_ms,
+            share: if working_ms > 0.0 { held_ms / working_ms } else { 0.0 },
+            working_ms,
+            longest: phase(longest),
+            stream,
+            credit_bytes: credit_bytes(sender, by),
+            phases: phases(&spans),
+        })
+    }
+}
+
+/// What held longest. Sending counts where nothing else is at least half as long.
+fn longest_of(totals_ms: &[(Restraint, f64)]) -> Restraint {
+    let weight =
+        |&(by, ms): &(Restraint, f64)| if by == Restraint::Nothing { ms / 2.0 } else { ms };
+    let longest = totals_ms.iter().max_by(|one, other| weight(one).total_cmp(&weight(other)));
+    longest.map_or(Restraint::Nothing, |it| it.0)
+}
+
+fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&Spread>) -> Cause {
+    let is_queued = round_trips.is_some_and(|it| {
+        let p95_ms = it.p95_ms;
+        p95_ms >= QUEUED * it.least_ms && p95_ms >= it.least_ms + QUEUED_MS
+    });
+    match by {
+        Restraint::Handshake => Cause::Handshake,
+        Restraint::Application => Cause::Application,
+        Restraint::CongestionWindow if recovered.is_reordering() => Cause::Reordering,
+        Restraint::CongestionWindow if is_queued => Cause::Queue,
+        Restraint::CongestionWindow if recovered.loss_share() >= LOSS => Cause::Loss,
+        Restraint::CongestionWindow => Cause::CongestionWindow,
+        Restraint::Acknowledgements => Cause::ProbeTimeout,
+        Restraint::ConnectionFlowControl => Cause::ConnectionFlowControl,
+        Restraint::StreamFlowControl => Cause::StreamFlowControl,
+        Restraint::Pacing => Cause::Pacing,
+        Restraint::Scheduler => Cause::Scheduler,
+        Restraint::Nothing => Cause::Nothing,
+    }
+}
+
+/// When a sender had work: in its handshake, and from each request to the last frame of its response.
+pub(super) fn working(sender: &Trace) -> Vec<(u64, u64)> {
+    let (start_us, end_us) = bounds(sender);
+    let mut last_us: BTreeMap<u64, u64> = BTreeMap::new();
+    for frame in &sender.timeline.frames {
+        last_us.insert(frame.stream, frame.time_us);
+    }
+    let mut each: Vec<(u64, u64)> =
+        sender.handshake_us().map(|it| (start_us, it)).into_iter().collect();
+    for transfer in &sender.timeline.transfers {
+        let cancelled_us = transfer.cancel.map_or(end_us, |it| it.time_us);
+        let to_us = last_us.get(&transfer.stream).copied().unwrap_or(cancelled_us);
+        each.push((transfer.requested_us, to_us));
+    }
+    if sender.timeline.transfers.is_empty() {
+        return vec![(start_us, end_us)];
+    }
+    joined(each)
+}
+
+/// From each request to the first frame of its response.
+fn unanswered(sender: &Trace) -> Vec<(u64, u64)> {
+    let transfers = sender.timeline.transfers.iter();
+    joined(
+        transfers
+            .filter_map(|it| Some((it.requested_us, sender.stream(it.stream)?.first_us)))
+            .collect(),
+    )
+}
+
+/// The stream of the request that had waited longest at a moment.
+fn waiting_at(sender: &Trace, time_us: u64) -> Option<u64> {
+    let waiting = sender.timeline.transfers.iter().filter(|it| {
+        it.requested_us <= time_us
+            && sender.stream(it.stream).is_none_or(|stream| stream.first_us > time_us)
+    });
+    waiting.min_by_key(|it| it.requested_us).map(|it| it.stream)
+}
+
+/// The stream of the last frame before a moment.
+fn sent_last(sender: &Trace, time_us: u64) -> Option<u64> {
+    let frames = &sender.timeline.frames;
+    let place = frames.partition_point(|it| it.time_us <= time_us);
+    place.checked_sub(1).map(|it| frames[it].stream)
+}
+
+/// The parts of the spans in these times, which are in order and apart from each other.
+fn within(spans: &[Span], times: &[(u64, u64)]) -> Vec<Span> {
+    let mut parts = Vec::new();
+    let mut first = 0;
+    for span in spans {
+        first += times[first..].partition_point(|it| it.1 <= span.from_us);
+        for &(from_us, to_us) in times[first..].iter().take_while(|it| it.0 < span.to_us) {
+            let (from_us, to_us) = (from_us.max(span.from_us), to_us.min(span.to_us));
+            if from_us < to_us {
+                parts.push(Span { from_us, to_us, by: span.by });
+            }
+        }
+    }
+    parts
+}
+
+fn total_ms(spans: &[Span], by: Restraint) -> f64 {
+    ms(spans.iter().filter(|it| it.by == by).map(Span::us).sum())
+}
+
+fn phase(span: Span) -> Phase {
+    Phase { by: span.by, from_ms: ms(span.from_us), to_ms: ms(span.to_us) }
+}
+
+/// When mostly another restraint held, in at most [`PARTS`] steps. Sending is part of whatever it interrupts.
+fn phases(spans: &[Span]) -> Vec<Phase> {
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Vec::new() };
+    let (start_us, end_us) = (first.from_us, last.to_us);
+    let part_us = end_us.saturating_sub(start_us).div_ceil(PARTS).max(1);
+    let mut phases: Vec<Span> = Vec::new();
+    let mut from_us = start_us;
+    while from_us < end_us {
+        let to_us = from_us.saturating_add(part_us).min(end_us);
+        let part = within(spans, &[(from_us, to_us)]);
+        let held = part.iter().filter(|it| it.by != Restraint::Nothing || part.len() == 1);
+        let mut by_restraint: BTreeMap<Restraint, u64> = BTreeMap::new();
+        for span in held {
+            *by_restraint.entry(span.by).or_default() += span.us();
+        }
+        let most = by_restraint.into_iter().max_by_key(|it| it.1).map(|it| it.0);
+        match (phases.last_mut(), most) {
+            (Some(phase), Some(by)) if phase.by == by && phase.to_us == from_us => {
+                phase.to_us = to_us;
+            }
+            (_, Some(by)) => phases.push(Span { from_us, to_us, by }),
+            (_, None) => {}
+        }
+        from_us = to_us;
+    }
+    phases.into_iter().map(phase).collect()
+}
+
+/// How much the client's flow control let be under way, of the kind that this restraint is about.
+fn credit_bytes(sender: &Trace, by: Restraint) -> Option<u64> {
+    let flow_control = sender.flow_control.as_ref()?;
+    match by {
+        Restraint::ConnectionFlowControl => {
+            let sent = fresh(sender);
+            let credits = flow_control.connection.iter().map(|&(time_us, bytes)| {
+                // What is raised goes out at once, and clocks may be coarse.
+                let before = sent.partition_point(|it| it.0 < time_us);
+                bytes.saturating_sub(before.checked_sub(1).map_or(0, |it| sent[it].1))
+            });
+            credits.max()
+        }
+        Restraint::StreamFlowControl => flow_control.initial.of_its_streams,
+        _ => None,
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field")]
+fn name<S: Serializer>(by: &Restraint, serializer: S) -> Result<S::Ok, S::Error> {
+    by.name().serialize(serializer)
+}

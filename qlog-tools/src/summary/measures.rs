@@ -1,0 +1,222 @@
+//! The numbers of a summary: goodput, losses, round trips, delays of acknowledgements.
+
+use serde::Serialize;
+
+use super::held::working;
+use super::ms;
+use crate::causes::{Causes, frame_causes};
+use crate::link_facts::{LinkFacts, busy, joined, rate};
+use crate::loss_recovery::{Basis, LossRecovery, StepKind};
+use crate::packet::{PacketEvent, Space};
+use crate::trace::{StreamRole, Trace, Vantage};
+
+/// A sender that has measured nothing assumes this round-trip time (RFC 9002, section 6.2.2).
+const INITIAL_RTT_MS: f64 = 333.0;
+
+/// How fast responses came, and what the path carried, in bits a second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Flow {
+    /// Distinct bytes of responses a second, in the time in which some response was asked for and not complete.
+    pub goodput: f64,
+    /// That time.
+    pub under_way_ms: f64,
+    /// What the path carried at its busiest, headers of packets included; `None`: too little was sent to tell.
+    pub path: Option<f64>,
+    /// Where that comes from.
+    pub path_basis: Option<PathBasis>,
+}
+
+/// Where the rate of a path comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathBasis {
+    /// When packets came, by the client's log.
+    Arrivals,
+    /// When packets were acknowledged, by the server's.
+    Acknowledgements,
+}
+
+impl Flow {
+    /// `log` is the client's or, without one, the server's.
+    pub(super) fn of(log: &Trace, sender: &Trace) -> Option<Self> {
+        let is_of_page = |role| matches!(role, StreamRole::Request | StreamRole::Push);
+        let streams = log.streams.iter().filter(|it| is_of_page(it.role));
+        let bytes: u64 = streams.map(|it| it.bytes).fold(0, u64::saturating_add);
+        let under_way_us = under_way_us(log);
+        if bytes == 0 || under_way_us == 0 {
+            return None;
+        }
+        let arrived = LinkFacts::of(log).filter(|_| log.vantage != Vantage::Server);
+        let arrived = arrived.map(|it| (it.rate, PathBasis::Arrivals));
+        let path = arrived.or_else(|| {
+            let found = rate(&acknowledged(sender), &busy(sender))?;
+            Some((found, PathBasis::Acknowledgements))
+        });
+        Some(Self {
+            goodput: bytes as f64 * 8e6 / under_way_us as f64,
+            under_way_ms: ms(under_way_us),
+            path: path.map(|it| it.0),
+            path_basis: path.map(|it| it.1),
+        })
+    }
+}
+
+/// How long some response was asked for and not complete.
+fn under_way_us(log: &Trace) -> u64 {
+    let times = if log.vantage == Vantage::Server { working(log) } else { responses(log) };
+    times.iter().map(|it| it.1 - it.0).sum()
+}
+
+fn responses(client: &Trace) -> Vec<(u64, u64)> {
+    let transfers = client.timeline.transfers.iter();
+    let each = transfers.filter_map(|it| {
+        let stream = client.stream(it.stream)?;
+        Some((it.requested_us, stream.complete_us.unwrap_or(stream.last_us)))
+    });
+    joined(each.collect())
+}
+
+/// When packets of a sender were acknowledged, and their bytes.
+fn acknowledged(sender: &Trace) -> Vec<(u64, u64)> {
+    let of_data = |it: &&crate::packet::Packet| it.space == Space::Application;
+    let sent = sender.packets_of(PacketEvent::Sent).filter(of_data);
+    let mut bytes: Vec<(u64, u32)> = sent.filter_map(|it| Some((it.number?, it.bytes))).collect();
+    bytes.sort_unstable();
+    let came = sender.packets_of(PacketEvent::Acknowledged).filter(of_data);
+    came.filter_map(|it| {
+        let place = bytes.binary_search_by_key(&it.number?, |it| it.0).ok()?;
+        Some((it.time_us, bytes[place].1.into()))
+    })
+    .collect()
+}
+
+/// Losses, and what was done about them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Recovered {
+    /// Packets declared lost; `None` where the stack does not log that.
+    pub lost: Option<u64>,
+    /// Their share of the packets sent.
+    pub lost_share: Option<f64>,
+    /// Those that had arrived all the same; `None` where the log does not say which were declared lost.
+    pub spurious: Option<u64>,
+    /// Stream bytes that were sent again because the first packet with them had not arrived.
+    pub sent_again_bytes: u64,
+    /// And those that were sent again although it had; `None` without acknowledgements.
+    pub in_vain_bytes: Option<u64>,
+    /// Probe timers that expired; 0 also where the log does not tell.
+    pub probe_timeouts: u64,
+    /// Where that comes from; `None`: the log does not tell.
+    #[serde(serialize_with = "basis_name")]
+    pub timeouts_basis: Option<Basis>,
+    /// Recovery periods.
+    pub recovery_periods: u64,
+    /// Where these come from; `None`: the log does not tell.
+    #[serde(serialize_with = "basis_name")]
+    pub periods_basis: Option<Basis>,
+    /// Times of persistent congestion.
+    pub persistent_congestion: u64,
+    /// Losses that cut the congestion window.
+    pub window_cuts: u64,
+    /// Cuts that were taken back.
+    pub cuts_undone: u64,
+    /// The share of the server's packet numbers that never came, by the client's log.
+    pub never_came_share: Option<f64>,
+}
+
+impl Recovered {
+    pub(super) fn of(sender: &Trace, client: Option<&Trace>, recovery: &LossRecovery) -> Self {
+        let sent = sender.counts.packets_sent.max(1) as f64;
+        let mut again = Causes::default();
+        let is_servers = sender.vantage == Vantage::Server;
+        if is_servers {
+            frame_causes(sender, None).for_each(|it| again.add(it.causes));
+        }
+        let has_acknowledgements = is_servers && sender.acknowledged().is_some();
+        Self {
+            lost: recovery.lost,
+            lost_share: recovery.lost.map(|it| it as f64 / sent),
+            spurious: recovery.spurious,
+            sent_again_bytes: again.retransmitted_bytes,
+            in_vain_bytes: has_acknowledgements.then_some(again.duplicate_bytes),
+            probe_timeouts: recovery.count(StepKind::ProbeTimeout),
+            timeouts_basis: recovery.timeouts,
+            recovery_periods: recovery.count(StepKind::RecoveryPeriod),
+            periods_basis: recovery.periods,
+            persistent_congestion: recovery.count(StepKind::PersistentCongestion),
+            window_cuts: recovery.count(StepKind::WindowCut),
+            cuts_undone: recovery.count(StepKind::CutUndone),
+            never_came_share: client.and_then(LinkFacts::of).and_then(|it| it.loss),
+        }
+    }
+
+    /// Whether most of what was taken for lost had arrived.
+    pub(super) fn is_reordering(&self) -> bool {
+        match (self.lost, self.spurious, self.in_vain_bytes) {
+            (Some(lost), Some(spurious), _) => spurious >= 3 && 2 * spurious >= lost,
+            (_, None, Some(in_vain)) => in_vain > 0 && in_vain >= self.sent_again_bytes,
+            _ => false,
+        }
+    }
+
+    /// The share of packets that were lost for good, by what was declared.
+    pub(super) fn loss_share(&self) -> f64 {
+        let all = self.lost_share.unwrap_or_default();
+        match (self.lost, self.spurious) {
+            (Some(lost @ 1..), Some(spurious)) => {
+                all * lost.saturating_sub(spurious) as f64 / lost as f64
+            }
+            _ => all,
+        }
+    }
+}
+
+#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde gives the field")]
+fn basis_name<S: serde::Serializer>(basis: &Option<Basis>, to: S) -> Result<S::Ok, S::Error> {
+    basis.map(Basis::name).serialize(to)
+}
+
+/// How values in milliseconds spread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// The least.
+    pub least_ms: f64,
+    /// Half are no longer.
+    pub median_ms: f64,
+    /// 95 of 100 are no longer.
+    pub p95_ms: f64,
+    /// The longest.
+    pub longest_ms: f64,
+    /// When that was measured.
+    pub longest_at_ms: f64,
+}
+
+impl Spread {
+    /// Of times in microseconds and what was measured then in milliseconds.
+    pub(super) fn of(mut all: Vec<(u64, f64)>) -> Option<Self> {
+        all.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let at_percent =
+            |percent: usize| Some(all.get((all.len() * percent).div_ceil(100).max(1) - 1)?.1);
+        let longest = all.last()?;
+        Some(Self {
+            least_ms: all.first()?.1,
+            median_ms: at_percent(50)?,
+            p95_ms: at_percent(95)?,
+            longest_ms: longest.1,
+            longest_at_ms: ms(longest.0),
+        })
+    }
+}
+
+/// The round trips that a log measured.
+pub(super) fn round_trips(trace: &Trace) -> Option<Spread> {
+    let mut all: Vec<(u64, f64)> = Vec::new();
+    for sample in trace.samples() {
+        let Some(latest_ms) = sample.latest_rtt_ms.filter(|it| *it > 0.0) else { continue };
+        // Some log what they assume before the first; and many repeat the latest with whatever else changes.
+        let before_ms = all.last().map_or(INITIAL_RTT_MS, |it| it.1);
+        if latest_ms.total_cmp(&before_ms).is_ne() {
+            all.push((sample.time_us, latest_ms));
+        }
+    }
+    Spread::of(all)
+}

@@ -1,0 +1,84 @@
+//! What moved from one run to another one, in sentences.
+
+use super::Summary;
+use crate::alignment::Alignment;
+use crate::metrics::Completions;
+use crate::short_texts::shown;
+use crate::trace::Trace;
+
+/// Characters of a URL or the name of a run.
+const NAME_CHARACTERS: usize = 60;
+
+/// What moved from the first of two runs of a page to the other, what counts most first. The traces are those of one side, as
+/// [`Summary::of`] takes them for `log`.
+pub fn moved(traces: [&Trace; 2], summaries: [&Summary; 2]) -> Vec<String> {
+    let [before, after] = traces.map(|it| shown(&it.timeline.name, NAME_CHARACTERS));
+    let alignment = Alignment::new(&traces);
+    let mut sentences = Vec::new();
+    if alignment.in_common(1) == 0 {
+        sentences.push(format!("{after} and {before} have no resource in common."));
+    } else if let [Some(first), Some(other)] = traces.map(byte_index_ms) {
+        let mut text = format!(
+            "The ByteIndex of {after} is {other:.1} ms, that of {before} {first:.1} ms ({:+.1} ms)",
+            other - first
+        );
+        let resources = alignment.by_weight(1).into_iter();
+        let mut in_both = resources.filter_map(|it| Some((it, it.moved(1).index_later_ms?)));
+        if let Some((resource, adds_ms)) = in_both.next() {
+            let later_ms = resource.moved(1).later_ms.unwrap_or_default();
+            let url = shown(&resource.url, NAME_CHARACTERS);
+            text = format!(
+                "{text}; most by {url}, which is complete {later_ms:+.1} ms later and adds {adds_ms:+.1} ms"
+            );
+        }
+        sentences.push(format!("{text}."));
+    }
+    let [first, other] = summaries;
+    if let [Some(was), Some(is)] = [first, other].map(|it| it.held.as_ref().map(|it| it.cause)) {
+        let [was_name, is_name] = [was, is].map(|it| it.name().replace('_', " "));
+        sentences.push(if was == is {
+            format!("Both were held back by the same: {is_name}.")
+        } else {
+            format!("{after} was held back by {is_name}, {before} by {was_name}.")
+        });
+    }
+    let numbers = numbers(first, other);
+    if !numbers.is_empty() {
+        sentences.push(format!("Of {after} and of {before}: {}.", numbers.join("; ")));
+    }
+    sentences
+}
+
+fn byte_index_ms(trace: &Trace) -> Option<f64> {
+    Completions::of_finished(trace, |_| true).ok().map(|it| it.0.byte_index_ms())
+}
+
+/// The numbers that differ, the other run's first.
+fn numbers(first: &Summary, other: &Summary) -> Vec<String> {
+    let pairs: [(&str, [Option<f64>; 2], &str); 5] = [
+        ("goodput", [first, other].map(|it| Some(it.flow?.goodput / 1e6)), " Mbit/s"),
+        ("packets declared lost", [first, other].map(|it| Some(it.recovery.lost? as f64)), ""),
+        ("probe timeouts", [first, other].map(|it| Some(it.probe_timeouts()? as f64)), ""),
+        (
+            "95 % of round trips within",
+            [first, other].map(|it| Some(it.round_trips?.p95_ms)),
+            " ms",
+        ),
+        (
+            "longest wait behind a hole",
+            [first, other].map(|it| Some(it.longest_wait?.wait_ms)),
+            " ms",
+        ),
+    ];
+    let mut texts = Vec::new();
+    for (name, values, unit) in pairs {
+        let decimals = usize::from(!unit.is_empty());
+        let [first, other] = values.map(|it| it.map(|it| format!("{it:.decimals$}{unit}")));
+        if let (Some(first), Some(other)) = (first, other)
+            && first != other
+        {
+            texts.push(format!("{name} {other} instead of {first}"));
+        }
+    }
+    texts
+}

@@ -1,0 +1,409 @@
+//! The numbers of a summary in plain English.
+
+use super::held::{Cause, Held, Phase};
+use super::measures::{PathBasis, Spread};
+use super::{Sentence, SentenceMoment, Summary, first_of, ms};
+use crate::lint::Lint;
+use crate::loss_recovery::{Basis, LossRecovery, StepKind};
+use crate::restraints::in_words;
+use crate::short_texts::shown;
+use crate::trace::{Trace, Vantage};
+
+/// Characters of a URL in a sentence.
+const URL_CHARACTERS: usize = 60;
+
+/// Whose clock the moments of a summary are on.
+struct Teller<'a> {
+    summary: &'a Summary,
+    /// The client's log or, without one, the server's.
+    log: &'a Trace,
+    sender: &'a Trace,
+    recovery: &'a LossRecovery,
+}
+
+/// All sentences, the answer first.
+pub(super) fn of(
+    summary: &Summary,
+    log: &Trace,
+    sender: &Trace,
+    recovery: &LossRecovery,
+    lint: Option<&Lint>,
+) -> Vec<Sentence> {
+    let teller = Teller { summary, log, sender, recovery };
+    let all = [
+        Some(teller.cause()),
+        teller.changes(),
+        teller.goodput(),
+        teller.losses(),
+        teller.timeouts(),
+        teller.round_trips(),
+        Some(teller.longest_wait()),
+        lint.map(verdict),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// The judgement of lint.
+fn verdict(lint: &Lint) -> Sentence {
+    let (broken, basis) = (lint.packets_broken, &lint.basis);
+    let checked = counted(lint.packets_checked, "packet");
+    let mut text = format!("{broken} of {checked} broke the order of sending (lint, by {basis}).");
+    if let Some(lacks) = &lint.cannot_judge {
+        let lacks = lacks.split(';').next().unwrap_or_default();
+        text = format!("Whether the order of sending was right cannot be told: {lacks}.");
+    }
+    let moment = lint.violations.first().map(|it| SentenceMoment {
+        is_server: true,
+        time_ms: ms(it.time_us),
+        stream: Some(it.stream),
+        packet: None,
+    });
+    Sentence { about: "lint", text, moment }
+}
+
+impl Teller<'_> {
+    fn is_server(&self) -> bool {
+        self.sender.vantage == Vantage::Server
+    }
+
+    fn moment(&self, time_ms: f64) -> SentenceMoment {
+        SentenceMoment { is_server: self.is_server(), time_ms, stream: None, packet: None }
+    }
+
+    fn cause(&self) -> Sentence {
+        let about = "cause";
+        let Some(held) = &self.summary.held else {
+            let lacks = self.summary.not_held.unwrap_or("not logged");
+            let text = format!("What held the sender back is not known: {lacks}.");
+            return Sentence { about, text, moment: None };
+        };
+        let Phase { from_ms, to_ms, .. } = held.longest;
+        let mut text = format!(
+            "{} held the sender back for {} of the {} in which it had work",
+            subject(held.cause),
+            percent(held.share),
+            ms_text(held.working_ms)
+        );
+        if let Some(detail) = self.detail(held) {
+            text = format!("{text}: {detail}");
+        }
+        text = format!(
+            "{text}; longest {} at a time, from {} on",
+            ms_text(to_ms - from_ms),
+            ms_text(from_ms)
+        );
+        let names_stream =
+            matches!(held.cause, Cause::ThinkTime | Cause::Application | Cause::StreamFlowControl);
+        let stream =
+            held.stream.filter(|_| names_stream).map(|it| format!(", {}", self.stream(it)));
+        let text = format!("{text}{}.", stream.unwrap_or_default());
+        let moment = SentenceMoment { stream: held.stream, ..self.moment(from_ms) };
+        Sentence { about, text, moment: Some(moment) }
+    }
+
+    /// The numbers behind a cause.
+    fn detail(&self, held: &Held) -> Option<String> {
+        let recovered = &self.summary.recovery;
+        let cuts = recovered.window_cuts.max(recovered.recovery_periods);
+        match held.cause {
+            Cause::CongestionWindow if cuts == 0 => {
+                Some("no loss cut it, it had to grow".to_owned())
+            }
+            Cause::CongestionWindow => Some(format!("losses cut it {}", times(cuts))),
+            Cause::Loss => Some(format!(
+                "{} were lost, and cut it {}",
+                share_of_packets(recovered.loss_share()),
+                times(cuts)
+            )),
+            Cause::Reordering => {
+                Some(match (recovered.spurious, recovered.lost, recovered.in_vain_bytes) {
+                    (Some(spurious), Some(lost), _) => {
+                        format!("{spurious} of {lost} packets declared lost had arrived")
+                    }
+                    (.., in_vain) => {
+                        let in_vain = in_vain.unwrap_or_default();
+                        let again = in_vain + recovered.sent_again_bytes;
+                        format!("{in_vain} of {again} bytes that went again had arrived")
+                    }
+                })
+            }
+            Cause::Queue => self.summary.round_trips.map(|it| {
+                let [p95, least] = [it.p95_ms, it.least_ms].map(ms_text);
+                format!("round trips took {p95} at the 95th percentile instead of {least}")
+            }),
+            Cause::ConnectionFlowControl => {
+                held.credit_bytes.map(|it| format!("it let at most {it} bytes be under way"))
+            }
+            Cause::StreamFlowControl => {
+                held.credit_bytes.map(|it| format!("each began with {it} bytes"))
+            }
+            _ => None,
+        }
+    }
+
+    /// The stream and what was asked for on it.
+    fn stream(&self, id: u64) -> String {
+        let mut transfers =
+            self.sender.timeline.transfers.iter().chain(&self.log.timeline.transfers);
+        match transfers.find(|it| it.stream == id && !it.is_nameless()) {
+            Some(transfer) => format!("stream {id} ({})", shown(&transfer.url, URL_CHARACTERS)),
+            None => format!("stream {id}"),
+        }
+    }
+
+    fn changes(&self) -> Option<Sentence> {
+        let phases = &self.summary.held.as_ref()?.phases;
+        let (first, others) = phases.split_first()?;
+        if others.is_empty() {
+            return None;
+        }
+        let parts =
+            phases.iter().map(|it| format!("{} until {}", in_words(it.by), ms_text(it.to_ms)));
+        let parts: Vec<String> = parts.collect();
+        let text = format!("What held the sender back changed: first {}.", parts.join(", then "));
+        Some(Sentence { about: "changes", text, moment: Some(self.moment(first.to_ms)) })
+    }
+
+    fn goodput(&self) -> Option<Sentence> {
+        let flow = self.summary.flow?;
+        let path = match (flow.path, flow.path_basis) {
+            (Some(path), Some(basis)) => {
+                let by = match basis {
+                    PathBasis::Arrivals => "by arrivals",
+                    PathBasis::Acknowledgements => "by acknowledgements",
+                };
+                let share = percent((flow.goodput / path).min(1.0));
+                format!(
+                    "{share} of the {} that the path carried when it was busy ({by})",
+                    rate_text(path)
+                )
+            }
+            _ => "what the path allowed is not known".to_owned(),
+        };
+        let text =
+            format!("Responses came at {} while some were open, {path}.", rate_text(flow.goodput));
+        let time_ms = self.log.timeline.transfers.first().map(|it| ms(it.requested_us));
+        let moment = time_ms.map(|time_ms| SentenceMoment {
+            is_server: self.log.vantage == Vantage::Server,
+            ..self.moment(time_ms)
+        });
+        Some(Sentence { about: "goodput", text, moment })
+    }
+
+    fn losses(&self) -> Option<Sentence> {
+        let recovered = &self.summary.recovery;
+        let about = "losses";
+        if !self.is_server() {
+            let share = recovered.never_came_share?;
+            let text = format!("{} that the server numbered never came.", share_of_packets(share));
+            return Some(Sentence { about, text, moment: None });
+        }
+        let again = recovered.sent_again_bytes + recovered.in_vain_bytes.unwrap_or_default();
+        let Some(lost) = recovered.lost else {
+            let vain = recovered
+                .in_vain_bytes
+                .map_or_else(String::new, |it| format!(", {it} of them in vain"));
+            let text =
+                format!("Losses are not logged; {again} stream bytes were sent again{vain}.");
+            return Some(Sentence { about, text, moment: None });
+        };
+        if lost == 0 && recovered.recovery_periods == 0 {
+            let text = "No packet was declared lost.".to_owned();
+            return Some(Sentence { about, text, moment: None });
+        }
+        let share = percent(recovered.lost_share.unwrap_or_default());
+        let sent = counted(self.summary.packets_sent, "packet");
+        let vain = match (recovered.spurious, recovered.in_vain_bytes) {
+            (Some(0), _) => "none of them had arrived".to_owned(),
+            (Some(spurious), _) => format!("{spurious} of them had arrived all the same"),
+            (None, Some(bytes)) => {
+                format!(
+                    "which ones is not logged; of {again} bytes sent again, {bytes} had arrived"
+                )
+            }
+            (None, None) => "which of them had arrived is not logged".to_owned(),
+        };
+        let first = first_of(self.recovery, StepKind::Lost);
+        let at = first.map_or_else(String::new, |(time_ms, packet)| {
+            let packet = packet.map_or_else(String::new, |it| format!(" (packet {it})"));
+            format!(", first at {}{packet}", ms_text(time_ms))
+        });
+        let mut more = Vec::new();
+        if recovered.recovery_periods > 0 {
+            let periods = counted(recovered.recovery_periods, "recovery period");
+            let is_inferred = recovered.periods_basis == Some(Basis::Inferred);
+            more.push(if is_inferred { format!("{periods}, inferred") } else { periods });
+        }
+        if recovered.persistent_congestion > 0 {
+            more.push(format!("persistent congestion {}", times(recovered.persistent_congestion)));
+        }
+        if recovered.window_cuts > 0 {
+            let undone = recovered.cuts_undone;
+            let undone = if undone > 0 { format!(", {undone} undone") } else { String::new() };
+            more.push(format!("{}{undone}", counted(recovered.window_cuts, "cut of the window")));
+        }
+        let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join("; ")) };
+        let text = format!("{lost} of {sent} were declared lost ({share}){at}; {vain}{more}.");
+        let moment =
+            first.map(|(time_ms, packet)| SentenceMoment { packet, ..self.moment(time_ms) });
+        Some(Sentence { about, text, moment })
+    }
+
+    fn timeouts(&self) -> Option<Sentence> {
+        let about = "probe_timeouts";
+        let recovered = &self.summary.recovery;
+        let Some(basis) = recovered.timeouts_basis else {
+            let text =
+                "Probe timeouts are not logged, and its packets do not show them.".to_owned();
+            return self.is_server().then_some(Sentence { about, text, moment: None });
+        };
+        let whose = match self.sender.vantage {
+            Vantage::Server => "The",
+            Vantage::Client => "The client's own",
+            Vantage::Network | Vantage::Unknown => "The logging side's",
+        };
+        let first = first_of(self.recovery, StepKind::ProbeTimeout);
+        let text = match first {
+            None => format!("{whose} probe timer never expired{}.", inferred(basis)),
+            Some((time_ms, _)) => format!(
+                "{whose} probe timer expired {}{}, first at {}.",
+                times(recovered.probe_timeouts),
+                inferred(basis),
+                ms_text(time_ms)
+            ),
+        };
+        let moment =
+            first.map(|(time_ms, packet)| SentenceMoment { packet, ..self.moment(time_ms) });
+        Some(Sentence { about, text, moment })
+    }
+
+    fn round_trips(&self) -> Option<Sentence> {
+        let round_trips = self.summary.round_trips.as_ref()?;
+        let delay = self.summary.ack_delay.map_or_else(
+            || "for how long acknowledgements were held back is not logged".to_owned(),
+            |it| {
+                let other = match self.sender.vantage {
+                    Vantage::Server => "client",
+                    Vantage::Client => "server",
+                    Vantage::Network | Vantage::Unknown => "other end",
+                };
+                let announced = self.summary.announced_ack_delay_ms.map_or_else(String::new, |most| format!(" of {most} ms announced"));
+                format!(
+                    "the {other} held acknowledgements back for {} or less in 95 % of cases, {} at most{announced}",
+                    ms_text(it.p95_ms),
+                    ms_text(it.longest_ms)
+                )
+            },
+        );
+        let text = format!(
+            "{}, and the longest took {} at {}; {delay}.",
+            queue_text(round_trips),
+            ms_text(round_trips.longest_ms),
+            ms_text(round_trips.longest_at_ms)
+        );
+        let moment = Some(self.moment(round_trips.longest_at_ms));
+        Some(Sentence { about: "round_trips", text, moment })
+    }
+
+    fn longest_wait(&self) -> Sentence {
+        let about = "longest_wait";
+        let Some(longest) = self.summary.longest_wait else {
+            let text = match (self.summary.knows_waits, self.log.vantage) {
+                (true, _) => "No byte that had arrived waited for an earlier one of its stream.",
+                (false, Vantage::Server) => {
+                    "How long bytes waited behind holes is not in a server's log: name the client's with it."
+                }
+                (false, _) => {
+                    "How long bytes waited behind holes is not known: STREAM frames are not logged."
+                }
+            };
+            return Sentence { about, text: text.to_owned(), moment: None };
+        };
+        let stream = self.stream(longest.stream);
+        let text = format!(
+            "The longest wait behind a hole took {}: bytes of {stream} from {} on arrived at {} and waited for earlier ones.",
+            ms_text(longest.wait_ms),
+            longest.offset,
+            ms_text(longest.arrived_ms)
+        );
+        let moment = SentenceMoment {
+            is_server: false,
+            time_ms: longest.arrived_ms,
+            stream: Some(longest.stream),
+            packet: None,
+        };
+        Sentence { about, text, moment: Some(moment) }
+    }
+}
+
+/// What held the sender back, as the subject of a sentence.
+fn subject(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Handshake => "The handshake",
+        Cause::ThinkTime => "The server's time to answer",
+        Cause::Application => {
+            "The application, which gave nothing to send while responses were open,"
+        }
+        Cause::CongestionWindow => "The congestion window",
+        Cause::Loss => "A congestion window kept small by loss",
+        Cause::Reordering => "A congestion window cut because reordering was taken for loss",
+        Cause::Queue => "A full path with a long queue (and so the congestion window)",
+        Cause::ProbeTimeout => {
+            "Waiting for acknowledgements that did not come, until the probe timer expired,"
+        }
+        Cause::ConnectionFlowControl => "The client's receive window for the connection",
+        Cause::StreamFlowControl => "The client's receive windows for streams",
+        Cause::Pacing => "Pacing, while windows were open,",
+        Cause::Scheduler => "The scheduler, while bytes were there and windows open,",
+        Cause::Nothing => "Nothing but its own sending",
+    }
+}
+
+fn queue_text(it: &Spread) -> String {
+    format!(
+        "Round trips took {} at least and {} at the 95th percentile, so that queues added up to {}",
+        ms_text(it.least_ms),
+        ms_text(it.p95_ms),
+        ms_text(it.p95_ms - it.least_ms)
+    )
+}
+
+/// What is said of something that no event says.
+fn inferred(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Logged => "",
+        Basis::Inferred => " (inferred from packets: not logged)",
+    }
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
+/// `1 packet`, `2 packets`, `2 cuts of the window`.
+fn counted(count: u64, what: &str) -> String {
+    let (noun, rest) =
+        what.split_once(" of ").map_or((what, String::new()), |it| (it.0, format!(" of {}", it.1)));
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}{rest}")
+}
+
+fn share_of_packets(share: f64) -> String {
+    format!("{} of the packets", percent(share))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn ms_text(ms: f64) -> String {
+    format!("{ms:.1} ms")
+}
+
+fn rate_text(bits: f64) -> String {
+    format!("{:.2} Mbit/s", bits / 1e6)
+}

@@ -1,0 +1,156 @@
+//! `utmost qlog summary`: what happened on a connection, in some sentences.
+
+use super::input::{Files, Logs, alone_or_in};
+use super::refused::Refused;
+use crate::csv_table::CsvTable;
+use crate::output;
+use ::serve::Failure;
+use qlog_tools::lint::{Allowance, Rules, lint};
+use qlog_tools::pairing::{Ends, pairs};
+use qlog_tools::short_texts::shown;
+use qlog_tools::summary::{Summary, moved};
+use qlog_tools::trace::{Detail, Trace, Vantage};
+use serde_json::{Value, json};
+
+/// Say what happened on a connection, in some sentences: what held the sender back, losses, probe timeouts, round trips
+///
+/// The first sentence says what held the sender back longest. Each sentence names its moment, on the clock of the log that it
+/// is about. The logs of both ends are joined by connection ID; from a client's log alone, the command says what that can tell.
+/// With two logs that have names, or of two connections, what moved from the first to the second comes first. Exit code
+/// 2: a log could not be read; the others are told all the same.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  utmost qlog summary client.sqlog server.sqlog\n  \
+utmost qlog summary before=before.sqlog after=after.sqlog\n  \
+utmost qlog summary logs/ --csv > connections.csv")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    files: Files,
+    /// Print JSON: the sentences, and each number in them
+    #[arg(long)]
+    json: bool,
+    /// Print CSV: a row for each connection
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let Logs { traces, mut refused, .. } = arguments.files.read(Detail::Full)?;
+    refused.add_files(traces.iter().map(|trace| (trace, without_packets(trace))));
+    let mut connections = pairs(&traces);
+    connections.retain(|it| without_packets(it.log).is_none());
+    if arguments.csv {
+        print_csv(&connections)?;
+        return refused.end();
+    }
+    let summaries: Vec<Summary> = connections.iter().map(summary).collect();
+    let moved = match (&connections[..], &summaries[..]) {
+        ([first, other], [before, after]) => moved([first.log, other.log], [before, after]),
+        _ => Vec::new(),
+    };
+    if arguments.json {
+        print_json(&connections, &summaries, &moved, &refused)?;
+    } else {
+        moved.iter().try_for_each(|it| output::line(it))?;
+        for (place, (ends, summary)) in connections.iter().zip(&summaries).enumerate() {
+            if place > 0 || !moved.is_empty() {
+                output::line("")?;
+            }
+            output::line(&heading(ends))?;
+            summary.sentences.iter().try_for_each(|it| output::line(&format!("- {}", it.text)))?;
+        }
+    }
+    refused.end()
+}
+
+fn without_packets(trace: &Trace) -> Option<String> {
+    let counts = &trace.counts;
+    let is_empty = counts.packets_sent + counts.packets_received + counts.stream_frames == 0;
+    is_empty.then(|| format!("{}: no packets logged: there is nothing to tell", trace.label()))
+}
+
+/// With the verdict of lint on the server's log.
+fn summary(ends: &Ends<'_>) -> Summary {
+    let sender = ends.server.unwrap_or(ends.log);
+    let client = ends.server.map(|_| ends.log);
+    let is_server = sender.vantage == Vantage::Server;
+    let verdict = is_server.then(|| lint(sender, client, &Rules::Named, Allowance::default()));
+    Summary::of(ends, verdict.as_ref())
+}
+
+fn heading(ends: &Ends<'_>) -> String {
+    let server = ends.server.map_or_else(String::new, |it| format!(" with {}", it.label()));
+    let stack = ends.server.unwrap_or(ends.log).header.stack.to_string();
+    format!("{}{server} ({}, {}):", ends.log.label(), shown(&stack, 60), side(ends))
+}
+
+/// Whose logs a connection has.
+fn side(ends: &Ends<'_>) -> &'static str {
+    if ends.server.is_some() { "both ends" } else { ends.log.vantage.name() }
+}
+
+fn print_json(
+    connections: &[Ends<'_>],
+    summaries: &[Summary],
+    moved: &[String],
+    refused: &Refused,
+) -> Result<(), Failure> {
+    let told = connections.iter().zip(summaries);
+    let mut document = alone_or_in("connections", told.map(|it| document(it.0, it.1)).collect());
+    if !moved.is_empty() {
+        document["moved"] = json!(moved);
+    }
+    refused.print_json("utmost-qlog-summary/1", document)
+}
+
+fn document(ends: &Ends<'_>, summary: &Summary) -> Value {
+    let mut document = json!(summary);
+    document["file"] = ends.log.file.clone().into();
+    document["trace"] = ends.log.number.unwrap_or(1).into();
+    document["server_file"] = ends.server.map(|it| it.file.clone()).into();
+    document["stack"] = ends.server.unwrap_or(ends.log).header.stack.to_string().into();
+    document["connection"] = ends.log.connection.clone().into();
+    document["side"] = side(ends).into();
+    document
+}
+
+/// The columns of `--csv`, and where their values stand in a connection's JSON.
+const COLUMNS: [(&str, &str); 20] = [
+    ("log", "/file"),
+    ("server_log", "/server_file"),
+    ("stack", "/stack"),
+    ("side", "/side"),
+    ("connection", "/connection"),
+    ("duration_ms", "/duration_ms"),
+    ("response_bytes", "/response_bytes"),
+    ("goodput_bits_per_s", "/flow/goodput"),
+    ("path_bits_per_s", "/flow/path"),
+    ("packets_sent", "/packets_sent"),
+    ("packets_lost", "/recovery/lost"),
+    ("spurious_losses", "/recovery/spurious"),
+    ("never_came_share", "/recovery/never_came_share"),
+    ("least_rtt_ms", "/round_trips/least_ms"),
+    ("p95_rtt_ms", "/round_trips/p95_ms"),
+    ("cause", "/held/cause"),
+    ("restraint", "/held/by"),
+    ("restraint_share", "/held/share"),
+    ("probe_timeouts", "/probe_timeouts"),
+    ("longest_wait_ms", "/longest_wait/wait_ms"),
+];
+
+fn print_csv(connections: &[Ends<'_>]) -> Result<(), Failure> {
+    let mut table = CsvTable::begin(None, COLUMNS.map(|it| it.0))?;
+    let written = connections.iter().try_for_each(|ends| {
+        let summary = Summary::of(ends, None);
+        let mut document = document(ends, &summary);
+        document["probe_timeouts"] = summary.probe_timeouts().into();
+        table.write(COLUMNS.map(|(_, place)| match document.pointer(place) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) if number.is_f64() => {
+                format!("{:.3}", number.as_f64().unwrap_or_default())
+            }
+            Some(value) => value.to_string(),
+        }))
+    });
+    table.end(written)
+}
