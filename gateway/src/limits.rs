@@ -1,6 +1,6 @@
 //! Every limit on what a client or a backend can make this gateway hold, besides those of the server ([`server::limits`], [`server::account::ROWS`]).
 
-use server::limits::{BUFFER_BYTES, HEAD_FIELDS, descriptors};
+use server::limits::{HEAD_FIELDS, descriptors};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub struct UpstreamLimits {
     pub requests: usize,
     /// Requests under way beside these that the backend has not answered within a second, or whose responses last longer than 0.2 s:
     /// event streams, long polls, downloads by slow clients. Also no more than an eighth of the descriptors that the process may have. A client
-    /// may have as many as there are places free; those beyond it keep the places that they have.
+    /// may have as many as there are places free; those beyond it keep the places that they have until others wait for one.
     pub slow: usize,
     /// Requests of either kind that wait for a place; beyond it the answer is 503. A client's share of it is as large.
     pub waiting: usize,
@@ -47,7 +47,7 @@ impl Default for UpstreamLimits {
     fn default() -> Self {
         Self {
             requests: 64,
-            slow: 1024,
+            slow: 10_000,
             waiting: 512,
             queue: Duration::from_secs(4),
             connect: Duration::from_secs(5),
@@ -107,8 +107,6 @@ pub(crate) const PIECE_BYTES: usize = RECORD_BYTES - 256;
 pub(crate) const GATHERED_BYTES: usize = 64 << 10;
 /// Pieces of files that wait for one connection over TCP.
 pub(crate) const WAITING_PIECES: usize = 8;
-/// Bytes of a backend's response that wait for a client over TCP: before its connection, and in it.
-pub(crate) const RELAYED_BYTES: usize = BUFFER_BYTES + 2 * RECORD_BYTES;
 /// Requests of HTTP/2 at once on a connection: as many as RFC 9113, 6.5.2 recommends at least.
 pub(crate) const HTTP2_STREAMS: u32 = 100;
 
@@ -148,7 +146,8 @@ pub(crate) const KEPT_FILE_BYTES: u64 = 512;
 pub(crate) const WHOLE_BODY_WITHIN: Duration = Duration::from_millis(20);
 /// How long a request that its backend does not answer takes a place from others ([`UpstreamLimits::slow`]).
 pub(crate) const UNANSWERED: Duration = Duration::from_secs(1);
-/// How long one does from its answer on. A small response has ended by then, and its connection serves the next request.
+/// How long one does from its answer on, unless that says that it is a stream of events. A small response has ended by then, and its
+/// connection serves the next request.
 pub(crate) const ANSWERED: Duration = Duration::from_millis(200);
 /// The least rate at which a client that makes a backend wait must take a response or send a request. Browsers on the
 /// slowest networks are ten times as fast.

@@ -161,6 +161,9 @@ pub const BUFFER_BYTES: usize = 64 << 10;
 /// Bytes of a response from a backend that wait before the scheduler, so that there is always something to pick.
 pub(crate) const AHEAD_BYTES: usize = 64 << 10;
 
+/// Bytes of a response from a backend that wait for a client: for its connection, and in it.
+pub const RELAYED_BYTES: usize = BUFFER_BYTES + (32 << 10);
+
 /// Bytes of a message's trailer fields on their way to a backend or from it, with 32 for each field. The library of HTTP/1.1 takes
 /// as many.
 pub const TRAILER_BYTES: usize = 16 << 10;

@@ -3,6 +3,7 @@
 #[cfg(feature = "experiments")]
 mod moving;
 
+use crate::account::Share;
 use crate::coming::{Coming, Next};
 use crate::limits::AHEAD_BYTES;
 use crate::read_ahead::{Page, Pages, WORTH_A_CALL_BYTES};
@@ -58,11 +59,13 @@ pub(crate) struct Arriving {
     full: bool,
     /// Why the rest does not come, of which the client learns behind what came.
     trouble: Option<Trouble>,
+    /// What it takes of the memory for all.
+    pub(crate) room: Option<Share>,
 }
 
 impl Arriving {
-    pub(crate) fn new(coming: Coming) -> Self {
-        Self { coming, full: false, trouble: None }
+    pub(crate) fn new(coming: Coming, room: Option<Share>) -> Self {
+        Self { coming, full: false, trouble: None, room }
     }
 }
 

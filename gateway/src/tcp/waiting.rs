@@ -3,9 +3,10 @@
 //! A connection has room for a few pieces of files. It may always have one, and further ones as long as its client is within
 //! its share of what all may hold. Files that are in memory anyway do not count.
 
-use crate::limits::{RECORD_BYTES, RELAYED_BYTES, WAITING_PIECES};
+use crate::limits::{RECORD_BYTES, WAITING_PIECES};
 use bytes::Bytes;
 use server::account::{Account, Charge, Share};
+use server::limits::RELAYED_BYTES;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 

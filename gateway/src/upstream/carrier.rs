@@ -109,11 +109,12 @@ impl Carrier {
             return self.tunnel(errand).await;
         }
         let answer = self.response(errand, is_whole);
-        let (response, connection) = self.await_within(UNANSWERED, answer, place).await?;
+        let (response, connection) = self.await_within(UNANSWERED, answer, place).await??;
         check(&response)?;
+        let most = if streams(&response) { Duration::ZERO } else { ANSWERED };
         exchange.answer(head(request, &response));
         let body = self.pass_on(exchange, response.into_body());
-        let trailers = self.await_within(ANSWERED, body, place).await?;
+        let trailers = self.await_within(most, body, place).await??;
         // A backend that expects no body there takes it for the next request, which would be another client's.
         if !(expects_no_body(request) && exchange.has_body()) {
             self.connections.keep(connection).await;
@@ -121,19 +122,21 @@ impl Carrier {
         Ok(trailers)
     }
 
-    /// Waits for a part of an exchange. If it lasts longer than this, the exchange steps aside.
+    /// Waits for a part of an exchange. If it lasts longer than this, the exchange steps aside, or else makes way for others.
     async fn await_within<T>(
         &self,
         most: Duration,
         part: impl Future<Output = T>,
         place: &mut Place,
-    ) -> T {
+    ) -> Result<T, Trouble> {
         let mut part = pin!(part);
         if let Ok(end) = timeout(most, part.as_mut()).await {
-            return end;
+            return Ok(end);
         }
-        place.step_aside(&self.slow);
-        part.await
+        tokio::select! {
+            end = part => Ok(end),
+            () = place.step_aside(&self.slow) => Err(Trouble::Busy),
+        }
     }
 
     /// Waits a moment for the request's body: one that is here wholly goes on with its length and its trailer fields.
@@ -274,6 +277,12 @@ fn check_size(response: &HttpResponse) -> Result<(), Trouble> {
         return Ok(());
     }
     Err(Trouble::Improper(format!("its head has more than {BACKEND_FIELDS} fields")))
+}
+
+/// Whether a response says that it goes on and on.
+fn streams(response: &HttpResponse) -> bool {
+    let mime = response.headers().get(header::CONTENT_TYPE);
+    mime.is_some_and(|it| it.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// The trailer fields that go on.

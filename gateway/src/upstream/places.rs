@@ -2,12 +2,39 @@
 
 use super::queue::Queue;
 use server::client::Client;
+use std::collections::BTreeMap;
+use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// The places of one backend.
 pub(super) struct Places {
-    queue: Mutex<Queue<Ticket>>,
+    state: Mutex<State>,
+}
+
+struct State {
+    queue: Queue<Ticket>,
+    /// Those that keep a place for long. They are called when others need it.
+    lasting: BTreeMap<Client, Vec<Ticket>>,
+}
+
+impl State {
+    fn call(&mut self) {
+        while let Some(ticket) = self.queue.next() {
+            // One that has just given up gives its place back itself.
+            ticket.call.send(()).ok();
+        }
+    }
+
+    /// If somebody waits and no place is free, the client that keeps the most for long loses its last one.
+    fn make_way(&mut self) {
+        let most = self.lasting.values_mut().max_by_key(|it| it.len());
+        if self.queue.is_stuck()
+            && let Some(ticket) = most.and_then(Vec::pop)
+        {
+            ticket.call.send(()).ok();
+        }
+    }
 }
 
 struct Ticket {
@@ -17,24 +44,18 @@ struct Ticket {
 
 impl Places {
     pub(super) fn new(under_way: usize, waiting: usize) -> Arc<Self> {
-        Arc::new(Self { queue: Mutex::new(Queue::new(under_way, waiting)) })
+        let queue = Queue::new(under_way, waiting);
+        Arc::new(Self { state: Mutex::new(State { queue, lasting: BTreeMap::new() }) })
     }
 
     /// A place to wait in for a request of `client`; `None`: too many wait.
     pub(super) fn enter(self: &Arc<Self>, client: Client, number: u64) -> Option<Place> {
-        let has_room = self.queue().enter(client);
+        let has_room = self.state().queue.enter(client);
         has_room.then(|| Place { places: Arc::clone(self), client, number, stage: Stage::Entered })
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue<Ticket>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn call(queue: &mut Queue<Ticket>) {
-        while let Some(ticket) = queue.next() {
-            // One that has just given up gives its place back itself.
-            ticket.call.send(()).ok();
-        }
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -60,12 +81,24 @@ impl Place {
         other.map(|it| *self = it).is_some()
     }
 
-    /// Leaves for another place that is free, and stays if there is none for the client.
-    pub(super) fn step_aside(&mut self, places: &Arc<Places>) {
-        if !Arc::ptr_eq(&self.places, places) && places.queue().take(self.client) {
+    /// Leaves for another place that is free. If there is none for the client, it stays, and this ends when others need its
+    /// place.
+    pub(super) async fn step_aside(&mut self, places: &Arc<Places>) {
+        if !Arc::ptr_eq(&self.places, places) && places.state().queue.take(self.client) {
             let (places, stage) = (Arc::clone(places), Stage::InLine);
             *self = Self { places, client: self.client, number: self.number, stage };
         }
+        if Arc::ptr_eq(&self.places, places) {
+            return pending().await;
+        }
+        let (call, called) = oneshot::channel();
+        let ticket = Ticket { call, number: self.number };
+        {
+            let mut state = self.places.state();
+            state.lasting.entry(self.client).or_default().push(ticket);
+            state.make_way();
+        }
+        called.await.ok();
     }
 
     /// Waits until the request may go to the backend.
@@ -73,9 +106,10 @@ impl Place {
         let (call, called) = oneshot::channel();
         self.stage = Stage::InLine;
         {
-            let mut queue = self.places.queue();
-            queue.line_up(self.client, Ticket { call, number: self.number });
-            Places::call(&mut queue);
+            let mut state = self.places.state();
+            state.queue.line_up(self.client, Ticket { call, number: self.number });
+            state.call();
+            state.make_way();
         }
         // The queue keeps the other end until it calls.
         called.await.ok();
@@ -84,12 +118,19 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut queue = self.places.queue();
+        let mut state = self.places.state();
+        let is_its = |it: &Ticket| it.number == self.number;
         match self.stage {
-            Stage::Entered => queue.leave(self.client),
-            Stage::InLine if queue.leave_line(self.client, |it| it.number == self.number) => {}
-            Stage::InLine => queue.end(self.client),
+            Stage::Entered => state.queue.leave(self.client),
+            Stage::InLine if state.queue.leave_line(self.client, is_its) => {}
+            Stage::InLine => state.queue.end(self.client),
         }
-        Places::call(&mut queue);
+        if let Some(lasting) = state.lasting.get_mut(&self.client) {
+            lasting.retain(|it| !is_its(it));
+            if lasting.is_empty() {
+                state.lasting.remove(&self.client);
+            }
+        }
+        state.call();
     }
 }

@@ -81,6 +81,11 @@ impl<T> Queue<T> {
         has_room
     }
 
+    /// Whether a request waits and no place is free.
+    pub(super) fn is_stuck(&self) -> bool {
+        !self.turns.is_empty() && self.under_way.taken >= self.under_way.places
+    }
+
     /// A request that has entered is ready to go.
     pub(super) fn line_up(&mut self, client: Client, ticket: T) {
         let line = self.lines.entry(client).or_default();

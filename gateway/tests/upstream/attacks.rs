@@ -105,6 +105,39 @@ fn event_streams_long_polls_and_slow_readers_of_40_clients_leave_a_visitor_a_pla
     }
 }
 
+/// Three hundred and twenty streams: five times as many as there are places.
+#[test]
+fn event_streams_of_40_clients_all_begin_and_leave_a_visitor_a_place() {
+    let backend = Backend::start(slow_talk);
+    let proxy = Proxy::start(backend.address, &UpstreamLimits::default(), Vec::new());
+    let from = |it| hold_from([127, 0, 1, it], proxy.address, &vec![unread("/events"); 8]);
+    let guests: Vec<_> = (1..=40).map(from).collect();
+    for visit in 0.. {
+        let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
+        assert_eq!((got.status, got.body.as_slice()), (200, &b"here"[..]));
+        if backend.connections() > 320 {
+            break;
+        }
+        assert!(visit < 1000, "{} streams have begun", backend.connections());
+    }
+    drop(guests);
+}
+
+/// Six clients have all four places for long, and nothing steps aside.
+#[test]
+fn a_visitor_goes_before_slow_responses_that_have_all_places() {
+    for path in ["/events", "/silent", "/large"] {
+        let backend = Backend::start(slow_talk);
+        let limits = UpstreamLimits { requests: 4, slow: 0, ..UpstreamLimits::default() };
+        let proxy = Proxy::start(backend.address, &limits, Vec::new());
+        let from = |it| hold_from([127, 0, 1, it], proxy.address, &[unread(path), unread(path)]);
+        let guests: Vec<_> = (1..=6).map(from).collect();
+        let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
+        assert_eq!((got.status, got.body.as_slice()), (200, &b"here"[..]), "{path}");
+        drop(guests);
+    }
+}
+
 #[test]
 fn slow_responses_beyond_their_places_keep_those_that_they_have() {
     let backend = Backend::start(slow_talk);

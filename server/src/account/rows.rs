@@ -3,7 +3,7 @@
 
 use super::Budget;
 use crate::Limits;
-use crate::limits::{HEAD_FIELDS, HELD_COPIES, HELD_FIELD_BYTES, SERVED_ADDRESSES};
+use crate::limits::{HEAD_FIELDS, HELD_COPIES, HELD_FIELD_BYTES, RELAYED_BYTES, SERVED_ADDRESSES};
 use connection::PIECE_BYTES;
 use std::time::Duration;
 
@@ -135,8 +135,8 @@ rows! {
     Stalled: "all", Request, "the time in which a response waits for its client, which takes less than 16 KiB of it",
         Said(|it| time(it.stalled)),
         "its stream is reset (`H3_REQUEST_CANCELLED`, `CANCEL`); HTTP/1.1: the connection is closed when nothing of it moves";
-    Waiting: "TCP", Client,
-        "memory of what waits for clients: pieces of files of 16 KiB, 8 for a connection, and responses of backends, 96 KiB for each. A connection may always have one piece and one response",
+    Waiting: "all", Client,
+        "memory of what waits for clients: over TCP pieces of files of 16 KiB, 8 for a connection; responses of backends, 96 KiB for each. A connection may always have one piece and one response",
         Memory { all_bytes: 64 << 20, sure_bytes: 0 },
         "files are read later, when the client takes some; requests to backends get 503, `Retry-After: 1`";
     NamedConnections: "HTTP/3", Client, "named connections (`[migration]`)", Said(|_| "8".to_owned()),
@@ -146,7 +146,9 @@ rows! {
 }
 
 // What the text of a row says.
-const _: () = assert!(HELD_FIELD_BYTES == 320 && HELD_COPIES == 3 && PIECE_BYTES == 256);
+const _: () = assert!(
+    HELD_FIELD_BYTES == 320 && HELD_COPIES == 3 && PIECE_BYTES == 256 && RELAYED_BYTES == 96 << 10
+);
 
 #[cfg(feature = "experiments")]
 const _: () = {

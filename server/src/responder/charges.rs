@@ -2,7 +2,8 @@
 
 use super::Responder;
 use crate::account::{Charge, Measure, Share, Transported};
-use crate::limits::CONTROL_BYTES;
+use crate::limits::{CONTROL_BYTES, RELAYED_BYTES};
+use crate::site::Trouble;
 use http3::{Code, StreamId};
 use std::time::Instant;
 
@@ -77,6 +78,15 @@ impl Responder {
             connection.stop_waiting(Code::ExcessiveLoad);
             connection.close(Code::ExcessiveLoad, "too much behind gaps in streams");
         }
+    }
+
+    /// Room for what a backend brings of a response before the client takes it. The only one of a connection needs none.
+    pub(super) fn room_for_relay(&self) -> Result<Option<Share>, Trouble> {
+        if self.sender.streams.arriving().is_empty() {
+            return Ok(None);
+        }
+        let share = self.account.hold(Charge::Waiting, RELAYED_BYTES);
+        share.map(Some).ok_or(Trouble::Busy)
     }
 
     /// What the server itself may have left unread, because an upload waits for its backend.

@@ -2,6 +2,7 @@
 
 use super::Responder;
 use crate::Event;
+use crate::account::Share;
 use crate::coming::{Coming, Next, Rest};
 use crate::outgoing::{Arriving, Stage};
 use crate::send_loop::Ending;
@@ -13,32 +14,33 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl Responder {
-    /// The response on `stream`, which has been opened before the scheduler, will come.
+    /// The response on `stream`, which has been opened before the scheduler, will come. With it: whether the client has had
+    /// early hints, and the room that it takes.
     pub(super) fn expect(
         &mut self,
         stream: StreamId,
         request: Request,
-        later: Arc<Later>,
-        is_hinted: bool,
+        later: (Arc<Later>, bool),
+        room: Option<Share>,
     ) {
         let (site, ring) = (Arc::clone(&self.shared.site), self.shared.alarm.bell(self.serial));
         let observers = &self.shared.options.observers;
-        let coming = Coming::begin(site, request, (later, is_hinted), observers, ring);
-        self.sender.streams.arrives_by(stream, Arriving::new(coming));
+        let coming = Coming::begin(site, request, later, observers, ring);
+        self.sender.streams.arrives_by(stream, Arriving::new(coming, room));
     }
 
     /// The handshake is complete: asks again for what came too early for the backend (RFC 8470, 5.2).
     pub(super) fn ask_again(&mut self, now: Instant) {
         for stream in self.sender.streams.arriving() {
-            let Some(outgoing) = self.sender.streams.outgoing(stream) else { continue };
+            let Some(outgoing) = self.sender.streams.outgoing_mut(stream) else { continue };
             let is_due = outgoing.stage == Stage::TooEarly;
-            let Some(arriving) = outgoing.arriving.as_ref().filter(|_| is_due) else { continue };
+            let Some(arriving) = outgoing.arriving.as_mut().filter(|_| is_due) else { continue };
             let request = Request { early: false, ..arriving.coming.request.clone() };
-            let is_hinted = arriving.coming.is_hinted;
+            let (is_hinted, room) = (arriving.coming.is_hinted, arriving.room.take());
             let response = self.shared.site.respond(&request);
             if let Body::Later(later) = response.body {
                 later.end_upload();
-                self.expect(stream, request, later, is_hinted);
+                self.expect(stream, request, (later, is_hinted), room);
                 self.relay_one(stream, now);
             } else {
                 self.sender.streams.arrives_no_more(stream);

@@ -8,7 +8,7 @@ use crate::outgoing::Stage;
 use crate::pushes::Pushes;
 use crate::send_loop::Ending;
 use crate::site::fields::{Line, add, to_http3};
-use crate::site::{Availability, Body, Request, Response};
+use crate::site::{Availability, Body, Request, Response, Trouble};
 use http::header::{HeaderMap, HeaderName};
 use http3::{Code, Extension, Header, NameValue, StreamId};
 use std::time::Instant;
@@ -63,12 +63,15 @@ impl Responder {
         }
         self.watch(stream, request, &response, now);
         if let Body::Later(later) = response.body {
+            let Ok(room) = self.room_for_relay() else {
+                return self.respond(stream, request, Trouble::Busy.response(), now);
+            };
             let is_hinted = !response.ahead.hints.is_empty();
             if request.awaits_continue() {
                 self.send_interim(stream, &[Header::new(b":status", b"100")]);
             }
             self.send_ahead(stream, request, &response.ahead, now);
-            self.expect(stream, request.clone(), later, is_hinted);
+            self.expect(stream, request.clone(), (later, is_hinted), room);
         } else {
             self.respond(stream, request, response, now);
         }
