@@ -8,6 +8,10 @@ pub(crate) const VISITS_MAX: i64 = 100;
 pub(crate) const PAGES_MAX: usize = 100;
 /// Most problems that `play` names.
 pub(crate) const PROBLEMS_MAX: usize = 10;
+/// Most pages of a site that `find` groups by template.
+pub(crate) const SITE_PAGES_MAX: usize = 1000;
+/// The largest sitemap that `find` reads.
+pub(crate) const SITEMAP_BYTES_MAX: u64 = 10 << 20;
 /// Longest line of an access log.
 pub(crate) const LOG_LINE_BYTES_MAX: u64 = 64 * 1024;
 /// Reports that `view` makes at once, and dropped files that it reads; further files are refused.

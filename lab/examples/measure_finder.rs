@@ -7,7 +7,7 @@
 
 use corpus::Page;
 use lab::Contender;
-use lab::finder::{PRESENT, Question, find};
+use lab::finder::{Goal, OBEYING, Question, find};
 use lab::network::Network;
 use lab::study::statistics::bootstrap::bootstrap_geometric_mean;
 use lab::study::statistics::{equal, geometric_mean, mean, median};
@@ -36,8 +36,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for name in pages {
         let page = Arc::new(corpus::page(name)?);
         let site = page.site().to_owned();
-        let question = Question::new(vec![page], networks.clone());
-        let answer = find(&question, Value::Null, &|_| ())?;
+        let question =
+            Question { goal: Goal::byte_index(), ..Question::new(vec![page], networks.clone()) };
+        let answer = find(&question, &|_| ())?;
         let indices = every_order(&question)?;
         for it in &answer.pages {
             let of_network = &indices[&it.network];
@@ -120,7 +121,7 @@ fn every_order(question: &Question) -> Result<Indices, Box<dyn Error>> {
         }
     };
     add(None, &under(question, &question.schemes, &[])?);
-    add(Some(KEPT), &under(question, &[Contender::find(PRESENT)?], &[SignalUse::Obey])?);
+    add(Some(KEPT), &under(question, &[Contender::find(OBEYING)?], &[SignalUse::Obey])?);
     let mut indices = Indices::new();
     for ((network, name), values) in loads {
         indices.entry(network).or_default().extend(median(&values).map(|it| (name, it)));

@@ -5,7 +5,7 @@
 //! target/debug/examples/measure_priorities cable,lte,3g PAGE...
 //! ```
 
-use lab::finder::{Question, by_resource};
+use lab::finder::{Goal, Question, by_resource};
 use lab::network::Network;
 use lab::study::statistics::median;
 use std::error::Error;
@@ -23,7 +23,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("|---|---|---|---|---|---|---|");
     for name in pages {
         let page = Arc::new(corpus::page(name)?);
-        let question = Question::new(vec![page], networks.clone());
+        let question = Question {
+            goal: Goal::byte_index(),
+            oracle: true,
+            ..Question::new(vec![page], networks.clone())
+        };
         for found in by_resource(&question, &|_| ())? {
             let mut of_page = Vec::new();
             for it in &found.networks {

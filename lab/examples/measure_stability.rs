@@ -14,7 +14,6 @@ use lab::finder::{Question, Verdict, by_resource, find};
 use lab::network::Network;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::sync::Arc;
@@ -84,7 +83,7 @@ fn asked(page: &Page, day: u64, networks: &[Network]) -> Result<Said, Box<dyn Er
             |it: &lab::finder::ResourcePriority| format!("/{} u={}", path(&it.url), it.urgency);
         lines.extend(found.resources.iter().filter(|_| found.is_better).map(line));
     }
-    let answer = find(&question, Value::Null, &|_| ())?;
+    let answer = find(&question, &|_| ())?;
     let is_unsure = answer.pages.iter().filter(|it| it.verdict == Verdict::Unsure);
     doubts.extend(is_unsure.map(|it| format!("order:{}", it.network)));
     let order = |it: &lab::finder::PageAnswer| format!("{:?}", it.verdict == Verdict::Better);

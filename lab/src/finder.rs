@@ -1,15 +1,18 @@
 //! The finder: which order should a site's server send its pages in, and is it better than the present one?
 //!
-//! Stage 1 loads each page under every scheme on the engine `ideal`, in milliseconds. Stage 2 loads it under the best of them
-//! and in the present order on the engine `stack`, paired by seed, until the difference is known as exactly as was asked
-//! ([`trial`]). The loads that judge play other recordings of the page. The answer names one order for each page and network, or
-//! says that none is better than the present one, and one order for all of them whose worst case is the least bad.
+//! The question that every server can act on is about priorities of single resources ([`by_resource`]); [`SiteAnswer`] is its answer.
+//!
+//! Whole schemes are for a server that runs them ([`find`]). Stage 1 loads each page under every scheme on the engine `ideal`, in
+//! milliseconds. Stage 2 loads it under the best of them and in the present order on the engine `stack`, paired by seed, until the
+//! difference is known as exactly as was asked ([`trial`]). The loads that judge play other recordings of the page. The answer names
+//! one order for each page and network, or says that none is better than the present one, and one order for all of them whose worst
+//! case is the least bad.
 
 mod advice;
 mod answer;
 mod baseline;
+mod baseline_server;
 mod by_resource;
-mod choice;
 mod configuration;
 mod confirmation;
 mod goal;
@@ -21,22 +24,26 @@ mod recordings;
 mod report;
 mod robust;
 mod screening;
+mod seen;
+mod site_answer;
 pub mod trial;
 mod words;
 
 pub use advice::advice;
 pub use answer::{Answer, Index, Loads, PageAnswer, RankedOrder, RobustChoice, Verdict};
 pub use baseline::{Baseline, Change, ChangeVerdict, changes};
+pub use baseline_server::{BASELINE_SERVERS, BaselineServer};
 pub use by_resource::{ByResource, Gain, ResourcePriority, by_resource};
-pub use choice::{Choice, ChoiceKind, choices};
-pub use configuration::{PolicySite, policy};
+pub use configuration::{PolicySite, policy, routes};
 pub use confirmation::{Confirmation, confirm};
 pub use goal::{Goal, GoalError};
 pub use hints::{ByHints, HintsGain, by_hints};
 pub use hosts::at_host;
 pub use moved::Moved;
-pub use report::report;
+pub use report::{Findings, report};
 pub use screening::Screened;
+pub use seen::{Noticed, Seen, length_text};
+pub use site_answer::SiteAnswer;
 pub use words::WHAT_YOU_HAVE;
 
 use crate::Contender;
@@ -48,11 +55,12 @@ use corpus::Page;
 use paired_loads::Case;
 use schedulers::{Catalogue, SCHEMES};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use trial::Rule;
 
 /// The scheme of a server that obeys its clients' priority signals, as most HTTP/3 servers that prioritize do.
-pub const PRESENT: &str = "rfc9218";
+pub const OBEYING: &str = "rfc9218";
 
 /// What is searched for.
 #[derive(Debug, Clone)]
@@ -60,12 +68,18 @@ pub struct Question {
     /// The pages. Of several with one name, the first is the page. The others are further recordings of it, which count where they
     /// have the same resources.
     pub pages: Vec<Arc<Page>>,
+    /// Paths of the documents that a page stands for, by its name: they have its template.
+    pub alike: BTreeMap<String, Vec<String>>,
     /// The networks of the site's visitors; each name once.
     pub networks: Vec<Network>,
     /// The schemes among which the answer is: [`candidates`].
     pub schemes: Vec<Contender>,
+    /// What runs now.
+    pub server: &'static BaselineServer,
     /// What a load is judged by.
     pub goal: Goal,
+    /// Also say how near priorities of single resources come to the best order, which takes long.
+    pub oracle: bool,
     /// The half-width of a 95 % interval, as a share of the ratio, at which loads end.
     pub width: f64,
     /// The most loads of a page on a network, in the present order and under the candidate.
@@ -94,12 +108,8 @@ pub fn candidates(catalogue: &Catalogue) -> Vec<Contender> {
     all.filter(|it| !it.looks_ahead()).collect()
 }
 
-/// Searches. `program` says what runs; `progress` is called from any thread.
-pub fn find(
-    question: &Question,
-    program: Value,
-    progress: &(dyn Fn(Step) + Sync),
-) -> Result<Answer, StudyError> {
+/// Searches whole schemes; `progress` is called from any thread.
+pub fn find(question: &Question, progress: &(dyn Fn(Step) + Sync)) -> Result<Answer, StudyError> {
     let screened = screening::screen(question, progress)?;
     if let Some(empty) = screened.iter().find(|screened| screened.schemes.is_empty()) {
         return Err(StudyError::Impossible(format!(
@@ -114,7 +124,7 @@ pub fn find(
         let names = screening::finalists(&screened, &page.name);
         cases.extend(paired_loads::load(question, page, &names, progress)?);
     }
-    Ok(Answer::of(question, question.provenance(program), &screened, &cases))
+    Ok(Answer::of(question, &screened, &cases))
 }
 
 impl Question {
@@ -122,9 +132,12 @@ impl Question {
     pub fn new(pages: Vec<Arc<Page>>, networks: Vec<Network>) -> Self {
         Self {
             pages,
+            alike: BTreeMap::new(),
             networks,
             schemes: candidates(&Catalogue::default()),
+            server: &BASELINE_SERVERS[0],
             goal: Goal::default(),
+            oracle: false,
             width: 0.05,
             most_loads: 30,
             jobs: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -150,8 +163,8 @@ impl Question {
         Rule { width: self.width, most_loads: self.most_loads, tests }
     }
 
-    /// The manifest of a study that loads everything that stage 2 might.
-    fn provenance(&self, program: Value) -> Value {
+    /// The manifest of a study that loads everything that stage 2 might. `program` says what runs.
+    pub fn provenance(&self, program: Value) -> Value {
         let networks = self.networks.clone();
         let plan = self.plan(engines::STACK, networks, self.pages(), self.schemes.clone());
         let seeds = (0..self.most_loads as u64).collect();

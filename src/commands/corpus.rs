@@ -1,7 +1,7 @@
 //! `utmost corpus`: the pages there are, and new ones.
 
 mod generate;
-mod graph;
+pub(super) mod graph;
 mod outputs;
 #[cfg(feature = "record")]
 mod record;

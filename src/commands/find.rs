@@ -1,7 +1,10 @@
 //! `utmost find`: which order should a site send its pages in?
 
+mod again;
+mod all_pages;
 mod compared;
 mod inputs;
+mod measured;
 mod policy;
 mod show;
 
@@ -11,42 +14,43 @@ use ::client::profile::Profile;
 use ::serve::Failure;
 use compared::{Compare, Compared};
 use gateway::Config;
-use inputs::{Browser, Inputs};
+use inputs::{Browser, Inputs, Read, page_name};
 use lab::Contender;
 use lab::export::{Server, of_policy};
 use lab::finder::{
-    Answer, ByHints, ByResource, Change, Choice, Confirmation, Goal, PolicySite, Question, Step,
-    advice, at_host, candidates, choices, confirm, find, report,
+    Answer, BaselineServer, ByHints, ByResource, Change, Confirmation, Findings, Goal, PolicySite,
+    Question, SiteAnswer, Step, advice, at_host, candidates, confirm, find, report,
 };
 use lab::study::folder::REPORT;
-use lab::study::{Engine, engines};
+use lab::study::{Engine, StudyError, engines};
 use output::ProgressBar;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The format of the answer's JSON.
-const FORMAT: &str = "utmost-find/1";
+const FORMAT: &str = "utmost-find/2";
 
-/// Find the best send order for the pages of a site, and whether it is better than the present one
+/// Find which responses of a page should come earlier, and what to paste to make it so
 ///
-/// The present order is that of a server that obeys its clients' priority signals (RFC 9218). Every scheme that a server can
-/// run without knowledge of the page's graph is first tried on engine ideal. The best of them and the present order are
-/// then loaded on engine stack with the same seeds, until the 95 % interval of their ratio is narrow. The first three seeds
-/// choose a scheme, and only later ones judge it. The answer names an order for each page and network, or says that nothing is
-/// better than what you have. It also names one order for all of them.
+/// The answer is for every server that sends by RFC 9218: priorities of single responses. They are searched on engine ideal. The page
+/// is then loaded in the order that it has now and with the priorities on engine stack, with the same seeds, until the 95 % interval of
+/// their ratio is narrow. What would show the page or its largest image later than now, on any network, is never advised.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost find agency-index\n  \
 utmost find home.har shop.har --networks lte,3g --out answer\n  \
 utmost find @first-60 --networks cable --width 0.1 --json\n  \
 utmost find client.sqlog\n  \
-utmost find https://shop.example/ --networks lte,3g\n  \
+utmost find https://shop.example/ --networks lte,3g --measure\n  \
+utmost find public --all-pages --baseline-server nginx --export nginx\n  \
 utmost find home.har --policy policy.toml --site http://127.0.0.1:8080\n  \
 utmost find home.har --export nginx > priorities.conf\n  \
 utmost find public --policy policy.toml --host www.shop.example\n  \
 utmost find home.har --metric byte_index:2,first_render:1\n  \
 utmost find home.har --networks 3g --with-hints --policy policy.toml\n  \
+utmost find agency-index --networks 3g --details\n  \
 utmost find agency-home --networks 3g --profile chromium-156 --confirm=browser\n  \
 utmost find --from policy.toml --export caddy\n  \
 utmost find home.har --baseline main.json --markdown change.md --junit change.xml")]
@@ -68,9 +72,9 @@ pub(crate) struct Arguments {
     browser: Browser,
     #[command(flatten)]
     own: values::OwnSchemes,
-    /// What loads are judged by: a metric, or several with weights, as in `byte_index:2,first_render:1`. All metrics:
-    /// docs/metrics.md
-    #[arg(long, value_name = "NAME[:WEIGHT],...", default_value = "byte_index")]
+    /// What loads are judged by: `seen`, the mean of the `ByteIndex` above the fold, the first rendering and the one with the hero
+    /// image; or a metric, or several with weights, as in `byte_index:2,first_render:1`. All metrics: docs/metrics.md
+    #[arg(long, value_name = "NAME[:WEIGHT],...", default_value = "seen")]
     metric: Goal,
     /// Play pages as this browser does: its signals where a page has none, what it holds back, and its time to commit to a document.
     /// Names: chromium-156, firefox-153, ... (`utmost play --help` has all)
@@ -85,30 +89,44 @@ pub(crate) struct Arguments {
     /// Loads at a time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     jobs: Option<NonZeroUsize>,
-    /// Also search priorities of RFC 9218 for single resources, and say how near they come to the best order
+    /// What runs now: rfc9218 (a server that obeys browsers), nginx, caddy, h2o, fifo or rr; each is a model of how that server sends
+    #[arg(long, value_name = "SERVER", value_parser = BaselineServer::find, default_value = "rfc9218")]
+    baseline_server: &'static BaselineServer,
+    /// Find out what runs now: ask the server of the URL in which order it sends (as `utmost probe` does), and take the model that
+    /// does the same
+    #[arg(long, conflicts_with = "baseline_server")]
+    measure: bool,
+    /// Ask about all pages of a folder, of a sitemap (a file or URL), or of a list of addresses: one page for each template is loaded.
+    /// Pages have one template if they are in one folder and, as files, refer to the same style sheets and scripts
     #[arg(long)]
+    all_pages: bool,
+    /// Also try whole schemes, which only `utmost serve` can run, and print all that was found: rankings, regrets, the oracle, what was
+    /// assumed
+    #[arg(long)]
+    details: bool,
+    /// The default; scripts may name it
+    #[arg(long, hide = true)]
     by_resource: bool,
     /// Also load each page with hints (`Link` fields that preload, or early hints), and judge them like schemes
     #[arg(long)]
     with_hints: bool,
-    /// Also load what was chosen and the present order nine times in real time, over real UDP or in Chromium: is it better there,
+    /// Also load the page in the present order and with the priorities nine times in real time, over real UDP or in Chromium: is it better there,
     /// too?
     #[arg(long, value_name = "ENGINE", value_parser = values::choice(CONFIRMING), num_args = 0..=1, default_missing_value = "wire",
         require_equals = true)]
     confirm: Option<&'static dyn Engine>,
-    /// Write the priorities of single resources, and the hints of `--with-hints`, as a configuration of `utmost serve`; searches them
+    /// Write the priorities, and the hints of `--with-hints`, as a configuration of `utmost serve`
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// What the policy serves: the folder of your site, or the URL of the server that makes it [default: the pages themselves, or the
     /// folder or server that was loaded; for recordings, a line to fill in]
     #[arg(long, value_name = "DIR|URL", requires = "policy", value_parser = policy::site)]
     site: Option<PolicySite>,
-    /// Print the priorities of single resources for another server in place of the answer: nginx, caddy, h2o, apache, cloudflare or
-    /// fastly; searches them
+    /// Print the priorities for another server in place of the answer: nginx, caddy, h2o, apache, cloudflare or fastly
     #[arg(long, value_name = "SERVER", conflicts_with = "json")]
     export: Option<Server>,
     /// Load nothing, and export what this policy says
-    #[arg(long, value_name = "POLICY", requires = "export", conflicts_with_all = ["INPUT", "out", "policy", "by_resource", "with_hints", "confirm"])]
+    #[arg(long, value_name = "POLICY", requires = "export", conflicts_with_all = ["INPUT", "out", "policy", "details", "with_hints", "confirm"])]
     from: Option<PathBuf>,
     /// The host of your site, which the policy and the export are for [default: the host of the recording or URL; where it says
     /// none, as a folder does, any host]
@@ -116,7 +134,8 @@ pub(crate) struct Arguments {
     host: Option<String>,
     #[command(flatten)]
     compare: Compare,
-    /// Write the answer into this directory: `answer.json`, and `report.html` with figures
+    /// Write the answer into this directory: `answer.json`, and `report.html` with figures and all that `--details` finds. Prints a line
+    /// for cron that asks again when the page has changed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print JSON
@@ -138,20 +157,41 @@ fn share(text: &str) -> Result<f64, String> {
 #[derive(Serialize)]
 struct Document<'a> {
     format: &'static str,
-    #[serde(flatten)]
-    answer: &'a Answer,
-    /// One choice for each page, and one for the site where there are several pages.
-    choices: &'a [Choice],
-    /// Priorities of single resources; null where they were not searched.
-    by_resource: Option<&'a [ByResource]>,
+    /// The program, and what was loaded.
+    provenance: serde_json::Value,
+    /// What loads are judged by.
+    metric: String,
+    /// The half-width of an interval that was asked for, as a share of the ratio.
+    width: f64,
+    /// The most loads in the present order and with a change.
+    most_loads: u32,
+    /// The name of the server that is taken to run now.
+    baseline_server: &'static str,
+    /// What to do.
+    answer: &'a SiteAnswer,
+    /// Priorities of single resources, one for each page.
+    by_resource: &'a [ByResource],
     /// Hints; null where they were not loaded.
     by_hints: Option<&'a [ByHints]>,
-    /// What real UDP says of the choices; null where it was not asked.
+    /// Whole schemes; null where they were not searched.
+    schemes: Option<&'a Answer>,
+    /// What real time says of the priorities; null where it was not asked.
     confirmations: Option<&'a [Confirmation]>,
     /// The answer beside an earlier one; null where none was named.
     changes: Option<&'a [Change]>,
     /// How long it took.
     seconds: f64,
+}
+
+impl Document<'_> {
+    fn findings(&self) -> Findings<'_> {
+        Findings {
+            answer: self.answer,
+            by_resource: self.by_resource,
+            by_hints: self.by_hints.unwrap_or_default(),
+            schemes: self.schemes,
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -163,30 +203,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let before = arguments.compare.read(&arguments.metric)?;
     let question = question(arguments)?;
     let bar = output::progress(0, "page loads");
-    let progress = &counting(&bar);
-    let answer = find(&question, output::provenance(), progress);
-    let answer = answer.map_err(super::compare::failure)?;
-    let by_resource = by_resource(arguments, &question, progress)?;
-    let by_hints = by_hints(arguments, &question, progress)?;
-    let confirmations = arguments.confirm.map(|_| confirm(&question, &answer, progress));
-    let confirmations = confirmations.transpose().map_err(super::compare::failure)?;
+    let found =
+        Found::search(arguments, &question, &counting(&bar)).map_err(super::compare::failure)?;
     values::none_failed(question.schemes.iter().filter_map(Contender::scheme))?;
-    let choices = choices(&answer, by_resource.as_deref().unwrap_or_default());
-    let seconds = bar.elapsed().as_secs_f64();
-    let compared = before.map(|it| arguments.compare.compared(&it, &answer));
+    let compared = before.map(|it| arguments.compare.compared(&it, &found.by_resource));
     let document = Document {
         format: FORMAT,
-        answer: &answer,
-        choices: &choices,
-        by_resource: by_resource.as_deref(),
-        by_hints: by_hints.as_deref(),
-        confirmations: confirmations.as_deref(),
+        provenance: question.provenance(output::provenance()),
+        metric: question.goal.text(),
+        width: question.width,
+        most_loads: arguments.most_loads,
+        baseline_server: question.server.name,
+        answer: &SiteAnswer::of(&question, &found.by_resource),
+        by_resource: &found.by_resource,
+        by_hints: found.by_hints.as_deref(),
+        schemes: found.schemes.as_ref(),
+        confirmations: found.confirmations.as_deref(),
         changes: compared.as_ref().map(|it| &it.changes[..]),
-        seconds,
+        seconds: bar.elapsed().as_secs_f64(),
     };
     policy::write(arguments, &question, &document)?;
     if let Some(folder) = &arguments.out {
-        write_folder(folder, &question, &document, progress)?;
+        write_folder(folder, &question, &document, &counting(&bar))?;
     }
     bar.finish_and_clear();
     let ended = compared.as_ref().map_or(Ok(()), Compared::end);
@@ -195,19 +233,45 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::json(&document).and(ended);
     }
     if let Some(server) = arguments.export {
-        let found = by_resource.unwrap_or_default();
-        let (found, hints) = at_host(&found, by_hints.as_deref().unwrap_or_default(), host);
-        let advice = advice(&found, by_hints.is_some().then_some(&hints[..]));
-        return output::line(server.export(&advice).trim_end());
+        let (found, hints) =
+            at_host(document.by_resource, document.by_hints.unwrap_or_default(), host);
+        let hints = document.by_hints.is_some().then_some(&hints[..]);
+        return output::line(server.export(&advice(document.answer, &found, hints)).trim_end());
     }
-    let mut foreign = question.pages();
-    foreign.retain(|it| ::corpus::bundled(&it.name) != Some(it.as_ref()));
-    show::show(&document, arguments.metric.metric(), foreign.iter())?;
-    if let Some(folder) = &arguments.out {
-        output::line(&format!("report: {}", folder.join(REPORT).display()))?;
-    }
+    show::show(arguments, &question, &document)?;
     compared.as_ref().map_or(Ok(()), Compared::show)?;
     ended
+}
+
+/// What the searches found.
+struct Found {
+    by_resource: Vec<ByResource>,
+    by_hints: Option<Vec<ByHints>>,
+    schemes: Option<Answer>,
+    confirmations: Option<Vec<Confirmation>>,
+}
+
+impl Found {
+    fn search(
+        arguments: &Arguments,
+        question: &Question,
+        progress: &(dyn Fn(Step) + Sync),
+    ) -> Result<Self, StudyError> {
+        let by_resource = lab::finder::by_resource(question, progress)?;
+        let by_hints =
+            arguments.with_hints.then(|| lab::finder::by_hints(question, progress)).transpose()?;
+        let schemes = arguments.is_detailed().then(|| find(question, progress)).transpose()?;
+        let confirm = || confirm(question, &by_resource, progress);
+        let confirmations = arguments.confirm.map(|_| confirm()).transpose()?;
+        Ok(Self { by_resource, by_hints, schemes, confirmations })
+    }
+}
+
+impl Arguments {
+    /// Whether more is asked for than the answer.
+    fn is_detailed(&self) -> bool {
+        self.details || self.out.is_some()
+    }
 }
 
 /// Shows loads on `bar`, also those that turn out to be needed while others are made.
@@ -235,13 +299,31 @@ fn question(arguments: &Arguments) -> Result<Question, Failure> {
     let named = values::networks(&arguments.networks)?;
     // A recording in a browser takes long.
     can_be_written(arguments)?;
-    let inputs = Inputs { browser: &arguments.browser, schemes: &schemes, jobs };
-    let (pages, networks) = inputs.read(&arguments.inputs, named)?;
+    let root =
+        arguments.inputs.first().map(Path::new).filter(|it| arguments.all_pages && it.is_dir());
+    let inputs = Inputs { browser: &arguments.browser, schemes: &schemes, jobs, root };
+    let (mut named_pages, mut alike) = (arguments.inputs.clone(), BTreeMap::new());
+    if arguments.all_pages {
+        named_pages.clear();
+        for template in all_pages::templates(&arguments.inputs, &arguments.browser)? {
+            alike.insert(page_name(&template.argument, root), template.alike);
+            named_pages.push(template.argument);
+        }
+    }
+    let Read { pages, networks } = inputs.read(&named_pages, named)?;
+    let server = if arguments.measure {
+        measured::server(&arguments.inputs, &arguments.browser)?
+    } else {
+        arguments.baseline_server
+    };
     Ok(Question {
         pages,
+        alike,
         networks,
         schemes,
+        server,
         goal: arguments.metric.clone(),
+        oracle: arguments.is_detailed(),
         width: arguments.width,
         most_loads: arguments.most_loads as usize,
         jobs,
@@ -269,28 +351,6 @@ fn can_be_written(arguments: &Arguments) -> Result<(), Failure> {
     arguments.policy.iter().try_for_each(|it| values::writable(it, "--policy"))
 }
 
-/// Priorities of single resources, where a flag asks for them.
-fn by_resource(
-    arguments: &Arguments,
-    question: &Question,
-    progress: &(dyn Fn(Step) + Sync),
-) -> Result<Option<Vec<ByResource>>, Failure> {
-    let Arguments { by_resource: is_asked, policy, export, .. } = arguments;
-    let is_asked = *is_asked || policy.is_some() || export.is_some();
-    let found = is_asked.then(|| lab::finder::by_resource(question, progress)).transpose();
-    found.map_err(super::compare::failure)
-}
-
-/// Hints, where the flag asks for them.
-fn by_hints(
-    arguments: &Arguments,
-    question: &Question,
-    progress: &(dyn Fn(Step) + Sync),
-) -> Result<Option<Vec<ByHints>>, Failure> {
-    let found = arguments.with_hints.then(|| lab::finder::by_hints(question, progress)).transpose();
-    found.map_err(super::compare::failure)
-}
-
 /// The answer as files.
 fn write_folder(
     folder: &Path,
@@ -298,9 +358,8 @@ fn write_folder(
     document: &Document<'_>,
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<(), Failure> {
-    let found = document.by_resource.unwrap_or_default();
-    let hints = document.by_hints.unwrap_or_default();
-    let report = report(question, document.answer, document.choices, found, hints, progress);
+    let provenance = document.provenance.clone();
+    let report = report(question, document.findings(), provenance, progress);
     let report = report.map_err(super::compare::failure)?;
     let json = serde_json::to_string_pretty(document).map_err(Failure::elsewhere)?;
     for (name, text) in [("answer.json", json), (REPORT, report)] {

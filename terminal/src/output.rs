@@ -45,6 +45,25 @@ pub fn line(text: &str) -> Result<(), Failure> {
     ended(writeln!(std::io::stdout().lock(), "{}", printable(text)))
 }
 
+/// As wide as a terminal at least is.
+const COLUMNS: usize = 80;
+
+/// Prints a paragraph in lines of 80 columns at most, as far as its words are shorter.
+pub fn paragraph(text: &str) -> Result<(), Failure> {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= COLUMNS => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    line(&lines.join("\n"))
+}
+
 /// Prints a note on stderr: one line, whatever names are in it.
 pub fn note(text: &str) {
     eprintln!("{}", printable(text).replace('\n', "\u{fffd}"));

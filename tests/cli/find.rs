@@ -40,53 +40,47 @@ fn har(folder: &Path) -> String {
     path.to_str().expect("UTF-8").to_owned()
 }
 
-/// The answer by the `ByteIndex` and one by the first rendering choose other schemes or have other values.
+/// The times of the loads in the present order, in ms.
+fn present_ms(document: &Value) -> Vec<f64> {
+    let loads = document["by_resource"][0]["networks"][0]["each_present_ms"].as_array();
+    loads.expect("loads").iter().map(|it| it.as_f64().expect("a time")).collect()
+}
+
+/// The answer by the `ByteIndex` and one by the first rendering have other values.
 #[test]
 fn loads_are_judged_by_the_metric_that_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
-    let flags = [PAGE, "--networks", "3g", "--metric", "byte_index:1,first_render:3"];
-    let mixed = answer(&flags);
+    let judged =
+        |metric: &str| answer(&[PAGE, "--networks", "3g", "--most-loads", "9", "--metric", metric]);
+    let mixed = judged("byte_index:1,first_render:3");
     assert_eq!(mixed["metric"], "byte_index:1,first_render:3");
-    let present = |document: &Value| {
-        let ranking = document["pages"][0]["ranking"].as_array().expect("orders").clone();
-        let present = ranking.iter().find(|it| it["is_present"] == true).expect("what I have");
-        present["regret"].clone()
-    };
-    let single = |metric| answer(&[PAGE, "--networks", "3g", "--metric", metric]);
-    let (byte_index, first_render) = (single("byte_index"), single("first_render"));
-    let of_loads = |document: &Value| {
-        let loads = document["pages"][0]["present_ms"].as_array().expect("loads").clone();
-        loads.iter().map(|it| it.as_f64().expect("a time")).collect::<Vec<_>>()
-    };
-    for ((mixed, byte_index), first_render) in
-        of_loads(&mixed).into_iter().zip(of_loads(&byte_index)).zip(of_loads(&first_render))
-    {
-        assert!((mixed - (byte_index + 3.0 * first_render) / 4.0).abs() < 1e-6);
+    let [byte_index, first_render, hero_render, seen] =
+        ["byte_index", "first_render", "hero_render", "seen"].map(|it| present_ms(&judged(it)));
+    for (place, mixed) in present_ms(&mixed).into_iter().enumerate() {
+        assert!((mixed - (byte_index[place] + 3.0 * first_render[place]) / 4.0).abs() < 1e-6);
+        let all = byte_index[place] + first_render[place] + hero_render[place];
+        assert!((seen[place] - all / 3.0).abs() < 1e-6, "the default: what a visitor sees");
     }
-    assert!(present(&byte_index).is_number());
-    assert_eq!(present(&mixed), Value::Null, "only the ByteIndex has a bound");
-    let words = mixed["pages"][0]["words"].as_str().expect("words").to_owned();
-    assert!(words.contains("By byte_index:1,first_render:3, "), "{words}");
     let file = folder.path().join("mixed.json");
     fs::write(&file, mixed.to_string()).expect("written");
     let baseline = file.to_str().expect("UTF-8");
     refused(
         &[PAGE, "--networks", "3g", "--baseline", baseline],
-        "it is judged by byte_index:1,first_render:3, not by byte_index; use --metric byte_index:1,first_render:3",
+        "it is judged by byte_index:1,first_render:3, not by seen; use --metric byte_index:1,first_render:3",
     );
-    refused(&[PAGE, "--metric", "hero"], "no metric is named `hero`; there are byte_index, ");
+    refused(&[PAGE, "--metric", "hero"], "no metric is named `hero`; there are seen, byte_index, ");
 }
 
 /// In real time, so on a fast network.
 #[test]
-fn a_choice_is_confirmed_over_real_udp() {
-    let document = answer(&["agency-home", "--networks", "cable", "--confirm"]);
-    let choice = &document["pages"][0]["choice"];
+fn priorities_are_confirmed_over_real_udp() {
+    let document = answer(&[PAGE, "--networks", "cable", "--confirm"]);
+    assert_eq!(document["answer"]["verdict"], "better", "{}", document["answer"]);
     let confirmation = &document["confirmations"][0];
-    assert_eq!((&confirmation["scheme"], &confirmation["network"]), (choice, &json!("cable")));
+    assert_eq!(confirmation["network"], "cable");
     assert!(confirmation["pairs"].as_u64().is_some_and(|it| it > 0), "{confirmation}");
     let words = confirmation["words"].as_str().expect("words");
-    assert!(words.starts_with("agency-home on cable, over real UDP: "), "{words}");
+    assert!(words.starts_with("davies-meenan on cable, over real UDP: "), "{words}");
 }
 
 /// The client's log of a load of [`PAGE`] under `rr`.
@@ -103,12 +97,13 @@ fn a_log_is_asked_about_on_its_own_link_unless_another_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = log(folder.path());
     let document = answer(&[&log]);
-    let page = &document["pages"][0];
-    let place = [&page["page"], &page["network"]].map(|it| it.as_str().expect("a name"));
+    let page = &document["by_resource"][0];
+    let place = [&page["page"], &page["networks"][0]["network"]];
+    let place = place.map(|it| it.as_str().expect("a name"));
     assert_eq!(place, ["client.sqlog", "link-of-client.sqlog"]);
-    let shown = stdout_of(&["find", &log, "--networks", "lte"]);
+    let shown = stdout_of(&["find", &log, "--networks", "lte", "--details"]);
     for words in [
-        "client.sqlog on lte: ",
+        "client.sqlog on lte",
         "assumed of client.sqlog, because its source does not say it:",
         "the log's order is most like ",
         "a log does not say what is above the fold: all of the page counts",
@@ -119,11 +114,11 @@ fn a_log_is_asked_about_on_its_own_link_unless_another_is_named() {
     let text = fs::read(&log).expect("a log");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     fs::write(path("log.json"), &text).expect("written");
-    assert_eq!(answer(&[&path("log.json")])["pages"].as_array().expect("pages").len(), 1);
+    assert_eq!(answer(&[&path("log.json")])["by_resource"].as_array().expect("pages").len(), 1);
     fs::write(path("cut.sqlog"), &text[..2000]).expect("written");
     refused(&[&path("cut.sqlog")], "cut.sqlog: ");
     fs::write(path("late.sqlog"), &text[..text.len() * 4 / 5]).expect("written");
-    let shown = stdout_of(&["find", &path("late.sqlog")]);
+    let shown = stdout_of(&["find", &path("late.sqlog"), "--details"]);
     assert!(shown.contains("are not whole in the log"), "{shown}");
     let all = fs::read_dir(Path::new(&log).parent().expect("a folder")).expect("logs");
     let server = all
@@ -153,9 +148,17 @@ fn a_url_is_loaded_in_chromium_and_keeps_its_address() {
     let policy = folder.path().join("policy.toml");
     let policy = policy.to_str().expect("UTF-8");
     let find = ["find", &url, "--ca", &certificate, "--http3", "--networks", "3g"];
-    let shown = stdout_of(&[&find[..], &["--policy", policy]].concat());
-    assert!(shown.contains(" on 3g: "), "{shown}");
-    assert!(shown.contains("why the browser asked for what was derived from 3 loads"), "{shown}");
+    let document = answer(&[&find[1..], &["--policy", policy]].concat());
+    let assumptions = document["by_resource"][0]["assumptions"].to_string();
+    let derived = "why the browser asked for what was derived from 3 loads";
+    assert!(assumptions.contains(derived), "{assumptions}");
+    let certainty = document["answer"]["certainty"].as_str().expect("words");
+    let is_found =
+        document["by_resource"][0]["resources"].as_array().is_some_and(|it| !it.is_empty());
+    assert!(
+        !is_found || certainty.contains("of 4 recordings, varied as on another day"),
+        "{certainty}"
+    );
     let policy = fs::read_to_string(policy).expect("a policy");
     let host = format!("host = \"{}\"", server.address);
     assert!(policy.contains(&host) || !policy.contains("[[route]]"), "{policy}");
@@ -234,29 +237,77 @@ fn a_folder_without_a_page_and_a_url_without_a_browser_are_refused_with_what_to_
 }
 
 #[test]
-fn the_answer_comes_in_words_first_and_then_as_tables() {
+fn the_answer_is_a_sentence_a_line_a_network_and_what_to_paste_in_80_columns() {
     let shown = stdout_of(&["find", PAGE, "--networks", "3g,cable"]);
-    let lines: Vec<&str> = shown.lines().collect();
-    assert!(lines[0].starts_with(&format!("Choice for {PAGE}: ")), "{shown}");
-    assert_eq!(shown.matches("Choice for ").count(), 1, "one page has one choice: {shown}");
-    let lines = &lines[1..];
-    for (line, network) in lines.iter().zip(["3g", "cable"]) {
-        assert!(line.starts_with(&format!("{PAGE} on {network}: ")), "{shown}");
+    let sentence = "Give 1 response of davies-meenan another priority: on 3g, it is 1.";
+    assert!(shown.starts_with(sentence), "{shown}");
+    assert!(shown.lines().all(|it| it.chars().count() <= 80), "{shown}");
+    let rows: Vec<Vec<&str>> = shown.lines().map(|it| it.split_whitespace().collect()).collect();
+    let header = rows.iter().position(|it| it.first() == Some(&"network")).expect("a table");
+    for (row, network) in rows[header + 1..].iter().zip(["3g", "cable"]) {
+        assert_eq!(row[0], network, "{shown}");
+        assert!(
+            row.contains(&"earlier") || row.contains(&"earlier,"),
+            "its hero comes earlier: {shown}"
+        );
     }
-    assert!(lines[2].starts_with("One order for all: "), "{shown}");
     for words in [
-        "ByteIndex ATF ms",
+        "\n[[route]]\n",
+        "\n[route.resource.\"/hero.jpg\"]  # ",
+        "\nSure: ",
+        "--export nginx, caddy,",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    for words in ["regret", "oracle", "One order for all", "assumed of", "speedup"] {
+        assert!(!shown.contains(words), "{words} is among the details: {shown}");
+    }
+}
+
+#[test]
+fn details_rank_whole_schemes_and_say_how_near_the_oracle_priorities_come() {
+    let shown = stdout_of(&["find", PAGE, "--networks", "3g,cable", "--details"]);
+    assert!(
+        shown.starts_with("Give 1 response of davies-meenan"),
+        "the answer comes first: {shown}"
+    );
+    for words in [
+        "\nOne order for all: ",
+        "mix ATF ms",
         "speedup over rr",
         "over what you have",
         "95 % interval",
         "regret",
         "\n what you have  ",
-        "what you have: rfc9218, as browsers signal it to a server that obeys.",
+        " % of what the oracle's order gains",
         " loads on ideal, ",
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     assert!(!shown.contains("assumed of"), "the assumptions of a bundled page are known: {shown}");
+}
+
+/// A server that sends all in turn shows a page later than one that obeys, and the baseline is named.
+#[test]
+fn what_runs_now_is_the_baseline_that_is_named() {
+    let present = |server| {
+        let flags = [PAGE, "--networks", "3g", "--most-loads", "9", "--baseline-server", server];
+        let document = answer(&flags);
+        assert_eq!(document["baseline_server"], server);
+        (document["by_resource"][0]["networks"][0]["first_render"]["present_ms"].as_f64(), document)
+    };
+    let (obeying, _) = present("h2o");
+    let (in_turn, document) = present("nginx");
+    assert!(in_turn > obeying, "{in_turn:?} {obeying:?}");
+    let sentence = document["answer"]["sentence"].as_str().expect("words");
+    assert!(
+        sentence.starts_with("Send by RFC 9218, as utmost serve and h2o do, and not as nginx does"),
+        "{sentence}"
+    );
+    refused(
+        &[PAGE, "--baseline-server", "iis"],
+        "no model of a server `iis`; use one of rfc9218, nginx,",
+    );
 }
 
 #[test]
@@ -270,16 +321,17 @@ fn an_answer_is_as_its_schema_says_and_stands_in_the_folder_too() {
     for part in ["speedup over what you have", "what arrived when", "Hodges-Lehmann estimate"] {
         assert!(report.contains(part), "{part}");
     }
-    let words = document["pages"][0]["words"].as_str().expect("words").replace('\'', "&#x27;");
-    let [answered, drawn] = [&*words, "<svg"].map(|it| report.find(it).expect("in the report"));
+    let sentence = document["answer"]["sentence"].as_str().expect("words").replace('\'', "&#x27;");
+    let [answered, drawn] = [&*sentence, "<svg"].map(|it| report.find(it).expect("in the report"));
     assert!(answered < drawn, "the answer comes first");
     assert!(!report.contains("<script") && !report.contains("src="), "it needs nothing else");
+    let schemes = &document["schemes"];
     assert_eq!(
-        document["robust_choice"],
+        schemes["robust_choice"],
         Value::Null,
         "one page on one network needs no compromise"
     );
-    let page = &document["pages"][0];
+    let page = &schemes["pages"][0];
     let ranking = page["ranking"].as_array().expect("orders");
     assert_eq!(ranking.iter().filter(|it| it["is_present"] == true).count(), 1);
     let index = |it: &Value| it["atf_ms"].as_f64().expect("an index");
@@ -291,38 +343,36 @@ fn an_answer_is_as_its_schema_says_and_stands_in_the_folder_too() {
     let [loads, pairs] = ["loads", "pairs"].map(|it| page[it].as_u64().expect("a number"));
     assert_eq!(loads, pairs + 3);
     assert_eq!(page["choice"].is_null(), page["verdict"] != "better");
-    let [choice] = &document["choices"].as_array().expect("choices")[..] else {
-        panic!("one page")
-    };
-    assert_eq!(choice["scheme"], page["choice"], "one network: what was tested there");
 }
 
 #[test]
 fn the_same_question_has_the_same_answer() {
-    let pages = || answer(&[PAGE, "--networks", "cable"])["pages"].clone();
-    assert_eq!(pages(), pages());
+    let found = || answer(&[PAGE, "--networks", "cable"])["by_resource"].clone();
+    assert_eq!(found(), found());
 }
 
 #[test]
 fn a_recording_is_read_and_its_assumptions_are_said() {
     let folder = tempfile::tempdir().expect("a folder");
     let har = har(folder.path());
-    let shown = stdout_of(&["find", &har, "--networks", "3g"]);
-    assert!(shown.starts_with("Choice for home: "), "{shown}");
-    assert!(shown.contains("\nhome on 3g: "), "{shown}");
+    let shown = stdout_of(&["find", &har, "--networks", "3g", "--details"]);
+    assert!(shown.starts_with("Keep what you have: no response of home gains"), "{shown}");
+    let left_out =
+        "\nLeft out. home: responses left out because the recording does not say their size";
+    assert!(shown.contains(left_out), "{shown}");
     assert!(shown.contains("\nassumed of home, because its source does not say it:\n"), "{shown}");
     assert!(shown.contains("names no initiators"), "{shown}");
     let document = answer(&[&har, "--networks", "3g"]);
-    let assumptions = document["pages"][0]["assumptions"].as_array().expect("assumptions");
+    let assumptions = document["by_resource"][0]["assumptions"].as_array().expect("assumptions");
     assert!(!assumptions.is_empty());
 }
 
 #[test]
-fn a_network_that_loses_packets_is_screened_without_the_losses() {
+fn a_network_that_loses_packets_is_searched_without_the_losses() {
     let document = answer(&[PAGE, "--networks", "3g-lossy", "--most-loads", "9"]);
-    let page = &document["pages"][0];
-    assert_eq!((&page["loads"], &page["pairs"]), (&json!(9), &json!(6)));
-    assert!(page["interval"].is_array(), "six pairs have an interval: {page}");
+    let gain = &document["by_resource"][0]["networks"][0];
+    assert_eq!(gain["pairs"], 6);
+    assert!(gain["interval"].is_array(), "six pairs have an interval: {gain}");
 }
 
 #[test]
@@ -334,7 +384,7 @@ fn priorities_of_single_resources_come_as_a_policy_that_the_server_takes_and_ano
     let out = out.to_str().expect("UTF-8");
     let document = answer(&[PAGE, "--networks", "3g", "--policy", policy, "--out", out]);
     let report = fs::read_to_string(folder.path().join("answer/report.html")).expect("a report");
-    for part in ["with priorities for ", "davies-meenan: send ", "hero.jpg with u="] {
+    for part in ["largest image ", "davies-meenan: send ", "hero.jpg with u="] {
         assert!(report.contains(part), "{part}");
     }
     let found = &document["by_resource"][0];
@@ -347,7 +397,10 @@ fn priorities_of_single_resources_come_as_a_policy_that_the_server_takes_and_ano
     assert!(share > 80.0, "{found}");
 
     let text = fs::read_to_string(policy).expect("a policy");
-    assert!(text.contains("\nsignals = \"override\"\n[route.resource."), "{text}");
+    assert!(text.starts_with("# Give 1 response of davies-meenan another priority: "), "{text}");
+    for line in ["\nsignals = \"override\"  # ", "\nurgency = 0  # ", "\nincremental = true  # "] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
     let exported = stdout_of(&["find", "--from", policy, "--export", "nginx"]);
     assert!(exported.starts_with("# For nginx, by utmost."), "{exported}");
     assert!(exported.contains("\"/hero.jpg\" \"u="), "{exported}");

@@ -68,7 +68,7 @@ fn a_folder_becomes_a_policy_and_a_browser_gets_its_order() {
     write_site(&public);
     let [public, policy] = [&public, &policy].map(|it| it.to_str().expect("UTF-8"));
     let shown = stdout_of(&["find", public, "--networks", "3g", "--policy", policy]);
-    assert!(shown.starts_with("Choice for public: priorities for single resources"), "{shown}");
+    assert!(shown.starts_with("Give "), "{shown}");
     let before = order(&["--root", public]);
     assert!(!before.starts_with("hero,"), "what browsers ask for: {before}");
     let after = order(&["--config", policy]);

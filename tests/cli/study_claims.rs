@@ -190,7 +190,7 @@ fn shown_output(guide: &str) -> Vec<(Vec<String>, String)> {
 }
 
 /// Words of commands that take longer than a test should: 20 seconds of a core in the debug profile.
-const SLOW: [&str; 2] = ["--by-resource", "what-if"];
+const SLOW: [&str; 2] = ["--details", "what-if"];
 
 #[test]
 fn the_output_that_a_guide_shows_is_printed_by_its_command() {

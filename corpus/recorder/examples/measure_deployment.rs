@@ -89,7 +89,7 @@ fn promised(page: &str, site: &str, networks: &str, policy: &Path) -> Outcome<Ve
     let site = folder.map_or_else(|_| site.to_owned(), |it| it.display().to_string());
     let output = Command::new(utmost()?)
         .args(["find", page, "--networks", networks, "--profile", PROFILE])
-        .args(["--by-resource", "--json", "--policy"])
+        .args(["--metric", "byte_index", "--json", "--policy"])
         .arg(policy)
         .arg("--site")
         .arg(site)

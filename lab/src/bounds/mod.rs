@@ -22,7 +22,7 @@ use crate::network::Network;
 use crate::{Load, ideal};
 use corpus::Page;
 pub use priorities::{Found, Priorities, priorities, usual};
-pub(crate) use priorities::{LATER_MAX, is_visible_image};
+pub(crate) use priorities::{LATER_MAX, SEEN_LATER_MAX, is_visible_image, largest_image};
 pub use schedule_scheme::schedule_scheme;
 use schedulers::SCHEMES;
 use simulator::link::Rate;

@@ -1,6 +1,6 @@
 //! What the finder found, as advice for servers that send by RFC 9218.
 
-use super::{ByHints, ByResource, ResourcePriority};
+use super::{ByHints, ByResource, ResourcePriority, SiteAnswer};
 use crate::export::{Advice, Document, Line, NamedBy};
 use corpus::Page;
 use push::Graph;
@@ -11,10 +11,11 @@ const NAMED: usize = 5;
 
 /// What servers that send by RFC 9218 should be told. Pages that gain nothing have no lines. `hints`: what was found of hints, if they
 /// were loaded; then only those that gain are told.
-pub fn advice(found: &[ByResource], hints: Option<&[ByHints]>) -> Advice {
+pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints]>) -> Advice {
     let mut advice = Advice::default();
+    advice.found.extend([answer.sentence.clone(), answer.certainty.clone()]);
     for by_resource in found {
-        advice.found.extend(by_resource.words().into_iter().chain(by_resource.why_not()));
+        advice.found.extend(by_resource.words());
         let Some(page) = by_resource.page().filter(|_| by_resource.is_better) else {
             continue;
         };

@@ -1,33 +1,21 @@
-//! The answer: what to choose for each page and network, how certain that is, and one order for all.
+//! Whole schemes: what to choose for each page and network, how certain that is, and one order for all.
 
-use super::choice::{is_loaded, least_bad};
-use super::robust::LeastWorst;
+use super::robust::{LeastWorst, is_loaded, least_bad};
 use super::screening::Ranked;
-use super::trial::{Indices, Judgement, adjusted};
+use super::seen::Noticed;
+use super::trial::{Judgement, adjusted};
 use super::words::{of_page, of_robust, too_few};
-use super::{Case, Moved, PRESENT, Question, Screened, WHAT_YOU_HAVE};
+use super::{Case, Moved, Question, Screened, WHAT_YOU_HAVE};
 use crate::above_fold;
-use crate::study::page_sha256;
 use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::Interval;
 use corpus::Page;
 use serde::Serialize;
-use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The answer to a [`Question`].
+/// Which schemes are better than the present order. Only a server that runs schemes can send under one.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
-    /// What was loaded, and by which program.
-    pub provenance: Value,
-    /// The scheme of the present order; its server obeys the clients' signals.
-    pub present: &'static str,
-    /// What loads are judged by: a metric, or several with weights, as in `byte_index:2,first_render:1`.
-    pub metric: String,
-    /// The half-width of an interval that was asked for, as a share of the ratio.
-    pub width: f64,
-    /// The most loads in the present order and under the candidate.
-    pub most_loads: usize,
     /// One for each page and network.
     pub pages: Vec<PageAnswer>,
     /// One order for all of them; null where there is one page on one network.
@@ -58,15 +46,11 @@ pub struct PageAnswer {
     pub is_narrow: bool,
     /// Loads in the present order, and under the candidate, the first batch included.
     pub loads: usize,
-    /// The first rendering in ms, in the present order and under the candidate: the median over the loads that judge; null where
-    /// the client does not tell it.
-    pub first_render_ms: Option<[f64; 2]>,
+    /// What a visitor notices of the candidate.
+    #[serde(flatten)]
+    pub noticed: Noticed,
     /// Loads that did not finish.
     pub unfinished: usize,
-    /// The index of each load in the present order, by seed; null where it did not finish.
-    pub present_ms: Indices,
-    /// SHA-256 of the page, as a page file.
-    pub page_sha256: String,
     /// The seed of the pair whose ratio is in the middle, which figures show; null without a pair.
     pub middle_seed: Option<u64>,
     /// Every order that was loaded on `stack`, the best first.
@@ -75,8 +59,6 @@ pub struct PageAnswer {
     pub moved: Vec<Moved>,
     /// Every scheme on `ideal`, the best first.
     pub screened: Vec<Screened>,
-    /// What was assumed of the page, because its source does not say it.
-    pub assumptions: Vec<String>,
 }
 
 /// Whether to change anything.
@@ -188,6 +170,15 @@ impl Verdict {
     }
 }
 
+#[cfg(test)]
+impl Verdict {
+    /// What a judgement alone says.
+    pub(super) fn of_judged(judged: &JudgedCandidate) -> Self {
+        let JudgedCandidate { ratio, interval, wilcoxon_p: p, holm_p, pairs } = *judged;
+        Self::of(ratio.map(|ratio| Judgement { ratio, interval, p, pairs }), holm_p)
+    }
+}
+
 impl JudgedCandidate {
     /// Adjusts the p of these tests for one another, and says what each then says.
     pub(super) fn judge(tests: Vec<(&mut Self, &mut Verdict)>) {
@@ -208,27 +199,7 @@ impl JudgedCandidate {
 }
 
 impl Answer {
-    /// An answer of which only the pages matter.
-    #[cfg(test)]
-    pub(super) fn with_pages(pages: Vec<PageAnswer>) -> Self {
-        Self {
-            provenance: Value::Null,
-            present: PRESENT,
-            metric: super::Goal::default().text(),
-            width: 0.05,
-            most_loads: 30,
-            pages,
-            robust_choice: None,
-            loads: Loads { ideal: 0, stack: 0, stack_of_all_schemes: 0 },
-        }
-    }
-
-    pub(super) fn of(
-        question: &Question,
-        provenance: Value,
-        screened: &[Ranked],
-        cases: &[Case],
-    ) -> Self {
+    pub(super) fn of(question: &Question, screened: &[Ranked], cases: &[Case]) -> Self {
         let judged: Vec<Option<Judgement>> = cases.iter().map(Case::judgement).collect();
         let p_values: Vec<Option<f64>> = judged.iter().map(|it| it.and_then(|it| it.p)).collect();
         let adjusted = adjusted(&p_values);
@@ -244,12 +215,8 @@ impl Answer {
         let pages: Vec<PageAnswer> = answers.collect();
         let pairs: usize = cases.iter().map(|it| it.trial.loads()).sum();
         Self {
-            provenance,
-            present: PRESENT,
-            metric: question.goal.text(),
-            width: question.width,
-            most_loads: question.most_loads,
-            robust_choice: robust_choice(&pages).filter(|_| cases.len() > 1),
+            robust_choice: robust_choice(&pages, question.server.scheme)
+                .filter(|_| cases.len() > 1),
             loads: Loads {
                 ideal: screened.iter().map(|it| it.schemes.len()).sum(),
                 stack: cases.iter().map(Case::loads).sum(),
@@ -268,7 +235,10 @@ impl Case {
     /// The answer without its words and without stage 1.
     fn answer(&self, judged: Option<Judgement>, holm_p: Option<f64>) -> PageAnswer {
         let candidate = self.trial.leader().map(|it| self.names[it].clone());
-        let verdict = Verdict::of(judged, holm_p);
+        let verdict = match Verdict::of(judged, holm_p) {
+            Verdict::Better if self.noticed.too_late().is_some() => Verdict::NothingBetter,
+            verdict => verdict,
+        };
         let judgement = judged.map(|it| JudgedCandidate { holm_p, ..JudgedCandidate::of(it) });
         PageAnswer {
             page: self.page.name.clone(),
@@ -280,15 +250,12 @@ impl Case {
             judgement: judgement.unwrap_or_default(),
             is_narrow: self.trial.is_narrow(),
             loads: self.trial.loads(),
-            first_render_ms: self.first_render_ms,
+            noticed: self.noticed,
             unfinished: self.unfinished,
-            present_ms: self.trial.present().clone(),
-            page_sha256: page_sha256(&self.page),
             middle_seed: self.trial.leader().and_then(|it| self.trial.middle_seed(it)),
             ranking: self.ranking(),
             moved: self.moved.clone(),
             screened: Vec::new(),
-            assumptions: self.page.source.assumptions.clone(),
         }
     }
 
@@ -318,7 +285,7 @@ impl Case {
         let first_ratio = order.and_then(|it| self.trial.first_ratio(it));
         let itself = index_ms.filter(|_| order.is_none()).map(|_| 1.0);
         RankedOrder {
-            scheme: order.map_or(PRESENT, |it| &self.names[it]).to_owned(),
+            scheme: order.map_or(self.present_scheme, |it| &self.names[it]).to_owned(),
             is_present: order.is_none(),
             index: Index::of(&self.page, index_ms),
             loads: self.trial.loads_of(order),
@@ -348,7 +315,7 @@ impl Index {
     }
 }
 
-fn robust_choice(pages: &[PageAnswer]) -> Option<RobustChoice> {
+fn robust_choice(pages: &[PageAnswer], present: &str) -> Option<RobustChoice> {
     let cases: Vec<&PageAnswer> = pages.iter().collect();
     let LeastWorst { scheme, worst_regret, case } = least_bad(&cases)?;
     let of_present = pages.iter().map(|it| it.regrets().get(WHAT_YOU_HAVE));
@@ -361,7 +328,7 @@ fn robust_choice(pages: &[PageAnswer]) -> Option<RobustChoice> {
     let once = pages.iter().flat_map(|it| &it.ranking).filter(|it| !is_loaded(it));
     let once: BTreeSet<&str> = once.map(|it| &*it.scheme).collect();
     let choice = RobustChoice {
-        scheme: if is_present { PRESENT.to_owned() } else { scheme },
+        scheme: if is_present { present.to_owned() } else { scheme },
         is_present,
         words: String::new(),
         worst_regret,

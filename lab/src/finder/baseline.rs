@@ -1,37 +1,64 @@
 //! An earlier answer beside today's: did a page get slower in the order that it has, and is what was found then still right?
 
+use super::ByResource;
 use super::answer::JudgedCandidate;
+use super::by_resource::Gain;
 use super::trial::{Indices, Judgement, adjusted, judged, ratios};
 use super::words::evidence;
-use super::{Answer, Goal, PageAnswer, WHAT_YOU_HAVE};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What is kept of an earlier answer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Baseline {
     /// What its loads were judged by.
-    #[serde(default = "byte_index")]
     pub metric: String,
-    pages: Vec<PageBefore>,
-}
-
-/// What answers without a name for it were judged by.
-fn byte_index() -> String {
-    Goal::default().text()
+    by_resource: Vec<PageBefore>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 struct PageBefore {
     page: String,
-    network: String,
-    choice: Option<String>,
     page_sha256: String,
-    present_ms: Indices,
+    is_better: bool,
+    resources: Vec<LineBefore>,
+    networks: Vec<NetworkBefore>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+struct LineBefore {
+    url: String,
+    urgency: u8,
+    incremental: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct NetworkBefore {
+    network: String,
+    each_present_ms: Indices,
+}
+
+impl Baseline {
+    fn page(&self, name: &str) -> Option<&PageBefore> {
+        self.by_resource.iter().find(|it| it.page == name)
+    }
 }
 
 impl PageBefore {
-    fn is_of(&self, now: &PageAnswer) -> bool {
-        self.page == now.page && self.network == now.network
+    fn network(&self, name: &str) -> Option<&NetworkBefore> {
+        self.networks.iter().find(|it| it.network == name)
+    }
+
+    /// Whether the page has changed, and other lines are the best for it.
+    fn is_stale(&self, now: &ByResource) -> bool {
+        let then: BTreeSet<LineBefore> =
+            self.resources.iter().filter(|_| self.is_better).cloned().collect();
+        let lines = now.resources.iter().filter(|_| now.is_better).map(|it| LineBefore {
+            url: it.url.clone(),
+            urgency: it.urgency,
+            incremental: it.incremental,
+        });
+        self.page_sha256 != now.page_sha256 && then != lines.collect()
     }
 }
 
@@ -47,9 +74,7 @@ pub struct Change {
     /// The index of then divided by the one of now, over pairs of loads with the same seed: below 1 the page is slower now.
     #[serde(flatten)]
     pub judgement: JudgedCandidate,
-    /// The index in the present order divided by its lower bound; null where there is no bound.
-    pub regret: Option<f64>,
-    /// The page is another one, and another order is the best for it: what was found then is stale.
+    /// The page is another one, and other priorities are the best for it: what was found then is stale.
     pub is_stale: bool,
     /// All of it in words.
     pub words: String,
@@ -69,22 +94,31 @@ pub enum ChangeVerdict {
     Unknown,
 }
 
-/// Compares `answer` with an earlier one: a row for each page and network of `answer`, and one for each that it has no more.
-pub fn changes(before: &Baseline, answer: &Answer) -> Vec<Change> {
-    let thens: Vec<Option<&PageBefore>> =
-        answer.pages.iter().map(|now| before.pages.iter().find(|it| it.is_of(now))).collect();
+/// Compares what was found with an earlier answer: a row for each page and network, and one for each that is there no more.
+pub fn changes(before: &Baseline, found: &[ByResource]) -> Vec<Change> {
+    let mut nows: Vec<(&ByResource, &Gain)> = Vec::new();
+    for page in found {
+        nows.extend(page.networks.iter().map(|it| (page, it)));
+    }
     let mut judgements: Vec<Option<Judgement>> = Vec::new();
-    for (now, then) in answer.pages.iter().zip(&thens) {
-        judgements.push(then.and_then(|it| judged(&ratios(&it.present_ms, &now.present_ms))));
+    for (page, now) in &nows {
+        let then = before.page(&page.page).and_then(|it| it.network(&now.network));
+        let ratios = then.map(|it| ratios(&it.each_present_ms, &now.each_present_ms));
+        judgements.push(ratios.and_then(|it| judged(&it)));
     }
     let p_values: Vec<Option<f64>> = judgements.iter().map(|it| it.and_then(|it| it.p)).collect();
     let mut rows = Vec::new();
-    for (place, holm_p) in adjusted(&p_values).into_iter().enumerate() {
-        rows.push(Change::of(&answer.pages[place], thens[place], judgements[place], holm_p));
+    for (((page, now), judged), holm_p) in nows.iter().zip(judgements).zip(adjusted(&p_values)) {
+        rows.push(Change::of(page, &now.network, before.page(&page.page), judged, holm_p));
     }
-    for then in &before.pages {
-        if !answer.pages.iter().any(|now| then.is_of(now)) {
-            rows.push(Change::gone(then));
+    for then in &before.by_resource {
+        for network in &then.networks {
+            let is_there = |it: &(&ByResource, &Gain)| {
+                (&it.0.page, &it.1.network) == (&then.page, &network.network)
+            };
+            if !nows.iter().any(is_there) {
+                rows.push(Change::gone(&then.page, &network.network));
+            }
         }
     }
     rows
@@ -92,7 +126,8 @@ pub fn changes(before: &Baseline, answer: &Answer) -> Vec<Change> {
 
 impl Change {
     fn of(
-        now: &PageAnswer,
+        now: &ByResource,
+        network: &str,
         then: Option<&PageBefore>,
         judged: Option<Judgement>,
         adjusted_p: Option<f64>,
@@ -103,37 +138,33 @@ impl Change {
             Some(it) if it.inverted().is_better(adjusted_p) => ChangeVerdict::Slower,
             Some(_) => ChangeVerdict::Same,
         };
-        let changed = then.is_some_and(|it| it.page_sha256 != now.page_sha256);
-        let present = now.ranking.iter().find(|it| it.is_present);
         let judgement =
             judged.map(|it| JudgedCandidate { holm_p: adjusted_p, ..JudgedCandidate::of(it) });
         let change = Self {
             page: now.page.clone(),
-            network: now.network.clone(),
+            network: network.to_owned(),
             verdict,
             judgement: judgement.unwrap_or_default(),
-            regret: present.and_then(|it| it.regret),
-            is_stale: changed && then.is_some_and(|it| it.choice != now.choice),
+            is_stale: then.is_some_and(|it| it.is_stale(now)),
             words: String::new(),
         };
-        Self { words: change.in_words(now, then), ..change }
+        let is_known = then.is_some_and(|it| it.network(network).is_some());
+        Self { words: change.in_words(is_known), ..change }
     }
 
     /// A page of the baseline that is not there any more.
-    fn gone(then: &PageBefore) -> Self {
-        let PageBefore { page, network, .. } = then;
+    fn gone(page: &str, network: &str) -> Self {
         Self {
             words: format!("{page} on {network}: only in the baseline"),
-            page: page.clone(),
-            network: network.clone(),
+            page: page.to_owned(),
+            network: network.to_owned(),
             verdict: ChangeVerdict::Unknown,
             judgement: JudgedCandidate::default(),
-            regret: None,
             is_stale: false,
         }
     }
 
-    fn in_words(&self, now: &PageAnswer, then: Option<&PageBefore>) -> String {
+    fn in_words(&self, is_known: bool) -> String {
         let place = format!("{} on {}", self.page, self.network);
         let evidence = evidence(&self.judgement);
         let speed = match (self.verdict, self.judgement.ratio) {
@@ -144,16 +175,13 @@ impl Change {
             (ChangeVerdict::Same, Some(ratio)) => {
                 format!("as fast as in the baseline ({ratio:.3}; {evidence})")
             }
-            _ if then.is_none() => "not in the baseline".to_owned(),
+            _ if !is_known => "not in the baseline".to_owned(),
             _ => "unknown, because too few loads finished".to_owned(),
         };
-        let stale = match then {
-            Some(then) if self.is_stale => format!(
-                "; the page has changed, and {} is no longer the best order for it: {} is",
-                then.choice.as_deref().unwrap_or(WHAT_YOU_HAVE),
-                now.choice.as_deref().unwrap_or(WHAT_YOU_HAVE)
-            ),
-            _ => String::new(),
+        let stale = if self.is_stale {
+            "; the page has changed, and what was found then is not the best for it now: ask again"
+        } else {
+            ""
         };
         format!("{place}: {speed}{stale}")
     }
@@ -164,22 +192,19 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn page(page: &str, present_ms: &[f64], choice: Option<&str>, sha256: &str) -> PageAnswer {
-        PageAnswer {
-            page: page.to_owned(),
-            network: "cable".to_owned(),
-            present_ms: present_ms.iter().map(|it| Some(*it)).collect(),
-            choice: choice.map(str::to_owned),
-            page_sha256: sha256.to_owned(),
-            ..PageAnswer::default()
-        }
+    fn page(page: &str, present_ms: &[f64], image: &str, sha256: &str) -> ByResource {
+        let mut gain = Gain::judged("cable", 1.2, [1.1, 1.3]);
+        gain.each_present_ms = present_ms.iter().map(|it| Some(*it)).collect();
+        let mut found = ByResource::with_gains(page, vec![gain]);
+        (found.is_better, found.page_sha256) = (true, sha256.to_owned());
+        image.clone_into(&mut found.resources[0].url);
+        found
     }
 
-    fn told(before: &[PageAnswer], now: Vec<PageAnswer>) -> Vec<String> {
-        let text = json!({ "pages": before }).to_string();
+    fn told(before: &[ByResource], now: &[ByResource]) -> Vec<String> {
+        let text = json!({ "metric": "seen", "by_resource": before }).to_string();
         let before: Baseline = serde_json::from_str(&text).expect("an answer");
-        let changes = changes(&before, &Answer::with_pages(now));
-        changes.into_iter().map(|it| it.words).collect()
+        changes(&before, now).into_iter().map(|it| it.words).collect()
     }
 
     /// Indices near `ms`, which differ from seed to seed.
@@ -192,9 +217,9 @@ mod tests {
         let noisy = |ms: f64| {
             (0..9).map(|it| ms * (1.0 + 0.01 * f64::from((it * 5) % 7))).collect::<Vec<_>>()
         };
-        let before = [page("a", &near(100.0), None, "1"), page("b", &near(100.0), None, "1")];
-        let now = vec![page("a", &noisy(120.0), None, "2"), page("b", &near(100.0), None, "1")];
-        let told = told(&before, now);
+        let before = [page("a", &near(100.0), "hero", "1"), page("b", &near(100.0), "hero", "1")];
+        let now = [page("a", &noisy(120.0), "hero", "2"), page("b", &near(100.0), "hero", "1")];
+        let told = told(&before, &now);
         assert!(told[0].starts_with("a on cable: slower, 0.8"), "{told:?}");
         assert_eq!(
             told[1],
@@ -203,30 +228,26 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_stale_if_the_page_changed_and_another_order_is_best_now() {
-        let before = [
-            page("a", &near(100.0), Some("fifo"), "1"),
-            page("b", &near(100.0), Some("fifo"), "1"),
-            page("c", &near(100.0), Some("fifo"), "1"),
-        ];
-        let now = vec![
-            page("a", &near(100.0), Some("bucket"), "2"),
+    fn an_answer_is_stale_if_the_page_changed_and_other_priorities_are_best_now() {
+        let before = ["a", "b", "c"].map(|it| page(it, &near(100.0), "hero", "1"));
+        let now = [
+            page("a", &near(100.0), "logo", "2"),
             // Chance alone may choose another one.
-            page("b", &near(100.0), Some("bucket"), "1"),
-            page("c", &near(100.0), Some("fifo"), "2"),
+            page("b", &near(100.0), "logo", "1"),
+            page("c", &near(100.0), "hero", "2"),
         ];
-        let told = told(&before, now);
-        let stale = "the page has changed, and fifo is no longer the best order for it: bucket is";
+        let told = told(&before, &now);
+        let stale =
+            "the page has changed, and what was found then is not the best for it now: ask again";
         assert!(told[0].ends_with(stale), "{told:?}");
         assert!(told[1..].iter().all(|it| !it.contains("changed")), "{told:?}");
     }
 
     #[test]
     fn pages_of_one_answer_alone_are_told_and_not_judged() {
-        let before = [page("old", &near(100.0), None, "1")];
-        let told = told(&before, vec![page("new", &near(100.0), None, "1")]);
+        let one = |name| [page(name, &near(100.0), "hero", "1")];
         assert_eq!(
-            told,
+            told(&one("old"), &one("new")),
             ["new on cable: not in the baseline", "old on cable: only in the baseline"]
         );
     }

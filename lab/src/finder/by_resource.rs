@@ -7,23 +7,30 @@
 use super::answer::JudgedCandidate;
 use super::moved::{all_moved, later};
 use super::paired_loads::{Batch, Pair, pairs};
-use super::trial::BATCH;
+use super::seen::Noticed;
+use super::trial::{BATCH, Indices};
 use super::{Goal, Moved, Question, Step, Verdict};
 use crate::bounds::{self, Effort, LATER_MAX, Priorities, is_visible_image, schedule_scheme};
 use crate::network::Network;
 use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::{geometric_mean, median};
-use crate::study::{RunRecord, StudyError};
+use crate::study::{RunRecord, StudyError, page_sha256};
 use corpus::Page;
+use corpus::page::BrowserPriority;
 use serde::Serialize;
 use std::sync::Arc;
+
+/// On no network may a page be more times as slow as now.
+const SLOWER_MAX: f64 = bounds::SEEN_LATER_MAX;
 
 /// Priorities for the resources of a page.
 #[derive(Debug, Clone, Serialize)]
 pub struct ByResource {
     /// The page.
     pub page: String,
-    /// Whether they are worth a change: better on every network, as a policy must be.
+    /// SHA-256 of the page, as a page file.
+    pub page_sha256: String,
+    /// Whether they are worth a change: better on a network, and slower on none, as a policy must be.
     pub is_better: bool,
     /// The resources whose priority differs from what browsers signal, those that move most first.
     pub resources: Vec<ResourcePriority>,
@@ -31,6 +38,10 @@ pub struct ByResource {
     pub unsure: Vec<String>,
     /// URLs of visible images that come later than now with these priorities, which then are not better.
     pub late: Vec<String>,
+    /// Paths of the documents that have the same template, and were not loaded.
+    pub alike: Vec<String>,
+    /// What was assumed of the page, because its source does not say it.
+    pub assumptions: Vec<String>,
     /// What they gain on each network.
     pub networks: Vec<Gain>,
     /// The resources' URLs, hosts and kinds.
@@ -64,14 +75,23 @@ pub struct Gain {
     /// How the priorities compare with the present order.
     #[serde(flatten)]
     pub judgement: JudgedCandidate,
+    /// What a visitor notices.
+    #[serde(flatten)]
+    pub noticed: Noticed,
+    /// The index of each load in the present order, by seed; null where it did not finish.
+    pub each_present_ms: Indices,
+    /// Loads in the present order or with the priorities that did not finish.
+    pub unfinished: usize,
+    /// The seed of the pair whose ratio is in the middle, which figures show; null without a pair.
+    pub middle_seed: Option<u64>,
     /// The median index of the present order in ms, of loads of the page as it was recorded.
     pub present_ms: Option<f64>,
     /// The same with the priorities.
     pub found_ms: Option<f64>,
-    /// The same in the oracle's order of packets.
+    /// The same in the oracle's order of packets; null where it was not asked for.
     pub oracle_ms: Option<f64>,
     /// What the priorities gain over the present order, in percent of what the oracle's order gains there. Null where that is less
-    /// than 1 %.
+    /// than 1 %, or unknown.
     pub percent_of_oracle: Option<f64>,
 }
 
@@ -87,14 +107,7 @@ pub fn by_resource(
     let gains = all.iter_mut().flat_map(|it| &mut it.networks);
     JudgedCandidate::judge(gains.map(|it| (&mut it.judgement, &mut it.verdict)).collect());
     for page in &mut all {
-        for gain in page.networks.iter_mut().filter(|_| !page.resources.is_empty()) {
-            // The search saw a gain, and another recording may have it.
-            if gain.verdict == Verdict::NothingBetter {
-                gain.verdict = Verdict::Unsure;
-            }
-        }
-        let is_better = page.networks.iter().all(|it| it.verdict == Verdict::Better);
-        page.is_better = is_better && page.late.is_empty();
+        page.decide(question);
     }
     Ok(all)
 }
@@ -106,29 +119,27 @@ fn of_page(
 ) -> Result<Option<ByResource>, StudyError> {
     let ideal: Vec<Network> = question.networks.iter().map(Network::for_ideal).collect();
     let recordings = question.searched_recordings(page);
-    let found = bounds::priorities(&recordings, &ideal, Effort::default());
-    let Some(bounds::Found { priorities, doubtful, oracles }) = found else { return Ok(None) };
-    let signalled = signalling(page, &priorities);
-    let pairs = pairs(
-        question,
-        page,
-        progress,
-        |batch| Batch { page: &signalled, ..batch.clone() }.present(),
-        None,
-    )?;
-    let mut gains = Vec::new();
-    for (pair, oracle) in pairs.iter().zip(&oracles) {
+    let Some(found) = bounds::priorities(&recordings, &ideal) else { return Ok(None) };
+    let signalled = signalling(page, &found.priorities);
+    let with_priorities = |batch: &Batch<'_>| Batch { page: &signalled, ..batch.clone() }.obeying();
+    let pairs = pairs(question, page, progress, with_priorities, None)?;
+    let mut gains: Vec<Gain> = pairs.iter().map(|it| Gain::of(&question.goal, page, it)).collect();
+    for ((gain, pair), ideal) in gains.iter_mut().zip(&pairs).zip(&ideal) {
+        let oracle = question.oracle.then(|| bounds::oracle(page, ideal, Effort::default()));
+        let Some(oracle) = oracle.flatten() else { continue };
         // Its packets are those of the page as it was recorded.
         let batch = Batch::on_stack(question, page, vec![pair.network.clone()], 0, progress);
-        let of_oracle = batch.knowing(schedule_scheme(oracle, "oracle-order"))?.runs;
-        gains.push(gain(&question.goal, pair, &of_oracle));
+        let of_oracle = batch.knowing(schedule_scheme(&oracle, "oracle-order"))?.runs;
+        gain.oracle_ms = as_recorded(&question.goal, &of_oracle);
+        gain.percent_of_oracle = percent(gain.present_ms, gain.found_ms, gain.oracle_ms);
     }
-    let unsure = doubtful.into_iter().map(|it| page.url(it)).collect();
-    Ok(Some(ByResource { unsure, ..answer(page, &priorities, &pairs, gains) }))
+    let unsure = found.doubtful.into_iter().map(|it| page.url(it)).collect();
+    let alike = question.alike.get(&page.name).cloned().unwrap_or_default();
+    Ok(Some(ByResource { unsure, alike, ..answer(page, &found.priorities, &pairs, gains) }))
 }
 
 /// The page whose browser signals these priorities.
-fn signalling(page: &Page, priorities: &Priorities) -> Arc<Page> {
+pub(super) fn signalling(page: &Page, priorities: &Priorities) -> Arc<Page> {
     let mut page = page.clone();
     for (resource, priority) in page.resources.iter_mut().zip(priorities) {
         resource.browser = Some(*priority);
@@ -136,21 +147,35 @@ fn signalling(page: &Page, priorities: &Priorities) -> Arc<Page> {
     Arc::new(page)
 }
 
-fn gain(goal: &Goal, pair: &Pair, of_oracle: &[RunRecord]) -> Gain {
-    let [present_ms, found_ms, oracle_ms] =
-        [&pair.present[..], &pair.changed, of_oracle].map(|runs| {
-            let as_recorded = runs.iter().filter(|it| it.seed < BATCH as u64);
-            median(&as_recorded.filter_map(|it| goal.index(it).ms()).collect::<Vec<_>>())
-        });
-    Gain {
-        network: pair.network.name.clone(),
-        verdict: Verdict::Unknown,
-        judgement: pair.trial.judgement(0).map(JudgedCandidate::of).unwrap_or_default(),
-        present_ms,
-        found_ms,
-        oracle_ms,
-        percent_of_oracle: percent(present_ms, found_ms, oracle_ms),
+impl Gain {
+    fn of(goal: &Goal, page: &Page, pair: &Pair) -> Self {
+        let all = pair.present.iter().chain(&pair.changed);
+        Self {
+            network: pair.network.name.clone(),
+            verdict: Verdict::Unknown,
+            judgement: pair.trial.judgement(0).map(JudgedCandidate::of).unwrap_or_default(),
+            noticed: pair.noticed(page),
+            each_present_ms: pair.trial.present().clone(),
+            unfinished: all.filter(|it| !it.completed).count(),
+            middle_seed: pair.trial.middle_seed(0),
+            present_ms: as_recorded(goal, &pair.present),
+            found_ms: as_recorded(goal, &pair.changed),
+            oracle_ms: None,
+            percent_of_oracle: None,
+        }
     }
+
+    /// Whether it is no slower than now, as far as that is worth a word, and shows nothing later.
+    fn is_harmless(&self) -> bool {
+        let ratio = self.judgement.ratio.unwrap_or_default();
+        ratio * SLOWER_MAX >= 1.0 && self.noticed.too_late().is_none()
+    }
+}
+
+/// The median index of loads of the page as it was recorded, in ms.
+fn as_recorded(goal: &Goal, runs: &[RunRecord]) -> Option<f64> {
+    let as_recorded = runs.iter().filter(|it| it.seed < BATCH as u64);
+    median(&as_recorded.filter_map(|it| goal.index(it).ms()).collect::<Vec<_>>())
 }
 
 fn percent(present_ms: Option<f64>, found_ms: Option<f64>, oracle_ms: Option<f64>) -> Option<f64> {
@@ -185,10 +210,13 @@ fn answer(
     resources.sort_by(|one, other| other.later_ms.abs().total_cmp(&one.later_ms.abs()));
     ByResource {
         page: page.name.clone(),
+        page_sha256: page_sha256(page),
         is_better: false,
         resources,
         unsure: Vec::new(),
         late: late(page, pairs),
+        alike: Vec::new(),
+        assumptions: page.source.assumptions.clone(),
         networks,
         of: Some(Arc::clone(page)),
     }
@@ -207,12 +235,23 @@ fn late(page: &Page, pairs: &[Pair]) -> Vec<String> {
 
 #[cfg(test)]
 impl Gain {
-    /// A gain of which only the judgement matters.
-    pub(super) fn judged(network: &str, judgement: JudgedCandidate) -> Self {
+    /// A gain of which only this matters.
+    pub(super) fn judged(network: &str, ratio: f64, interval: [f64; 2]) -> Self {
+        let judgement = JudgedCandidate {
+            ratio: Some(ratio),
+            interval: Some(interval),
+            pairs: 9,
+            wilcoxon_p: Some(0.004),
+            holm_p: Some(0.004),
+        };
         Self {
             network: network.to_owned(),
-            verdict: Verdict::Better,
+            verdict: Verdict::of_judged(&judgement),
             judgement,
+            noticed: Noticed::default(),
+            each_present_ms: Vec::new(),
+            unfinished: 0,
+            middle_seed: None,
             present_ms: None,
             found_ms: None,
             oracle_ms: None,
@@ -223,16 +262,25 @@ impl Gain {
 
 #[cfg(test)]
 impl ByResource {
-    /// Priorities that gain this on one network.
-    pub(super) fn with_gain(page: &str, gain: Gain) -> Self {
-        let page = page.to_owned();
+    /// One line for an image that gains this.
+    pub(super) fn with_gains(page: &str, networks: Vec<Gain>) -> Self {
+        let line = ResourcePriority {
+            id: 1,
+            url: "https://shop.example/hero.jpg".to_owned(),
+            urgency: 0,
+            incremental: true,
+            later_ms: -500.0,
+        };
         Self {
-            page,
-            is_better: true,
-            resources: Vec::new(),
+            page: page.to_owned(),
+            page_sha256: String::new(),
+            is_better: false,
+            resources: vec![line],
             unsure: Vec::new(),
             late: Vec::new(),
-            networks: vec![gain],
+            alike: Vec::new(),
+            assumptions: Vec::new(),
+            networks,
             of: None,
         }
     }
@@ -244,57 +292,80 @@ impl ByResource {
         self.of.as_ref()
     }
 
+    /// The page whose browser signals these priorities.
+    pub(super) fn signalled(&self) -> Option<Arc<Page>> {
+        let page = self.of.as_ref()?;
+        let mut priorities = bounds::usual(page);
+        for ResourcePriority { id, urgency, incremental, .. } in &self.resources {
+            priorities[*id] = BrowserPriority { urgency: *urgency, incremental: *incremental };
+        }
+        Some(signalling(page, &priorities))
+    }
+
     /// How many times as fast the page is with them: the geometric mean over networks.
     pub(super) fn speedup(&self) -> Option<f64> {
         let ratios = self.networks.iter().map(|it| it.judgement.ratio);
         geometric_mean(&ratios.collect::<Option<Vec<f64>>>()?)
     }
 
-    /// What they gain, in words: a sentence for each network, and how many were left out.
+    /// Whether they are worth a change. Without a line there is one only where another server gains.
+    pub(super) fn decide(&mut self, question: &Question) {
+        let has_change = !self.resources.is_empty() || !question.server.is_obeying();
+        for gain in &mut self.networks {
+            // The search saw a gain, and another recording may have it.
+            if gain.verdict == Verdict::NothingBetter && has_change {
+                gain.verdict = Verdict::Unsure;
+            }
+        }
+        let is_somewhere = self.networks.iter().any(|it| it.verdict == Verdict::Better);
+        let is_harmless = self.networks.iter().all(Gain::is_harmless);
+        self.is_better = has_change && is_somewhere && is_harmless && self.late.is_empty();
+    }
+
+    /// What they gain, in words: a sentence for each network, and why what was left out was.
     pub fn words(&self) -> Vec<String> {
         let lines = match self.resources.len() {
             1 => "1 resource".to_owned(),
             several => format!("{several} resources"),
         };
-        let sentence = |it: &Gain| {
-            let (page, network) = (&self.page, &it.network);
-            if self.resources.is_empty() {
-                return format!(
-                    "{page} on {network}: no resource needs another priority than browsers give it."
-                );
-            }
+        let mut sentences = Vec::new();
+        for it in &self.networks {
+            let place = format!("{} on {}", self.page, it.network);
             let Some(ratio) = it.judgement.ratio else {
-                return format!("{page} on {network}: unknown, because too few loads finished.");
+                sentences.push(format!("{place}: unknown, because too few loads finished."));
+                continue;
             };
             let evidence = super::words::evidence(&it.judgement);
             let doubt = match it.verdict {
-                Verdict::Unsure if ratio <= 1.0 => {
-                    " Unsure: the search promises a gain that these loads do not show.".to_owned()
-                }
+                Verdict::Unsure if ratio <= 1.0 => " It gains nothing here.".to_owned(),
                 Verdict::Unsure => {
                     format!(" Unsure:{}", super::words::doubt(&it.judgement, self.networks.len()))
                 }
                 _ => String::new(),
             };
-            let share = match it.percent_of_oracle {
-                Some(percent) => {
-                    format!("That is {percent:.0} % of what the oracle's order gains.")
-                }
-                None => "The oracle's order gains less than 1 % here.".to_owned(),
-            };
-            format!(
-                "{page} on {network}: with priorities for {lines}, RFC 9218 is {ratio:.3} times as fast as {} ({evidence}).{doubt} {share}",
-                super::WHAT_YOU_HAVE
-            )
-        };
-        self.networks.iter().map(sentence).chain(self.doubts()).collect()
+            let late = it.noticed.too_late().map(|what| format!(" But {what} comes later."));
+            let share = it.percent_of_oracle.map(|percent| {
+                format!(" That is {percent:.0} % of what the oracle's order gains.")
+            });
+            sentences.push(format!(
+                "{place}: with priorities for {lines}, it is {ratio:.3} times as fast as {} ({evidence}).{doubt}{}{}",
+                super::WHAT_YOU_HAVE,
+                late.unwrap_or_default(),
+                share.unwrap_or_default()
+            ));
+        }
+        if self.resources.is_empty() {
+            sentences = vec![format!(
+                "{}: no resource needs another priority than browsers give it.",
+                self.page
+            )];
+        }
+        sentences.extend(self.doubts());
+        sentences
     }
-    /// What is unsure, in words.
-    fn doubts(&self) -> Vec<String> {
-        let path = |url: &String| {
-            let read = url::Url::parse(url);
-            read.map_or_else(|_| url.clone(), |it| it.path().to_owned())
-        };
+
+    /// What was left out because it is not sure, in words.
+    pub(super) fn doubts(&self) -> Vec<String> {
         let listed = |urls: &[String]| match urls {
             [] => None,
             [one] => Some(path(one)),
@@ -302,34 +373,39 @@ impl ByResource {
         };
         let page = &self.page;
         let unsure = listed(&self.unsure).map(|it| {
-            format!(
-                "{page}: unsure of a priority for {it}: it gains in some recordings of the page and not in others, and is left out."
-            )
+            format!("{page}: a priority for {it}: it gains in some recordings of the page and not in others.")
         });
         let late = listed(&self.late).map(|it| {
-            format!(
-                "{page}: unsure, so the priorities are left out: with them a visible image comes later than with {}: {it}.",
-                super::WHAT_YOU_HAVE
-            )
+            format!("{page}: all priorities, because with them a visible image comes later: {it}.")
         });
         unsure.into_iter().chain(late).collect()
     }
+}
 
-    /// Why they are not worth a change, though they may gain somewhere; none: they are.
-    pub fn why_not(&self) -> Option<String> {
-        let on = |is_wanted: fn(Verdict) -> bool| {
-            let networks = self.networks.iter().filter(|it| is_wanted(it.verdict));
-            networks.map(|it| it.network.clone()).collect::<Vec<_>>().join(", ")
+/// The path of a URL.
+pub(super) fn path(url: &str) -> String {
+    url::Url::parse(url).map_or_else(|_| url.to_owned(), |it| it.path().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priorities_are_worth_a_change_where_a_network_gains_and_none_loses() {
+        let question = Question::new(Vec::new(), Vec::new());
+        let decided = |networks: Vec<Gain>| {
+            let mut found = ByResource::with_gains("home", networks);
+            found.decide(&question);
+            found.is_better
         };
-        if self.is_better || self.resources.is_empty() || !self.late.is_empty() {
-            return None;
-        }
-        let [worse, better] = [on(|it| it != Verdict::Better), on(|it| it == Verdict::Better)];
-        let better = if better.is_empty() { String::new() } else { format!(", only on {better}") };
-        Some(format!(
-            "{}: nothing is surely better than {} on {worse}{better}. A server does not know a visitor's network.",
-            self.page,
-            super::WHAT_YOU_HAVE
-        ))
+        let better = || Gain::judged("3g", 1.25, [1.2, 1.3]);
+        assert!(decided(vec![better(), Gain::judged("cable", 0.99, [0.97, 1.01])]));
+        assert!(!decided(vec![better(), Gain::judged("cable", 0.97, [0.95, 0.99])]));
+        assert!(!decided(vec![Gain::judged("cable", 1.0, [0.99, 1.01])]), "nothing gains");
+        let later =
+            super::super::seen::Seen { present_ms: 500.0, later_ms: 11.0, interval_ms: None };
+        let noticed = Noticed { first_render: Some(later), largest_image: None };
+        assert!(!decided(vec![Gain { noticed, ..better() }]), "the page is shown later");
     }
 }

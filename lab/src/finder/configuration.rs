@@ -1,6 +1,7 @@
 //! Priorities of single resources as a configuration that `utmost serve --config` takes.
 
-use super::{ByHints, ByResource, ResourcePriority};
+use super::seen::length_text;
+use super::{ByHints, ByResource, ResourcePriority, SiteAnswer};
 use crate::Metadata;
 use crate::study::policy::{OF_SITE, facts_key, hint_keys, pages_key, quoted};
 use corpus::Page;
@@ -54,6 +55,7 @@ const EXAMPLE: &str = "http://127.0.0.1:8080";
 /// The text of the file. Only the pages that gain have a route; all others are sent as browsers ask for them.
 /// Hints and priorities were not loaded together, so of a page that gains by both, what gains more is written.
 pub fn policy(
+    answer: &SiteAnswer,
     found: &[ByResource],
     hints: &[ByHints],
     site: &PolicySite,
@@ -61,9 +63,11 @@ pub fn policy(
 ) -> String {
     let keys = site.keys();
     let mut text = vec![format!(
-        "# Priorities (RFC 9218) of single resources that make their pages faster. All other pages stay as they are without this\n\
-         # file: the server obeys the priorities that browsers send. Serve it with utmost serve --config FILE, or write it for another\n\
-         # server with utmost find --from FILE --export SERVER.\n# {provenance}\n\n[site]\n{keys}\nscheme = {}\nsignals = {}\n",
+        "# {}\n# {}\n#\n# Serve it with utmost serve --config FILE, or write it for another server with utmost find --from FILE --export SERVER.\n\
+         # Pages without a table are sent as browsers ask for them.\n# {provenance}\n\n[site]\n{keys}\n\
+         scheme = {}    # the most urgent response first (RFC 9218)\nsignals = {}      # obey what browsers ask for\n",
+        answer.sentence,
+        answer.certainty,
         quoted(OF_SITE),
         quoted(SignalUse::Obey.name()),
     )];
@@ -73,16 +77,13 @@ pub fn policy(
         text.extend(page.words().iter().map(|it| format!("# {it}\n")));
         let hinted = hints.iter().find(|it| it.page == page.page && it.is_better);
         let is_behind = hinted.is_some_and(|it| it.speedup() > page.speedup());
-        match page.page().filter(|_| page.is_better) {
+        match page.page().filter(|_| page.is_better && !page.resources.is_empty()) {
             Some(_) if is_behind => {
                 let why = "its hints, below, gain more, and both at once were not loaded";
                 text.push(format!("# page {}: priorities are left out: {why}\n", page.page));
             }
             Some(of) => text.push(route(page, site.host_of(of), of, &mut told)),
-            None => {
-                text.extend(page.why_not().map(|it| format!("# {it}\n")));
-                text.push(format!("# page {}: no difference\n", page.page));
-            }
+            None => text.push(format!("# page {}: no difference\n", page.page)),
         }
     }
     for page in hints {
@@ -91,6 +92,15 @@ pub fn policy(
         if page.is_better {
             text.push(hinting(page, site.host_of(page.page()), &mut told));
         }
+    }
+    text.concat()
+}
+
+/// The routes alone, as they are pasted into a configuration that there is.
+pub fn routes(found: &[ByResource], site: &PolicySite) -> String {
+    let (mut told, mut text) = (BTreeSet::new(), Vec::new());
+    for page in found.iter().filter(|it| it.is_better && !it.resources.is_empty()) {
+        text.extend(page.page().map(|of| route(page, site.host_of(of), of, &mut told)));
     }
     text.concat()
 }
@@ -109,21 +119,32 @@ fn route(
     }
     let signals = quoted(SignalUse::Override.name());
     let mut text = vec![format!(
-        "[[route]]\n{}path = {}\nscheme = {}\nsignals = {signals}\n",
+        "[[route]]\n{}path = {}\nscheme = {}\nsignals = {signals}  # obey what browsers ask for, except for the following\n",
         host_key(host),
         quoted(path),
         quoted(OF_SITE)
     )];
     for priority in &found.resources {
         let resource = &page.resources[priority.id];
-        if is_one_path(&resource.url) && told.insert(resource.url.clone()) {
-            text.push(table(&resource.url, resource.for_scheduler(), priority));
-        } else {
-            text.push(format!(
-                "# left out: {} has a table above, or cannot have one\n",
-                resource.url.escape_default()
-            ));
-        }
+        let path = resource.url.escape_default();
+        text.push(match () {
+            () if !is_one_path(&resource.url) => {
+                format!("# left out: {path} cannot have a table\n")
+            }
+            () if told.insert(resource.url.clone()) => {
+                table(&resource.url, resource.for_scheduler(), priority)
+            }
+            () => format!("# {path}: its table above holds here, too\n"),
+        });
+    }
+    for path in found.alike.iter().filter(|it| is_one_path(it)) {
+        let host = host_key(host);
+        text.push(format!("# has the template of {}\n", page.resources[0].url));
+        text.push(format!(
+            "[[route]]\n{host}path = {}\nscheme = {}\nsignals = {signals}\n",
+            quoted(path),
+            quoted(OF_SITE)
+        ));
     }
     text.concat()
 }
@@ -146,9 +167,16 @@ fn host_key(host: Option<&str>) -> String {
 
 fn table(path: &str, resource: Resource, priority: &ResourcePriority) -> String {
     let facts = facts_key(Metadata::Browser.of(resource));
-    let ResourcePriority { urgency, incremental, .. } = priority;
+    let ResourcePriority { urgency, incremental, later_ms, .. } = *priority;
+    let side = if later_ms < 0.0 { "earlier" } else { "later" };
+    let moved = length_text(later_ms.abs());
+    let shares = if incremental {
+        "shares with others of its urgency"
+    } else {
+        "whole, before those that share"
+    };
     format!(
-        "[route.resource.{}]\n{facts}urgency = {urgency}\nincremental = {incremental}\n",
+        "[route.resource.{}]  # {moved} {side}\n{facts}urgency = {urgency}  # from 0, first, to 7, last\nincremental = {incremental}  # {shares}\n",
         quoted(path)
     )
 }

@@ -4,7 +4,8 @@ use super::answer::JudgedCandidate;
 use super::paired_loads::Batch;
 use super::trial::{Judgement, judged, ratios};
 use super::words::evidence;
-use super::{Answer, PRESENT, PageAnswer, Question, Step, Verdict, WHAT_YOU_HAVE};
+use super::{ByResource, OBEYING, Question, Step, WHAT_YOU_HAVE};
+use crate::network::Network;
 use crate::study::{Engine, StudyError, engines};
 use serde::Serialize;
 
@@ -20,8 +21,6 @@ pub struct Confirmation {
     pub network: String,
     /// `wire` or `browser`.
     pub engine: &'static dyn Engine,
-    /// The scheme that was chosen.
-    pub scheme: String,
     /// The present order beside it, over real UDP. It is one test of one choice, so nothing is adjusted.
     #[serde(flatten)]
     pub judgement: JudgedCandidate,
@@ -31,61 +30,65 @@ pub struct Confirmation {
     pub words: String,
 }
 
-/// Loads each page on each network where something is better than the present order, in both orders. A load takes as long as it
-/// takes a visitor. A browser loads in the one order and then in the other, seed by seed on the same links.
+/// Loads each page that gains, in the present order and with the priorities. A load takes as long as it takes a visitor. A browser
+/// loads in the one order and then in the other, seed by seed on the same links.
 pub fn confirm(
     question: &Question,
-    answer: &Answer,
+    found: &[ByResource],
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Vec<Confirmation>, StudyError> {
-    let chosen = answer.pages.iter().filter(|it| it.verdict == Verdict::Better);
-    let all = chosen.map(|it| of_page(question, it, progress));
-    all.filter_map(Result::transpose).collect()
+    let mut all = Vec::new();
+    for page in found.iter().filter(|it| it.is_better) {
+        for network in &question.networks {
+            all.extend(on_network(question, page, network, progress)?);
+        }
+    }
+    Ok(all)
 }
 
-fn of_page(
+fn on_network(
     question: &Question,
-    answer: &PageAnswer,
+    found: &ByResource,
+    network: &Network,
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<Option<Confirmation>, StudyError> {
-    let page = question.pages.iter().find(|it| it.name == answer.page);
-    let scheme = question.schemes.iter().find(|it| Some(it.name()) == answer.choice.as_deref());
-    let Some((page, scheme)) = page.zip(scheme) else { return Ok(None) };
-    let networks = question.networks.iter().filter(|it| it.name == answer.network);
-    let networks = networks.cloned().collect();
+    let Some((page, signalled)) = found.page().zip(found.signalled()) else { return Ok(None) };
     let engine = if question.browser.is_some() { engines::BROWSER } else { engines::WIRE };
+    let networks = vec![network.clone()];
     let batch = Batch { question, page, engine, networks, seeds: 0..PAIRS, progress };
     let present = batch.present()?.runs;
-    let chosen = batch.others(std::slice::from_ref(scheme))?.runs;
-    let present = question.goal.indices_of_scheme(&present, PRESENT, &(0..PAIRS));
-    let chosen = question.goal.indices_of_scheme(&chosen, scheme.name(), &(0..PAIRS));
-    let judged = judged(&ratios(&present, &chosen));
-    Ok(Some(Confirmation::of(answer, engine, scheme.name(), judged)))
+    let changed = Batch { page: &signalled, ..batch };
+    // A browser asks as it always does, so the server must know.
+    let changed = if engine.has_browser() { changed.told()? } else { changed.obeying()? }.runs;
+    let present = question.goal.indices_of_scheme(&present, question.server.scheme, &(0..PAIRS));
+    let changed = question.goal.indices_of_scheme(&changed, OBEYING, &(0..PAIRS));
+    let judged = judged(&ratios(&present, &changed));
+    Ok(Some(Confirmation::of(&found.page, &network.name, engine, judged)))
 }
 
 impl Confirmation {
     fn of(
-        answer: &PageAnswer,
+        page: &str,
+        network: &str,
         engine: &'static dyn Engine,
-        scheme: &str,
         judged: Option<Judgement>,
     ) -> Self {
         let judgement = judged.map(JudgedCandidate::of).unwrap_or_default();
         let is_confirmed = judgement.interval.is_some_and(|[low, _]| low > 1.0);
         let way = if engine.has_browser() { "in a browser" } else { "over real UDP" };
-        let place = format!("{} on {}, {way}", answer.page, answer.network);
+        let place = format!("{page} on {network}, {way}");
         let words = match judgement.ratio {
             None => format!("{place}: not confirmed, because too few loads finished."),
             Some(ratio) => {
                 let not = if is_confirmed { "" } else { "not " };
                 let evidence = evidence(&judgement);
                 format!(
-                    "{place}: {not}confirmed. {scheme} is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence})."
+                    "{place}: {not}confirmed. It is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence})."
                 )
             }
         };
-        let (page, network) = (answer.page.clone(), answer.network.clone());
-        Self { page, network, engine, scheme: scheme.to_owned(), judgement, is_confirmed, words }
+        let (page, network) = (page.to_owned(), network.to_owned());
+        Self { page, network, engine, judgement, is_confirmed, words }
     }
 }
 
@@ -95,15 +98,13 @@ mod tests {
 
     #[test]
     fn a_choice_is_confirmed_by_an_interval_above_1() {
-        let answer =
-            PageAnswer { page: "home".into(), network: "3g".into(), ..PageAnswer::default() };
         let confirmation =
-            |ratios: &[f64]| Confirmation::of(&answer, engines::WIRE, "fifo", judged(ratios));
+            |ratios: &[f64]| Confirmation::of("home", "3g", engines::WIRE, judged(ratios));
         let better = confirmation(&[1.1, 1.12, 1.14, 1.09, 1.11, 1.13, 1.1, 1.12, 1.12]);
-        let words = "home on 3g, over real UDP: confirmed. fifo is 1.115 times as fast as what you have (95 % interval ";
+        let words = "home on 3g, over real UDP: confirmed. It is 1.115 times as fast as what you have (95 % interval ";
         assert!(better.is_confirmed && better.words.starts_with(words), "{}", better.words);
         let unclear = confirmation(&[1.1, 0.9, 1.14, 0.89, 1.11, 0.93, 1.1, 0.92, 1.12]);
-        assert!(!unclear.is_confirmed && unclear.words.contains(": not confirmed. fifo is "));
+        assert!(!unclear.is_confirmed && unclear.words.contains(": not confirmed. It is "));
         let few = confirmation(&[]);
         assert_eq!(
             few.words,

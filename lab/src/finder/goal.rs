@@ -17,18 +17,29 @@ pub struct Goal(Vec<Part>);
 struct Part {
     metric: &'static Metric,
     weight: f64,
+    /// A page may lack it: then the others are the mix.
+    is_optional: bool,
 }
 
 impl PartialEq for Part {
     fn eq(&self, other: &Self) -> bool {
-        (self.metric.name, self.weight) == (other.metric.name, other.weight)
+        let key = |it: &Self| (it.metric.name, it.weight, it.is_optional);
+        key(self) == key(other)
     }
 }
 
+/// The name of the default.
+const SEEN: &str = "seen";
+
+/// What `seen` weighs beside the `ByteIndex` above the fold, as much as that: what a visitor notices.
+const NOTICED: [&str; 2] = ["first_render", "hero_render"];
+
 impl Default for Goal {
-    /// The `ByteIndex`.
+    /// `seen`: the mean of the `ByteIndex`, the first rendering and the rendering with the hero images, as far as a page has them.
     fn default() -> Self {
-        Self(vec![Part { metric: byte_index(), weight: 1.0 }])
+        let noticed = NOTICED.into_iter().filter_map(find);
+        let noticed = noticed.map(|metric| Part { metric, weight: 1.0, is_optional: true });
+        Self(Self::byte_index().0.into_iter().chain(noticed).collect())
     }
 }
 
@@ -36,7 +47,7 @@ impl Default for Goal {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum GoalError {
-    #[error("no metric is named `{0}`; there are {names}", names = names())]
+    #[error("no metric is named `{0}`; there are seen, {names}", names = names())]
     Metric(String),
     #[error("`{0}`: a weight is a positive number, as in byte_index:2,first_render:1")]
     Weight(String),
@@ -47,8 +58,11 @@ pub enum GoalError {
 impl FromStr for Goal {
     type Err = GoalError;
 
-    /// `first_render`, or `byte_index:2,first_render:1`.
+    /// `seen`, `first_render`, or `byte_index:2,first_render:1`.
     fn from_str(text: &str) -> Result<Self, GoalError> {
+        if text == SEEN {
+            return Ok(Self::default());
+        }
         let mut parts: Vec<Part> = Vec::new();
         for said in text.split(',') {
             let part = part(said)?;
@@ -65,7 +79,8 @@ fn part(text: &str) -> Result<Part, GoalError> {
     let (name, weight) = text.split_once(':').unwrap_or((text, "1"));
     let metric = find(name).ok_or_else(|| GoalError::Metric(name.to_owned()))?;
     let weight = weight.parse().ok().filter(|it: &f64| it.is_finite() && *it > 0.0);
-    Ok(Part { metric, weight: weight.ok_or_else(|| GoalError::Weight(text.to_owned()))? })
+    let weight = weight.ok_or_else(|| GoalError::Weight(text.to_owned()))?;
+    Ok(Part { metric, weight, is_optional: false })
 }
 
 fn names() -> String {
@@ -73,6 +88,11 @@ fn names() -> String {
 }
 
 impl Goal {
+    /// The `ByteIndex` alone.
+    pub fn byte_index() -> Self {
+        Self(vec![Part { metric: byte_index(), weight: 1.0, is_optional: false }])
+    }
+
     /// The value of a load: the weighted mean of its metrics. Empty if the load did not finish or lacks one of them.
     pub(super) fn index(&self, run: &RunRecord) -> Index {
         if !run.completed {
@@ -84,9 +104,15 @@ impl Goal {
     }
 
     fn weighted_mean(&self, run: &RunRecord, set: fn(BySet) -> Option<f64>) -> Option<f64> {
-        let values = self.0.iter().map(|it| Some(set(run.metrics.get(it.metric))? * it.weight));
-        let sum: f64 = values.collect::<Option<Vec<f64>>>()?.into_iter().sum();
-        Some(sum / self.0.iter().map(|it| it.weight).sum::<f64>())
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for part in &self.0 {
+            match set(run.metrics.get(part.metric)) {
+                Some(ms) => (sum, weights) = (sum + ms * part.weight, weights + part.weight),
+                None if part.is_optional => {}
+                None => return None,
+            }
+        }
+        Some(sum / weights)
     }
 
     /// The logarithm of the median index of the first batch, the mean over networks.
@@ -127,7 +153,7 @@ impl Goal {
 
     /// Whether it is the `ByteIndex`, for which lower bounds are known.
     pub fn is_byte_index(&self) -> bool {
-        *self == Self::default()
+        *self == Self::byte_index()
     }
 
     /// The metric that stands for it in tables.
@@ -142,6 +168,7 @@ impl Goal {
     pub fn text(&self) -> String {
         match &self.0[..] {
             [one] => one.metric.name.to_owned(),
+            parts if parts.iter().any(|it| it.is_optional) => SEEN.to_owned(),
             several => {
                 let parts = several.iter().map(|it| format!("{}:{}", it.metric.name, it.weight));
                 parts.collect::<Vec<_>>().join(",")
@@ -182,11 +209,30 @@ mod tests {
     }
 
     #[test]
+    fn by_default_what_a_visitor_sees_counts_as_far_as_the_page_has_it() {
+        let bytes = BySet { all: Some(900.0), atf: Some(600.0) };
+        let seen = Goal::default();
+        let value = |run: &RunRecord| seen.index(run).atf_ms;
+        assert_eq!(value(&load(bytes, Some(300.0))), Some(450.0));
+        assert_eq!(value(&load(bytes, None)), Some(600.0));
+        let mut with_hero = load(bytes, Some(300.0));
+        with_hero.metrics = [
+            ("byte_index", bytes),
+            ("first_render", BySet::of_page(Some(300.0))),
+            ("hero_render", BySet::of_page(Some(900.0))),
+        ]
+        .into_iter()
+        .collect();
+        assert_eq!(value(&with_hero), Some(600.0));
+        assert_eq!((seen.text(), "seen".parse()), ("seen".to_owned(), Ok(seen)));
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
         let error = |text: &str| text.parse::<Goal>().unwrap_err().to_string();
         assert!(
             error("byteindex")
-                .starts_with("no metric is named `byteindex`; there are byte_index, ")
+                .starts_with("no metric is named `byteindex`; there are seen, byte_index, ")
         );
         assert_eq!(
             error("load:-1"),

@@ -6,6 +6,7 @@
 
 use super::answer::JudgedCandidate;
 use super::paired_loads::{Batch, pairs};
+use super::seen::Noticed;
 use super::{Question, Step, Verdict, WHAT_YOU_HAVE};
 use crate::push_and_hints::{Hints, PushAndHints};
 use crate::study::statistics::geometric_mean;
@@ -44,6 +45,9 @@ pub struct HintsGain {
     /// How the present order with hints compares with that without.
     #[serde(flatten)]
     pub judgement: JudgedCandidate,
+    /// What a visitor notices.
+    #[serde(flatten)]
+    pub noticed: Noticed,
 }
 
 /// Loads each page with hints and without.
@@ -59,7 +63,10 @@ pub fn by_hints(
     JudgedCandidate::judge(gains.map(|it| (&mut it.judgement, &mut it.verdict)).collect());
     for page in &mut all {
         page.is_better = !page.networks.is_empty()
-            && page.networks.iter().all(|it| it.verdict == Verdict::Better);
+            && page
+                .networks
+                .iter()
+                .all(|it| it.verdict == Verdict::Better && it.noticed.too_late().is_none());
     }
     Ok(all)
 }
@@ -91,6 +98,7 @@ fn of_page(
         network: pair.network.name.clone(),
         verdict: Verdict::Unknown,
         judgement: pair.trial.judgement(0).map(JudgedCandidate::of).unwrap_or_default(),
+        noticed: pair.noticed(page),
     });
     Ok(ByHints::of(page, Some(hints), gains.collect()))
 }
@@ -144,7 +152,7 @@ impl ByHints {
             format!("links that preload {count}")
         };
         let mut sentences = Vec::new();
-        for HintsGain { network, verdict, judgement } in &self.networks {
+        for HintsGain { network, verdict, judgement, noticed } in &self.networks {
             let Some(ratio) = judgement.ratio else {
                 sentences.push(format!(
                     "{page} on {network}: unknown with hints, because too few loads finished."
@@ -153,7 +161,10 @@ impl ByHints {
             };
             let evidence = super::words::evidence(judgement);
             let but = match verdict {
-                Verdict::Better => String::new(),
+                Verdict::Better => match noticed.too_late() {
+                    Some(what) => format!(" But {what} comes later."),
+                    None => String::new(),
+                },
                 Verdict::Unsure => {
                     format!(" Unsure:{}", super::words::doubt(judgement, self.networks.len()))
                 }

@@ -1,15 +1,14 @@
 //! Stage 2: a page under the finalists and in the present order on the engine `stack`, with the same seeds.
 
 use super::moved::moved;
+use super::seen::Noticed;
 use super::trial::{BATCH, Indices, Trial};
-use super::{Goal, Moved, PRESENT, Question, Step};
+use super::{BaselineServer, Goal, Moved, OBEYING, Question, Step};
 use crate::network::Network;
 use crate::push_and_hints::Hints;
-use crate::study::statistics::median;
 use crate::study::{BASELINE, Engine, Plan, RunRecord, Settings, Study, StudyError, engines, run};
 use crate::{Contender, Metadata};
 use corpus::Page;
-use qlog_tools::metrics;
 use schedulers::Scheme;
 use serde_json::Value;
 use server::SignalUse;
@@ -30,8 +29,10 @@ pub(super) struct Case {
     pub(super) bound_ms: Option<f64>,
     /// What the leader moves.
     pub(super) moved: Vec<Moved>,
-    /// The first rendering in ms, the median over the loads that judge: in the present order, and under the leader.
-    pub(super) first_render_ms: Option<[f64; 2]>,
+    /// What a visitor notices of the leader.
+    pub(super) noticed: Noticed,
+    /// The scheme of the present order.
+    pub(super) present_scheme: &'static str,
     /// Loads that did not finish.
     pub(super) unfinished: usize,
     present: Vec<RunRecord>,
@@ -109,16 +110,25 @@ impl<'a> Batch<'a> {
         Self { question, page, engine: engines::STACK, networks, seeds, progress }
     }
 
-    /// Loads the page in the present order: the server obeys the client's signals.
+    /// Loads the page in the present order: that of the server that runs now.
     pub(super) fn present(&self) -> Result<Study, StudyError> {
         self.hinting(None)
     }
 
     /// The same with hints.
     pub(super) fn hinting(&self, hints: Option<Hints>) -> Result<Study, StudyError> {
-        let scheme = Contender::find(PRESENT);
-        let scheme = scheme.map_err(|it| StudyError::Impossible(it.to_string()))?;
-        self.load(&[scheme], &[SignalUse::Obey], Metadata::default(), hints)
+        let BaselineServer { scheme, signals, .. } = *self.question.server;
+        self.load(&[known(scheme)?], &[signals], Metadata::default(), hints)
+    }
+
+    /// Loads the page from a server that sends as its clients ask.
+    pub(super) fn obeying(&self) -> Result<Study, StudyError> {
+        self.load(&[known(OBEYING)?], &[SignalUse::Obey], Metadata::default(), None)
+    }
+
+    /// The same where clients do not ask for what the page says: the server itself knows the page's priorities.
+    pub(super) fn told(&self) -> Result<Study, StudyError> {
+        self.others(&[known(OBEYING)?])
     }
 
     /// Loads the page under `schemes` of a server that ignores signals.
@@ -180,6 +190,10 @@ impl<'a> Batch<'a> {
     }
 }
 
+fn known(scheme: &str) -> Result<Contender, StudyError> {
+    Contender::find(scheme).map_err(|it| StudyError::Impossible(it.to_string()))
+}
+
 /// A page on a network in the present order, and with one change.
 pub(super) struct Pair {
     pub(super) network: Network,
@@ -205,9 +219,9 @@ pub(super) fn pairs(
         changed: Vec::new(),
     });
     let mut pairs: Vec<Pair> = new.collect();
-    while let Some(seeds) = pairs.iter().find_map(|pair| pair.trial.next_seeds()) {
+    while let Some(seeds) = pairs.iter().find_map(|pair| pair.next_seeds(page)) {
         let from = seeds.start;
-        let open = pairs.iter_mut().filter(|it| it.trial.next_seeds().is_some());
+        let open = pairs.iter_mut().filter(|it| it.next_seeds(page).is_some());
         let open: Vec<&mut Pair> = open.collect();
         let networks = open.iter().map(|it| it.network.clone()).collect();
         let batch = Batch::on_stack(question, page, networks, from, progress);
@@ -232,6 +246,20 @@ impl Pair {
         self.changed.extend(on_network(changed, &self.network.name));
     }
 
+    /// The seeds of the next loads: until the ratio is known, and whether a visitor sees something later.
+    fn next_seeds(&self, page: &Page) -> Option<Range<u64>> {
+        self.trial.next_seeds().or_else(|| {
+            let is_open = self.noticed(page).is_undecided();
+            self.trial.further_seeds().filter(|_| is_open)
+        })
+    }
+
+    /// What a visitor notices of the change.
+    pub(super) fn noticed(&self, page: &Page) -> Noticed {
+        let [present, changed] = self.judging();
+        Noticed::of(page, &present, &changed)
+    }
+
     /// The loads that judge, in the present order and with the change.
     pub(super) fn judging(&self) -> [Vec<&RunRecord>; 2] {
         [&self.present, &self.changed].map(|runs| self.trial.judges(runs))
@@ -249,7 +277,8 @@ impl Case {
             trial: Trial::new(question.rule(), names.len(), reference),
             bound_ms: None,
             moved: Vec::new(),
-            first_render_ms: None,
+            noticed: Noticed::default(),
+            present_scheme: question.server.scheme,
             unfinished: 0,
             present: Vec::new(),
             others: Vec::new(),
@@ -266,7 +295,7 @@ impl Case {
             }
             self.goal.indices_of_scheme(&self.others, name, seeds)
         });
-        let of_present = self.goal.indices_of_scheme(&self.present, PRESENT, seeds);
+        let of_present = self.goal.indices_of_scheme(&self.present, self.present_scheme, seeds);
         self.trial.add(&of_present, &of_others.collect::<Vec<_>>());
     }
 
@@ -282,20 +311,12 @@ impl Case {
             let mut under = self.trial.judges(&self.others);
             under.retain(|it| it.scheme == self.names[leader]);
             self.moved = moved(&self.page, &present, &under);
-            let renders = first_render(&present).zip(first_render(&under));
-            self.first_render_ms = renders.map(|(present, under)| [present, under]);
+            self.noticed = Noticed::of(&self.page, &present, &under);
         }
         self.present = Vec::new();
         self.others = Vec::new();
         self
     }
-}
-
-/// The median first rendering of these loads, in ms.
-fn first_render(runs: &[&RunRecord]) -> Option<f64> {
-    let metric = metrics::find("first_render")?;
-    let completed = runs.iter().filter(|it| it.completed);
-    median(&completed.filter_map(|it| it.metrics.get(metric).all).collect::<Vec<_>>())
 }
 
 fn on_network(runs: &[RunRecord], network: &str) -> impl Iterator<Item = RunRecord> {

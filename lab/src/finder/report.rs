@@ -1,10 +1,8 @@
 //! The answer as one HTML file: the words, the ratios with their intervals, and what arrived when.
 
+use super::by_resource::Gain;
 use super::paired_loads::Batch;
-use super::{
-    Answer, ByHints, ByResource, Choice, PRESENT, PageAnswer, Question, RankedOrder, Step,
-    WHAT_YOU_HAVE,
-};
+use super::{Answer, ByHints, ByResource, PageAnswer, Question, SiteAnswer, Step, WHAT_YOU_HAVE};
 use crate::figure_resources;
 use crate::study::{StudyError, engines, most_telling};
 use corpus::Page;
@@ -14,57 +12,79 @@ use report::comparison::{
     Comparison, Figure, NamedFigure, PageComparison, Row, Run, comparison_report,
 };
 use schedulers::Priority;
-use std::sync::Arc;
 
 /// Priorities that the report lists for a page.
 const LISTED: usize = 20;
 
-/// The report of an answer, and of the priorities of single resources where they were searched. Loads the candidate of each page and network that is drawn, and the present order, once more.
+/// The name of the answer's order in tables and figures.
+const WITH_PRIORITIES: &str = "these priorities";
+
+/// All that was found.
+#[derive(Clone, Copy)]
+pub struct Findings<'a> {
+    /// What to do.
+    pub answer: &'a SiteAnswer,
+    /// Priorities of single resources.
+    pub by_resource: &'a [ByResource],
+    /// Hints, where they were loaded.
+    pub by_hints: &'a [ByHints],
+    /// Whole schemes, where they were searched.
+    pub schemes: Option<&'a Answer>,
+}
+
+/// The report: the answer first. Loads the priorities and the present order of each page and network that is drawn once more.
 pub fn report(
     question: &Question,
-    answer: &Answer,
-    choices: &[Choice],
-    by_resource: &[ByResource],
-    by_hints: &[ByHints],
+    findings: Findings<'_>,
+    provenance: serde_json::Value,
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<String, StudyError> {
+    let Findings { answer, by_resource, by_hints, schemes } = findings;
     let metric = question.goal.metric();
-    let heading = metric.heading;
-    let drawn = most_telling(answer.pages.len(), |place| {
-        answer.pages[place].judgement.ratio.unwrap_or_default()
-    });
+    let mut cases: Vec<(&ByResource, &Gain)> = Vec::new();
+    for found in by_resource {
+        cases.extend(found.networks.iter().map(|it| (found, it)));
+    }
+    let drawn = most_telling(cases.len(), |it| cases[it].1.judgement.ratio.unwrap_or_default());
     let mut pages = Vec::new();
-    for (place, of_page) in answer.pages.iter().enumerate() {
-        let Some(page) = question.pages.iter().find(|it| it.name == of_page.page) else { continue };
-        let compared = compared(page, of_page, metric);
-        pages.push(match shown(of_page).filter(|_| drawn.contains(&place)) {
-            Some(shown) => drawn_page(question, page, of_page, &shown, compared, progress)?,
-            None => compared,
+    for (place, (found, gain)) in cases.iter().enumerate() {
+        let Some(page) = found.page() else { continue };
+        let mut ranked = schemes.iter().flat_map(|it| &it.pages);
+        let ranked = ranked.find(|it| it.page == found.page && it.network == gain.network);
+        let compared = compared(page, gain, ranked, metric);
+        pages.push(if drawn.contains(&place) {
+            drawn_page(question, found, gain, compared, progress)?
+        } else {
+            compared
         });
     }
-    let mut answers: Vec<String> = choices.iter().map(|it| it.words.clone()).collect();
-    answers.extend(answer.pages.iter().map(|it| it.words.clone()));
-    answers.extend(answer.robust_choice.iter().map(|it| it.words.clone()));
-    answers.extend(by_resource.iter().flat_map(ByResource::words));
+    let mut answers = vec![answer.sentence.clone()];
+    answers.extend(cases.iter().map(|(found, gain)| gain.line(&found.page)));
     answers.extend(by_resource.iter().filter_map(priorities));
+    answers.extend(answer.left_out.iter().map(|it| format!("Left out. {it}")));
+    answers.push(answer.certainty.clone());
     answers.extend(by_hints.iter().flat_map(ByHints::words));
+    let robust = schemes.and_then(|it| it.robust_choice.as_ref());
+    answers.extend(schemes.iter().flat_map(|it| &it.pages).map(|it| it.words.clone()));
+    answers.extend(robust.map(|it| it.words.clone()));
     let omitted = format!(
         "The {} with the highest ratios are drawn; the others are lines of the last table.",
         drawn.len()
     );
-    let own_pages = question.pages();
+    let named = question.pages().into_iter();
+    let figures = named.filter_map(|it| intervals(&it.name, schemes?, metric.heading));
     Ok(comparison_report(&Comparison {
         title: "In which order to send".to_owned(),
         answers,
         what: format!(
-            "{} is {PRESENT}, as browsers signal it to a server that obeys. All other orders are those of a server that ignores \
-             signals and knows what a browser knows. Medians and ratios are over the seeds that did not choose.",
-            capitalised(WHAT_YOU_HAVE)
+            "What you have: {}. These priorities: a server that obeys browsers, and knows them. A scheme: a server that ignores \
+             signals and knows what a browser knows (utmost serve). Medians and ratios are over the seeds that did not choose.",
+            question.server.model
         ),
         metric,
         baseline: WHAT_YOU_HAVE.to_owned(),
-        provenance: answer.provenance.clone(),
-        figures: own_pages.iter().filter_map(|it| intervals(&it.name, answer, heading)).collect(),
+        provenance,
+        figures: figures.collect(),
         omitted: if drawn.len() < pages.len() { omitted } else { String::new() },
         pages,
         ..Comparison::default()
@@ -88,73 +108,65 @@ fn priorities(found: &ByResource) -> Option<String> {
     is_told.then(|| format!("{}: send {}.", found.page, listed.join("; ")))
 }
 
-fn capitalised(text: &str) -> String {
-    let (first, rest) = text.split_at(1);
-    first.to_uppercase() + rest
-}
-
 /// The numbers of a page on a network.
-fn compared(page: &Page, answer: &PageAnswer, metric: &Metric) -> PageComparison {
-    let name = format!("{}, network {}", answer.page, answer.network);
-    let mut rows = Vec::new();
-    for order in &answer.ranking {
+fn compared(
+    page: &Page,
+    gain: &Gain,
+    ranked: Option<&PageAnswer>,
+    metric: &Metric,
+) -> PageComparison {
+    let name = format!("{}, network {}", page.name, gain.network);
+    let of = |ms| BySet { all: None, atf: ms };
+    let mut orders = vec![
+        (WHAT_YOU_HAVE, of(gain.present_ms), of(Some(1.0)), None),
+        (WITH_PRIORITIES, of(gain.found_ms), of(gain.judgement.ratio), None),
+    ];
+    for order in ranked.iter().flat_map(|it| &it.ranking).filter(|it| !it.is_present) {
         let values = BySet { all: order.index.all_ms, atf: order.index.atf_ms };
-        rows.push(Row {
-            scheme: label(order).to_owned(),
-            metrics: [(metric.name, values)].into_iter().collect(),
-            regret: order.regret,
-            ..Row::default()
-        });
+        let speedup = order.speedup_present;
+        let speedups = BySet { all: values.all.and(speedup), atf: values.atf.and(speedup) };
+        orders.push((&order.scheme, values, speedups, order.regret));
+    }
+    let mut rows = Vec::new();
+    for (scheme, values, _, regret) in &orders {
+        let metrics = [(metric.name, *values)].into_iter().collect();
+        rows.push(Row { scheme: (*scheme).to_owned(), metrics, regret: *regret, ..Row::default() });
     }
     let resources = figure_resources(page);
     let mut compared = PageComparison::new(&name, &resources, rows, metric, WHAT_YOU_HAVE);
     // Of pairs of loads, as everywhere in the answer, and not of medians.
-    for (row, order) in compared.rows.iter_mut().zip(&answer.ranking) {
-        let speedup = order.speedup_present;
-        row.speedup =
-            BySet { all: order.index.all_ms.and(speedup), atf: order.index.atf_ms.and(speedup) };
+    for (row, order) in compared.rows.iter_mut().zip(&orders) {
+        row.speedup = order.2;
     }
     compared
-}
-
-fn label(order: &RankedOrder) -> &str {
-    if order.is_present { WHAT_YOU_HAVE } else { &order.scheme }
-}
-
-/// The pair of loads that figures show.
-struct Shown<'a> {
-    candidate: &'a str,
-    seed: u64,
-}
-
-fn shown(answer: &PageAnswer) -> Option<Shown<'_>> {
-    Some(Shown { candidate: answer.candidate.as_deref()?, seed: answer.middle_seed? })
 }
 
 /// With the ribbons and curves of one pair of loads.
 fn drawn_page(
     question: &Question,
-    page: &Arc<Page>,
-    answer: &PageAnswer,
-    shown: &Shown<'_>,
+    found: &ByResource,
+    gain: &Gain,
     compared: PageComparison,
     progress: &(dyn Fn(Step) + Sync),
 ) -> Result<PageComparison, StudyError> {
-    let Shown { candidate, seed } = *shown;
-    let networks = question.networks.iter().filter(|it| it.name == answer.network);
+    let pages = found.page().zip(found.signalled());
+    let (Some((page, signalled)), Some(seed)) = (pages, gain.middle_seed) else {
+        return Ok(compared);
+    };
+    let networks = question.networks.iter().filter(|it| it.name == gain.network);
     let (networks, seeds) = (networks.cloned().collect(), seed..seed + 1);
     let batch = Batch { question, page, engine: engines::STACK, networks, seeds, progress };
-    let others = question.schemes.iter().filter(|it| it.name() == candidate).cloned();
-    let [present, other] = [batch.present()?, batch.others(&others.collect::<Vec<_>>())?];
-    let [present, other] = [present, other].map(|it| it.loads.into_iter().flatten().next());
-    let (Some(present), Some(other)) = (present, other) else { return Ok(compared) };
+    let present = batch.present()?;
+    let changed = Batch { page: &signalled, ..batch }.obeying()?;
+    let [present, changed] = [present, changed].map(|it| it.loads.into_iter().flatten().next());
+    let (Some(present), Some(changed)) = (present, changed) else { return Ok(compared) };
     let runs = [
         Run { scheme: WHAT_YOU_HAVE, timeline: &present.timeline },
-        Run { scheme: candidate, timeline: &other.timeline },
+        Run { scheme: WITH_PRIORITIES, timeline: &changed.timeline },
     ];
     let conditions = format!(
         "page {}; engine stack, network {}; the pair of loads in the middle by their ratio (seed {seed})",
-        answer.page, answer.network
+        found.page, gain.network
     );
     let sheet = Sheet { conditions, ..Sheet::default() };
     Ok(compared.drawn(&figure_resources(page), &runs, byte_index(), &sheet))

@@ -1,4 +1,10 @@
-//! One order for several pages and networks: the one whose worst regret is least.
+//! One order for several pages and networks: the one whose worst regret is least, among those that are on no network slower than the
+//! present one.
+
+use super::trial::BATCH;
+use super::{PageAnswer, RankedOrder, Verdict, WHAT_YOU_HAVE};
+use crate::study::statistics::geometric_mean;
+use std::collections::BTreeMap;
 
 /// The regret of each order on one page and one network. Orders are in the order in which they are named.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -58,9 +64,53 @@ fn worst(cases: &[Regrets], scheme: &str) -> Option<LeastWorst> {
     Some(LeastWorst { scheme: scheme.to_owned(), worst_regret, case })
 }
 
+/// The order whose worst regret is least, among those that are slower than the present one on no network. The present one, where
+/// nothing is better than it anywhere.
+pub(super) fn least_bad(cases: &[&PageAnswer]) -> Option<LeastWorst> {
+    let is_beaten = cases.iter().any(|it| it.verdict == Verdict::Better);
+    let mut regrets: Vec<Regrets> = cases.iter().map(|it| it.regrets()).collect();
+    for it in &mut regrets {
+        it.retain(|order| order == WHAT_YOU_HAVE || is_beaten && is_harmless(cases, order));
+    }
+    least_worst(&regrets)
+}
+
+/// Whether a scheme has enough loads everywhere, and is as fast as the present order on each network, the geometric mean over pages.
+fn is_harmless(cases: &[&PageAnswer], scheme: &str) -> bool {
+    let mut networks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for case in cases {
+        let row = case.row(scheme).filter(|it| is_loaded(it));
+        let Some(speedup) = row.and_then(|it| it.speedup_present) else { return false };
+        networks.entry(&case.network).or_default().push(speedup);
+    }
+    networks.values().all(|it| geometric_mean(it).is_some_and(|mean| mean >= 1.0))
+}
+
+/// Whether an order has a whole batch of loads. One load that came out well is chance.
+pub(super) fn is_loaded(order: &RankedOrder) -> bool {
+    order.loads >= BATCH
+}
+
+impl PageAnswer {
+    fn row(&self, scheme: &str) -> Option<&RankedOrder> {
+        self.ranking.iter().find(|it| it.scheme == scheme && !it.is_present)
+    }
+
+    /// The regret of each order by its label, the present one first: it stays among equals.
+    pub(super) fn regrets(&self) -> Regrets {
+        let mut orders: Vec<_> = self.ranking.iter().collect();
+        orders.sort_by_key(|it| !it.is_present);
+        Regrets::of(orders.into_iter().filter_map(|order| {
+            let label = if order.is_present { WHAT_YOU_HAVE } else { &order.scheme };
+            Some((label, order.index.ms()?, order.regret))
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finder::answer::Index;
 
     fn case(regrets: &[(&str, f64)]) -> Regrets {
         Regrets(regrets.iter().map(|(name, regret)| ((*name).to_owned(), *regret)).collect())
@@ -92,5 +142,50 @@ mod tests {
         assert_eq!(Regrets::of(orders.into_iter()), case(&[("now", 1.5), ("fifo", 1.0)]));
         let bounded = [("now", 150.0, Some(2.0)), ("fifo", 100.0, Some(1.3))];
         assert_eq!(Regrets::of(bounded.into_iter()), case(&[("now", 2.0), ("fifo", 1.3)]));
+    }
+
+    fn order(scheme: &str, ms: f64, loads: usize) -> RankedOrder {
+        RankedOrder {
+            scheme: scheme.to_owned(),
+            is_present: scheme == "now",
+            loads,
+            index: Index { atf_ms: Some(ms), all_ms: None },
+            speedup_rr: None,
+            speedup_present: Some(100.0 / ms),
+            interval: None,
+            regret: None,
+        }
+    }
+
+    /// The order for a page on two networks, whose present order has an index of 100 ms; `loads`: those of `dfifo` on the first.
+    fn chosen(verdict: Verdict, loads: usize) -> String {
+        let case = |network: &str, verdict, others: &[(&str, f64, usize)]| PageAnswer {
+            network: network.to_owned(),
+            verdict,
+            ranking: [("now", 100.0, 9)]
+                .iter()
+                .chain(others)
+                .map(|it| order(it.0, it.1, it.2))
+                .collect(),
+            ..PageAnswer::default()
+        };
+        let first = [("spdy", 101.0, 9), ("fifo", 99.0, 9), ("dfifo", 97.0, loads)];
+        let cases = [
+            case("cable", Verdict::NothingBetter, &first),
+            case("3g", verdict, &[("spdy", 70.0, 9), ("fifo", 98.0, 9), ("dfifo", 90.0, 9)]),
+        ];
+        least_bad(&cases.iter().collect::<Vec<_>>()).expect("an order").scheme
+    }
+
+    #[test]
+    fn an_order_that_is_slower_on_a_network_or_has_one_load_is_never_chosen() {
+        // `spdy` has the least worst regret.
+        assert_eq!(chosen(Verdict::Better, 9), "dfifo");
+        assert_eq!(chosen(Verdict::Better, 1), "fifo");
+    }
+
+    #[test]
+    fn where_nothing_is_better_what_there_is_is_kept() {
+        assert_eq!(chosen(Verdict::NothingBetter, 9), WHAT_YOU_HAVE);
     }
 }

@@ -95,6 +95,12 @@ impl Trial {
 
     /// The seeds of the next loads; `None`: enough is loaded, or as much as may be.
     pub fn next_seeds(&self) -> Option<Range<u64>> {
+        let is_open = self.loads() < BATCH || self.leader().is_some() && !self.is_narrow();
+        self.further_seeds().filter(|_| is_open)
+    }
+
+    /// The seeds of the next loads, whatever is known; `None`: as much is loaded as may be.
+    pub fn further_seeds(&self) -> Option<Range<u64>> {
         let loads = self.loads();
         let seeds = match loads {
             0 => 1,
@@ -102,8 +108,7 @@ impl Trial {
             _ => BATCH,
         };
         let has_room = loads + seeds <= self.rule.most_loads;
-        let is_open = loads < BATCH || self.leader().is_some() && !self.is_narrow();
-        (has_room && is_open).then(|| loads as u64..(loads + seeds) as u64)
+        has_room.then(|| loads as u64..(loads + seeds) as u64)
     }
 
     /// The candidates that are loaded with the next seeds, by their places: all with the first seed, then all that are not far

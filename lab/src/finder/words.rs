@@ -39,18 +39,10 @@ pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String 
     format!("{page} on {network}: {words}{}{}", later(answer), inexact(answer))
 }
 
-/// The first rendering counts as later if it is by more than this share.
-const LATER: f64 = 0.05;
-
-/// A warning that the index is better, and something is seen later all the same. The index counts bytes, and a page shows nothing
-/// before its last stylesheet.
+/// Why an order that is better does not count: something is seen later all the same.
 fn later(answer: &PageAnswer) -> String {
-    match answer.first_render_ms.filter(|_| answer.verdict == Verdict::Better) {
-        Some([present, under]) if under > present * (1.0 + LATER) => format!(
-            " But the page shows something later: its first rendering is at {under:.0} ms, with {WHAT_YOU_HAVE} at {present:.0} ms."
-        ),
-        _ => String::new(),
-    }
+    let late = answer.noticed.too_late().filter(|_| answer.judgement.ratio > Some(1.0));
+    late.map_or(String::new(), |what| format!(" It does not count, because {what} comes later."))
 }
 
 /// What keeps an answer from being as exact as was asked.

@@ -8,7 +8,7 @@ use crate::{Load, render_times};
 use client::playback::Playback;
 use corpus::Page;
 use qlog_tools::assembly::StreamFrame;
-use qlog_tools::timeline::{Timeline, Transfer};
+use qlog_tools::timeline::{RenderTimes, Timeline, Transfer};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -161,10 +161,15 @@ impl Simulation {
             });
         }
         let completed = self.playback.is_done();
-        let renders = vec![render_times(&mut self.playback)];
+        let renders = vec![self.renders()];
         let (name, frames) = (name.to_owned(), self.arrived);
         let timeline = Timeline { name, transfers, frames, renders, ..Timeline::default() };
         Load { completed, timeline }
+    }
+
+    /// When the page was shown, once the load is over.
+    pub(crate) fn renders(&mut self) -> RenderTimes {
+        render_times(&mut self.playback)
     }
 
     pub(super) fn stream(&self, resource: usize) -> u64 {

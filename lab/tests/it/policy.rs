@@ -4,7 +4,7 @@ use client::NextPage;
 use corpus::Page;
 use gateway::site::{DirectorySite, Rule, RuledSite};
 use gateway::{Config, ConfigRoute, ConfigSite};
-use lab::finder::{Goal, PolicySite, Question, by_resource, policy};
+use lab::finder::{Goal, PolicySite, Question, SiteAnswer, by_resource, policy};
 use lab::network::Network;
 use lab::stack::{Ends, Setup, load_between};
 use lab::study::policy::{Choice, Configuration, OF_SITE, Terms, choose, prepare};
@@ -216,22 +216,21 @@ fn the_priorities_that_a_search_found_are_what_visitors_get_from_the_files() {
     let question = Question {
         pages: vec![Arc::clone(&page)],
         networks: vec![network.clone()],
-        schemes: Vec::new(),
-        goal: Goal::default(),
-        width: 0.05,
+        goal: Goal::byte_index(),
         most_loads: 9,
         jobs: 2,
-        profile: None,
-        browser: None,
+        ..Question::new(Vec::new(), Vec::new())
     };
     let found = by_resource(&question, &|_| ()).expect("loads");
     assert!(found[0].is_better, "{found:?}");
+    let answer = SiteAnswer::of(&question, &found);
     // The image above the fold goes before the two that browsers ask for with it, or they go behind it.
     assert!((1..=2).contains(&found[0].resources.len()), "{found:?}");
 
     let folder = tempfile::tempdir().expect("a folder");
     write_files(std::slice::from_ref(&page), folder.path());
-    let text = policy(&found, &[], &PolicySite::Pages(vec!["shop".to_owned()]), &Value::Null);
+    let text =
+        policy(&answer, &found, &[], &PolicySite::Pages(vec!["shop".to_owned()]), &Value::Null);
     let file = folder.path().join("policy.toml");
     std::fs::write(&file, text.replace("page = \"shop\"", "root = \".\"")).expect("written");
     let config = Config::load(&file).expect("a configuration");

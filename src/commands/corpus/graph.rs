@@ -8,7 +8,7 @@ use ::gateway::site::DirectorySite;
 use ::serve::Failure;
 use ::server::site::{Promise, Response, Site};
 use push::scan::{Files, scan};
-use push::{Graph, is_host};
+use push::{Graph, Node, is_host};
 use std::path::{Path, PathBuf};
 
 /// Write the fetch dependency graph of a page, for `push_graph` in a server's configuration
@@ -115,6 +115,12 @@ impl Files for Served {
         body.read_at(0, &mut bytes).ok()?;
         Some(bytes)
     }
+}
+
+/// What a document below a folder refers to, directly or not.
+pub(crate) fn references(folder: &Path, document: &str) -> Result<Vec<Node>, Failure> {
+    let site = DirectorySite::open(folder).map_err(Failure::bad_input)?;
+    Ok(scan(&Served(site), LOCALHOST, document).map(|it| it.graph.nodes).unwrap_or_default())
 }
 
 fn of_directory(folder: &str, arguments: &Arguments) -> Result<Graph, Failure> {

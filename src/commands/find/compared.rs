@@ -3,7 +3,7 @@
 use crate::output;
 use ::serve::Failure;
 use figures::escape;
-use lab::finder::{Answer, Baseline, Change, ChangeVerdict, Goal, changes};
+use lab::finder::{Baseline, ByResource, Change, ChangeVerdict, Goal, changes};
 use std::path::{Path, PathBuf};
 
 /// What to compare with, and what counts as a failure.
@@ -12,10 +12,7 @@ pub(crate) struct Compare {
     /// Compare with this earlier answer (--json, or answer.json of --out); exit code 1: a page got slower
     #[arg(long, value_name = "ANSWER", conflicts_with = "export")]
     baseline: Option<PathBuf>,
-    /// Fail, too, where the index in the present order is more than this many times its lower bound
-    #[arg(long, value_name = "TIMES", requires = "baseline", value_parser = times)]
-    max_regret: Option<f64>,
-    /// Fail, too, where the baseline's choice is stale: the page has changed, and another order is the best for it
+    /// Fail, too, where the baseline is stale: the page has changed, and other priorities are the best for it
     #[arg(long, requires = "baseline")]
     watch_drift: bool,
     /// Write the comparison as a Markdown table into this file
@@ -24,11 +21,6 @@ pub(crate) struct Compare {
     /// Write the comparison as `JUnit` XML into this file
     #[arg(long, value_name = "FILE", requires = "baseline")]
     junit: Option<PathBuf>,
-}
-
-fn times(text: &str) -> Result<f64, String> {
-    let times = text.parse().ok().filter(|it| (1.0..=1e6).contains(it));
-    times.ok_or_else(|| "a number from 1 on is needed, for example 2.5".to_owned())
 }
 
 /// The comparison, and what failed in it.
@@ -56,20 +48,17 @@ impl Compare {
         Ok(Some(before))
     }
 
-    pub(super) fn compared(&self, before: &Baseline, answer: &Answer) -> Compared {
-        let changes = changes(before, answer);
+    pub(super) fn compared(&self, before: &Baseline, found: &[ByResource]) -> Compared {
+        let changes = changes(before, found);
         let failures = changes.iter().map(|it| self.failure(it)).collect();
         Compared { changes, failures }
     }
 
     fn failure(&self, change: &Change) -> Option<String> {
-        let too_far = change.regret.zip(self.max_regret).filter(|(regret, most)| regret > most);
         if change.verdict == ChangeVerdict::Slower {
             Some("slower than in the baseline".to_owned())
-        } else if let Some((regret, most)) = too_far {
-            Some(format!("its index is {regret:.2} times its lower bound; --max-regret is {most}"))
         } else if change.is_stale && self.watch_drift {
-            Some("the baseline's choice is stale".to_owned())
+            Some("the page has changed, and the answer with it: ask again".to_owned())
         } else {
             None
         }
@@ -108,16 +97,16 @@ impl Compared {
     }
 
     fn markdown(&self) -> String {
-        let head = "| page | network | beside the baseline | 95 % interval | regret | |\n|---|---|---|---|---|---|\n";
+        let head =
+            "| page | network | beside the baseline | 95 % interval | |\n|---|---|---|---|---|\n";
         let rows = self.changes.iter().zip(&self.failures).map(|(change, failure)| {
             let [page, network] = [&change.page, &change.network].map(|it| it.replace('|', "\\|"));
             let ratio = output::number(change.judgement.ratio, 3);
             let interval = change.judgement.interval;
             let interval = interval.map(|[low, high]| format!("{low:.3} to {high:.3}"));
             let interval = interval.as_deref().unwrap_or("-");
-            let regret = output::number(change.regret, 2);
             let failure = failure.as_deref().unwrap_or("ok");
-            format!("| {page} | {network} | {ratio} | {interval} | {regret} | {failure} |\n")
+            format!("| {page} | {network} | {ratio} | {interval} | {failure} |\n")
         });
         format!("{head}{}", rows.collect::<String>())
     }

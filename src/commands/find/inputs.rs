@@ -40,16 +40,21 @@ pub(super) struct Inputs<'a> {
     pub(super) schemes: &'a [Contender],
     /// Loads at a time.
     pub(super) jobs: usize,
+    /// The folder of the site that documents are in; `None`: each is in its own.
+    pub(super) root: Option<&'a Path>,
+}
+
+/// All that is asked about.
+pub(super) struct Read {
+    /// The pages, and behind them further recordings of them.
+    pub(super) pages: Vec<Arc<Page>>,
+    /// Those that are named, else the links of the logs where all pages come from logs, else the usual ones.
+    pub(super) networks: Vec<Network>,
 }
 
 impl Inputs<'_> {
-    /// The pages of all arguments with further recordings of them, and the networks: those that are named, else the links of the logs where all pages come from
-    /// logs, else the usual ones.
-    pub(super) fn read(
-        &self,
-        arguments: &[String],
-        named: Vec<Network>,
-    ) -> Result<(Vec<Arc<Page>>, Vec<Network>), Failure> {
+    /// The pages of all arguments, and the networks.
+    pub(super) fn read(&self, arguments: &[String], named: Vec<Network>) -> Result<Read, Failure> {
         let Browser { ca, http3, .. } = self.browser;
         let has_url = arguments.iter().any(|it| it.contains("://"));
         if (ca.is_some() || *http3) && !has_url {
@@ -72,14 +77,15 @@ impl Inputs<'_> {
             values::networks(&NETWORKS.map(str::to_owned))?
         };
         pages.extend(recordings.into_inner());
-        Ok((pages, networks))
+        let pages = pages.into_iter().map(all_counts).collect();
+        Ok(Read { pages, networks })
     }
 
     /// What an argument stands for.
     fn pages(&self, argument: &str) -> Result<Asked, Failure> {
         let file = Path::new(argument);
         if argument.contains("://") || file.is_dir() || is_document(file) {
-            return loaded_in_browser(argument, self.browser);
+            return loaded_in_browser(argument, self.browser, self.root);
         }
         if !file.is_file() {
             return not_a_file(argument, file).map(Asked::from);
@@ -140,6 +146,16 @@ impl Inputs<'_> {
         }
         Ok(Asked { link: Some(network), ..vec![page].into() })
     }
+}
+
+/// Where nothing says what a visitor sees first, all of the page counts.
+fn all_counts(page: Arc<Page>) -> Arc<Page> {
+    if page.resources.iter().any(|it| it.above_fold) {
+        return page;
+    }
+    let mut page = Page::clone(&page);
+    page.resources.iter_mut().for_each(|it| it.above_fold = true);
+    Arc::new(page)
 }
 
 /// What an argument stands for.
@@ -206,7 +222,7 @@ fn recording(file: &Path, not_a_page: &PageError) -> Result<Page, Failure> {
 
 /// Without the recorder nothing is loaded.
 #[cfg(not(feature = "record"))]
-fn loaded_in_browser(source: &str, _: &Browser) -> Result<Asked, Failure> {
+fn loaded_in_browser(source: &str, _: &Browser, _: Option<&Path>) -> Result<Asked, Failure> {
     Err(Failure::BadInput(format!(
         "{source}: this program was built without its recorder (feature `record`); name a HAR file of the page"
     )))
@@ -214,13 +230,17 @@ fn loaded_in_browser(source: &str, _: &Browser) -> Result<Asked, Failure> {
 
 /// The page of a URL, a folder or a document in one, as Chromium loads it.
 #[cfg(feature = "record")]
-fn loaded_in_browser(source: &str, browser: &Browser) -> Result<Asked, Failure> {
+fn loaded_in_browser(
+    source: &str,
+    browser: &Browser,
+    root: Option<&Path>,
+) -> Result<Asked, Failure> {
     use super::super::corpus::failure;
     use recorder::recording::{capture, page as derived};
 
     let (captures, _) =
-        capture(&request(source, browser)?, &|it| eprintln!("{it}")).map_err(failure)?;
-    let name = name_of(Path::new(&loaded_name(source)));
+        capture(&request(source, browser, root)?, &|it| eprintln!("{it}")).map_err(failure)?;
+    let name = page_name(source, root);
     let judged = derived(&captures, &name, "unknown").map_err(failure)?;
     let mut page = judged.page;
     let notes = judged.notes.into_iter().filter(|it| !page.source.assumptions.contains(it));
@@ -250,7 +270,12 @@ fn loaded_in_browser(source: &str, browser: &Browser) -> Result<Asked, Failure> 
 }
 
 /// The name of a page that Chromium loads.
-#[cfg(feature = "record")]
+pub(super) fn page_name(source: &str, root: Option<&Path>) -> String {
+    let below = root.and_then(|it| Path::new(source).strip_prefix(it).ok());
+    let below = below.map(|it| it.with_extension("").display().to_string().replace('/', "-"));
+    name_of(Path::new(&below.unwrap_or_else(|| loaded_name(source))))
+}
+
 fn loaded_name(source: &str) -> String {
     let file = Path::new(source);
     let name = match url::Url::parse(source).ok().filter(url::Url::has_host) {
@@ -266,9 +291,11 @@ fn loaded_name(source: &str) -> String {
 
 /// How Chromium loads a URL, a folder or a document.
 #[cfg(feature = "record")]
-fn request(source: &str, browser: &Browser) -> Result<recorder::recording::Request, Failure> {
-    use recorder::browser::Trust;
-    use recorder::installed::Kind;
+fn request(
+    source: &str,
+    browser: &Browser,
+    root: Option<&Path>,
+) -> Result<recorder::recording::Request, Failure> {
     use recorder::limits::SETTINGS_MIN;
 
     let path = Path::new(source);
@@ -277,19 +304,13 @@ fn request(source: &str, browser: &Browser) -> Result<recorder::recording::Reque
             "holds no index.html; name the folder of a site, one of its recordings, or a URL";
         return Err(Failure::of_file(path, cause));
     }
-    if Kind::Chromium.program().is_none() {
-        return Err(Failure::Elsewhere(format!(
-            "{source}: no Chromium found that could load it; install the package chromium, or name its program in UTMOST_CHROMIUM; \
-             without one, save a HAR file of the page in any browser and name that"
-        )));
-    }
-    let pin = browser.ca.as_ref().map(|it| ::server::certificate_pin(it)).transpose();
+    let trust = trust(source, browser)?;
     let (folder, entry) =
-        if is_document(path) { in_folder(path) } else { (source.to_owned(), None) };
+        if is_document(path) { in_folder(path, root) } else { (source.to_owned(), None) };
     Ok(recorder::recording::Request {
         source: folder,
         entry,
-        trust: Trust { pin: pin.map_err(Failure::bad_input)?, http3: browser.http3 },
+        trust,
         settings: SETTINGS_MIN,
         loads: browser.loads.into(),
         judged: false,
@@ -297,12 +318,49 @@ fn request(source: &str, browser: &Browser) -> Result<recorder::recording::Reque
     })
 }
 
-/// The folder of a document, and its name there.
+/// How Chromium reaches a URL, where there is one.
 #[cfg(feature = "record")]
-fn in_folder(document: &Path) -> (String, Option<String>) {
-    let folder =
-        document.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = document.file_name().unwrap_or_default().to_string_lossy();
-    let address = url::Url::parse("https://localhost/").and_then(|it| it.join(&name));
+fn trust(source: &str, browser: &Browser) -> Result<recorder::browser::Trust, Failure> {
+    if recorder::installed::Kind::Chromium.program().is_none() {
+        return Err(Failure::Elsewhere(format!(
+            "{source}: no Chromium found that could load it; install the package chromium, or name its program in UTMOST_CHROMIUM; \
+             without one, save a HAR file of the page in any browser and name that"
+        )));
+    }
+    let pin = browser.ca.as_ref().map(|it| ::server::certificate_pin(it)).transpose();
+    let pin = pin.map_err(Failure::bad_input)?;
+    Ok(recorder::browser::Trust { pin, http3: browser.http3 })
+}
+
+/// What a server answers to a URL, as Chromium gets it.
+#[cfg(feature = "record")]
+pub(super) fn text_at(url: &str, browser: &Browser) -> Result<String, Failure> {
+    use super::super::corpus::failure;
+    let chromium = recorder::browser::Chromium::for_mirroring(&trust(url, browser)?);
+    let answers = chromium.and_then(|it| it.answers(url)).map_err(failure)?;
+    let body = answers.into_iter().find_map(|it| it.body.filter(|_| it.status == Some(200)));
+    let body =
+        body.ok_or_else(|| Failure::Elsewhere(format!("{url}: no answer with status 200")))?;
+    Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
+/// Without the recorder there is no browser.
+#[cfg(not(feature = "record"))]
+pub(super) fn text_at(url: &str, _: &Browser) -> Result<String, Failure> {
+    Err(Failure::BadInput(format!(
+        "{url}: this program was built without its recorder (feature `record`); name the sitemap as a file"
+    )))
+}
+
+/// The folder of a document, and its path there.
+#[cfg(feature = "record")]
+fn in_folder(document: &Path, root: Option<&Path>) -> (String, Option<String>) {
+    let own = document.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = root.unwrap_or(own);
+    let below = document.strip_prefix(folder).map_or_else(
+        |_| document.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        |it| it.to_string_lossy().into_owned(),
+    );
+    let address = url::Url::parse("https://localhost/").and_then(|it| it.join(&below));
     (folder.display().to_string(), address.ok().map(|it| it.path().to_owned()))
 }

@@ -16,22 +16,20 @@ pub(super) fn write(
     document: &Document<'_>,
 ) -> Result<(), Failure> {
     let Some(file) = &arguments.policy else { return Ok(()) };
-    let (mut found, mut hints) = (
-        document.by_resource.unwrap_or_default().to_vec(),
-        document.by_hints.unwrap_or_default().to_vec(),
-    );
+    let (mut found, mut hints) =
+        (document.by_resource.to_vec(), document.by_hints.unwrap_or_default().to_vec());
     let site = relative(policy_site(arguments, question), file);
     // What serves the pages themselves has their hosts.
     if arguments.host.is_some() || !matches!(site, PolicySite::Pages(_)) {
         (found, hints) = at_host(&found, &hints, arguments.host.as_deref());
     }
-    let text = policy(&found, &hints, &site, &output::provenance());
+    let text = policy(document.answer, &found, &hints, &site, &output::provenance());
     lab::write_file(file, text).map_err(Failure::elsewhere)
 }
 
 /// What the policy serves: what `--site` names, the folder or server that was loaded, or the pages themselves. The page of a recording
 /// has no bodies to serve.
-fn policy_site(arguments: &Arguments, question: &Question) -> PolicySite {
+pub(super) fn policy_site(arguments: &Arguments, question: &Question) -> PolicySite {
     if let Some(site) = &arguments.site {
         return site.clone();
     }

@@ -1,53 +1,154 @@
-//! The answer: first in words, then as tables.
+//! The answer: what to do, what a visitor notices, what to paste, what was left out, how sure it is; then, if asked for, the rest.
 
-use super::Document;
+use super::policy::policy_site;
+use super::{Arguments, Document};
 use crate::output;
-use crate::output::number;
+use crate::output::{number, paragraph};
 use ::corpus::Page;
 use ::serve::Failure;
-use lab::finder::{ByHints, ByResource, Moved, PageAnswer, RankedOrder, WHAT_YOU_HAVE};
+use lab::finder::{
+    ByHints, ByResource, Moved, PageAnswer, Question, RankedOrder, WHAT_YOU_HAVE, at_host,
+    length_text, routes,
+};
+use lab::study::folder::REPORT;
 use qlog_tools::metrics::Metric;
 use qlog_tools::short_texts::shown;
-use schedulers::Priority;
 use std::sync::Arc;
 
-/// Prints the answer. `foreign`: pages that are not bundled, whose assumptions the reader should know.
-pub(super) fn show<'a>(
+/// Lines of a policy that are printed; a longer one is a file.
+const PASTED_LINES: usize = 24;
+
+/// Pages whose times are printed where there are several.
+const PAGES: usize = 12;
+
+/// Prints the answer, and the details where they are asked for.
+pub(super) fn show(
+    arguments: &Arguments,
+    question: &Question,
     document: &Document<'_>,
-    metric: &Metric,
-    foreign: impl Iterator<Item = &'a Arc<Page>>,
 ) -> Result<(), Failure> {
-    let Document { answer, choices, by_resource, by_hints, confirmations, seconds, .. } = *document;
-    for choice in choices {
-        output::line(&choice.words)?;
+    paragraph(&document.answer.sentence)?;
+    times(document)?;
+    paste(arguments, question, document)?;
+    for sentence in &document.answer.left_out {
+        paragraph(&format!("Left out. {sentence}"))?;
     }
-    for page in &answer.pages {
+    paragraph(&document.answer.certainty)?;
+    for confirmation in document.confirmations.into_iter().flatten() {
+        paragraph(&confirmation.words)?;
+    }
+    for sentence in document.by_hints.into_iter().flatten().flat_map(ByHints::words) {
+        paragraph(&sentence)?;
+    }
+    if arguments.details {
+        details(question, document)?;
+    } else {
+        paragraph("More: --details (schemes, regrets, what was assumed), --out DIR (a report).")?;
+    }
+    if let Some(folder) = &arguments.out {
+        output::line(&format!("report: {}", folder.join(REPORT).display()))?;
+        let again =
+            super::again::cron_line(arguments, question.server.name, &folder.join("answer.json"));
+        output::line(&format!("to ask again when the page has changed (cron):\n{again}"))?;
+    }
+    Ok(())
+}
+
+/// What a visitor notices, a line a network.
+fn times(document: &Document<'_>) -> Result<(), Failure> {
+    let mut pages: Vec<&ByResource> = document.by_resource.iter().collect();
+    if pages.len() > 1 {
+        pages.retain(|it| it.is_better);
+    }
+    let is_changed = |it: &ByResource| !it.resources.is_empty() || it.is_better;
+    for page in pages.into_iter().filter(|it| is_changed(it)).take(PAGES) {
+        if document.by_resource.len() > 1 {
+            output::line(&format!("\n{}", page.page))?;
+        } else {
+            output::line("")?;
+        }
+        let header = ["network", "first render", "largest image", "ratio"];
+        let mut rows = Vec::new();
+        for gain in &page.networks {
+            let mut row = vec![gain.network.clone()];
+            for seen in [gain.noticed.first_render, gain.noticed.largest_image] {
+                let text =
+                    seen.map(|it| format!("{}, {}", length_text(it.present_ms), it.change_text()));
+                row.push(text.unwrap_or_else(|| "-".to_owned()));
+            }
+            row.push(number(gain.judgement.ratio, 2));
+            rows.push(row);
+        }
+        output::line(&output::table(&header, &[0, 1, 2], rows).to_string())?;
+    }
+    output::line("")?;
+    Ok(())
+}
+
+/// The lines to change.
+fn paste(
+    arguments: &Arguments,
+    question: &Question,
+    document: &Document<'_>,
+) -> Result<(), Failure> {
+    let (found, _) = at_host(document.by_resource, &[], arguments.host.as_deref());
+    let text = routes(&found, &policy_site(arguments, question));
+    if text.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    paragraph(
+        "Paste into the configuration of utmost serve, or let --policy FILE write all of it. For another server, --export nginx, caddy, \
+         h2o, apache, cloudflare or fastly prints the lines.",
+    )?;
+    output::line("")?;
+    let mut whole = lines.len();
+    if whole > PASTED_LINES {
+        // Whole routes, and one at least.
+        let starts = (1..lines.len()).filter(|it| lines[*it] == "[[route]]");
+        whole = starts.take_while(|it| *it <= PASTED_LINES).last().unwrap_or(PASTED_LINES);
+    }
+    lines[..whole].iter().try_for_each(|it| output::line(it))?;
+    match lines.len() - whole {
+        0 => output::line(""),
+        more => output::line(&format!("# and {more} more lines: --policy FILE\n")),
+    }
+}
+
+/// All else that was found.
+fn details(question: &Question, document: &Document<'_>) -> Result<(), Failure> {
+    output::line("\nPriorities of single resources (RFC 9218)")?;
+    for sentence in document.by_resource.iter().flat_map(ByResource::words) {
+        output::line(&sentence)?;
+    }
+    let Some(schemes) = document.schemes else { return Ok(()) };
+    output::line("\nWhole schemes, which utmost serve runs")?;
+    for page in &schemes.pages {
         output::line(&page.words)?;
     }
-    if let Some(choice) = &answer.robust_choice {
+    if let Some(choice) = &schemes.robust_choice {
         output::line(&choice.words)?;
     }
-    for confirmation in confirmations.into_iter().flatten() {
-        output::line(&confirmation.words)?;
-    }
-    for sentence in by_resource.into_iter().flatten().flat_map(ByResource::words) {
-        output::line(&sentence)?;
-    }
-    for sentence in by_hints.into_iter().flatten().flat_map(ByHints::words) {
-        output::line(&sentence)?;
-    }
-    answer.pages.iter().try_for_each(|it| ranking(it, metric))?;
-    by_resource.into_iter().flatten().try_for_each(priorities)?;
-    for page in foreign.filter(|page| !page.source.assumptions.is_empty()) {
-        output::line(&format!("\nassumed of {}, because its source does not say it:", page.name))?;
-        page.source.assumptions.iter().try_for_each(|it| output::line(&format!("  {it}")))?;
-    }
-    let loads = &answer.loads;
+    let metric = question.goal.metric();
+    schemes.pages.iter().try_for_each(|it| ranking(it, metric))?;
+    // Those of bundled pages are known.
+    let mut foreign = question.pages();
+    foreign.retain(|it| ::corpus::bundled(&it.name) != Some(it.as_ref()));
+    foreign.iter().try_for_each(assumptions)?;
+    let loads = &schemes.loads;
     output::line(&format!(
-        "\n{WHAT_YOU_HAVE}: {}, as browsers signal it to a server that obeys. All other orders: a server that ignores signals \
-         and knows what a browser knows.\n{} loads on ideal, {} on stack (all schemes would need {}), {seconds:.1} s",
-        answer.present, loads.ideal, loads.stack, loads.stack_of_all_schemes
+        "\nschemes: a server that ignores signals and knows what a browser knows. {} loads on ideal, {} on stack (all schemes would \
+         need {}), {:.1} s",
+        loads.ideal, loads.stack, loads.stack_of_all_schemes, document.seconds
     ))
+}
+
+fn assumptions(page: &Arc<Page>) -> Result<(), Failure> {
+    if page.source.assumptions.is_empty() {
+        return Ok(());
+    }
+    output::line(&format!("\nassumed of {}, because its source does not say it:", page.name))?;
+    page.source.assumptions.iter().try_for_each(|it| output::line(&format!("  {it}")))
 }
 
 fn ranking(answer: &PageAnswer, metric: &Metric) -> Result<(), Failure> {
@@ -68,23 +169,6 @@ fn ranking(answer: &PageAnswer, metric: &Metric) -> Result<(), Failure> {
     output::line(&format!("{candidate} moves most: {moved}"))
 }
 
-/// What each resource should be sent with.
-fn priorities(found: &ByResource) -> Result<(), Failure> {
-    // What makes a page slower is not shown like advice.
-    if found.resources.is_empty() || !found.is_better {
-        return Ok(());
-    }
-    output::line(&format!("\n{}: priorities of single resources", found.page))?;
-    let rows = found.resources.iter().map(|resource| {
-        let url = url::Url::parse(&resource.url);
-        let path = url.as_ref().map_or(&*resource.url, |it| it.path());
-        let priority = Priority::new(resource.urgency, resource.incremental).to_string();
-        vec![shown(path, 60), priority, moved_by(resource.later_ms)]
-    });
-    let header = ["resource", "priority", "moves by"];
-    output::line(&output::table(&header, &[0, 1, 2], rows).to_string())
-}
-
 fn row(order: &RankedOrder) -> Vec<String> {
     let name = if order.is_present { WHAT_YOU_HAVE } else { &order.scheme };
     let interval = order.interval.map(|[low, high]| format!("{low:.3} to {high:.3}"));
@@ -103,13 +187,8 @@ fn row(order: &RankedOrder) -> Vec<String> {
 fn words(moved: &Moved) -> String {
     let url = url::Url::parse(&moved.url);
     let path = url.as_ref().map_or(moved.url.as_str(), |it| it.path());
-    format!("{} {}", shown(path, 60), moved_by(moved.later_ms))
-}
-
-/// `120 ms earlier`.
-fn moved_by(later_ms: f64) -> String {
-    let side = if later_ms < 0.0 { "earlier" } else { "later" };
-    let ms = later_ms.abs();
+    let side = if moved.later_ms < 0.0 { "earlier" } else { "later" };
+    let ms = moved.later_ms.abs();
     let ms = if ms < 10.0 { format!("{ms:.1}") } else { format!("{ms:.0}") };
-    format!("{ms} ms {side}")
+    format!("{} {ms} ms {side}", shown(path, 60))
 }

@@ -1,0 +1,156 @@
+//! What a visitor notices of a page: when it is first shown, and when its largest image is there.
+
+use crate::bounds::{SEEN_LATER_MAX, largest_image};
+use crate::study::RunRecord;
+use crate::study::statistics::{Interval, hodges_lehmann, median};
+use corpus::Page;
+use qlog_tools::metrics;
+use serde::Serialize;
+
+/// A time that moves by less than this share of itself is as it was.
+const AS_NOW: f64 = 0.01;
+
+/// `412 ms`, `6.50 s`.
+pub fn length_text(ms: f64) -> String {
+    if ms.abs() < 1000.0 { format!("{ms:.0} ms") } else { format!("{:.2} s", ms / 1000.0) }
+}
+
+/// A time of a page now and with a change, over pairs of loads.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Seen {
+    /// The time now in ms, the median.
+    pub present_ms: f64,
+    /// By how many ms it is later with the change (Hodges and Lehmann); negative: earlier.
+    pub later_ms: f64,
+    /// The 95 % interval of that; null with fewer than six pairs.
+    pub interval_ms: Option<Interval>,
+}
+
+/// What a visitor notices of a page on a network. Nothing may make either later than [`SEEN_LATER_MAX`] times its time now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Noticed {
+    /// The first rendering; null where no load tells it.
+    pub first_render: Option<Seen>,
+    /// The rendering with the hero images, or the completion of the largest visible image where none is a hero; null without one.
+    pub largest_image: Option<Seen>,
+}
+
+impl Noticed {
+    /// Of loads with the same seeds, now and with a change.
+    pub(super) fn of(page: &Page, present: &[&RunRecord], changed: &[&RunRecord]) -> Self {
+        let largest = largest_image(page);
+        let image_ms = |run: &RunRecord| {
+            let complete_ms =
+                || run.resources.iter().find(|it| Some(it.id) == largest)?.complete_ms;
+            metric(run, "hero_render").or_else(complete_ms)
+        };
+        Self {
+            first_render: Seen::of(present, changed, |run| metric(run, "first_render")),
+            largest_image: Seen::of(present, changed, image_ms),
+        }
+    }
+
+    /// Whether further loads would tell if something comes too late.
+    pub(super) fn is_undecided(&self) -> bool {
+        [self.first_render, self.largest_image].into_iter().flatten().any(|it| {
+            let limit_ms = (SEEN_LATER_MAX - 1.0) * it.present_ms;
+            it.interval_ms.is_some_and(|[low, high]| low <= limit_ms && limit_ms <= high)
+        })
+    }
+
+    /// What comes too late with the change, in words.
+    pub(super) fn too_late(&self) -> Option<&'static str> {
+        let is_late = |it: Option<Seen>| it.is_some_and(|it| it.is_late());
+        match () {
+            () if is_late(self.first_render) => Some("its first rendering"),
+            () if is_late(self.largest_image) => Some("its largest image"),
+            () => None,
+        }
+    }
+}
+
+fn metric(run: &RunRecord, name: &str) -> Option<f64> {
+    run.metrics.get(metrics::find(name)?).all
+}
+
+impl Seen {
+    fn of(
+        present: &[&RunRecord],
+        changed: &[&RunRecord],
+        time_ms: impl Fn(&RunRecord) -> Option<f64>,
+    ) -> Option<Self> {
+        let (mut before, mut later) = (Vec::new(), Vec::new());
+        for run in changed.iter().filter(|it| it.completed) {
+            let pair = present.iter().find(|it| it.completed && it.seed == run.seed);
+            let pair = pair.and_then(|it| time_ms(it)).zip(time_ms(run));
+            if let Some((before_ms, then_ms)) = pair {
+                before.push(before_ms);
+                later.push(then_ms - before_ms);
+            }
+        }
+        let (later_ms, interval_ms) = hodges_lehmann(&later)?;
+        Some(Self { present_ms: median(&before)?, later_ms, interval_ms })
+    }
+
+    /// By how much it is later or earlier, with its interval: `20 to 40 ms earlier`, or `as now`.
+    pub fn change_text(&self) -> String {
+        if self.is_as_now() {
+            return "as now".to_owned();
+        }
+        let side = if self.later_ms < 0.0 { "earlier" } else { "later" };
+        let ends = self.interval_ms.unwrap_or([self.later_ms; 2]);
+        let [one, other] = ends.map(|it| it * self.later_ms.signum());
+        let (from, to) = (length_text(one.min(other)), length_text(one.max(other)));
+        let (number, unit) = from.split_once(' ').unwrap_or((&from, ""));
+        match () {
+            () if from == to => format!("{to} {side}"),
+            () if to.ends_with(&format!(" {unit}")) => format!("{number} to {to} {side}"),
+            () => format!("{from} to {to} {side}"),
+        }
+    }
+
+    /// Whether it moves by too little to be noticed.
+    pub(super) fn is_as_now(&self) -> bool {
+        self.later_ms.abs() <= AS_NOW * self.present_ms
+    }
+
+    fn is_late(&self) -> bool {
+        self.present_ms + self.later_ms > SEEN_LATER_MAX * self.present_ms
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qlog_tools::metrics::BySet;
+
+    fn run(seed: u64, first_render_ms: f64, hero_render_ms: f64) -> RunRecord {
+        let times = [("first_render", first_render_ms), ("hero_render", hero_render_ms)];
+        let metrics = times.map(|(name, ms)| (name, BySet::of_page(Some(ms))));
+        RunRecord {
+            seed,
+            completed: true,
+            metrics: metrics.into_iter().collect(),
+            ..RunRecord::default()
+        }
+    }
+
+    #[test]
+    fn a_change_that_shows_the_page_or_its_hero_more_than_2_percent_later_is_told() {
+        let page = corpus::bundled("davies-meenan").expect("bundled");
+        let loads = |first_ms: f64, hero_ms: f64| {
+            (0..6).map(|seed| run(seed, first_ms + seed as f64, hero_ms)).collect::<Vec<_>>()
+        };
+        let now = loads(500.0, 1000.0);
+        let noticed = |then: &[RunRecord]| {
+            Noticed::of(page, &now.iter().collect::<Vec<_>>(), &then.iter().collect::<Vec<_>>())
+        };
+        let then = noticed(&loads(505.0, 700.0));
+        let hero = then.largest_image.expect("a hero");
+        assert_eq!((hero.present_ms, hero.later_ms), (1000.0, -300.0));
+        assert_eq!(hero.interval_ms, Some([-300.0, -300.0]));
+        assert_eq!(then.too_late(), None);
+        assert_eq!(noticed(&loads(515.0, 700.0)).too_late(), Some("its first rendering"));
+        assert_eq!(noticed(&loads(400.0, 1021.0)).too_late(), Some("its largest image"));
+    }
+}

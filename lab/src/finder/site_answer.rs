@@ -1,0 +1,328 @@
+//! The answer in a few sentences: what to do, what was left out, how sure it is.
+
+use super::by_resource::Gain;
+use super::seen::length_text;
+use super::words::doubt;
+use super::{ByResource, Question, Verdict, WHAT_YOU_HAVE};
+use corpus::Page;
+use corpus::page::Party;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Hosts of others that are named.
+const NAMED: usize = 3;
+
+/// What importers and recorders say of responses that the page lacks, among what they assume.
+const LEFT_OUT: [&str; 3] = ["other hosts", "say their size", "could not be reached"];
+
+/// What the owner of a site should do.
+#[derive(Debug, Clone, Serialize)]
+pub struct SiteAnswer {
+    /// Whether to change anything.
+    pub verdict: Verdict,
+    /// What to do, and what comes of it.
+    pub sentence: String,
+    /// What the answer does not cover, a sentence each.
+    pub left_out: Vec<String>,
+    /// How sure it is, and why.
+    pub certainty: String,
+}
+
+impl SiteAnswer {
+    /// The answer of what was found of each page.
+    pub fn of(question: &Question, found: &[ByResource]) -> Self {
+        let better: Vec<&ByResource> = found.iter().filter(|it| it.is_better).collect();
+        let gains = || found.iter().flat_map(|page| page.networks.iter().map(move |it| (page, it)));
+        let is_unsure = gains().any(|it| it.1.verdict == Verdict::Unsure);
+        let (verdict, sentence) = if !better.is_empty() {
+            (Verdict::Better, change(question, found, &better))
+        } else if let Some((page, gain)) =
+            best(gains().filter(|it| it.1.verdict == Verdict::Better))
+        {
+            (Verdict::NothingBetter, harm(page, gain))
+        } else if let Some((page, gain)) =
+            best(gains().filter(|it| it.1.verdict == Verdict::Unsure && it.1.ratio() > 1.0))
+        {
+            (Verdict::Unsure, unsure(page, gain))
+        } else if gains().any(|it| it.1.verdict != Verdict::Unknown) {
+            (if is_unsure { Verdict::Unsure } else { Verdict::NothingBetter }, nothing(found))
+        } else {
+            let sentence =
+                "Unknown: too few loads finished, or nothing says what a visitor sees first.";
+            (Verdict::Unknown, sentence.to_owned())
+        };
+        let mut left_out: Vec<String> = Vec::new();
+        for page in &question.pages() {
+            left_out.extend(others(page));
+            let mut said = page.source.assumptions.clone();
+            said.retain(|it| LEFT_OUT.iter().any(|words| it.contains(words)));
+            left_out.extend(said.iter().map(|it| format!("{}: {it}.", page.name)));
+        }
+        let doubts = found.iter().flat_map(ByResource::doubts);
+        left_out.extend(doubts.chain(found.iter().filter_map(alike)));
+        Self { verdict, sentence, left_out, certainty: certainty(question, found, verdict) }
+    }
+}
+
+type OnNetwork<'a> = (&'a ByResource, &'a Gain);
+
+/// Where a visitor gains most.
+fn best<'a>(gains: impl Iterator<Item = OnNetwork<'a>>) -> Option<OnNetwork<'a>> {
+    gains.max_by(|one, other| one.1.ratio().total_cmp(&other.1.ratio()))
+}
+
+fn change(question: &Question, found: &[ByResource], better: &[&ByResource]) -> String {
+    let lines: usize = better.iter().map(|it| it.resources.len()).sum();
+    let responses = if lines == 1 { "1 response" } else { &format!("{lines} responses") };
+    let of = match found.len() {
+        1 => format!(" of {}", better[0].page),
+        pages => format!(" on {} of {pages} pages", better.len()),
+    };
+    let priorities = format!("give {responses}{of} another priority");
+    let server = format!(
+        "send {}by RFC 9218, as utmost serve and h2o do, and not as {} does",
+        if lines == 0 { format!("{} ", better[0].page) } else { String::new() },
+        question.server.name
+    );
+    let what = match (question.server.is_obeying(), lines) {
+        (true, _) => priorities,
+        (false, 0) => server,
+        (false, _) => format!("{server}, and {priorities}"),
+    };
+    let gains = better.iter().flat_map(|page| page.networks.iter().map(move |it| (*page, it)));
+    let gain = best(gains).map_or(String::new(), |(page, gain)| {
+        let page = if found.len() == 1 { "it" } else { &page.page };
+        let seen = gain.moved().map_or(String::new(), |it| format!(", and {it}"));
+        format!(": on {}, {page} is {:.2} times as fast{seen}", gain.network, gain.ratio())
+    });
+    format!("{}{gain}.", capitalised(&what))
+}
+
+/// Something gains on a network, and must not be done.
+fn harm(page: &ByResource, gain: &Gain) -> String {
+    let slower = page.networks.iter().min_by(|one, other| one.ratio().total_cmp(&other.ratio()));
+    let late = page.networks.iter().find_map(|it| it.noticed.too_late().zip(Some(&it.network)));
+    let but = match (late, slower) {
+        (Some((what, network)), _) => format!("but {what} would come later on {network}"),
+        (None, Some(_)) if !page.late.is_empty() => {
+            "but a visible image would come later".to_owned()
+        }
+        (None, Some(slower)) => format!(
+            "but {:.2} times as fast on {}, and a server does not know a visitor's network",
+            slower.ratio(),
+            slower.network
+        ),
+        (None, None) => String::new(),
+    };
+    format!(
+        "Keep {WHAT_YOU_HAVE}: with other priorities, {} would be {:.2} times as fast on {}, {but}.",
+        page.page,
+        gain.ratio(),
+        gain.network
+    )
+}
+
+fn unsure(page: &ByResource, gain: &Gain) -> String {
+    format!(
+        "Keep {WHAT_YOU_HAVE} for now: with other priorities, {} may be {:.2} times as fast on {}, which is not sure.{}",
+        page.page,
+        gain.ratio(),
+        gain.network,
+        doubt(&gain.judgement, page.networks.len())
+    )
+}
+
+fn nothing(found: &[ByResource]) -> String {
+    let pages = match found {
+        [one] => one.page.clone(),
+        several => format!("the {} pages", several.len()),
+    };
+    format!(
+        "Keep {WHAT_YOU_HAVE}: no response of {pages} gains by another priority than browsers give it."
+    )
+}
+
+/// The pages that were taken to be like one that was loaded.
+fn alike(found: &ByResource) -> Option<String> {
+    let count = found.alike.len();
+    let named = found.alike.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = more(count);
+    (count > 0).then(|| {
+        format!(
+            "{}: {count} pages with its template were not loaded: {named}{more}. What only they name has no priority.",
+            found.page
+        )
+    })
+}
+
+fn more(count: usize) -> String {
+    match count.saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    }
+}
+
+/// What the servers of others send.
+fn others(page: &Page) -> Option<String> {
+    let is_other = |it: &&corpus::PageResource| page.origins[it.origin].party == Party::Third;
+    let others: Vec<&corpus::PageResource> = page.resources.iter().filter(is_other).collect();
+    let bytes = |all: &mut dyn Iterator<Item = &corpus::PageResource>| -> u64 {
+        all.map(|it| it.bytes).sum()
+    };
+    let of_others = bytes(&mut others.iter().copied());
+    let share = of_others as f64 / bytes(&mut page.resources.iter()).max(1) as f64;
+    let hosts: BTreeSet<&str> = others.iter().map(|it| page.host(it.id)).collect();
+    let named = hosts.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let more = more(hosts.len());
+    (!others.is_empty()).then(|| {
+        format!(
+            "{}: {} of {} responses ({:.0} % of the bytes) come from others, whose servers decide: {named}{more}.",
+            page.name,
+            others.len(),
+            page.resources.len(),
+            100.0 * share
+        )
+    })
+}
+
+fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> String {
+    let pairs = found.iter().flat_map(|it| &it.networks).map(|it| it.judgement.pairs).min();
+    let pairs = pairs.unwrap_or_default();
+    let own = question.pages();
+    let of_page = |name: &str| question.pages.iter().filter(|it| it.name == name).count();
+    let recordings = match own.iter().map(|it| of_page(&it.name)).min() {
+        Some(several) if several > 1 => {
+            format!("one of {several} recordings, varied as on another day")
+        }
+        _ => "an imitated recording of another day".to_owned(),
+    };
+    let tried = found.iter().any(|it| !it.resources.is_empty());
+    let how = match verdict {
+        Verdict::Unsure => {
+            format!(
+                "Unsure: {pairs} pairs of loads or more do not all agree, each of {recordings}."
+            )
+        }
+        _ if tried || verdict == Verdict::Better => {
+            format!("Sure: {pairs} pairs of loads or more show it, each of {recordings}.")
+        }
+        _ => "Sure: the search gave one response after another a priority, and none gains 1 %."
+            .to_owned(),
+    };
+    let unfinished: usize = found.iter().flat_map(|it| &it.networks).map(|it| it.unfinished).sum();
+    let unfinished = match unfinished {
+        0 => String::new(),
+        1 => " 1 load did not finish.".to_owned(),
+        several => format!(" {several} loads did not finish."),
+    };
+    format!(
+        "{how}{unfinished} {} is taken to be {}. Loads are played back and not those of a browser.",
+        capitalised(WHAT_YOU_HAVE),
+        question.server.model
+    )
+}
+
+impl Gain {
+    /// What a visitor notices on this network, in a sentence.
+    pub(super) fn line(&self, page: &str) -> String {
+        let seen = [
+            ("first render", self.noticed.first_render),
+            ("largest image", self.noticed.largest_image),
+        ];
+        let mut parts: Vec<String> = Vec::new();
+        for (what, seen) in seen {
+            parts.extend(seen.map(|it| {
+                format!("{what} {} now, {}", length_text(it.present_ms), it.change_text())
+            }));
+        }
+        let ratio = self
+            .judgement
+            .interval
+            .map_or(String::new(), |[low, high]| format!(" ({low:.2} to {high:.2})"));
+        parts.push(format!("{:.2} times as fast{ratio}", self.ratio()));
+        format!("{page} on {}: {}.", self.network, parts.join("; "))
+    }
+
+    /// How many times as fast; 1 where nothing is known.
+    fn ratio(&self) -> f64 {
+        self.judgement.ratio.unwrap_or(1.0)
+    }
+
+    /// What a visitor sees earlier, in words.
+    fn moved(&self) -> Option<String> {
+        let seen = [
+            ("its largest image", self.noticed.largest_image),
+            ("its first rendering", self.noticed.first_render),
+        ];
+        let (what, seen) = seen.into_iter().find_map(|(what, seen)| Some((what, seen?)))?;
+        let is_earlier = seen.later_ms < 0.0 && !seen.is_as_now();
+        is_earlier.then(|| format!("{what} comes {} earlier", length_text(-seen.later_ms)))
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
+    first.to_uppercase() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BASELINE_SERVERS, Seen};
+    use super::*;
+
+    fn answered(server: &str, pages: Vec<ByResource>) -> SiteAnswer {
+        let server = BASELINE_SERVERS.iter().find(|it| it.name == server).expect("a model");
+        let question = Question { server, ..Question::new(Vec::new(), Vec::new()) };
+        let mut pages = pages;
+        pages.iter_mut().for_each(|it| it.decide(&question));
+        SiteAnswer::of(&question, &pages)
+    }
+
+    fn home(gains: &[(&str, f64, [f64; 2])]) -> ByResource {
+        let gains = gains.iter().map(|it| Gain::judged(it.0, it.1, it.2));
+        ByResource::with_gains("home", gains.collect())
+    }
+
+    fn sentence(gains: &[(&str, f64, [f64; 2])]) -> String {
+        answered("rfc9218", vec![home(gains)]).sentence
+    }
+
+    #[test]
+    fn one_sentence_says_what_to_do_and_where_a_visitor_gains_most() {
+        let gains = [("cable", 1.0, [0.99, 1.01]), ("3g", 1.25, [1.2, 1.3])];
+        assert_eq!(
+            sentence(&gains),
+            "Give 1 response of home another priority: on 3g, it is 1.25 times as fast."
+        );
+        let mut page = home(&gains);
+        let seen =
+            Seen { present_ms: 6500.0, later_ms: -2980.0, interval_ms: Some([-3020.0, -2950.0]) };
+        page.networks[1].noticed.largest_image = Some(seen);
+        assert_eq!(
+            answered("nginx", vec![page]).sentence,
+            "Send by RFC 9218, as utmost serve and h2o do, and not as nginx does, and give 1 response of home another priority: on 3g, \
+             it is 1.25 times as fast, and its largest image comes 2.98 s earlier."
+        );
+        assert_eq!(seen.change_text(), "2.95 to 3.02 s earlier");
+    }
+
+    #[test]
+    fn what_gains_on_a_network_and_loses_on_another_is_one_verdict() {
+        assert_eq!(
+            sentence(&[("cable", 0.95, [0.94, 0.96]), ("3g", 1.25, [1.2, 1.3])]),
+            "Keep what you have: with other priorities, home would be 1.25 times as fast on 3g, but 0.95 times as fast on cable, and a \
+             server does not know a visitor's network."
+        );
+        assert_eq!(
+            sentence(&[("3g", 1.03, [0.98, 1.08])]),
+            "Keep what you have for now: with other priorities, home may be 1.03 times as fast on 3g, which is not sure. Another \
+             recording of the page, or chance, would turn that."
+        );
+        let mut page = home(&[("3g", 1.0, [0.99, 1.01])]);
+        page.resources.clear();
+        assert_eq!(
+            answered("rfc9218", vec![page]).sentence,
+            "Keep what you have: no response of home gains by another priority than browsers give it."
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! All pages of a site. Those that have one template are one page, which is loaded.
+//!
+//! Pages have one template if they are in the same folder and refer to the same style sheets and scripts. Of addresses in a sitemap or
+//! a list, the folder alone counts, because nothing else is known of them before they are loaded.
+
+use super::super::corpus::graph::references;
+use super::inputs::{Browser, is_document};
+use crate::limits::{SITE_PAGES_MAX, SITEMAP_BYTES_MAX};
+use ::serve::Failure;
+use schedulers::Kind;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use url::Url;
+
+/// Pages with one template.
+pub(super) struct Template {
+    /// The one that is loaded, as an argument.
+    pub(super) argument: String,
+    /// The paths of the others.
+    pub(super) alike: Vec<String>,
+}
+
+/// A page of the site.
+struct Listed {
+    /// What it shares with pages of its template.
+    template: String,
+    argument: String,
+    path: String,
+}
+
+/// The templates of a folder, a sitemap or a list of addresses.
+pub(super) fn templates(inputs: &[String], browser: &Browser) -> Result<Vec<Template>, Failure> {
+    let [site] = inputs else {
+        let cause = "--all-pages takes one site: a folder, or the file or URL of a sitemap";
+        return Err(Failure::BadInput(cause.to_owned()));
+    };
+    let folder = Path::new(site);
+    let listed = if folder.is_dir() { of_folder(folder)? } else { of_list(site, browser)? };
+    if listed.is_empty() {
+        let cause =
+            "names no page; name a folder with HTML files, or a sitemap with <loc> elements";
+        return Err(Failure::of_file(folder, cause));
+    }
+    let mut templates: BTreeMap<String, Template> = BTreeMap::new();
+    for Listed { template, argument, path } in listed {
+        match templates.get_mut(&template) {
+            Some(known) => known.alike.push(path),
+            None => {
+                templates.insert(template, Template { argument, alike: Vec::new() });
+            }
+        }
+    }
+    Ok(templates.into_values().collect())
+}
+
+fn of_folder(root: &Path) -> Result<Vec<Listed>, Failure> {
+    let (mut folders, mut files) = (vec![root.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).map_err(|it| Failure::of_file(&folder, it))?;
+        for path in entries.filter_map(|it| Some(it.ok()?.path())) {
+            let is_hidden = path.file_name().is_none_or(|it| it.to_string_lossy().starts_with('.'));
+            // A link can lead back to a folder above.
+            if path.is_dir() && !path.is_symlink() && !is_hidden {
+                folders.push(path);
+            } else if is_document(&path) {
+                files.push(path);
+            }
+        }
+        at_most(files.len(), root)?;
+    }
+    files.sort();
+    files.iter().map(|file| of_file(root, file)).collect()
+}
+
+fn of_file(root: &Path, file: &Path) -> Result<Listed, Failure> {
+    let below: PathBuf = file.strip_prefix(root).unwrap_or(file).into();
+    let path = format!("/{}", below.display()).replace(' ', "%20");
+    let mut named: Vec<String> = Vec::new();
+    for node in references(root, &path)? {
+        if matches!(node.kind, Kind::Css | Kind::Js) {
+            named.push(node.path);
+        }
+    }
+    named.sort();
+    let template = format!("{} {}", folder_of(&path), named.join(" "));
+    Ok(Listed { template, argument: file.display().to_string(), path })
+}
+
+fn of_list(source: &str, browser: &Browser) -> Result<Vec<Listed>, Failure> {
+    let text = if source.contains("://") {
+        super::inputs::text_at(source, browser)?
+    } else {
+        let file = Path::new(source);
+        let bytes = std::fs::metadata(file).map_err(|it| Failure::of_file(file, it))?.len();
+        if bytes > SITEMAP_BYTES_MAX {
+            let cause = format!("has more than {SITEMAP_BYTES_MAX} bytes; name a smaller list");
+            return Err(Failure::of_file(file, cause));
+        }
+        std::fs::read_to_string(file).map_err(|it| Failure::of_file(file, it))?
+    };
+    let mut listed: Vec<(Url, Listed)> = Vec::new();
+    for url in addresses(&text) {
+        let (host, path) = (url.host_str().map(str::to_owned), url.path().to_owned());
+        if let Some((first, _)) = listed.first().filter(|it| it.0.host_str() != host.as_deref()) {
+            let (first, other) = (first.host_str().unwrap_or_default(), host.unwrap_or_default());
+            let cause =
+                format!("{source}: names pages of {first} and of {other}; name those of one host");
+            return Err(Failure::BadInput(cause));
+        }
+        let template = folder_of(&path).to_owned();
+        listed.push((url.clone(), Listed { template, argument: url.to_string(), path }));
+    }
+    at_most(listed.len(), Path::new(source))?;
+    Ok(listed.into_iter().map(|it| it.1).collect())
+}
+
+fn at_most(pages: usize, source: &Path) -> Result<(), Failure> {
+    if pages <= SITE_PAGES_MAX {
+        return Ok(());
+    }
+    Err(Failure::of_file(
+        source,
+        format!("has more than {SITE_PAGES_MAX} pages; name a part of it"),
+    ))
+}
+
+/// The addresses of a sitemap, or of a text with one a line.
+fn addresses(text: &str) -> Vec<Url> {
+    let named: Vec<&str> = if text.contains("<loc>") {
+        text.split("<loc>").skip(1).filter_map(|it| it.split("</loc>").next()).collect()
+    } else {
+        text.lines().collect()
+    };
+    let named = named.into_iter().map(|it| it.trim().replace("&amp;", "&"));
+    named.filter_map(|it| Url::parse(&it).ok().filter(Url::has_host)).collect()
+}
+
+/// The folder that a page is in. The first page of the site is in none.
+fn folder_of(path: &str) -> &str {
+    let page = path.strip_suffix("index.html").unwrap_or(path).trim_end_matches('/');
+    page.rfind('/').map_or("", |end| &page[..=end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_one_folder_are_alike_and_the_first_page_is_like_none() {
+        let folders =
+            ["/", "/index.html", "/about/", "/team.html", "/blog/a", "/blog/b/index.html"];
+        assert_eq!(folders.map(folder_of), ["", "", "/", "/", "/blog/", "/blog/"]);
+    }
+
+    #[test]
+    fn a_sitemap_and_a_list_name_their_addresses() {
+        let sitemap = "<urlset><url><loc> https://shop.example/?a=1&amp;b=2 </loc></url><url><loc>https://shop.example/b</loc></url></urlset>";
+        let named = |text: &str| addresses(text).iter().map(Url::to_string).collect::<Vec<_>>();
+        assert_eq!(named(sitemap), ["https://shop.example/?a=1&b=2", "https://shop.example/b"]);
+        assert_eq!(named("# mine\nhttps://shop.example/c\n"), ["https://shop.example/c"]);
+    }
+}

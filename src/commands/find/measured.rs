@@ -1,0 +1,64 @@
+//! What runs now: the server of a URL is asked in which order it sends.
+
+use super::inputs::Browser;
+use crate::{output, values};
+use ::client::Verify;
+use ::client::probe::Patience;
+use ::serve::Failure;
+use lab::finder::BaselineServer;
+use lab::probe::{BODY_BYTES_MIN, Effort, ProbeError, Target, choose, judge, run_all};
+use std::time::Duration;
+use url::Position;
+
+/// What to do where the server cannot be asked.
+const REMEDY: &str = "name what runs with --baseline-server in place of --measure";
+
+/// The model that sends as the server of the URL does.
+pub(super) fn server(
+    inputs: &[String],
+    browser: &Browser,
+) -> Result<&'static BaselineServer, Failure> {
+    let [url] = inputs else {
+        return Err(Failure::BadInput(format!("--measure takes one URL; {REMEDY}")));
+    };
+    let read = values::server_url(url);
+    let url =
+        read.map_err(|error| Failure::BadInput(format!("--measure: {error}, or {REMEDY}")))?;
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port().unwrap_or(443);
+    let address = values::server_address(&format!("{host}:{port}")).map_err(Failure::Elsewhere)?;
+    let verify = browser.ca.clone().map_or(Verify::System, Verify::Authorities);
+    let mut target = Target {
+        host: host.trim_matches(['[', ']']).to_owned(),
+        port,
+        address,
+        paths: Vec::new(),
+        body_bytes: 0,
+        rtt: Duration::ZERO,
+        patience: Patience {
+            verify,
+            connect_within: Duration::from_secs(10),
+            within: Duration::from_secs(60),
+        },
+    };
+    let refused = |error: ProbeError| {
+        Failure::Elsewhere(format!("{url}: cannot be asked over HTTP/3: {error}; {REMEDY}"))
+    };
+    let path = &url[Position::BeforePath..Position::AfterQuery];
+    let choice = choose(&target, path, true).map_err(refused)?;
+    if choice.body_bytes < BODY_BYTES_MIN {
+        return Err(Failure::Elsewhere(format!(
+            "{url}: its largest response, {}, has {} bytes, too few to see an order; {REMEDY}",
+            choice.path, choice.body_bytes
+        )));
+    }
+    (target.body_bytes, target.rtt) = (choice.body_bytes, choice.rtt);
+    target.paths.push(choice.path);
+    let runs = run_all(&target, Effort::default(), |_| ()).map_err(refused)?;
+    let finding = judge(&runs);
+    let server = BaselineServer::of_probe(&finding, &runs).ok_or_else(|| {
+        Failure::Elsewhere(format!("{url}: its order cannot be told: {}; {REMEDY}", finding.why))
+    })?;
+    output::note(&format!("measured: {url} is {} ({})", server.model, finding.why));
+    Ok(server)
+}
