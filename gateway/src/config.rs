@@ -8,16 +8,19 @@ mod limits;
 mod paths;
 mod places;
 mod pushing;
+mod recovery;
 mod twins;
 
-use crate::site::{Directive, Rule};
+use crate::site::{Directive, Redirect, Rule};
 use crate::upstream::Address;
 use file::{File, FileDirective, FileRoute, FileSite, OTHER_KEYS};
+use hyper::header::HeaderMap;
 pub use limits::ConfigLimits;
 pub use paths::is_one_path;
+use places::Places;
 pub use places::line_of;
-use places::{Places, cause_of};
-use server::{LoadBalancer, SignalUse, read_limited};
+use recovery::Mistake;
+use server::{LoadBalancer, Proxies, SignalUse, read_limited};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +45,8 @@ pub struct Config {
     pub migration: Option<migration::Policy>,
     /// The load balancer before the server.
     pub load_balancer: Option<LoadBalancer>,
+    /// The proxies before the server whose word about clients counts.
+    pub proxies: Proxies,
     /// Limits of the server and of backends.
     pub limits: ConfigLimits,
     /// Messages about settings that do nothing.
@@ -61,6 +66,7 @@ impl Config {
             routes: Vec::new(),
             migration: None,
             load_balancer: None,
+            proxies: Proxies::default(),
             limits: ConfigLimits::default(),
             warnings: Vec::new(),
         }
@@ -72,7 +78,7 @@ impl Config {
             ConfigSite::Upstream(address) => Some(address),
             _ => None,
         };
-        let of_routes = self.routes.iter().filter_map(|it| it.source.as_ref());
+        let of_routes = self.routes.iter().filter_map(ConfigRoute::upstream);
         of_site.into_iter().chain(of_routes).any(Address::takes_websockets)
     }
 }
@@ -86,8 +92,27 @@ pub struct ConfigLines {
     pub scheme: usize,
 }
 
-/// A rule that names its backend and its scheme.
-pub type ConfigRoute = Rule<Address, ConfigScheme>;
+/// A rule that names its source and its scheme.
+pub type ConfigRoute = Rule<ConfigSource, ConfigScheme>;
+
+impl ConfigRoute {
+    /// The backend that answers.
+    pub fn upstream(&self) -> Option<&Address> {
+        match &self.source {
+            Some(ConfigSource::Upstream(address)) => Some(address),
+            _ => None,
+        }
+    }
+}
+
+/// What answers for a route in place of the site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfigSource {
+    /// A backend.
+    Upstream(Address),
+    /// The files below a directory, which the file names at this line.
+    Root(PathBuf, usize),
+}
 
 /// A scheme that a route names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,58 +147,87 @@ pub enum ConfigError {
 impl Config {
     /// Reads a file; a relative `root`, and relative files, count from the file's own directory.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let bytes = read_limited(path)
-            .map_err(|source| ConfigError::Unreadable(path.to_owned(), source))?;
-        let text = std::str::from_utf8(&bytes).map_err(|error| ConfigError::Malformed {
-            file: path.to_owned(),
-            line: bytes[..error.valid_up_to()].split(|it| *it == b'\n').count(),
-            cause: "not UTF-8: save the file in this encoding".to_owned(),
-        })?;
-        let mut config = Self::parse(text, path)?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        if let ConfigSite::Root(root) = &mut config.site {
-            *root = folder.join(&root);
-        }
-        for file in &mut config.scheme_files {
-            *file = folder.join(&file);
-        }
-        Ok(config)
+        first(Self::check(path))
     }
 
+    /// Reads a file as far as it can be read, and finds everything that is wrong with it. `None`: nothing can be read.
+    pub fn check(path: &Path) -> (Option<Self>, Vec<ConfigError>) {
+        let bytes = match read_limited(path) {
+            Ok(bytes) => bytes,
+            Err(source) => return (None, vec![ConfigError::Unreadable(path.to_owned(), source)]),
+        };
+        let text = match std::str::from_utf8(&bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let line = bytes[..error.valid_up_to()].split(|it| *it == b'\n').count();
+                let cause = "not UTF-8: save the file in this encoding".to_owned();
+                let file = path.to_owned();
+                return (None, vec![ConfigError::Malformed { file, line, cause }]);
+            }
+        };
+        let (mut config, wrong) = Self::read(text, path);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        if let Some(ConfigSite::Root(root)) = config.as_mut().map(|it| &mut it.site) {
+            *root = folder.join(&root);
+        }
+        for file in config.iter_mut().flat_map(|it| &mut it.scheme_files) {
+            *file = folder.join(&file);
+        }
+        (config, wrong)
+    }
+
+    #[cfg(test)]
     fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
-        let malformed = |line, cause| ConfigError::Malformed { file: path.to_owned(), line, cause };
-        let unreadable = |it: toml::de::Error| malformed(line_of(&it, text), cause_of(&it, text));
-        let file: File = toml::from_str(text).map_err(unreadable)?;
-        let places = Places::of(text).map_err(unreadable)?;
+        first(Self::read(text, path))
+    }
+
+    fn read(text: &str, path: &Path) -> (Option<Self>, Vec<ConfigError>) {
+        let (file, mut wrong) = recovery::read(text);
+        let config = file.and_then(|(file, text)| Self::of_file(file, &text, path, &mut wrong));
+        let malformed =
+            |(line, cause)| ConfigError::Malformed { file: path.to_owned(), line, cause };
+        (config, wrong.into_iter().map(malformed).collect())
+    }
+
+    /// What a file says. What is wrong counts as absent.
+    fn of_file(file: File, text: &str, path: &Path, wrong: &mut Vec<Mistake>) -> Option<Self> {
+        let places = Places::of(text).ok()?;
         let (scheme, signals) = (file.site.scheme.clone(), file.site.signals);
         let scheme_files = file.site.scheme_files.clone();
         let ca = file.site.upstream_ca.clone();
-        let idle_websockets = file.idle_websockets(&places);
-        let site =
-            file.site.served().map_err(|it| malformed(places.in_site("upstream"), it.into()))?;
+        let idle_beside = file.idle_beside(&places);
+        let proxies = file.site.proxies().unwrap_or_else(|(key, cause)| {
+            wrong.push((places.in_site(key), cause));
+            Proxies::default()
+        });
+        let site = file.site.served().unwrap_or_else(|it| {
+            let served = ["root", "page", "upstream"];
+            let is_known = |it: &Mistake| served.iter().any(|key| it.1.starts_with(key));
+            if !wrong.iter().any(is_known) {
+                wrong.push((places.in_site("upstream"), it.to_owned()));
+            }
+            ConfigSite::Pages(Vec::new())
+        });
         let folder = path.parent().unwrap_or(Path::new(""));
-        let load_balancer = file.load_balancer.map(|it| it.load(folder)).transpose();
-        let load_balancer = load_balancer.map_err(|(key, cause)| {
-            malformed(places.in_load_balancer(key), format!("{key}: {cause}"))
-        })?;
+        let load_balancer = file.load_balancer.and_then(|it| {
+            let read = it.load(folder);
+            let described =
+                |(key, cause)| (places.in_load_balancer(key), format!("{key}: {cause}"));
+            read.map_err(|it| wrong.push(described(it))).ok()
+        });
         let (migration, limits) = (file.migration, file.limits);
+        #[rustfmt::skip]
         let mut config =
-            Self { scheme, signals, migration, load_balancer, limits, ..Self::of(site) };
+            Self { scheme, signals, migration, load_balancer, proxies, limits, ..Self::of(site) };
         config.scheme_files = scheme_files;
         config.lines = ConfigLines { site: places.of_served(), scheme: places.in_site("scheme") };
-        let mut warnings = idle_websockets;
+        let mut warnings = idle_beside;
         if config.migration.is_some_and(|it| it.after_bytes > 0 && !it.knows_sizes()) {
             let cause = "after_bytes does nothing without size or blocking";
             warnings.push((places.in_migration("after_bytes"), cause.to_owned()));
         }
-        for (index, mut route) in file.route.into_iter().enumerate() {
-            let wrong = |it: Wrong| malformed(places.of_wrong(index, &it), it.cause);
-            for (resource, directive) in std::mem::take(&mut route.resource) {
-                config.direct(resource, directive).map_err(wrong)?;
-            }
-            let route = config.route(route, index, &places, path).map_err(wrong)?;
-            config.is_first(&route, &places).map_err(wrong)?;
-            config.routes.push(route);
+        for (index, route) in file.route.into_iter().enumerate() {
+            config.take(route, index, &places, path, wrong);
             if places.route_keys(index).all(|it| it == "path" || it == "host") {
                 warnings.push((
                     places.in_route(index, "path"),
@@ -195,7 +249,26 @@ impl Config {
         warnings.extend(idle.map(|it| (places.in_site("signals"), it.to_owned())));
         let warning = |(line, cause)| format!("{}: line {line}: {cause}", path.display());
         config.warnings = warnings.into_iter().map(warning).collect();
-        Ok(config)
+        Some(config)
+    }
+
+    /// Adds the `index`-th route.
+    fn take(
+        &mut self,
+        mut route: FileRoute,
+        index: usize,
+        places: &Places<'_>,
+        file: &Path,
+        wrong: &mut Vec<Mistake>,
+    ) {
+        let mut mistakes = Vec::new();
+        for (resource, directive) in std::mem::take(&mut route.resource) {
+            mistakes.extend(self.direct(resource, directive).err());
+        }
+        let route = self.route(route, index, places, file, &mut mistakes);
+        mistakes.extend(self.is_first(&route, places).err());
+        self.routes.push(route);
+        wrong.extend(mistakes.into_iter().map(|it| (places.of_wrong(index, &it), it.cause)));
     }
 
     /// Makes all backends prove themselves by this file of certificate authorities. False: none has to prove itself.
@@ -204,7 +277,10 @@ impl Config {
             ConfigSite::Upstream(address) => Some(address),
             _ => None,
         };
-        let of_routes = self.routes.iter_mut().filter_map(|it| it.source.as_mut());
+        let of_routes = self.routes.iter_mut().filter_map(|it| match &mut it.source {
+            Some(ConfigSource::Upstream(address)) => Some(address),
+            _ => None,
+        });
         let mut is_used = false;
         for address in of_site.into_iter().chain(of_routes).filter(|it| it.is_secure()) {
             *address = address.clone().trusting(Some(ca.to_owned()));
@@ -234,24 +310,38 @@ impl Config {
         index: usize,
         places: &Places<'_>,
         file: &Path,
-    ) -> Result<ConfigRoute, Wrong> {
+        wrong: &mut Vec<Wrong>,
+    ) -> ConfigRoute {
         let of_page = [("scheme", route.scheme.is_some()), ("signals", route.signals.is_some())];
         if let Some((key, _)) = of_page.into_iter().find(|it| it.1 && route.path.ends_with('*')) {
             let cause = format!(
                 "{key} is for one page: give the route the path of its document, without a *"
             );
-            return Err(Wrong::at(key, cause));
+            wrong.push(Wrong::at(key, cause));
         }
         let (host, path) = (route.host.clone(), route.path.clone());
         let line = places.in_route(index, "scheme");
         let scheme = route.scheme.take().map(|name| ConfigScheme { name, line });
-        let (signals, websockets) = (route.signals, route.websockets);
-        let source = route.upstream.take().map(|it| it.taking_websockets(websockets));
-        let headers = route.headers.take().map(headers::checked).transpose()?;
+        let (signals, websockets, compress) = (route.signals, route.websockets, route.compress);
         let folder = file.parent().unwrap_or(Path::new(""));
+        let redirect = kept(route.redirected(), wrong).flatten();
+        let upstream = route.upstream.take();
+        let upstream = upstream.map(|it| it.taking_websockets(websockets).compressed(compress));
+        let root = route.root.take();
+        let root =
+            root.map(|it| ConfigSource::Root(folder.join(it), places.in_route(index, "root")));
+        let source = upstream.map(ConfigSource::Upstream).or(root);
+        let (fallback, error_pages) = (route.fallback.take(), route.error_pages.take());
+        let headers: Option<HeaderMap> =
+            route.headers.take().and_then(|it| kept(headers::checked(it), wrong));
         let in_directory = matches!(self.site, ConfigSite::Root(_));
         let pushing = places.pushes(index).then(|| route.checked_pushing(folder, in_directory));
-        Ok(Rule { host, path, source, scheme, signals, pushing: pushing.transpose()?, headers })
+        let pushing = pushing.and_then(|it| kept(it, wrong));
+        #[rustfmt::skip]
+        let rule = Rule {
+            host, path, source, redirect, fallback, error_pages, scheme, signals, pushing, headers,
+        };
+        rule
     }
 
     /// Checks that no earlier route has the same host and path.
@@ -278,15 +368,60 @@ impl Places<'_> {
 }
 
 impl File {
-    /// The keys `websockets` that do nothing: the line of each, and why.
-    fn idle_websockets(&self, places: &Places<'_>) -> Vec<(usize, String)> {
-        let of_site = self.site.websockets && self.site.upstream.is_none();
-        let of_site = of_site.then(|| places.in_site("websockets"));
-        let is_idle = |it: &FileRoute| it.websockets && it.upstream.is_none();
-        let of_routes = self.route.iter().enumerate().filter(|(_, it)| is_idle(it));
-        let of_routes = of_routes.map(|(index, _)| places.in_route(index, "websockets"));
-        let why = "websockets does nothing without an upstream beside it";
-        of_site.into_iter().chain(of_routes).map(|line| (line, why.to_owned())).collect()
+    /// The keys about a backend that do nothing: the line of each, and why.
+    fn idle_beside(&self, places: &Places<'_>) -> Vec<(usize, String)> {
+        let mut idle = Vec::new();
+        let mut look = |said: [bool; 2], has_upstream: bool, line: &dyn Fn(&str) -> usize| {
+            for (key, is_said) in ["websockets", "compress"].into_iter().zip(said) {
+                if is_said && !has_upstream {
+                    let why = format!("{key} does nothing without an upstream beside it");
+                    idle.push((line(key), why));
+                }
+            }
+        };
+        let site = &self.site;
+        look([site.websockets, site.compress], site.upstream.is_some(), &|it| places.in_site(it));
+        for (index, route) in self.route.iter().enumerate() {
+            let said = [route.websockets, route.compress];
+            look(said, route.upstream.is_some(), &|it| places.in_route(index, it));
+        }
+        idle
+    }
+}
+
+impl FileRoute {
+    /// Where the route sends clients. It does nothing beside.
+    fn redirected(&mut self) -> Result<Option<Redirect>, Wrong> {
+        let sources = [
+            ("root", self.root.is_some()),
+            ("upstream", self.upstream.is_some()),
+            ("redirect", self.redirect.is_some()),
+        ];
+        let mut said = sources.into_iter().filter(|it| it.1).map(|it| it.0);
+        if let (Some(one), Some(other)) = (said.next(), said.next()) {
+            let cause = format!("{other} and {one} exclude each other: keep one of them");
+            return Err(Wrong::at(other, cause));
+        }
+        let Some(to) = self.redirect.take() else {
+            return match self.status {
+                Some(_) => {
+                    Err(Wrong::at("status", "status is for a redirect: add one, or remove it"))
+                }
+                None => Ok(None),
+            };
+        };
+        let begin = to.strip_suffix('*').unwrap_or(&to);
+        if begin != to && !self.path.ends_with('*') {
+            return Err(Wrong::at(
+                "redirect",
+                "redirect ends in *, and so must the path of its route",
+            ));
+        }
+        if paths::covers(&self.path, begin) {
+            let cause = format!("redirect \"{to}\" leads to its own route: name another path");
+            return Err(Wrong::at("redirect", cause));
+        }
+        Ok(Some(Redirect { to, status: self.status.unwrap_or(308) }))
     }
 }
 
@@ -297,11 +432,26 @@ impl FileSite {
             (None, Some(page), None, None) => Ok(ConfigSite::Pages(vec![page])),
             (None, None, Some(pages), None) if !pages.is_empty() => Ok(ConfigSite::Pages(pages)),
             (None, None, None, Some(upstream)) => {
-                Ok(ConfigSite::Upstream(upstream.taking_websockets(self.websockets)))
+                let upstream = upstream.taking_websockets(self.websockets);
+                Ok(ConfigSite::Upstream(upstream.compressed(self.compress)))
             }
             _ => Err("[site] must have exactly one of `root`, `page`, `pages`, `upstream`"),
         }
     }
+}
+
+/// What was read whole, or the first thing that is wrong with it.
+fn first((config, wrong): (Option<Config>, Vec<ConfigError>)) -> Result<Config, ConfigError> {
+    match wrong.into_iter().next() {
+        Some(error) => Err(error),
+        // There is a mistake wherever nothing can be read.
+        None => Ok(config.unwrap_or_else(|| Config::of(ConfigSite::Pages(Vec::new())))),
+    }
+}
+
+/// What was read, unless it is wrong.
+fn kept<T>(read: Result<T, Wrong>, wrong: &mut Vec<Wrong>) -> Option<T> {
+    read.map_err(|it| wrong.push(it)).ok()
 }
 
 /// What is wrong with a route, and the key at which it is wrong.
@@ -614,7 +764,7 @@ mod tests {
         let config = Config::parse(text, Path::new("etc/x.toml")).expect("a configuration");
         let address: Address = "https://b".parse().expect("an address");
         let trusting = address.trusting(Some("etc/ca.pem".into()));
-        assert_eq!((config.routes[0].source.as_ref(), config.warnings.len()), (Some(&trusting), 0));
+        assert_eq!((config.routes[0].upstream(), config.warnings.len()), (Some(&trusting), 0));
         let text = text.replace("https", "http");
         let config = Config::parse(&text, Path::new("x.toml")).expect("a configuration");
         let expected = "x.toml: line 3: upstream_ca does nothing without an https:// upstream";
@@ -628,10 +778,7 @@ mod tests {
         let address = |text: &str| text.parse::<Address>().expect("an address");
         assert_eq!(config.site, ConfigSite::Upstream(address("http://127.0.0.1:8080")));
         let [api] = &config.routes[..] else { panic!("one route") };
-        assert_eq!(
-            (api.path.as_str(), api.source.clone()),
-            ("/api/*", Some(address("http://api")))
-        );
+        assert_eq!((api.path.as_str(), api.upstream()), ("/api/*", Some(&address("http://api"))));
     }
 
     /// What the routes of a directory say, line by line: the path, and what is pushed with it.

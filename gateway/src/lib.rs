@@ -13,7 +13,7 @@ pub mod upstream;
 
 pub use config::{
     Config, ConfigError, ConfigLimits, ConfigLines, ConfigRoute, ConfigScheme, ConfigSite,
-    is_one_path, line_of,
+    ConfigSource, is_one_path, line_of,
 };
 pub use limits::UpstreamLimits;
 pub use tcp::{Listeners, StartError as TcpStartError, serve_tcp};

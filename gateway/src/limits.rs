@@ -112,6 +112,8 @@ pub(crate) const HTTP2_STREAMS: u32 = 100;
 
 /// How long a connection of HTTP/2 without responses is kept for its client when the server ends.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(1);
+/// Bytes of the header by which a proxy says whose a connection is, behind its first 16.
+pub(crate) const PROXY_HEADER_BYTES: usize = 2 << 10;
 /// Bytes that the head of a request over TCP may take, with what belongs to it.
 pub(crate) const HEAD_BYTES: u64 = 8 << 10;
 /// Bytes that wait unsent in the system for one connection over TCP.
@@ -129,6 +131,8 @@ pub(crate) const COMPRESSED_BYTES: u64 = 32 << 20;
 pub(crate) const COMPRESSION_BYTES: u32 = 16 << 20;
 /// Such bytes that are allowed again each second.
 pub(crate) const COMPRESSION_BYTES_PER_SECOND: u32 = 4 << 20;
+/// Memory of what compresses a backend's response.
+pub(crate) const ENCODER_BYTES: usize = 1 << 20;
 /// How long a connection or a stream over TCP is read whose response came before the end of its request.
 pub(crate) const LINGERING: Duration = Duration::from_secs(30);
 /// The same, if its client is silent.
@@ -277,6 +281,9 @@ mod tests {
             assert!(intact == expected, "docs/serve.md is out of date");
         }
     }
+
+    // What the text of a row says.
+    const _: () = assert!(ENCODER_BYTES == 1 << 20);
 
     #[test]
     fn a_backend_is_given_up_before_the_connection_that_waits_for_it() {

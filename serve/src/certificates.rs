@@ -1,6 +1,7 @@
 //! The certificates of `--cert` and `--key`, and what is said of the one that is made for want of them.
 
 use crate::Failure;
+use crate::failure::Faults;
 use server::{Identity, Validity};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,9 +12,10 @@ use std::time::SystemTime;
 pub(crate) fn of_flags(
     certificates: &[PathBuf],
     keys: &[PathBuf],
-) -> Result<Option<Identity>, Failure> {
+    faults: &mut Faults,
+) -> Option<Identity> {
     if certificates.len() != keys.len() {
-        return Err(Failure::BadInput(format!(
+        faults.0.push(Failure::BadInput(format!(
             "--cert, --key: {} certificates and {} keys; each certificate needs its key, in the same order",
             certificates.len(),
             keys.len()
@@ -21,13 +23,14 @@ pub(crate) fn of_flags(
     }
     let mut all: Option<Identity> = None;
     for (certificate, key) in certificates.iter().zip(keys) {
-        let one = Identity::load(certificate, key).map_err(Failure::in_flag("--cert, --key"))?;
+        let one = Identity::load(certificate, key).map_err(Failure::in_flag("--cert, --key"));
+        let Some(one) = faults.kept(one) else { continue };
         all = Some(match all {
             Some(first) => first.beside(one),
             None => one,
         });
     }
-    Ok(all)
+    all
 }
 
 /// The certificates of these files, or the one that was made for want of them, each with what it is called.

@@ -1,22 +1,24 @@
 //! `utmost serve`: the server.
 
 use crate::explore::Explore;
+use crate::failure::Faults;
 use crate::listening::{Bound, Listening};
 use crate::watch::{Watch, Watching};
-use crate::{Failure, certificates, values};
+use crate::{Failure, certificates, printable, values};
 use ::corpus::Page;
 use ::gateway::access_log::Reopen;
 use ::gateway::site::{DirectorySite, Rule, RuledSite};
 use ::gateway::upstream::{Address, StartError, UpstreamSite};
 use ::gateway::{
-    Config, ConfigError, ConfigLimits, ConfigRoute, ConfigScheme, ConfigSite, UpstreamLimits,
+    Config, ConfigError, ConfigLimits, ConfigRoute, ConfigScheme, ConfigSite, ConfigSource,
+    UpstreamLimits,
 };
 use ::server::event_loop::{EventLoop, Reload, Renewal};
 use ::server::metrics::Metrics;
 use ::server::site::Site;
 use ::server::{
-    CongestionControl, Downloads, Exploration, Identity, LoadBalancer, Options, Pace, ResetKey,
-    Server, SignalUse, TicketKey, open_to_others, raise_descriptors,
+    CongestionControl, Downloads, Exploration, Identity, LoadBalancer, Options, Pace, Proxies,
+    ResetKey, Server, SignalUse, TicketKey, open_to_others, raise_descriptors,
 };
 use migration::Policy;
 use page_site::PageSite;
@@ -43,6 +45,7 @@ utmost serve --root site --explore dfifo,bucket-html --explore-file explored.jso
 utmost serve --upstream http://127.0.0.1:8080 --websockets --cert cert.pem --key key.pem\n  \
 utmost serve --root site --listen 0.0.0.0:443 --http-redirect 0.0.0.0:80 --self-signed www.site.test"
 )]
+#[expect(clippy::struct_excessive_bools, reason = "flags, independent of each other")]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["root", "page", "upstream", "config"]))]
 pub struct Arguments {
     /// Serve the files below this directory
@@ -63,6 +66,9 @@ pub struct Arguments {
     /// Read what to serve from a TOML file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scheme", "signals"])]
     config: Option<PathBuf>,
+    /// Read what to serve, the certificates and the keys, list all mistakes, and serve nothing. Exits with 2 if there are some
+    #[arg(long)]
+    check: bool,
     #[command(flatten)]
     listening: Listening,
     /// Make a certificate on the spot, also for these hosts or addresses, valid for 30 days. Browsers trust it only if they are
@@ -98,7 +104,7 @@ pub struct Arguments {
     /// that take the priorities of RFC 9218. 0: no response is one
     #[arg(long, value_name = "SIZE", default_value = "4Mi", value_parser = corpus::size::parse)]
     downloads_from: u64,
-    /// Initial congestion window [default: 10, or as large as needed with --pace]
+    /// Initial congestion window, which is paced. RFC 9002, 7.2 recommends 10 [default: 32, or as large as needed with --pace]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
     /// Send one packet of BYTES stream bytes every MS milliseconds; the paper uses 1400/10
@@ -143,6 +149,10 @@ impl Arguments {
 /// The scheme for clients that negotiate one, if the operator did not choose.
 const NEGOTIATED: &str = "bucket-html";
 
+/// As many as quic-go and Chromium's own servers have: a page is shown earlier (docs/serve.md#first-paint). Until a client has proved
+/// its address it gets three times what it sent, and ten packets go at once.
+const INITIAL_WINDOW_PACKETS: usize = 32;
+
 /// The site, with the defaults that go with it.
 struct Served {
     site: RuledSite,
@@ -153,6 +163,7 @@ struct Served {
     exploration: Option<Arc<Exploration>>,
     migration: Option<Policy>,
     load_balancer: Option<LoadBalancer>,
+    proxies: Proxies,
     limits: ConfigLimits,
     /// Whether clients may open WebSockets.
     websockets: bool,
@@ -171,7 +182,13 @@ impl Served {
 /// Serves until a signal ends it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     raise_descriptors();
-    let (Renewal { identity, site, options }, load_balancer) = load(arguments, None)?;
+    if arguments.check {
+        return check(arguments);
+    }
+    if let Some(folder) = &arguments.qlog {
+        values::directory(folder, "--qlog")?;
+    }
+    let (Renewal { identity, site, options }, load_balancer) = loaded(arguments, None)?;
     let count = shards(arguments.shards, &options)?;
     let Bound { mut loops, listeners, addresses } = arguments.listening.bind(count)?;
     let watching = arguments.watch.begin()?;
@@ -220,6 +237,26 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Says all that keeps the server from starting, as far as it can be known without starting it.
+fn check(arguments: &Arguments) -> Result<(), Failure> {
+    let mut faults = Faults::default();
+    let loaded = load(arguments, None, &mut faults);
+    let options = loaded.map(|(renewal, _)| renewal.options);
+    let count = options.and_then(|it| faults.kept(shards(arguments.shards, &it)));
+    faults.kept(arguments.listening.check(count.unwrap_or(1)));
+    for fault in &faults.0 {
+        println!("{}", printable(&fault.to_string()));
+    }
+    match faults.0.len() {
+        0 => println!("nothing is wrong: the server can start"),
+        1 => return Err(Failure::bad_input("1 mistake: the server does not start")),
+        count => {
+            return Err(Failure::BadInput(format!("{count} mistakes: the server does not start")));
+        }
+    }
+    Ok(())
+}
+
 /// How many servers share an address.
 fn shards(asked: Option<u8>, options: &Options) -> Result<u8, Failure> {
     let cores = available_parallelism().map_or(1, |it| u8::try_from(it.get()).unwrap_or(u8::MAX));
@@ -233,24 +270,41 @@ fn shards(asked: Option<u8>, options: &Options) -> Result<u8, Failure> {
     }
 }
 
-/// What is read from files, at the start and on SIGHUP. `own`: the certificate that was made for want of one.
-fn load(
+/// What is read from files, at the start and on SIGHUP, if nothing is wrong with it.
+fn loaded(
     arguments: &Arguments,
     own: Option<&Identity>,
 ) -> Result<(Renewal, Option<LoadBalancer>), Failure> {
-    let what = served(arguments)?;
-    let mut options = Options { wall_clock: Some(now), ..options(arguments, &what)? };
-    if shards(arguments.shards, &options)? > 1 {
-        // A client can come back to another shard.
-        options.ticket_key = options.ticket_key.or_else(TicketKey::random);
-    }
-    let identity = match (certificates::of_flags(&arguments.cert, &arguments.key)?, own) {
+    let mut faults = Faults::default();
+    let loaded = load(arguments, own, &mut faults);
+    faults.or(loaded)
+}
+
+/// The same, as far as it can be read. `own`: the certificate that was made for want of one.
+fn load(
+    arguments: &Arguments,
+    own: Option<&Identity>,
+    faults: &mut Faults,
+) -> Option<(Renewal, Option<LoadBalancer>)> {
+    let what = served(arguments, faults);
+    let ticket_key = arguments.ticket_key.as_deref().map(TicketKey::load).transpose();
+    let ticket_key = faults.kept(ticket_key.map_err(Failure::in_flag("--ticket-key")));
+    let idle_reset = faults.kept(values::idle_reset(arguments.idle_reset, arguments.cc));
+    let identity = match (certificates::of_flags(&arguments.cert, &arguments.key, faults), own) {
         (Some(loaded), _) => loaded,
         (None, Some(own)) => own.clone(),
         (None, None) => {
-            Identity::self_signed_for(&arguments.self_signed).map_err(Failure::elsewhere)?
+            let own = Identity::self_signed_for(&arguments.self_signed);
+            faults.kept(own.map_err(Failure::elsewhere))?
         }
     };
+    let what = what?;
+    let options = options(arguments, &what, ticket_key?);
+    let mut options = Options { wall_clock: Some(now), idle_reset: idle_reset?, ..options };
+    // A client can come back to another shard.
+    if faults.kept(shards(arguments.shards, &options))? > 1 {
+        options.ticket_key = options.ticket_key.or_else(TicketKey::random);
+    }
     let secrets = arguments.key.iter().chain(&arguments.ticket_key);
     let hosts = if what.is_page { BTreeSet::new() } else { what.site.hosts() };
     let certificates = certificates::named(&identity, &arguments.cert);
@@ -259,7 +313,10 @@ fn load(
     for warning in of_secrets.chain(of_certificates) {
         eprintln!("warning: {warning}");
     }
-    Ok((Renewal { site: Arc::new(what.site_of(&identity)), identity, options }, what.load_balancer))
+    Some((
+        Renewal { site: Arc::new(what.site_of(&identity)), identity, options },
+        what.load_balancer,
+    ))
 }
 
 #[expect(clippy::disallowed_methods, reason = "responses say when they were made")]
@@ -275,7 +332,7 @@ fn reload(arguments: Arguments, port: u16, first: Identity, watching: &Watching)
         if let Some(Err(error)) = access_log.as_ref().map(Reopen::reopen) {
             eprintln!("--access-log: not opened again, lines go on to the old file: {error}");
         }
-        let changed = load(&arguments, own.as_ref()).and_then(|(mut renewal, _)| {
+        let changed = loaded(&arguments, own.as_ref()).and_then(|(mut renewal, _)| {
             renewal.options.alt_svc_port = Some(port);
             let Renewal { identity, site, options } = renewal.clone();
             server.reload(&identity, site, options).map_err(Failure::elsewhere)?;
@@ -297,8 +354,9 @@ fn show(metrics: Option<&Arc<Metrics>>, identity: &Identity, arguments: &Argumen
     }
 }
 
-fn served(arguments: &Arguments) -> Result<Served, Failure> {
-    let config = config(arguments)?;
+/// What to serve, as far as it can be read. Whatever is wrong is noted.
+fn served(arguments: &Arguments, faults: &mut Faults) -> Option<Served> {
+    let config = config(arguments, faults)?;
     for warning in &config.warnings {
         eprintln!("warning: {warning}");
     }
@@ -306,64 +364,70 @@ fn served(arguments: &Arguments) -> Result<Served, Failure> {
     let limits = config.limits.of_upstream();
     let is_page = matches!(config.site, ConfigSite::Pages(_));
     let websockets = config.takes_websockets();
-    let (site, pages, default_scheme, default_signals): (Arc<dyn Site>, _, _, _) = match config.site
-    {
+    let (default_scheme, default_signals) =
+        if is_page { ("bucket-html", SignalUse::Ignore) } else { ("rfc9218", SignalUse::Obey) };
+    let (site, pages): (Option<Arc<dyn Site>>, _) = match config.site {
         ConfigSite::Root(root) => {
-            let site = DirectorySite::open(&root).map_err(|error| match file {
-                Some(_) => in_config(file, config.lines.site, format!("root: {error}")),
-                None => Failure::in_flag("--root")(error),
-            })?;
-            (Arc::new(site), Vec::new(), "rfc9218", SignalUse::Obey)
+            (faults.kept(directory(&root, file, config.lines.site)), Vec::new())
         }
         ConfigSite::Pages(names) => {
-            let pages = pages(&names, file, config.lines.site)?;
-            let site = PageSite::of(pages.clone()).for_browsers();
-            (Arc::new(site), pages, "bucket-html", SignalUse::Ignore)
+            let pages = faults.kept(pages(&names, file, config.lines.site)).unwrap_or_default();
+            (Some(Arc::new(PageSite::of(pages.clone()).for_browsers())), pages)
         }
-        ConfigSite::Upstream(address) => {
-            (upstream(&address, &limits)?, Vec::new(), "rfc9218", SignalUse::Obey)
-        }
+        ConfigSite::Upstream(address) => (faults.kept(upstream(&address, &limits)), Vec::new()),
     };
-    let catalogue = arguments.own.catalogue(&config.scheme_files)?;
+    let catalogue = faults.kept(arguments.own.catalogue(&config.scheme_files));
+    let catalogue = catalogue.unwrap_or_else(|| Catalogue::with(Vec::new()));
     let chosen = config.scheme.is_some();
     let name = config.scheme.as_deref().unwrap_or(default_scheme);
     let here = Here { pages: &pages, catalogue: &catalogue, file };
     let scheme = here.scheme(name);
-    let scheme = scheme.map_err(|error| in_config(file, config.lines.scheme, error))?;
-    let exploration = arguments.explore.orders(|it| here.scheme(it))?;
+    let scheme = faults.kept(scheme.map_err(|error| in_config(file, config.lines.scheme, error)));
+    let exploration = faults.kept(arguments.explore.orders(|it| here.scheme(it)));
     let directed = !config.directives.is_empty();
-    let rules = config.routes.into_iter().map(|it| rule(it, &here, &limits));
-    let rules = rules.collect::<Result<_, Failure>>()?;
-    let site = RuledSite::new(site, rules).directing(config.directives);
-    warn_of_absent_pushes(&site, file);
+    let rules = config.routes.into_iter().map(|it| rule(it, &here, &limits, faults)).collect();
+    let site = RuledSite::new(site?, rules).directing(config.directives);
+    warn_of_absent_files(&site, file);
     // Directives say nothing to a server that does not use them.
     let default_signals = if directed { SignalUse::Override } else { default_signals };
     let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
     let signals = config.signals.unwrap_or(default_signals);
-    let Config { migration, load_balancer, limits, .. } = config;
-    Ok(Served {
+    let Config { migration, load_balancer, proxies, limits, .. } = config;
+    Some(Served {
         site,
-        scheme,
+        scheme: scheme?,
         negotiated,
         signals,
-        exploration,
+        exploration: exploration?,
         migration,
         load_balancer,
+        proxies,
         limits,
         websockets,
         is_page,
     })
 }
 
-fn warn_of_absent_pushes(site: &RuledSite, file: Option<&Path>) {
+fn warn_of_absent_files(site: &RuledSite, file: Option<&Path>) {
     let mut told = BTreeSet::new();
     // A folder's index has two routes that push the same.
-    for (route, path) in site.absent_pushes().into_iter().filter(|(_, path)| told.insert(*path)) {
+    for (route, key, path) in site.absent_files() {
         let place = file.map_or(String::new(), |it| format!("{}: ", it.display()));
-        eprintln!(
-            "warning: {place}[[route]] path \"{route}\": push \"{path}\": the site has no such resource"
-        );
+        if told.insert((key, path)) {
+            eprintln!(
+                "warning: {place}[[route]] path \"{route}\": {key} \"{path}\": the site has no such resource"
+            );
+        }
     }
+}
+
+/// The files below a directory, which a flag names, or a file at this line.
+fn directory(root: &Path, file: Option<&Path>, line: usize) -> Result<Arc<dyn Site>, Failure> {
+    let site = DirectorySite::open(root).map_err(|error| match file {
+        Some(_) => in_config(file, line, format!("root: {error}")),
+        None => Failure::in_flag("--root")(error),
+    });
+    Ok(Arc::new(site?))
 }
 
 fn upstream(address: &Address, limits: &UpstreamLimits) -> Result<Arc<dyn Site>, Failure> {
@@ -376,13 +440,17 @@ fn upstream(address: &Address, limits: &UpstreamLimits) -> Result<Arc<dyn Site>,
 }
 
 /// The configuration, from a file or from flags.
-fn config(arguments: &Arguments) -> Result<Config, Failure> {
-    if let Some(file) = &arguments.config {
-        return Config::load(file).map_err(|error| match error {
-            ConfigError::Unreadable(..) => Failure::in_flag("--config")(error),
-            ConfigError::Malformed { .. } => Failure::bad_input(error),
-        });
-    }
+fn config(arguments: &Arguments, faults: &mut Faults) -> Option<Config> {
+    let Some(file) = &arguments.config else { return faults.kept(of_flags(arguments)) };
+    let (config, wrong) = Config::check(file);
+    faults.0.extend(wrong.into_iter().map(|error| match error {
+        ConfigError::Unreadable(..) => Failure::in_flag("--config")(error),
+        ConfigError::Malformed { .. } => Failure::bad_input(error),
+    }));
+    config
+}
+
+fn of_flags(arguments: &Arguments) -> Result<Config, Failure> {
     let root = arguments.root.clone().map(ConfigSite::Root);
     let page = arguments.page.clone().map(|it| ConfigSite::Pages(vec![it]));
     let upstream = arguments.upstream.clone();
@@ -455,14 +523,23 @@ impl Here<'_> {
 }
 
 /// A route of the configuration, its backend started.
-fn rule(config: ConfigRoute, here: &Here<'_>, limits: &UpstreamLimits) -> Result<Rule, Failure> {
+fn rule(
+    config: ConfigRoute,
+    here: &Here<'_>,
+    limits: &UpstreamLimits,
+    faults: &mut Faults,
+) -> Rule {
     let mut scheme = None;
     if let Some(ConfigScheme { name, line, .. }) = &config.scheme {
         let found = page_scheme(name, config.host.as_deref(), &config.path, here);
-        scheme = Some(found.map_err(|error| in_config(here.file, *line, error))?);
+        scheme = faults.kept(found.map_err(|error| in_config(here.file, *line, error)));
     }
-    let source = config.source.as_ref().map(|it| upstream(it, limits)).transpose()?;
-    Ok(config.with(source, scheme))
+    let source = config.source.as_ref().map(|it| match it {
+        ConfigSource::Upstream(address) => upstream(address, limits),
+        ConfigSource::Root(root, line) => directory(root, here.file, *line),
+    });
+    let source = source.and_then(|it| faults.kept(it));
+    config.with(source, scheme)
 }
 
 /// A scheme for the page at this place. One that looks ahead needs the page itself.
@@ -482,12 +559,7 @@ fn page_scheme(
     }
 }
 
-fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
-    if let Some(folder) = &arguments.qlog {
-        values::directory(folder, "--qlog")?;
-    }
-    let ticket_key = arguments.ticket_key.as_deref().map(TicketKey::load);
-    let ticket_key = ticket_key.transpose().map_err(Failure::in_flag("--ticket-key"))?;
+fn options(arguments: &Arguments, served: &Served, ticket_key: Option<TicketKey>) -> Options {
     let mut options = Options {
         negotiated: served.negotiated.clone(),
         signals: served.signals,
@@ -495,12 +567,12 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
         migration: served.migration,
         send_buffer_bytes: arguments.send_buffer,
         congestion_control: arguments.cc,
-        idle_reset: values::idle_reset(arguments.idle_reset, arguments.cc)?,
         downloads: (arguments.downloads_from > 0)
             .then(|| Downloads { bytes: arguments.downloads_from, ..Downloads::default() }),
         qlog_dir: arguments.qlog.clone(),
         early_data: arguments.early_data,
         websockets: served.websockets,
+        proxies: served.proxies.clone(),
         reset_key: ticket_key.as_ref().map(ResetKey::of).or_else(ResetKey::random),
         ticket_key,
         ..Options::new(served.scheme.clone()).over_networks()
@@ -510,9 +582,11 @@ fn options(arguments: &Arguments, served: &Served) -> Result<Options, Failure> {
     options.limits.drain = Duration::from_secs(arguments.drain_within.into());
     if let Some(pace) = arguments.pace {
         options = options.paced(pace);
+    } else {
+        options.initial_window_packets = INITIAL_WINDOW_PACKETS;
     }
     if let Some(packets) = arguments.initial_window {
         options.initial_window_packets = packets as usize;
     }
-    Ok(options)
+    options
 }

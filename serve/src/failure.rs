@@ -64,6 +64,26 @@ impl Failure {
     }
 }
 
+/// What is wrong with what a program was given. The first thing is why it fails; a check tells all.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(pub(crate) Vec<Failure>);
+
+impl Faults {
+    /// What was read, unless it is wrong.
+    pub(crate) fn kept<T>(&mut self, read: Result<T, Failure>) -> Option<T> {
+        read.map_err(|it| self.0.push(it)).ok()
+    }
+
+    /// What was made of it, unless something is wrong.
+    pub(crate) fn or<T>(self, made: Option<T>) -> Result<T, Failure> {
+        match (self.0.into_iter().next(), made) {
+            (None, Some(made)) => Ok(made),
+            (Some(failure), _) => Err(failure),
+            (None, None) => Err(Failure::bad_input("nothing to serve")),
+        }
+    }
+}
+
 /// The text without what a terminal would obey instead of showing it; line ends and tabs stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }

@@ -62,7 +62,7 @@ impl Listening {
     }
 
     /// Refuses what cannot be bound.
-    fn check(&self, shards: u8) -> Result<(), Failure> {
+    pub(crate) fn check(&self, shards: u8) -> Result<(), Failure> {
         let all: Vec<SocketAddr> = each(&self.listen).map(|(it, _)| it).collect();
         if all.len() * usize::from(shards) > usize::from(u8::MAX) {
             let count = all.len();

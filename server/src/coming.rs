@@ -120,8 +120,8 @@ impl Coming {
     fn instead(&mut self, trouble: &Trouble) -> Next {
         self.has_head = true;
         let head = self.site.head_came(&self.request, trouble.response());
-        let rest = if self.later.comes_whole() { Rest::Here } else { Rest::Instead };
-        Next::Head(head.into(), rest)
+        let is_here = self.later.comes_whole() || head.body.bytes() > 0;
+        Next::Head(head.into(), if is_here { Rest::Here } else { Rest::Instead })
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a server runs.
 
-use crate::{Exploration, Limits, Observers, Pace, ResetKey, SignalUse, TicketKey};
+use crate::{Exploration, Limits, Observers, Pace, Proxies, ResetKey, SignalUse, TicketKey};
 use connection::experiments::SendOrder;
 use schedulers::Scheme;
 use std::path::PathBuf;
@@ -66,6 +66,8 @@ pub struct Options {
     pub exploration: Option<Arc<Exploration>>,
     /// Limits on what clients can make the server hold.
     pub limits: Limits,
+    /// Proxies before the server whose word about clients counts.
+    pub proxies: Proxies,
     /// Experiments, all off by default.
     pub experiments: Experiments,
 }
@@ -108,6 +110,7 @@ impl Options {
             observers: Observers::default(),
             exploration: None,
             limits: Limits::default(),
+            proxies: Proxies::default(),
             experiments: Experiments::default(),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::output;
 use ::serve::Failure;
+use ::serve::values::{self, Addresses};
 use lab::network::Network;
 use lab::relay::{Notice, Relay};
 use std::fs::File;
@@ -23,9 +24,9 @@ pub(crate) struct Arguments {
     /// The network: paper, 2g, 3g, lte, cable, satellite, ..., or a TOML file
     #[arg(long, visible_alias = "networks", value_name = "NAME|FILE")]
     network: String,
-    /// The address that clients send to; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4434")]
-    listen: SocketAddr,
+    /// The address that clients send to; port 0 takes a free one. localhost:PORT is both loopback addresses, of IPv4 and IPv6
+    #[arg(long, value_name = "ADDR:PORT", default_value = "localhost:4434", value_parser = values::addresses)]
+    listen: Addresses,
     /// The server's address
     #[arg(long, value_name = "ADDR:PORT")]
     to: SocketAddr,
@@ -39,18 +40,14 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let network = Network::find(&arguments.network).map_err(Failure::bad_input)?;
-    let Arguments { listen, to, seed, .. } = *arguments;
-    if listen.is_ipv4() != to.is_ipv4() {
-        return Err(Failure::BadInput(format!(
-            "--listen {listen}, --to {to}: use two IPv4 or two IPv6 addresses"
-        )));
-    }
-    if listen == to {
+    let Arguments { to, seed, .. } = *arguments;
+    let listen = arguments.listen.all[0];
+    if arguments.listen.all.contains(&to) {
         return Err(Failure::BadInput(format!(
             "--listen and --to are both {to}: a relay needs an address of its own"
         )));
     }
-    let mut relay = Relay::bind(listen, to, network, seed).map_err(|error| {
+    let mut relay = Relay::bind(listen, to, network.clone(), seed).map_err(|error| {
         Failure::Elsewhere(format!("{listen}: {error}; choose another --listen"))
     })?;
     if let Some(path) = &arguments.log {
@@ -59,6 +56,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let address = relay.local_addr().map_err(Failure::elsewhere)?;
     output::line(&format!("listening on {address}"))?;
+    for mut further in arguments.listen.all[1..].iter().copied() {
+        further.set_port(address.port());
+        // Without IPv6, the first address is enough. The log is of that one.
+        if let Ok(mut relay) = Relay::bind(further, to, network.clone(), seed) {
+            output::line(&format!("listening on {further}"))?;
+            std::thread::spawn(move || relay.run(&mut |notice| say(notice)));
+        }
+    }
     relay.run(&mut |notice| say(notice)).map_err(Failure::elsewhere)
 }
 

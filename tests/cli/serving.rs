@@ -367,6 +367,36 @@ fn a_route_for_a_host_that_no_certificate_names_is_warned_of() {
 }
 
 #[test]
+fn a_check_lists_all_mistakes_at_once_and_serves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("site.toml");
+    let text = "[site]\nroot = \"gone\"\nscheme = \"bogus\"\nsignals = \"no\"\n[[route]]\npath = \"x\"\n\
+                [[route]]\nhost = \"b.test\"\npath = \"/*\"\nroot = \"nowhere\"\n";
+    std::fs::write(&file, text).expect("written");
+    let name = file.to_str().expect("UTF-8");
+    let wrong = ["serve", "--check", "--config", name, "--cert", "c.pem", "--key", "k.pem"];
+    let output = utmost(&wrong).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let said: Vec<&str> = said.lines().collect();
+    let expected = [
+        format!("{name}: line 4: unknown variant `no`"),
+        format!("{name}: line 6: path \"x\" must begin with /"),
+        format!("{name}: line 2: root: "),
+        format!("{name}: line 3: no scheme is named `bogus`"),
+        format!("{name}: line 10: root: "),
+        "--cert, --key: c.pem: ".to_owned(),
+    ];
+    let is_said = said.iter().zip(&expected).all(|(one, begin)| one.starts_with(begin));
+    assert!(is_said && said.len() == expected.len(), "{said:#?}");
+    assert_eq!(output.status.code(), Some(2));
+    let folder = folder.path().to_str().expect("UTF-8");
+    let mut right = utmost(&["serve", "--check", "--root", folder, "--listen", "127.0.0.1:0"]);
+    let right = right.output().expect("it runs");
+    assert_eq!(right.status.code(), Some(0));
+    assert_eq!(right.stdout, b"nothing is wrong: the server can start\n");
+}
+
+#[test]
 fn what_a_configuration_says_in_vain_is_warned_of() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("style.css"), "x").expect("written");

@@ -14,7 +14,7 @@ use push::{Gate, Policy};
 use schedulers::{FACTS, Metadata, Priority};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
-use server::SignalUse;
+use server::{Network, Proxies, SignalUse};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::Ipv6Addr;
@@ -46,11 +46,34 @@ pub(super) struct FileSite {
     pub(super) websockets: bool,
     /// The file of certificate authorities for all backends.
     pub(super) upstream_ca: Option<PathBuf>,
+    /// Whether the backend's texts are compressed.
+    #[serde(default)]
+    pub(super) compress: bool,
+    /// The addresses of proxies before this server.
+    #[serde(default)]
+    trusted_proxies: Vec<String>,
+    /// Whether they begin connections over TCP with a header.
+    #[serde(default)]
+    proxy_protocol: bool,
     pub(super) scheme: Option<String>,
     /// Files of schemes that are not built in.
     #[serde(default)]
     pub(super) scheme_files: Vec<PathBuf>,
     pub(super) signals: Option<SignalUse>,
+}
+
+impl FileSite {
+    /// The proxies whose word counts, or the key that is wrong, and why.
+    pub(super) fn proxies(&self) -> Result<Proxies, (&'static str, String)> {
+        let networks = self.trusted_proxies.iter().map(|it| it.parse::<Network>());
+        let networks: Vec<Network> =
+            networks.collect::<Result<_, _>>().map_err(|it| ("trusted_proxies", it))?;
+        if self.proxy_protocol && networks.is_empty() {
+            let cause = "proxy_protocol needs trusted_proxies, which says who may use it";
+            return Err(("proxy_protocol", cause.to_owned()));
+        }
+        Ok(Proxies::new(networks, self.proxy_protocol))
+    }
 }
 
 /// The keys of a `[[route]]`; the names are NGINX's where it has them.
@@ -68,6 +91,17 @@ pub(super) struct FileRoute {
     pub(super) upstream: Option<Address>,
     #[serde(default)]
     pub(super) websockets: bool,
+    #[serde(default)]
+    pub(super) compress: bool,
+    pub(super) root: Option<PathBuf>,
+    #[serde(default, deserialize_with = "target")]
+    pub(super) redirect: Option<String>,
+    #[serde(default, deserialize_with = "redirect_status")]
+    pub(super) status: Option<u16>,
+    #[serde(default, deserialize_with = "file_path")]
+    pub(super) fallback: Option<String>,
+    #[serde(default, deserialize_with = "error_pages")]
+    pub(super) error_pages: Option<BTreeMap<u16, String>>,
     #[serde(default)]
     pub(super) resource: BTreeMap<String, FileDirective>,
     pub(super) headers: Option<BTreeMap<String, FileValues>>,
@@ -104,8 +138,22 @@ pub(super) struct FileRoute {
 }
 
 /// The keys of a route that are not about pushes and hints.
-pub(super) const OTHER_KEYS: [&str; 8] =
-    ["path", "host", "scheme", "signals", "upstream", "websockets", "resource", "headers"];
+pub(super) const OTHER_KEYS: [&str; 14] = [
+    "path",
+    "host",
+    "scheme",
+    "signals",
+    "upstream",
+    "websockets",
+    "compress",
+    "root",
+    "redirect",
+    "status",
+    "fallback",
+    "error_pages",
+    "resource",
+    "headers",
+];
 
 impl FileRoute {
     /// What the route says about pushes and hints, without its graph.
@@ -169,6 +217,58 @@ fn path<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
     checked(value, |path: String| match paths::malformed(&path) {
         Some(cause) => Err(format!("path \"{path}\" {cause}")),
         None => Ok(path),
+    })
+}
+
+/// Where a redirect leads: a path of this host, or a URL.
+fn target<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    checked(value, |to: String| {
+        let is_path = to.starts_with('/') && !to.starts_with("//");
+        let is_url =
+            ["https://", "http://"].iter().any(|it| to.len() > it.len() && to.starts_with(it));
+        let has_star = to.strip_suffix('*').unwrap_or(&to).contains('*');
+        if (is_path || is_url) && !has_star && paths::is_sendable(&to) && !to.contains('\\') {
+            return Ok(Some(to));
+        }
+        Err(format!(
+            "redirect \"{}\" must be a path or a URL, perhaps with a * at its end: write \"/new/*\" or \"https://example.com/*\"",
+            to.escape_default()
+        ))
+    })
+}
+
+fn redirect_status<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u16>, D::Error> {
+    checked(value, |status: u16| match status {
+        301 | 302 | 303 | 307 | 308 => Ok(Some(status)),
+        _ => Err(format!(
+            "status {status} is not one of redirects: use 308 or 301 for ever, 307 or 302 for now, 303 for another page"
+        )),
+    })
+}
+
+fn file_path<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    checked(value, |path: String| whole("fallback", path).map(Some))
+}
+
+/// The path of a file of the site.
+fn whole(key: &str, path: String) -> Result<String, String> {
+    if paths::is_one_path(&path) {
+        return Ok(path);
+    }
+    Err(format!("{key} \"{path}\" must be the path of a file, such as \"/index.html\""))
+}
+
+fn error_pages<'de, D: Deserializer<'de>>(
+    value: D,
+) -> Result<Option<BTreeMap<u16, String>>, D::Error> {
+    checked(value, |said: BTreeMap<String, String>| {
+        let pages = said.into_iter().map(|(status, path)| {
+            let number = status.parse().ok().filter(|it| (400..600).contains(it));
+            let wrong =
+                || format!("error_pages: {status} must be a status from 400 to 599, such as 404");
+            Ok((number.ok_or_else(wrong)?, whole("error_pages", path)?))
+        });
+        pages.collect::<Result<_, String>>().map(Some)
     })
 }
 

@@ -59,7 +59,7 @@ impl Config {
 
     fn idle_limits(&self, places: &Places<'_>) -> Option<(usize, String)> {
         let has_backend = matches!(self.site, ConfigSite::Upstream(_))
-            || self.routes.iter().any(|it| it.source.is_some());
+            || self.routes.iter().any(|it| it.upstream().is_some());
         let line = places.in_limits("upstream").filter(|_| !has_backend)?;
         Some((line, "limits.upstream does nothing without an upstream".to_owned()))
     }
@@ -84,7 +84,7 @@ impl Config {
     /// What answers for the paths of a route: a backend, if one answers for any of them.
     fn answering(&self, path: &str) -> Answering {
         let meets = |route: &ConfigRoute| {
-            route.source.is_some() && (covers(&route.path, path) || covers(path, &route.path))
+            route.upstream().is_some() && (covers(&route.path, path) || covers(path, &route.path))
         };
         match self.site {
             _ if self.routes.iter().any(meets) => Answering::Backend,

@@ -8,8 +8,9 @@ use crate::site::fits;
 impl Config {
     /// Adds a route for the other path of each folder's index, right behind the first.
     pub(super) fn add_twins(&mut self) {
-        let of_backend =
-            |path: &str| self.routes.iter().any(|it| it.source.is_some() && fits(&it.path, path));
+        let of_backend = |path: &str| {
+            self.routes.iter().any(|it| it.upstream().is_some() && fits(&it.path, path))
+        };
         // Only where the directory has both.
         let twin = |path: &str| twin(path).filter(|other| !of_backend(path) && !of_backend(other));
         let directives: Vec<_> =
@@ -30,7 +31,7 @@ impl ConfigRoute {
     fn for_twin(&self, path: String, routes: &[Self]) -> Self {
         let own: Vec<&Self> =
             routes.iter().filter(|it| it.host == self.host && it.path == path).collect();
-        let mut twin = Self { source: None, ..self.clone() }.at(path, &own);
+        let mut twin = Self { source: None, redirect: None, ..self.clone() }.at(path, &own);
         if let Some(graph) = twin.pushing.as_mut().and_then(|it| it.graph.as_mut()) {
             *graph = renamed(graph, &self.path, &twin.path);
         }

@@ -1,18 +1,31 @@
-//! Which content codings a client takes (RFC 9110, 12.5.3).
+//! Which content codings a client takes (RFC 9110, 12.5.3), and what makes them.
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::{Result, Write};
+
+/// The levels that others use for what is compressed while a client waits.
+const BROTLI_QUALITY: u32 = 4;
+const GZIP_LEVEL: u32 = 6;
+const ZSTD_LEVEL: i32 = 3;
+/// How far back bytes are referred to, as a power of two: it decides about the memory.
+const WINDOW_BITS: u32 = 18;
+/// Bytes that are passed on to the encoder of brotli at once.
+const BUFFER_BYTES: usize = 4 << 10;
 
 /// A coding of contents, in the order in which they are preferred: the smaller one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Coding {
+pub(crate) enum Coding {
     Brotli,
     Zstd,
     Gzip,
 }
 
 impl Coding {
-    pub(super) const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
+    pub(crate) const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
 
     /// The name in header fields.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Brotli => "br",
             Self::Zstd => "zstd",
@@ -30,7 +43,7 @@ impl Coding {
     }
 
     /// Whether an `Accept-Encoding` field allows it. A coding that is not named is allowed only by `*`.
-    pub(super) fn is_accepted(self, field: &str) -> bool {
+    pub(crate) fn is_accepted(self, field: &str) -> bool {
         let mut any = false;
         for item in field.split(',') {
             let mut parts = item.split(';').map(str::trim);
@@ -44,6 +57,65 @@ impl Coding {
             any |= name == "*" && is_allowed;
         }
         any
+    }
+}
+
+/// Compresses bytes as they come.
+pub(crate) enum Encoder {
+    Brotli(Box<brotli::CompressorWriter<Vec<u8>>>),
+    Zstd(zstd::Encoder<'static, Vec<u8>>),
+    Gzip(GzEncoder<Vec<u8>>),
+}
+
+impl Encoder {
+    pub(crate) fn new(coding: Coding) -> Result<Self> {
+        let made = Vec::new();
+        Ok(match coding {
+            Coding::Brotli => {
+                let (quality, bits) = (BROTLI_QUALITY, WINDOW_BITS);
+                let writer = brotli::CompressorWriter::new(made, BUFFER_BYTES, quality, bits);
+                Self::Brotli(writer.into())
+            }
+            Coding::Zstd => {
+                let mut encoder = zstd::Encoder::new(made, ZSTD_LEVEL)?;
+                encoder.window_log(WINDOW_BITS)?;
+                Self::Zstd(encoder)
+            }
+            Coding::Gzip => Self::Gzip(GzEncoder::new(made, Compression::new(GZIP_LEVEL))),
+        })
+    }
+
+    /// Takes bytes in. What it makes of them may come later.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer().write_all(bytes)
+    }
+
+    /// What it has made, which stands for all bytes so far.
+    pub(crate) fn encoded(&mut self, bytes: &[u8]) -> Result<Vec<u8>> {
+        self.take(bytes)?;
+        self.writer().flush()?;
+        Ok(std::mem::take(match self {
+            Self::Brotli(it) => it.get_mut(),
+            Self::Zstd(it) => it.get_mut(),
+            Self::Gzip(it) => it.get_mut(),
+        }))
+    }
+
+    /// The rest of what it makes, to the end.
+    pub(crate) fn end(self) -> Result<Vec<u8>> {
+        match self {
+            Self::Brotli(it) => Ok(it.into_inner()),
+            Self::Zstd(it) => it.finish(),
+            Self::Gzip(it) => it.finish(),
+        }
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Brotli(it) => it,
+            Self::Zstd(it) => it,
+            Self::Gzip(it) => it,
+        }
     }
 }
 

@@ -1,27 +1,22 @@
 //! Files that are compressed when they are first asked for, and kept.
 
-use super::codings::Coding;
+use super::codings::{Coding, Encoder};
 use super::hot_files::HotFile;
 use crate::limits::{
     COMPRESSED_AT_ONCE_BYTES, COMPRESSED_BYTES, COMPRESSIBLE_BYTES, COMPRESSION_BYTES,
     COMPRESSION_BYTES_PER_SECOND,
 };
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use hyper::header::HeaderValue;
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use server::account::Budget;
-use std::io::{self, Write};
+use std::io;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// How many files the cache expects; it takes more.
 const FILES_EXPECTED: usize = 256;
-/// The level that Caddy and nginx-like servers use for what is compressed while a client waits.
-const GZIP_LEVEL: u32 = 6;
-const ZSTD_LEVEL: i32 = 3;
 /// Bytes of a file that are read at a time.
 const PIECE_BYTES: u64 = 64 << 10;
 
@@ -133,26 +128,15 @@ fn start() -> Option<Sender<Job>> {
 
 /// The bytes in a coding, or none if they are not fewer.
 fn compress(file: &HotFile, coding: Coding) -> io::Result<Vec<u8>> {
-    let made = match coding {
-        // Files of it are served, and not made.
-        Coding::Brotli => Vec::new(),
-        Coding::Zstd => copied(file, zstd::Encoder::new(Vec::new(), ZSTD_LEVEL)?)?.finish()?,
-        Coding::Gzip => {
-            copied(file, GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL)))?.finish()?
-        }
-    };
-    Ok(if (made.len() as u64) < file.version.bytes { made } else { Vec::new() })
-}
-
-/// An encoder that has taken a whole file.
-fn copied<W: Write>(file: &HotFile, mut encoder: W) -> io::Result<W> {
+    let mut encoder = Encoder::new(coding)?;
     let (mut offset, mut piece) = (0, Vec::new());
     while offset < file.version.bytes {
         let count = PIECE_BYTES.min(file.version.bytes - offset);
         piece.resize(usize::try_from(count).map_err(io::Error::other)?, 0);
         file.contents.read_at(offset, &mut piece)?;
-        encoder.write_all(&piece)?;
+        encoder.take(&piece)?;
         offset += count;
     }
-    Ok(encoder)
+    let made = encoder.end()?;
+    Ok(if (made.len() as u64) < file.version.bytes { made } else { Vec::new() })
 }

@@ -107,7 +107,7 @@ impl DirectorySite {
         }
         // Who asks for parts gets those of the file itself.
         if is_made && request.field("range").is_none() {
-            for coding in accepted.into_iter().filter(|it| *it != Coding::Brotli) {
+            for coding in accepted {
                 match self.compressed.get(file, coding, request.asked_at) {
                     Made::Here(bytes) => return varied(made(file, bytes, coding), varies),
                     Made::Later => return self.awaited(file, coding, varies),

@@ -1,6 +1,6 @@
 //! Sources of content, and the rules of their operator.
 
-mod codings;
+pub(crate) mod codings;
 mod compressed;
 mod conditions;
 mod directory;
@@ -9,8 +9,10 @@ mod last_answers;
 mod pushing;
 mod ranges;
 mod rules;
+mod substitutes;
 pub(crate) mod types;
 
 pub use directory::{DirectorySite, OpenError};
 pub use pushing::{ConditionalPushes, Knows, Pushing, as_many_as_fit};
 pub use rules::{Directive, Rule, RuledSite, fits};
+pub use substitutes::Redirect;

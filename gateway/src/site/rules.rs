@@ -4,8 +4,9 @@ use super::conditions::conditional;
 use super::last_answers::LastAnswers;
 use super::pushing::Pushing;
 use super::ranges::ranged;
+use super::substitutes::{Redirect, asks_for_page, with_page};
 use super::types;
-use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderValue};
+use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderValue, VIA};
 use schedulers::{Kind, Metadata, Priority, Scheme};
 use server::SignalUse;
 use server::site::paths::{decoded, is_sayable};
@@ -25,6 +26,12 @@ pub struct Rule<Source = Arc<dyn Site>, Order = Scheme> {
     pub path: String,
     /// The source that answers in place of the site.
     pub source: Option<Source>,
+    /// Where clients are sent instead.
+    pub redirect: Option<Redirect>,
+    /// The path of the file for pages that the source does not have.
+    pub fallback: Option<String>,
+    /// The paths of the files for responses of these statuses, unless a backend has made them.
+    pub error_pages: Option<BTreeMap<u16, String>>,
     /// The scheme for the page whose document is at this path.
     pub scheme: Option<Order>,
     /// How clients' signals are used on that page.
@@ -41,6 +48,9 @@ impl<Source, Order> Default for Rule<Source, Order> {
             host: None,
             path: String::new(),
             source: None,
+            redirect: None,
+            fallback: None,
+            error_pages: None,
             scheme: None,
             signals: None,
             pushing: None,
@@ -52,8 +62,13 @@ impl<Source, Order> Default for Rule<Source, Order> {
 impl<Source, Order> Rule<Source, Order> {
     /// The same with what its source and its scheme stand for.
     pub fn with<S, O>(self, source: Option<S>, scheme: Option<O>) -> Rule<S, O> {
-        let Self { host, path, signals, pushing, headers, .. } = self;
-        Rule { host, path, source, scheme, signals, pushing, headers }
+        let Self { host, path, redirect, fallback, error_pages, signals, pushing, headers, .. } =
+            self;
+        #[rustfmt::skip]
+        let rule = Rule {
+            host, path, source, redirect, fallback, error_pages, scheme, signals, pushing, headers,
+        };
+        rule
     }
 
     /// Names of what it decides: the first rule that fits a request holds.
@@ -62,7 +77,9 @@ impl<Source, Order> Rule<Source, Order> {
             ("pushes and hints", self.pushing.is_some()),
             ("scheme", self.scheme.is_some()),
             ("signals", self.signals.is_some()),
-            ("upstream", self.source.is_some()),
+            ("what answers", self.source.is_some() || self.redirect.is_some()),
+            ("fallback", self.fallback.is_some()),
+            ("error pages", self.error_pages.is_some()),
             ("headers", self.headers.is_some()),
         ];
         said.into_iter().filter(|(_, said)| *said).map(|(what, _)| what).collect()
@@ -74,7 +91,10 @@ impl<Source, Order> Rule<Source, Order> {
         Self {
             host: self.host,
             path,
-            source: self.source.filter(|_| is_left("upstream")),
+            source: self.source.filter(|_| is_left("what answers")),
+            redirect: self.redirect.filter(|_| is_left("what answers")),
+            fallback: self.fallback.filter(|_| is_left("fallback")),
+            error_pages: self.error_pages.filter(|_| is_left("error pages")),
             scheme: self.scheme.filter(|_| is_left("scheme")),
             signals: self.signals.filter(|_| is_left("signals")),
             pushing: self.pushing.filter(|_| is_left("pushes and hints")),
@@ -116,7 +136,7 @@ pub fn fits(pattern: &str, path: &str) -> bool {
 }
 
 /// A path as a directory understands it, with single slashes, and its query as it is.
-fn divided(path: &str) -> (Cow<'_, [u8]>, Option<&str>) {
+pub(super) fn divided(path: &str) -> (Cow<'_, [u8]>, Option<&str>) {
     let (mut plain, query) = decoded(path);
     if plain.windows(2).any(|it| it == b"//") {
         plain.to_mut().dedup_by(|next, one| *next == b'/' && *one == b'/');
@@ -195,6 +215,39 @@ impl RuledSite {
         self.with_pushes(request, self.with_freshness(request, response))
     }
 
+    /// What the source answers, or the operator in its place. A source comes before a redirect if its rule does.
+    fn answered(&self, request: &Request) -> Response {
+        let said = |it: &&Rule| it.fits(request) && (it.redirect.is_some() || it.source.is_some());
+        if let Some(rule) = self.rules.iter().find(said)
+            && let Some(redirect) = &rule.redirect
+        {
+            return redirect.response(&rule.path, request);
+        }
+        let source = self.source(request);
+        let response = source.respond(request);
+        let fallback = || self.decided(request, |it| it.fallback.as_ref());
+        let response = match response.status {
+            404 if !source.is_remote() && asks_for_page(request) => match fallback() {
+                Some(path) => source.respond(&Request { path: path.clone(), ..request.clone() }),
+                None => response,
+            },
+            _ => response,
+        };
+        self.with_error_page(request, response)
+    }
+
+    /// A response that was made here, with the page for its status.
+    fn with_error_page(&self, request: &Request, response: Response) -> Response {
+        let pages = self.decided(request, |it| it.error_pages.as_ref());
+        match pages.and_then(|it| it.get(&response.status)) {
+            Some(path) => {
+                let asked = Request { path: path.clone(), ..request.clone() };
+                with_page(request, self.source(&asked), path, response)
+            }
+            None => response,
+        }
+    }
+
     fn with_headers(&self, request: &Request, response: Response) -> Response {
         match self.decided(request, |it| it.headers.as_ref()) {
             Some(headers) => response.with_headers(headers),
@@ -202,16 +255,19 @@ impl RuledSite {
         }
     }
 
-    /// The pushes of rules that the site is known to answer with another status than 200: the path of the rule and the
-    /// path of the push.
-    pub fn absent_pushes(&self) -> Vec<(&str, &str)> {
+    /// The files that rules name and that the site is known to answer with another status than 200: the path of the rule, the
+    /// key, and the path of the file.
+    pub fn absent_files(&self) -> Vec<(&str, &'static str, &str)> {
         let mut absent = Vec::new();
         for rule in &self.rules {
-            for path in rule.pushing.iter().flat_map(|it| &it.push) {
+            let pushed = rule.pushing.iter().flat_map(|it| &it.push).map(|it| ("push", it));
+            let fallback = rule.fallback.iter().map(|it| ("fallback", it));
+            let pages = rule.error_pages.iter().flatten().map(|it| ("error_pages", it.1));
+            for (key, path) in pushed.chain(fallback).chain(pages) {
                 let host = rule.host.as_deref().unwrap_or_default();
                 let known = self.foresee(&Promise::new(host, path).request());
                 if known.is_some_and(|it| it.status != 200) {
-                    absent.push((rule.path.as_str(), path.as_str()));
+                    absent.push((rule.path.as_str(), key, path.as_str()));
                 }
             }
         }
@@ -290,8 +346,7 @@ impl Site for RuledSite {
         if !is_sayable(&request.path) {
             return Response::empty(400);
         }
-        let source = self.source(request);
-        let response = self.ordered(request, source.respond(request));
+        let response = self.ordered(request, self.answered(request));
         if response.is_awaited() {
             let response = self.with_headers(request, response);
             let ahead = self.before_head(request, &response);
@@ -301,6 +356,9 @@ impl Site for RuledSite {
     }
 
     fn head_came(&self, request: &Request, head: Response) -> Response {
+        // A backend's answers say that they have come through here.
+        let is_own = !head.headers.contains_key(VIA);
+        let head = if is_own { self.with_error_page(request, head) } else { head };
         let head = self.ordered(request, head);
         if !self.is_remote(request) {
             return self.finished(request, head);

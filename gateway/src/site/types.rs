@@ -45,7 +45,7 @@ pub(super) fn is_text(mime: &str) -> bool {
 }
 
 /// Whether files of a type become smaller by compression.
-pub(super) fn is_compressible(mime: &str) -> bool {
+pub(crate) fn is_compressible(mime: &str) -> bool {
     let essence = mime.split(';').next().unwrap_or_default();
     is_text(essence)
         || essence.ends_with("+xml")

@@ -76,6 +76,7 @@ pub(super) async fn answer(
         request(head, guest.address, guest.local, now(), guest.options.websockets);
     let refused = if held.is_none() { Some(431) } else { refused };
     let request = Request { held: held.unwrap_or_default(), ..request };
+    let request = guest.options.proxies.seen_through(request);
     let mut told = Told::asked(&guest.options.observers, &guest.activity, &request);
     let response = head::ask_site(guest.site.as_ref(), &request, refused);
     let (response, source) = if let Body::Later(later) = &response.body {

@@ -3,7 +3,7 @@
 use super::activity::now;
 use super::handshakes;
 use super::threads::{Threads, runtime, start, start_further};
-use super::{connection, redirect};
+use super::{connection, proxy_header, redirect};
 use crate::limits::{ACCEPT_PAUSE, tcp_connections};
 use boring::ssl::SslAcceptor;
 use server::account::{Account, Ledger};
@@ -23,7 +23,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{self, channel};
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// Where a server also listens, besides its UDP address.
 #[derive(Debug)]
@@ -251,8 +251,35 @@ impl Hall {
         }
     }
 
-    /// Gives a client a place, if there is one, and serves it when it is its turn.
+    /// Lets a client in. One that comes through a proxy is known when the proxy has named it.
     fn let_in(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        leads_to: Leads,
+        alive: &mpsc::Sender<Infallible>,
+    ) {
+        let current = Arc::clone(&self.renewed.borrow());
+        if !current.options.proxies.send_header_from(peer.ip()) {
+            return self.admit(stream, peer, leads_to, alive);
+        }
+        let (hall, alive, options) = (self.clone(), alive.clone(), Arc::clone(&current.options));
+        if self.threads.open() >= tcp_connections() {
+            return options.observers.notice(&Event::Refused(Refusal::Full));
+        }
+        let Ok(stream) = stream.into_std() else { return };
+        self.threads.serve(async move {
+            let Ok(mut stream) = TcpStream::from_std(stream) else { return };
+            let named = proxy_header::client(&mut stream, peer);
+            match timeout(options.limits.handshake, named).await {
+                Ok(Some(client)) => hall.admit(stream, client, leads_to, &alive),
+                _ => options.observers.notice(&Event::NotEntered),
+            }
+        });
+    }
+
+    /// Gives a client a place, if there is one, and serves it when it is its turn.
+    fn admit(
         &self,
         stream: TcpStream,
         client: SocketAddr,

@@ -16,6 +16,7 @@ mod http2;
 mod intake;
 mod linger;
 mod malformed;
+mod proxy_header;
 mod redirect;
 mod request;
 mod sending;

@@ -11,6 +11,7 @@ pub struct Address {
     is_secure: bool,
     ca: Option<PathBuf>,
     takes_websockets: bool,
+    is_compressed: bool,
 }
 
 /// Text that is not a backend's address.
@@ -34,6 +35,17 @@ impl Address {
     /// Whether the backend gets WebSockets.
     pub fn takes_websockets(&self) -> bool {
         self.takes_websockets
+    }
+
+    /// The same, with its texts compressed on their way, or not.
+    #[must_use]
+    pub fn compressed(self, is_compressed: bool) -> Self {
+        Self { is_compressed, ..self }
+    }
+
+    /// Whether its texts are compressed on their way.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.is_compressed
     }
 
     /// Whether connections use TLS.
@@ -71,7 +83,8 @@ impl FromStr for Address {
         if !http3::is_authority(authority) {
             return Err(AddressError(text.to_owned()));
         }
-        Ok(Self { authority: authority.to_owned(), is_secure, ca: None, takes_websockets: false })
+        let authority = authority.to_owned();
+        Ok(Self { authority, is_secure, ca: None, takes_websockets: false, is_compressed: false })
     }
 }
 

@@ -4,6 +4,7 @@ mod tunnel;
 
 use super::address::Address;
 use super::connections::{Body, Connection, Connections};
+use super::encoding::Encoding;
 use super::fields::{Errand, Outbound, inbound, request};
 use super::handshake::Handshake;
 use super::patience::Patience;
@@ -82,12 +83,11 @@ impl Carrier {
     }
 
     fn tell(self: &Arc<Self>, line: String) {
-        let now = Instant::now().into_std();
-        if let Some(later) = self.troubles().tell(line, now) {
+        if let Some(later) = self.troubles().tell(line, now()) {
             let carrier = Arc::clone(self);
             tokio::spawn(async move {
                 sleep_until(later.into()).await;
-                carrier.troubles().tell_rest(Instant::now().into_std());
+                carrier.troubles().tell_rest(now());
             });
         }
     }
@@ -112,8 +112,11 @@ impl Carrier {
         let (response, connection) = self.await_within(UNANSWERED, answer, place).await??;
         check(&response)?;
         let most = if streams(&response) { Duration::ZERO } else { ANSWERED };
-        exchange.answer(head(request, &response));
-        let body = self.pass_on(exchange, response.into_body());
+        let mut head = head(request, &response);
+        let is_asked = self.address.is_compressed();
+        let encoding = is_asked.then(|| Encoding::begin(request, &mut head, now())).flatten();
+        exchange.answer(head);
+        let body = self.pass_on(exchange, response.into_body(), encoding);
         let trailers = self.await_within(most, body, place).await??;
         // A backend that expects no body there takes it for the next request, which would be another client's.
         if !(expects_no_body(request) && exchange.has_body()) {
@@ -192,7 +195,13 @@ impl Carrier {
     }
 
     /// Passes the body on as it comes; returns the trailer fields at its end.
-    async fn pass_on(&self, exchange: &Exchange, mut body: Body) -> Result<HeaderMap, Trouble> {
+    async fn pass_on(
+        &self,
+        exchange: &Exchange,
+        mut body: Body,
+        mut encoding: Option<Encoding>,
+    ) -> Result<HeaderMap, Trouble> {
+        let unencoded = |it: std::io::Error| Trouble::Improper(format!("not compressed: {it}"));
         let mut trailers = HeaderMap::new();
         let mut patience = Patience::new(self.limits.unread);
         loop {
@@ -204,11 +213,21 @@ impl Carrier {
                 next = body.next() => next?,
                 trouble = standstill(exchange, self.limits.idle) => return Err(trouble),
             };
-            let Some(frame) = next else { return Ok(trailers) };
+            let Some(frame) = next else {
+                if let Some(encoding) = encoding {
+                    exchange.write_body(&encoding.end().map_err(unencoded)?);
+                }
+                return Ok(trailers);
+            };
             match frame.into_data() {
                 Ok(bytes) => {
                     patience.moved(bytes.len());
-                    exchange.write_body(&bytes);
+                    match &mut encoding {
+                        Some(it) => {
+                            exchange.write_body(&it.encoded(&bytes, now()).map_err(unencoded)?);
+                        }
+                        None => exchange.write_body(&bytes),
+                    }
                 }
                 Err(frame) => trailers = checked(&frame.into_trailers().unwrap_or_default())?,
             }
@@ -243,6 +262,10 @@ async fn standstill(exchange: &Exchange, most: Duration) -> Trouble {
         return Trouble::ClientSlow;
     }
     Trouble::TooSlow(format!("no more of the body after {most:?}"))
+}
+
+fn now() -> std::time::Instant {
+    Instant::now().into_std()
 }
 
 /// Whether asking twice does no harm (RFC 9110, 9.2.1).

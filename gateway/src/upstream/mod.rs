@@ -9,6 +9,7 @@ mod address;
 mod backend;
 mod carrier;
 mod connections;
+mod encoding;
 mod fields;
 mod handshake;
 mod http2;

@@ -153,7 +153,7 @@ impl Account {
     /// Takes room for a head whose fields have these bytes in their names and values.
     pub fn hold_head(&self, fields: impl Iterator<Item = usize>) -> Option<Held> {
         let bytes = fields.map(|it| HELD_FIELD_BYTES + HELD_COPIES * it).sum();
-        Some(Held { _share: Some(Arc::new(self.hold(Charge::DecodedHeads, bytes)?)) })
+        Some(Held { share: Some(Arc::new(self.hold(Charge::DecodedHeads, bytes)?)) })
     }
 
     fn own(&self) -> MutexGuard<'_, Own> {
@@ -220,7 +220,14 @@ impl Drop for Share {
 /// tell requests apart.
 #[derive(Debug, Clone, Default)]
 pub struct Held {
-    _share: Option<Arc<Share>>,
+    share: Option<Arc<Share>>,
+}
+
+impl Held {
+    /// In whose name it is held.
+    pub fn account(&self) -> Option<&Account> {
+        self.share.as_ref().map(|it| &it.of)
+    }
 }
 
 impl PartialEq for Held {

@@ -139,6 +139,9 @@ rows! {
         "memory of what waits for clients: over TCP pieces of files of 16 KiB, 8 for a connection; responses of backends, 96 KiB for each. A connection may always have one piece and one response",
         Memory { all_bytes: 64 << 20, sure_bytes: 0 },
         "files are read later, when the client takes some; requests to backends get 503, `Retry-After: 1`";
+    Encoders: "all", Client, "memory of what compresses responses of backends (`compress`): 1 MiB for each",
+        Memory { all_bytes: 64 << 20, sure_bytes: 0 }, "they are sent as they are";
+    Compression: "all", Process, "bytes of such responses", Rate(|_| [64 << 20, 16 << 20]), "further ones are sent as they are";
     NamedConnections: "HTTP/3", Client, "named connections (`[migration]`)", Said(|_| "8".to_owned()),
         "further ones take no part in migrations";
     NamingFrames: "HTTP/3", Connection, "frames that name a connection which has not come", Said(|_| "32, for 1 s".to_owned()),

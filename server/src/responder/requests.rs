@@ -35,6 +35,7 @@ impl Responder {
             ..Request::from_headers(headers)
         };
         let request = request.not_proven_fresh(!self.sender.connection.is_connected());
+        let request = self.shared.options.proxies.seen_through(request);
         let response = head::ask_site(self.shared.site.as_ref(), &request, refused);
         self.pushes.note(&request);
         self.answer(stream, &request, response, Vec::new(), now);

@@ -70,16 +70,23 @@ fn a_text_is_compressed_as_its_client_takes_it_and_each_coding_has_its_tag() {
     let text = "body { color: red }\n".repeat(1000);
     let (_folder, site) = folder(&[("a.css", text.as_bytes()), ("tiny.css", b"a{}")]);
     let plain = got(&site, "/a.css", &[]);
-    let gzip = got(&site, "/a.css", &[("accept-encoding", "gzip, br")]);
-    let zstd = got(&site, "/a.css", &[("accept-encoding", "gzip, br, zstd")]);
-    assert_eq!([&plain, &gzip, &zstd].map(coding), [None, Some("gzip"), Some("zstd")]);
+    let gzip = got(&site, "/a.css", &[("accept-encoding", "gzip")]);
+    let zstd = got(&site, "/a.css", &[("accept-encoding", "gzip, zstd")]);
+    let brotli = got(&site, "/a.css", &[("accept-encoding", "gzip, br, zstd")]);
+    let codings = [None, Some("gzip"), Some("zstd"), Some("br")];
+    assert_eq!([&plain, &gzip, &zstd, &brotli].map(coding), codings);
+    let mut unpacked = Vec::new();
+    let packed = bytes(&brotli);
+    let mut decoder = brotli::Decompressor::new(&*packed, 4096);
+    std::io::Read::read_to_end(&mut decoder, &mut unpacked).expect("brotli");
+    assert_eq!(unpacked, text.as_bytes());
     assert_eq!(zstd::decode_all(bytes(&zstd).as_slice()).expect("zstd"), text.as_bytes());
     let mut read = String::new();
     let gzipped = bytes(&gzip);
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&*gzipped), &mut read)
         .expect("gzip");
     assert_eq!(read, text);
-    for response in [&plain, &gzip, &zstd] {
+    for response in [&plain, &gzip, &zstd, &brotli] {
         assert_eq!(response.fields("vary").next(), Some("accept-encoding"));
         assert_eq!(response.fields("content-type").next(), Some("text/css; charset=utf-8"));
     }

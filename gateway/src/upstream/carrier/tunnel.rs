@@ -33,7 +33,7 @@ impl Carrier {
                 return Err(Trouble::Improper(cause));
             }
             exchange.answer(head(request, &response));
-            return self.pass_on(exchange, response.into_body()).await;
+            return self.pass_on(exchange, response.into_body(), None).await;
         }
         check_size(&response)?;
         handshake.check(response.headers())?;

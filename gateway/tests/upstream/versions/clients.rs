@@ -29,8 +29,12 @@ pub(crate) fn plain(server: SocketAddr) -> TcpStream {
 
 /// A connection that speaks HTTP/1.1.
 pub(crate) fn secure(server: SocketAddr) -> SslStream<TcpStream> {
-    let tls = connector(b"\x08http/1.1");
-    tls.connect("localhost", plain(server)).expect("a handshake")
+    secure_over(plain(server))
+}
+
+/// The same, after what was said on it.
+pub(crate) fn secure_over(stream: TcpStream) -> SslStream<TcpStream> {
+    connector(b"\x08http/1.1").connect("localhost", stream).expect("a handshake")
 }
 
 /// The certificate (DER) that a client of this protocol gets who asks for this name.

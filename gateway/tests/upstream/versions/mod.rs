@@ -9,6 +9,7 @@ mod life;
 mod limits;
 mod names;
 mod neighbours;
+mod substitutes;
 mod table;
 mod trailers;
 pub(crate) mod websockets;
