@@ -208,6 +208,8 @@ impl Site for WithFields {
 pub(crate) struct Times {
     /// When the document was requested.
     pub(crate) start_ms: f64,
+    /// When each resource was requested.
+    pub(crate) request_ms: Vec<f64>,
     pub(crate) complete_ms: Vec<f64>,
     pub(crate) outcome: client::Outcome,
 }
@@ -216,18 +218,19 @@ impl Times {
     fn of(page: &Page, load: StackLoad) -> Result<Self, ReproduceError> {
         let timeline = &load.load.timeline;
         let deliveries = timeline.deliveries();
-        let complete_ms = (0..page.resources.len()).map(|id| {
+        let times = (0..page.resources.len()).map(|id| {
             let url = page.url(id);
             let place = timeline.transfers.iter().position(|it| it.url == url)?;
-            Some(deliveries[place].complete_us? as f64 / 1000.0)
+            let requested_us = timeline.transfers[place].requested_us;
+            Some((requested_us as f64 / 1000.0, deliveries[place].complete_us? as f64 / 1000.0))
         });
-        let complete_ms = complete_ms.collect::<Option<Vec<_>>>();
-        let complete_ms = complete_ms.filter(|_| load.load.completed).ok_or_else(|| {
+        let times = times.collect::<Option<(Vec<_>, Vec<_>)>>();
+        let (request_ms, complete_ms) = times.filter(|_| load.load.completed).ok_or_else(|| {
             let problems = load.problems.join("; ");
             ReproduceError::Unusable(format!("page {} did not load: {problems}", page.name))
         })?;
         let start_ms = timeline.start_us().unwrap_or(0) as f64 / 1000.0;
-        Ok(Self { start_ms, complete_ms, outcome: load.outcome })
+        Ok(Self { start_ms, request_ms, complete_ms, outcome: load.outcome })
     }
 
     /// From the request for the document until everything is there.

@@ -3,7 +3,7 @@
 use crate::ReproduceError;
 use client::Migrating;
 use connection::{ClientConfig, MemoryLog, Verify};
-use http3::{Event, StreamId};
+use http3::{Code, Event, StreamId};
 use lab::network::Network;
 use qlog_tools::reader::{Detail, ReadOptions, read, read_file_traces};
 use qlog_tools::tail::Tail;
@@ -29,6 +29,10 @@ pub(crate) struct Downloads {
     pub(crate) logs_window: bool,
     /// How the client takes part in stream migration, if [`Options::migration`] is on.
     pub(crate) migrating: Migrating,
+    /// When the client closes its connection, with all that is under way.
+    pub(crate) close_ms: Option<f64>,
+    /// Bytes that the client accepts before it has read them, and so the most that can be under way.
+    pub(crate) receive_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +43,8 @@ pub(crate) struct Download {
     pub(crate) kind: Kind,
     /// The time at which the client cancels it.
     pub(crate) cancel_ms: Option<f64>,
+    /// It is there for others to meet: the run ends once those are complete.
+    pub(crate) is_background: bool,
 }
 
 /// The result. All times are in milliseconds after the handshake.
@@ -85,7 +91,7 @@ pub(crate) fn network(name: &str, bits_per_s: f64, rtt_ms: f64, queue: Queue) ->
 impl Download {
     /// A request that is not cancelled.
     pub(crate) fn new(at_ms: f64, bytes: u64, kind: Kind) -> Self {
-        Self { at_ms, bytes, kind, cancel_ms: None }
+        Self { at_ms, bytes, kind, cancel_ms: None, is_background: false }
     }
 
     fn path(&self) -> String {
@@ -95,7 +101,23 @@ impl Download {
 }
 
 impl Downloads {
-    /// Runs the downloads, until every one is complete or cancelled, and for `linger_ms` longer.
+    /// Of a client that keeps all it gets on one connection, without logs.
+    pub(crate) fn new(options: Options, network: Network, requests: Vec<Download>) -> Self {
+        let migrating = Migrating::default();
+        let receive_bytes = RECEIVE_BYTES;
+        Self {
+            options,
+            network,
+            requests,
+            logs_window: false,
+            migrating,
+            close_ms: None,
+            receive_bytes,
+        }
+    }
+
+    /// Runs the downloads, until every one is complete or cancelled. If none goes on, what is on its way may arrive for
+    /// `linger_ms` longer.
     pub(crate) fn run(
         &self,
         identity: &Identity,
@@ -112,7 +134,9 @@ impl Downloads {
             }
             running.take_events();
         }
-        running.world.run_for(milliseconds(linger_ms), &mut [&mut running.client]);
+        if !self.requests.iter().any(|it| it.is_background) {
+            running.world.run_for(milliseconds(linger_ms), &mut [&mut running.client]);
+        }
         // The server's log begins when the client's first datagram comes.
         let log_begins_ms = self.network.up.delay_ms - running.start_ms();
         let log = running.log.clone();
@@ -126,6 +150,7 @@ impl Downloads {
 /// Downloads under way.
 struct Running<'a> {
     requests: &'a [Download],
+    close_ms: Option<f64>,
     world: World<Server>,
     client: BareClient,
     /// The client's log, if it is read.
@@ -134,6 +159,7 @@ struct Running<'a> {
     start: Option<Duration>,
     made: usize,
     cancelled: Vec<bool>,
+    is_closed: bool,
     complete_ms: Vec<Option<f64>>,
 }
 
@@ -158,8 +184,9 @@ impl<'a> Running<'a> {
             connect_within: PATIENCE,
             idle: PATIENCE,
             migration: downloads.options.migration.is_some(),
-            receive_bytes: RECEIVE_BYTES,
-            stream_receive_bytes: RECEIVE_BYTES,
+            receive_bytes: downloads.receive_bytes,
+            stream_receive_bytes: downloads.receive_bytes,
+            windows_grow: downloads.receive_bytes == RECEIVE_BYTES,
             ..ClientConfig::default()
         };
         let local = SocketAddr::from(CLIENT);
@@ -175,21 +202,25 @@ impl<'a> Running<'a> {
         let count = downloads.requests.len();
         Ok(Self {
             requests: &downloads.requests,
+            close_ms: downloads.close_ms,
             world,
             client,
             log,
             start: None,
             made: 0,
             cancelled: vec![false; count],
+            is_closed: false,
             complete_ms: vec![None; count],
         })
     }
 
     fn is_over(&self) -> bool {
-        self.complete_ms
-            .iter()
-            .zip(&self.cancelled)
-            .all(|(ms, is_cancelled)| ms.is_some() || *is_cancelled)
+        self.is_closed
+            || (0..self.requests.len()).all(|place| {
+                self.requests[place].is_background
+                    || self.complete_ms[place].is_some()
+                    || self.cancelled[place]
+            })
     }
 
     /// The virtual time of an instant of the downloads.
@@ -217,6 +248,10 @@ impl<'a> Running<'a> {
                 self.client.cancel(stream(place));
             }
         }
+        if self.close_ms.is_some_and(|it| self.start.is_some() && self.at(it) <= now) {
+            self.is_closed = true;
+            self.client.connection.close(Code::NoError, "the browser is closed");
+        }
     }
 
     /// Whether all connections are there that the client opens before its first request.
@@ -232,9 +267,9 @@ impl<'a> Running<'a> {
     fn next_act(&self) -> Option<Duration> {
         self.start?;
         let made = self.requests.iter().map(|it| it.at_ms);
-        let cancelled = self.requests.iter().filter_map(|it| it.cancel_ms);
+        let ended = self.requests.iter().map(|it| it.cancel_ms).chain([self.close_ms]).flatten();
         let now = self.world.elapsed();
-        made.chain(cancelled).map(|it| self.at(it)).filter(|it| *it > now).min()
+        made.chain(ended).map(|it| self.at(it)).filter(|it| *it > now).min()
     }
 
     fn take_events(&mut self) {
@@ -345,8 +380,7 @@ mod tests {
         let options = Options::new(find_scheme("dfifo").expect("a scheme"));
         let network = network("test", 8e6, 40.0, Queue::Bytes(40_000));
         let identity = Identity::self_signed().expect("a certificate");
-        let migrating = Migrating::default();
-        Downloads { options, network, requests, logs_window: true, migrating }
+        Downloads { logs_window: true, ..Downloads::new(options, network, requests) }
             .run(&identity, 0, linger_ms)
             .expect("runs")
     }

@@ -4,6 +4,10 @@ use super::table::{DECIMALS, Estimate, rounded};
 use super::verdict::{Authority, Values, Verdict, Verdicts};
 use lab::study::statistics::Interval;
 use serde::Serialize;
+use server::CongestionControl;
+
+const CUBIC: &str = "This cubic [takes reductions of its window back](../docs/transport.md#cubic-takes-reductions-back); that \
+     of RFC 9438 does not.";
 
 /// One number, ours beside the published one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -186,13 +190,20 @@ impl Row {
     }
 
     /// Adds a reason if one of the row's conditions does not hold.
-    pub(super) fn because(mut self, reason: &str) -> Self {
-        if self.verdicts.fail() {
-            if !self.note.is_empty() {
-                self.note += " ";
-            }
-            self.note += reason;
+    pub(super) fn because(self, reason: &str) -> Self {
+        if self.verdicts.fail() { self.and_note(reason) } else { self }
+    }
+
+    /// Says of a measurement under cubic that the transport's differs from the standard.
+    pub(super) fn under(self, control: CongestionControl) -> Self {
+        if control == CongestionControl::Cubic { self.and_note(CUBIC) } else { self }
+    }
+
+    fn and_note(mut self, more: &str) -> Self {
+        if !self.note.is_empty() {
+            self.note += " ";
         }
+        self.note += more;
         self
     }
 }

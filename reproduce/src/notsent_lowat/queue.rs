@@ -6,7 +6,6 @@ use crate::bench::Bench;
 use crate::downloads::{Download, Downloaded, Downloads, network};
 use crate::row::ratio;
 use crate::{ReproduceError, Row};
-use client::Migrating;
 use figures::{Line, Lines};
 use lab::network::Network;
 use schedulers::Kind;
@@ -32,6 +31,9 @@ pub(super) fn measure(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError
     let mut rows: Vec<Row> =
         CONTROLS.iter().zip(&queues).map(|(control, queue)| queue_row(*control, *queue)).collect();
     rows.push(cubic_row(&queues));
+    for (control, load) in CONTROLS.into_iter().zip(&loads).skip(1) {
+        rows.extend(reduction_rows(control, load));
+    }
     Ok((rows, figure(&loads)))
 }
 
@@ -40,13 +42,9 @@ fn download(
     network: &Network,
 ) -> Result<Downloads, ReproduceError> {
     let scheme = crate::scheme(super::blog::SCHEME)?;
-    Ok(Downloads {
-        options: Options { congestion_control, ..Options::new(scheme) },
-        network: network.clone(),
-        requests: vec![Download::new(0.0, BYTES, Kind::Other)],
-        logs_window: true,
-        migrating: Migrating::default(),
-    })
+    let options = Options { congestion_control, ..Options::new(scheme) };
+    let requests = vec![Download::new(0.0, BYTES, Kind::Other)];
+    Ok(Downloads { logs_window: true, ..Downloads::new(options, network.clone(), requests) })
 }
 
 /// The mean number of bytes that datagrams find in the queue once the window is steady.
@@ -62,7 +60,8 @@ fn queue_row(control: CongestionControl, queue_bytes: f64) -> Row {
     );
     let queue = Some(queue_bytes / BDP_BYTES);
     let row = Row::shown(format!("steady-queue-{name}"), metric, queue).in_table(TABLE);
-    if control == CongestionControl::Bbr2 { row.required().at_most(0.5) } else { row }
+    let row = if control == CongestionControl::Bbr2 { row.required().at_most(0.5) } else { row };
+    row.under(control)
 }
 
 fn cubic_row(queues: &[f64]) -> Row {
@@ -72,6 +71,40 @@ fn cubic_row(queues: &[f64]) -> Row {
         .required()
         .at_least(5.0)
         .note("\"As a result the congestion window is often very close to the optimal\" under BBR.")
+        .under(CongestionControl::Cubic)
+}
+
+/// How a loss-based window answered to what the queue dropped.
+fn reduction_rows(control: CongestionControl, load: &Downloaded) -> [Row; 3] {
+    let name = control.name();
+    let lost = load.sent.iter().filter(|it| it.arrived_ms.is_none()).count();
+    let (reductions, taken_back) = reductions(&load.window);
+    let rows = [
+        ("lost", "datagrams that the queue dropped", lost),
+        ("reductions", "reductions of the window by a fifth or more", reductions),
+        ("reductions-taken-back", "reductions that one step took back", taken_back),
+    ];
+    rows.map(|(id, what, count)| {
+        let metric = format!("{what} during the same download, {name}");
+        let row = Row::shown(format!("{id}-{name}"), metric, Some(count as f64));
+        row.in_table(TABLE).under(control)
+    })
+}
+
+/// How often a window fell by a fifth or more at once, and how often one step brought it back to where it had been.
+fn reductions(window: &[(f64, f64)]) -> (usize, usize) {
+    let (mut reductions, mut taken_back) = (0, 0);
+    let mut reduced_from = f64::INFINITY;
+    for (before, after) in window.iter().zip(window.iter().skip(1)).map(|it| (it.0.1, it.1.1)) {
+        if after <= before * 0.8 {
+            reductions += 1;
+            reduced_from = before;
+        } else if after >= reduced_from && after >= before * 1.2 {
+            taken_back += 1;
+            reduced_from = f64::INFINITY;
+        }
+    }
+    (reductions, taken_back)
 }
 
 fn figure(loads: &[Downloaded]) -> Lines {

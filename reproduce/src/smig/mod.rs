@@ -12,7 +12,6 @@ mod tail;
 use crate::bench::Bench;
 use crate::downloads::{Download, Downloads, network};
 use crate::{Experiment, Findings, ReproduceError, Setting};
-use client::Migrating;
 use lab::network::Network;
 use schedulers::Kind;
 use server::{CongestionControl, Options};
@@ -92,8 +91,7 @@ impl Server {
             ..Options::new(scheme)
         };
         let logs_window = requests.iter().any(|it| it.cancel_ms.is_some());
-        let migrating = Migrating::default();
-        Ok(Downloads { options, network, requests, logs_window, migrating })
+        Ok(Downloads { logs_window, ..Downloads::new(options, network, requests) })
     }
 }
 
