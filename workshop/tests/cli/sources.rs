@@ -125,7 +125,8 @@ impl Evidence {
     fn is_absent(&self, name: &str) -> bool {
         let file = name.split('#').next().unwrap_or_default();
         let is_there = !self.rows(name).is_empty() || self.tests.contains_key(name);
-        !is_there && !(name.contains('.') && root().join(file).exists())
+        let is_file = name.contains('.') && root().join(file).exists();
+        !is_there && !is_file
     }
 
     /// What shows an atom, with links: rows by their experiment, then the rest.
