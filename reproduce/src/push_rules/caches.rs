@@ -109,6 +109,10 @@ fn first_visit(page: &Arc<Page>) -> Case {
 }
 
 /// The client has everything but the present state of the document.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the cookie has no age, so no clock decides about it"
+)]
 fn second_visit(page: &Arc<Page>, way: Way) -> Case {
     let mut case = first_visit(page);
     let document = page.url(0);

@@ -8,6 +8,8 @@ use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use figures::axis::Axis;
 use figures::{Drawing, RibbonRow, Ribbons};
 use lab::figure_resources;
+use qlog_tools::assembly::StreamFrame;
+use qlog_tools::saturating_cast::to_u64;
 use qlog_tools::timeline::Timeline;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -29,6 +31,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let cases = TIMELINES.map(|(pushed, _)| case(&sketch, G2).pushing(pushed.iter().copied()));
     let loads = bench.loads(&cases, |_, load| Ok(load.load.timeline))?;
     let timelines: Vec<Timeline> = loads.into_iter().flatten().collect();
+    let drawn: Vec<Timeline> = timelines.iter().map(with_time_on_the_link).collect();
     let [Case { page, .. }, ..] = &cases;
     let figure = Ribbons {
         id: EXPERIMENT.name.to_owned(),
@@ -36,11 +39,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         axis: Axis::Time,
         resources: figure_resources(page),
         note_titles: Vec::new(),
-        rows: TIMELINES
-            .iter()
-            .zip(&timelines)
-            .map(|((pushed, _), it)| ribbon(pushed, it))
-            .collect(),
+        rows: TIMELINES.iter().zip(&drawn).map(|((pushed, _), it)| ribbon(pushed, it)).collect(),
     };
     Ok(Findings {
         method: METHOD.to_owned(),
@@ -51,6 +50,24 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         svg: figure.draw(&EXPERIMENT.sheet()),
         caption: figure.caption(),
     })
+}
+
+/// A packet takes a tenth of a second on this link and is logged at its end: for the figure, its bytes are spread over that time.
+fn with_time_on_the_link(timeline: &Timeline) -> Timeline {
+    const PARTS: u64 = 10;
+    let (mut frames, mut next_us) = (Vec::new(), u64::MAX);
+    for frame in timeline.frames.iter().rev() {
+        let end_us = frame.time_us.min(next_us);
+        let bytes = frame.bytes.div_ceil(PARTS);
+        let takes_us = to_u64(8e6 * bytes as f64 / G2.bits_per_s);
+        for part in 0..PARTS {
+            let time_us = end_us.saturating_sub(part * takes_us);
+            frames.push(StreamFrame { time_us, bytes, ..*frame });
+        }
+        next_us = end_us.saturating_sub(PARTS * takes_us);
+    }
+    frames.reverse();
+    Timeline { frames, ..timeline.clone() }
 }
 
 fn ribbon<'a>(pushed: &[&str], timeline: &'a Timeline) -> RibbonRow<'a> {
