@@ -27,22 +27,50 @@ pub struct Server {
     pub name: &'static str,
     /// Where the text goes, and what the server does with it.
     about: &'static str,
+    /// The version of the package that tests ran with its export; `None`: no package has the server.
+    checked_with: Option<&'static str>,
     /// The configuration: lines that are not empty, in this order.
     configuration: fn(&Advice) -> String,
 }
 
 /// All of them.
 pub const SERVERS: [Server; 6] = [
-    Server { name: "nginx", about: nginx::ABOUT, configuration: nginx::configuration },
-    Server { name: "caddy", about: caddy::ABOUT, configuration: caddy::configuration },
-    Server { name: "h2o", about: h2o::ABOUT, configuration: h2o::configuration },
-    Server { name: "apache", about: apache::ABOUT, configuration: apache::configuration },
+    Server {
+        name: "nginx",
+        about: nginx::ABOUT,
+        checked_with: Some("1.22.1"),
+        configuration: nginx::configuration,
+    },
+    Server {
+        name: "caddy",
+        about: caddy::ABOUT,
+        checked_with: Some("2.6.2"),
+        configuration: caddy::configuration,
+    },
+    Server {
+        name: "h2o",
+        about: h2o::ABOUT,
+        checked_with: Some("2.2.5"),
+        configuration: h2o::configuration,
+    },
+    Server {
+        name: "apache",
+        about: apache::ABOUT,
+        checked_with: Some("2.4.71"),
+        configuration: apache::configuration,
+    },
     Server {
         name: "cloudflare",
         about: cloudflare::ABOUT,
+        checked_with: None,
         configuration: cloudflare::configuration,
     },
-    Server { name: "fastly", about: fastly::ABOUT, configuration: fastly::configuration },
+    Server {
+        name: "fastly",
+        about: fastly::ABOUT,
+        checked_with: None,
+        configuration: fastly::configuration,
+    },
 ];
 
 impl FromStr for Server {
@@ -59,7 +87,17 @@ impl FromStr for Server {
 impl Server {
     /// The text for this server. Where nothing gains, it is a comment.
     pub fn export(&self, advice: &Advice) -> String {
-        let head = format!("For {}, by utmost. {}", self.name, self.about);
+        let checked = match self.checked_with {
+            Some(version) => {
+                format!(
+                    "Checked with {} {version}: it sends these fields with these responses.",
+                    self.name
+                )
+            }
+            None => "Not checked on a server, because no package has it: by its documentation."
+                .to_owned(),
+        };
+        let head = format!("For {}, by utmost. {}\n{checked}", self.name, self.about);
         let found = advice.found.iter().map(|it| commented(it));
         let mut parts = vec![commented(&head), found.collect()];
         let (lines, left_out) = advice.sendable();

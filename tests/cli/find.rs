@@ -148,7 +148,8 @@ fn a_url_is_loaded_in_chromium_and_keeps_its_address() {
     let policy = folder.path().join("policy.toml");
     let policy = policy.to_str().expect("UTF-8");
     let find = ["find", &url, "--ca", &certificate, "--http3", "--networks", "3g"];
-    let document = answer(&[&find[1..], &["--policy", policy]].concat());
+    let document = answer(&[&find[1..], &["--policy", policy, "--measure"]].concat());
+    assert_eq!(document["baseline_server"], "rfc9218", "the server of the URL was asked");
     let assumptions = document["by_resource"][0]["assumptions"].to_string();
     let derived = "why the browser asked for what was derived from 3 loads";
     assert!(assumptions.contains(derived), "{assumptions}");
@@ -487,6 +488,9 @@ fn bad_input_is_refused_with_its_remedy() {
     refused(&[PAGE, "--width", "2"], "a share from 0.001 to 1 is needed, for example 0.05");
     refused(&[PAGE, "--most-loads", "6"], "6 is not in 9..=10000");
     refused(&[], "required arguments were not provided: <INPUT>...");
+    refused(&[PAGE, "--measure"], "--measure: `davies-meenan` is not an https URL: ");
+    refused(&[PAGE, PAGE, "--all-pages"], "--all-pages takes one site: a folder, ");
+    refused(&["absent.xml", "--all-pages"], "absent.xml: ");
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);

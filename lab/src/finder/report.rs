@@ -65,7 +65,8 @@ pub fn report(
     answers.push(answer.certainty.clone());
     answers.extend(by_hints.iter().flat_map(ByHints::words));
     let robust = schemes.and_then(|it| it.robust_choice.as_ref());
-    answers.extend(schemes.iter().flat_map(|it| &it.pages).map(|it| it.words.clone()));
+    let whole = schemes.iter().flat_map(|it| &it.pages);
+    answers.extend(whole.map(|it| format!("Whole schemes, on utmost serve alone: {}", it.words)));
     answers.extend(robust.map(|it| it.words.clone()));
     let omitted = format!(
         "The {} with the highest ratios are drawn; the others are lines of the last table.",

@@ -231,9 +231,11 @@ impl Gain {
         ];
         let mut parts: Vec<String> = Vec::new();
         for (what, seen) in seen {
-            parts.extend(seen.map(|it| {
-                format!("{what} {} now, {}", length_text(it.present_ms), it.change_text())
-            }));
+            parts.extend(
+                seen.map(|it| {
+                    format!("{what} {}, {}", length_text(it.present_ms), it.change_text())
+                }),
+            );
         }
         let ratio = self
             .judgement

@@ -160,17 +160,18 @@ mod tests {
         let found = answer(Verdict::Better, 1.25, Some([1.2, 1.3]), Some(0.004));
         let words = "home on 3g: srpt is better. Over all resources, it is 1.250 times as fast as what you have (95 % \
                      interval 1.200 to 1.300, 9 pairs of loads).";
-        assert_eq!(of_page(&found, &Goal::default(), 1), words);
+        assert_eq!(of_page(&found, &Goal::byte_index(), 1), words);
         let certain = answer(Verdict::Better, 1.25, Some([1.25, 1.25]), None);
         assert!(
-            of_page(&certain, &Goal::default(), 1).ends_with("(the same in all 9 pairs of loads).")
+            of_page(&certain, &Goal::byte_index(), 1)
+                .ends_with("(the same in all 9 pairs of loads).")
         );
     }
 
     #[test]
     fn what_another_recording_would_turn_is_unsure() {
         let words = |ratio, interval, p| {
-            of_page(&answer(Verdict::Unsure, ratio, Some(interval), p), &Goal::default(), 60)
+            of_page(&answer(Verdict::Unsure, ratio, Some(interval), p), &Goal::byte_index(), 60)
         };
         assert_eq!(
             words(1.02, [0.99, 1.05], Some(0.2)),
@@ -184,8 +185,11 @@ mod tests {
     #[test]
     fn it_is_said_why_an_order_does_not_count_as_better() {
         let why = |ratio, interval, p| {
-            let words =
-                of_page(&answer(Verdict::NothingBetter, ratio, interval, p), &Goal::default(), 60);
+            let words = of_page(
+                &answer(Verdict::NothingBetter, ratio, interval, p),
+                &Goal::byte_index(),
+                60,
+            );
             assert!(
                 words.starts_with("home on 3g: nothing is better than what you have."),
                 "{words}"
@@ -210,12 +214,12 @@ mod tests {
             unfinished: 2,
             ..answer(Verdict::NothingBetter, 1.1, Some([0.8, 1.4]), Some(0.5))
         };
-        let words = of_page(&wide, &Goal::default(), 1);
+        let words = of_page(&wide, &Goal::byte_index(), 1);
         let end = " The interval is still wide after 12 loads. 2 loads did not finish.";
         assert!(words.ends_with(end), "{words}");
         let nothing = PageAnswer { candidate: None, ..answer(Verdict::Unknown, 1.0, None, None) };
         assert_eq!(
-            of_page(&nothing, &Goal::default(), 1),
+            of_page(&nothing, &Goal::byte_index(), 1),
             "home on 3g: unknown, because too few loads finished."
         );
     }
