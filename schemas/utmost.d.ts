@@ -202,35 +202,35 @@ export type Exploration = {
 
 /** What `utmost find --json` prints and `--out` writes as answer.json */
 export type Find = {
+  /** What to do. */
+  answer: {
+    /** How sure it is, and why. */
+    certainty: string;
+    /** What the answer does not cover, a sentence each. */
+    left_out: Array<string>;
+    /** What to do, and what comes of it. */
+    sentence: string;
+    verdict: "better" | "nothing-better" | "unsure" | "unknown";
+  };
+  /** The model of what runs now. */
+  baseline_server: "rfc9218" | "nginx" | "caddy" | "h2o" | "fifo" | "rr";
   /** Hints, one for each page; null where they were not loaded. */
   by_hints: null | Array<FindByHints>;
-  /** Priorities (RFC 9218) of single resources, one for each page with something above the fold; null where they were not searched. */
-  by_resource: null | Array<FindByResource>;
+  /** Priorities (RFC 9218) of single resources, one for each page. */
+  by_resource: Array<FindByResource>;
   /** The answer beside the one that --baseline names: a row for each page and network; null without it. */
   changes: null | Array<FindChange>;
-  /** One choice for each page, and one for the site where there are several pages. */
-  choices: Array<FindChoice>;
-  /** What real time says of each choice, over real UDP or in Chromium; null without --confirm. */
+  /** What real time says of the priorities, over real UDP or in Chromium; null without --confirm. */
   confirmations: null | Array<FindConfirmation>;
-  format: "utmost-find/1";
-  loads: {
-    ideal: number;
-    stack: number;
-    /** If every scheme had been loaded as many times on stack. */
-    stack_of_all_schemes: number;
-  };
-  /** What loads are judged by: a metric of docs/metrics.md, or several with weights, as in byte_index:2,first_render:1 */
+  format: "utmost-find/2";
+  /** What loads are judged by: seen (docs/find.md), a metric of docs/metrics.md, or several with weights, as in byte_index:2,first_render:1 */
   metric: string;
-  /** The most loads of a page on a network in the present order and under the candidate. */
+  /** The most loads of a page on a network in the present order and with a change. */
   most_loads: number;
-  /** One for each page and network. */
-  pages: Array<FindPage>;
-  /** The scheme of the present order; its server obeys the clients' signals. */
-  present: string;
   /** The program, and the manifest of a study that loads everything that might have been loaded on stack. */
   provenance: Record<string, unknown>;
-  /** The order whose worst regret over all pages and networks is least; null where there is one page on one network. */
-  robust_choice: null | FindRobustChoice;
+  /** Whole schemes, which only a server that has them can run; null where they were not searched. */
+  schemes: null | FindSchemes;
   seconds: number;
   /** The half-width of an interval, as a share of the ratio, at which loads end. */
   width: number;
@@ -246,9 +246,11 @@ export type FindByHints = {
   /** Values of Link fields of the document's response. */
   links: Array<string>;
   networks: Array<{
+    first_render: FindSeen;
     /** Adjusted for all pages and networks. */
     holm_p: FindP;
     interval: FindInterval;
+    largest_image: FindSeen;
     network: string;
     pairs: number;
     /** The index without hints divided by that with them, over pairs of loads. */
@@ -260,17 +262,28 @@ export type FindByHints = {
 };
 
 export type FindByResource = {
-  /** Whether they are better than the present order on every network. */
+  /** Paths of the documents that have the same template, and were not loaded. */
+  alike: Array<string>;
+  /** What was assumed of the page, because its source does not say it. */
+  assumptions: Array<string>;
+  /** Whether they are worth a change: better on a network, and slower or later on none. */
   is_better: boolean;
   /** URLs of visible images that come later than now with these priorities, which then are not better. */
   late: Array<string>;
   networks: Array<{
+    /** The index of each load in the present order, by seed; null where it did not finish. */
+    each_present_ms: Array<FindMs>;
+    first_render: FindSeen;
     found_ms: FindMs;
     /** Adjusted for all pages and networks. */
     holm_p: FindP;
     interval: FindInterval;
+    /** The rendering with the hero images, or the completion of the largest visible image. */
+    largest_image: FindSeen;
+    /** The seed of the pair whose ratio is in the middle, which figures show. */
+    middle_seed: number | null;
     network: string;
-    /** In the order of packets that is best on ideal. */
+    /** In the order of packets that is best on ideal; null without --details. */
     oracle_ms: FindMs;
     pairs: number;
     /** What the priorities gain, in percent of what the oracle's order gains; null where that is less than 1 %. */
@@ -279,10 +292,13 @@ export type FindByResource = {
     present_ms: FindMs;
     /** The present order's index divided by that with the priorities, over pairs of loads. */
     ratio: FindRatio;
+    unfinished: number;
     verdict: "better" | "nothing-better" | "unsure" | "unknown";
     wilcoxon_p: FindP;
   }>;
   page: string;
+  /** Of the page, as a page file. */
+  page_sha256: string;
   /** Those whose priority differs from what browsers signal, those that move most first. */
   resources: Array<{
     id: number;
@@ -299,30 +315,16 @@ export type FindByResource = {
 export type FindChange = {
   holm_p: FindP;
   interval: FindInterval;
-  /** The page is another one, and another order is the best for it. */
+  /** The page is another one, and other priorities are the best for it. */
   is_stale: boolean;
   network: string;
   page: string;
   pairs: number;
   /** The index of then divided by the one of now, over pairs of loads with the same seed; below 1 the page is slower. */
   ratio: FindRatio;
-  /** The index in the present order divided by its lower bound. */
-  regret: FindRatio;
   /** In the present order. */
   verdict: "slower" | "faster" | "same" | "unknown";
   wilcoxon_p: FindP;
-  words: string;
-};
-
-export type FindChoice = {
-  /** Keep the present order, send under a scheme, or give single resources priorities (RFC 9218). */
-  kind: "keep" | "scheme" | "priorities";
-  /** Null: all pages, as one site. */
-  page: string | null;
-  /** The scheme to change to, where that is the choice. */
-  scheme: string | null;
-  /** How many times as fast as now: the geometric mean over pages and networks. */
-  speedup: number;
   words: string;
 };
 
@@ -337,10 +339,8 @@ export type FindConfirmation = {
   network: string;
   page: string;
   pairs: number;
-  /** The index in the present order divided by that under the scheme, over pairs of loads. */
+  /** The index in the present order divided by that with the priorities, over pairs of loads. */
   ratio: FindRatio;
-  /** The scheme that was chosen. */
-  scheme: string;
   wilcoxon_p: FindP;
   words: string;
 };
@@ -380,18 +380,17 @@ export type FindOrder = {
 export type FindP = number | null;
 
 export type FindPage = {
-  /** What was assumed of the page, because its source does not say it. */
-  assumptions: Array<string>;
   /** The scheme that the first three seeds favoured and the later ones judged. */
   candidate: string | null;
   /** The scheme to change to; null: keep what you have. */
   choice: string | null;
-  /** The first rendering in ms, in the present order and under the candidate; null where the client does not tell it. */
-  first_render_ms: null | Array<number>;
+  first_render: FindSeen;
   /** Adjusted for all tests of the answer. */
   holm_p: FindP;
   interval: FindInterval;
   is_narrow: boolean;
+  /** The rendering with the hero images, or the completion of the largest visible image. */
+  largest_image: FindSeen;
   /** Loads in the present order and under the candidate, the first three included. */
   loads: number;
   /** The seed of the pair whose ratio is in the middle, which figures show. */
@@ -400,12 +399,8 @@ export type FindPage = {
   moved: Array<FindMoved>;
   network: string;
   page: string;
-  /** Of the page, as a page file. */
-  page_sha256: string;
   /** Pairs of loads that judge. */
   pairs: number;
-  /** The index of each load in the present order, by seed; null where it did not finish. */
-  present_ms: Array<FindMs>;
   /** Every order that was loaded on stack, the best first. */
   ranking: Array<FindOrder>;
   /** The present order's index divided by the candidate's, over pairs of loads; above 1 the candidate is better. */
@@ -436,11 +431,34 @@ export type FindRobustChoice = {
   worst_regret: number;
 };
 
+export type FindSchemes = {
+  loads: {
+    ideal: number;
+    stack: number;
+    /** If every scheme had been loaded as many times on stack. */
+    stack_of_all_schemes: number;
+  };
+  /** One for each page and network. */
+  pages: Array<FindPage>;
+  /** The order whose worst regret over all pages and networks is least; null where there is one page on one network. */
+  robust_choice: null | FindRobustChoice;
+};
+
 export type FindScreened = {
   all_ms: FindMs;
   atf_ms: FindMs;
   regret: FindRatio;
   scheme: string;
+};
+
+/** A time that a visitor notices; null where no load tells it. */
+export type FindSeen = null | {
+  /** The 95 % interval of later_ms; null with fewer than six pairs of loads. */
+  interval_ms: null | Array<number>;
+  /** By how much it is later with the change; negative: earlier. */
+  later_ms: number;
+  /** The median now. */
+  present_ms: number;
 };
 
 /** The resources of a page and what each refers to: `utmost corpus graph` writes it, and `push_policy`, `links` and `early_hints` of a server read it. Indices lead to nodes that are there. */
@@ -874,6 +892,15 @@ export type QlogHolConnection = {
     bytes: number;
     frames: number;
   };
+  /** The bytes that waited longest within their stream; null where none waited. */
+  longest?: {
+    /** On the client's clock. */
+    arrived_ms: number;
+    /** Of the first of them. */
+    offset: number;
+    stream: number;
+    wait_ms: number;
+  } | null;
   /** The server's log, if available. */
   server_file?: string | null;
   streams: Array<{
@@ -1126,6 +1153,138 @@ export type QlogStreamsStream = {
   status: number | null;
   url: string | null;
 };
+
+/** What happened on one connection, or on each of several: sentences, and each number in them. Times are milliseconds on the clock of the log that they come from. */
+export type QlogSummary = {
+  format: "utmost-qlog-summary/1";
+  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  incomplete?: Array<{
+    file: string;
+    reason: string;
+  }>;
+  /** What moved from the first of two connections to the second, in sentences. */
+  moved?: Array<string>;
+  provenance: Record<string, unknown>;
+  /** Logs that gave no answer, if there are any. */
+  refused?: Array<{
+    file: string;
+    reason: string;
+  }>;
+} & (QlogSummaryConnection | QlogSummaryConnections);
+
+export type QlogSummaryConnection = {
+  /** For how long the other end held acknowledgements back, by its own words; null where that is not logged. */
+  ack_delay: QlogSummarySpread;
+  /** What it had announced as the most. */
+  announced_ack_delay_ms: number | null;
+  connection: string | null;
+  /** From the first packet to the last event of the sender's log. */
+  duration_ms: number;
+  /** The client's log or, without one, the server's. */
+  file: string;
+  flow: {
+    /** Distinct bytes of responses, in bits a second, while some response was asked for and not complete. */
+    goodput: number;
+    /** What the path carried at its busiest, in bits a second. */
+    path: number | null;
+    path_basis: "arrivals" | "acknowledgements" | null;
+    under_way_ms: number;
+  } | null;
+  /** What held the sender back longest while it had work; null where the log does not tell. */
+  held: {
+    by: "handshake" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+    /** What was behind the restraint. */
+    cause: "handshake" | "think_time" | "application" | "congestion_window" | "loss" | "reordering" | "queue" | "probe_timeout" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+    /** The most that flow control let be under way, where that held the sender back. */
+    credit_bytes: number | null;
+    held_ms: number;
+    /** The longest time at once. */
+    longest: {
+      by: "handshake" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+      from_ms: number;
+      to_ms: number;
+    };
+    /** When mostly another restraint held. */
+    phases: Array<{
+      by: "handshake" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+      from_ms: number;
+      to_ms: number;
+    }>;
+    /** Of the time with work, 0 to 1. */
+    share: number;
+    /** The stream that was sent last before that; for a server that took its time, the one that waited. */
+    stream: number | null;
+    /** In the handshake, and from each request to the last frame of its response. */
+    working_ms: number;
+  } | null;
+  /** Whether the client's log is there, which tells how long bytes waited. */
+  knows_waits: boolean;
+  /** The bytes that waited longest behind a hole of their stream. */
+  longest_wait: {
+    arrived_ms: number;
+    offset: number;
+    stream: number;
+    wait_ms: number;
+  } | null;
+  /** Why it is not known what held the sender back. */
+  not_held: string | null;
+  packets_sent: number;
+  recovery: {
+    cuts_undone: number;
+    /** Stream bytes sent again that had arrived. */
+    in_vain_bytes: number | null;
+    /** Packets declared lost; null where the stack does not log that. */
+    lost: number | null;
+    lost_share: number | null;
+    /** The share of the server's packet numbers that never came, by the client's log. */
+    never_came_share: number | null;
+    /** null: the log does not tell. */
+    periods_basis: "logged" | "inferred" | null;
+    persistent_congestion: number;
+    probe_timeouts: number;
+    recovery_periods: number;
+    /** Stream bytes sent again that had not arrived. */
+    sent_again_bytes: number;
+    /** Those that had arrived; null where the log does not say which were declared lost. */
+    spurious: number | null;
+    /** null: the log does not tell. */
+    timeouts_basis: "logged" | "inferred" | null;
+    /** Losses that cut the congestion window. */
+    window_cuts: number;
+  };
+  response_bytes: number;
+  /** Null where none was measured. */
+  round_trips: QlogSummarySpread;
+  sentences: Array<{
+    about: "cause" | "changes" | "goodput" | "losses" | "probe_timeouts" | "round_trips" | "longest_wait" | "lint";
+    moment: {
+      /** Whether it is one of the server's log, on its clock. */
+      is_server: boolean;
+      packet: number | null;
+      stream: number | null;
+      time_ms: number;
+    } | null;
+    text: string;
+  }>;
+  /** The server's log beside the client's. */
+  server_file: string | null;
+  side: "both ends" | "client" | "server" | "network" | "unknown";
+  /** The program that wrote the server's log, or else the client's. */
+  stack: string;
+  trace: number;
+};
+
+export type QlogSummaryConnections = {
+  connections: Array<QlogSummaryConnection>;
+};
+
+export type QlogSummarySpread = {
+  least_ms: number;
+  longest_at_ms: number;
+  longest_ms: number;
+  median_ms: number;
+  p95_ms: number;
+} | null;
 
 /** The scheduler's tree at times of a server's log. */
 export type QlogTree = {
@@ -1966,6 +2125,7 @@ export type UtmostDocument =
   | QlogLint
   | QlogRibbon
   | QlogStreams
+  | QlogSummary
   | QlogTree
   | Reproduction
   | Scenario

@@ -80,7 +80,7 @@ pub struct SentenceMoment {
 }
 
 impl Summary {
-    /// Of a connection whose logs were read with [`crate::trace::Detail::Full`]; `lint` is the judgement of the server's log, if it
+    /// Summarizes a connection whose logs were read with [`crate::trace::Detail::Full`]; `lint` is the judgement of the server's log, if it
     /// was asked for.
     pub fn of(ends: &Ends<'_>, lint: Option<&Lint>) -> Self {
         let Ends { log, server } = *ends;

@@ -191,7 +191,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of times in microseconds and what was measured then in milliseconds.
+    /// The spread of what was measured, in milliseconds, each with its time in microseconds.
     pub(super) fn of(mut all: Vec<(u64, f64)>) -> Option<Self> {
         all.sort_by(|one, other| one.1.total_cmp(&other.1));
         let at_percent =

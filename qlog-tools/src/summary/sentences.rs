@@ -12,7 +12,7 @@ use crate::trace::{Trace, Vantage};
 /// Characters of a URL in a sentence.
 const URL_CHARACTERS: usize = 60;
 
-/// Whose clock the moments of a summary are on.
+/// What the sentences are made of.
 struct Teller<'a> {
     summary: &'a Summary,
     /// The client's log or, without one, the server's.

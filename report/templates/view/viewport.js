@@ -25,7 +25,7 @@ class Viewport {
   left(width) {
     this.names ??= longestName(this.recordings);
     // On a telephone the names get less, so that the figures have something.
-    const least = Math.min(LEFT_LEAST, 0.3 * width);
+    const least = Math.min(LEFT_LEAST, 0.36 * width);
     return Math.round(Math.min(Math.max(least, this.names + 14), LEFT_MOST, Math.max(least, 0.38 * width)));
   }
 

@@ -83,7 +83,7 @@ fn heading(ends: &Ends<'_>) -> String {
     format!("{}{server} ({}, {}):", ends.log.label(), shown(&stack, 60), side(ends))
 }
 
-/// Whose logs a connection has.
+/// The sides of which a connection has logs.
 fn side(ends: &Ends<'_>) -> &'static str {
     if ends.server.is_some() { "both ends" } else { ends.log.vantage.name() }
 }
