@@ -35,6 +35,8 @@ const BUFFERS: [Buffer; 7] = [
 
 /// The least mean ATF speedup of the schemes that the paper found best.
 const BEST_MEAN: f64 = 2.3;
+/// How near a share must be to the one that the paper's cells give.
+const NEAR: f64 = 0.1;
 /// The largest change of a mean speedup that counts as "relatively small effects" (page 140).
 const SMALL_EFFECT: f64 = 0.1;
 
@@ -107,8 +109,8 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     for bytes in [14_000, 280_000] {
         rows.extend(small_effect(&matrix, bytes));
     }
-    rows.extend(WELL_PERFORMING.map(|it| lowered(&matrix, it)));
-    rows.push(toward_fifo(&matrix));
+    rows.extend(WELL_PERFORMING.iter().flat_map(|it| lowered(&matrix, it)));
+    rows.extend(toward_fifo(&matrix));
     let web = other_pages::of_the_web(setting)?;
     let judged = rows.into_iter().map(|it| it.in_table("Ours beside theirs"));
     let tested = explanations::rows(&matrix).into_iter();
@@ -377,18 +379,24 @@ fn largest_change(matrix: &Matrix, buffered: Measure) -> Option<(f64, &'static s
     changes.max_by(|one, other| one.0.total_cmp(&other.0))
 }
 
-fn lowered(matrix: &Matrix, scheme: &str) -> Row {
+fn lowered(matrix: &Matrix, scheme: &str) -> [Row; 2] {
     let published = TABLE_2.iter().find(|it| it.scheme == scheme);
     let published = published.map_or(1.0, |it| it.atf_1000k / it.atf);
     let metric =
         format!("mean ATF speedup of {scheme} with 1000 KB of buffer, as a share of that without");
     let left = ratio(matrix.mean(scheme, ATF_1000K), matrix.mean(scheme, ATF));
-    let row = Row::shown(format!("lowered-{scheme}"), metric, left);
-    row.published((published * 1000.0).round() / 1000.0).below(1.0)
+    let row = |id: &str| {
+        let row = Row::shown(format!("{id}-{scheme}"), metric.clone(), left);
+        row.published((published * 1000.0).round() / 1000.0)
+    };
+    [
+        row("lowered").below(1.0).note("One-sided, as the paper's words are."),
+        row("lowered-near").within_share(NEAR).note("Two-sided, as the paper's two cells give it."),
+    ]
 }
 
 /// How far the schemes' means lie from fifo's.
-fn toward_fifo(matrix: &Matrix) -> Row {
+fn toward_fifo(matrix: &Matrix) -> [Row; 2] {
     let [buffered, unbuffered] = [ATF_1000K, ATF].map(|measure| {
         let fifo = matrix.mean("fifo", measure)?;
         let means = TABLE_2.iter().filter_map(|it| matrix.mean(it.scheme, measure));
@@ -400,14 +408,17 @@ fn toward_fifo(matrix: &Matrix) -> Row {
         TABLE_2.iter().map(|it| (of(it) - fifo).abs()).sum::<f64>()
     });
     let theirs = their_buffered / their_unbuffered;
-    Row::shown(
-        "toward-fifo",
-        "distance of the ten means from fifo's with 1000 KB of buffer, as a share of that without",
-        ratio(buffered, unbuffered),
-    )
-    .published((theirs * 1000.0).round() / 1000.0)
-    .below(1.0)
-    .note("\"The resulting behaviour more and more becomes that of fifo\" (page 140).")
+    let row = |id: &str| {
+        let metric = "distance of the ten means from fifo's with 1000 KB of buffer, as a share of that without";
+        let row = Row::shown(id, metric, ratio(buffered, unbuffered));
+        row.published((theirs * 1000.0).round() / 1000.0)
+    };
+    [
+        row("toward-fifo").below(1.0).note(
+            "\"The resulting behaviour more and more becomes that of fifo\" (page 140): one-sided, as these words are.",
+        ),
+        row("toward-fifo-near").within_share(NEAR).note("Two-sided, as the paper's cells give it."),
+    ]
 }
 
 fn figure(matrix: &Matrix) -> PairedDots {
