@@ -41,9 +41,10 @@ macro_rules! built_in {
     };
 }
 
-const BUILT_IN: [(&str, &str); 18] = built_in!(
+const BUILT_IN: [(&str, &str); 19] = built_in!(
     "paper",
     "paper-jitter",
+    "paper-jitter-turn",
     "paper-jitter-fourth",
     "2g",
     "3g",
@@ -251,7 +252,9 @@ mod tests {
         }
         let message = Network::find("4g").expect_err("unknown").to_string();
         assert!(
-            message.contains("there are paper, paper-jitter, paper-jitter-fourth, 2g"),
+            message.contains(
+                "there are paper, paper-jitter, paper-jitter-turn, paper-jitter-fourth, 2g"
+            ),
             "{message}"
         );
     }
@@ -269,7 +272,15 @@ mod tests {
     #[test]
     fn ideal_refuses_what_it_cannot_honour_by_name() {
         let check = |name: &str| Network::find(name).expect("built in").check_ideal();
-        for name in ["paper", "paper-jitter", "paper-jitter-fourth", "2g", "3g", "cable"] {
+        for name in [
+            "paper",
+            "paper-jitter",
+            "paper-jitter-turn",
+            "paper-jitter-fourth",
+            "2g",
+            "3g",
+            "cable",
+        ] {
             assert!(check(name).is_ok(), "{name}");
         }
         let message = check("cable-lossy").expect_err("loss").to_string();

@@ -8,7 +8,7 @@
 use proptest::prelude::*;
 use simulator::link::{
     Blackhole, CappedLoss, Cause, EcnMark, EveryNth, GilbertElliott, Jitter, Link, LinkLogEntry,
-    Loss, Overtaken, Profile, Queue, Rate, Reorder, Trace, Verdict, Way,
+    Loss, Overtaken, OvertakenInTurn, Profile, Queue, Rate, Reorder, Trace, Verdict, Way,
 };
 use std::sync::Arc;
 
@@ -91,6 +91,20 @@ fn a_held_datagram_follows_the_later_ones_or_leaves_when_its_time_is_over() {
     // All are held for two later ones; the last two have none and leave after 50 ms.
     assert_eq!(arrivals(&jitter(2, 50.0), &[0.0; 4]), "1@8 2@9 3@58 4@59");
     assert_eq!(arrivals(&jitter(2, 1.0), &[0.0; 4]), "1@7 2@8 3@9 4@10");
+}
+
+#[test]
+fn each_fourth_datagram_but_the_first_is_held_until_one_to_three_later_ones_have_gone() {
+    let jitter = |later| Profile {
+        jitter: Some(Jitter::InTurn(OvertakenInTurn { every: 4, later, at_most_ms: 50.0 })),
+        ..megabyte()
+    };
+    let each_ten_ms: Vec<f64> = (0..13).map(|it| f64::from(it) * 10.0).collect();
+    assert_eq!(
+        arrivals(&jitter([3, 3]), &each_ten_ms),
+        "1@6 2@16 3@26 4@36 5@46 6@56 7@66 9@86 10@96 11@106 8@106 13@126 12@166"
+    );
+    assert!(arrivals(&jitter([1, 1]), &each_ten_ms).contains("9@86 8@86 10@96"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::matrix::{
     ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, PageSpeedup, bootstrap_sites,
-    geometric_mean_interval, late_script_share, mean, mean_estimate, mean_interval,
+    geometric_mean_estimate, late_script_share, mean, mean_estimate, mean_interval,
 };
 use super::published::{TABLE_2, Table2Row, WELL_PERFORMING};
 use crate::row::ratio;
@@ -68,14 +68,15 @@ pub(super) fn other_means(matrix: &Matrix) -> Table {
     let lines = TABLE_2.iter().map(|published| {
         let values = COLUMNS.iter().flat_map(|(_, measure)| {
             let speedups = matrix.speedups(published.scheme, *measure);
-            let interval = geometric_mean_interval(&speedups);
             let values: Vec<f64> = speedups.iter().map(|it| it.1).collect();
             let sites = speedups.iter().map(|it| it.0.site());
             let of_median = bootstrap_sites(sites, |places| {
                 statistics::median(&places.iter().map(|it| values[*it]).collect::<Vec<_>>())
             });
-            let geometric = Estimate::new(statistics::geometric_mean(&values), interval);
-            [geometric, Estimate::new(statistics::median(&values), of_median)]
+            [
+                geometric_mean_estimate(&speedups),
+                Estimate::new(statistics::median(&values), of_median),
+            ]
         });
         Line { labels: vec![published.scheme.to_owned()], values: values.collect() }
     });

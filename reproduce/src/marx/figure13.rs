@@ -1,18 +1,25 @@
 //! Figure 13: what jitter costs with and without head-of-line blocking between streams, under `rr` and `fifo`.
 
 use super::published::{STACK_RR_BLOCKED, STACK_RR_JITTER};
+use super::readings::Reading;
 use super::stacks::{SLOT_US, Stacks};
-use super::{DAVIES, KNOWN, load};
+use super::{KNOWN, load};
 use crate::row::ratio;
-use crate::{Experiment, Findings, ReproduceError, Row, Setting};
+use crate::{
+    Estimate, Experiment, Findings, Line, ReproduceError, Row, Setting, Table, in_parallel,
+};
 use corpus::Page;
 use figures::axis::Axis;
 use figures::delivery_stacks::{DeliveryStacks, StackRow};
 use lab::ideal::Conditions;
+use lab::network::Network;
+use lab::stack::{self, Setup};
 use lab::study::RunRecord;
 use lab::study::statistics::median;
-use lab::{DeliveryOrder, Load, figure_resources};
+use lab::{DeliveryOrder, Load, Metadata, figure_resources};
 use qlog_tools::page_resources::places_of_streams;
+use server::{CongestionControl, Identity, Options};
+use simulator::link::{Jitter, OvertakenInTurn};
 use std::sync::Arc;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -20,11 +27,13 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "Figure 13: stacks of packets under jitter, with and without head-of-line blocking",
     source: "Marx et al. 2019, Figure 13, page 142, and section 5.2, pages 141 and 142",
     engine: "ideal",
-    conditions: "page davies-meenan; engine ideal, networks paper-jitter and paper-jitter-fourth (a packet of 1400 bytes each 10 ms), no send buffer, metadata full; 20 loads, of which the first is drawn (seed 0)",
+    conditions: "page davies-meenan-public; engine ideal, network paper-jitter-turn (a packet of 1400 bytes each 10 ms), no send buffer, metadata full; 20 loads, of which the first is drawn (seed 0)",
     run,
 };
 
 const SEEDS: u64 = 20;
+/// Loads of each case on engine `stack`.
+const STACK_SEEDS: u64 = 5;
 /// The change of an index that counts as "hardly changes".
 const HARDLY: f64 = 0.03;
 /// With fewer resources to choose from even rr comes back to one before a packet that is held has come.
@@ -34,29 +43,41 @@ const HELD_US: u64 = 40_000;
 /// The figure shows the beginning of the load, as the paper's ("partial results").
 const SHOWN_MS: f64 = 3000.0;
 
-/// A way to delay packets.
+/// A way to delay packets, and the page on which it is tried.
 struct Jittering {
     network: &'static str,
+    /// The place of the page among [`Reading::all`].
+    reading: usize,
     /// Before the IDs of its rows.
     prefix: &'static str,
     table: &'static str,
-    /// Before the labels of the figure, which has room for 20 characters.
-    mark: &'static str,
 }
 
-/// As the paper's text says, and as its implementation did.
-const JITTERINGS: [Jittering; 2] = [
+/// The paper says "about one packet in four is delayed until 1-3 other packets have been sent", of "semi-random packets".
+const JITTERINGS: [Jittering; 4] = [
+    Jittering {
+        network: "paper-jitter-turn",
+        reading: 0,
+        prefix: "public-turn-",
+        table: "The public page: each fourth packet waits for 1 to 3 later ones",
+    },
+    Jittering {
+        network: "paper-jitter-turn",
+        reading: 3,
+        prefix: "turn-",
+        table: "The page that we made by hand: each fourth packet waits for 1 to 3 later ones",
+    },
     Jittering {
         network: "paper-jitter",
+        reading: 3,
         prefix: "",
-        table: "As the text says: packets are chosen at random",
-        mark: "",
+        table: "The same page: one of four packets, chosen at random, waits for 1 to 3 later ones",
     },
     Jittering {
         network: "paper-jitter-fourth",
+        reading: 3,
         prefix: "fourth-",
-        table: "As the implementation did: each fourth packet",
-        mark: "4th: ",
+        table: "The same page: each fourth packet is late by 20 to 25 ms, as the implementation had it",
     },
 ];
 
@@ -83,19 +104,20 @@ struct Measured {
 }
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    let page = setting.page(DAVIES)?;
-    let (mut found, mut drawn) = (Vec::new(), Vec::new());
+    let readings = Reading::all(setting)?;
+    let (mut found, mut drawn) = (Vec::new(), None);
     for jittering in &JITTERINGS {
-        let modes = modes(page, jittering)?;
+        let modes = modes(&readings[jittering.reading].page, jittering)?;
         found.extend(rows(&modes, jittering));
-        drawn.extend(modes.into_iter().map(|it| (jittering, it)));
+        drawn.get_or_insert(modes);
     }
-    let figure = figure(page, &drawn);
+    let page = &readings[0].page;
+    let figure = figure(page, drawn.iter().flatten());
     Ok(Findings {
         method: format!(
-            "The page of Davies and Meenan, with sizes of our own, on engine `ideal`. On network `paper-jitter`, one of \
-             four packets, chosen at random, is held until 1 to 3 later ones have gone, as the paper's text says. On \
-             `paper-jitter-fourth`, each fourth packet comes 20 to 25 ms late, as its implementation had it, which 2 later \
+            "The paper's \"semi-random\" in three readings, on engine `ideal`. On network `paper-jitter-turn`, each fourth packet is held until 1 \
+             to 3 later ones have gone: the text's delay, of the packets that its implementation counted out. On `paper-jitter`, chance \
+             chooses one of four. On `paper-jitter-fourth`, each fourth packet comes 20 to 25 ms late, which 2 later \
              ones overtake. {SEEDS} loads each, seeds 0 to {}; medians. Packets are handed up at one moment if it is in the \
              same slot of 10 ms, the width of a packet in the figure. With blocking the client hands packets up in the order \
              in which they left. {KNOWN}",
@@ -103,13 +125,13 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         ),
         rows: found,
         schemes: vec!["rr".to_owned(), "fifo".to_owned()],
-        pages: vec![Arc::clone(page)],
-        tables: Vec::new(),
+        pages: Reading::pages(&readings),
+        tables: vec![over_quic(page, setting.jobs)?],
         svg: figure.draw(&EXPERIMENT.sheet()),
         caption: format!(
             "Each block is one packet at the moment at which HTTP/3 got it; those that it got together stand on one another. The first {:.1} s are shown.",
             SHOWN_MS / 1000.0
-        ) + " \"4th\": each fourth packet is late, as in the paper's implementation; the other rows choose packets at random.",
+        ),
     })
 }
 
@@ -229,7 +251,7 @@ fn stack_rows(rr: &Mode, rr_blocked: &Mode, prefix: &str) -> Vec<Row> {
         )
         .published(STACK_RR_JITTER)
         .at_most(STACK_RR_JITTER)
-        .note("\"Maximum of two\" (page 141). The next two rows are other readings of these words."),
+        .note("\"Maximum of two\" (page 141): one-sided, as these words are. The next two rows are other readings of them."),
         Row::shown(
             format!("{prefix}rr-jitter-moment"),
             format!("most packets handed up at one moment under rr, jitter only, while {SHARED} resources or more share the link"),
@@ -250,7 +272,7 @@ fn stack_rows(rr: &Mode, rr_blocked: &Mode, prefix: &str) -> Vec<Row> {
             rr_blocked.shared(),
         )
         .published(STACK_RR_BLOCKED)
-        .at_least(STACK_RR_BLOCKED)
+        .between(STACK_RR_BLOCKED, STACK_RR_BLOCKED)
         .note("\"Frequent stacks of four packets\".")
         .because("20 to 25 ms are 2 packets' time: 2 packets wait for the late one, so 3 come together."),
         Row::shown(
@@ -267,9 +289,50 @@ fn stack_rows(rr: &Mode, rr_blocked: &Mode, prefix: &str) -> Vec<Row> {
     ]
 }
 
-fn figure(page: &Page, modes: &[(&Jittering, Mode)]) -> DeliveryStacks {
+/// The same jitter under real congestion controls: a packet that comes late counts as lost if three later ones have come (RFC 9002, 6.1.1).
+fn over_quic(page: &Arc<Page>, jobs: usize) -> Result<Table, ReproduceError> {
+    let identity = Identity::self_signed().map_err(ReproduceError::unusable)?;
+    let plain = Network::find("cable").map_err(ReproduceError::unusable)?;
+    let turn = OvertakenInTurn { every: 4, later: [1, 3], at_most_ms: HELD_US as f64 / 1e3 };
+    let mut jittered = plain.clone();
+    jittered.down.jitter = Some(Jitter::InTurn(turn));
+    let modes = [
+        (&plain, DeliveryOrder::Stream),
+        (&jittered, DeliveryOrder::Stream),
+        (&jittered, DeliveryOrder::Connection),
+    ];
+    let mut lines = Vec::new();
+    for control in [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno] {
+        for scheme in ["rr", "fifo"] {
+            let options =
+                Options { congestion_control: control, ..Options::new(crate::scheme(scheme)?) };
+            let seeds: Vec<u64> = (0..STACK_SEEDS).collect();
+            let values = modes.map(|(network, delivery_order)| {
+                let indices = in_parallel(jobs, &seeds, |&seed| {
+                    let setup = Setup::new(options.clone(), network, &identity);
+                    let setup = Setup { seed, delivery_order, metadata: Metadata::Full, ..setup };
+                    let load = stack::load(page, setup).map_err(ReproduceError::unusable)?.load;
+                    Ok(RunRecord::of_load(page, &load).byte_index().atf.unwrap_or(f64::NAN))
+                })?;
+                Ok::<_, ReproduceError>(Estimate::new(median(&indices), None))
+            });
+            let values = values.into_iter().collect::<Result<_, _>>()?;
+            lines.push(Line { labels: vec![control.name().to_owned(), scheme.to_owned()], values });
+        }
+    }
+    Ok(Table {
+        heading: format!(
+            "Under real congestion controls: ByteIndex above the fold in ms, engine stack, network cable, medians of {STACK_SEEDS} loads"
+        ),
+        labels: vec!["congestion control", "scheme"],
+        columns: ["no jitter", "jitter only", "HOL-blocking"].map(str::to_owned).into(),
+        lines,
+    })
+}
+
+fn figure<'a>(page: &Page, modes: impl Iterator<Item = &'a Mode>) -> DeliveryStacks {
     let resources = figure_resources(page);
-    let rows = modes.iter().map(|(jittering, mode)| {
+    let rows = modes.map(|mode| {
         let timeline = &mode.first.timeline;
         let streams = places_of_streams(&resources, timeline);
         let stacks = Stacks::of(timeline);
@@ -277,19 +340,13 @@ fn figure(page: &Page, modes: &[(&Jittering, Mode)]) -> DeliveryStacks {
             let packets = packets.iter().map(|it| streams.get(it).copied().flatten()).collect();
             (*time_us as f64 / 1000.0, packets)
         });
-        let label = match jittering.mark {
-            "" => mode.label.to_owned(),
-            mark => {
-                let short = mode.label.replace("HOL-blocking", "HOL").replace(" only", "");
-                format!("{mark}{short}")
-            }
-        };
-        StackRow { label, stacks: stacks.collect() }
+        StackRow { label: mode.label.to_owned(), stacks: stacks.collect() }
     });
     let rows: Vec<StackRow> = rows.collect();
     DeliveryStacks {
         id: "marx-figure13".to_owned(),
-        title: "davies-meenan under jitter: packets handed to HTTP/3 together, seed 0".to_owned(),
+        title: "davies-meenan-public under jitter: packets handed to HTTP/3 together, seed 0"
+            .to_owned(),
         axis: Axis::Time,
         words: std::convert::identity,
         slot: SLOT_US as f64 / 1000.0,

@@ -1,7 +1,8 @@
 //! Figure 8: the order in which each scheme sends, on the page of Davies and Meenan, with and without send buffers.
 
 use super::matrix::paper_names;
-use super::{DAVIES, KNOWN, load};
+use super::readings::{READINGS, Reading};
+use super::{KNOWN, load};
 use crate::row::ratio;
 use crate::{Experiment, Findings, ReproduceError, Row, Setting};
 use corpus::Page;
@@ -20,7 +21,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     about: "Figure 8: what eleven schemes and three send buffers put on the wire when",
     source: "Marx et al. 2019, Figure 8, page 138, and its discussion in section 4.1, page 137",
     engine: "ideal",
-    conditions: "page davies-meenan; engine ideal, network paper (a packet of 1400 bytes each 10 ms), metadata full; the only load under each scheme",
+    conditions: "page davies-meenan-public; engine ideal, network paper (a packet of 1400 bytes each 10 ms), metadata full; the only load under each scheme",
     run,
 };
 
@@ -41,7 +42,39 @@ impl Ribbon {
 }
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
-    let page = setting.page(DAVIES)?;
+    let readings = Reading::all(setting)?;
+    let mut orders = Vec::new();
+    let mut found = Vec::new();
+    for reading in &readings {
+        let ribbons = ribbons(&reading.page)?;
+        found.extend(reading.named(rows(&reading.page, &ribbons)));
+        orders.push(ribbons);
+    }
+    let figure = Ribbons {
+        id: "marx-figure8".to_owned(),
+        title: "davies-meenan-public under the paper's schemes, and with send buffers".to_owned(),
+        axis: Axis::Time,
+        resources: figure_resources(&readings[0].page),
+        note_titles: Vec::new(),
+        rows: orders[0].iter().map(Ribbon::row).collect(),
+    };
+    Ok(Findings {
+        method: format!(
+            "On engine `ideal` and network `paper`. {READINGS} The figure is read as orders: how often the sender switches, what \
+             completes when, how alike two orders are (the mean distance of a packet's places, as a share of \
+             all packets). {KNOWN}"
+        ),
+        rows: found,
+        schemes: paper_names(),
+        pages: Reading::pages(&readings),
+        tables: Vec::new(),
+        svg: figure.draw(&EXPERIMENT.sheet()),
+        caption: figure.caption(),
+    })
+}
+
+/// The page under each scheme, and with the two larger send buffers.
+fn ribbons(page: &Arc<Page>) -> Result<Vec<Ribbon>, ReproduceError> {
     let mut ribbons = Vec::new();
     for scheme in paper_names() {
         ribbons.push(ribbon(page, &scheme, 0, scheme.clone())?);
@@ -50,28 +83,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         let label = format!("bucket-html {name}");
         ribbons.push(ribbon(page, "bucket-html", bytes, label)?);
     }
-    let figure = Ribbons {
-        id: "marx-figure8".to_owned(),
-        title: "davies-meenan under the paper's schemes, and with send buffers".to_owned(),
-        axis: Axis::Time,
-        resources: figure_resources(page),
-        note_titles: Vec::new(),
-        rows: ribbons.iter().map(Ribbon::row).collect(),
-    };
-    Ok(Findings {
-        method: format!(
-            "The page of Davies and Meenan in the request order of Figure 8, with sizes of our own, on engine \
-             `ideal` and network `paper`. The figure is read as orders: how often the sender switches, what \
-             completes when, how alike two orders are (the mean distance of a packet's places, as a share of \
-             all packets). {KNOWN}"
-        ),
-        rows: rows(page, &ribbons),
-        schemes: paper_names(),
-        pages: vec![Arc::clone(page)],
-        tables: Vec::new(),
-        svg: figure.draw(&EXPERIMENT.sheet()),
-        caption: figure.caption(),
-    })
+    Ok(ribbons)
 }
 
 fn ribbon(
@@ -131,10 +143,10 @@ fn distance_of(ribbons: &[Ribbon], one: &str, other: &str) -> Option<f64> {
 
 fn because_of(kind: Kind) -> &'static str {
     if kind == Kind::Font {
-        "In the paper the font depends directly on the HTML; ours is known from its first 4300 bytes, and bucket-html \
+        "In the paper the font depends directly on the HTML; here it is known before the HTML is complete, and bucket-html \
          then sends the rest of the HTML first."
     } else {
-        "In our page little else that is normal in bucket competes with the HTML."
+        "Little else that is normal in bucket competes with the HTML here."
     }
 }
 

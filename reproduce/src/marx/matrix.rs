@@ -97,9 +97,21 @@ impl Matrix {
         buffers: &[Buffer],
         jobs: usize,
     ) -> Result<Self, ReproduceError> {
+        Self::load_under(pages, buffers, &[FIREFOX_AS_RUN], jobs)
+    }
+
+    /// The same under `others`, too.
+    pub(super) fn load_under(
+        pages: &[Arc<Page>],
+        buffers: &[Buffer],
+        others: &[&str],
+        jobs: usize,
+    ) -> Result<Self, ReproduceError> {
+        let others = others.iter().map(|it| (*it).to_owned());
+        let schemes: Vec<String> = paper_names().into_iter().chain(others).collect();
         let mut cells: Vec<(&Arc<Page>, String, Buffer)> = Vec::new();
         for page in pages {
-            for scheme in scheme_names() {
+            for scheme in &schemes {
                 cells.extend(buffers.iter().map(|buffer| (page, scheme.clone(), *buffer)));
             }
         }
@@ -159,6 +171,12 @@ pub(super) fn mean_interval(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
     bootstrap_mean(&of_sites(speedups, |it| it))
 }
 
+/// The geometric mean with its interval.
+pub(super) fn geometric_mean_estimate(speedups: &[PageSpeedup<'_>]) -> Estimate {
+    let values: Vec<f64> = speedups.iter().map(|it| it.1).collect();
+    Estimate::new(statistics::geometric_mean(&values), geometric_mean_interval(speedups))
+}
+
 /// The 95 % interval of the geometric mean; the pages of a site are drawn together.
 pub(super) fn geometric_mean_interval(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
     let logarithms = of_sites(speedups, f64::ln);
@@ -199,7 +217,12 @@ pub(super) fn late_script_share(page: &Page) -> f64 {
     late.map(|it| it.bytes).sum::<u64>() as f64 / page.body_bytes().max(1) as f64
 }
 
-fn indices(page: &Arc<Page>, scheme: &str, buffer: Buffer) -> Result<BySet, ReproduceError> {
+/// The indices of one load, sampled each 100 ms.
+pub(super) fn indices(
+    page: &Arc<Page>,
+    scheme: &str,
+    buffer: Buffer,
+) -> Result<BySet, ReproduceError> {
     let load = load(page, scheme, "paper", buffer.conditions())?;
     let record = RunRecord::of_load(page, &load);
     let sampled = metrics::find("byte_index_sampled").map(|it| record.metrics.get(it));

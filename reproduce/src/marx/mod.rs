@@ -8,7 +8,9 @@ pub(super) mod figure12;
 pub(super) mod figure13;
 pub(super) mod figure8;
 mod matrix;
+mod other_pages;
 mod published;
+mod readings;
 mod stacks;
 pub(super) mod table2;
 
@@ -18,9 +20,6 @@ use lab::ideal::{self, Conditions};
 use lab::network::Network;
 use lab::{Load, Metadata};
 use std::sync::Arc;
-
-/// The page of Davies and Meenan, which the paper's figures show.
-const DAVIES: &str = "davies-meenan";
 
 /// What the schemes know, for the methods.
 const KNOWN: &str = "The server has a resource list, as the paper's had: schemes know all that a page says of a resource \

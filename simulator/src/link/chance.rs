@@ -2,7 +2,7 @@
 //! schemes with the same seed meet the same link.
 
 use super::bottleneck::nanoseconds;
-use super::profile::{EveryNth, GilbertElliott, Jitter, Loss, Overtaken, Profile};
+use super::profile::{EveryNth, GilbertElliott, Jitter, Loss, Profile, is_in_turn};
 use super::{Cause, Way};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -80,10 +80,18 @@ impl Chance {
     fn jittered(&mut self, jitter: Option<Jitter>) -> (Option<u32>, u64) {
         match jitter {
             None => (None, 0),
-            Some(Jitter::ByChance(it)) => (held_for(&mut self.jitter, it), 0),
+            Some(Jitter::ByChance(it)) => {
+                let held = happens(&mut self.jitter, it.share);
+                let later = later(&mut self.jitter, it.later);
+                (held.then_some(later), 0)
+            }
+            Some(Jitter::InTurn(it)) => {
+                let later = later(&mut self.jitter, it.later);
+                (is_in_turn(it.every, self.number).then_some(later), 0)
+            }
             Some(Jitter::ByNumber(it)) => {
                 let late_ns = late_ns(&mut self.jitter, it);
-                (None, if it.is_late(self.number) { late_ns } else { 0 })
+                (None, if is_in_turn(it.every, self.number) { late_ns } else { 0 })
             }
         }
     }
@@ -113,12 +121,11 @@ fn late_ns(source: &mut ChaCha8Rng, jitter: EveryNth) -> u64 {
     nanoseconds((least + (most - least) * drawn(source)) * 1e6)
 }
 
-fn held_for(source: &mut ChaCha8Rng, jitter: Overtaken) -> Option<u32> {
-    let held = happens(source, jitter.share);
-    let [least, most] = jitter.later;
+/// After how many later ones.
+fn later(source: &mut ChaCha8Rng, [least, most]: [u32; 2]) -> u32 {
     // So few values that the remainder's bias is below a thousand-millionth.
     let later = u64::from(least) + source.next_u64() % u64::from(most - least + 1);
-    held.then(|| u32::try_from(later).unwrap_or(most))
+    u32::try_from(later).unwrap_or(most)
 }
 
 /// Draws once, whatever the share.

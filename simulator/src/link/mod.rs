@@ -14,7 +14,7 @@ mod trace;
 pub use log::{Cause, LinkLogEntry, Verdict};
 pub use profile::{
     Blackhole, CappedLoss, EcnMark, EveryNth, GilbertElliott, Impossible, Jitter, Loss, Overtaken,
-    Profile, Queue, Rate, Reorder,
+    OvertakenInTurn, Profile, Queue, Rate, Reorder,
 };
 pub use trace::{OPPORTUNITY_BYTES, Trace, TraceError};
 
@@ -177,15 +177,12 @@ impl<T: AsMut<[u8]> + Clone> Link<T> {
             let place = usize::try_from(position % travelling.bytes).unwrap_or(0);
             travelling.datagram.as_mut()[place] ^= change;
         }
-        let hold = match self.profile.jitter {
-            Some(Jitter::ByChance(jitter)) => fate.held_for.map(|later| (jitter, later)),
-            _ => None,
-        };
-        let hold_ns = hold.map_or(0, |(jitter, _)| nanoseconds(jitter.at_most_ms * 1e6));
+        let at_most_ms = self.profile.jitter.as_ref().map_or(0.0, Jitter::held_at_most_ms);
+        let hold_ns = fate.held_for.map_or(0, |_| nanoseconds(at_most_ms * 1e6));
         let arrives_ns = departs_ns + self.delay_ns + fate.late_ns + hold_ns;
         let copy = fate.duplicated.then(|| Travelling { duplicate: true, ..travelling.clone() });
         let key = self.put(arrives_ns, travelling);
-        if let Some((_, later)) = hold {
+        if let Some(later) = fate.held_for {
             self.held.push((later, key));
         }
         if let Some(copy) = copy {

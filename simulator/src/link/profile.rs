@@ -126,11 +126,13 @@ pub struct GilbertElliott {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
-    expecting = "jitter: { share, later = [least, most] }, or { every, late_ms = [least, most] }"
+    expecting = "jitter: { share or every, later = [least, most] }, or { every, late_ms = [least, most] }"
 )]
 pub enum Jitter {
-    /// As its text says.
+    /// As its text says, if chance decides which are held.
     ByChance(Overtaken),
+    /// As its text says, if their numbers decide.
+    InTurn(OvertakenInTurn),
     /// As its implementation did.
     ByNumber(EveryNth),
 }
@@ -144,14 +146,25 @@ pub struct Overtaken {
     /// How many later ones leave first: the least and the most, each number equally likely.
     pub later: [u32; 2],
     /// A held datagram leaves after this time in any case.
-    #[serde(default = "Overtaken::at_most_ms")]
+    #[serde(default = "held_at_most_ms")]
     pub at_most_ms: f64,
 }
 
-impl Overtaken {
-    fn at_most_ms() -> f64 {
-        50.0
-    }
+/// The same, but of so many datagrams one is held: "about one packet in four" (section 5.2), counted as its implementation did.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OvertakenInTurn {
+    /// Each so many datagrams one is held; the first time after twice as many.
+    pub every: u64,
+    /// As [`Overtaken::later`].
+    pub later: [u32; 2],
+    /// As [`Overtaken::at_most_ms`].
+    #[serde(default = "held_at_most_ms")]
+    pub at_most_ms: f64,
+}
+
+fn held_at_most_ms() -> f64 {
+    50.0
 }
 
 /// The jitter of the paper's implementation: it counted packets and sent each fourth one, except the first of them, 20 to
@@ -165,11 +178,9 @@ pub struct EveryNth {
     pub late_ms: [f64; 2],
 }
 
-impl EveryNth {
-    /// Whether it is datagram `number`, counted from 1.
-    pub(super) fn is_late(self, number: u64) -> bool {
-        number > self.every && number.is_multiple_of(self.every)
-    }
+/// Whether the turn of one in `every` datagrams is that of `number`, counted from 1.
+pub(super) fn is_in_turn(every: u64, number: u64) -> bool {
+    number > every && number.is_multiple_of(every)
 }
 
 /// Lateness by a fixed time.
@@ -264,25 +275,41 @@ impl Profile {
 }
 
 impl Jitter {
+    /// When a datagram that is held leaves in any case, in milliseconds.
+    pub(super) fn held_at_most_ms(&self) -> f64 {
+        match self {
+            Self::ByChance(it) => it.at_most_ms,
+            Self::InTurn(it) => it.at_most_ms,
+            Self::ByNumber(_) => 0.0,
+        }
+    }
+
     fn check(&self) -> Result<(), Impossible> {
         match self {
             Self::ByChance(it) => {
                 share("jitter.share", it.share)?;
-                within("jitter.at_most_ms", it.at_most_ms, 0.0..=60_000.0, "from 0 to 60000")?;
-                let [least, most] = it.later;
-                let holds = 0 < least && least <= most && most <= 1000;
-                let remedy = "the least and the most, from 1 to 1000";
-                demand(holds, "jitter.later", format_args!("[{least}, {most}]"), remedy)
+                check_later(it.later)?;
+            }
+            Self::InTurn(it) => {
+                demand(it.every > 0, "jitter.every", it.every, "1 or more")?;
+                check_later(it.later)?;
             }
             Self::ByNumber(it) => {
                 demand(it.every > 0, "jitter.every", it.every, "1 or more")?;
                 let [least, most] = it.late_ms;
                 let holds = 0.0 <= least && least <= most && most <= 60_000.0;
                 let remedy = "the least and the most, from 0 to 60000";
-                demand(holds, "jitter.late_ms", format_args!("[{least}, {most}]"), remedy)
+                demand(holds, "jitter.late_ms", format_args!("[{least}, {most}]"), remedy)?;
             }
         }
+        within("jitter.at_most_ms", self.held_at_most_ms(), 0.0..=60_000.0, "from 0 to 60000")
     }
+}
+
+fn check_later([least, most]: [u32; 2]) -> Result<(), Impossible> {
+    let holds = 0 < least && least <= most && most <= 1000;
+    let remedy = "the least and the most, from 1 to 1000";
+    demand(holds, "jitter.later", format_args!("[{least}, {most}]"), remedy)
 }
 
 impl Blackhole {
