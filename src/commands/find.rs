@@ -54,6 +54,7 @@ utmost find agency-index --networks 3g --details\n  \
 utmost find agency-home --networks 3g --profile chromium-156 --confirm=browser\n  \
 utmost find --from policy.toml --export caddy\n  \
 utmost find home.har --baseline main.json --markdown change.md --junit change.xml")]
+#[expect(clippy::struct_excessive_bools, reason = "flags, independent of each other")]
 pub(crate) struct Arguments {
     /// Pages: bundled names, sets of them such as @first-60, page files, recordings of any format that `utmost corpus import`
     /// reads, such as HAR files and `DevTools` logs, a client's qlog of any QUIC stack, or a URL or folder, which Chromium loads

@@ -92,11 +92,11 @@ mod tests {
     use super::*;
     use crate::probe::judge;
 
-    /// Runs in which this many multiples of the late response came before it, by kind.
-    fn probed(control: f64, urgent: f64, inverse: f64, begun_share: f64) -> Option<&'static str> {
-        let run = |kind, others: f64| Run {
+    /// Runs in which this many tenths of the late response came before it, by kind.
+    fn probed(control: u64, urgent: u64, inverse: u64, begun_share: f64) -> Option<&'static str> {
+        let run = |kind, others: u64| Run {
             kind,
-            others_bytes: (others * 1e5) as u64,
+            others_bytes: others * 10_000,
             ahead_bytes: 0,
             left_bytes: 700_000,
             begun_share,
@@ -116,9 +116,9 @@ mod tests {
 
     #[test]
     fn a_probed_server_has_the_model_that_sends_alike() {
-        assert_eq!(probed(5.0, 0.1, 7.0, 0.1), Some("rfc9218"));
-        assert_eq!(probed(5.0, 5.0, 5.0, 1.0), Some("rr"));
-        assert_eq!(probed(6.5, 6.5, 6.5, 0.0), Some("fifo"));
+        assert_eq!(probed(50, 1, 70, 0.1), Some("rfc9218"));
+        assert_eq!(probed(50, 50, 50, 1.0), Some("rr"));
+        assert_eq!(probed(65, 65, 65, 0.0), Some("fifo"));
     }
 
     #[test]

@@ -276,7 +276,9 @@ mod tests {
         let server = BASELINE_SERVERS.iter().find(|it| it.name == server).expect("a model");
         let question = Question { server, ..Question::new(Vec::new(), Vec::new()) };
         let mut pages = pages;
-        pages.iter_mut().for_each(|it| it.decide(&question));
+        for page in &mut pages {
+            page.decide(&question);
+        }
         SiteAnswer::of(&question, &pages)
     }
 

@@ -263,6 +263,7 @@ fn nothing_came_back_for_a_while() {
 
 #[test]
 fn what_the_stack_logs_of_its_timers_is_taken() {
+    use crate::loss_recovery::Basis::Logged;
     let mut log = Log::server();
     log.metrics(0.0, 99_000, 0, 20.0);
     log.packet(0.0, 0);
@@ -272,7 +273,6 @@ fn what_the_stack_logs_of_its_timers_is_taken() {
     log.event(200.0, "recovery:metrics_updated", r#"{"pto_count":0}"#);
     log.event(200.0, "recovery:congestion_state_updated", r#"{"new":"recovery"}"#);
     let recovery = log.told().recovery;
-    use crate::loss_recovery::Basis::Logged;
     assert_eq!((recovery.probe_timeouts, recovery.timeouts_basis), (1, Some(Logged)));
     assert_eq!((recovery.recovery_periods, recovery.periods_basis), (1, Some(Logged)));
 }

@@ -40,12 +40,7 @@ impl Recording {
         // Of frames without lengths nothing can be said but that there are some.
         let mut streams = if lacks_lengths { Vec::new() } else { streams(trace, start_us) };
         let mut facts = facts(trace, sender);
-        if let Some(origin) = common_origin(&streams) {
-            for stream in streams.iter_mut().filter(|stream| stream.role != Role::Control) {
-                stream.url.drain(..origin.len());
-            }
-            facts.push(shorten(&origin, NAME_CHARACTERS));
-        }
+        facts.extend(cut_common_origin(&mut streams));
         streams.iter_mut().for_each(shorten_texts);
         let places: BTreeMap<u64, usize> =
             streams.iter().enumerate().map(|(place, stream)| (stream.id, place)).collect();
@@ -97,6 +92,15 @@ impl Recording {
             frames,
         }
     }
+}
+
+/// Takes off the origin that all addresses have, and returns it.
+fn cut_common_origin(streams: &mut [Stream]) -> Option<String> {
+    let origin = common_origin(streams)?;
+    for stream in streams.iter_mut().filter(|it| it.role != Role::Control) {
+        stream.url.drain(..origin.len());
+    }
+    Some(shorten(&origin, NAME_CHARACTERS))
 }
 
 /// The sentences of a summary, with their moments on the figures' axis.

@@ -78,6 +78,7 @@ fn what_must_not_be_stored_and_what_is_private_is_not_pushed_to_unknown_cookies(
 
 /// The client has a cookie for the script alone, which the server cannot know when it promises.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the cookie has no age, so any instant will do")]
 fn a_push_for_other_cookies_than_the_clients_is_refused_and_its_resource_asked_for() {
     for (vary, refused, pushed) in
         [(None, 0, vec![(1, true), (2, true)]), (Some("Cookie".to_owned()), 1, vec![(2, true)])]
