@@ -10,7 +10,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder)?.map(|it| it.map(|it| it.path())).collect::<Result<_, _>>()?;
     files.retain(|it| it.extension().is_some_and(|it| it == "json"));
-    files.sort();
+    // By name: with its extension, `page-large` would come before `page`.
+    files.sort_by(|one, other| one.file_stem().cmp(&other.file_stem()));
     let mut list = String::from("&[\n");
     for file in &files {
         let name = file.file_stem().ok_or("a page without a name")?.to_string_lossy();

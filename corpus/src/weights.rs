@@ -165,6 +165,7 @@ mod tests {
             "case-study-1",
             "case-study-2",
             "davies-meenan",
+            "davies-meenan-public",
             "generated-large",
             "generated-small",
         ];

@@ -438,8 +438,8 @@ fn a_name_is_a_bundled_page_and_a_path_is_a_file() {
     let unknown = page("davies").unwrap_err().to_string();
     assert_eq!(
         unknown,
-        "no bundled page is named \"davies\", but davies-meenan; `utmost corpus list` names all; \
-         a path needs a slash or ends in .json"
+        "no bundled page is named \"davies\", but davies-meenan, davies-meenan-public; \
+         `utmost corpus list` names all; a path needs a slash or ends in .json"
     );
     let far = page("x").unwrap_err().to_string();
     assert!(far.starts_with("no bundled page is named \"x\"; `utmost corpus list`"), "{far}");
