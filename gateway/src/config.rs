@@ -186,6 +186,7 @@ impl Config {
         let config = file.and_then(|(file, text)| Self::of_file(file, &text, path, &mut wrong));
         let malformed =
             |(line, cause)| ConfigError::Malformed { file: path.to_owned(), line, cause };
+        wrong.sort();
         (config, wrong.into_iter().map(malformed).collect())
     }
 

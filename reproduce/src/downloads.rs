@@ -101,7 +101,7 @@ impl Download {
 }
 
 impl Downloads {
-    /// Of a client that keeps all it gets on one connection, without logs.
+    /// Downloads of a client that keeps all it gets on one connection, without logs.
     pub(crate) fn new(options: Options, network: Network, requests: Vec<Download>) -> Self {
         let migrating = Migrating::default();
         let receive_bytes = RECEIVE_BYTES;

@@ -310,8 +310,11 @@ fn load(
     let certificates = certificates::named(&identity, &arguments.cert);
     let of_certificates = certificates::warnings(&certificates, &hosts, now());
     let of_secrets = secrets.filter_map(|it| open_to_others(it));
-    for warning in of_secrets.chain(of_certificates) {
-        eprintln!("warning: {warning}");
+    // Of a server that does not start, only why is told.
+    if arguments.check || faults.0.is_empty() {
+        for warning in of_secrets.chain(of_certificates) {
+            eprintln!("warning: {warning}");
+        }
     }
     Some((
         Renewal { site: Arc::new(what.site_of(&identity)), identity, options },

@@ -10,7 +10,12 @@ use std::time::Duration;
 
 /// A picture of 160 x 160 points that no compression makes smaller.
 fn picture(seed: u64) -> Vec<u8> {
-    let byte = |it: u64| ((seed << 32) + it).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[2];
+    // SplitMix64.
+    let byte = |it: u64| {
+        let state = ((seed << 32) + it + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb).to_be_bytes()[2]
+    };
     let data: Vec<u8> = (0..160 * 160 * 3).map(byte).collect();
     let bytes = u32::try_from(54 + data.len()).expect("small");
     let mut file = b"BM".to_vec();

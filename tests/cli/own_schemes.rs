@@ -221,7 +221,7 @@ fn no_command_answers_with_an_order_that_is_not_the_schemes() {
     let client = play.join("client.sqlog");
     let commands: [&[&str]; 5] = [
         &["order", SCENARIO],
-        &["find", "davies-meenan", "--networks", "cable"],
+        &["find", "davies-meenan", "--networks", "cable", "--details"],
         &["what-if", text(&client), "--schemes", "opened,rr"],
         &["qlog", "lint", text(&server), "--scheme", "opened"],
         &["order", SCENARIO, "--json"],

@@ -6,7 +6,7 @@ use server::site::fields::{fields, value};
 use server::site::paths::encoded;
 use server::site::{Request, Response, Site};
 
-/// Where clients find what is not here any more.
+/// Where clients find a resource that has moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirect {
     /// A path or a URL. If it ends in `*`, as the path of its rule then does, what follows there stands in its place.

@@ -165,7 +165,7 @@ impl Gain {
         }
     }
 
-    /// Whether it is no slower than now, as far as that is worth a word, and shows nothing later.
+    /// Whether it is as fast as now or faster, as far as that is worth a word, and shows nothing later.
     fn is_harmless(&self) -> bool {
         let ratio = self.judgement.ratio.unwrap_or_default();
         ratio * SLOWER_MAX >= 1.0 && self.noticed.too_late().is_none()

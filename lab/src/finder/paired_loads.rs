@@ -110,7 +110,7 @@ impl<'a> Batch<'a> {
         Self { question, page, engine: engines::STACK, networks, seeds, progress }
     }
 
-    /// Loads the page in the present order: that of the server that runs now.
+    /// Loads the page in the present order, in which the server sends that runs now.
     pub(super) fn present(&self) -> Result<Study, StudyError> {
         self.hinting(None)
     }

@@ -36,7 +36,7 @@ pub struct Noticed {
 }
 
 impl Noticed {
-    /// Of loads with the same seeds, now and with a change.
+    /// What a visitor notices, from loads with the same seeds, now and with a change.
     pub(super) fn of(page: &Page, present: &[&RunRecord], changed: &[&RunRecord]) -> Self {
         let largest = largest_image(page);
         let image_ms = |run: &RunRecord| {

@@ -67,7 +67,7 @@ fn whole_column(ours: &[f64], column: Column, of: &str, what: &str) -> [Row; 2] 
         Row::shown(format!("concordance-{of}"), agreement, concordance(&pairs))
             .published(1.0)
             .at_least(column.spearman)
-            .note("Rank and distance together; a table with the column's mean in every cell has 0. The limit is that of the rank correlation."),
+            .note("Rank and distance together; a table with the column's mean in every cell has 0. The rank correlation has the same limit."),
     ]
 }
 

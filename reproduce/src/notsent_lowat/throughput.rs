@@ -82,7 +82,7 @@ fn row(holds: Holds, control: CongestionControl, bytes: u64, load: &Downloaded) 
     row.under(control)
 }
 
-/// Of the bytes that the link could carry until the download was complete.
+/// The share that a download has of the bytes that the link could carry until it was complete.
 fn percent(load: &Downloaded) -> Option<f64> {
     let complete_ms = load.complete_ms[0]?;
     let arrived = load.sent.iter().filter(|it| it.arrived_ms.is_some_and(|at| at <= complete_ms));

@@ -109,7 +109,7 @@ fn rows(timelines: &[Timeline]) -> Vec<Row> {
     rows
 }
 
-/// Less than this share of a round trip is no difference.
+/// A difference below this share of a round trip does not count.
 const SAME_ROUND_TRIPS: f64 = 0.1;
 
 /// The paths of all responses with the time at which they were complete, in milliseconds, in this order.
