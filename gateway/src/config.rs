@@ -147,11 +147,22 @@ pub enum ConfigError {
 impl Config {
     /// Reads a file; a relative `root`, and relative files, count from the file's own directory.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        first(Self::check(path))
+        first(Self::found(path))
     }
 
-    /// Reads a file as far as it can be read, and finds everything that is wrong with it. `None`: nothing can be read.
+    /// Reads a file as far as it can be read, and finds everything that is wrong with it, in the order of its lines. `None`: nothing
+    /// can be read.
     pub fn check(path: &Path) -> (Option<Self>, Vec<ConfigError>) {
+        let (config, mut wrong) = Self::found(path);
+        wrong.sort_by_key(|it| match it {
+            ConfigError::Unreadable(..) => 0,
+            ConfigError::Malformed { line, .. } => *line,
+        });
+        (config, wrong)
+    }
+
+    /// The same in the order in which mistakes are found.
+    fn found(path: &Path) -> (Option<Self>, Vec<ConfigError>) {
         let bytes = match read_limited(path) {
             Ok(bytes) => bytes,
             Err(source) => return (None, vec![ConfigError::Unreadable(path.to_owned(), source)]),
@@ -186,7 +197,6 @@ impl Config {
         let config = file.and_then(|(file, text)| Self::of_file(file, &text, path, &mut wrong));
         let malformed =
             |(line, cause)| ConfigError::Malformed { file: path.to_owned(), line, cause };
-        wrong.sort();
         (config, wrong.into_iter().map(malformed).collect())
     }
 
@@ -197,18 +207,9 @@ impl Config {
         let scheme_files = file.site.scheme_files.clone();
         let ca = file.site.upstream_ca.clone();
         let idle_beside = file.idle_beside(&places);
-        let proxies = file.site.proxies().unwrap_or_else(|(key, cause)| {
-            wrong.push((places.in_site(key), cause));
-            Proxies::default()
-        });
-        let site = file.site.served().unwrap_or_else(|it| {
-            let served = ["root", "page", "upstream"];
-            let is_known = |it: &Mistake| served.iter().any(|key| it.1.starts_with(key));
-            if !wrong.iter().any(is_known) {
-                wrong.push((places.in_site("upstream"), it.to_owned()));
-            }
-            ConfigSite::Pages(Vec::new())
-        });
+        let (proxies, of_proxies) = file.site.proxies();
+        wrong.extend(of_proxies.into_iter().map(|(key, cause)| (places.in_site(key), cause)));
+        let site = served(file.site, &places, wrong);
         let folder = path.parent().unwrap_or(Path::new(""));
         let load_balancer = file.load_balancer.and_then(|it| {
             let read = it.load(folder);
@@ -217,7 +218,6 @@ impl Config {
             read.map_err(|it| wrong.push(described(it))).ok()
         });
         let (migration, limits) = (file.migration, file.limits);
-        #[rustfmt::skip]
         let mut config =
             Self { scheme, signals, migration, load_balancer, proxies, limits, ..Self::of(site) };
         config.scheme_files = scheme_files;
@@ -338,11 +338,18 @@ impl Config {
         let in_directory = matches!(self.site, ConfigSite::Root(_));
         let pushing = places.pushes(index).then(|| route.checked_pushing(folder, in_directory));
         let pushing = pushing.and_then(|it| kept(it, wrong));
-        #[rustfmt::skip]
-        let rule = Rule {
-            host, path, source, redirect, fallback, error_pages, scheme, signals, pushing, headers,
-        };
-        rule
+        Rule {
+            host,
+            path,
+            source,
+            redirect,
+            fallback,
+            error_pages,
+            scheme,
+            signals,
+            pushing,
+            headers,
+        }
     }
 
     /// Checks that no earlier route has the same host and path.
@@ -448,6 +455,19 @@ fn first((config, wrong): (Option<Config>, Vec<ConfigError>)) -> Result<Config, 
         // There is a mistake wherever nothing can be read.
         None => Ok(config.unwrap_or_else(|| Config::of(ConfigSite::Pages(Vec::new())))),
     }
+}
+
+/// What answers; no page where that is wrong.
+fn served(site: FileSite, places: &Places<'_>, wrong: &mut Vec<Mistake>) -> ConfigSite {
+    site.served().unwrap_or_else(|cause| {
+        // Of a key with a bad value it is known that it is missing.
+        let is_known =
+            |it: &Mistake| ["root", "page", "upstream"].iter().any(|key| it.1.starts_with(key));
+        if !wrong.iter().any(is_known) {
+            wrong.push((places.in_site("upstream"), cause.to_owned()));
+        }
+        ConfigSite::Pages(Vec::new())
+    })
 }
 
 /// What was read, unless it is wrong.

@@ -63,16 +63,20 @@ pub(super) struct FileSite {
 }
 
 impl FileSite {
-    /// The proxies whose word counts, or the key that is wrong, and why.
-    pub(super) fn proxies(&self) -> Result<Proxies, (&'static str, String)> {
-        let networks = self.trusted_proxies.iter().map(|it| it.parse::<Network>());
-        let networks: Vec<Network> =
-            networks.collect::<Result<_, _>>().map_err(|it| ("trusted_proxies", it))?;
-        if self.proxy_protocol && networks.is_empty() {
-            let cause = "proxy_protocol needs trusted_proxies, which says who may use it";
-            return Err(("proxy_protocol", cause.to_owned()));
+    /// The proxies whose word counts, and each key that is wrong, and why.
+    pub(super) fn proxies(&self) -> (Proxies, Vec<(&'static str, String)>) {
+        let (mut networks, mut wrong) = (Vec::new(), Vec::new());
+        for text in &self.trusted_proxies {
+            match text.parse::<Network>() {
+                Ok(network) => networks.push(network),
+                Err(cause) => wrong.push(("trusted_proxies", cause)),
+            }
         }
-        Ok(Proxies::new(networks, self.proxy_protocol))
+        if self.proxy_protocol && self.trusted_proxies.is_empty() {
+            let cause = "proxy_protocol needs trusted_proxies, which says who may use it";
+            wrong.push(("proxy_protocol", cause.to_owned()));
+        }
+        (Proxies::new(networks, self.proxy_protocol), wrong)
     }
 }
 

@@ -94,11 +94,11 @@ mod tests {
         wrong.iter().map(ToString::to_string).collect()
     }
 
-    /// Twelve mistakes of all kinds, between what is right.
+    /// Fourteen mistakes of all kinds, between what is right.
     const WRONG: &str = r#"[site]
 root = "a"
 signals = "no"
-trusted_proxies = ["10.0.0.0/99"]
+trusted_proxies = ["10.0.0.0/99", "garbage"]
 
 [[route]]
 path = "x"
@@ -134,6 +134,7 @@ blue = 1
         let expected = [
             (3, "unknown variant `no`"),
             (4, "`10.0.0.0/99` is not an address or a network"),
+            (4, "`garbage` is not an address or a network"),
             (7, "path \"x\" must begin with /"),
             (8, "unknown field `pushh`"),
             (13, "redirect \"/a\" leads to its own route"),

@@ -64,11 +64,18 @@ impl<Source, Order> Rule<Source, Order> {
     pub fn with<S, O>(self, source: Option<S>, scheme: Option<O>) -> Rule<S, O> {
         let Self { host, path, redirect, fallback, error_pages, signals, pushing, headers, .. } =
             self;
-        #[rustfmt::skip]
-        let rule = Rule {
-            host, path, source, redirect, fallback, error_pages, scheme, signals, pushing, headers,
-        };
-        rule
+        Rule {
+            host,
+            path,
+            source,
+            redirect,
+            fallback,
+            error_pages,
+            scheme,
+            signals,
+            pushing,
+            headers,
+        }
     }
 
     /// Names of what it decides: the first rule that fits a request holds.
