@@ -1,32 +1,25 @@
 //! `utmost serve`: the server.
 
+mod served;
+
 use crate::explore::Explore;
 use crate::failure::Faults;
 use crate::listening::{Bound, Listening};
 use crate::watch::{Watch, Watching};
 use crate::{Failure, certificates, printable, values};
-use ::corpus::Page;
 use ::gateway::access_log::Reopen;
-use ::gateway::site::{DirectorySite, Rule, RuledSite};
-use ::gateway::upstream::{Address, StartError, UpstreamSite};
-use ::gateway::{
-    Config, ConfigError, ConfigLimits, ConfigRoute, ConfigScheme, ConfigSite, ConfigSource,
-    UpstreamLimits,
-};
+use ::gateway::upstream::Address;
 use ::server::event_loop::{EventLoop, Reload, Renewal};
 use ::server::metrics::Metrics;
-use ::server::site::Site;
 use ::server::{
-    CongestionControl, Downloads, Exploration, Identity, LoadBalancer, Options, Pace, Proxies,
-    ResetKey, Server, SignalUse, TicketKey, open_to_others, raise_descriptors,
+    CongestionControl, Downloads, Identity, LoadBalancer, Options, Pace, ResetKey, Server,
+    SignalUse, TicketKey, open_to_others, raise_descriptors,
 };
-use migration::Policy;
-use page_site::PageSite;
-use schedulers::{Catalogue, Scheme, SchemeError, find_scheme};
+use schedulers::Catalogue;
+use served::{Served, served};
 use std::collections::BTreeSet;
-use std::fmt::Display;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -146,38 +139,9 @@ impl Arguments {
     }
 }
 
-/// The scheme for clients that negotiate one, if the operator did not choose.
-const NEGOTIATED: &str = "bucket-html";
-
 /// As many as quic-go and Chromium's own servers have: a page is shown earlier (docs/serve.md#first-paint). Until a client has proved
 /// its address it gets three times what it sent, and ten packets go at once.
 const INITIAL_WINDOW_PACKETS: usize = 32;
-
-/// The site, with the defaults that go with it.
-struct Served {
-    site: RuledSite,
-    scheme: Scheme,
-    /// The scheme for clients that negotiate one; `None` if the operator chose one for all.
-    negotiated: Option<Scheme>,
-    signals: SignalUse,
-    exploration: Option<Arc<Exploration>>,
-    migration: Option<Policy>,
-    load_balancer: Option<LoadBalancer>,
-    proxies: Proxies,
-    limits: ConfigLimits,
-    /// Whether clients may open WebSockets.
-    websockets: bool,
-    /// Whether it imitates sites of other hosts than the certificate's.
-    is_page: bool,
-}
-
-impl Served {
-    /// The site, for the hosts that the certificate names.
-    fn site_of(&self, identity: &Identity) -> RuledSite {
-        let names = identity.names().filter(|_| !self.is_page);
-        names.map_or_else(|| self.site.clone(), |it| self.site.clone().only_for(&it))
-    }
-}
 
 /// Serves until a signal ends it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -354,211 +318,6 @@ fn reload(arguments: Arguments, port: u16, first: Identity, watching: &Watching)
 fn show(metrics: Option<&Arc<Metrics>>, identity: &Identity, arguments: &Arguments) {
     if let Some(metrics) = metrics {
         metrics.shows(certificates::named(identity, &arguments.cert));
-    }
-}
-
-/// What to serve, as far as it can be read. Whatever is wrong is noted.
-fn served(arguments: &Arguments, faults: &mut Faults) -> Option<Served> {
-    let config = config(arguments, faults)?;
-    for warning in &config.warnings {
-        eprintln!("warning: {warning}");
-    }
-    let file = arguments.config.as_deref();
-    let limits = config.limits.of_upstream();
-    let is_page = matches!(config.site, ConfigSite::Pages(_));
-    let websockets = config.takes_websockets();
-    let (default_scheme, default_signals) =
-        if is_page { ("bucket-html", SignalUse::Ignore) } else { ("rfc9218", SignalUse::Obey) };
-    let (site, pages): (Option<Arc<dyn Site>>, _) = match config.site {
-        ConfigSite::Root(root) => {
-            (faults.kept(directory(&root, file, config.lines.site)), Vec::new())
-        }
-        ConfigSite::Pages(names) => {
-            let pages = faults.kept(pages(&names, file, config.lines.site)).unwrap_or_default();
-            (Some(Arc::new(PageSite::of(pages.clone()).for_browsers())), pages)
-        }
-        ConfigSite::Upstream(address) => (faults.kept(upstream(&address, &limits)), Vec::new()),
-    };
-    let catalogue = faults.kept(arguments.own.catalogue(&config.scheme_files));
-    let catalogue = catalogue.unwrap_or_else(|| Catalogue::with(Vec::new()));
-    let chosen = config.scheme.is_some();
-    let name = config.scheme.as_deref().unwrap_or(default_scheme);
-    let here = Here { pages: &pages, catalogue: &catalogue, file };
-    let scheme = here.scheme(name);
-    let scheme = faults.kept(scheme.map_err(|error| in_config(file, config.lines.scheme, error)));
-    let exploration = faults.kept(arguments.explore.orders(|it| here.scheme(it)));
-    let directed = !config.directives.is_empty();
-    let rules = config.routes.into_iter().map(|it| rule(it, &here, &limits, faults)).collect();
-    let site = RuledSite::new(site?, rules).directing(config.directives);
-    warn_of_absent_files(&site, file);
-    // Directives say nothing to a server that does not use them.
-    let default_signals = if directed { SignalUse::Override } else { default_signals };
-    let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
-    let signals = config.signals.unwrap_or(default_signals);
-    let Config { migration, load_balancer, proxies, limits, .. } = config;
-    Some(Served {
-        site,
-        scheme: scheme?,
-        negotiated,
-        signals,
-        exploration: exploration?,
-        migration,
-        load_balancer,
-        proxies,
-        limits,
-        websockets,
-        is_page,
-    })
-}
-
-fn warn_of_absent_files(site: &RuledSite, file: Option<&Path>) {
-    let mut told = BTreeSet::new();
-    // A folder's index has two routes that push the same.
-    for (route, key, path) in site.absent_files() {
-        let place = file.map_or(String::new(), |it| format!("{}: ", it.display()));
-        if told.insert((key, path)) {
-            eprintln!(
-                "warning: {place}[[route]] path \"{route}\": {key} \"{path}\": the site has no such resource"
-            );
-        }
-    }
-}
-
-/// The files below a directory, which a flag names, or a file at this line.
-fn directory(root: &Path, file: Option<&Path>, line: usize) -> Result<Arc<dyn Site>, Failure> {
-    let site = DirectorySite::open(root).map_err(|error| match file {
-        Some(_) => in_config(file, line, format!("root: {error}")),
-        None => Failure::in_flag("--root")(error),
-    });
-    Ok(Arc::new(site?))
-}
-
-fn upstream(address: &Address, limits: &UpstreamLimits) -> Result<Arc<dyn Site>, Failure> {
-    let report = Arc::new(|line: &str| eprintln!("{line}"));
-    let site = UpstreamSite::start(address, limits, report);
-    Ok(Arc::new(site.map_err(|error| match error {
-        StartError::Ca(..) => Failure::bad_input(error),
-        _ => Failure::elsewhere(error),
-    })?))
-}
-
-/// The configuration, from a file or from flags.
-fn config(arguments: &Arguments, faults: &mut Faults) -> Option<Config> {
-    let Some(file) = &arguments.config else { return faults.kept(of_flags(arguments)) };
-    let (config, wrong) = Config::check(file);
-    faults.0.extend(wrong.into_iter().map(|error| match error {
-        ConfigError::Unreadable(..) => Failure::in_flag("--config")(error),
-        ConfigError::Malformed { .. } => Failure::bad_input(error),
-    }));
-    config
-}
-
-fn of_flags(arguments: &Arguments) -> Result<Config, Failure> {
-    let root = arguments.root.clone().map(ConfigSite::Root);
-    let page = arguments.page.clone().map(|it| ConfigSite::Pages(vec![it]));
-    let upstream = arguments.upstream.clone();
-    let is_plain = upstream.as_ref().is_some_and(|it| !it.is_secure());
-    if arguments.upstream_ca.is_some() && is_plain {
-        return Err(Failure::BadInput("--upstream-ca is for --upstream https://".to_owned()));
-    }
-    let upstream = upstream.map(|it| it.trusting(arguments.upstream_ca.clone()));
-    let upstream = upstream.map(|it| it.taking_websockets(arguments.websockets));
-    let site = root.or(page).or_else(|| upstream.map(ConfigSite::Upstream));
-    let Some(site) = site else {
-        let cause = "one of --root, --page, --upstream, --config";
-        return Err(Failure::BadInput(cause.to_owned()));
-    };
-    let (scheme, signals) = (arguments.scheme.clone(), arguments.signals);
-    Ok(Config { scheme, signals, ..Config::of(site) })
-}
-
-fn in_config(file: Option<&Path>, line: usize, error: impl Display) -> Failure {
-    match file {
-        Some(file) => Failure::of_file(file, format!("line {line}: {error}")),
-        None => Failure::bad_input(error),
-    }
-}
-
-/// Pages whose documents are at different places.
-fn pages(names: &[String], file: Option<&Path>, line: usize) -> Result<Vec<Page>, Failure> {
-    let key = if names.len() == 1 { "page" } else { "pages" };
-    let remedy = "a site of your own has root = \"DIR\" or upstream = \"URL\" in its place";
-    let mut pages: Vec<Page> = Vec::new();
-    for name in names {
-        let page = values::page(name).map_err(|error| match file {
-            Some(_) => in_config(file, line, format!("[site] {key}: {error}; {remedy}")),
-            None => error,
-        })?;
-        let other = pages.iter().find(|it| document(it) == document(&page));
-        if let Some(other) = other {
-            let (host, path) = document(&page);
-            let other = &other.name;
-            return Err(Failure::BadInput(format!(
-                "{name}: its document is at {host}{path}, as that of page `{other}`"
-            )));
-        }
-        pages.push(page);
-    }
-    Ok(pages)
-}
-
-/// Where a page's document is: host and path.
-fn document(page: &Page) -> (&str, &str) {
-    let host = page.origins.first().map_or("", |it| it.host.as_str());
-    (host, page.resources.first().map_or("/", |it| it.url.as_str()))
-}
-
-/// What the routes of a configuration refer to.
-struct Here<'a> {
-    pages: &'a [Page],
-    catalogue: &'a Catalogue,
-    file: Option<&'a Path>,
-}
-
-impl Here<'_> {
-    /// A scheme for the whole server. Of a single page, it may look ahead.
-    fn scheme(&self, name: &str) -> Result<Scheme, SchemeError> {
-        match self.pages {
-            [page] => self.catalogue.find_for_page(name).map(|it| it.for_page(&page.graph())),
-            _ => self.catalogue.find(name),
-        }
-    }
-}
-
-/// A route of the configuration, its backend started.
-fn rule(
-    config: ConfigRoute,
-    here: &Here<'_>,
-    limits: &UpstreamLimits,
-    faults: &mut Faults,
-) -> Rule {
-    let mut scheme = None;
-    if let Some(ConfigScheme { name, line, .. }) = &config.scheme {
-        let found = page_scheme(name, config.host.as_deref(), &config.path, here);
-        scheme = faults.kept(found.map_err(|error| in_config(here.file, *line, error)));
-    }
-    let source = config.source.as_ref().map(|it| match it {
-        ConfigSource::Upstream(address) => upstream(address, limits),
-        ConfigSource::Root(root, line) => directory(root, here.file, *line),
-    });
-    let source = source.and_then(|it| faults.kept(it));
-    config.with(source, scheme)
-}
-
-/// A scheme for the page at this place. One that looks ahead needs the page itself.
-fn page_scheme(
-    name: &str,
-    host: Option<&str>,
-    path: &str,
-    here: &Here<'_>,
-) -> Result<Scheme, SchemeError> {
-    let page = here.pages.iter().find(|page| {
-        let (own_host, own_path) = document(page);
-        own_path == path && host.is_none_or(|host| host == own_host)
-    });
-    match page {
-        Some(page) => Ok(here.catalogue.find_for_page(name)?.for_page(&page.graph())),
-        None => here.catalogue.find(name),
     }
 }
 
