@@ -1184,10 +1184,10 @@ export type QlogSummaryConnection = {
   file: string;
   flow: {
     /** Distinct bytes of responses, in bits a second, while some response was asked for and not complete. */
-    goodput: number;
-    /** What the path carried at its busiest, in bits a second. */
-    path: number | null;
+    goodput_bits_per_s: number;
     path_basis: "arrivals" | "acknowledgements" | null;
+    /** What the path carried at its busiest, in bits a second. */
+    path_bits_per_s: number | null;
     under_way_ms: number;
   } | null;
   /** What held the sender back longest while it had work; null where the log does not tell. */

@@ -14,7 +14,7 @@ use crate::trace::Trace;
 
 /// The time is cut into this many parts to say when the restraint changed.
 const PARTS: u64 = 8;
-/// Losses explain a window from this share of the packets on.
+/// Losses explain a window from this share of the packets on, if they cut it.
 const LOSS: f64 = 0.002;
 /// Round trips that are this many times as long as the least show a queue.
 const QUEUED: f64 = 2.0;
@@ -155,7 +155,9 @@ fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&Spread>) -> 
         Restraint::Application => Cause::Application,
         Restraint::CongestionWindow if recovered.is_reordering() => Cause::Reordering,
         Restraint::CongestionWindow if is_queued => Cause::Queue,
-        Restraint::CongestionWindow if recovered.loss_share() >= LOSS => Cause::Loss,
+        Restraint::CongestionWindow if recovered.loss_share() >= LOSS && recovered.cuts() > 0 => {
+            Cause::Loss
+        }
         Restraint::CongestionWindow => Cause::CongestionWindow,
         Restraint::Acknowledgements => Cause::ProbeTimeout,
         Restraint::ConnectionFlowControl => Cause::ConnectionFlowControl,

@@ -17,11 +17,11 @@ const INITIAL_RTT_MS: f64 = 333.0;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Flow {
     /// Distinct bytes of responses a second, in the time in which some response was asked for and not complete.
-    pub goodput: f64,
+    pub goodput_bits_per_s: f64,
     /// That time.
     pub under_way_ms: f64,
     /// What the path carried at its busiest, headers of packets included; `None`: too little was sent to tell.
-    pub path: Option<f64>,
+    pub path_bits_per_s: Option<f64>,
     /// Where that comes from.
     pub path_basis: Option<PathBasis>,
 }
@@ -53,9 +53,9 @@ impl Flow {
             Some((found, PathBasis::Acknowledgements))
         });
         Some(Self {
-            goodput: bytes as f64 * 8e6 / under_way_us as f64,
+            goodput_bits_per_s: bytes as f64 * 8e6 / under_way_us as f64,
             under_way_ms: ms(under_way_us),
-            path: path.map(|it| it.0),
+            path_bits_per_s: path.map(|it| it.0),
             path_basis: path.map(|it| it.1),
         })
     }
@@ -95,7 +95,7 @@ fn acknowledged(sender: &Trace) -> Vec<(u64, u64)> {
 pub struct Recovered {
     /// Packets declared lost; `None` where the stack does not log that.
     pub lost: Option<u64>,
-    /// Their share of the packets sent.
+    /// Their share of the packets sent; `None` also where those are not logged.
     pub lost_share: Option<f64>,
     /// Those that had arrived all the same; `None` where the log does not say which were declared lost.
     pub spurious: Option<u64>,
@@ -125,7 +125,7 @@ pub struct Recovered {
 
 impl Recovered {
     pub(super) fn of(sender: &Trace, client: Option<&Trace>, recovery: &LossRecovery) -> Self {
-        let sent = sender.counts.packets_sent.max(1) as f64;
+        let sent = sender.counts.packets_sent;
         let mut again = Causes::default();
         let is_servers = sender.vantage == Vantage::Server;
         if is_servers {
@@ -134,7 +134,7 @@ impl Recovered {
         let has_acknowledgements = is_servers && sender.acknowledged().is_some();
         Self {
             lost: recovery.lost,
-            lost_share: recovery.lost.map(|it| it as f64 / sent),
+            lost_share: recovery.lost.filter(|_| sent > 0).map(|it| it as f64 / sent as f64),
             spurious: recovery.spurious,
             sent_again_bytes: again.retransmitted_bytes,
             in_vain_bytes: has_acknowledgements.then_some(again.duplicate_bytes),
@@ -156,6 +156,11 @@ impl Recovered {
             (_, None, Some(in_vain)) => in_vain > 0 && in_vain >= self.sent_again_bytes,
             _ => false,
         }
+    }
+
+    /// How often the congestion control took less: cuts of the window, or recovery periods where the log has no window.
+    pub(super) fn cuts(&self) -> u64 {
+        self.window_cuts.max(self.recovery_periods)
     }
 
     /// The share of packets that were lost for good, by what was declared.

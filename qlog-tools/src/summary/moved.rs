@@ -27,8 +27,10 @@ pub fn moved(traces: [&Trace; 2], summaries: [&Summary; 2]) -> Vec<String> {
         if let Some((resource, adds_ms)) = in_both.next() {
             let later_ms = resource.moved(1).later_ms.unwrap_or_default();
             let url = shown(&resource.url, NAME_CHARACTERS);
+            let when = if later_ms < 0.0 { "earlier" } else { "later" };
             text = format!(
-                "{text}; most by {url}, which is complete {later_ms:+.1} ms later and adds {adds_ms:+.1} ms"
+                "{text}; most by {url}, which is complete {:.1} ms {when} and adds {adds_ms:+.1} ms",
+                later_ms.abs()
             );
         }
         sentences.push(format!("{text}."));
@@ -56,7 +58,7 @@ fn byte_index_ms(trace: &Trace) -> Option<f64> {
 /// The numbers that differ, the other run's first.
 fn numbers(first: &Summary, other: &Summary) -> Vec<String> {
     let pairs: [(&str, [Option<f64>; 2], &str); 5] = [
-        ("goodput", [first, other].map(|it| Some(it.flow?.goodput / 1e6)), " Mbit/s"),
+        ("goodput", [first, other].map(|it| Some(it.flow?.goodput_bits_per_s / 1e6)), " Mbit/s"),
         ("packets declared lost", [first, other].map(|it| Some(it.recovery.lost? as f64)), ""),
         ("probe timeouts", [first, other].map(|it| Some(it.probe_timeouts()? as f64)), ""),
         (

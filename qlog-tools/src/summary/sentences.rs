@@ -104,7 +104,7 @@ impl Teller<'_> {
     /// The numbers behind a cause.
     fn detail(&self, held: &Held) -> Option<String> {
         let recovered = &self.summary.recovery;
-        let cuts = recovered.window_cuts.max(recovered.recovery_periods);
+        let cuts = recovered.cuts();
         match held.cause {
             Cause::CongestionWindow if cuts == 0 => {
                 Some("no loss cut it, it had to grow".to_owned())
@@ -166,13 +166,13 @@ impl Teller<'_> {
 
     fn goodput(&self) -> Option<Sentence> {
         let flow = self.summary.flow?;
-        let path = match (flow.path, flow.path_basis) {
+        let path = match (flow.path_bits_per_s, flow.path_basis) {
             (Some(path), Some(basis)) => {
                 let by = match basis {
                     PathBasis::Arrivals => "by arrivals",
                     PathBasis::Acknowledgements => "by acknowledgements",
                 };
-                let share = percent((flow.goodput / path).min(1.0));
+                let share = percent((flow.goodput_bits_per_s / path).min(1.0));
                 format!(
                     "{share} of the {} that the path carried when it was busy ({by})",
                     rate_text(path)
@@ -180,8 +180,10 @@ impl Teller<'_> {
             }
             _ => "what the path allowed is not known".to_owned(),
         };
-        let text =
-            format!("Responses came at {} while some were open, {path}.", rate_text(flow.goodput));
+        let text = format!(
+            "Responses came at {} while some were open, {path}.",
+            rate_text(flow.goodput_bits_per_s)
+        );
         let time_ms = self.log.timeline.transfers.first().map(|it| ms(it.requested_us));
         let moment = time_ms.map(|time_ms| SentenceMoment {
             is_server: self.log.vantage == Vantage::Server,
@@ -211,8 +213,16 @@ impl Teller<'_> {
             let text = "No packet was declared lost.".to_owned();
             return Some(Sentence { about, text, moment: None });
         }
-        let share = percent(recovered.lost_share.unwrap_or_default());
-        let sent = counted(self.summary.packets_sent, "packet");
+        let declared = match recovered.lost_share {
+            Some(share) => {
+                let sent = counted(self.summary.packets_sent, "packet");
+                format!("{lost} of {sent} were declared lost ({})", percent(share))
+            }
+            None => format!(
+                "{} were declared lost, and those that were sent are not logged",
+                counted(lost, "packet")
+            ),
+        };
         let vain = match (recovered.spurious, recovered.in_vain_bytes) {
             (Some(0), _) => "none of them had arrived".to_owned(),
             (Some(spurious), _) => format!("{spurious} of them had arrived all the same"),
@@ -228,6 +238,16 @@ impl Teller<'_> {
             let packet = packet.map_or_else(String::new, |it| format!(" (packet {it})"));
             format!(", first at {}{packet}", ms_text(time_ms))
         });
+        let more = self.congestion_response();
+        let text = format!("{declared}{at}; {vain}{more}.");
+        let moment =
+            first.map(|(time_ms, packet)| SentenceMoment { packet, ..self.moment(time_ms) });
+        Some(Sentence { about, text, moment })
+    }
+
+    /// What the congestion control did about losses, in brackets.
+    fn congestion_response(&self) -> String {
+        let recovered = &self.summary.recovery;
         let mut more = Vec::new();
         if recovered.recovery_periods > 0 {
             let periods = counted(recovered.recovery_periods, "recovery period");
@@ -242,11 +262,7 @@ impl Teller<'_> {
             let undone = if undone > 0 { format!(", {undone} undone") } else { String::new() };
             more.push(format!("{}{undone}", counted(recovered.window_cuts, "cut of the window")));
         }
-        let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join("; ")) };
-        let text = format!("{lost} of {sent} were declared lost ({share}){at}; {vain}{more}.");
-        let moment =
-            first.map(|(time_ms, packet)| SentenceMoment { packet, ..self.moment(time_ms) });
-        Some(Sentence { about, text, moment })
+        if more.is_empty() { String::new() } else { format!(" ({})", more.join("; ")) }
     }
 
     fn timeouts(&self) -> Option<Sentence> {

@@ -217,6 +217,68 @@ fn losses_kept_the_window_small() {
     assert_eq!(summary.recovery.recovery_periods, 1);
 }
 
+/// As quiche logs it: its metrics count what was lost, and say of no packet that it was.
+#[test]
+fn losses_that_cut_nothing_are_not_why_the_window_was_full() {
+    let mut log = Log::server();
+    rounds(&mut log, 8, |_| 50.0, |_, _, _| {});
+    let counted = r#"{"congestion_window":2480,"cf_lost_packets":{"total":2,"delta":2},"cf_lost_bytes":{"total":2400,"delta":2400}}"#;
+    log.event(400.0, "recovery:metrics_updated", counted);
+    assert_cause(&log, Cause::CongestionWindow, "no loss cut it");
+    assert_eq!(log.told().recovery.lost, Some(2));
+}
+
+#[test]
+fn losses_among_packets_that_are_not_logged_have_no_share() {
+    let mut log = Log::server();
+    log.lost(10.0, 3);
+    log.lost(20.0, 4);
+    let summary = log.told();
+    assert_eq!((summary.recovery.lost, summary.recovery.lost_share), (Some(2), None));
+    let losses = summary.sentences.iter().find(|it| it.about == "losses").unwrap();
+    let expected = "2 packets were declared lost, and those that were sent are not logged, first at 10.0 ms (packet 3)";
+    assert!(losses.text.starts_with(expected), "{}", losses.text);
+}
+
+/// A run in which the style sheet is complete at this time, and the picture after it.
+fn run(name: &str, sheet_ms: f64) -> Trace {
+    let mut log = Log::of("client");
+    for (stream, path) in [(0, "/style.css"), (4, "/hero.jpg")] {
+        let request = format!(
+            r#"{{"stream_id":{stream},"frame":{{"frame_type":"headers","headers":[{{"name":":method","value":"GET"}},{{"name":":path","value":"{path}"}}]}}}}"#
+        );
+        log.event(0.0, "http:frame_created", &request);
+    }
+    for (number, stream, at_ms) in [(1, 0, sheet_ms), (2, 4, 100.0)] {
+        let frame = format!(
+            r#"{{"frame_type":"stream","stream_id":{stream},"offset":0,"length":1200,"fin":true}}"#
+        );
+        log.carries(at_ms, "packet_received", number, &frame);
+    }
+    let mut trace = log.trace();
+    trace.timeline.name = name.to_owned();
+    trace
+}
+
+#[test]
+fn what_moved_is_said_with_its_direction() {
+    let runs = [run("before", 60.0), run("after", 20.0)];
+    let told = |order: [usize; 2]| {
+        let traces = order.map(|it| &runs[it]);
+        let summaries = traces.map(|it| Summary::of(&Ends { log: it, server: None }, None));
+        moved(traces, [&summaries[0], &summaries[1]]).remove(0)
+    };
+    let [forth, back] = [[0, 1], [1, 0]].map(told);
+    assert!(
+        forth.contains("/style.css, which is complete 40.0 ms earlier and adds -20.0 ms"),
+        "{forth}"
+    );
+    assert!(
+        back.contains("/style.css, which is complete 40.0 ms later and adds +20.0 ms"),
+        "{back}"
+    );
+}
+
 #[test]
 fn packets_that_were_overtaken_counted_as_lost() {
     let mut log = Log::server();

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 ///
 /// The first sentence says what held the sender back longest. Each sentence names its moment, on the clock of the log that it
 /// is about. The logs of both ends are joined by connection ID; from a client's log alone, the command says what that can tell.
-/// With two logs that have names, or of two connections, what moved from the first to the second comes first. Exit code
+/// Of two connections in logs of their own, what moved from the first to the second comes first. Exit code
 /// 2: a log could not be read; the others are told all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog summary client.sqlog server.sqlog\n  \
@@ -44,7 +44,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let summaries: Vec<Summary> = connections.iter().map(summary).collect();
     let moved = match (&connections[..], &summaries[..]) {
-        ([first, other], [before, after]) => moved([first.log, other.log], [before, after]),
+        // Connections of one file are no runs of one page.
+        ([first, other], [before, after]) if first.log.file != other.log.file => {
+            moved([first.log, other.log], [before, after])
+        }
         _ => Vec::new(),
     };
     if arguments.json {
@@ -122,8 +125,8 @@ const COLUMNS: [(&str, &str); 20] = [
     ("connection", "/connection"),
     ("duration_ms", "/duration_ms"),
     ("response_bytes", "/response_bytes"),
-    ("goodput_bits_per_s", "/flow/goodput"),
-    ("path_bits_per_s", "/flow/path"),
+    ("goodput_bits_per_s", "/flow/goodput_bits_per_s"),
+    ("path_bits_per_s", "/flow/path_bits_per_s"),
     ("packets_sent", "/packets_sent"),
     ("packets_lost", "/recovery/lost"),
     ("spurious_losses", "/recovery/spurious"),
