@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,9 @@ def reproduce(
 
 def experiments(*, program: str | Path | None = None) -> list[str]:
     """Return the names that `reproduce` takes."""
-    # The first line is the table's heading.
+    # The first line is the table's heading, and an empty one ends it.
     lines = run_program(["reproduce"], program=find_workshop(program)).stdout.splitlines()[1:]
-    return [line.split()[0] for line in lines if line.strip()]
+    return [line.split()[0] for line in takewhile(str.strip, lines)]
 
 
 def read_reproduction(path: str | Path) -> Reproduction:
