@@ -36,6 +36,7 @@ const NEAR: f64 = 0.1;
 const HALF: f64 = 0.5;
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
+    // The first is of the public page, the last of one that is among the bundled pages.
     let readings = Reading::all(setting)?;
     let buffers = [Buffer::NONE, Buffer::K1000];
     let matrix = Matrix::load(&setting.pages, &buffers, setting.jobs)?;
@@ -58,7 +59,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
         ),
         rows,
         schemes: scheme_names(),
-        pages: matrix.pages.clone(),
+        pages: matrix.pages.iter().chain([&readings[0].page]).cloned().collect(),
         tables: Vec::new(),
         svg: figure.draw(&EXPERIMENT.sheet()),
         caption: figure.caption(),
