@@ -23,7 +23,7 @@ def test_the_notebook_prints_what_it_keeps(fresh: nbformat.NotebookNode) -> None
     assert "\n".join(differences(kept, fresh)) == "", "make notebook keeps the new outputs"
     printed = list(texts(fresh))
     assert len(printed) == 12
-    assert any("87 rows and 100 values are the same" in text for _, text in printed)
+    assert any("149 rows and 220 values are the same" in text for _, text in printed)
     guide = NOTEBOOK.parents[2] / "ARTIFACT.md"
     assert f"all {len(printed)} printed results are the same" in guide.read_text()
     assert NOTEBOOK.stat().st_size < 1_000_000
