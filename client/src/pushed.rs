@@ -111,7 +111,8 @@ impl PushCache {
         let names = lines.flat_map(|it| {
             it.split(',').map(|name| name.trim().to_lowercase()).collect::<Vec<_>>()
         });
-        self.pushes.entry(push).or_default().vary.extend(names.filter(|it| !it.is_empty()));
+        // The last head counts: as many may come as the server likes.
+        self.pushes.entry(push).or_default().vary = names.filter(|it| !it.is_empty()).collect();
     }
 
     /// Whether a pushed response answers a request with these fields, too: it varies on none in which the promise differs (RFC

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let summaries: Vec<Summary> = connections.iter().map(summary).collect();
     let moved = match (&connections[..], &summaries[..]) {
-        // Connections of one file are no runs of one page.
+        // Connections of one file are not two runs of a page.
         ([first, other], [before, after]) if first.log.file != other.log.file => {
             moved([first.log, other.log], [before, after])
         }
@@ -97,8 +97,9 @@ fn print_json(
     moved: &[String],
     refused: &Refused,
 ) -> Result<(), Failure> {
-    let told = connections.iter().zip(summaries);
-    let mut document = alone_or_in("connections", told.map(|it| document(it.0, it.1)).collect());
+    let documents =
+        connections.iter().zip(summaries).map(|(ends, summary)| document(ends, summary));
+    let mut document = alone_or_in("connections", documents.collect());
     if !moved.is_empty() {
         document["moved"] = json!(moved);
     }
