@@ -37,8 +37,8 @@ const CONTROLS: [CongestionControl; 3] =
 const METHOD: &str = "Two pages that stand for the article's blog (document, style sheets, scripts, 6 MB of images, and fonts that the \
     document does not name), over quiche in virtual time: 5 Mbit/s, 50 ms, an initial window of 10 packets, packets paced. The \
     article gives no sizes, but its times and its rate imply them: 1.1 MB for the first render, 2.8 MB for what is visible, 6.4 MB \
-    committed before. The first page is made to fit these; the article's values judge it. The second page is of our own, and \
-    nothing judges it. The scheme is dfifo, which always knows what is most urgent; what differs is how many bytes are committed \
+    committed before. The first page is made to fit these; the article's values judge it. The second page is of our own, \
+    which was there before. The scheme is dfifo, which always knows what is most urgent; what differs is how many bytes are committed \
     below it. The buffer holds bytes that the scheduler has given away: 0 (late binding), 16 KiB (the article's \
     tcp_notsent_lowat), 1 and 5 MB (a TCP send buffer that grew). The queue is the link's: one bandwidth-delay product, or 1 MB. \
     The article used BBR before and after. The model is whole packets on such a link with a window of one bandwidth-delay product.";

@@ -5,7 +5,10 @@
 //! buffer. This module repeats that with our extension, and makes the comparison that the paper could not make: a
 //! scheduler that commits nothing early, on one QUIC connection.
 
+mod cancels;
+mod costs;
 mod moved;
+mod sizes;
 mod small_objects;
 mod tail;
 
@@ -20,7 +23,7 @@ use simulator::link::Queue;
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "smig",
     about: "Small objects beside a large download, with and without migration, and bytes after a cancel",
-    source: "Mi, Qian, Wang, SMig: Stream Migration Extension for HTTP/2, CoNEXT 2016, Figures 4, 5, 8, 9 and Table 2",
+    source: "Mi, Qian, Wang, SMig: Stream Migration Extension for HTTP/2, CoNEXT 2016, Figures 4 to 11 and Table 2",
     engine: "stack",
     conditions: "engine stack, 10 Mbit/s, 50 ms of round trip, a queue of 1 MB, bbr2, packets paced; one load of each case",
     run,
@@ -39,19 +42,31 @@ const LARGE_BUFFER_BYTES: u64 = 4 << 20;
 const KB: u64 = 1000;
 const MB: u64 = 1000 * KB;
 
+/// Loss-based ones first beside the one that is not.
+const CONTROLS: [CongestionControl; 3] =
+    [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
+
+/// Ours beside the paper's.
+const TOLERANCE: f64 = 0.1;
+
 const METHOD: &str = "One client on one connection, over quiche in virtual time: 10 Mbit/s, 50 ms, packets paced; objects of 10 KB, \
     one each second, 25 in all, beside a download of 50 MB, unless a row says otherwise. Every object is a script and the \
     download is of no known kind, so that a scheme that looks at kinds puts objects first. `FIFO` is the paper's server: fair \
     shares (rr) above a send buffer of 1 MiB (its default) or 4 MiB (its large one). The queue of the link holds 1 MB under bbr2 \
-    and two bandwidth-delay products under cubic. The model adds a round trip, the object, and the buffer at the link's rate. \
+    and two bandwidth-delay products under cubic and reno. `lte` is the built-in network: 12 Mbit/s, 70 ms, a queue of one \
+    bandwidth-delay product. The model adds a round trip, the object, and the buffer at the link's rate. \
     MigSW, MigSP and MigCP are the paper's migrations to an idle connection, with the FIFO at each connection: the server moves the \
-    download as a whole or after 100 KB, or the client asks for it after 100 KB. All other rows have one connection.";
+    download as a whole or after 100 KB, or the client asks for it after 100 KB. All other rows have one connection. The paper's \
+    servers ran Linux's CUBIC; the transport's is another one, so rows under reno stand beside it.";
 
 fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     let bench = Bench::new(setting.jobs, 1, 0.0)?;
     let (mut rows, figure) = small_objects::measure(&bench)?;
     rows.extend(moved::rows(&bench)?);
+    rows.extend(sizes::rows(&bench)?);
+    rows.extend(costs::rows(&bench)?);
     rows.extend(tail::rows(&bench)?);
+    rows.extend(cancels::rows(&bench)?);
     Ok(Findings {
         method: METHOD.to_owned(),
         rows,
@@ -90,8 +105,7 @@ impl Server {
             send_buffer_bytes: self.buffer_bytes,
             ..Options::new(scheme)
         };
-        let logs_window = requests.iter().any(|it| it.cancel_ms.is_some());
-        Ok(Downloads { logs_window, ..Downloads::new(options, network, requests) })
+        Ok(Downloads::new(options, network, requests))
     }
 }
 
@@ -102,6 +116,33 @@ fn link(control: CongestionControl, rtt_ms: f64) -> Network {
         CongestionControl::Cubic | CongestionControl::Reno => Queue::Bytes(125 * KB),
     };
     network(control.name(), BITS_PER_S, rtt_ms, queue)
+}
+
+/// A network of the paper's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Wired,
+    /// "A commercial LTE network".
+    Lte,
+}
+
+impl Place {
+    fn network(self, control: CongestionControl) -> Result<Network, ReproduceError> {
+        match self {
+            Self::Wired => Ok(link(control, RTT_MS)),
+            Self::Lte => Network::find("lte").map_err(ReproduceError::unusable),
+        }
+    }
+
+    /// Begins the names of rows.
+    fn prefix(self) -> &'static str {
+        if self == Self::Lte { "lte-" } else { "" }
+    }
+
+    /// Ends what rows are of.
+    fn words(self) -> &'static str {
+        if self == Self::Lte { ", lte" } else { "" }
+    }
 }
 
 /// A download about which the server knows nothing.

@@ -1,19 +1,17 @@
-//! The paper's migrations: the large download moves to another connection, and small objects stay. What the large
-//! download itself loses by it.
+//! The paper's migrations: the large download moves to another connection, and small objects stay. Figures 4 to 7.
 
-use super::small_objects::{Cell, FAIR, FIFOS, Fifo, cut_percent};
-use super::{DEFAULT_BUFFER_BYTES, KB, MB, Server, large, link};
+use super::small_objects::{Cell, FAIR, FIFOS, cut_percent};
+use super::{CONTROLS, DEFAULT_BUFFER_BYTES, KB, LARGE_BUFFER_BYTES, Place, TOLERANCE};
 use crate::bench::Bench;
-use crate::downloads::{Download, Downloads};
+use crate::downloads::Downloads;
 use crate::row::ratio;
 use crate::{ReproduceError, Row};
 use client::Migrating;
 use migration::{Policy, SizeRule};
-use server::CongestionControl::{self, Bbr2, Cubic};
+use server::CongestionControl::{self, Bbr2, Cubic, Reno};
 
-const CUTS: &str = "The cut by migration against a FIFO";
-const TAILS: &str = "Bytes after the cancel of a download that has moved";
-const COSTS: &str = "What the large download loses by migration";
+const CUTS: &str = "The cut by migration against a FIFO (Figures 4 and 5)";
+const LTE_CUTS: &str = "The cut by migration against a FIFO, on lte (Figures 6 and 7)";
 
 /// "All but the first 100 KB".
 const FIRST_BYTES: u64 = 100 * KB;
@@ -22,7 +20,7 @@ const ABOVE_BYTES: u64 = 500 * KB;
 
 /// A migration: the end that starts it, and the part that moves.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Migration {
+pub(super) enum Migration {
     /// The server moves the whole response.
     ServerWhole,
     /// The server moves all but the first 100 KB.
@@ -32,10 +30,10 @@ enum Migration {
 }
 
 impl Migration {
-    const ALL: [Self; 3] = [Self::ServerWhole, Self::ServerPart, Self::ClientPart];
+    pub(super) const ALL: [Self; 3] = [Self::ServerWhole, Self::ServerPart, Self::ClientPart];
 
     /// The paper's name.
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::ServerWhole => "MigSW",
             Self::ServerPart => "MigSP",
@@ -53,7 +51,7 @@ impl Migration {
     }
 
     /// The same downloads with this migration, to an idle or a new connection.
-    fn applied(self, downloads: Downloads, to_idle: bool) -> Downloads {
+    pub(super) fn applied(self, downloads: Downloads, to_idle: bool) -> Downloads {
         let mut options = downloads.options;
         options.migration = Some(self.policy());
         let asks = self == Self::ClientPart;
@@ -64,45 +62,125 @@ impl Migration {
 }
 
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
-    Ok([cut_rows(bench)?, cost_rows(bench)?, tail_rows(bench)?].concat())
-}
-
-/// What each migration must cut at least from each of [`FIFOS`], in percent.
-const LEAST: [[f64; 3]; 4] =
-    [[90.0, 88.0, 84.0], [95.0, 95.0, 87.0], [80.0, 80.0, 80.0], [95.0, 95.0, 87.0]];
-
-fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let mut rows = Vec::new();
-    for (Fifo { control, buffer, buffer_bytes, published }, least) in FIFOS.into_iter().zip(LEAST) {
-        let cell = Cell::new(FAIR, control, buffer_bytes);
-        let stays = cell.server.downloads(link(control, super::RTT_MS), cell.requests())?;
-        let moved = Migration::ALL.map(|it| it.applied(stays.clone(), true));
-        let downloads: Vec<Downloads> = std::iter::once(stays).chain(moved).collect();
-        let loads = bench.downloads(&downloads)?;
-        let fifo_ms = cell.mean_ms(&loads[0]);
-        let name = control.name();
-        let mut cuts: Vec<f64> = Vec::new();
-        for ((migration, load), least) in Migration::ALL.iter().zip(&loads[1..]).zip(least) {
-            let (what, time_ms) = (migration.name(), cell.mean_ms(load));
-            let id = format!("{}-{name}-{buffer}", what.to_ascii_lowercase());
-            let metric = format!(
-                "an object of 10 KB beside 50 MB, {what}, FIFO of {buffer}, {name}, mean in ms"
-            );
-            rows.push(Row::shown(format!("objects-{id}"), metric, time_ms).in_table(CUTS));
-            let cut = cut_percent(time_ms, fifo_ms);
-            let metric = format!("cut by {what} against a FIFO of {buffer}, {name}, in percent");
-            let row = Row::shown(format!("cut-{id}"), metric, cut).in_table(CUTS).required();
-            rows.push(row.at_least(least).because(reason(control)));
-            cuts.extend(cut);
+    for (fifo, least) in FIFOS.into_iter().zip(LEAST) {
+        let cuts = Cuts { place: Place::Wired, control: fifo.control, buffer: fifo.buffer };
+        let published = Some(fifo.published);
+        rows.extend(cuts.rows(bench, fifo.buffer_bytes, published, Some(least))?);
+    }
+    for control in CONTROLS {
+        let buffers = [
+            ("1Mi", DEFAULT_BUFFER_BYTES, None),
+            ("4Mi", LARGE_BUFFER_BYTES, Some(LTE_LARGE_PERCENT)),
+        ];
+        for (buffer, buffer_bytes, published) in buffers {
+            let cuts = Cuts { place: Place::Lte, control, buffer };
+            rows.extend(cuts.rows(bench, buffer_bytes, published, None)?);
         }
-        let best = cuts.into_iter().reduce(f64::max);
-        let metric =
-            format!("cut by the best migration against a FIFO of {buffer}, {name}, in percent");
-        let row = Row::shown(format!("cut-best-{name}-{buffer}"), metric, best).in_table(CUTS);
-        let row = row.published(published).at_least(published);
-        rows.push(row.note("\"By up to\" so much.").because(reason(control)));
     }
     Ok(rows)
+}
+
+/// Figure 7: "up to 93% and 92%, respectively". Of Figure 6 the paper gives no number.
+const LTE_LARGE_PERCENT: f64 = 92.0;
+
+/// What each migration must cut at least from each of [`FIFOS`], in percent, and the best of them.
+const LEAST: [[f64; 3]; 6] = [
+    [90.0, 88.0, 84.0],
+    [95.0, 95.0, 87.0],
+    [80.0, 80.0, 80.0],
+    [95.0, 95.0, 87.0],
+    [80.0, 80.0, 80.0],
+    [95.0, 95.0, 87.0],
+];
+
+/// Objects beside a download that stays behind a FIFO, and that moves.
+struct Cuts {
+    place: Place,
+    control: CongestionControl,
+    buffer: &'static str,
+}
+
+impl Cuts {
+    fn rows(
+        &self,
+        bench: &Bench,
+        buffer_bytes: u64,
+        published: Option<f64>,
+        least: Option<[f64; 3]>,
+    ) -> Result<Vec<Row>, ReproduceError> {
+        let cell = Cell::new(FAIR, self.control, buffer_bytes);
+        let stays = cell.server.downloads(self.place.network(self.control)?, cell.requests())?;
+        let moved = Migration::ALL.map(|it| it.applied(stays.clone(), true));
+        let loads = bench.downloads(&[&[stays], &moved[..]].concat())?;
+        let times: Vec<_> = loads.iter().map(|it| cell.mean_ms(it)).collect();
+        let mut rows = Vec::new();
+        if self.place == Place::Lte {
+            rows.push(self.time("FIFO", times[0]));
+        }
+        let mut cuts: Vec<f64> = Vec::new();
+        for (place, (migration, time_ms)) in Migration::ALL.iter().zip(&times[1..]).enumerate() {
+            let cut = cut_percent(*time_ms, times[0]);
+            rows.push(self.time(migration.name(), *time_ms));
+            rows.push(self.cut(migration.name(), cut, least.map(|it| it[place])));
+            cuts.extend(cut);
+        }
+        rows.extend(self.best(cuts.into_iter().reduce(f64::max), published));
+        if buffer_bytes == LARGE_BUFFER_BYTES {
+            rows.push(self.client_is_worst(&times));
+        }
+        Ok(rows)
+    }
+
+    fn row(&self, id: &str, what: &str, unit: &str, ours: Option<f64>) -> Row {
+        let (control, buffer) = (self.control.name(), self.buffer);
+        let id = format!("{}{id}-{control}-{buffer}", self.place.prefix());
+        let metric = format!("{what}FIFO of {buffer}, {control}{}, {unit}", self.place.words());
+        let table = if self.place == Place::Lte { LTE_CUTS } else { CUTS };
+        Row::shown(id, metric, ours).in_table(table)
+    }
+
+    fn time(&self, name: &str, time_ms: Option<f64>) -> Row {
+        let what = match name {
+            "FIFO" => "an object of 10 KB beside 50 MB, ".to_owned(),
+            moved => format!("an object of 10 KB beside 50 MB, {moved}, "),
+        };
+        self.row(&format!("objects-{name}"), &what, "mean in ms", time_ms).under(self.control)
+    }
+
+    fn cut(&self, name: &str, cut: Option<f64>, least: Option<f64>) -> Row {
+        let what = format!("cut by {name} against a ");
+        let row = self.row(&format!("cut-{name}"), &what, "in percent", cut).required();
+        let row = least.into_iter().fold(row, Row::at_least);
+        row.because(reason(self.control)).under(self.control)
+    }
+
+    /// The largest cut: at least the published one, and near it to both sides.
+    fn best(&self, best: Option<f64>, published: Option<f64>) -> Vec<Row> {
+        let [least, near] = ["cut-best", "cut-best-near"]
+            .map(|id| self.row(id, "cut by the best migration against a ", "in percent", best));
+        let Some(published) = published else {
+            let row = least.note("\"Qualitatively similar\": the paper gives no number.");
+            return vec![row.under(self.control)];
+        };
+        let near = near.published(published).within_share(TOLERANCE);
+        let least = least.published(published).at_least(published);
+        let least = least.note("\"By up to\" so much.").because(reason(self.control));
+        vec![least.under(self.control), near.under(self.control)]
+    }
+
+    /// "We observe `MigCP` leads to worse performance than other migration schemes do", behind large buffers.
+    fn client_is_worst(&self, times: &[Option<f64>]) -> Row {
+        let others = times[1].zip(times[2]).map(|(one, other)| one.max(other));
+        let what =
+            "time of an object by MigCP divided by that by the slower one of MigSW and MigSP, ";
+        self.row("migcp-is-worst", what, "as a ratio", ratio(times[3], others))
+            .above(1.0)
+            .note(
+                "\"MigCP leads to worse performance than other migration schemes do\": no number.",
+            )
+            .under(self.control)
+    }
 }
 
 /// Why a cut falls short of its limit.
@@ -113,62 +191,13 @@ fn reason(control: CongestionControl) -> &'static str {
              round trip. RFC 9002, 7.7 allows a burst after idle time; the transport does not make it: it forgets that \
              it was idle before it asks (quiche 0.30, gcongestion/bbr2.rs, is_in_recovery)."
         }
-        Cubic | CongestionControl::Reno => {
+        Cubic => {
             "The destination's cubic keeps the drop-tail queue of two bandwidth-delay products full. Objects wait in it, \
              and lose packets, which a connection with so little in flight notices only by a timeout."
         }
-    }
-}
-
-/// The large download alone, moved to an idle connection (50 MB) or to a new one (10 MB).
-fn cost_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
-    let cases = [(50, true, "an idle", 1.0), (10, false, "a new", 4.0)];
-    let mut rows = Vec::new();
-    for (download_mb, to_idle, to, most) in cases {
-        for migration in Migration::ALL {
-            let server = Server::new(FAIR, Bbr2, 0);
-            let stays =
-                server.downloads(link(Bbr2, super::RTT_MS), vec![large(download_mb * MB)])?;
-            let moved = migration.applied(stays.clone(), to_idle);
-            let loads = bench.downloads(&[stays, moved])?;
-            let cost = ratio(loads[1].complete_ms[0], loads[0].complete_ms[0]);
-            let what = migration.name();
-            let id = format!("cost-{}-{download_mb}m", what.to_ascii_lowercase());
-            let metric = format!(
-                "longer by {what} of {download_mb} MB to {to} connection, bbr2, in percent"
-            );
-            let cost = cost.map(|it| (it - 1.0) * 100.0);
-            rows.push(Row::shown(id, metric, cost).in_table(COSTS).required().at_most(most));
+        Reno => {
+            "The destination's reno fills the drop-tail queue of two bandwidth-delay products before it reduces its \
+             window. Objects wait in that queue."
         }
     }
-    Ok(rows)
-}
-
-/// When the client cancels the download.
-const CANCEL_MS: f64 = 10_000.0;
-
-/// What the link still brings after a cancel, of a download that stays and of one that has moved: all of it with the
-/// packets' headers, because the client no longer reads it.
-fn tail_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
-    let mut rows = Vec::new();
-    for control in [Bbr2, Cubic] {
-        let server = Server::new(FAIR, control, DEFAULT_BUFFER_BYTES);
-        let cancelled = Download { cancel_ms: Some(CANCEL_MS), ..large(50 * MB) };
-        let link = link(control, super::tail::TAIL_RTT_MS);
-        let mut stays = server.downloads(link, vec![cancelled])?;
-        stays.logs_window = false;
-        let moved = Migration::ServerWhole.applied(stays.clone(), true);
-        let loads = bench.downloads(&[stays, moved])?;
-        for (load, (id, what)) in loads.iter().zip([("stays", "stays"), ("migsw", "has moved")]) {
-            let late = load.sent.iter().filter(|it| it.arrived_ms.is_some_and(|at| at > CANCEL_MS));
-            let bytes: u64 = late.map(|it| it.bytes).sum();
-            let name = control.name();
-            let metric = format!(
-                "KB that come after the cancel of a download that {what}, FIFO of 1Mi, {name}"
-            );
-            let id = format!("tail-{id}-{name}-1Mi");
-            rows.push(Row::shown(id, metric, Some(bytes as f64 / KB as f64)).in_table(TAILS));
-        }
-    }
-    Ok(rows)
 }

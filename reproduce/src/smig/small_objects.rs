@@ -1,8 +1,9 @@
-//! How long small objects take beside a large download: Figures 4, 5, 8 and 9.
+//! How long small objects take beside a large download on one connection: under a FIFO, and under schemes, which the paper
+//! could not choose. Its migrations are in `moved.rs` and `sizes.rs`.
 
 use super::{
-    BDP_BYTES, BITS_PER_S, DEFAULT_BUFFER_BYTES, KB, LARGE_BUFFER_BYTES, MB, RTT_MS, Server, large,
-    link,
+    BDP_BYTES, BITS_PER_S, CONTROLS, DEFAULT_BUFFER_BYTES, KB, LARGE_BUFFER_BYTES, MB, RTT_MS,
+    Server, large, link,
 };
 use crate::bench::Bench;
 use crate::downloads::{Download, Downloaded};
@@ -10,11 +11,11 @@ use crate::row::ratio;
 use crate::{ReproduceError, Row};
 use figures::{Line, Lines};
 use schedulers::Kind;
-use server::CongestionControl::{self, Bbr2, Cubic};
+use server::CongestionControl::{self, Bbr2, Cubic, Reno};
 
 const CUTS: &str = "The cut against a FIFO";
 const EVERY: &str = "Every scheme on one connection";
-const SIZES: &str = "Sizes of objects and of the download";
+const SIZES: &str = "Sizes of objects and of the download, by a scheme";
 
 /// "Each downloading 25 small objects", one a second.
 const OBJECTS: u32 = 25;
@@ -22,7 +23,7 @@ const OBJECT_BYTES: u64 = 10 * KB;
 const DOWNLOAD_BYTES: u64 = 50 * MB;
 
 /// The scheme that takes the place of the paper's migration: it knows which response is most urgent, and nothing else.
-const SCHEME: &str = "dfifo";
+pub(super) const SCHEME: &str = "dfifo";
 /// The paper's server shares fairly.
 pub(super) const FAIR: &str = "rr";
 
@@ -33,8 +34,8 @@ pub(super) const BUFFERS: [(&str, u64); 3] =
 #[derive(Clone)]
 pub(super) struct Cell {
     pub(super) server: Server,
-    object_bytes: u64,
-    download_bytes: u64,
+    pub(super) object_bytes: u64,
+    pub(super) download_bytes: u64,
 }
 
 impl Cell {
@@ -47,7 +48,7 @@ impl Cell {
     pub(super) fn requests(&self) -> Vec<Download> {
         let lasts_ms = self.download_bytes as f64 * 8000.0 / BITS_PER_S;
         let every_ms = (lasts_ms / f64::from(OBJECTS + 5)).min(1000.0);
-        let mut requests = vec![large(self.download_bytes)];
+        let mut requests = vec![Download { is_background: true, ..large(self.download_bytes) }];
         for object in 1..=OBJECTS {
             let at_ms = f64::from(object) * every_ms;
             requests.push(Download::new(at_ms, self.object_bytes, Kind::Js));
@@ -57,10 +58,17 @@ impl Cell {
 
     /// The mean time from an object's request until the object is there.
     pub(super) fn mean_ms(&self, downloaded: &Downloaded) -> Option<f64> {
-        let objects = self.requests().into_iter().zip(&downloaded.complete_ms).skip(1);
-        let times = objects.map(|(object, complete)| Some((*complete)? - object.at_ms));
-        let times = times.collect::<Option<Vec<f64>>>()?;
+        let times = self.times_ms(downloaded)?;
         Some(times.iter().sum::<f64>() / times.len() as f64)
+    }
+
+    pub(super) fn longest_ms(&self, downloaded: &Downloaded) -> Option<f64> {
+        self.times_ms(downloaded)?.into_iter().reduce(f64::max)
+    }
+
+    fn times_ms(&self, downloaded: &Downloaded) -> Option<Vec<f64>> {
+        let objects = self.requests().into_iter().zip(&downloaded.complete_ms).skip(1);
+        objects.map(|(object, complete)| Some((*complete)? - object.at_ms)).collect()
     }
 
     /// The queue is empty and the buffer full.
@@ -116,15 +124,17 @@ impl Fifo {
     }
 }
 
-pub(super) const FIFOS: [Fifo; 4] = [
+pub(super) const FIFOS: [Fifo; 6] = [
     Fifo::new(Bbr2, 1, 90.0),
     Fifo::new(Bbr2, 2, 93.0),
     Fifo::new(Cubic, 1, 90.0),
     Fifo::new(Cubic, 2, 93.0),
+    Fifo::new(Reno, 1, 90.0),
+    Fifo::new(Reno, 2, 93.0),
 ];
 
 /// The least that ours must cut from each of [`FIFOS`], in percent.
-const LEAST: [f64; 4] = [90.0, 95.0, 80.0, 95.0];
+const LEAST: [f64; 6] = [90.0, 95.0, 80.0, 95.0, 80.0, 95.0];
 
 /// How much less a time is than that of a FIFO, in percent.
 pub(super) fn cut_percent(time_ms: Option<f64>, fifo_ms: Option<f64>) -> Option<f64> {
@@ -142,7 +152,8 @@ fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
         for ((cell, time_ms), what) in cells.iter().zip(&times).zip(whats) {
             let id = format!("objects-{id}-{}", cell.server.scheme);
             let metric = format!("an object of 10 KB beside 50 MB, {what}, {name}, mean in ms");
-            rows.push(Row::shown(id, metric, *time_ms).in_table(CUTS).model(cell.model_ms()));
+            let row = Row::shown(id, metric, *time_ms).in_table(CUTS).model(cell.model_ms());
+            rows.push(row.under(control));
         }
         let cut = cut_percent(times[1], times[0]);
         let metric = format!(
@@ -155,31 +166,42 @@ fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
                 .model((1.0 - cells[1].model_ms() / cells[0].model_ms()) * 100.0)
                 .required()
                 .at_least(least)
-                .note("Published: the best migration."),
+                .note("Published: the best migration.")
+                .under(control),
         );
     }
     Ok(rows)
 }
 
-/// Every scheme with every buffer under bbr2, and as lines the schemes that do not lie on one another.
+/// The schemes that do not lie on one another.
+const DRAWN: [&str; 3] = [FAIR, SCHEME, "rfc9218"];
+
+/// Every scheme with every buffer under bbr2, some of them as lines, and those under the other congestion controls.
 fn every_scheme(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError> {
-    let cells: Vec<Cell> = SCHEMES
-        .iter()
-        .flat_map(|scheme| BUFFERS.map(|(_, bytes)| Cell::new(scheme, Bbr2, bytes)))
-        .collect();
+    let mut cells = Vec::new();
+    for control in CONTROLS {
+        let schemes = if control == Bbr2 { &SCHEMES[..] } else { &DRAWN[..] };
+        for scheme in schemes {
+            cells.extend(BUFFERS.map(|(_, bytes)| Cell::new(scheme, control, bytes)));
+        }
+    }
     let times = measured(bench, &cells)?;
     let names = BUFFERS.iter().map(|it| it.0).cycle();
     let rows = cells.iter().zip(&times).zip(names).map(|((cell, time_ms), buffer)| {
-        let scheme = &cell.server.scheme;
-        let id = format!("every-{}-{buffer}", scheme.replace('+', "-plus"));
-        let metric =
-            format!("an object of 10 KB beside 50 MB, {scheme}, buffer {buffer}, bbr2, mean in ms");
-        Row::shown(id, metric, *time_ms).in_table(EVERY)
+        let Server { scheme, control, .. } = &cell.server;
+        let under = if *control == Bbr2 { String::new() } else { format!("{}-", control.name()) };
+        let id = format!("every-{under}{}-{buffer}", scheme.replace('+', "-plus"));
+        let metric = format!(
+            "an object of 10 KB beside 50 MB, {scheme}, buffer {buffer}, {}, mean in ms",
+            control.name()
+        );
+        Row::shown(id, metric, *time_ms).in_table(EVERY).under(*control)
     });
     let mut lines = Vec::new();
-    for (cells, times) in cells.chunks(BUFFERS.len()).zip(times.chunks(BUFFERS.len())) {
+    let under_bbr2 = cells.chunks(BUFFERS.len()).take(SCHEMES.len());
+    for (cells, times) in under_bbr2.zip(times.chunks(BUFFERS.len())) {
         let label = cells[0].server.scheme.clone();
-        if ["rr", SCHEME, "rfc9218"].contains(&&*label) {
+        if DRAWN.contains(&&*label) {
             let points = cells.iter().zip(times).filter_map(|(cell, time_ms)| {
                 Some((cell.server.buffer_bytes as f64 / 1e6, (*time_ms)? / 1e3))
             });
@@ -196,7 +218,7 @@ fn every_scheme(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError> {
     Ok((rows.collect(), figure))
 }
 
-/// Figures 8 and 9: with a FIFO of 4 MiB; sizes in KB and MB.
+/// The sizes of Figures 8 and 9 by a scheme instead of a migration: with a FIFO of 4 MiB; sizes in KB and MB.
 fn size_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let sizes = [(1, 50), (10, 50), (50, 50), (100, 50), (10, 10), (10, 5), (10, 1)];
     let mut rows = Vec::new();

@@ -1,11 +1,11 @@
-//! The bytes that still arrive after the client cancels a download: Table 2.
+//! The bytes that still arrive after the client cancels a download over QUIC, which no TCP could do: a reset takes unsent bytes
+//! back. The paper's tails are in `cancels.rs`.
 
 use super::small_objects::{BUFFERS, FAIR};
-use super::{KB, MB, Server, large, link};
+use super::{CONTROLS, KB, MB, Server, large, link};
 use crate::bench::{Bench, PACKET_BYTES};
 use crate::downloads::{Download, Downloaded, Downloads};
 use crate::{ReproduceError, Row};
-use server::CongestionControl::{Bbr2, Cubic};
 
 const TABLE: &str = "Bytes after a cancel";
 
@@ -21,7 +21,7 @@ const HTTP2_BYTES: f64 = 2.5e6;
 
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let mut servers = Vec::new();
-    for control in [Bbr2, Cubic] {
+    for control in CONTROLS {
         servers.extend(BUFFERS.map(|(name, bytes)| (name, Server::new(FAIR, control, bytes))));
     }
     let mut downloads = Vec::new();
@@ -41,7 +41,8 @@ fn cancels_ms() -> impl Iterator<Item = f64> {
 
 fn cancelled(server: &Server, cancel_ms: f64) -> Result<Downloads, ReproduceError> {
     let download = Download { cancel_ms: Some(cancel_ms), ..large(50 * MB) };
-    server.downloads(link(server.control, TAIL_RTT_MS), vec![download])
+    let downloads = server.downloads(link(server.control, TAIL_RTT_MS), vec![download])?;
+    Ok(Downloads { logs_window: true, ..downloads })
 }
 
 /// The tail; how many times it is at most the window and two packets; and how much less it is than the tail of a FIFO,
@@ -65,7 +66,8 @@ fn tail_rows(buffer: &str, server: &Server, loads: &[Downloaded]) -> Vec<Row> {
     let tail = Row::shown(format!("tail-{control}-{buffer}"), metric, Some(tail_kb))
         .in_table(TABLE)
         .published(published_kb)
-        .note(format!("The window at that moment is {window_kb:.0} KB on average."));
+        .note(format!("The window at that moment is {window_kb:.0} KB on average."))
+        .under(server.control);
     let metric = format!(
         "cancels of {CANCELS} after which at most the window at that moment and two packets come, {control}, buffer {buffer}"
     );
@@ -73,7 +75,8 @@ fn tail_rows(buffer: &str, server: &Server, loads: &[Downloaded]) -> Vec<Row> {
         .in_table(TABLE)
         .required()
         .at_least(f64::from(CANCELS))
-        .because("What was in flight when cubic reduced the window still comes.");
+        .because("What was in flight when the window was reduced still comes.")
+        .under(server.control);
     if server.buffer_bytes == 0 {
         return vec![tail, held];
     }
@@ -85,11 +88,12 @@ fn tail_rows(buffer: &str, server: &Server, loads: &[Downloaded]) -> Vec<Row> {
     let cut = Row::shown(format!("tail-cut-{control}-{buffer}"), metric, Some(cut))
         .in_table(TABLE)
         .published(90.0)
-        .note(RESET)
+        .note(COMPUTED)
         .at_least(90.0)
-        .because("The tail is what was in flight. Of 1 MiB and a window, a tenth is little more than the bandwidth-delay product of 100 KB, and what waits in the queue comes, too.");
+        .because("The tail is what was in flight. Of 1 MiB and a window, a tenth is little more than the bandwidth-delay product of 100 KB, and what waits in the queue comes, too.")
+        .under(server.control);
     vec![tail, held, cut]
 }
 
-const RESET: &str = "A reset stream's bytes leave our buffer at once. TCP's send buffer cannot take bytes back, so the FIFO's \
-     tail is computed: its buffer and the window.";
+const COMPUTED: &str =
+    "The FIFO's tail is computed here: its buffer and the window. `tail-cut-measured` measures it.";
