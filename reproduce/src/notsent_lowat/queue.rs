@@ -132,3 +132,27 @@ fn steps(window: &[(f64, f64)]) -> Vec<(f64, f64)> {
     });
     both.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9438, 4.9 restores a window only where the packets turn out not to have been lost. Here the link did drop them.
+    #[test]
+    fn the_transports_cubic_takes_reductions_back_although_packets_were_lost() {
+        let network = network("test", 10e6, 50.0, Queue::Bytes(125_000));
+        let bench = Bench::new(2, 1, 0.0).expect("threads");
+        let of = |control| {
+            let download = download(control, &network).expect("a scheme");
+            let requests = vec![Download::new(0.0, 20_000_000, Kind::Other)];
+            let loads = bench.downloads(&[Downloads { requests, ..download }]).expect("runs");
+            let lost = loads[0].sent.iter().filter(|it| it.arrived_ms.is_none()).count();
+            (lost, reductions(&loads[0].window))
+        };
+        let cubic = of(CongestionControl::Cubic);
+        let reno = of(CongestionControl::Reno);
+        // Datagrams that the queue dropped, reductions, and those that one step took back.
+        assert_eq!(cubic, (398, (28, 23)));
+        assert_eq!(reno, (84, (2, 0)));
+    }
+}
