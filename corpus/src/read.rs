@@ -3,7 +3,6 @@
 use crate::check::{Problem, check};
 use crate::limits::FILE_BYTES_MAX;
 use crate::page::Page;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use thiserror::Error;
@@ -101,7 +100,7 @@ impl Page {
 pub fn text_of(path: &Path) -> Result<String, PageError> {
     let file = path.display().to_string();
     let mut text = String::new();
-    File::open(path)
+    named_files::open(path)
         .and_then(|opened| opened.take(FILE_BYTES_MAX + 1).read_to_string(&mut text))
         .map_err(|cause| PageError::Read(file.clone(), cause))?;
     if text.len() as u64 > FILE_BYTES_MAX {

@@ -20,7 +20,7 @@ pub use paths::is_one_path;
 use places::Places;
 pub use places::line_of;
 use recovery::Mistake;
-use server::{LoadBalancer, Proxies, SignalUse, read_limited};
+use server::{LoadBalancer, Proxies, SignalUse};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -163,7 +163,7 @@ impl Config {
 
     /// The same in the order in which mistakes are found.
     fn found(path: &Path) -> (Option<Self>, Vec<ConfigError>) {
-        let bytes = match read_limited(path) {
+        let bytes = match named_files::read(path) {
             Ok(bytes) => bytes,
             Err(source) => return (None, vec![ConfigError::Unreadable(path.to_owned(), source)]),
         };

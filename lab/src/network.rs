@@ -88,7 +88,7 @@ impl Network {
                 "no network named `{argument}`; there are {known}, or a file whose name has a `/` or ends in `.toml`"
             )));
         }
-        let text = server::read_limited_text(Path::new(argument))
+        let text = named_files::read_text(Path::new(argument))
             .map_err(FileError::at(Path::new(argument)))?;
         file::parse(argument, &text)
     }

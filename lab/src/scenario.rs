@@ -137,7 +137,7 @@ pub enum ScenarioError {
 impl Scenario {
     /// Reads a scenario from a file.
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
-        let text = server::read_limited_text(path).map_err(FileError::at(path))?;
+        let text = named_files::read_text(path).map_err(FileError::at(path))?;
         Self::parse(&text, &path.display().to_string())
     }
 

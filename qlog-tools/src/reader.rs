@@ -33,9 +33,7 @@ mod sniff;
 pub(crate) mod tolerant;
 mod unpack;
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 pub use crate::trace::{
@@ -140,24 +138,10 @@ pub fn read_file_traces(path: &Path, options: ReadOptions) -> Result<Vec<Trace>,
     if file == "-" {
         return read_traces("(standard input)", io::stdin().lock(), options);
     }
-    match open(path) {
+    match named_files::open(path) {
         Ok(input) => read_traces(&file, input, options),
         Err(cause) => Err(Unread::Unreadable(cause).of(&file)),
     }
-}
-
-/// Opens a log that is a file. A named pipe would make it wait for a writer, and a device has no end.
-pub fn open(path: &Path) -> io::Result<File> {
-    // What the shell has opened already, as in `<(zcat a.qlog.gz)`, has a writer.
-    let is_open = ["/dev/fd", "/dev/stdin", "/proc/self/fd"].iter().any(|it| path.starts_with(it));
-    let kind = std::fs::metadata(path)?.file_type();
-    if kind.is_file() || kind.is_dir() || (is_open && kind.is_fifo()) {
-        return File::open(path);
-    }
-    Err(io::Error::new(
-        io::ErrorKind::InvalidInput,
-        "not a file but a pipe, a socket or a device; give its bytes to the standard input (`-`)",
-    ))
 }
 
 /// The bytes of `input` without their compression (gzip, zstd), if they have one.

@@ -20,8 +20,6 @@ mod values;
 pub use error::SchemeFileError;
 use limits::FILE_BYTES_MAX;
 use schedulers::Scheme;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,9 +47,7 @@ pub struct SchemeFile {
 
 /// Reads a scheme from a file. `report` hears of a script that fails while it runs, once.
 pub fn read(path: &Path, report: Report) -> Result<SchemeFile, SchemeFileError> {
-    let mut text = String::new();
-    File::open(path)
-        .and_then(|file| file.take(FILE_BYTES_MAX as u64 + 1).read_to_string(&mut text))
+    let text = named_files::read_text(path)
         .map_err(|cause| SchemeFileError::Unreadable { path: path.to_owned(), cause })?;
     parse(&text, &path.display().to_string(), report)
 }

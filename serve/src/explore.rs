@@ -1,7 +1,6 @@
 //! Visitors try orders: the flags, and the file that says what they have shown.
 
 use crate::{Failure, values};
-use ::server::read_limited_text;
 use schedulers::{Scheme, SchemeError};
 use server::{Candidate, Exploration, ExplorationReport};
 use std::fs::{rename, write};
@@ -121,7 +120,7 @@ impl Exploring {
 
 /// Takes what the file says, if it is there, and writes what is known then.
 fn resumed(exploration: &Exploration, file: &Path) -> Result<ExplorationReport, String> {
-    match read_limited_text(file) {
+    match named_files::read_text(file) {
         Ok(text) => {
             let report: ExplorationReport = serde_json::from_str(&text)
                 .map_err(|error| format!("not a report of --explore: {error}"))?;

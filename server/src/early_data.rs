@@ -8,7 +8,6 @@
 //! The key that opens tickets is derived from the limits, so that such a ticket cannot be opened.
 
 use crate::Limits;
-use crate::limited_file::read_limited;
 use boring::hash::{MessageDigest, hash};
 use http3::Settings;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -54,8 +53,8 @@ impl TicketKey {
 
     /// Reads a file of exactly [`Self::BYTES`] bytes.
     pub fn load(path: &Path) -> Result<Self, TicketKeyError> {
-        let bytes =
-            read_limited(path).map_err(|it| TicketKeyError::Unreadable(path.to_owned(), it))?;
+        let bytes = named_files::read(path)
+            .map_err(|it| TicketKeyError::Unreadable(path.to_owned(), it))?;
         let size = bytes.len();
         bytes.try_into().map(Self).map_err(|_| TicketKeyError::Size(path.to_owned(), size))
     }

@@ -21,7 +21,6 @@ mod experiments;
 mod exploration;
 pub mod head;
 pub mod http_date;
-mod limited_file;
 pub mod limits;
 pub mod metrics;
 pub mod observer;
@@ -55,7 +54,6 @@ pub use early_data::{TicketKey, TicketKeyError};
 pub use exploration::{
     Candidate, Exploration, ExplorationReport, LeftOut, MemoryError, OrderReport, PageReport,
 };
-pub use limited_file::{read_limited, read_limited_text};
 pub use limits::{FileLimits, Limits, QlogLimits, raise_descriptors};
 pub use observer::{Answered, Event, Observer, Observers, Refusal};
 pub use options::{CongestionControl, Datagrams, Downloads, Experiments, Options};

@@ -125,8 +125,6 @@ pub fn descriptors() -> usize {
 pub const SERVED_ADDRESSES: usize = 32;
 /// Clients of which something is remembered under a row of the ledger, because they have not all of their rate; beyond it all are forgotten.
 pub const REMEMBERED_CLIENTS: usize = 10_000;
-/// Bytes of a file that the operator names and that is read at once: a configuration, a certificate, a key, a graph.
-pub(crate) const NAMED_FILE_BYTES: u64 = 16 << 20;
 /// Fields of a request's head; beyond it the answer is 431.
 pub const HEAD_FIELDS: usize = 1000;
 /// What a field of a decoded head takes of the memory for all, from before it is looked at until nobody needs it any more, besides its name and value: a place in the library's table (72 to 112 bytes), and one in the request

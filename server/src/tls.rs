@@ -3,7 +3,6 @@
 mod one_size;
 mod validity;
 
-use crate::limited_file::read_limited;
 use crate::responder::settings;
 use crate::site::Names;
 use crate::{CongestionControl, Datagrams, Options};
@@ -212,7 +211,7 @@ fn pin(public_key: &[u8]) -> Result<String, TlsError> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    read_limited(path).map_err(|source| TlsError::Unreadable(path.to_owned(), source))
+    named_files::read(path).map_err(|source| TlsError::Unreadable(path.to_owned(), source))
 }
 
 /// The transport's configuration for all connections of a server.

@@ -99,6 +99,28 @@ fn a_probed_path_without_a_slash_is_told_with_one() {
 }
 
 #[test]
+fn a_pipe_in_place_of_a_file_is_refused_and_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|it| it.success()), "mkfifo is there");
+    let pipe = pipe.to_str().expect("UTF-8");
+    for arguments in [
+        &["find", pipe][..],
+        &["play", pipe, "--engine", "ideal"],
+        &["corpus", "import", pipe, "-o", "out.json"],
+        &["compare", "agency-index", "--network", pipe],
+        &["compare", "agency-index", "--scheme-file", pipe],
+        &["serve", "--config", pipe, "--check"],
+        &["find", "agency-index", "--baseline", pipe],
+    ] {
+        let output = utmost(arguments).output().expect("the program runs");
+        let line = only_line(&output, 2);
+        assert!(line.contains("is a pipe, a socket or a device"), "{arguments:?}: {line}");
+    }
+}
+
+#[test]
 fn an_invalid_page_is_named_with_place_and_cause() {
     for (from, to, expected) in [
         ("\"viewport\"", "viewport", ":5:3: key must be a string"),

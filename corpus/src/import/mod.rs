@@ -19,7 +19,6 @@ use captures::{FILE_BYTES_MAX, json_text};
 use flate2::read::MultiGzDecoder;
 use ring::digest::{SHA256, digest};
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use thiserror::Error;
@@ -94,7 +93,7 @@ type FileSize<'a> = &'a dyn Fn(&str) -> Option<u64>;
 /// `label` is made from the file's name and contents where it is `None`.
 pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError> {
     let file = path.display().to_string();
-    let opened = File::open(path).map_err(|cause| ImportError::Read(file.clone(), cause))?;
+    let opened = named_files::open(path).map_err(|cause| ImportError::Read(file.clone(), cause))?;
     let bytes = within_limit(opened, &file)?;
     let sha256 = Some(sha256_hex(&bytes));
     let text = json_text(unpacked(bytes, &file)?);

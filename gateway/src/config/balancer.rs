@@ -1,7 +1,7 @@
 //! `[load_balancer]`: what this server and the load balancer before it have agreed on.
 
 use serde::Deserialize;
-use server::{LoadBalancer, read_limited};
+use server::LoadBalancer;
 use std::path::{Path, PathBuf};
 
 /// The keys of `[load_balancer]`, as QUIC-LB names them.
@@ -38,7 +38,7 @@ impl FileLoadBalancer {
 }
 
 fn read_key(path: &Path) -> Result<[u8; LoadBalancer::KEY_BYTES], String> {
-    let bytes = read_limited(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let bytes = named_files::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let (path, size, wanted) = (path.display(), bytes.len(), LoadBalancer::KEY_BYTES);
     let make = format!("make one with `head -c {wanted} /dev/urandom`");
     bytes.try_into().map_err(|_| format!("{path}: {size} bytes, a key has {wanted}; {make}"))

@@ -5,7 +5,6 @@ use super::paths::{is_sendable, renamed, twin};
 use super::{Wrong, idle};
 use crate::site::{Pushing, fits};
 use push::Graph;
-use server::read_limited_text;
 use server::site::paths::decoded;
 use std::path::Path;
 use std::sync::Arc;
@@ -73,7 +72,7 @@ impl Document<'_> {
     fn graph(&self, file: &Path) -> Result<Arc<Graph>, Wrong> {
         let wrong = |cause| Wrong::at("push_graph", cause);
         let unreadable = |cause: String| wrong(format!("{}: {cause}", file.display()));
-        let text = read_limited_text(file).map_err(|it| unreadable(it.to_string()))?;
+        let text = named_files::read_text(file).map_err(|it| unreadable(it.to_string()))?;
         let graph = Graph::from_json(&text).map_err(|it| unreadable(it.to_string()))?;
         // These characters delimit it in `Link` fields.
         if let Some(bad) = graph.nodes.iter().find(|it| it.path.contains(['<', '>'])) {

@@ -86,7 +86,7 @@ fn profile(direction: &str, own: &Keys, both: &Keys, folder: &Path) -> Result<Pr
 }
 
 fn read_trace(path: &Path) -> Result<Trace, String> {
-    let text = server::read_limited_text(path)
+    let text = named_files::read_text(path)
         .map_err(|error| format!("rate: {}: {error}", path.display()))?;
     Trace::parse(&text).map_err(|error| format!("rate: {}: {error}", path.display()))
 }

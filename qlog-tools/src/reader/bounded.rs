@@ -1,6 +1,6 @@
 //! Logs of a limited size, for readers that keep everything.
 
-use super::{ReadError, ReadOptions, Unread, open, plain, read_traces};
+use super::{ReadError, ReadOptions, Unread, plain, read_traces};
 use crate::trace::Trace;
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -20,7 +20,9 @@ pub fn read_file_within(
             plain(io::stdin().lock()).map_err(|error| Unread::Unreadable(error).of(&file))?;
         return within("(standard input)", input, options, bytes_max, progress);
     }
-    let input = open(path).and_then(plain).map_err(|error| Unread::Unreadable(error).of(&file))?;
+    let input = named_files::open(path)
+        .and_then(plain)
+        .map_err(|error| Unread::Unreadable(error).of(&file))?;
     within(&file, input, options, bytes_max, progress)
 }
 

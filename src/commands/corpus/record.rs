@@ -139,7 +139,7 @@ fn show(judged: &Judged) -> Result<(), Failure> {
 }
 
 fn read(file: &Path) -> Result<Captures, Failure> {
-    let text = ::server::read_limited_text(file).map_err(|error| Failure::of_file(file, error))?;
+    let text = named_files::read_text(file).map_err(|error| Failure::of_file(file, error))?;
     let captures: Captures =
         serde_json::from_str(&text).map_err(|error| Failure::of_file(file, error))?;
     match &*captures.format {

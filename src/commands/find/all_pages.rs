@@ -96,7 +96,7 @@ fn of_list(source: &str, browser: &Browser) -> Result<Vec<Listed>, Failure> {
             let cause = format!("has more than {SITEMAP_BYTES_MAX} bytes; name a smaller list");
             return Err(Failure::of_file(file, cause));
         }
-        std::fs::read_to_string(file).map_err(|it| Failure::of_file(file, it))?
+        named_files::read_text(file).map_err(|it| Failure::of_file(file, it))?
     };
     let mut listed: Vec<(Url, Listed)> = Vec::new();
     for url in addresses(&text) {

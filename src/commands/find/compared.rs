@@ -34,7 +34,7 @@ impl Compare {
     /// The earlier answer, if one is named. It is read before anything is loaded.
     pub(super) fn read(&self, goal: &Goal) -> Result<Option<Baseline>, Failure> {
         let Some(file) = &self.baseline else { return Ok(None) };
-        let text = std::fs::read_to_string(file);
+        let text = named_files::read_text(file);
         let text = text.map_err(|error| Failure::of_file(file, error))?;
         let before: Baseline = serde_json::from_str(&text).map_err(|error| {
             let remedy = "--baseline takes an answer of `utmost find --json`";

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The session in the file; `None` without a file.
 pub(super) fn load(file: &Path) -> Result<Option<SavedSession>, Failure> {
-    let text = match ::server::read_limited_text(file) {
+    let text = match named_files::read_text(file) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(named(file, &error)),

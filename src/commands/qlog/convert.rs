@@ -200,7 +200,7 @@ fn open(arguments: &Arguments, log: &Path) -> Result<Opened, Failure> {
 }
 
 fn opened(log: &Path) -> Result<File, Failure> {
-    qlog_tools::reader::open(log).map_err(|error| match error.kind() {
+    named_files::open(log).map_err(|error| match error.kind() {
         ErrorKind::NotFound => no_such_file(&log.display().to_string()),
         _ => Failure::of_file(log, error),
     })

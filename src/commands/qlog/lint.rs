@@ -7,9 +7,7 @@ use crate::{output, values};
 use ::serve::Failure;
 use qlog_tools::lint::{Allowance, Lint, Rules, browser, lint};
 use qlog_tools::pairing::{client_of, senders};
-use qlog_tools::reader::{
-    ReadError, ReadOptions, Unread, is_har, open, read_file_traces, read_traces,
-};
+use qlog_tools::reader::{ReadError, ReadOptions, Unread, is_har, read_file_traces, read_traces};
 use qlog_tools::trace::{Detail, Trace};
 use schedulers::Scheme;
 use serde::de::IgnoredAny;
@@ -158,7 +156,7 @@ fn traces_of_input(options: ReadOptions) -> Result<Vec<Trace>, Failure> {
 
 /// The connections of a file that is not a qlog, if it is a browser's log.
 fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
-    let plain = open(path).and_then(qlog_tools::reader::plain);
+    let plain = named_files::open(path).and_then(qlog_tools::reader::plain);
     let mut json = Vec::new();
     let read = plain.and_then(|plain| plain.take(browser::BYTES_MAX + 1).read_to_end(&mut json));
     read.map_or(Ok(None), |_| browser_traces(&path.display().to_string(), json))

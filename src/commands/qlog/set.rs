@@ -36,7 +36,7 @@ impl SetArguments {
 }
 
 fn read(file: &Path) -> Result<AtfSet, Failure> {
-    let text = ::server::read_limited_text(file).map_err(|error| Failure::of_file(file, error))?;
+    let text = named_files::read_text(file).map_err(|error| Failure::of_file(file, error))?;
     let urls: Vec<String> = if text.trim_start().starts_with('[') {
         serde_json::from_str(&text)
             .map_err(|error| Failure::of_file(file, format!("{error}; use an array of URLs")))?

@@ -4,7 +4,6 @@ use super::LOCALHOST;
 use crate::limits::LOG_LINE_BYTES_MAX;
 use ::serve::Failure;
 use push::{AccessLog, Counts, Graph, Learner};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, stdin};
 use std::path::Path;
 
@@ -15,7 +14,7 @@ pub(super) fn learn(file: &Path, host: Option<&str>, document: &str) -> Result<G
     let outcome = if file == Path::new("-") {
         read(&mut stdin().lock(), &mut log)
     } else {
-        File::open(file).and_then(|it| read(&mut BufReader::new(it), &mut log))
+        named_files::open(file).and_then(|it| read(&mut BufReader::new(it), &mut log))
     };
     outcome.map_err(|error| Failure::BadInput(format!("{name}: {error}")))?;
     let (learner, document_bytes, counts) = log.finish();
