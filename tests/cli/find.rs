@@ -427,7 +427,8 @@ fn the_policy_of_a_recording_is_served_as_it_is_written() {
     let policy = folder.path().join("policy.toml");
     let policy = policy.to_str().expect("UTF-8");
     let find = ["find", &har, "--networks", "3g", "--most-loads", "9", "--policy", policy];
-    stdout_of(&find);
+    let served = format!("\npolicy: {policy}; serve it by: utmost serve --config {policy}\n");
+    assert!(stdout_of(&find).contains(&served), "{served}");
     let text = fs::read_to_string(policy).expect("a policy");
     assert!(
         text.contains("\n# FILL IN: the address of the server that makes your site, "),

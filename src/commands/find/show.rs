@@ -45,6 +45,10 @@ pub(super) fn show(
     } else {
         paragraph("More: --details (schemes, regrets, what was assumed), --out DIR (a report).")?;
     }
+    if let Some(file) = &arguments.policy {
+        let file = file.display();
+        output::line(&format!("policy: {file}; serve it by: utmost serve --config {file}"))?;
+    }
     if let Some(folder) = &arguments.out {
         output::line(&format!("report: {}", folder.join(REPORT).display()))?;
         let again =
