@@ -284,6 +284,10 @@ impl Connection {
             }
             self.unsent.pop_front();
         }
+        if self.unsent.is_empty() {
+            // Nothing waits for most of the time.
+            self.unsent = VecDeque::new();
+        }
         wrote
     }
 

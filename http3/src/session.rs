@@ -146,6 +146,7 @@ impl Session {
         if self.requests.is_empty() {
             // An empty map keeps a node with room for eleven, and connections are idle for most of their time.
             self.requests = BTreeMap::new();
+            self.events.shrink_to(0);
         }
         self.signals.take(stream);
         self.signals.forget_node(stream);

@@ -139,6 +139,17 @@ impl Tree {
         // Drops what the node held.
         self.nodes[key] = Node::new(Element::Root, 0);
         self.free.push(key);
+        if self.keys.len() == 1 {
+            self.rest();
+        }
+    }
+
+    /// Nothing but the root is left. Its clock goes on; the memory of the others goes back, because connections are idle for
+    /// most of their time.
+    fn rest(&mut self) {
+        let common_now = self.nodes[ROOT].common_now;
+        *self = Self::new();
+        self.nodes[ROOT].common_now = common_now;
     }
 
     /// Whether `element` has bytes that may go. An element that is not in the tree stays out of it.
