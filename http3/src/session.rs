@@ -15,6 +15,8 @@ mod signals;
 
 /// HTTP/3 on one connection. After an error of the connection every call of [`Session::receive`] returns
 /// the same error.
+///
+/// It has many methods: it speaks for both ends, and what may come on one stream depends on what came on the others.
 #[derive(Debug)]
 pub struct Session {
     role: Role,
