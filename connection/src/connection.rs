@@ -9,6 +9,9 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 /// One HTTP/3 connection, at either end.
+///
+/// It has many methods, because each needs the transport and the session at once: what one of them has read or closed decides
+/// what the other may do.
 pub struct Connection {
     /// The transport. A send loop writes bodies to it, in its own order.
     pub quic: crate::Quic,
@@ -283,6 +286,10 @@ impl Connection {
                 Err(_) => {}
             }
             self.unsent.pop_front();
+        }
+        if self.unsent.is_empty() {
+            // Nothing waits for most of the time.
+            self.unsent = VecDeque::new();
         }
         wrote
     }

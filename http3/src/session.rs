@@ -15,6 +15,8 @@ mod signals;
 
 /// HTTP/3 on one connection. After an error of the connection every call of [`Session::receive`] returns
 /// the same error.
+///
+/// It has many methods: it speaks for both ends, and what may come on one stream depends on what came on the others.
 #[derive(Debug)]
 pub struct Session {
     role: Role,
@@ -146,6 +148,7 @@ impl Session {
         if self.requests.is_empty() {
             // An empty map keeps a node with room for eleven, and connections are idle for most of their time.
             self.requests = BTreeMap::new();
+            self.events.shrink_to(0);
         }
         self.signals.take(stream);
         self.signals.forget_node(stream);

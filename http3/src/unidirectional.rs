@@ -6,7 +6,6 @@ use crate::pushes::PUSH_STREAM;
 use crate::qpack::DecoderStream;
 use crate::{PushId, Role, Settings, StreamId};
 use octets::Octets;
-use std::collections::BTreeMap;
 
 const CONTROL: u64 = 0x00;
 const QPACK_ENCODER: u64 = 0x02;
@@ -35,7 +34,8 @@ impl Purpose {
 
 #[derive(Debug, Default)]
 pub(crate) struct UnidirectionalStreams {
-    open: BTreeMap<StreamId, Purpose>,
+    /// A list, because most peers have three.
+    open: Vec<(StreamId, Purpose)>,
 }
 
 impl UnidirectionalStreams {
@@ -48,34 +48,44 @@ impl UnidirectionalStreams {
         bytes: &mut &[u8],
         limit: usize,
     ) -> Result<&mut Purpose, Error> {
-        if !self.open.contains_key(&stream) && self.open.len() >= limit {
-            return Code::ExcessiveLoad.fail("more unidirectional streams than our limit");
+        let place = match self.place(stream) {
+            Some(place) => place,
+            None if self.open.len() >= limit => {
+                return Code::ExcessiveLoad.fail("more unidirectional streams than our limit");
+            }
+            None => {
+                self.open.push((stream, Purpose::Unsaid(Vec::new())));
+                self.open.len() - 1
+            }
+        };
+        if let Purpose::Unsaid(start) = &mut self.open[place].1
+            && let Some(stream_type) = take_varint(start, bytes)
+        {
+            let said = purpose_of(role, stream_type)?;
+            if said.is_critical() && self.open.iter().any(|(_, other)| same_type(other, &said)) {
+                return Code::StreamCreation
+                    .fail("a second control or QPACK stream (RFC 9114, 6.2.1; RFC 9204, 4.2)");
+            }
+            self.open[place].1 = said;
         }
-        let purpose = self.open.entry(stream).or_insert_with(|| Purpose::Unsaid(Vec::new()));
-        let Purpose::Unsaid(start) = purpose else { return self.known(stream) };
-        let Some(stream_type) = take_varint(start, bytes) else { return self.known(stream) };
-        let said = purpose_of(role, stream_type)?;
-        if said.is_critical() && self.open.values().any(|other| same_type(other, &said)) {
-            return Code::StreamCreation
-                .fail("a second control or QPACK stream (RFC 9114, 6.2.1; RFC 9204, 4.2)");
-        }
-        self.open.insert(stream, said);
-        self.known(stream)
+        Ok(&mut self.open[place].1)
     }
 
     pub(crate) fn close(&mut self, stream: StreamId) -> Result<(), Error> {
-        match self.open.remove(&stream) {
-            Some(purpose) if purpose.is_critical() => Code::ClosedCriticalStream.fail("a control or QPACK stream ends before the connection (RFC 9114, 6.2.1; RFC 9204, 4.2)"),
+        match self.place(stream).map(|it| self.open.swap_remove(it)) {
+            Some((_, purpose)) if purpose.is_critical() => Code::ClosedCriticalStream.fail("a control or QPACK stream ends before the connection (RFC 9114, 6.2.1; RFC 9204, 4.2)"),
             _ => Ok(()),
         }
     }
 
     pub(crate) fn is_push(&mut self, stream: StreamId, push: PushId) {
-        self.open.insert(stream, Purpose::Push(push));
+        if let Some(place) = self.place(stream) {
+            self.open[place].1 = Purpose::Push(push);
+        }
     }
 
-    fn known(&mut self, stream: StreamId) -> Result<&mut Purpose, Error> {
-        self.open.get_mut(&stream).map_or_else(|| Code::Internal.fail("a stream is not known"), Ok)
+    fn place(&self, stream: StreamId) -> Option<usize> {
+        self.open.iter().position(|(it, _)| *it == stream)
     }
 }
 

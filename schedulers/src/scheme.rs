@@ -135,7 +135,8 @@ pub type Build =
 /// The name of a placeholder by its ID.
 pub type GroupName = Arc<dyn Fn(u64) -> Option<String> + Send + Sync>;
 
-/// A scheme, chosen by name: [`find_scheme`]. One of your own is a literal of this type.
+/// A scheme, chosen by name: [`find_scheme`]. One of your own is a literal of this type. It has a field for each column of the tables
+/// that `utmost schemes` and the documents show.
 #[derive(Clone)]
 pub struct Scheme {
     /// As in `utmost schemes`, parameters and variant included.

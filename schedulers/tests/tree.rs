@@ -368,3 +368,23 @@ fn in_a_chain_the_highest_ready_link_goes_first_however_it_was_built() {
         assert_eq!(picks, expected, "{build}");
     }
 }
+
+#[test]
+fn a_tree_that_has_only_its_root_again_keeps_its_clock_and_nothing_else() {
+    let new = || {
+        let mut tree = Tree::new();
+        tree.keep_common_time(Element::Root);
+        tree
+    };
+    let mut tree = new();
+    let [one, other] = [0, 4].map(|id| Element::Stream(StreamId(id)));
+    tree.put(one, Place::DEFAULT.rank(Rank::level(1)));
+    tree.put(other, Place::below(one));
+    tree.set_ready(other, true);
+    tree.charge(other, 1400);
+    let clock = format!("common_now: Some({})", (1400_u128 << 28) / 16);
+    assert!(format!("{tree:?}").contains(&clock));
+    tree.remove(one);
+    tree.remove(other);
+    assert_eq!(format!("{tree:?}"), format!("{:?}", new()).replace("common_now: Some(0)", &clock));
+}

@@ -18,7 +18,8 @@ use connection::{Connection, Path};
 use quiche::PathEvent;
 use std::time::{Duration, Instant};
 
-/// The addresses of one client.
+/// The addresses of one client. It has many methods, because whether a datagram may go to an address depends on all that the
+/// client has shown of the others.
 pub(crate) struct Addresses {
     /// How many of them the transport keeps.
     most: usize,

@@ -3,9 +3,9 @@
 use crate::Options;
 use crate::early_data::is_safe;
 use crate::http_date::date;
-use crate::site::fields::{add, kept};
+use crate::site::fields::{kept, value};
 use crate::site::{Request, Response, Site};
-use http::header::{ALT_SVC, CONTENT_LENGTH, DATE, HeaderMap, HeaderValue, SERVER};
+use http::header::{ALT_SVC, CONTENT_LENGTH, DATE, HeaderMap, HeaderName, HeaderValue, SERVER};
 
 /// How many fields a response has beside those of the site.
 const OWN_FIELDS: usize = 4;
@@ -31,16 +31,27 @@ fn may_have_body(status: u16) -> bool {
 /// The fields of a response but for its status. `is_here`: it has its body itself, whose length is said. A 204 has none, and in a
 /// 304 it would be the length of the 200 it replaces (RFC 9110, 8.6).
 pub fn fields(response: &Response, is_here: bool, options: &Options) -> HeaderMap {
+    let (before, behind) = own_fields(response, is_here, options);
+    let mut fields = HeaderMap::with_capacity(OWN_FIELDS + response.headers.len());
+    fields.extend(before.into_iter().flatten());
+    fields.extend(kept(&response.headers, |_| true));
+    fields.extend(behind.into_iter().flatten());
+    fields
+}
+
+/// A field that there may be.
+type Field = Option<(HeaderName, HeaderValue)>;
+
+/// The fields of [`fields()`] that are not the site's: those that go before them, and those that go behind.
+pub(crate) fn own_fields(
+    response: &Response,
+    is_here: bool,
+    options: &Options,
+) -> ([Field; 2], [Field; 2]) {
     let length = (is_here && may_have_body(response.status)).then(|| response.body.bytes());
     let length = length.map(|it| (CONTENT_LENGTH, it.into()));
+    let alt_svc = options.alt_svc_port.map(|port| format!("h3=\":{port}\"; ma=86400"));
     let clock = options.wall_clock.filter(|_| !response.headers.contains_key(DATE));
-    let mut fields = HeaderMap::with_capacity(OWN_FIELDS + response.headers.len());
-    fields.extend([(SERVER, HeaderValue::from_static("utmost"))]);
-    fields.extend(length);
-    fields.extend(kept(&response.headers, |_| true));
-    if let Some(port) = options.alt_svc_port {
-        add(&mut fields, [(ALT_SVC, format!("h3=\":{port}\"; ma=86400"))]);
-    }
-    fields.extend(clock.map(|it| (DATE, date(it()))));
-    fields
+    let before = [Some((SERVER, HeaderValue::from_static("utmost"))), length];
+    (before, [alt_svc.map(|it| (ALT_SVC, value(it))), clock.map(|it| (DATE, date(it())))])
 }

@@ -3,7 +3,7 @@
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::time::Duration;
 
-/// Limits of a server. Each says what it bounds; beyond it the peer pays, not the server.
+/// Limits of a server, a field each. Each says what it bounds; beyond it the peer pays, not the server.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Connections at a time; beyond it new ones are refused.

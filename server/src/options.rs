@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The settings of a server.
+/// The settings of a server, a field each.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "settings, independent of each other")]
 pub struct Options {

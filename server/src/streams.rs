@@ -387,5 +387,20 @@ impl Streams {
             self.pushes.remove(&push);
         }
         self.mains.remove(&stream);
+        if self.all.is_empty() {
+            self.rest();
+        }
+    }
+
+    /// No stream is left. Empty indices keep nodes with room for eleven, and connections are idle for most of their time.
+    fn rest(&mut self) {
+        *self = Self {
+            named: std::mem::take(&mut self.named),
+            #[cfg(feature = "experiments")]
+            moving: std::mem::take(&mut self.moving),
+            taken: self.taken,
+            ended: std::mem::take(&mut self.ended),
+            ..Self::default()
+        };
     }
 }

@@ -119,7 +119,7 @@ def floor(name, order):
         named = {"root": site.root, "listen": f"127.0.0.1:{port}", "cert": site.cert, "key": site.key, "order": order}
         return [RELEASE / "examples" / "floor", *(f"--{key}={value}" for key, value in named.items())]
 
-    return Server(name, command, command, of_our_transport, works=("W1", "W2L"))
+    return Server(name, command, command, of_our_transport, works=("W1", "W2L", "W4"))
 
 
 def of_our_transport():

@@ -18,6 +18,8 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 /// A client's connections beside the source, and the responses that may move to them.
+///
+/// It has many methods, because a byte can come on any of the connections, and belongs to a response that all of them share.
 pub struct Destinations {
     config: ClientConfig,
     server_name: Option<String>,

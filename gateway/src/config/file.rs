@@ -80,7 +80,7 @@ impl FileSite {
     }
 }
 
-/// The keys of a `[[route]]`; the names are NGINX's where it has them.
+/// The keys of a `[[route]]`, a field each; the names are NGINX's where it has them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "keys, independent of each other")]

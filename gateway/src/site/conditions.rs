@@ -1,5 +1,8 @@
 //! Conditional requests (RFC 9110, 13).
 
+use hyper::header::{
+    ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, LAST_MODIFIED,
+};
 use server::http_date;
 use server::site::fields::kept;
 use server::site::{Body, Request, Response};
@@ -7,17 +10,17 @@ use server::site::{Body, Request, Response};
 /// The response, unless a condition of the GET or HEAD request fails: then 304 if the client has this version already,
 /// and 412 if it wants another one.
 pub(super) fn conditional(request: &Request, response: Response) -> Response {
-    let Some(etag) = response.fields("etag").next().filter(|_| response.status == 200) else {
+    let Some(etag) = response.fields(ETAG).next().filter(|_| response.status == 200) else {
         return response;
     };
     // A tag says more than a time, which counts only where no tag is asked for (RFC 9110, 13.2.2).
-    let wants_other = match request.list("if-match") {
+    let wants_other = match request.list(IF_MATCH) {
         Some(tags) => !names(&tags, etag, is_same),
-        None => is_changed(request.field("if-unmodified-since"), &response) == Some(true),
+        None => is_changed(request.field(IF_UNMODIFIED_SINCE), &response) == Some(true),
     };
-    let has_it = match request.list("if-none-match") {
+    let has_it = match request.list(IF_NONE_MATCH) {
         Some(tags) => names(&tags, etag, is_alike),
-        None => is_changed(request.field("if-modified-since"), &response) == Some(false),
+        None => is_changed(request.field(IF_MODIFIED_SINCE), &response) == Some(false),
     };
     if wants_other {
         return Response { resource: response.resource, ..Response::empty(412) };
@@ -33,7 +36,7 @@ fn names(list: &str, etag: &str, same: impl Fn(&str, &str) -> bool) -> bool {
 /// Whether a response was changed after a time that a client says. `None`: one of them is not known.
 fn is_changed(since: Option<&str>, response: &Response) -> Option<bool> {
     let since = http_date::time(since?)?;
-    let changed = http_date::time(response.fields("last-modified").next()?)?;
+    let changed = http_date::time(response.fields(LAST_MODIFIED).next()?)?;
     Some(changed > since)
 }
 

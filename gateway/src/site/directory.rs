@@ -8,7 +8,8 @@ use super::compressed::{Compressed, Made};
 use super::hot_files::{HotFile, HotFiles, is_hidden};
 use super::types;
 use hyper::header::{
-    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED, LOCATION, VARY,
+    ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue,
+    LAST_MODIFIED, LOCATION, RANGE, VARY,
 };
 use nix::errno::Errno;
 use percent_encoding::percent_decode_str;
@@ -96,7 +97,7 @@ impl Site for DirectorySite {
 impl DirectorySite {
     /// A file, in a coding that the client takes.
     fn response(&self, request: &Request, path: &str, file: &Arc<HotFile>) -> Response {
-        let field = request.list("accept-encoding").unwrap_or_default();
+        let field = request.list(ACCEPT_ENCODING).unwrap_or_default();
         let accepted: Vec<Coding> =
             Coding::ALL.into_iter().filter(|it| it.is_accepted(&field)).collect();
         let is_made = types::is_compressible(file.mime.to_str().unwrap_or_default());
@@ -106,7 +107,7 @@ impl DirectorySite {
             return varied(beside, varies);
         }
         // Who asks for parts gets those of the file itself.
-        if is_made && request.field("range").is_none() {
+        if is_made && request.field(RANGE).is_none() {
             for coding in accepted {
                 match self.compressed.get(file, coding, request.asked_at) {
                     Made::Here(bytes) => return varied(made(file, bytes, coding), varies),

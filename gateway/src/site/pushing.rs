@@ -17,7 +17,7 @@ use server::site::fields::{add, fields, kept, value};
 use server::site::{Ahead, Foreseen, Promise, Request, Response};
 use std::sync::Arc;
 
-/// The pushes and hints with the responses of some paths.
+/// The pushes and hints with the responses of some paths: a field for each key of the configuration.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "rules, independent of each other")]
 pub struct Pushing {

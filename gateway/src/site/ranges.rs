@@ -1,7 +1,7 @@
 //! Parts of a response (RFC 9110, 14).
 
 use crate::limits::RANGES;
-use hyper::header::{CONTENT_RANGE, CONTENT_TYPE};
+use hyper::header::{ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE, RANGE};
 use server::site::fields::{kept, value};
 use server::site::{Body, Request, Response};
 use std::fmt::Write;
@@ -12,9 +12,9 @@ type Part = (u64, u64);
 
 /// What a request for parts gets of a response that has them; any other one as it is.
 pub(super) fn ranged(request: &Request, response: Response) -> Response {
-    let field = request.field("range").filter(|_| request.method == "GET");
+    let field = request.field(RANGE).filter(|_| request.method == "GET");
     let is_here = response.status == 200 && response.ready.is_empty();
-    let has_parts = is_here && response.fields("accept-ranges").next().is_some();
+    let has_parts = is_here && response.fields(ACCEPT_RANGES).next().is_some();
     let Some(field) = field.filter(|_| has_parts && is_same_version(request, &response)) else {
         return response;
     };

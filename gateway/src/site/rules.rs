@@ -6,7 +6,7 @@ use super::pushing::Pushing;
 use super::ranges::ranged;
 use super::substitutes::{Redirect, asks_for_page, with_page};
 use super::types;
-use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderValue, VIA};
+use hyper::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, VIA};
 use schedulers::{Kind, Metadata, Priority, Scheme};
 use server::SignalUse;
 use server::site::paths::{decoded, is_sayable};
@@ -204,7 +204,7 @@ impl RuledSite {
             ranged(request, conditional(request, response))
         };
         let mut response = self.complete(request, self.with_headers(request, response));
-        let is_of_file = response.fields("etag").next().is_some();
+        let is_of_file = response.fields(ETAG).next().is_some();
         let usual = source.usual_freshness().filter(|_| is_of_file);
         if let Some(usual) = usual.filter(|_| response.cache_control().is_none()) {
             response.headers.append(CACHE_CONTROL, HeaderValue::from_static(usual));

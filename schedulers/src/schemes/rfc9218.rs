@@ -105,6 +105,10 @@ impl Extensible {
         if let Some(response) = self.responses.remove(&stream) {
             self.queues.remove(&(response.urgency, response.cycle, stream));
         }
+        if self.responses.is_empty() {
+            // As in the scheduler: an empty map keeps a node.
+            self.responses = BTreeMap::new();
+        }
     }
 
     fn place(&self, tree: &mut Tree, stream: StreamId, response: Response) {

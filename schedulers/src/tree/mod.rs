@@ -16,25 +16,30 @@
 
 mod chains;
 mod links;
+mod mix;
 mod node;
 mod place;
 mod snapshot;
 
 use crate::{Element, StreamId};
 use chains::Chain;
+use mix::Mix;
 use node::{Key, Node, ROOT};
 use place::MAX_WEIGHT;
 pub use place::{Place, Rank};
 pub use snapshot::{Snapshot, SnapshotNode};
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 /// The tree of one connection. Total: any call in any order has a meaning.
+///
+/// It has many methods, because nodes, chains and queues name each other by index, so that a change of one changes all of them.
 #[derive(Debug, Clone)]
 pub struct Tree {
     /// The root first, then the others where there was room.
     nodes: Vec<Node>,
     /// Only looked into, never walked through, so that no order depends on hashes.
-    keys: HashMap<Element, Key>,
+    keys: HashMap<Element, Key, BuildHasherDefault<Mix>>,
     placeholders: usize,
     free: Vec<Key>,
     chains: Vec<Chain>,
@@ -52,7 +57,7 @@ impl Tree {
     pub fn new() -> Self {
         Self {
             nodes: vec![Node::new(Element::Root, 0)],
-            keys: HashMap::from([(Element::Root, ROOT)]),
+            keys: HashMap::from_iter([(Element::Root, ROOT)]),
             placeholders: 0,
             free: Vec::new(),
             chains: vec![Chain::of_one(ROOT)],
@@ -139,6 +144,17 @@ impl Tree {
         // Drops what the node held.
         self.nodes[key] = Node::new(Element::Root, 0);
         self.free.push(key);
+        if self.keys.len() == 1 {
+            self.rest();
+        }
+    }
+
+    /// Nothing but the root is left. Its clock goes on; the memory of the others goes back, because connections are idle for
+    /// most of their time.
+    fn rest(&mut self) {
+        let common_now = self.nodes[ROOT].common_now;
+        *self = Self::new();
+        self.nodes[ROOT].common_now = common_now;
     }
 
     /// Whether `element` has bytes that may go. An element that is not in the tree stays out of it.

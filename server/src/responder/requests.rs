@@ -7,9 +7,9 @@ use crate::limits::{HEAD_FIELDS, LOAD_NUISANCES};
 use crate::outgoing::Stage;
 use crate::pushes::Pushes;
 use crate::send_loop::Ending;
-use crate::site::fields::{Line, add, to_http3};
+use crate::site::fields::{Line, to_http3};
 use crate::site::{Availability, Body, Request, Response, Trouble};
-use http::header::{HeaderMap, HeaderName};
+use http::header::{HeaderName, HeaderValue};
 use http3::{Code, Extension, Header, NameValue, StreamId};
 use std::time::Instant;
 
@@ -90,11 +90,7 @@ impl Responder {
         self.send_ahead(stream, request, &response.ahead, now);
         self.note_status(stream, response.status);
         let arrives = self.arriving(stream).is_some();
-        let status = response.status.to_string();
-        let fields = self.response_fields(stream, &response, !arrives);
-        let status = [(":status", status.as_bytes())].into_iter();
-        let fields: Vec<Line<'_>> = status.chain(to_http3(&fields)).collect();
-        let Ok(mut frames) = self.sender.connection.encode_headers(stream, &fields) else {
+        let Ok(mut frames) = self.encode_head(stream, &response, !arrives) else {
             self.sender.finish(stream, Ending::GivenUp(Code::Internal));
             return;
         };
@@ -135,21 +131,31 @@ impl Responder {
         }
     }
 
-    /// The regular fields of a response. `is_here`: it has its body itself.
-    fn response_fields(&self, stream: StreamId, response: &Response, is_here: bool) -> HeaderMap {
-        let mut fields = head::fields(response, is_here, &self.shared.options);
+    /// The head of a response as a frame. `is_here`: it has its body itself.
+    fn encode_head(
+        &mut self,
+        stream: StreamId,
+        response: &Response,
+        is_here: bool,
+    ) -> Result<Vec<u8>, http3::Error> {
+        let status = response.status.to_string();
+        let (before, behind) = head::own_fields(response, is_here, &self.shared.options);
         let record = self.sender.streams.get(stream);
-        if let Some(directive) = record.and_then(|it| it.directive) {
-            add(&mut fields, [(HeaderName::from_static("priority"), directive.to_string())]);
-        }
+        let priority = record.and_then(|it| it.directive).map(|it| it.to_string());
         let announces = self.sender.connection.session.in_use(Extension::SchemeAnnouncement);
         let names_scheme = response.resource.main || self.changed_with == Some(stream);
-        if names_scheme && announces {
-            add(
-                &mut fields,
-                [(HeaderName::from_static(http3::SCHEME_FIELD), self.sender.order.scheme())],
-            );
-        }
-        fields
+        let scheme = (names_scheme && announces).then(|| self.sender.order.scheme());
+        let mut fields: Vec<Line<'_>> = Vec::with_capacity(8 + response.headers.len());
+        fields.push((":status", status.as_bytes()));
+        fields.extend(before.iter().flatten().map(line));
+        fields.extend(to_http3(&response.headers));
+        fields.extend(behind.iter().flatten().map(line));
+        fields.extend(priority.as_ref().map(|it| ("priority", it.as_bytes())));
+        fields.extend(scheme.map(|it| (http3::SCHEME_FIELD, it.as_bytes())));
+        self.sender.connection.encode_headers(stream, &fields)
     }
+}
+
+fn line((name, value): &(HeaderName, HeaderValue)) -> Line<'_> {
+    (name.as_str(), value.as_bytes())
 }

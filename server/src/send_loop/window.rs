@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 /// How long a client may wait before it acknowledges (RFC 9000, 18.2).
 const ACK_DELAY: Duration = Duration::from_millis(25);
 
-/// The bookkeeping of hold and poke.
+/// The bookkeeping of hold and poke. It has many methods, because each event of the send loop changes several counts, which only
+/// agree if they change together.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     staged: Option<Staged>,

@@ -45,12 +45,15 @@ pub fn kept(
 }
 
 /// The values of a field that are text, line by line.
-pub fn texts<'a>(fields: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+pub fn texts<N: AsHeaderName>(
+    fields: &HeaderMap,
+    name: N,
+) -> impl Iterator<Item = &str> + use<'_, N> {
     fields.get_all(name).into_iter().filter_map(|it| std::str::from_utf8(it.as_bytes()).ok())
 }
 
 /// A field that is a list, its lines that are text joined (RFC 9110, 5.3).
-pub fn list<'a>(fields: &'a HeaderMap, name: &str) -> Option<Cow<'a, str>> {
+pub fn list(fields: &HeaderMap, name: impl AsHeaderName) -> Option<Cow<'_, str>> {
     let mut lines = texts(fields, name);
     let first = Cow::from(lines.next()?);
     Some(lines.fold(first, |list, line| list + ", " + line))

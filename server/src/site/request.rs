@@ -3,12 +3,19 @@
 use super::fields::{from_http3, joined, list, texts};
 use super::paths::resolved;
 use crate::account::Held;
-use http::header::{HOST, HeaderMap, HeaderValue};
+use http::header::{AsHeaderName, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue};
 use http3::{Header, NameValue};
 use schedulers::{Kind, METADATA_FIELD, Metadata, Priority, Resource};
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::time::Instant;
+
+/// Names that the library does not have. One that is parsed for each question costs more than the answer.
+const EARLY_DATA: HeaderName = HeaderName::from_static("early-data");
+const PRIORITY: HeaderName = HeaderName::from_static("priority");
+const METADATA: HeaderName = HeaderName::from_static(METADATA_FIELD);
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// The version of HTTP by which a request came.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,33 +116,33 @@ impl Request {
     /// Marks a request that came before the handshake was complete, here or at a gateway (RFC 8470, 5.1).
     #[must_use]
     pub fn not_proven_fresh(self, before_handshake: bool) -> Self {
-        let said = self.field("early-data").is_some();
+        let said = self.field(EARLY_DATA).is_some();
         Self { early: before_handshake || said, ..self }
     }
 
     /// The first value of a field that is text. A list may have several lines: [`Self::list`].
-    pub fn field(&self, name: &str) -> Option<&str> {
+    pub fn field(&self, name: impl AsHeaderName) -> Option<&str> {
         texts(&self.fields, name).next()
     }
 
     /// What the `priority` field says (RFC 9218, 5).
     pub fn priority(&self) -> Option<Priority> {
-        Priority::parse(&joined(&self.fields, "priority", b", ")?).ok()
+        Priority::parse(&joined(&self.fields, PRIORITY, b", ")?).ok()
     }
 
     /// What the client says the resource is for.
     pub(crate) fn metadata(&self) -> Option<Metadata> {
-        joined(&self.fields, METADATA_FIELD, b", ").map(|it| Metadata::parse(&it))
+        joined(&self.fields, METADATA, b", ").map(|it| Metadata::parse(&it))
     }
 
     /// A field that is a list, its lines joined (RFC 9110, 5.3).
-    pub fn list(&self, name: &str) -> Option<Cow<'_, str>> {
+    pub fn list(&self, name: impl AsHeaderName) -> Option<Cow<'_, str>> {
         list(&self.fields, name)
     }
 
     /// Whether the client sends the body only if it is asked to (RFC 9110, 10.1.1).
     pub fn awaits_continue(&self) -> bool {
-        self.field("expect").is_some_and(|it| it.eq_ignore_ascii_case("100-continue"))
+        self.field(EXPECT).is_some_and(|it| it.eq_ignore_ascii_case("100-continue"))
     }
 
     /// The `Cookie` field; its lines are joined (RFC 9114, 4.2.1).
@@ -157,7 +164,7 @@ impl Request {
     /// Whether a page begins with the response. A document in a frame belongs to the page around it, and a push to the page
     /// that it goes with.
     pub(crate) fn begins_page(&self, resource: &Resource) -> bool {
-        let destination = self.field("sec-fetch-dest");
+        let destination = self.field(SEC_FETCH_DEST);
         let in_page = matches!(destination, Some("iframe" | "frame" | "embed" | "object"));
         let for_document = resource.kind == Kind::Html;
         resource.main || (!self.pushed && !in_page && self.is_navigation(for_document))
@@ -165,7 +172,7 @@ impl Request {
 
     /// Whether the response will be shown as a page. Browsers say so; for other clients, every document is.
     pub fn is_navigation(&self, for_document: bool) -> bool {
-        self.field("sec-fetch-mode").map_or(for_document, |it| it == "navigate")
+        self.field(SEC_FETCH_MODE).map_or(for_document, |it| it == "navigate")
     }
 }
 

@@ -3,7 +3,8 @@
 use super::fields::{fields, kept, texts};
 use super::{Ahead, Body, Request};
 use http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
+    ALLOW, AsHeaderName, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    RETRY_AFTER,
 };
 use push::guard::{self, Said};
 use std::time::{Duration, Instant};
@@ -71,13 +72,13 @@ impl Response {
     }
 
     /// The values of a field that are text, line by line.
-    pub fn fields(&self, name: &str) -> impl Iterator<Item = &str> + use<'_> {
+    pub fn fields<N: AsHeaderName>(&self, name: N) -> impl Iterator<Item = &str> + use<'_, N> {
         texts(&self.headers, name)
     }
 
     /// The `Cache-Control` field, its lines joined.
     pub fn cache_control(&self) -> Option<String> {
-        let lines: Vec<&str> = self.fields("cache-control").collect();
+        let lines: Vec<&str> = self.fields(CACHE_CONTROL).collect();
         (!lines.is_empty()).then(|| lines.join(","))
     }
 

@@ -5,6 +5,7 @@ mod browser;
 mod clients;
 mod endings;
 mod first_lines;
+mod h2spec;
 mod life;
 mod limits;
 mod names;

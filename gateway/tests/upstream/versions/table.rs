@@ -11,7 +11,7 @@ use tempfile::TempDir;
 struct Row {
     method: &'static str,
     path: &'static str,
-    /// Fields. `TAG`, `TIME` are those of the file `/b.bin`.
+    /// Fields. `TAG`, `TIME` are those of the file `/b.bin`, and `LONG` is a value of 3,000 bytes.
     fields: &'static [(&'static str, &'static str)],
     status: u16,
     /// Fields of the response; a value of `-`: there is none.
@@ -89,11 +89,18 @@ const TABLE: &[Row] = &[
     get("/sub/..?x=/../y", &[], 200).body(9).caddy("Caddy redirects"),
     get("/sub/../../b.bin", &[], 404).nginx("a path that leads out is of no file; nginx says 400").caddy("a path that leads out is of no file; Caddy stays at the root"),
     get("/b.bin/..", &[], 200).body(9).caddy("Caddy redirects"),
+    row("HEAD", "/", &[], 200).says(&[("content-length", "9")]).body(0),
+    row("HEAD", "/sub/", &[], 200).says(&[("content-length", "3")]).body(0),
+    row("HEAD", "/sub", &[], 301).says(&[("location", "/sub/")]).body(0).caddy("Caddy says 308"),
+    row("HEAD", "/empty.txt", &[], 200).says(&[("content-length", "0")]).body(0),
+    get("/sub/?x", &[], 200).body(3),
+    get("/index.html/", &[], 404),
     // Targets.
     get("/b.bin?query=up{job='x'}|[1]^`", &[], 200).body(1000),
     get("/caf\u{e9}.txt", &[], 200).body(5),
     get("/caf%C3%A9.txt?\u{e9}", &[], 200).body(5),
     row("OPTIONS", "*", &[], 204).nginx("the server itself is meant (RFC 9110, 9.3.7); nginx says 400").caddy("Caddy says 200 without a body"),
+    get("/%zz", &[], 404).nginx("a path with a wrong escape is of no file; nginx says 400").caddy("a path with a wrong escape is of no file; Caddy says 400"),
     // Types.
     get("/m.mjs", &[], 200).says(&[("content-type", "text/javascript; charset=utf-8")]),
     get("/m.mjs.map", &[], 200).says(&[("content-type", "application/json")]),
@@ -104,6 +111,13 @@ const TABLE: &[Row] = &[
     row("DELETE", "/b.bin", &[], 405).caddy("Caddy answers any method with the file"),
     row("TRACE", "/b.bin", &[], 405).caddy("Caddy answers any method with the file"),
     row("OPTIONS", "/b.bin", &[], 405).caddy("Caddy answers any method with the file"),
+    row("PATCH", "/b.bin", &[], 405).caddy("Caddy answers any method with the file"),
+    row("POST", "/no", &[], 405).nginx("no path takes the method; nginx looks for the file first").caddy("no path takes the method; Caddy looks for the file first"),
+    // Fields that change nothing.
+    get("/b.bin", &[("expect", "100-continue")], 200).body(1000).nginx("nobody waits to send a body (RFC 9110, 10.1.1); nginx says 100 first"),
+    get("/b.bin", &[("te", "trailers")], 200).body(1000),
+    get("/b.bin", &[("cookie", "LONG"), ("cookie", "LONG")], 200).body(1000),
+    get("/b.bin", &[("accept", "image/*"), ("accept-language", "xx"), ("accept-charset", "none")], 200).body(1000),
     // Conditions.
     get("/b.bin", &[("if-none-match", "TAG")], 304).says(&[("content-type", "-"), ("content-length", "-")]).body(0),
     get("/b.bin", &[("if-none-match", "\"x\", W/TAG")], 304),
@@ -119,6 +133,12 @@ const TABLE: &[Row] = &[
     get("/b.bin", &[("if-match", "\"x\"")], 412),
     get("/b.bin", &[("if-unmodified-since", OLD)], 412),
     get("/b.bin", &[("if-unmodified-since", "TIME")], 200),
+    row("HEAD", "/b.bin", &[("if-none-match", "TAG")], 304).says(&[("content-length", "-")]).body(0),
+    row("HEAD", "/b.bin", &[("if-match", "\"x\"")], 412).body(0),
+    get("/b.bin", &[("if-match", "*"), ("if-none-match", "TAG")], 304),
+    get("/b.bin", &[("if-match", "\"x\""), ("if-none-match", "TAG")], 412),
+    get("/b.bin", &[("if-modified-since", "yesterday")], 200).body(1000),
+    get("/b.bin", &[("if-unmodified-since", OLD), ("range", "bytes=0-0")], 412),
     // Parts.
     get("/b.bin", &[("range", "bytes=0-0")], 206).says(&[("content-range", "bytes 0-0/1000"), ("content-length", "1")]).body(1),
     get("/b.bin", &[("range", "bytes=990-")], 206).says(&[("content-range", "bytes 990-999/1000")]).body(10),
@@ -136,6 +156,10 @@ const TABLE: &[Row] = &[
     get("/b.bin", &[("range", "bytes=0-0"), ("if-range", "TIME")], 206).body(1),
     get("/b.bin", &[("range", "bytes=0-0"), ("if-none-match", "TAG")], 304),
     row("HEAD", "/b.bin", &[("range", "bytes=0-0")], 200).says(&[("content-length", "1000")]).nginx("parts are for GET (RFC 9110, 14.2); nginx says 206").caddy("parts are for GET (RFC 9110, 14.2); Caddy says 206"),
+    get("/b.bin", &[("range", "bytes=-0")], 416).says(&[("content-range", "bytes */1000")]).caddy("the last 0 bytes are none (RFC 9110, 14.1.2); Caddy says 206 without any"),
+    get("/empty.txt", &[("range", "bytes=0-0")], 416).says(&[("content-range", "bytes */0")]).nginx("no range of nothing can be given (RFC 9110, 14.1.2); nginx ignores it"),
+    get("/b.bin", &[("range", "bytes=0-0,5-5"), ("if-range", "\"x\"")], 200).body(1000),
+    get("/c.js", &[("accept-encoding", "gzip"), ("range", "bytes=0-0")], 206).says(&[("content-encoding", "gzip"), ("content-range", "bytes 0-0/7")]).body(1).nginx("a file in a coding has parts, too; nginx gives all of it"),
     // Codings.
     get("/a.css", &[], 200).says(&[("content-encoding", "-"), ("content-type", CSS), ("vary", "accept-encoding")]).body(20_000).caddy("Caddy says Vary only where it compresses"),
     row("HEAD", "/a.css", &[], 200).says(&[("content-encoding", "-"), ("vary", "accept-encoding")]).caddy("Caddy says Vary only where it compresses"),
@@ -148,6 +172,8 @@ const TABLE: &[Row] = &[
     get("/a.css", &[("accept-encoding", "br")], 200).says(&[("content-encoding", "br")]).nginx("nginx has no brotli").caddy("Caddy has no brotli"),
     get("/a.css", &[("accept-encoding", "zstd")], 200).says(&[("content-encoding", "zstd")]).nginx("nginx has no zstd"),
     get("/c.js", &[("accept-encoding", "gzip")], 200).says(&[("content-encoding", "gzip"), ("content-length", "7")]).body(7),
+    get("/a.css", &[("accept-encoding", "identity")], 200).says(&[("content-encoding", "-")]).body(20_000),
+    get("/a.css", &[("accept-encoding", "gzip"), ("if-none-match", "*")], 304).says(&[("vary", "accept-encoding")]).nginx("a 304 has the fields of its 200 (RFC 9110, 15.4.5); nginx leaves Vary out").caddy("Caddy says Vary only where it compresses"),
     get("/b.bin", &[("accept-encoding", "gzip")], 200).says(&[("content-encoding", "-"), ("vary", "-")]).body(1000),
 ];
 
@@ -184,6 +210,7 @@ impl Row {
     fn ask(&self, whole: &Fetched) -> Ask {
         let value = |text: &str| {
             let text = text.replace("TAG", whole.field("etag").expect("a tag"));
+            let text = text.replace("LONG", &"x".repeat(3000));
             text.replace("TIME", whole.field("last-modified").expect("a time"))
         };
         let fields = self.fields.iter().map(|(name, text)| (*name, value(text))).collect();
