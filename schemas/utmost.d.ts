@@ -1127,6 +1127,8 @@ export type QlogStreams = {
     unique_stream_bytes: number;
     /** Events that no known schema names. */
     unknown_events: number;
+    /** Streams in the direction of the requests that carry more than requests: uploads, other protocols. */
+    uploads: Array<QlogStreamsStream>;
     vantage: "client" | "server" | "network" | "unknown";
   }>;
 };
@@ -1175,6 +1177,24 @@ export type QlogSummary = {
 export type QlogSummaryConnection = {
   /** For how long the other end held acknowledgements back, by its own words; null where that is not logged. */
   ack_delay: QlogSummarySpread;
+  /** The ACK frames that came for the sender's 1-RTT packets; null without any. */
+  acknowledgements: {
+    /** For how long each says that it was held back. */
+    delays_ms: QlogSummaryDistribution;
+    /** Packets by the mark they came with, as the last frame says that says it. */
+    ecn: {
+      ce: number;
+      ect0: number;
+      ect1: number;
+    } | null;
+    frames: number;
+    /** From one to the next. */
+    intervals_ms: QlogSummaryDistribution;
+    /** How many packets each acknowledged for the first time. */
+    packets: QlogSummaryDistribution;
+    /** Of how many ranges each consisted. */
+    ranges: QlogSummaryDistribution;
+  } | null;
   /** What it had announced as the most. */
   announced_ack_delay_ms: number | null;
   connection: string | null;
@@ -1228,6 +1248,24 @@ export type QlogSummaryConnection = {
   } | null;
   /** Why it is not known what held the sender back. */
   not_held: string | null;
+  /** How a server's packets that ask for acknowledgements were spread over the time with work; null of a client's log alone. */
+  pacing: {
+    /** Their bytes. */
+    burst_bytes: QlogSummaryDistribution;
+    /** Packets of a burst: those that went at most 0.1 ms after the one before. */
+    burst_packets: QlogSummaryDistribution;
+    /** From one packet to the next. */
+    gaps_ms: QlogSummaryDistribution;
+  } | null;
+  /** What the packets of the sender's log carried. */
+  packetization: {
+    /** The share of the stream bytes of complete responses, and of control and QPACK streams, that is not a body. */
+    http_overhead_share: number | null;
+    /** The largest packet sent that was acknowledged: so much the path carries. */
+    largest_acknowledged_bytes: number | null;
+    received: QlogSummaryPackets;
+    sent: QlogSummaryPackets;
+  };
   packets_sent: number;
   recovery: {
     cuts_undone: number;
@@ -1236,7 +1274,7 @@ export type QlogSummaryConnection = {
     /** Packets declared lost; null where the stack does not log that. */
     lost: number | null;
     lost_share: number | null;
-    /** The share of the server's packet numbers that never came, by the client's log. */
+    /** The share of the server's packets that never came: exactly with the logs of both ends; of a client's log alone, what it shows at least. */
     never_came_share: number | null;
     /** null: the log does not tell. */
     periods_basis: "logged" | "inferred" | null;
@@ -1277,6 +1315,48 @@ export type QlogSummaryConnection = {
 export type QlogSummaryConnections = {
   connections: Array<QlogSummaryConnection>;
 };
+
+export type QlogSummaryDistribution = {
+  /** A histogram: how many values are in each range, in order and without gaps. */
+  bars: Array<{
+    count: number;
+    /** A power of two: the largest value that it counts. */
+    up_to: number;
+  }>;
+  count: number;
+  least: number;
+  median: number;
+  most: number;
+  p95: number;
+} | null;
+
+/** The packets of one direction; null without any. */
+export type QlogSummaryPackets = {
+  /** 0 where they are not logged. */
+  bytes: number;
+  /** Data in DATAGRAM frames. */
+  datagram_bytes: number;
+  /** UDP datagrams: one may hold several packets. */
+  datagrams: number;
+  /** Inferred: packets of different spaces at the same moment count as one. */
+  datagrams_basis: "logged" | "inferred";
+  /** By kind, the most frequent first. */
+  frames: Array<{
+    count: number;
+    /** Of STREAM, CRYPTO, DATAGRAM and PADDING frames whose length is logged. */
+    data_bytes: number;
+    kind: string;
+  }>;
+  /** How long the packets were, in bytes. */
+  lengths: QlogSummaryDistribution;
+  /** The share of the packets' bytes that is neither: headers, tags, other frames, padding. */
+  overhead_share: number | null;
+  packets: number;
+  /** Null where the lengths of PADDING frames are not logged. */
+  padding_bytes: number | null;
+  /** Data in STREAM frames, repeated bytes included. */
+  stream_bytes: number;
+} | null;
 
 export type QlogSummarySpread = {
   least_ms: number;

@@ -26,6 +26,8 @@ pub(crate) const VIEW_CONNECTION: Duration = Duration::from_secs(600);
 pub(crate) const VIEW_PAUSE: Duration = Duration::from_millis(100);
 /// Logs side by side on a page of `view`.
 pub(crate) const VIEW_OPEN_MAX: usize = 8;
+/// Logs that `view` summarizes for one request of its list.
+pub(crate) const VIEW_ROWS_MAX: usize = 20;
 /// Folders below the one that `view` shows, one in another.
 pub(crate) const VIEW_DEPTH_MAX: usize = 4;
 /// Files that `view` lists.

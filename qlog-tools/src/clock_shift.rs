@@ -7,9 +7,7 @@ use crate::trace::Trace;
 /// same in both directions, as NTP does; without packet numbers on both sides wall clocks count, and without these the first
 /// requests are taken to be one moment.
 pub fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
-    let down_us = least_us(sender, receiver);
-    let up_us = least_us(receiver, sender);
-    if let (Some(down_us), Some(up_us)) = (down_us, up_us) {
+    if let (Some(down_us), Some(up_us)) = least_delays_us(receiver, sender) {
         return down_us.saturating_sub(up_us) / 2;
     }
     if let (Some(here_ms), Some(there_ms)) = (receiver.header.started_ms, sender.header.started_ms)
@@ -17,6 +15,11 @@ pub fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
         return whole_us(there_ms - here_ms);
     }
     start_us(receiver).saturating_sub(start_us(sender))
+}
+
+/// The least delays from the sender to the receiver and back, each between two clocks: only their sum tells how long packets took.
+pub(crate) fn least_delays_us(receiver: &Trace, sender: &Trace) -> (Option<i64>, Option<i64>) {
+    (least_us(sender, receiver), least_us(receiver, sender))
 }
 
 fn start_us(trace: &Trace) -> i64 {

@@ -1,8 +1,9 @@
 //! What a client's log says about the link over which it was written.
 
-use crate::packet::{Packet, PacketEvent, Space};
+use crate::assembly::StreamFrame;
+use crate::packet::{PacketEvent, Space};
 use crate::trace::{StreamRole, Trace};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A link, as far as the log of its client shows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,7 +14,7 @@ pub struct LinkFacts {
     pub queued_ms: f64,
     /// Bits of UDP payload a second that came while the link was busy.
     pub rate: f64,
-    /// The share of the server's packets that never came; `None`: the log does not number them.
+    /// The share of the server's packets that the log shows to be lost; `None`: it does not tell.
     pub loss: Option<f64>,
 }
 
@@ -31,7 +32,7 @@ impl LinkFacts {
             round_trip_ms,
             queued_ms: longest_ms - round_trip_ms,
             rate: rate(&arrivals(trace), &busy(trace))?,
-            loss: loss(trace.packets()),
+            loss: loss(trace),
         })
     }
 }
@@ -88,6 +89,12 @@ pub(crate) fn joined(mut each: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     joined
 }
 
+/// Whether one of these times, which are in order and apart from each other, holds all of this one.
+pub(crate) fn is_within(times: &[(u64, u64)], from_us: u64, to_us: u64) -> bool {
+    let place = times.partition_point(|it| it.0 <= from_us);
+    place.checked_sub(1).is_some_and(|last| to_us <= times[last].1)
+}
+
 /// What nine of ten windows do not exceed: a busy link makes all windows alike, and an idle one makes some slower. Only time counts in
 /// which a response was under way: between short responses a link waits for the next request. Without such time, all of it counts.
 pub(crate) fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> {
@@ -96,8 +103,7 @@ pub(crate) fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> 
         let [(from_us, _), (to_us, bytes)] = [pair[0], pair[1]];
         let step = (to_us.saturating_sub(from_us), bytes);
         all.push(step);
-        let place = busy.partition_point(|it| it.0 <= from_us);
-        if place.checked_sub(1).is_some_and(|last| to_us <= busy[last].1) {
+        if is_within(busy, from_us, to_us) {
             within.push(step);
         }
     }
@@ -115,19 +121,81 @@ pub(crate) fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> 
     rates.get(rates.len() * 9 / 10).or(rates.last()).copied()
 }
 
-/// The share of packet numbers below the largest that never came.
-fn loss(packets: &[Packet]) -> Option<f64> {
-    let came = packets.iter().filter(|it| it.event == PacketEvent::Received);
-    let numbers: BTreeSet<u64> =
-        came.filter(|it| it.space == Space::Application).filter_map(|it| it.number).collect();
-    let (first, last) = (numbers.first()?, numbers.last()?);
-    let sent = last - first + 1;
-    Some(1.0 - numbers.len() as f64 / sent as f64)
+/// The share of the server's packets that never came, as far as a client's log shows it. `None`: it has no packet numbers, or some are
+/// missing and it has no STREAM frames.
+///
+/// A number that is missing need not have been lost: senders skip some on purpose (RFC 9000, section 21.4). So several missing in a row
+/// count, and a single one where stream bytes are missing with it.
+fn loss(trace: &Trace) -> Option<f64> {
+    let came = trace.packets_of(PacketEvent::Received);
+    let numbers = came.filter(|it| it.space == Space::Application).filter_map(|it| it.number);
+    let numbers: BTreeSet<u64> = numbers.collect();
+    let mut missing = Missing::between(&numbers);
+    if numbers.is_empty() || missing.gaps.is_empty() {
+        return (!numbers.is_empty()).then_some(0.0);
+    }
+    let mut frames: Vec<(u64, StreamFrame)> =
+        trace.arrivals.iter().filter_map(|(frame, packet)| Some((packet?, frame))).collect();
+    frames.sort_by_key(|(packet, frame)| (*packet, frame.stream, frame.offset));
+    let largest = frames.iter().map(|it| it.1.bytes).max().filter(|it| *it > 0)?;
+    // How far each stream came, and in which packet.
+    let mut ends: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for (packet, frame) in frames {
+        let (end, before) = *ends.entry(frame.stream).or_insert((frame.offset, packet));
+        if frame.offset > end {
+            missing.had(before, packet, (frame.offset - end).div_ceil(largest));
+        }
+        let end_here = frame.offset.saturating_add(frame.bytes);
+        if end_here >= end {
+            ends.insert(frame.stream, (end_here, packet));
+        }
+    }
+    Some(missing.lost as f64 / missing.lost.saturating_add(numbers.len() as u64) as f64)
+}
+
+/// Packet numbers that never came.
+struct Missing {
+    /// Those in a row: by the number before them the number after them, and how many of them had nothing that is known to be missing.
+    gaps: BTreeMap<u64, (u64, u64)>,
+    /// How many were lost.
+    lost: u64,
+}
+
+impl Missing {
+    fn between(numbers: &BTreeSet<u64>) -> Self {
+        let mut missing = Self { gaps: BTreeMap::new(), lost: 0 };
+        for (&before, &after) in numbers.iter().zip(numbers.iter().skip(1)) {
+            let count = after - before - 1;
+            if count > 0 {
+                missing.gaps.insert(before, (after, count));
+            }
+            // Nobody skips two in a row.
+            missing.lost = missing.lost.saturating_add(if count > 1 { count } else { 0 });
+        }
+        missing
+    }
+
+    /// So many of the packets between two others had stream bytes that are missing.
+    fn had(&mut self, from: u64, until: u64, mut packets: u64) {
+        while packets > 0
+            && let Some((&before, &(after, count))) = self.gaps.range(from..).next()
+            && after <= until
+        {
+            self.lost += u64::from(after - before == 2);
+            if count > packets {
+                self.gaps.insert(before, (after, count - packets));
+                return;
+            }
+            packets -= count;
+            self.gaps.remove(&before);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Packet;
     use crate::trace::{RecoverySample, StreamSummary};
 
     fn came(number: u64, time_us: u64) -> Packet {
@@ -183,11 +251,28 @@ mod tests {
         assert!(LinkFacts::of(&without_streams).expect("enough").rate < 1_000_000.0);
     }
 
+    /// What came of a stream whose packet N had its N-th hundred bytes, but for the skipped number 4.
+    fn with_numbers(numbers: &[u64]) -> Trace {
+        let mut trace = Trace::default();
+        for &number in numbers {
+            let offset = 100 * if number > 4 { number - 1 } else { number };
+            let frame = StreamFrame { time_us: number, stream: 0, offset, bytes: 100 };
+            trace.arrivals.push(frame, Some(number));
+        }
+        trace.packets = Some(numbers.iter().map(|it| came(*it, *it)).collect());
+        trace
+    }
+
     #[test]
-    fn numbers_that_never_came_are_losses() {
-        let packets: Vec<Packet> =
-            (0..100).filter(|it| it % 10 != 5).map(|it| came(it, it * 1000)).collect();
-        let lost = loss(&packets).expect("numbered");
-        assert!((lost - 0.1).abs() < 1e-9, "{lost}");
+    fn numbers_that_never_came_are_losses_where_bytes_are_missing_with_them() {
+        assert_eq!(loss(&with_numbers(&[0, 1, 2, 3, 5, 6])), Some(0.0), "4 was skipped");
+        assert_eq!(loss(&with_numbers(&[0, 1, 3, 5, 6, 8, 9])), Some(2.0 / 9.0), "2 and 7");
+        assert_eq!(loss(&with_numbers(&[0, 1, 2, 3, 5, 8])), Some(2.0 / 8.0), "6 and 7");
+        assert_eq!(loss(&Trace::default()), None);
+        let without_frames = Trace {
+            arrivals: crate::packed_frames::PackedFrames::default(),
+            ..with_numbers(&[0, 2])
+        };
+        assert_eq!(loss(&without_frames), None, "1 may have been skipped");
     }
 }

@@ -1,8 +1,15 @@
 //! Which logs belong to the same connection: its client's and its server's.
 
+use crate::clock_shift::least_delays_us;
 use crate::trace::{Trace, Vantage};
 use crate::views::no_streams;
+use std::collections::BTreeSet;
 use std::path::Path;
+
+/// While a connection lasts, clocks of two machines drift apart by less than this part of it.
+const DRIFT_PART: u64 = 1000;
+/// Two ticks of the coarsest clocks, which count milliseconds.
+const TICK_US: i64 = 2000;
 
 /// The logs of one connection.
 #[derive(Debug, Clone, Copy)]
@@ -34,12 +41,59 @@ pub enum PairingError {
         /// The connection that the server's log names.
         here: String,
     },
+    /// It names the same connection, and is about another run: loads that are repeated exactly have the same IDs.
+    #[error(
+        "{log}: not the client's log of the server's connection: the same ID, but other packets; name the client's log of the same run"
+    )]
+    OtherRun {
+        /// The log.
+        log: String,
+    },
 }
 
-/// Whether both logs name the same connection, by whichever of its names.
+/// Whether both logs are of the same connection: they name it, by whichever of its names, and nothing in them speaks against it.
 pub(crate) fn is_same_connection(one: &Trace, other: &Trace) -> bool {
+    have_same_name(one, other) && !are_of_two_runs(one, other)
+}
+
+fn have_same_name(one: &Trace, other: &Trace) -> bool {
     let mut names = one.connection.iter().chain(&one.names);
     names.any(|name| other.connection.as_ref() == Some(name) || other.names.contains(name))
+}
+
+/// Whether a client's and a server's log cannot be of one connection: a packet arrived with other bytes than it was sent with, or
+/// before it was sent, whatever the clocks. As far as the logs were read to tell.
+fn are_of_two_runs(one: &Trace, other: &Trace) -> bool {
+    let (client, server) = match [one, other].map(|it| it.vantage == Vantage::Server) {
+        [false, true] => (one, other),
+        [true, false] => (other, one),
+        _ => return false,
+    };
+    if carries_other_bytes(client, server) {
+        return true;
+    }
+    let (Some(down_us), Some(up_us)) = least_delays_us(client, server) else { return false };
+    let lasts_us = client.packets().last().map_or(0, |it| it.time_us);
+    let drift_us = i64::try_from(lasts_us / DRIFT_PART).unwrap_or(i64::MAX);
+    down_us.saturating_add(up_us).saturating_add(drift_us) < -TICK_US
+}
+
+/// Whether a packet that both logs have brought other stream bytes than it was sent with.
+fn carries_other_bytes(client: &Trace, server: &Trace) -> bool {
+    let mut sent: Vec<(u64, u64, u64)> = Vec::with_capacity(server.arrivals.len());
+    for (frame, packet) in server.arrivals.iter() {
+        sent.extend(packet.map(|it| (it, frame.stream, frame.offset)));
+    }
+    sent.sort_unstable();
+    let has_packet = |number| {
+        let place = sent.partition_point(|it| it.0 < number);
+        sent.get(place).is_some_and(|it| it.0 == number)
+    };
+    client.arrivals.iter().any(|(frame, packet)| {
+        packet.is_some_and(|number| {
+            sent.binary_search(&(number, frame.stream, frame.offset)).is_err() && has_packet(number)
+        })
+    })
 }
 
 /// The log of the connection that this side wrote. Two simulated runs can have the same connection ID: each has a folder of its own.
@@ -48,10 +102,10 @@ pub(crate) fn other_end<'a>(
     trace: &Trace,
     side: Vantage,
 ) -> Option<&'a Trace> {
-    let mut ends =
-        traces.iter().filter(|it| it.vantage == side && is_same_connection(it, trace)).peekable();
-    let first = ends.peek().copied();
-    ends.find(|it| folder(it) == folder(trace)).or(first)
+    let named = traces.iter().filter(|it| it.vantage == side && have_same_name(it, trace));
+    let mut named: Vec<&Trace> = named.collect();
+    named.sort_by_key(|it| folder(it) != folder(trace));
+    named.into_iter().find(|it| !are_of_two_runs(it, trace))
 }
 
 fn folder(trace: &Trace) -> Option<&Path> {
@@ -60,18 +114,16 @@ fn folder(trace: &Trace) -> Option<&Path> {
 
 /// Each connection once.
 pub fn pairs(traces: &[Trace]) -> Vec<Ends<'_>> {
-    let mut pairs = Vec::new();
-    for log in traces {
-        match log.vantage {
-            // It stands with its client's.
-            Vantage::Server if other_end(traces, log, Vantage::Client).is_some() => {}
-            Vantage::Client => {
-                pairs.push(Ends { log, server: other_end(traces, log, Vantage::Server) });
-            }
-            _ => pairs.push(Ends { log, server: None }),
-        }
-    }
-    pairs
+    let server_of = |log: &Trace| match log.vantage {
+        Vantage::Client => other_end(traces, log, Vantage::Server),
+        _ => None,
+    };
+    let all: Vec<Ends<'_>> =
+        traces.iter().map(|log| Ends { log, server: server_of(log) }).collect();
+    let paired: BTreeSet<*const Trace> =
+        all.iter().filter_map(|it| it.server).map(std::ptr::from_ref).collect();
+    // A server's log that has a client's stands with it.
+    all.into_iter().filter(|it| !paired.contains(&std::ptr::from_ref(it.log))).collect()
 }
 
 /// The connections whose arrivals are known, each with its server's log if that has STREAM frames.
@@ -82,7 +134,9 @@ pub fn with_arrivals(traces: &[Trace]) -> Vec<Ends<'_>> {
         .partition(|it| it.vantage != Vantage::Server);
     // If neither log names its connection, trust the caller's pairing.
     if let ([client], [server]) = (&clients[..], &servers[..])
-        && (client.connection == server.connection || is_same_connection(client, server))
+        && (client.connection.is_none() && server.connection.is_none()
+            || have_same_name(client, server))
+        && !are_of_two_runs(client, server)
     {
         return vec![Ends { log: client, server: Some(server) }];
     }
@@ -121,6 +175,9 @@ pub fn client_of<'a>(
             return Ok(Some(log));
         }
     }
+    if let Some(run) = named.iter().find(|log| have_same_name(log, server)) {
+        return Err(PairingError::OtherRun { log: run.file.clone() });
+    }
     let Some(first) = named.first() else { return Ok(None) };
     if named.iter().all(|log| log.vantage == Vantage::Server) {
         return Err(PairingError::NotAClients { log: first.label() });
@@ -138,6 +195,8 @@ pub fn client_of<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assembly::StreamFrame;
+    use crate::packet::{Packet, PacketEvent, Space};
 
     fn log(vantage: Vantage, connection: Option<&str>) -> Trace {
         Trace { vantage, connection: connection.map(str::to_owned), ..Trace::default() }
@@ -175,6 +234,55 @@ mod tests {
         let expected =
             [("rr/client.sqlog", "rr/server.sqlog"), ("fifo/client.sqlog", "fifo/server.sqlog")];
         assert_eq!(files, expected);
+    }
+
+    /// A log of connection aa with packets of 100 bytes of stream 0: the number, the time in ms, and the offset of each.
+    fn run(vantage: Vantage, packets: &[(u64, u64, u64)]) -> Trace {
+        let event =
+            if vantage == Vantage::Server { PacketEvent::Sent } else { PacketEvent::Received };
+        let other =
+            if vantage == Vantage::Server { PacketEvent::Received } else { PacketEvent::Sent };
+        let mut trace = log(vantage, Some("aa"));
+        trace.counts.stream_frames = 1;
+        let mut all = Vec::new();
+        for &(number, time_ms, offset) in packets {
+            let time_us = time_ms * 1000;
+            let packet = Packet {
+                time_us,
+                event,
+                space: Space::Application,
+                number: Some(number),
+                bytes: 130,
+                is_ack_eliciting: true,
+            };
+            // As many go the other way, at the same times.
+            all.extend([packet, Packet { event: other, ..packet }]);
+            let frame = StreamFrame { time_us, stream: 0, offset, bytes: 100 };
+            trace.arrivals.push(frame, Some(number));
+        }
+        trace.packets = Some(all.into_iter().collect());
+        trace
+    }
+
+    #[test]
+    fn logs_of_two_runs_with_the_same_id_are_not_one_connection() {
+        let client = run(Vantage::Client, &[(1, 30, 0), (2, 40, 100), (4, 60, 300)]);
+        let is_paired = |server: &Trace| {
+            let logs = [client.clone(), server.clone()];
+            let found = [pairs(&logs).len(), with_arrivals(&logs).len()];
+            assert_eq!(found, if pairs(&logs)[0].server.is_some() { [1, 1] } else { [2, 1] });
+            (pairs(&logs)[0].server.is_some(), with_arrivals(&logs)[0].server.is_some())
+        };
+        // Packet 3 was lost. The clocks are 1000 ms apart.
+        let own = [(1, 1010, 0), (2, 1020, 100), (3, 1030, 200), (4, 1040, 300)];
+        assert_eq!(is_paired(&run(Vantage::Server, &own)), (true, true));
+        let other_order = [(1, 1010, 0), (2, 1020, 200), (3, 1030, 100), (4, 1040, 300)];
+        assert_eq!(is_paired(&run(Vantage::Server, &other_order)), (false, false));
+        // The same packets, ten times as slow: what arrived after 30 ms went after 300.
+        let slower = [(1, 1010, 0), (2, 1120, 100), (3, 1230, 200), (4, 1340, 300)];
+        assert_eq!(is_paired(&run(Vantage::Server, &slower)), (false, false));
+        let error = client_of(&run(Vantage::Server, &slower), std::slice::from_ref(&client), &[]);
+        assert!(matches!(error, Err(PairingError::OtherRun { .. })), "{error:?}");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod collect;
 mod contained;
 mod credit;
 mod event;
+mod filling;
 mod flow;
 mod header;
 pub(crate) mod http3;

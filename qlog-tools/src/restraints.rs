@@ -13,7 +13,7 @@ mod streams;
 use schedulers::Restraint;
 
 use crate::trace::{Trace, Vantage};
-use crate::views::WHOSE;
+use crate::views::{BETWEEN, CLIENTS, NO_SENT, WHOSE};
 use moments::moments;
 use sender::Sender;
 use silences::with_silences;
@@ -28,9 +28,6 @@ const PACING: f64 = 4.0;
 /// Without round-trip times.
 const RTT_MS: f64 = 100.0;
 
-const CLIENTS: &str = "a client's log says what arrived, not what held the server back: name the server's log, \
-     or say whose it is with --vantage";
-const NO_PACKETS: &str = "no sent packets logged";
 const NO_FRAMES: &str =
     "no STREAM frames logged: each packet counts as data, and flow control is not known";
 const NO_WINDOW: &str = "no congestion window logged: it counts as never full";
@@ -114,10 +111,11 @@ impl Restraints {
         match trace.vantage {
             Vantage::Server => {}
             Vantage::Unknown => return Err(WHOSE),
-            _ => return Err(CLIENTS),
+            Vantage::Network => return Err(BETWEEN),
+            Vantage::Client => return Err(CLIENTS),
         }
         if trace.counts.packets_sent == 0 {
-            return Err(NO_PACKETS);
+            return Err(NO_SENT);
         }
         let logged = trace.own_server.as_ref().map_or(&[][..], |it| &it.restraints);
         if evidence == Evidence::All && !logged.is_empty() {

@@ -8,13 +8,16 @@ mod measures;
 mod moved;
 mod sentences;
 
+use held::working;
 use measures::round_trips;
 use serde::Serialize;
 
 use crate::head_of_line::{Arrivals, HeadOfLine, LongestWait};
 use crate::lint::Lint;
 use crate::loss_recovery::{LossRecovery, StepKind};
+use crate::pacing::{Acknowledgements, Pacing};
 use crate::packed_frames::PackedFrames;
+use crate::packetization::Packetization;
 use crate::pairing::Ends;
 use crate::restraints::bounds;
 use crate::trace::{Trace, Vantage};
@@ -49,6 +52,12 @@ pub struct Summary {
     pub ack_delay: Option<Spread>,
     /// And what it had announced as the most.
     pub announced_ack_delay_ms: Option<f64>,
+    /// The ACK frames that came for the sender's packets.
+    pub acknowledgements: Option<Acknowledgements>,
+    /// When its packets went; `None` without a server's log: what a client sends, few packets, says nothing of pacing.
+    pub pacing: Option<Pacing>,
+    /// What the packets of the sender's log carried.
+    pub packetization: Packetization,
     /// The bytes that waited longest behind a hole of their stream.
     pub longest_wait: Option<LongestWait>,
     /// Whether the client's log tells that: without it nobody knows when bytes arrived.
@@ -102,7 +111,11 @@ impl Summary {
             flow: Flow::of(log, sender),
             recovery: recovered,
             round_trips,
-            ack_delay: Spread::of(sender.recovery_events.ack_delays_ms.clone()),
+            ack_delay: Spread::of(ack_delays_ms(sender)),
+            acknowledgements: Acknowledgements::of(sender),
+            pacing: (sender.vantage == Vantage::Server)
+                .then(|| Pacing::of(sender, &working(sender))),
+            packetization: Packetization::of(sender),
             announced_ack_delay_ms: sender.recovery_events.max_ack_delay_ms,
             longest_wait: waits.and_then(|it| longest_wait(it, server.map(|it| &it.arrivals))),
             knows_waits: waits.is_some(),
@@ -119,6 +132,11 @@ impl Summary {
 
 fn longest_wait(client: &Trace, sent: Option<&PackedFrames>) -> Option<LongestWait> {
     HeadOfLine::new(Arrivals::of(client, sent)).longest
+}
+
+fn ack_delays_ms(sender: &Trace) -> Vec<(u64, f64)> {
+    let acks = sender.recovery_events.acks.iter();
+    acks.filter_map(|it| Some((it.time_us, it.delay_ms?))).collect()
 }
 
 fn first_of(recovery: &LossRecovery, kind: StepKind) -> Option<(f64, Option<u64>)> {

@@ -1,10 +1,13 @@
 //! One log's account of one connection.
 
+mod beside;
 mod names;
 mod parts;
 
 use std::collections::BTreeMap;
 
+use crate::assembly::StreamFrame;
+use crate::filled::Filled;
 use crate::flow_control::FlowControl;
 use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
@@ -14,7 +17,8 @@ use crate::timeline::{Timeline, Transfer};
 use schedulers::Call;
 use serde::Serialize;
 
-pub(crate) use parts::RecoveryEvents;
+pub use beside::DATAGRAMS;
+pub(crate) use parts::{Ack, RecoveryEvents};
 pub use parts::{EventLog, OwnServer, PacketLog, Recovery, RecoverySample};
 
 /// The repair of an event whose body could not be read.
@@ -53,6 +57,14 @@ pub struct Trace {
     pub arrivals: PackedFrames,
     /// Stream bytes in the direction of the requests, each once: uploads, and control streams.
     pub request_bytes: u64,
+    /// The streams in that direction, by ID ([`Detail::Arrivals`] and above).
+    pub request_streams: Vec<StreamSummary>,
+    /// Their frames ([`Detail::Full`]).
+    pub(crate) request_frames: Vec<StreamFrame>,
+    /// DATAGRAM frames that came and that went: when, and their bytes ([`Detail::Full`]).
+    pub(crate) datagrams: [Vec<(u64, u64)>; 2],
+    /// What packets that came and that went carried ([`Detail::Full`]).
+    pub(crate) filled: [Filled; 2],
     /// The priority signals, in order.
     pub signals: Vec<PrioritySignal>,
     /// Whether the server's log said why bytes came late or twice ([`crate::causes`]), so that nothing of it is a guess.

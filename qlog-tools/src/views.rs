@@ -25,7 +25,10 @@ const NO_TRANSFERS: &str = "no request streams in the log";
 const UNFINISHED: &str = "no response finished";
 const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
 const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
-const NOT_SENT: &str = "a client's log does not say what held the server back: use the server's";
+pub(crate) const CLIENTS: &str = "a client's log says what arrived, not what held the server back: name the server's log, \
+     or say whose it is with --vantage";
+pub(crate) const BETWEEN: &str = "a log from the network says what passed there, not what held the server back: name the \
+     server's log, or say whose it is with --vantage";
 pub(crate) const WHOSE: &str = "the log does not say which side wrote it: say it with --vantage";
 pub(crate) const NO_SENT: &str = "no sent packets logged";
 pub(crate) const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
@@ -75,7 +78,8 @@ pub fn views(trace: &Trace) -> Vec<View> {
     let limits = match trace.vantage {
         Vantage::Server => unsent,
         Vantage::Unknown => Some(WHOSE),
-        _ => Some(NOT_SENT),
+        Vantage::Network => Some(BETWEEN),
+        Vantage::Client => Some(CLIENTS),
     };
     [
         ("streams", frames),

@@ -15,7 +15,7 @@ mod ribbon;
 mod runs;
 mod set;
 mod streams;
-mod summary;
+pub(crate) mod summary;
 mod tree;
 
 pub(crate) use input::{Files, read_each, refusal};

@@ -5,7 +5,8 @@ mod library;
 mod server;
 mod upload;
 
-use crate::limits::{VIEW_OPEN_MAX, VIEW_THREADS};
+use crate::commands::qlog::summary;
+use crate::limits::{VIEW_OPEN_MAX, VIEW_ROWS_MAX, VIEW_THREADS};
 use crate::output;
 use ::serve::Failure;
 use admission::refusal;
@@ -14,7 +15,9 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use library::Library;
 use qlog_tools::naming::set_headings;
+use qlog_tools::trace::Detail;
 use report::viewer::{Report, differences, listing, recordings, report};
+use serde_json::{Value, json};
 use server::{Answer, serve};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -75,6 +78,7 @@ async fn answer(view: Arc<View>, request: Request<Incoming>) -> Answer {
     let query = request.uri().query().unwrap_or_default().to_owned();
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/") => computed(move || list(&view.library)).await,
+        (&Method::GET, "/rows") => computed(move || rows(&view.library, &query)).await,
         (&Method::GET, "/report") => computed(move || open(&view.library, &query)).await,
         (&Method::POST, "/upload") => {
             // Only a script of this page can set the type of what it sends; a form elsewhere cannot.
@@ -108,12 +112,28 @@ fn list(library: &RwLock<Library>) -> Answer {
     html(listing(&directory, &library.files()))
 }
 
+/// What `qlog summary --csv` says of the connections of some files, for the list.
+fn rows(library: &RwLock<Library>, query: &str) -> Answer {
+    let names: Vec<String> = values(query, "file");
+    if names.is_empty() || names.len() > VIEW_ROWS_MAX {
+        return refuse(400, "name from one to 20 files");
+    }
+    let files = names.iter().map(|name| {
+        match reading(library).read(std::slice::from_ref(name), Detail::Full) {
+            Ok(traces) => json!({"file": name, "rows": summary::rows(&traces)}),
+            Err(failure) => json!({"file": name, "rows": [], "refused": failure.to_string()}),
+        }
+    });
+    let files = files.collect::<Vec<Value>>();
+    answer_with(200, "application/json", json!(files).to_string().into_bytes())
+}
+
 fn open(library: &RwLock<Library>, query: &str) -> Answer {
     let names: Vec<String> = values(query, "file");
     if names.is_empty() || names.len() > VIEW_OPEN_MAX {
         return refuse(400, "name from one to eight files");
     }
-    let traces = reading(library).read(&names);
+    let traces = reading(library).read(&names, Detail::Events);
     match traces {
         Ok(mut traces) => {
             set_headings(&mut traces, &[]);
@@ -122,7 +142,7 @@ fn open(library: &RwLock<Library>, query: &str) -> Answer {
                 recordings: recordings(&traces),
                 differences: differences(&traces),
                 side_by_side: true,
-                provenance: serde_json::Value::Null,
+                provenance: Value::Null,
             }))
         }
         Err(failure) => refuse(422, &failure.to_string()),

@@ -1,4 +1,4 @@
-// Makes the pictures of docs/qlog.md of two reports: one of a load with losses, and that of tests/cli/data/first-come.qlog.
+// Makes the pictures of docs/qlog.md and docs/qlog-report.md of two reports: one of a load with losses, and that of tests/cli/data/first-come.qlog.
 
 import { join } from "node:path";
 import { launch, open } from "./pages.js";

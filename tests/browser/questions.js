@@ -1,4 +1,4 @@
-// Ten questions about a connection, each answered in the report as its reader would, in as many steps as docs/qlog.md says. The answers
+// Ten questions about a connection, each answered in the report as its reader would, in as many steps as docs/qlog-questions.md says. The answers
 // are compared with the lines of the logs: `node questions.js REPORT.html LOGS`, with the folder that `utmost play --qlog LOGS` wrote.
 
 import { readFileSync } from "node:fs";
@@ -156,7 +156,7 @@ function runs(numbers) {
 
 // The steps that the table of the documents has for each question.
 function documentedSteps() {
-  const lines = readFileSync(new URL("../../docs/qlog.md", import.meta.url), "utf8").split("\n");
+  const lines = readFileSync(new URL("../../docs/qlog-questions.md", import.meta.url), "utf8").split("\n");
   const cells = lines.filter((it) => it.startsWith("| ")).map((it) => it.split("|").map((cell) => cell.trim()));
   return new Map(cells.map(([, question, , steps]) => [question, Number(steps)]));
 }

@@ -82,5 +82,8 @@ fn a_file_gets_the_rows_and_a_line_says_how_many() {
 fn a_log_without_the_series_is_refused_with_the_reason() {
     let output = utmost(&["qlog", "export", "--series", "restraints", &log("client.sqlog")]);
     let line = only_line(&{ output }.output().expect("it runs"), 2);
-    assert!(line.contains("a client's log does not say what held the server back"), "{line}");
+    assert!(
+        line.contains("a client's log says what arrived, not what held the server back"),
+        "{line}"
+    );
 }

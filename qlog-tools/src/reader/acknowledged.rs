@@ -110,11 +110,18 @@ impl Collector {
             || (self.detail >= Detail::Arrivals && self.is_of_requests(Direction::Received))
     }
 
-    pub(super) fn acknowledge(&mut self, time_us: u64, space: Space, ranges: &[(u64, u64)]) {
+    /// An ACK frame with these ranges came. How many packets it acknowledges for the first time.
+    pub(super) fn acknowledge(
+        &mut self,
+        time_us: u64,
+        space: Space,
+        ranges: &[(u64, u64)],
+    ) -> usize {
         if self.acknowledged.learns_that_ends_are_beyond(space, ranges) {
             self.take_back_acknowledgements();
         }
         let fresh = self.acknowledged.fresh(space, ranges);
+        let count = fresh.len();
         if self.detail >= Detail::Full {
             let event = PacketEvent::Acknowledged;
             let packets = &mut self.trace.packets.get_or_insert_default().all;
@@ -129,6 +136,7 @@ impl Collector {
                 });
             }
         }
+        count
     }
 
     /// Removes the records of packets that were not acknowledged after all.

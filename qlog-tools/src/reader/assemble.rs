@@ -41,6 +41,8 @@ impl Collector {
         let (transfers, details) = self.transfers(&responses, &requests, &mut trace);
         trace.request_bytes = requests.distinct_bytes();
         trace.streams = self.summaries(&responses, &transfers, is_sent);
+        trace.request_streams = self.summaries(&requests, &[], !is_sent);
+        trace.request_frames = requests.frames;
         trace.timeline = Timeline {
             name: trace.file.clone(),
             transfers,

@@ -53,6 +53,8 @@ pub(super) struct Collector {
     pub(super) last_packets: [Option<(u64, Space, u64)>; 2],
     /// What texts take: URLs, priorities, names of events.
     pub(super) text_bytes: usize,
+    /// When the last packet of each direction came or went, and its space.
+    pub(super) latest: [Option<(u64, Space)>; 2],
     /// Texts that were too long to be kept whole.
     pub(super) cut_texts: u64,
     /// STREAM frames that cannot be.
@@ -148,6 +150,9 @@ impl Collector {
             self.acknowledged.sent(packet.space(), number);
         }
         self.handshake(time_us, &packet, direction);
+        if self.detail >= Detail::Full {
+            self.fill(time_us, &packet, direction);
+        }
         // Not later: acknowledgements in the same packet become records of their own.
         let place = self.last_record();
         self.trace.counts.packet_frames += packet.frames().len() as u64;
@@ -162,13 +167,14 @@ impl Collector {
                     self.flow(direction.other()).stop(time_us, stream);
                 }
             } else if direction == Direction::Received {
-                if keeps_acknowledgements {
-                    self.acknowledge(time_us, packet.space(), &frame.acknowledged());
+                if keeps_acknowledgements && frame.is_ack() {
+                    let ranges = frame.acknowledged();
+                    let fresh = self.acknowledge(time_us, packet.space(), &ranges);
+                    if self.detail >= Detail::Full && packet.space() == Space::Application {
+                        self.ack(time_us, frame, ranges.len(), fresh);
+                    }
                 }
                 if self.detail >= Detail::Full {
-                    if packet.space() == Space::Application {
-                        self.ack_delay(time_us, frame);
-                    }
                     self.credit(time_us, frame);
                 }
             }
@@ -259,13 +265,20 @@ impl Collector {
         let detail = self.detail;
         let is_of_requests = self.is_of_requests(direction);
         let flow = self.flow(direction);
-        if is_of_requests {
+        if is_of_requests && detail < Detail::Arrivals {
             flow.begin(time_us, frame);
             return;
         }
         flow.frame(time_us, frame, packet, direction == Direction::Sent);
         let Stream { id: stream, offset, bytes, .. } = frame;
         let frame = StreamFrame { time_us, stream, offset, bytes };
+        if is_of_requests {
+            if detail >= Detail::Full {
+                flow.frames.push(frame);
+                self.moments_kept += 1;
+            }
+            return;
+        }
         if detail >= Detail::Arrivals {
             flow.arrivals.push(frame, packet);
         }

@@ -12,6 +12,9 @@ pub(crate) enum EventKind {
     /// A timer of loss detection.
     Timer,
     CongestionState,
+    /// UDP datagrams went, or came.
+    DatagramsSent,
+    DatagramsReceived,
     /// Data between transport and application.
     DataMoved,
     /// An HTTP/3 frame was made.
@@ -44,12 +47,13 @@ impl EventKind {
     /// Whether figures can mark such events; of the others there are too many, or they are shown otherwise.
     pub(super) fn is_moment(self) -> bool {
         use EventKind::{
-            DataMoved, FrameCreated, FrameParsed, PacketReceived, PacketSent, Recovery, Restraint,
-            Scheduler,
+            DataMoved, DatagramsReceived, DatagramsSent, FrameCreated, FrameParsed, PacketReceived,
+            PacketSent, Recovery, Restraint, Scheduler,
         };
         let packets = matches!(self, PacketSent | PacketReceived | Recovery | Restraint);
         let data = matches!(self, DataMoved | FrameCreated | FrameParsed | Scheduler);
-        !packets && !data
+        let datagrams = matches!(self, DatagramsSent | DatagramsReceived);
+        !packets && !data && !datagrams
     }
 }
 
@@ -60,7 +64,7 @@ const UNUSED: &str = "\
     connection_id_updated connection_migration connection_new connection_retry connection_started \
     connection_state_updated crypto_new cwnd_update datagram_created \
     datagram_data_moved datagram_dropped datagram_parsed datagram_received datagram_sent \
-    datagrams_received datagrams_sent debug dependency_update dynamic_table_updated ecn_state_updated \
+    debug dependency_update dynamic_table_updated ecn_state_updated \
     error event frames_created frames_parsed frames_processed generic headers_decoded headers_encoded \
     info instruction_created instruction_parsed instruction_sent instruction_received key_discarded \
     key_retired key_update key_updated loss_alarm loss_detection_armed loss_detection_postponed \
@@ -135,7 +139,9 @@ fn exact(event: &str) -> EventKind {
         "restraint" => EventKind::Restraint,
         "loss_timer_updated" | "timer_updated" => EventKind::Timer,
         "congestion_state_updated" => EventKind::CongestionState,
-        "recovery_parameters_set" | "datagrams_received" | "datagrams_sent" => EventKind::Unused,
+        "datagrams_sent" | "udp_datagrams_sent" => EventKind::DatagramsSent,
+        "datagrams_received" | "udp_datagrams_received" => EventKind::DatagramsReceived,
+        "recovery_parameters_set" => EventKind::Unused,
         _ => EventKind::Unknown,
     }
 }
@@ -166,7 +172,8 @@ mod tests {
     #[test]
     fn known_events_without_use_are_not_unknown() {
         assert_eq!(kind("connectivity:spin_bit_updated"), EventKind::Unused);
-        assert_eq!(kind("quic:udp_datagrams_sent"), EventKind::Unused);
+        assert_eq!(kind("quic:udp_datagrams_dropped"), EventKind::Unused);
+        assert_eq!(kind("quic:udp_datagrams_sent"), EventKind::DatagramsSent);
         assert_eq!(kind("x:y"), EventKind::Unknown);
         assert_eq!(kind("utmost:scheduler"), EventKind::Scheduler);
         assert_eq!(kind("other:scheduler"), EventKind::Unknown);

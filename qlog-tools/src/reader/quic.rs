@@ -142,7 +142,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// A frame in a packet; only STREAM, `STOP_SENDING`, ACK, `MAX_DATA` and `MAX_STREAM_DATA` frames are looked into.
+/// A frame in a packet; only STREAM, `STOP_SENDING`, ACK, DATAGRAM, `MAX_DATA` and `MAX_STREAM_DATA` frames are looked into.
 #[derive(Deserialize)]
 pub(super) struct Frame<'a> {
     #[serde(rename = "frame_type", borrow)]
@@ -159,6 +159,9 @@ pub(super) struct Frame<'a> {
     acked_ranges: Option<&'a RawValue>,
     #[serde(borrow)]
     ack_delay: Option<&'a RawValue>,
+    ect0: Option<Whole>,
+    ect1: Option<Whole>,
+    ce: Option<Whole>,
     /// A number, or a name.
     #[serde(borrow)]
     error_code: Option<&'a RawValue>,
@@ -172,7 +175,7 @@ fn number_in(it: &RawValue) -> Option<u64> {
 }
 
 /// `RawInfo` of the main schema.
-#[derive(Deserialize, Clone, Copy)]
+#[derive(Deserialize, Clone, Copy, Default)]
 pub(super) struct Raw {
     pub(super) length: Option<Whole>,
     pub(super) payload_length: Option<Whole>,
@@ -224,6 +227,24 @@ impl Frame<'_> {
     pub(super) fn ack_delay(&self) -> Option<f64> {
         let delay = self.ack_delay.filter(|_| self.is_ack())?;
         serde_json::from_str::<Number>(delay.get()).ok().map(|it| it.0)
+    }
+
+    /// The packets that came with ECT(0), ECT(1) and CE, of an ACK frame that says it.
+    pub(super) fn ecn(&self) -> Option<[u64; 3]> {
+        let counts = [self.ect0, self.ect1, self.ce];
+        let is_said = self.is_ack() && counts.iter().any(Option::is_some);
+        is_said.then(|| counts.map(|it| it.map_or(0, |count| count.0)))
+    }
+
+    /// Its kind as the log has it, and the bytes of data in it: of frames that have data, and say how much.
+    pub(super) fn filled(&self) -> (&str, u64) {
+        let has_data = ["stream", "crypto", "datagram", "padding"].iter().any(|it| self.is(it));
+        let bytes = self.length().filter(|_| has_data).map_or(0, |it| it.0);
+        (self.kind.as_deref().unwrap_or("unnamed"), bytes)
+    }
+
+    pub(super) fn is_datagram(&self) -> bool {
+        self.is("datagram")
     }
 
     /// Drafts before 02 wrote the kinds of frames in capitals, too.
@@ -287,8 +308,9 @@ impl Frame<'_> {
     }
 
     fn length(&self) -> Option<Whole> {
-        let logged = self.payload_length.or(self.length);
-        logged.or_else(|| self.raw.and_then(|raw| raw.payload_length.or(raw.length)))
+        let raw = self.raw.unwrap_or_default();
+        let places = [self.payload_length, self.length, raw.payload_length, raw.length];
+        places.into_iter().flatten().next()
     }
 
     /// The packet numbers that an ACK frame acknowledges, first and last of each range.

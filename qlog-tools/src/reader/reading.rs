@@ -421,6 +421,8 @@ impl TraceReading {
             EventKind::Restraint => collector.restraint(time_us, data)?,
             EventKind::Timer => collector.timer(time_us, data),
             EventKind::CongestionState => collector.congestion_state(time_us, data),
+            EventKind::DatagramsSent => collector.datagrams(data, Direction::Sent),
+            EventKind::DatagramsReceived => collector.datagrams(data, Direction::Received),
             EventKind::Unused | EventKind::Unknown => {}
         }
         Ok(Taken::Fresh)

@@ -11,7 +11,7 @@ use super::quic::Frame;
 use super::tolerant::{Number, Whole};
 use crate::packet::{Packet, PacketEvent, Space};
 use crate::saturating_cast::to_u64;
-use crate::trace::{Detail, RecoverySample};
+use crate::trace::{Ack, Detail, RecoverySample};
 
 /// As many records of lost packets as one event of metrics makes at most.
 const LOST_RECORDS: u64 = 1024;
@@ -193,13 +193,14 @@ impl Collector {
         self.moments_kept += 1;
     }
 
-    /// What an ACK frame that came says of its delay.
-    pub(super) fn ack_delay(&mut self, time_us: u64, frame: &Frame<'_>) {
-        let Some(delay) = frame.ack_delay() else { return };
+    /// An ACK frame for 1-RTT packets came; `fresh` of them were not acknowledged before.
+    pub(super) fn ack(&mut self, time_us: u64, frame: &Frame<'_>, ranges: usize, fresh: usize) {
         let events = &mut self.trace.recovery_events;
         let stack = self.trace.header.stack.name.as_deref();
-        let delay_ms = delay * ack_delay_unit_ms(stack, events.ack_delay_exponent);
-        events.ack_delays_ms.push((time_us, delay_ms));
+        let unit_ms = ack_delay_unit_ms(stack, events.ack_delay_exponent);
+        let delay_ms = frame.ack_delay().map(|it| it * unit_ms);
+        events.acks.push(Ack { time_us, delay_ms, ranges, fresh });
+        events.ecn = frame.ecn().or(events.ecn);
         self.moments_kept += 1;
     }
 }

@@ -239,7 +239,7 @@ fn a_clients_log_does_not_tell_and_the_lacks_of_a_servers_are_said() {
     let client = Trace { vantage: Vantage::Client, ..Trace::default() };
     assert_eq!(Restraints::of(&client, Evidence::All), Err(CLIENTS));
     let nothing = Trace { vantage: Vantage::Server, ..Trace::default() };
-    assert_eq!(Restraints::of(&nothing, Evidence::All), Err(NO_PACKETS));
+    assert_eq!(Restraints::of(&nothing, Evidence::All), Err(NO_SENT));
     let bare = trace(&[(0.0, SENT, r#"{"raw":{"length":1200}}"#)]);
     let assumed = Restraints::of(&bare, Evidence::All).unwrap().assumed;
     assert_eq!(assumed, [NO_FRAMES, NO_WINDOW, NO_HANDSHAKE, NOT_WRITTEN]);

@@ -1,5 +1,7 @@
 //! The numbers of a summary: goodput, losses, round trips, delays of acknowledgements.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::held::working;
@@ -7,7 +9,7 @@ use super::ms;
 use crate::causes::{Causes, frame_causes};
 use crate::link_facts::{LinkFacts, busy, joined, rate};
 use crate::loss_recovery::{Basis, LossRecovery, StepKind};
-use crate::packet::{PacketEvent, Space};
+use crate::packet::{Packet, PacketEvent, Space};
 use crate::trace::{StreamRole, Trace, Vantage};
 
 /// A sender that has measured nothing assumes this round-trip time (RFC 9002, section 6.2.2).
@@ -78,7 +80,7 @@ fn responses(client: &Trace) -> Vec<(u64, u64)> {
 
 /// When packets of a sender were acknowledged, and their bytes.
 fn acknowledged(sender: &Trace) -> Vec<(u64, u64)> {
-    let of_data = |it: &&crate::packet::Packet| it.space == Space::Application;
+    let of_data = |it: &&Packet| it.space == Space::Application;
     let sent = sender.packets_of(PacketEvent::Sent).filter(of_data);
     let mut bytes: Vec<(u64, u32)> = sent.filter_map(|it| Some((it.number?, it.bytes))).collect();
     bytes.sort_unstable();
@@ -119,7 +121,7 @@ pub struct Recovered {
     pub window_cuts: u64,
     /// Cuts that were taken back.
     pub cuts_undone: u64,
-    /// The share of the server's packet numbers that never came, by the client's log.
+    /// The share of the server's packets that never came: exactly with both logs; of a client's alone, what it shows at least.
     pub never_came_share: Option<f64>,
 }
 
@@ -145,7 +147,9 @@ impl Recovered {
             persistent_congestion: recovery.count(StepKind::PersistentCongestion),
             window_cuts: recovery.count(StepKind::WindowCut),
             cuts_undone: recovery.count(StepKind::CutUndone),
-            never_came_share: client.and_then(LinkFacts::of).and_then(|it| it.loss),
+            never_came_share: client.and_then(|it| {
+                if is_servers { never_came(sender, it) } else { LinkFacts::of(it)?.loss }
+            }),
         }
     }
 
@@ -173,6 +177,18 @@ impl Recovered {
             _ => all,
         }
     }
+}
+
+/// The share of the 1-RTT packets sent that never came, up to the last that did.
+fn never_came(server: &Trace, client: &Trace) -> Option<f64> {
+    let of_data = |it: &&Packet| it.space == Space::Application;
+    let came = client.packets_of(PacketEvent::Received).filter(of_data);
+    let came: BTreeSet<u64> = came.filter_map(|it| it.number).collect();
+    let last = came.last()?;
+    let sent = server.packets_of(PacketEvent::Sent).filter(of_data).filter_map(|it| it.number);
+    let sent: BTreeSet<u64> = sent.filter(|it| it <= last).collect();
+    let lost = sent.difference(&came).count();
+    (!sent.is_empty()).then(|| lost as f64 / sent.len() as f64)
 }
 
 #[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde gives the field")]

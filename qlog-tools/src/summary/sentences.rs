@@ -197,7 +197,14 @@ impl Teller<'_> {
         let about = "losses";
         if !self.is_server() {
             let share = recovered.never_came_share?;
-            let text = format!("{} that the server numbered never came.", share_of_packets(share));
+            let text = if share > 0.0 {
+                let share = percent(share);
+                format!(
+                    "At least {share} of the other end's packets never came: numbers are missing, and stream bytes with them."
+                )
+            } else {
+                "This log does not show that a packet of the other end was lost.".to_owned()
+            };
             return Some(Sentence { about, text, moment: None });
         }
         let again = recovered.sent_again_bytes + recovered.in_vain_bytes.unwrap_or_default();
@@ -312,7 +319,7 @@ impl Teller<'_> {
             },
         );
         let text = format!(
-            "{}, and the longest took {} at {}; {delay}.",
+            "{}; the longest took {} at {}; {delay}.",
             queue_text(round_trips),
             ms_text(round_trips.longest_ms),
             ms_text(round_trips.longest_at_ms)
@@ -377,7 +384,7 @@ fn subject(cause: Cause) -> &'static str {
 
 fn queue_text(it: &Spread) -> String {
     format!(
-        "Round trips took {} at least and {} at the 95th percentile, so that queues added up to {}",
+        "Round trips took {} at least; 95 % took {} at most, {} more than the least",
         ms_text(it.least_ms),
         ms_text(it.p95_ms),
         ms_text(it.p95_ms - it.least_ms)

@@ -359,7 +359,7 @@ fn the_client_says_how_long_it_held_acknowledgements_back_and_how_long_bytes_wai
     let mut client = Log::of("client");
     let request = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
     client.event(0.0, "http:frame_created", request);
-    for (number, at_ms, offset) in [(1, 20.0, 0), (3, 30.0, 2400), (4, 40.0, 3600), (5, 70.0, 1200)]
+    for (number, at_ms, offset) in [(0, 20.0, 0), (2, 30.0, 2400), (3, 40.0, 3600), (1, 70.0, 1200)]
     {
         client.data(at_ms, "packet_received", number, offset);
     }

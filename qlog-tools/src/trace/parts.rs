@@ -48,12 +48,27 @@ pub(crate) struct RecoveryEvents {
     pub(crate) persistent_us: Vec<u64>,
     /// Whether the log says which state it is in.
     pub(crate) knows_states: bool,
-    /// When ACK frames for 1-RTT packets came, and how long they say that they were held back.
-    pub(crate) ack_delays_ms: Vec<(u64, f64)>,
+    /// The ACK frames for 1-RTT packets that came.
+    pub(crate) acks: Vec<Ack>,
+    /// How many packets came with ECT(0), ECT(1) and CE, as the last of them says that says it.
+    pub(crate) ecn: Option<[u64; 3]>,
     /// The exponent of the other end's ACK delays; `None` where it did not say.
     pub(crate) ack_delay_exponent: Option<u32>,
     /// For how long the other end says that it holds acknowledgements back at most.
     pub(crate) max_ack_delay_ms: Option<f64>,
+}
+
+/// An ACK frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Ack {
+    /// When it came.
+    pub(crate) time_us: u64,
+    /// For how long it says that it was held back.
+    pub(crate) delay_ms: Option<f64>,
+    /// Its ranges.
+    pub(crate) ranges: usize,
+    /// How many packets it acknowledges that were not acknowledged before.
+    pub(crate) fresh: usize,
 }
 
 /// What our server says of itself, which other stacks do not log.

@@ -11,6 +11,9 @@ use qlog_tools::restraints::Span;
 
 const LANE: f64 = 17.0;
 const BLOCK: f64 = 12.0;
+/// The path's, the client's, the sender's own.
+const COLOURS: [&str; 3] = ["#0072b2", "#b34a00", "#00735c"];
+const SENDING: &str = "#5a5a5a";
 /// The curves that are always within the figure; windows may be far wider.
 const WHOLE: [&str; 2] = ["sent", "acknowledged"];
 
@@ -25,7 +28,7 @@ pub(super) fn draw(recording: &Recording, band: &Band) -> String {
         let total = &band.totals[place];
         plot.label(top + 10.0, &format!("{} {:.1} %", total.name, total.percent));
         plot.grid(top + BLOCK);
-        let colour = if row % 2 == 0 { "#0072b2" } else { "#b34a00" };
+        let colour = total.colour.map_or(SENDING, |it| COLOURS[it]);
         let shares = shares(&plot, band, Restraint::ALL[place]);
         draw_lane(&mut plot, &shares, top, colour);
     }
@@ -89,6 +92,8 @@ mod tests {
         let series = |name, points| Series { name, unit: Unit::Bytes, points };
         let total = |place: usize, us| Total {
             name: qlog_tools::restraints::in_words(Restraint::ALL[place]),
+            short_name: "",
+            colour: None,
             us,
             percent: us / 1000.0,
         };

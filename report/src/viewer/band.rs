@@ -39,6 +39,11 @@ pub struct Band {
 pub struct Total {
     /// Its name in figures.
     pub name: &'static str,
+    /// The same where there is little room.
+    pub short_name: &'static str,
+    /// The side it belongs to, as a place in the colours of curves: the path (0), the client (1), the sender (2); none of a sender that
+    /// was sending.
+    pub colour: Option<usize>,
     /// In microseconds.
     pub us: f64,
     /// In percent of the log's time.
@@ -51,6 +56,8 @@ pub(super) fn band(end: &End<'_>) -> Result<Band, &'static str> {
     let all_ms = restraints.duration_ms().max(f64::MIN_POSITIVE);
     let totals = restraints.totals_ms().into_iter().map(|(by, ms)| Total {
         name: in_words(by),
+        short_name: short_name(by),
+        colour: colour(by),
         us: ms * 1000.0,
         percent: 100.0 * ms / all_ms,
     });
@@ -66,6 +73,29 @@ pub(super) fn band(end: &End<'_>) -> Result<Band, &'static str> {
         basis: restraints.basis.in_words(),
         assumed: restraints.assumed,
     })
+}
+
+fn colour(by: Restraint) -> Option<usize> {
+    match by {
+        Restraint::CongestionWindow | Restraint::Acknowledgements => Some(0),
+        Restraint::ConnectionFlowControl | Restraint::StreamFlowControl => Some(1),
+        Restraint::Handshake
+        | Restraint::Application
+        | Restraint::Pacing
+        | Restraint::Scheduler => Some(2),
+        Restraint::Nothing => None,
+    }
+}
+
+fn short_name(by: Restraint) -> &'static str {
+    match by {
+        Restraint::Application => "application",
+        Restraint::Acknowledgements => "waiting for ACKs",
+        Restraint::ConnectionFlowControl => "connection's credit",
+        Restraint::StreamFlowControl => "streams' credit",
+        Restraint::Nothing => "sending",
+        other => in_words(other),
+    }
 }
 
 /// At most [`SPANS`] spans.

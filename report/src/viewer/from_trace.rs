@@ -7,6 +7,7 @@ use super::clocks::Clock;
 use super::delivered::deliver;
 use super::event_columns::EventColumns;
 use super::findings::{Findings, judged};
+use super::in_numbers::InNumbers;
 use super::over_time::{End, events, sent, series};
 use super::recording::{Answer, Frame, NO_FRAMES, Recording, Role, Stream};
 use crate::limits::SHOWN_PRIORITY_CHARACTERS;
@@ -22,7 +23,7 @@ use qlog_tools::saturating_cast::to_u64;
 use qlog_tools::short_texts::shorten;
 use qlog_tools::stream_table::{StreamRow, stream_rows};
 use qlog_tools::summary::{Sentence, Summary};
-use qlog_tools::trace::{StreamRole, Trace, Vantage};
+use qlog_tools::trace::{DATAGRAMS, StreamRole, Trace, Vantage};
 use qlog_tools::views;
 
 const NOT_ARRIVED: &str =
@@ -77,6 +78,8 @@ impl Recording {
             band: band.ok(),
             events: events(&shown, other.as_ref()),
             logs: logs(&shown, other.as_ref(), lacks_lengths),
+            in_numbers: InNumbers::of(&summary, whose(other.unwrap_or(shown).trace)),
+            beside: beside(trace, start_us, duration_us),
             answer: answer(summary.sentences, &shown, other.as_ref()),
             findings: lint.map_or_else(Findings::default, |it| {
                 Findings::of(it, other.as_ref().unwrap_or(&shown))
@@ -92,6 +95,38 @@ impl Recording {
             frames,
         }
     }
+}
+
+/// What went beside requests and responses, on the same axis.
+fn beside(trace: &Trace, start_us: u64, duration_us: u64) -> Option<Box<Recording>> {
+    let beside = trace.beside()?;
+    let mut streams = streams(&beside, start_us);
+    for stream in &mut streams {
+        let datagrams = ["received", "sent"].into_iter().zip(DATAGRAMS);
+        let way = datagrams.filter(|it| it.1 == stream.id).map(|it| it.0).next();
+        let request = trace.timeline.transfers.iter().find(|it| it.stream == stream.id);
+        (stream.role, stream.url) = match way {
+            Some(way) => (Role::Datagrams, way.to_owned()),
+            None => (Role::Upload, request.map_or_else(String::new, |it| it.url.clone())),
+        };
+        shorten_texts(stream);
+    }
+    let places: BTreeMap<u64, usize> =
+        streams.iter().enumerate().map(|(place, stream)| (stream.id, place)).collect();
+    let mut frames = frames(&beside, &places, start_us);
+    deliver(&mut streams, &mut frames, &beside, None);
+    let is_server = beside.vantage == Vantage::Server;
+    let causes = causes(beside.vantage);
+    Some(Box::new(Recording {
+        name: name(trace),
+        is_server,
+        duration_us,
+        start_us,
+        causes,
+        streams,
+        frames,
+        ..Recording::default()
+    }))
 }
 
 /// Takes off the origin that all addresses have, and returns it.

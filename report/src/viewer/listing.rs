@@ -25,7 +25,7 @@ pub struct ListedFile {
 pub fn listing(directory: &str, files: &[ListedFile]) -> String {
     let files = files.iter().map(|ListedFile { name, bytes }| {
         let query = utf8_percent_encode(name, RESERVED).to_string();
-        context! { name, query, size => bytes_text(*bytes) }
+        context! { name, query, bytes, size => bytes_text(*bytes) }
     });
     let view = context! {
         directory => directory,

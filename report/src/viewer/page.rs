@@ -68,11 +68,11 @@ pub fn report(report: &Report) -> String {
 
 fn view(report: &Report) -> Value {
     let logs = report.recordings.iter().map(
-        |Recording { name, sender, answer, facts, remarks, .. }| {
+        |Recording { name, sender, answer, facts, remarks, in_numbers, .. }| {
             let sentences =
                 answer.iter().map(|Answer { text, time_us }| context! { text, time_us });
             let answer: Vec<Value> = sentences.collect();
-            context! { name, sender, answer, facts, remarks }
+            context! { name, sender, answer, facts, remarks, in_numbers => in_numbers.view() }
         },
     );
     let provenance = match &report.provenance {

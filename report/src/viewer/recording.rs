@@ -9,6 +9,7 @@ use super::band::Band;
 use super::columns::{pack, pack_rising};
 use super::event_columns::EventColumns;
 use super::findings::Findings;
+use super::in_numbers::InNumbers;
 use figures::palette::Look;
 use qlog_tools::alignment::path_of;
 use qlog_tools::causes::{Causes, Mark};
@@ -33,6 +34,11 @@ pub struct Recording {
     /// What was wrong with the log, and what was done about it.
     #[serde(skip)]
     pub remarks: Vec<String>,
+    /// Its packets and acknowledgements in numbers.
+    #[serde(skip)]
+    pub in_numbers: InNumbers,
+    /// What went beside requests and responses: uploads and datagrams.
+    pub beside: Option<Box<Recording>>,
     /// Whether its frames are what was sent rather than what came.
     pub is_server: bool,
     /// When the log ends; a log of one moment has a millisecond, so that figures have an axis.
@@ -132,7 +138,7 @@ impl Stream {
     pub(crate) fn named_url(&self) -> String {
         match self.role {
             Role::Push => format!("push {}", path_of(&self.url)),
-            Role::Request | Role::Control => self.url.clone(),
+            _ => self.url.clone(),
         }
     }
 }
@@ -147,6 +153,10 @@ pub enum Role {
     Push,
     /// Another one-way stream: control, QPACK.
     Control,
+    /// In the direction of the requests.
+    Upload,
+    /// No stream, but the DATAGRAM frames of one direction, which its URL names.
+    Datagrams,
 }
 
 /// One STREAM frame.

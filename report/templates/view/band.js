@@ -15,7 +15,7 @@ class Band {
     this.name = "limits";
     this.title = "What held the sender back";
     const edges = "Bytes of packets so far, and how far windows allowed to send: where the sent bytes meet an edge, it is the limit.";
-    const lanes = "Below, a lane for each restraint: a block is as high as its share of the time of that column.";
+    const lanes = "Below, a lane for each restraint: a block is as high as its share of the time of that column, in blue where the path was the limit, in orange where the client was, in green where the sender itself was.";
     this.about = band ? `${edges} ${lanes} The sender is ${series_of}; this is ${band.basis}. ${band.assumed.map((it) => `Assumed: ${it}.`).join(" ")}` : "";
   }
 
@@ -41,10 +41,10 @@ class Band {
     this.lanes().forEach((lane, row) => {
       const y = top + row * LANE_HEIGHT;
       // The table has the whole name and more digits.
-      const words = `${lane.name.replace(/ \(.*/, "")} ${Math.round(lane.percent)} %`;
+      const words = `${lane.short_name} ${Math.round(lane.percent)} %`;
       surface.text(scale.left - 8, y + 10, fitted(words, scale.left - 16), theme.muted, "right");
       surface.rect(scale.left, y + LANE_BLOCK, scale.width, 1, theme.grid);
-      this.drawLane(surface, scale, shares[lane.place], y, theme.series[row % 2]);
+      this.drawLane(surface, scale, shares[lane.place], y, lane.colour === null ? theme.muted : theme.series[lane.colour]);
     });
   }
 

@@ -46,6 +46,7 @@ async function open() {
   recordings.forEach((recording) => (recording.changed = redraw));
   addControls(viewport, redraw);
   new ResizeObserver(redraw).observe(document.querySelector("main"));
+  trimTail(viewport);
   const linked = followLink(location.hash.slice(1), page);
   document.getElementById("axis").value = viewport.axis;
   panels.forEach((panel) => panel.draw());
@@ -55,6 +56,13 @@ async function open() {
   document.getElementById("loading").remove();
   // For tests, and for the console. The events come after the figures.
   globalThis.report = { ...page, svgOf, whole: openEvents(page, linked, redraw) };
+}
+
+// A long time without data at the end is out of view at first; "Show all" has it.
+function trimTail(viewport) {
+  const ends = viewport.recordings.map((it) => (it.count ? it.time[it.count - 1] : it.duration));
+  const end = 1.02 * Math.max(...ends);
+  if (end < 0.8 * viewport.length()) viewport.show(0, end);
 }
 
 // Unpacks the events once the figures are drawn.
@@ -79,7 +87,34 @@ function addSection(recording, viewport, place) {
   const figures = [Ribbon, Waterfall, Packets, Stacks, Curve, Strip, Band].map((Figure) => new Figure(recording));
   const panels = figures.map((figure) => new Panel(figure, recording, viewport, section));
   [recording.firstPanel] = panels;
-  return { panels, view: new EventView(recording, viewport, section) };
+  if (recording.beside) panels.push(...addBeside(recording.beside, viewport, section));
+  section.append(...section.querySelectorAll(".in-numbers"));
+  const view = new EventView(recording, viewport, section);
+  addContents(section);
+  return { panels, view };
+}
+
+// Leads to the figures of a log. The address keeps the view, so that it cannot name a figure.
+function addContents(section) {
+  const contents = build("nav", { className: "contents", ariaLabel: "Figures" });
+  section.querySelector(".answer, h2, .legend-tools").after(contents);
+  for (const heading of section.querySelectorAll("h3")) {
+    const link = build("a", { href: "#", textContent: heading.textContent }, contents);
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      heading.scrollIntoView({ block: "start" });
+    });
+  }
+}
+
+// Uploads and datagrams, which no other figure has.
+function addBeside(recording, viewport, section) {
+  recording.hiddenChanged = () => viewport.changed();
+  const titles = [["uploads", "Uploads and datagrams"], ["upload-waterfall", "Waterfall of uploads and datagrams"]];
+  return [Ribbon, Waterfall].map((Figure, place) => {
+    const [name, title] = titles[place];
+    return new Panel(Object.assign(new Figure(recording), { name, title }), recording, viewport, section);
+  });
 }
 
 function addControls(viewport, redraw) {

@@ -1,8 +1,11 @@
 // One figure on the page: its canvas, its pointer and keys, its table, its exports.
 
+const ENLARGED = 1.8;
+
 class Panel {
   constructor(figure, recording, viewport, parent) {
-    Object.assign(this, { figure, recording, viewport });
+    // How many times as large as the others it is drawn.
+    Object.assign(this, { figure, recording, viewport, zoom: 1 });
     this.element = build("figure", { className: "panel" }, parent);
     build("h3", { textContent: figure.title }, this.element);
     build("p", { className: "about", textContent: figure.about }, this.element);
@@ -37,6 +40,12 @@ class Panel {
       button.setAttribute("aria-label", `Save ${name}: ${this.figure.title} of ${this.recording.name}`);
       button.addEventListener("click", () => save(this));
     }
+    const enlarge = build("button", { type: "button", textContent: "Enlarge", ariaLabel: `Enlarge ${this.figure.title}` }, footer);
+    enlarge.addEventListener("click", () => {
+      this.zoom = this.zoom === 1 ? ENLARGED : 1;
+      enlarge.textContent = this.zoom === 1 ? "Enlarge" : "As before";
+      this.draw();
+    });
     if (this.figure.choices) this.addChoices(footer, this.figure.choices());
     const details = build("details", {}, this.element);
     build("summary", { textContent: `Table: ${this.figure.title.toLowerCase()}` }, details);
@@ -64,24 +73,27 @@ class Panel {
   }
 
   width() {
-    return Math.max(320, this.box.clientWidth);
+    return Math.max(320 / this.zoom, this.box.clientWidth / this.zoom);
   }
 
   draw() {
     if (!this.canvas || !this.isVisible) return;
     const width = this.width();
     const height = this.figure.height();
-    const style = `width:${width}px;height:${height}px`;
+    const { zoom } = this;
+    // A pointer's place on a transformed canvas is in its own pixels.
+    const larger = zoom === 1 ? "" : `;transform:scale(${zoom});transform-origin:0 0;margin-bottom:${height * (zoom - 1)}px`;
+    const style = `width:${width}px;height:${height}px${larger}`;
     if (this.canvas.style.cssText !== style) this.canvas.style.cssText = style;
     if (this.spacer) {
-      this.box.style.height = `${height}px`;
-      this.spacer.style.height = `${Math.max(0, this.figure.fullHeight() - height)}px`;
+      this.box.style.height = `${height * zoom}px`;
+      this.spacer.style.height = `${Math.max(0, this.figure.fullHeight() - height) * zoom}px`;
     }
-    const surface = new CanvasSurface(this.canvas, width, height, devicePixelRatio || 1);
+    const surface = new CanvasSurface(this.canvas, width, height, (devicePixelRatio || 1) * zoom);
     this.drawOn(surface, width, height);
   }
 
-  drawOn(surface, width, height, scrollTop = this.spacer ? this.box.scrollTop : 0) {
+  drawOn(surface, width, height, scrollTop = this.scrolled()) {
     const theme = currentTheme();
     this.figure.draw(surface, width, this.viewport, theme, scrollTop, height);
     const scale = new Scale(this.viewport, width, this.recording);
@@ -99,8 +111,12 @@ class Panel {
     showTip(this.hitAt(event.offsetX, event.offsetY, scale).lines, event.clientX, event.clientY);
   }
 
+  scrolled() {
+    return this.spacer ? this.box.scrollTop / this.zoom : 0;
+  }
+
   hitAt(x, y, scale) {
-    return this.figure.at(x, y, scale, this.spacer ? this.box.scrollTop : 0);
+    return this.figure.at(x, y, scale, this.scrolled());
   }
 
   // Pins what is at a place of the canvas, with the ways on from there.

@@ -21,6 +21,7 @@ class Recording {
     recording.sent = await loadSeries(json.sent);
     recording.series = await Promise.all(json.series.map(loadSeries));
     recording.band = await loadBand(json.band);
+    recording.beside = json.beside && (await Recording.load(json.beside));
     recording.events = [...findingsAsEvents(recording), ...(await Promise.all(json.events.map(loadEvents)))];
     recording.pyramid = new Pyramid(recording);
     recording.groupByStream();

@@ -51,7 +51,7 @@ class Ribbon {
       // A frame that came at the axis' very start would end there.
       const shown = Math.max(left, scale.left - width + 2);
       surface.block(shown, RIBBON_TOP + RIBBON_HEIGHT - height, Math.max(1, width), height, look);
-      if (width > 34) {
+      if (width > 34 && recording.streams[stream].role !== "datagrams") {
         surface.rect(left + 3, RIBBON_TOP + 24, Math.min(width - 6, 30), 17, theme.paper);
         surface.text(left + 6, RIBBON_TOP + 37, String(recording.streams[stream].id), theme.ink);
       }

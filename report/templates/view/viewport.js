@@ -178,14 +178,26 @@ function drawAxis(surface, scale, top, bottom, theme) {
 // What lines mean, in a row above them: names with their dashes, shorter where there is little room.
 function drawKeys(surface, scale, baseline, keys, theme) {
   const widths = keys.map(([name]) => textWidth(name));
-  const room = (scale.width - 4 - 46 * keys.length) / widths.reduce((sum, it) => sum + it, 0);
+  const limit = widthForEach(widths, scale.width - 4 - 46 * keys.length);
   let x = scale.left + 4;
   keys.forEach(([name, dash], place) => {
-    const width = Math.max(12, widths[place] * Math.min(1, room));
+    const width = Math.max(12, Math.min(widths[place], limit));
     surface.line([x, baseline - 4, x + 22, baseline - 4], theme.series[place % 3], 2, dash);
     surface.text(x + 27, baseline, fitted(name, width), theme.ink);
     x += 46 + width;
   });
+}
+
+// As wide each may be at most, so that all fit into the room: the long ones are cut first.
+function widthForEach(widths, room) {
+  const rising = [...widths].sort((one, other) => one - other);
+  let left = room;
+  for (const [place, width] of rising.entries()) {
+    const share = left / (rising.length - place);
+    if (width > share) return share;
+    left -= width;
+  }
+  return Infinity;
 }
 
 // A scale at the left edge from 0 to `most`.

@@ -60,8 +60,9 @@ function levelText(value, unit) {
 }
 
 function streamText(stream) {
-  const roles = { request: "", push: " push", server: " of the server", control: " one-way" };
+  const roles = { request: "", push: " push", server: " of the server", control: " one-way", upload: " upload" };
   const url = stream.url ? ` ${stream.url}` : "";
+  if (stream.role === "datagrams") return `datagrams${url}`;
   return `${stream.id}${roles[stream.role] || ""}${url}`;
 }
 

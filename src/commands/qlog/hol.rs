@@ -79,13 +79,15 @@ fn mismatch(files: &Files, traces: &[Trace], connections: &[Ends<'_>]) -> Option
     let others = traces.iter().filter(|it| it.file != client.file);
     let mut servers = others.filter(|it| it.vantage == Vantage::Server);
     let server = servers.find(|it| no_streams(it).is_none()).filter(|_| is_pair)?;
-    let [server_id, client_id] = [server, client].map(|trace| {
+    let [there, here] = [server, client].map(|trace| {
         trace.connection.as_deref().map_or_else(|| "unknown".to_owned(), |id| shown(id, 60))
     });
-    Some(format!(
-        "{}: not the server's log of the client's connection: ID {server_id} there, {client_id} at the client",
-        server.label()
-    ))
+    let why = if there == here {
+        "the same ID, but other packets; name the logs of one run".to_owned()
+    } else {
+        format!("ID {there} there, {here} at the client")
+    };
+    Some(format!("{}: not the server's log of the client's connection: {why}", server.label()))
 }
 
 fn no_arrivals(trace: &Trace) -> String {

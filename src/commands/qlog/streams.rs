@@ -54,6 +54,8 @@ struct Document {
     described: Value,
     streams: Vec<StreamRow>,
     other_streams: Vec<StreamRow>,
+    /// Streams in the direction of the requests that carry more than requests.
+    uploads: Vec<StreamRow>,
 }
 
 /// All of it.
@@ -68,7 +70,17 @@ fn document(trace: &Trace) -> Document {
     let (streams, other_streams) = stream_rows(trace).into_iter().partition(StreamRow::is_of_page);
     let mut described = described(trace);
     described["causes_exact"] = trace.has_exact_causes.into();
-    Document { described, streams, other_streams }
+    Document { described, streams, other_streams, uploads: uploads(trace) }
+}
+
+fn uploads(trace: &Trace) -> Vec<StreamRow> {
+    let mut rows = trace.beside().map_or_else(Vec::new, |it| stream_rows(&it));
+    let requests: Vec<StreamRow> = if rows.is_empty() { Vec::new() } else { stream_rows(trace) };
+    for row in &mut rows {
+        let request = requests.iter().find(|it| it.stream == row.stream);
+        row.url = request.and_then(|it| it.url.clone());
+    }
+    rows
 }
 
 fn print(trace: &Trace) -> Result<(), Failure> {
@@ -79,7 +91,17 @@ fn print(trace: &Trace) -> Result<(), Failure> {
         trace.vantage.name(),
         trace.stream_bytes_in_words()
     ))?;
-    let rows = stream_rows(trace).into_iter().map(|row| {
+    print_rows(stream_rows(trace))?;
+    let uploads = uploads(trace);
+    if uploads.is_empty() {
+        return Ok(());
+    }
+    output::line("uploads, and other streams in the direction of the requests:")?;
+    print_rows(uploads)
+}
+
+fn print_rows(rows: Vec<StreamRow>) -> Result<(), Failure> {
+    let rows = rows.into_iter().map(|row| {
         let [requested, first, last, complete] =
             [row.requested_us, row.first_us, row.last_us, row.complete_us]
                 .map(|us| output::number(us.map(|it| it as f64 / 1000.0), 1));

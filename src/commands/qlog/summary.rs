@@ -143,18 +143,32 @@ const COLUMNS: [(&str, &str); 20] = [
 
 fn print_csv(connections: &[Ends<'_>]) -> Result<(), Failure> {
     let mut table = CsvTable::begin(None, COLUMNS.map(|it| it.0))?;
-    let written = connections.iter().try_for_each(|ends| {
-        let summary = Summary::of(ends, None);
-        let mut document = document(ends, &summary);
-        document["probe_timeouts"] = summary.probe_timeouts().into();
-        table.write(COLUMNS.map(|(_, place)| match document.pointer(place) {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Number(number)) if number.is_f64() => {
-                format!("{:.3}", number.as_f64().unwrap_or_default())
-            }
-            Some(value) => value.to_string(),
-        }))
-    });
+    let written = connections.iter().try_for_each(|ends| table.write(cells(ends)));
     table.end(written)
+}
+
+/// A connection's row.
+fn cells(ends: &Ends<'_>) -> [String; COLUMNS.len()] {
+    let summary = Summary::of(ends, None);
+    let mut document = document(ends, &summary);
+    document["probe_timeouts"] = summary.probe_timeouts().into();
+    COLUMNS.map(|(_, place)| match document.pointer(place) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) if number.is_f64() => {
+            format!("{:.3}", number.as_f64().unwrap_or_default())
+        }
+        Some(value) => value.to_string(),
+    })
+}
+
+/// The row of each connection of a log, by the names of the columns; one without packets has none.
+pub(crate) fn rows(traces: &[Trace]) -> Vec<Value> {
+    let with_packets = traces.iter().filter(|it| without_packets(it).is_none());
+    let rows = with_packets.map(|log| {
+        let names = COLUMNS.iter().map(|it| it.0.to_owned());
+        let cells = cells(&Ends { log, server: None }).map(Value::String);
+        Value::Object(names.zip(cells).collect())
+    });
+    rows.collect()
 }

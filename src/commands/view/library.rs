@@ -9,8 +9,6 @@ use report::viewer::ListedFile;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-const OPTIONS: ReadOptions = ReadOptions { detail: Detail::Events, vantage: None };
-
 /// What can be opened.
 pub(super) struct Library {
     directory: PathBuf,
@@ -63,12 +61,13 @@ impl Library {
     }
 
     /// Reads files by the names of [`Library::files`].
-    pub(super) fn read(&self, names: &[String]) -> Result<Vec<Trace>, Failure> {
+    pub(super) fn read(&self, names: &[String], detail: Detail) -> Result<Vec<Trace>, Failure> {
+        let options = ReadOptions { detail, vantage: None };
         let mut traces = Vec::new();
         for name in names {
             let read = match self.dropped.get(name) {
-                Some(bytes) => read_traces(name, &bytes[..], OPTIONS),
-                None => read_file_traces(&self.path(name)?, OPTIONS),
+                Some(bytes) => read_traces(name, &bytes[..], options),
+                None => read_file_traces(&self.path(name)?, options),
             };
             let mut read = read.map_err(Failure::bad_input)?;
             if let Some(reason) = read.iter().find_map(too_large) {
@@ -92,7 +91,7 @@ impl Library {
             let mebibytes = DROPPED_BYTES_MAX >> 20;
             return Err(Failure::BadInput(format!("{mebibytes} MiB of dropped files at most")));
         }
-        let summary = ReadOptions { detail: Detail::Summary, ..OPTIONS };
+        let summary = ReadOptions { detail: Detail::Summary, vantage: None };
         read_traces(name, &bytes[..], summary).map_err(Failure::bad_input)?;
         self.dropped.insert(name.to_owned(), bytes);
         Ok(())

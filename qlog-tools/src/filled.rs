@@ -1,0 +1,48 @@
+//! What the packets of one direction carried, added up while a log is read.
+
+use crate::limits::FRAME_KINDS;
+
+/// Sums over the packets of one direction.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Filled {
+    /// By kind, in the order in which the log has them.
+    pub(crate) frames: Vec<FrameSum>,
+    /// UDP datagrams; 0 where the log has no events for them.
+    pub(crate) datagrams: u64,
+    /// Packets that left or came at the same moment as the packet before them, which was of another space: probably in one
+    /// datagram with it.
+    pub(crate) joined: u64,
+}
+
+/// Frames of one kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct FrameSum {
+    /// The kind, as qlog calls it.
+    pub kind: String,
+    /// How many there were.
+    pub count: u64,
+    /// The bytes of data in them, of frames with data and a logged length: STREAM, CRYPTO, DATAGRAM, PADDING.
+    pub data_bytes: u64,
+}
+
+impl Filled {
+    /// Counts a frame. Of very many kinds the last share a sum.
+    pub(crate) fn add(&mut self, kind: &str, data_bytes: u64) {
+        let place = self.frames.iter().position(|it| it.kind.eq_ignore_ascii_case(kind));
+        let place = place.unwrap_or_else(|| {
+            if self.frames.len() < FRAME_KINDS {
+                let kind = kind.chars().take(40).collect::<String>().to_ascii_lowercase();
+                self.frames.push(FrameSum { kind, ..FrameSum::default() });
+            }
+            self.frames.len() - 1
+        });
+        let sum = &mut self.frames[place];
+        sum.count += 1;
+        sum.data_bytes = sum.data_bytes.saturating_add(data_bytes);
+    }
+
+    /// The bytes of data in frames of a kind.
+    pub(crate) fn data_bytes(&self, kind: &str) -> u64 {
+        self.frames.iter().find(|it| it.kind == kind).map_or(0, |it| it.data_bytes)
+    }
+}

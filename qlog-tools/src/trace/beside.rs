@@ -1,0 +1,85 @@
+//! What goes on a connection beside requests and responses.
+
+use super::{StreamRole, StreamSummary, Trace, Vantage};
+use crate::assembly::StreamFrame;
+use crate::timeline::Timeline;
+
+/// The streams that stand for DATAGRAM frames in [`Trace::beside`]: those that came, and those that went. No stream has these IDs.
+pub const DATAGRAMS: [u64; 2] = [u64::MAX - 1, u64::MAX];
+/// A stream in the direction of the requests that has more bytes than this carries more than the head of a request.
+const UPLOAD_BYTES: u64 = 16 << 10;
+
+impl Trace {
+    /// What went beside requests and responses, as a log of its own: uploads, streams of other protocols in the direction of the requests,
+    /// and DATAGRAM frames of both directions ([`Detail::Full`]; of a log with less detail, the streams without their frames).
+    /// `None`: nothing did.
+    pub fn beside(&self) -> Option<Self> {
+        let is_of_http =
+            |it: &StreamSummary| matches!(it.role, StreamRole::Control | StreamRole::Qpack);
+        let has_roles = self.request_streams.iter().any(is_of_http);
+        let is_upload = |it: &&StreamSummary| {
+            it.bytes > UPLOAD_BYTES || (has_roles && it.role == StreamRole::Other)
+        };
+        let uploads = self.request_streams.iter().filter(is_upload).cloned();
+        let mut streams: Vec<StreamSummary> = uploads.collect();
+        let is_shown = |stream| streams.binary_search_by_key(&stream, |it| it.stream).is_ok();
+        let frames = self.request_frames.iter().filter(|it| is_shown(it.stream)).copied();
+        let mut frames: Vec<StreamFrame> = frames.collect();
+        for (stream, datagrams) in DATAGRAMS.into_iter().zip(&self.datagrams) {
+            let Some((&first, &last)) = datagrams.first().zip(datagrams.last()) else { continue };
+            let mut offset = 0;
+            for &(time_us, bytes) in datagrams {
+                frames.push(StreamFrame { time_us, stream, offset, bytes });
+                offset = offset.saturating_add(bytes);
+            }
+            let (first_us, last_us, count) = (first.0, last.0, datagrams.len() as u64);
+            let summary = StreamSummary { stream, first_us, last_us, ..StreamSummary::default() };
+            streams.push(StreamSummary { frames: count, bytes: offset, ..summary });
+        }
+        frames.sort_by_key(|it| it.time_us);
+        let arrivals = frames.iter().collect();
+        let timeline = Timeline { name: self.timeline.name.clone(), frames, ..Timeline::default() };
+        // What a client sends it sends as a server its responses.
+        let vantage = match self.vantage {
+            Vantage::Server => Vantage::Client,
+            Vantage::Client => Vantage::Server,
+            other => other,
+        };
+        let file = self.file.clone();
+        (!streams.is_empty()).then(|| Self {
+            file,
+            vantage,
+            timeline,
+            streams,
+            arrivals,
+            ..Self::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uploads_and_datagrams_are_beside_and_heads_of_requests_are_not() {
+        let stream =
+            |stream, bytes, role| StreamSummary { stream, role, bytes, ..Default::default() };
+        let streams = |bytes, role| vec![stream(0, bytes, StreamRole::Request), stream(2, 9, role)];
+        let mut trace = Trace { vantage: Vantage::Client, ..Trace::default() };
+        trace.request_streams = streams(500, StreamRole::Control);
+        assert!(trace.beside().is_none(), "a request and a control stream");
+        trace.request_streams = streams(600_000, StreamRole::Control);
+        let frame = |stream, time_us| StreamFrame { time_us, stream, offset: 0, bytes: 9 };
+        trace.request_frames = vec![frame(0, 5), frame(2, 6)];
+        trace.datagrams = [vec![(4, 100), (7, 50)], Vec::new()];
+        let beside = trace.beside().expect("an upload and datagrams");
+        let of_streams: Vec<(u64, u64)> =
+            beside.streams.iter().map(|it| (it.stream, it.bytes)).collect();
+        assert_eq!(of_streams, [(0, 600_000), (DATAGRAMS[0], 150)]);
+        let of_frames: Vec<(u64, u64)> =
+            beside.timeline.frames.iter().map(|it| (it.time_us, it.stream)).collect();
+        assert_eq!(of_frames, [(4, DATAGRAMS[0]), (5, 0), (7, DATAGRAMS[0])]);
+        assert_eq!(beside.vantage, Vantage::Server, "a client sends its uploads");
+    }
+}
