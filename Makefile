@@ -1,7 +1,7 @@
 # Everything that is done with this repository. `make help` lists it.
 #
 # Builds are of the whole workspace: building one crate selects other features of some dependencies, which are then compiled a
-# second time. `make check` and the demo do that; BoringSSL (4 to 5 CPU-minutes) is the same for all.
+# second time. `make check` and the demo do that; BoringSSL is the same for all.
 
 target := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -22,7 +22,7 @@ check: ## checks format, and lints and tests the crates that changed; BASE=COMMI
 	@tests/check
 
 demo: bootstrap ## loads a page with a late hero image under twelve schemes over QUIC, and shows what the order changes
-	cargo build --locked --no-default-features --bin utmost --bin utmost-serve
+	cargo build --config .cargo/demo.toml --locked --no-default-features --bin utmost
 	$(target)/debug/utmost compare $(demo_page) --schemes paper,rfc9218 --engine wire --out out/demo
 
 interop: bootstrap ## tests utmost with other HTTP/3 stacks, and writes docs/interop.md

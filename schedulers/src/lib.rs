@@ -20,6 +20,14 @@
 //! ```
 //!
 //! All schemes are placements in one [`Tree`]; see [`schemes`] for one file a scheme.
+//!
+//! # In a server
+//!
+//! One scheduler a connection. [`Scheduler::open`] each response with what the server knows about it, pass on what the client says
+//! ([`Priority`] reads a `priority` field, [`Scheduler::signal`] takes it), and then, for each packet, offer the transport one packet's bytes of
+//! the stream that [`Scheduler::pick`] names and report them with [`Scheduler::sent`]. A stream that waits, for its bytes or for flow control, is
+//! not ready ([`Scheduler::set_ready`]). What a transport has taken keeps its place, so its send buffer decides how late an urgent response can
+//! still go first.
 
 mod call;
 mod catalogue;
