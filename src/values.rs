@@ -221,10 +221,10 @@ impl From<&Trust> for Verify {
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Figures {
     /// For whom figures are drawn. The report always has those for a screen [default: screen]
-    #[arg(long, value_parser = choice(FIGURE_STYLES), requires = "out")]
+    #[arg(long, value_parser = choice(FIGURE_STYLES), requires = "out", hide_short_help = true)]
     figure_style: Option<FigureStyle>,
     /// How wide figures for a paper are printed [default: column]
-    #[arg(long, value_parser = choice(PAPER_WIDTHS), requires = "figure_style")]
+    #[arg(long, value_parser = choice(PAPER_WIDTHS), requires = "figure_style", hide_short_help = true)]
     figure_width: Option<PaperWidth>,
 }
 

@@ -27,7 +27,7 @@ def without_provenance(table: Path) -> bytes:
 
 
 def test_ideal_is_byte_for_byte_what_one_machine_makes(client: Client, program: str, tmp_path: Path) -> None:
-    arguments = ("davies-meenan", "agency-index", "--schemes", "fifo,dfifo", "--send-buffer", "0,280k")
+    arguments = ("--paper", "davies-meenan", "agency-index", "--schemes", "fifo,dfifo", "--send-buffer", "0,280k")
     one_machine(program, arguments, tmp_path / "one")
     run_study_on(client, Study(arguments, tmp_path / "many", program, shards=3))
     one, many = study_of(tmp_path / "one"), study_of(tmp_path / "many")
@@ -65,7 +65,7 @@ def test_stack_is_the_same_set_of_runs(client: Client, program: str, tmp_path: P
 
 def test_everything_that_a_study_varies_is_passed_on_and_merged(client: Client, program: str, tmp_path: Path) -> None:
     arguments = (
-        *("python-datetime", "--schemes", "rr", "--engine", "stack", "--network", "cable"),
+        *("python-datetime", "--schemes", "rr", "--baseline", "rr", "--engine", "stack", "--network", "cable"),
         *("--cc", "bbr2,cubic", "--queue", "2bdp", "--push", "none,push", "--gate", "strict"),
         *("--hints", "preload", "--signals", "ignore,obey"),
     )

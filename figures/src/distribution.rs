@@ -5,7 +5,7 @@ use super::sheet::{Drawing, Sheet};
 use super::small_multiples::{SmallMultiples, own_stroke};
 use super::svg::{Area, GRID, SMALL, Svg, d};
 use super::table::{Table, row};
-use crate::number_texts::ratio_text;
+use crate::number_texts::{or_dash, ratio_number};
 
 /// The figure.
 #[derive(Debug, Clone, Default)]
@@ -86,7 +86,7 @@ impl Drawing for Distribution {
             let slower = scheme.speedups.iter().filter(|it| **it < 1.0).count();
             let steps = cumulative(&scheme.speedups);
             let reached = SHARES.map(|share| steps.iter().find(|it| it.1 >= share - 1e-9));
-            let speedups = reached.map(|it| ratio_text(it.map(|(speedup, _)| *speedup)));
+            let speedups = reached.map(|it| or_dash(it.map(|it| ratio_number(it.0))));
             row(&scheme.label, std::iter::once(slower.to_string()).chain(speedups))
         });
         Table::new("The speedup that each share of pages stays below", headings, rows)
@@ -185,9 +185,6 @@ mod tests {
     #[test]
     fn the_table_counts_the_pages_that_became_slower() {
         let rows: Vec<String> = figure().table().rows.iter().map(|it| it.join(" ")).collect();
-        assert_eq!(
-            rows,
-            ["fifo 1 /2.00 /2.00 ×1.00 ×2.00 ×4.00", "dfifo 0 ×1.00 ×1.00 ×1.00 ×1.00 ×1.00"]
-        );
+        assert_eq!(rows, ["fifo 1 0.50 0.50 1.00 2.00 4.00", "dfifo 0 1.00 1.00 1.00 1.00 1.00"]);
     }
 }

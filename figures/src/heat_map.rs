@@ -4,7 +4,7 @@ use super::sheet::{Drawing, Sheet};
 use super::standing::{Standing, caption};
 use super::svg::{Area, MARGIN, SMALL, Style, Svg, name_lines, star};
 use super::table::{Table, row};
-use crate::number_texts::ratio_text;
+use crate::number_texts::{or_dash, ratio_number, ratio_text};
 use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::short_texts::shorten;
 
@@ -96,7 +96,8 @@ impl Drawing for HeatMap {
     fn table(&self) -> Table {
         let headings = row("scheme", self.columns.iter().cloned());
         let rows = self.rows.iter();
-        let rows = rows.map(|of| row(&of.label, of.ratios.iter().map(|it| ratio_text(*it))));
+        let rows =
+            rows.map(|of| row(&of.label, of.ratios.iter().map(|it| or_dash(it.map(ratio_number)))));
         Table::new(&self.what, headings, rows)
     }
 }
@@ -330,7 +331,7 @@ mod tests {
 
     #[test]
     fn the_table_has_what_the_figure_shows() {
-        assert_eq!(figure().table().rows[0].join(" "), "fifo< /2.00 ×1.00");
-        assert_eq!(figure().table().rows[1].join(" "), "dfifo ×2.00 ×1.01");
+        assert_eq!(figure().table().rows[0].join(" "), "fifo< 0.50 1.00");
+        assert_eq!(figure().table().rows[1].join(" "), "dfifo 2.00 1.01");
     }
 }

@@ -5,7 +5,7 @@ use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
 use super::svg::{MARGIN, SMALL, Style, Svg, circle, d, polyline};
 use super::table::{Table, row};
-use crate::number_texts::{or_dash, ratio_text};
+use crate::number_texts::{or_dash, ratio_number};
 use qlog_tools::short_texts::shorten;
 
 /// The figure.
@@ -81,7 +81,7 @@ impl Drawing for Interleaving {
     fn table(&self) -> Table {
         let headings = row("network", self.widths.iter().cloned().chain(["best".to_owned()]));
         let rows = self.lines.iter().map(|line| {
-            let ratios = line.ratios.iter().map(|it| ratio_text(*it));
+            let ratios = line.ratios.iter().map(|it| or_dash(it.map(ratio_number)));
             row(&line.label, ratios.chain([self.best_text(line)]))
         });
         Table::new("Speedup over sending one resource at a time, above the fold", headings, rows)
@@ -140,7 +140,7 @@ mod tests {
             widths: ["1 (fifo)", "4", "all (rr)"].map(str::to_owned).into(),
             lines: vec![line([Some(1.0), Some(1.2), Some(0.8)])],
         };
-        assert_eq!(figure.table().rows, [["lossy", "×1.00", "×1.20", "/1.25", "4"]]);
+        assert_eq!(figure.table().rows, [["lossy", "1.00", "1.20", "0.80", "4"]]);
         assert!(figure.svg().contains("best: 4"));
     }
 }

@@ -7,7 +7,7 @@ use super::standing::{Standing, caption};
 use super::svg::{
     Area, BAND, Flow, INK, MARGIN, SMALL, Style, Svg, circle, d, hollow, polyline, star,
 };
-use crate::number_texts::{end_text, or_dash, ratio_text};
+use crate::number_texts::{or_dash, ratio_number};
 use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::short_texts::shorten;
 
@@ -202,8 +202,8 @@ impl Intervals {
 /// A mean and the ends of its interval.
 fn mean_texts(mean: Option<f64>, interval: Option<[f64; 2]>) -> [String; 3] {
     let ends = interval.map_or([None; 2], |it| it.map(Some));
-    let [low, high] = ends.map(|it| or_dash(it.map(end_text)));
-    [ratio_text(mean), low, high]
+    let [low, high] = ends;
+    [mean, low, high].map(|it| or_dash(it.map(ratio_number)))
 }
 
 /// Where panels stand.
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn the_table_has_the_ends_of_each_interval() {
         let table = figure([Standing::Unknown; 2]).table();
-        assert_eq!(table.rows[1].join(" "), " dfifo ×2.00 ×1.60 ×2.50 ×1.82 ×1.54 ×2.20");
+        assert_eq!(table.rows[1].join(" "), " dfifo 2.00 1.60 2.50 1.82 1.54 2.20");
     }
 
     #[test]
@@ -364,6 +364,6 @@ mod tests {
         let told = format!("{} {} {:?}", figure.svg(), figure.caption(), figure.table());
         assert!(!told.contains("geometric"), "{told}");
         assert!(told.contains("the dot is the Hodges-Lehmann estimate, the bar its 95"), "{told}");
-        assert_eq!(figure.table().rows[1].join(" "), " dfifo ×2.00 ×1.60 ×2.50");
+        assert_eq!(figure.table().rows[1].join(" "), " dfifo 2.00 1.60 2.50");
     }
 }

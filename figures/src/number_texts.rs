@@ -30,15 +30,13 @@ pub fn ratio_text(ratio: Option<f64>) -> String {
     }
 }
 
-/// An end of an interval, as [`ratio_text`]. One beside 1 has the digits that show on which side it lies.
-pub fn end_text(end: f64) -> String {
-    let (mark, ratio) = if end > 0.0 && end < 1.0 { ('/', 1.0 / end) } else { ('\u{d7}', end) };
-    let text = beside_one(ratio, 2);
-    if text == "1.00" { format!("\u{d7}{text}") } else { format!("{mark}{text}") }
+/// A ratio as tables and sentences have it: on which side of 1 it lies can be seen.
+pub fn ratio_number(ratio: f64) -> String {
+    beside_one(ratio, 2)
 }
 
 /// A number with at least `decimals`, and with as many more as tell it from 1.
-pub fn beside_one(number: f64, decimals: usize) -> String {
+fn beside_one(number: f64, decimals: usize) -> String {
     const DECIMALS_MAX: usize = 6;
     let mut enough = decimals..=DECIMALS_MAX;
     let told = enough.find(|it| format!("{number:.it$}") != format!("{:.it$}", 1.0));
@@ -92,6 +90,12 @@ mod tests {
             [0.0, 950.0, 120_000.0, 9.6e6, 1.25e9].map(rate_text),
             ["0 bit/s", "950 bit/s", "120 kbit/s", "9.6 Mbit/s", "1.2 Gbit/s"]
         );
+    }
+
+    #[test]
+    fn a_ratio_shows_on_which_side_of_1_it_lies() {
+        let texts = [0.25, 0.9984, 1.0, 1.000_04, 1.086].map(ratio_number);
+        assert_eq!(texts, ["0.25", "0.998", "1.00", "1.00004", "1.09"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::Table;
 use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
 use super::svg::{Area, BAND, Flow, MARGIN, SMALL, Style, Svg, circle, d, name_lines};
-use crate::number_texts::{bytes_text, ratio_text};
+use crate::number_texts::{bytes_text, or_dash, ratio_number, ratio_text};
 use crate::speedups::Speedups;
 use qlog_tools::short_texts::shorten;
 
@@ -163,10 +163,13 @@ impl Drawing for SpeedupDots {
                     let of = Speedups::of(dots.iter().map(|dot| dot.speedup).collect());
                     let faster = dots.iter().filter(|dot| dot.speedup >= 1.0).count();
                     let mut cells = vec![group.label.clone(), column.clone(), of.pages.to_string()];
-                    cells.extend([of.mean, of.median, of.best, of.worst].map(ratio_text));
+                    let numbers = [of.mean, of.median, of.best, of.worst];
+                    cells.extend(numbers.map(|it| or_dash(it.map(ratio_number))));
                     cells.push(format!("{}\u{202f}%", faster * 100 / dots.len()));
-                    cells
-                        .extend(SizeClass::ALL.map(|class| ratio_text(mean_of_class(dots, class))));
+                    cells.extend(
+                        SizeClass::ALL
+                            .map(|class| or_dash(mean_of_class(dots, class).map(ratio_number))),
+                    );
                     cells
                 },
             )
@@ -409,7 +412,7 @@ mod tests {
         let table = figure(vec![dot("a", 400, 2.0), dot("b", 2_000_000, 0.5)]).table();
         assert_eq!(
             table.rows[0].join(" "),
-            "p<+ All 2 ×1.25 ×1.25 ×2.00 /2.00 50\u{202f}% ×2.00 – /2.00"
+            "p<+ All 2 1.25 1.25 2.00 0.50 50\u{202f}% 2.00 – 0.50"
         );
     }
 }

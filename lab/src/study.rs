@@ -29,7 +29,7 @@ pub use plan::{
     Shard, Sweep, Weights, varied,
 };
 pub(crate) use show::most_telling;
-pub use show::{conditions, film, folder};
+pub use show::{answers, conditions, film, folder, scheme_rows, title};
 
 use carry_out::loading::Loader;
 use serde_json::Value;

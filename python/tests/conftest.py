@@ -27,6 +27,7 @@ def stack_folder(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path
     out = tmp_path_factory.mktemp("stack")
     utmost.compare(
         ["davies-meenan", "agency-index"],
+        paper=True,
         schemes="fifo",
         engine="stack",
         network=["cable", "3g"],
@@ -43,5 +44,5 @@ def stack_folder(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path
 def ideal_folder(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a study of two loads on engine `ideal`."""
     out = tmp_path_factory.mktemp("ideal")
-    utmost.compare("davies-meenan", schemes="fifo", out=out, program=program)
+    utmost.compare("davies-meenan", paper=True, schemes="fifo", out=out, program=program)
     return out

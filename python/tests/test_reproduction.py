@@ -23,8 +23,7 @@ def table2() -> utmost.Reproduction:
 def study(program: str) -> utmost.Study:
     """The loads of Table 2 and Figure 12, as a study."""
     return utmost.compare(
-        ["@first-60"],
-        schemes="paper",
+        paper=True,
         metadata="full",
         send_buffer=[0, "1000k"],
         metric="byte_index_sampled",

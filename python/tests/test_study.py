@@ -90,7 +90,7 @@ def test_the_programs_means_are_means_of_the_loads(study: utmost.Study) -> None:
 
 def test_comparisons_have_the_programs_tests_over_sites(program: str) -> None:
     pages = ["davies-meenan", "case-study-1", "case-study-2", "agency-index", "gentelella-index", "web-cnn-small"]
-    study = utmost.compare(pages, schemes=["rr", "dfifo"], baseline="fifo", program=program)
+    study = utmost.compare(pages, paper=True, schemes=["rr", "dfifo"], baseline="fifo", program=program)
     assert study.conditions["baseline"] == "fifo"
     table = study.comparisons.set_index("scheme")
     assert list(table.index) == ["rr", "dfifo"]
@@ -116,7 +116,7 @@ def test_a_study_of_an_earlier_build_has_no_comparisons(ideal_folder: Path, tmp_
 
 def test_without_a_folder_a_study_is_the_same(program: str, ideal_folder: Path) -> None:
     kept = utmost.read_study(ideal_folder)
-    fresh = utmost.compare("davies-meenan", schemes="fifo", program=program)
+    fresh = utmost.compare("davies-meenan", paper=True, schemes="fifo", program=program)
     assert list(kept.tables) == list(fresh.tables) == [
         "loads",
         "resources",
@@ -130,7 +130,8 @@ def test_without_a_folder_a_study_is_the_same(program: str, ideal_folder: Path) 
 
 
 def test_a_sweep_has_rows_for_each_of_its_values(program: str) -> None:
-    study = utmost.compare("davies-meenan", schemes="fifo", set={"rtt_ms": [10, 50], "rate": "5M"}, program=program)
+    sweep = {"rtt_ms": [10, 50], "rate": "5M"}
+    study = utmost.compare("davies-meenan", paper=True, schemes="fifo", set=sweep, program=program)
     rows = list(zip(study.summary.scheme, study.summary.rtt_ms, strict=True))
     assert rows == [("rr", 10), ("fifo", 10), ("rr", 50), ("fifo", 50)]
     assert study.loads.rate.tolist() == [5e6] * 4
@@ -138,9 +139,9 @@ def test_a_sweep_has_rows_for_each_of_its_values(program: str) -> None:
 
 def test_a_study_that_the_program_rejects_raises_its_message(program: str) -> None:
     with pytest.raises(utmost.ProgramFailed, match="^no scheme is named `nosuch`") as raised:
-        utmost.compare("davies-meenan", schemes=["rr", "nosuch"], program=program)
+        utmost.compare("davies-meenan", paper=True, schemes=["rr", "nosuch"], program=program)
     assert raised.value.exit_code == 2
-    assert raised.value.command[1:] == ["compare", "davies-meenan", "--json", "--schemes=rr,nosuch"]
+    assert raised.value.command[1:] == ["compare", "davies-meenan", "--json", "--paper", "--schemes=rr,nosuch"]
 
 
 def test_loads_that_do_not_finish_are_rows_and_a_warning(program: str, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     let comparison = Comparison {
-        what: "Made-up pages under simple orders, one packet of 1400 bytes each 10 ms: not a measurement.".to_owned(),
+        conditions: vec!["Made-up pages under simple orders, one packet of 1400 bytes each 10 ms: not a measurement.".to_owned()],
         provenance: serde_json::json!({ "engine": "none", "orders": ORDERS }),
         title: "Sample report".to_owned(),
         baseline: "rr".to_owned(),

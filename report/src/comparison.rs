@@ -2,16 +2,15 @@
 
 mod film;
 mod page;
-mod paired;
+mod schemes;
 mod view;
 
 use crate::templates::render;
-use figures::speedups::Speedups;
 use figures::{Drawing, FigureStyle, Sheet, Table};
 pub use film::{Film, Scene, Strip, film_page};
 pub use page::Run;
-pub use paired::{PairedNumbers, PairedRow, p_text};
 use qlog_tools::metrics::{self, BySet, Measured, Metric};
+pub use schemes::{SchemeNumbers, SchemeRow, p_text};
 use serde::Serialize;
 
 /// Everything that a report shows.
@@ -19,47 +18,24 @@ use serde::Serialize;
 pub struct Comparison {
     /// The report's heading.
     pub title: String,
-    /// What the loads answer, a sentence each; empty: they were not asked.
+    /// What the loads answer, a sentence each, the most important one first; empty: they were not asked.
     pub answers: Vec<String>,
-    /// What was run, in a sentence: engine, network, buffers, seeds.
-    pub what: String,
+    /// The conditions, a sentence each: engine, network, buffers, seeds.
+    pub conditions: Vec<String>,
     /// The scheme that speedups are relative to.
     pub baseline: String,
     /// The metric that speedups compare.
     pub metric: &'static Metric,
     /// Versions, arguments, machine: printed as it is.
     pub provenance: serde_json::Value,
-    /// One row a scheme.
-    pub summary: Vec<SummaryRow>,
-    /// One row a scheme that is compared with the baseline.
-    pub comparisons: Vec<PairedRow>,
+    /// One row a scheme and setting, the rows of a setting one after another.
+    pub schemes: Vec<SchemeRow>,
     /// Figures over all pages.
     pub figures: Vec<NamedFigure>,
     /// Why not every page has its figures; empty if all have.
     pub omitted: String,
     /// The pages, in order. One without figures is a line in a table.
     pub pages: Vec<PageComparison>,
-}
-
-/// A scheme's speedups over all pages.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct SummaryRow {
-    /// The network and send buffer, where there are several: each has a table of its own.
-    pub setting: String,
-    /// The scheme.
-    pub scheme: String,
-    /// For all resources.
-    pub all: Speedups,
-    /// For the ATF resources.
-    pub atf: Speedups,
-    /// The 95 % interval of the mean of the ATF resources.
-    pub atf_interval: Option<[f64; 2]>,
-    /// Mean of ATF index divided by its lower bound; 1 is as good as can be.
-    pub regret: Option<f64>,
-    /// On how many of how many pages an order that was searched for is proven to be the best or the worst.
-    pub proven: Option<(usize, usize)>,
-    /// What came of pushes; `None`: the study says nothing about them.
-    pub pushes: Option<PushMeans>,
 }
 
 /// What came of pushes, on average over loads.
@@ -170,12 +146,11 @@ impl Default for Comparison {
         Self {
             title: String::new(),
             answers: Vec::new(),
-            what: String::new(),
+            conditions: Vec::new(),
             baseline: String::new(),
             metric: metrics::byte_index(),
             provenance: serde_json::Value::Null,
-            summary: Vec::new(),
-            comparisons: Vec::new(),
+            schemes: Vec::new(),
             figures: Vec::new(),
             omitted: String::new(),
             pages: Vec::new(),

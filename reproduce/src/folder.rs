@@ -44,7 +44,7 @@ fn json(document: &impl Serialize) -> String {
 }
 
 impl Reproduction {
-    /// For readers: the table, then the figure.
+    /// For readers: the published matrix if there is one, the rows, then the figure.
     pub fn markdown(&self) -> String {
         let Findings { method, rows, caption, .. } = &self.found;
         let headline = self.found.headline();
@@ -58,6 +58,7 @@ impl Reproduction {
             model: rows.iter().any(|it| it.model.is_some()),
             kinds: self.found.kinds(),
         };
+        text.extend(self.found.as_published().iter().map(Table::markdown));
         let mut table = None;
         for (place, row) in rows.iter().enumerate() {
             if place == 0 || row.table != table {

@@ -3,6 +3,7 @@
 //! One file an experiment, a row of [`EXPERIMENTS`] each. Published values are typed once, with their pages, in the
 //! files `published.rs`; a tolerance is fixed before it is measured and never moved until it holds.
 
+mod as_published;
 mod bench;
 mod bundled_and_generated;
 mod downloads;
@@ -20,7 +21,7 @@ mod table;
 mod verdict;
 
 pub use folder::write;
-pub use row::{Kind, Row};
+pub use row::{Cell, Kind, Row};
 pub use table::{Estimate, Line, Table};
 pub use verdict::{Verdict, Verdicts};
 
@@ -197,6 +198,11 @@ impl Experiment {
 }
 
 impl Findings {
+    /// The published matrix, ours beside theirs; `None`: the publication has none.
+    pub fn as_published(&self) -> Option<Table> {
+        as_published::as_published(&self.rows)
+    }
+
     /// The kinds of verdicts that the rows have, in the order of columns.
     pub fn kinds(&self) -> Vec<Kind> {
         row::kinds(&self.rows)

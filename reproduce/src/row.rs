@@ -29,6 +29,9 @@ pub struct Row {
     /// The table of the publication, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<&'static str>,
+    /// The cell of the published table that it repeats, if that is a matrix.
+    #[serde(skip)]
+    pub cell: Option<Cell>,
     /// The verdicts on ours; none on a row that is shown for comparison.
     pub verdicts: Verdicts,
     /// The one who sets the conditions that are added next.
@@ -36,6 +39,15 @@ pub struct Row {
     pub(super) authority: Authority,
     /// The publication's words, and why ours deviates, if it does.
     pub note: String,
+}
+
+/// A cell of a published matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// The line's name.
+    pub line: &'static str,
+    /// The column's name.
+    pub column: &'static str,
 }
 
 impl Row {
@@ -89,6 +101,7 @@ impl Row {
             published: None,
             model: None,
             table: None,
+            cell: None,
             verdicts: Verdicts::none(),
             authority: Authority::default(),
             note: String::new(),
@@ -133,6 +146,11 @@ impl Row {
     pub(super) fn interval(self, interval: Option<Interval>) -> Self {
         assert!(self.verdicts.hold().is_none(), "{}: an interval after a condition", self.id);
         Self { interval: interval.map(|it| it.map(rounded)), ..self }
+    }
+
+    /// It repeats this cell of a published matrix.
+    pub(super) fn in_cell(self, line: &'static str, column: &'static str) -> Self {
+        Self { cell: Some(Cell { line, column }), ..self }
     }
 
     pub(super) fn published(self, value: f64) -> Self {

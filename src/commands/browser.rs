@@ -170,7 +170,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::json(&document);
     }
     show(&agreements)?;
-    compare::present(&plan, &study, None, FigureStyle::default(), false, true)?;
+    compare::present(&plan, &study, None, FigureStyle::default(), false)?;
     if let Some(folder) = &arguments.out {
         output::line(&format!("report: {}", folder.join(folder::REPORT).display()))?;
     }

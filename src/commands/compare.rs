@@ -1,6 +1,5 @@
 //! `utmost compare`: a study.
 
-mod comparisons;
 mod dimensions;
 mod plan;
 mod policy;
@@ -17,139 +16,170 @@ use figures::FigureStyle;
 use lab::ideal::SendBufferModel;
 use lab::study::engines::ENGINES;
 use lab::study::record::run_into;
-use lab::study::{BASELINE, Engine, Plan, Shard, Study, StudyError, Sweep, Weights, folder};
+use lab::study::{Engine, Plan, Shard, Study, StudyError, Sweep, Weights, folder};
 use lab::{DeliveryOrder, Metadata};
 use qlog_tools::metrics::{self, METRICS, Metric};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Load pages under several schemes and compare them
+/// Load pages under several schemes and say which are better
 ///
 /// A study loads every page under every scheme, on every network, with every send buffer, congestion control, queue,
 /// property of the link, cross traffic, push policy, gate, hint, use of signals and seed. All schemes are compared with one
-/// of them, the baseline: a speedup is its ByteIndex divided by the scheme's. With --out, each load is recorded as soon as
-/// it is done, and the same command continues an interrupted study.
+/// of them, the baseline: a ratio is its ByteIndex divided by the scheme's. Without flags a study asks today's question: which
+/// schemes are better than rfc9218 on the pages of @web, over real QUIC on networks cable and 3g? With --paper it asks that of
+/// Marx et al. (2019). With --out, each load is recorded as soon as it is done, and the same command continues an interrupted
+/// study.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  utmost compare davies-meenan --schemes paper --out out\n  \
+#[command(
+    after_help = "Example: utmost compare @web --schemes dfifo,srpt --out out\n--help has all flags, and more examples."
+)]
+#[command(after_long_help = "Examples:\n  utmost compare @web --schemes dfifo,srpt --out out\n  \
+utmost compare --paper --out paper\n  \
 utmost compare gentelella-index agency-index --schemes all --engine wire --send-buffer 0,280k --json\n  \
-utmost compare agency-index --engine stack --network cable,3g --seeds 9 --out study --shard 1/2\n  \
-utmost compare agency-index --engine stack --network 3g --seeds 9 --policy policy.toml\n  \
-utmost compare davies-meenan --engine stack --network cable --cc bbr2,cubic --queue 64k,2bdp\n  \
-utmost compare davies-meenan --engine stack --network cable --set rtt_ms=10,50,200 --set loss=0,0.01\n  \
-utmost compare davies-meenan --engine stack --network cable,3g --cross none,bulk:cubic,web\n  \
-utmost compare davies-meenan --engine stack --network cable --push none,push --gate strict,throttle:8900\n  \
-utmost compare agency-index --network paper-jitter --delivery-order connection --metadata browser\n  \
-utmost compare agency-index --send-buffer 280k,1000k --send-buffer-model delay\n  \
-utmost compare --pages 'recorded and resources > 40' --schemes rfc9218,fifo\n  \
-utmost compare davies-meenan --engine stack --network 3g-lossy --seeds 9 --first-seed 100\n  \
-utmost compare @all --weights web --schemes paper,rfc9218\n  \
+utmost compare agency-index --network 3g-lossy --seeds 9 --out study --shard 1/2\n  \
+utmost compare agency-index --network 3g --seeds 9 --policy policy.toml\n  \
+utmost compare davies-meenan --network cable --cc bbr2,cubic --queue 64k,2bdp\n  \
+utmost compare davies-meenan --network cable --set rtt_ms=10,50,200 --set loss=0,0.01\n  \
+utmost compare davies-meenan --cross none,bulk:cubic,web\n  \
+utmost compare davies-meenan --network cable --push none,push --gate strict,throttle:8900\n  \
+utmost compare agency-index --paper --network paper-jitter --delivery-order connection\n  \
+utmost compare agency-index --paper --send-buffer 280k,1000k --send-buffer-model delay\n  \
+utmost compare --pages 'recorded and resources > 40' --schemes fifo\n  \
+utmost compare davies-meenan --network 3g-lossy --seeds 9 --first-seed 100\n  \
+utmost compare @all --weights web --schemes paper\n  \
 utmost compare @first-60 --schemes dfifo,bucket-html --baseline fifo\n  \
 utmost compare agency-index --scheme-file examples/schemes/fonts-first.toml --schemes fonts-first,bucket-html\n  \
-utmost compare @first-60 --schemes paper --out study --figure-style paper --figure-width page\n  \
+utmost compare @first-60 --out study --figure-style paper --figure-width page\n  \
 utmost compare --from study/manifest.json --out again")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     asked: Asked,
-    /// Loads at a time [default: the number of cores; on engine wire half of it, or 16 if the server paces]
-    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
-    jobs: Option<NonZeroUsize>,
-    /// The metric that speedups, intervals and figures compare; all metrics are in the tables
-    /// [default: `byte_index`, or that of --from]
-    #[arg(long, value_name = "NAME", value_parser = metric())]
-    metric: Option<&'static Metric>,
-    /// The scheme or bracket that all others are compared with; it runs whether or not --schemes names it. With this option, a
-    /// second table has paired tests [default: rr, or that of --from]
-    #[arg(long, value_name = "NAME")]
+    /// The scheme that others are compared with [default: rfc9218]
+    ///
+    /// It can be a bracket, too. It runs whether or not --schemes names it. With --from, the default is that of the study.
+    #[arg(long, value_name = "NAME", help_heading = SCHEMES)]
     baseline: Option<String>,
+    /// The metric that ratios compare [default: `byte_index`]
+    ///
+    /// All metrics are in the tables. With --from, the default is that of the study.
+    #[arg(long, value_name = "NAME", value_parser = metric(), help_heading = STATISTICS, hide_short_help = true)]
+    metric: Option<&'static Metric>,
     /// How much pages count in means over pages and their intervals [default: equal, or that of --from]
-    #[arg(long, value_parser = values::choice(WEIGHTS))]
+    #[arg(long, value_parser = values::choice(WEIGHTS), help_heading = STATISTICS, hide_short_help = true)]
     weights: Option<Weights>,
-    /// Write a configuration for `utmost serve --config` that changes the order of those pages only that another scheme makes
-    /// faster than the default, where the server obeys browsers' signals. A third of the loads chooses the scheme of a page.
-    /// It must hold in the others: the 95 % interval of the gain lies above 1 on every network. On engines with a transport
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
-    /// The scheme that others must beat to be in a policy. It is loaded where the server obeys its clients' signals
-    #[arg(long, value_name = "NAME", default_value = policy::OF_SITE, requires = "policy")]
-    policy_default: String,
-    /// The host of your site, which the policy is for [default: the hosts of the pages, which it serves itself]
-    #[arg(long, value_name = "NAME", value_parser = values::host, requires = "policy")]
-    host: Option<String>,
     /// Write tables, figures and the report into this directory
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out: Option<PathBuf>,
-    #[command(flatten)]
-    figures: values::Figures,
-    /// Keep the qlogs, in OUT/qlogs
-    #[arg(long, requires = "out")]
-    keep_qlogs: bool,
-    /// Repeat the study that this manifest records, or the one in this folder
-    #[arg(long, value_name = "FILE", conflicts_with_all = Asked::flags())]
+    /// Repeat the study of this manifest, or in this folder
+    #[arg(long, value_name = "FILE", conflicts_with_all = Asked::flags(), help_heading = OUTPUT)]
     from: Option<PathBuf>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
+    /// Loads at a time [default: the number of cores]
+    ///
+    /// On engine wire the default is half of it, or 16 if the server paces.
+    #[arg(long, value_name = "N", value_parser = values::at_least_one, help_heading = OUTPUT, hide_short_help = true)]
+    jobs: Option<NonZeroUsize>,
+    /// Keep the qlogs, in OUT/qlogs
+    #[arg(long, requires = "out", help_heading = OUTPUT, hide_short_help = true)]
+    keep_qlogs: bool,
+    #[command(flatten, next_help_heading = OUTPUT)]
+    figures: values::Figures,
+    /// Write a configuration for `utmost serve --config` with the better order of each page that has one
+    ///
+    /// It changes the order of those pages only that another scheme makes faster than the default, where the server obeys
+    /// browsers' signals. A third of the loads chooses the scheme of a page. It must hold in the others: the 95 % interval of the
+    /// gain lies above 1 on every network. On engines with a transport.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
+    policy: Option<PathBuf>,
+    /// The scheme that others must beat to be in a policy. It is loaded where the server obeys its clients' signals
+    #[arg(long, value_name = "NAME", default_value = policy::OF_SITE, requires = "policy", help_heading = OUTPUT, hide_short_help = true)]
+    policy_default: String,
+    /// The host of your site, which the policy is for [default: the hosts of the pages, which it serves itself]
+    #[arg(long, value_name = "NAME", value_parser = values::host, requires = "policy", help_heading = OUTPUT, hide_short_help = true)]
+    host: Option<String>,
 }
+
+/// The groups of flags in the help.
+const PAGES: &str = "Pages";
+const SCHEMES: &str = "Schemes";
+const LINK: &str = "Engine and link";
+const SERVER: &str = "Server";
+const STATISTICS: &str = "Statistics";
+const OUTPUT: &str = "Output";
 
 /// The study that is asked for: what a manifest records.
 #[derive(Debug, clap::Args)]
 struct Asked {
-    /// Pages: bundled names, sets of them such as @first-60, or files
-    #[arg(id = "PAGE", required_unless_present_any = ["from", "pages"], value_name = "PAGE")]
+    /// Bundled pages, sets of them such as @first-60, or files [default: @web]
+    #[arg(id = "PAGE", value_name = "PAGE", help_heading = PAGES)]
     page_names: Vec<String>,
-    /// Only those of the pages that are like this, of all bundled ones if none is named: facts such as `recorded`, `hero` or
-    /// `resources > 40`, joined by `and`, `or`, `not` and parentheses
-    #[arg(long, value_name = "QUERY", value_parser = Query::parse)]
+    /// Only those of the pages that are like this, such as 'hero and resources > 40'
+    ///
+    /// Of all bundled pages if none is named. Facts such as `recorded`, `hero` or `resources > 40` are joined by `and`, `or`,
+    /// `not` and parentheses.
+    #[arg(long, value_name = "QUERY", value_parser = Query::parse, help_heading = PAGES)]
     pages: Option<Query>,
-    /// Schemes, separated by commas; `paper` and `all` stand for several. `all` has those that look ahead in the page only
-    /// with --metadata full. Engine ideal also has `oracle` and `anti-oracle`: the best and the worst order found for the
-    /// resources above the fold [default: paper, and those of --scheme-file]
-    #[arg(long, value_name = "LIST")]
+    /// The conditions of Marx et al. (2019) in place of today's
+    ///
+    /// They are engine ideal, network paper, baseline rr, pages @first-60, and one load of each. Each of these can be replaced by its own flag.
+    #[arg(long, help_heading = PAGES)]
+    paper: bool,
+    /// Schemes, or `paper` or `all` [default: paper, and your own]
+    ///
+    /// They are separated by commas. `all` has those that look ahead in the page only with --metadata full. Engine ideal also has `oracle` and `anti-oracle`:
+    /// the best and the worst order found for the resources above the fold.
+    #[arg(long, value_name = "LIST", help_heading = SCHEMES)]
     schemes: Option<String>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = SCHEMES)]
     own: values::OwnSchemes,
-    /// How pages are loaded
-    #[arg(long, value_parser = engine(), default_value = "ideal")]
-    engine: &'static dyn Engine,
-    #[command(flatten)]
+    /// How pages are loaded [default: stack]
+    #[arg(long, value_parser = engine(), help_heading = LINK)]
+    engine: Option<&'static dyn Engine>,
+    #[command(flatten, next_help_heading = LINK)]
     which: super::browser::Which,
-    /// Networks, separated by commas: paper, 2g, 3g, lte, cable, satellite, ..., or TOML files
+    /// Networks: cable, 3g, lte, ..., or files [default: cable,3g]
     #[arg(
         long,
         visible_alias = "networks",
         value_name = "LIST",
-        default_value = "paper",
-        value_delimiter = ','
+        value_delimiter = ',',
+        help_heading = LINK
     )]
     network: Vec<String>,
     #[command(flatten)]
     dimensions: Listed,
-    /// The model of a send buffer
-    #[arg(long, value_parser = values::choice(SEND_BUFFER_MODELS), default_value = "fifo")]
-    send_buffer_model: SendBufferModel,
-    /// The facts that the server knows about the resources that it sends [default: browser]
-    #[arg(long, value_parser = values::choice(METADATA))]
-    metadata: Option<Metadata>,
-    /// The order in which the client hands over arrived bytes
-    #[arg(long, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream")]
-    delivery_order: DeliveryOrder,
-    /// Values of one property of every network, separated by commas: `rtt_ms` (the round trip without queues), rate (to the
-    /// client, in bits a second such as 5M), or loss (the share lost on the way to the client). Can be repeated for other
-    /// properties. Everything else stays as each network has it
-    #[arg(long, value_name = "KEY=LIST", value_parser = Sweep::parse)]
+    /// Values of `rtt_ms`, rate or loss of every network; can be repeated
+    ///
+    /// `rtt_ms` is the round trip without queues, rate that to the client in bits a second such as 5M, and loss the share lost on
+    /// the way to the client. Everything else stays as each network has it.
+    #[arg(long, value_name = "KEY=LIST", value_parser = Sweep::parse, help_heading = LINK)]
     set: Vec<Sweep>,
+    /// The order in which the client hands over arrived bytes
+    #[arg(long, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream", help_heading = LINK, hide_short_help = true)]
+    delivery_order: DeliveryOrder,
+    /// The facts that the server knows about the resources that it sends [default: browser]
+    #[arg(long, value_parser = values::choice(METADATA), help_heading = SERVER)]
+    metadata: Option<Metadata>,
+    /// The model of a send buffer
+    #[arg(long, value_parser = values::choice(SEND_BUFFER_MODELS), default_value = "fifo", help_heading = SERVER, hide_short_help = true)]
+    send_buffer_model: SendBufferModel,
     /// Initial congestion window [default: 10, or as large as needed if the server paces]
-    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000), help_heading = SERVER, hide_short_help = true)]
     initial_window: Option<u32>,
-    /// Load each page N times under each scheme, with N seeds one after another. All schemes meet the same link under
-    /// the same seed
-    #[arg(long, visible_alias = "loads", value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    seeds: u64,
+    /// Loads of each page under each scheme [default: 9 on random links, else 1]
+    ///
+    /// They have as many seeds, one after another. All schemes meet the same link under the same seed. In real time, and with
+    /// --paper, the default is 1.
+    #[arg(long, visible_alias = "loads", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000), help_heading = STATISTICS)]
+    seeds: Option<u64>,
     /// The first seed. A study with other seeds repeats one with other chance
-    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u64).range(..1 << 48))]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u64).range(..1 << 48), help_heading = STATISTICS, hide_short_help = true)]
     first_seed: u64,
     /// Carry out only part I of N of the study, for one of several machines. `utmost merge` joins the parts
-    #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "out")]
+    #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "out", help_heading = OUTPUT, hide_short_help = true)]
     shard: Option<Shard>,
 }
 
@@ -217,9 +247,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let study = carry_out(&plan, arguments.out.as_deref(), "page loads")?;
     plan::note_what_changes_nothing(arguments, &plan);
-    let tests = arguments.baseline.is_some() || plan.baseline != BASELINE;
     let style = arguments.figures.style();
-    present(&plan, &study, arguments.out.as_deref(), style, arguments.json, tests)?;
+    present(&plan, &study, arguments.out.as_deref(), style, arguments.json)?;
     policy::write(arguments, &plan, &study)?;
     finished(&plan, &study)
 }
@@ -243,14 +272,13 @@ pub(crate) fn failure(error: StudyError) -> Failure {
     if error.is_bad_input() { Failure::bad_input(error) } else { Failure::elsewhere(error) }
 }
 
-/// Writes tables, figures and the report into `out`, and prints the study, also its `tests` if asked.
+/// Writes tables, figures and the report into `out`, and prints the study.
 pub(crate) fn present(
     plan: &Plan,
     study: &Study,
     out: Option<&Path>,
     style: FigureStyle,
     json: bool,
-    tests: bool,
 ) -> Result<(), Failure> {
     if let Some(folder) = out {
         let missing = folder::write(plan, study, folder, style).map_err(Failure::elsewhere)?;
@@ -260,9 +288,6 @@ pub(crate) fn present(
         return output::json(study);
     }
     show::show(plan, study)?;
-    if tests {
-        comparisons::show(plan, study)?;
-    }
     match out {
         Some(it) => output::line(&format!("report: {}", it.join(folder::REPORT).display())),
         None => Ok(()),

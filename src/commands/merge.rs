@@ -3,7 +3,6 @@
 use super::compare;
 use crate::{output, values};
 use ::serve::Failure;
-use lab::study::BASELINE;
 use lab::study::merge::merge;
 use std::path::PathBuf;
 
@@ -30,8 +29,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), values::cores());
     let (plan, study) = merged.map_err(compare::failure)?;
-    let tests = plan.baseline != BASELINE;
     let style = arguments.figures.style();
-    compare::present(&plan, &study, Some(&arguments.out), style, arguments.json, tests)?;
+    compare::present(&plan, &study, Some(&arguments.out), style, arguments.json)?;
     compare::finished(&plan, &study)
 }

@@ -135,7 +135,8 @@ fn an_invalid_page_is_named_with_place_and_cause() {
         ("\"bytes\":30000", "\"bytes\":-1", ":10:"),
     ] {
         let (_folder, page) = damaged("page.json", PAGE, from, to);
-        for arguments in [&["play", "FILE"][..], &["compare", "FILE"], &["serve", "--page", "FILE"]]
+        for arguments in
+            [&["play", "FILE"][..], &["compare", "--paper", "FILE"], &["serve", "--page", "FILE"]]
         {
             assert_file_refused(arguments, &page, expected);
         }
@@ -173,7 +174,7 @@ fn an_unknown_scheme_is_answered_with_those_near_it() {
         "no scheme is named `dfif`; near it: dfifo, fifo",
     );
     for arguments in [
-        &["compare", "davies-meenan", "--schemes", "dfif"][..],
+        &["compare", "--paper", "davies-meenan", "--schemes", "dfif"][..],
         &["play", "davies-meenan", "--scheme", "dfif"],
         &["serve", "--page", "davies-meenan", "--scheme", "dfif"],
     ] {
@@ -233,7 +234,7 @@ fn a_bracket_is_for_compare_only_and_a_scheme_has_a_name() {
 #[test]
 fn a_list_of_schemes_names_each_once_and_an_empty_one_is_told_its_flag() {
     let compare = |list: &str, expected: &str| {
-        assert_refused(&["compare", "davies-meenan", "--schemes", list], 2, expected);
+        assert_refused(&["compare", "--paper", "davies-meenan", "--schemes", list], 2, expected);
     };
     compare("fifo, fifo", "--schemes: `fifo` stands twice; name each once");
     compare("", "--schemes: a scheme has a name: `utmost schemes` lists them");
@@ -265,7 +266,7 @@ fn the_folder_of_a_study_stands_for_its_manifest_and_another_program_is_told() {
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stderr).expect("text")
     };
-    compare(&["davies-meenan", "--schemes", "fifo", "--out", out]);
+    compare(&["--paper", "davies-meenan", "--schemes", "fifo", "--out", out]);
     assert!(!compare(&["--from", out]).contains("was made by"));
     let manifest = folder.path().join("manifest.json");
     let text = fs::read_to_string(&manifest).expect("a manifest");
@@ -281,7 +282,7 @@ fn the_folder_of_a_study_stands_for_its_manifest_and_another_program_is_told() {
 
 #[test]
 fn a_network_that_is_not_there_or_not_valid_is_named() {
-    let compare = ["compare", "davies-meenan", "--network"];
+    let compare = ["compare", "--paper", "davies-meenan", "--network"];
     let with = |network| [&compare[..], &[network]].concat();
     assert_refused(&with("4g"), 2, "no network named `4g`; there are paper, ");
     assert_refused(&with("./4g.toml"), 2, "./4g.toml: No such file");
@@ -323,12 +324,15 @@ fn a_value_that_is_none_is_named_with_its_flag() {
             "the following required arguments were not provided: <--root <DIR>|--page <PAGE>|--upstream <URL>|--config <FILE>>",
         ),
         (
-            &["compare", page, "--send-buffer", "0,5x"],
+            &["compare", "--paper", page, "--send-buffer", "0,5x"],
             "invalid value '5x' for '--send-buffer <LIST>'",
         ),
-        (&["compare", page, "--engine", "steam"], "invalid value 'steam' for '--engine <ENGINE>'"),
-        (&["compare", page, "--jobs", "0"], "invalid value '0' for '--jobs <N>'"),
-        (&["compare", page, "--scheme", "rr"], "unexpected argument '--scheme' found"),
+        (
+            &["compare", "--paper", page, "--engine", "steam"],
+            "invalid value 'steam' for '--engine <ENGINE>'",
+        ),
+        (&["compare", "--paper", page, "--jobs", "0"], "invalid value '0' for '--jobs <N>'"),
+        (&["compare", "--paper", page, "--scheme", "rr"], "unexpected argument '--scheme' found"),
         (
             &["play", page, "--server", "localhost"],
             "invalid value 'localhost' for '--server <ADDR:PORT>'",
@@ -394,7 +398,7 @@ fn a_place_that_cannot_be_written_is_named() {
     for arguments in [
         &["serve", "--page", "davies-meenan", "--qlog", "FILE"][..],
         &["play", "davies-meenan", "--qlog", "FILE"],
-        &["compare", "davies-meenan", "--out", "FILE"],
+        &["compare", "--paper", "davies-meenan", "--out", "FILE"],
     ] {
         assert_file_refused(arguments, &file, ": File exists");
         let below = file.join("below");

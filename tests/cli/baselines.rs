@@ -18,7 +18,7 @@ const PAGES: [&str; 8] = [
 ];
 
 fn study(more: &[&str]) -> String {
-    stdout_of(&[&["compare"], &PAGES[..], more].concat())
+    stdout_of(&[&["compare", "--paper"], &PAGES[..], more].concat())
 }
 
 fn json_in(folder: &Path, file: &str) -> Value {
@@ -42,8 +42,7 @@ fn everything_that_shows_a_speedup_names_the_baseline() {
     let out = folder.path();
     let more = ["--schemes", "dfifo", "--baseline", "fifo", "--send-buffer", "0,14k"];
     let shown = study(&[&more[..], &["--out", text(out)]].concat());
-    assert!(shown.starts_with("speedups over fifo\n"), "{shown}");
-    assert!(shown.contains("\nagainst fifo: ByteIndex above the fold, over sites\n"), "{shown}");
+    assert!(shown.starts_with("dfifo against fifo, by ByteIndex above the fold\n"), "{shown}");
     assert!(!shown.contains("rank correlation"), "the paper compares with rr: {shown}");
 
     let document = json_in(out, "study.json");
@@ -69,9 +68,11 @@ fn everything_that_shows_a_speedup_names_the_baseline() {
         );
     }
     let report = read(out, "report.html");
-    for words in
-        ["Speedup over fifo by scheme", "Each scheme against fifo", "ByteIndex speedup over fifo"]
-    {
+    for words in [
+        "dfifo against fifo, by",
+        "ByteIndex of fifo divided by that",
+        "ByteIndex speedup over fifo",
+    ] {
         assert!(report.contains(words), "{words}");
     }
     let figures = fs::read_dir(out.join("figures")).expect("figures");
@@ -94,7 +95,7 @@ fn a_manifest_keeps_the_baseline_and_another_judges_the_same_loads() {
     let manifest = first.join("manifest.json");
     let from = ["compare", "--from", text(&manifest), "--out"];
     let shown = stdout_of(&[&from[..], &[text(&again)]].concat());
-    assert!(shown.contains("\nagainst fifo: "), "{shown}");
+    assert!(shown.starts_with("dfifo against fifo, "), "{shown}");
     assert_eq!(results(&again), results(&first));
 
     let (one, journal) = (json_in(&first, "study.json"), read(&first, "runs.jsonl"));
@@ -121,7 +122,7 @@ fn a_manifest_of_old_compares_with_rr() {
     fs::write(out.join("manifest.json"), manifest.to_string()).expect("written");
     let shown =
         stdout_of(&["compare", "--from", text(&out.join("manifest.json")), "--out", text(out)]);
-    assert!(shown.starts_with("speedups over rr\n") && !shown.contains("against rr"), "{shown}");
+    assert!(shown.starts_with("fifo against rr, "), "{shown}");
     assert_eq!(results(out), before);
 }
 
@@ -137,7 +138,7 @@ fn shards_merge_into_comparisons_with_their_baseline() {
     }
     let [one, two, merged] = ["1", "2", "merged"].map(path);
     let shown = stdout_of(&["merge", text(&one), text(&two), "--out", text(&merged)]);
-    assert!(shown.contains("\nagainst fifo: "), "{shown}");
+    assert!(shown.starts_with("dfifo against fifo, "), "{shown}");
     assert_eq!(results(&merged), results(&path("whole")));
 }
 
@@ -145,7 +146,7 @@ fn shards_merge_into_comparisons_with_their_baseline() {
 fn a_bracket_and_a_scheme_of_ones_own_can_be_the_baseline() {
     // Pages on which the best order is found at once.
     let of = |more: &[&str]| -> Value {
-        let study = ["compare", "case-study-1", "examples/page-minimal.json", "--json"];
+        let study = ["compare", "--paper", "case-study-1", "examples/page-minimal.json", "--json"];
         serde_json::from_str(&stdout_of(&[&study[..], more].concat())).expect("JSON")
     };
     let bracket = of(&["--schemes", "fifo", "--baseline", "oracle"]);
@@ -159,7 +160,7 @@ fn a_bracket_and_a_scheme_of_ones_own_can_be_the_baseline() {
 #[test]
 fn one_page_is_tested_over_its_loads_and_only_where_links_have_chance() {
     let of = |more: &[&str]| -> Value {
-        let study = ["compare", "davies-meenan", "--schemes", "rr,fifo", "--json"];
+        let study = ["compare", "--paper", "davies-meenan", "--schemes", "rr,fifo", "--json"];
         serde_json::from_str(&stdout_of(&[&study[..], more].concat())).expect("JSON")
     };
     let random = of(&["--network", "paper-jitter", "--seeds", "8"]);
@@ -179,8 +180,16 @@ fn one_page_is_tested_over_its_loads_and_only_where_links_have_chance() {
     {
         assert_eq!(row[statistic]["atf"], Value::Null, "{statistic}");
     }
-    let shown = stdout_of(&["compare", "davies-meenan", "--schemes", "fifo", "--baseline", "rr"]);
-    assert!(shown.contains("tests need at least six seeds on a random network"), "{shown}");
+    let shown = stdout_of(&[
+        "compare",
+        "--paper",
+        "davies-meenan",
+        "--schemes",
+        "fifo",
+        "--baseline",
+        "rr",
+    ]);
+    assert!(shown.contains("or at least six seeds on a random network"), "{shown}");
 }
 
 #[test]
@@ -212,8 +221,35 @@ fn a_baseline_without_loads_is_refused_before_anything_is_loaded() {
         "`oracle` is an order of packets",
     );
     let folder = tempfile::tempdir().expect("a folder");
-    stdout_of(&["compare", page, "--schemes", "fifo", "--out", text(folder.path())]);
+    stdout_of(&["compare", "--paper", page, "--schemes", "fifo", "--out", text(folder.path())]);
     let manifest = folder.path().join("manifest.json");
     let expected = "--baseline: `srpt` is not among the schemes of the study; use one of rr, fifo";
     refused(&["--from", text(&manifest), "--baseline", "srpt"], expected);
+}
+
+#[test]
+fn without_flags_a_study_asks_todays_question_and_with_one_that_of_the_paper() {
+    let asked = |more: &[&str]| -> [Value; 4] {
+        let study = ["compare", "davies-meenan", "--schemes", "fifo", "--json"];
+        let text = stdout_of(&[&study[..], more].concat());
+        let document: Value = serde_json::from_str(&text).expect("JSON");
+        let provenance = &document["provenance"];
+        let networks = provenance["networks"].as_array().expect("networks").iter();
+        let names = networks.map(|it| it["name"].clone()).collect();
+        let baseline = provenance["baseline"].clone();
+        [provenance["engine"].clone(), names, baseline, provenance["seeds"].clone()]
+    };
+    let today = [json!("stack"), json!(["cable", "3g"]), json!("rfc9218"), json!([0])];
+    assert_eq!(asked(&[]), today);
+    assert_eq!(
+        asked(&["--network", "3g-lossy"])[3],
+        json!([0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        "chance decides"
+    );
+    let paper = [json!("ideal"), json!(["paper"]), json!("rr"), json!([0])];
+    assert_eq!(asked(&["--paper"]), paper);
+    assert_eq!(
+        asked(&["--paper", "--baseline", "fifo", "--network", "3g"])[1..3],
+        [json!(["3g"]), json!("fifo")]
+    );
 }

@@ -42,8 +42,16 @@ fn a_study_of_imitated_pages_is_repeated_with_imitated_pages() {
     let folder = tempfile::tempdir().expect("a folder");
     let [first, again] = ["first", "again"].map(|it| folder.path().join(it));
     let [of_first, of_again] = [&first, &again].map(|it| it.to_str().expect("UTF-8"));
-    let study =
-        ["compare", "agency-home", "--engine", "browser", "--imitate", "--network", "cable"];
+    let study = [
+        "compare",
+        "--paper",
+        "agency-home",
+        "--engine",
+        "browser",
+        "--imitate",
+        "--network",
+        "cable",
+    ];
     stdout_of(&[&study[..], &["--schemes", "rr", "--out", of_first]].concat());
     stdout_of(&["compare", "--from", of_first, "--out", of_again]);
     let browsers = [&first, &again].map(|it| {
@@ -59,7 +67,7 @@ fn a_study_of_imitated_pages_is_repeated_with_imitated_pages() {
 
 #[test]
 fn what_a_browser_cannot_do_is_refused_before_anything_is_loaded() {
-    let study = ["compare", "agency-home", "--engine", "browser", "--network", "cable"];
+    let study = ["compare", "--paper", "agency-home", "--engine", "browser", "--network", "cable"];
     let refused = |more: &[&str]| {
         only_line(&utmost(&[&study[..], more].concat()).output().expect("the program runs"), 2)
     };
@@ -71,7 +79,8 @@ fn what_a_browser_cannot_do_is_refused_before_anything_is_loaded() {
         refused(&["--warm-up", "300k"])
             .contains("--warm-up: engine browser loads one page a connection")
     );
-    let ideal = utmost(&["compare", "agency-home", "--imitate"]).output().expect("it runs");
+    let ideal =
+        utmost(&["compare", "--paper", "agency-home", "--imitate"]).output().expect("it runs");
     assert!(only_line(&ideal, 2).contains("--imitate: engine ideal loads no files"));
     assert!(refused(&["--cross", "web"]).contains("--cross: engine browser has one client"));
 }

@@ -92,6 +92,7 @@ fn order_with_trace_is_as_its_schema_says() {
 fn compare_is_as_its_schema_says() {
     let document = document(&[
         "compare",
+        "--paper",
         "davies-meenan",
         "--schemes",
         "fifo,dfifo",
@@ -215,6 +216,7 @@ fn the_ideal_engine_prints_the_same_twice_outside_provenance() {
     let results = || {
         let text = stdout_of(&[
             "compare",
+            "--paper",
             "davies-meenan",
             "gentelella-index",
             "--schemes",

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::Path;
 
 /// Pages of seven sites, and three send buffers: each kind of figure has its data.
-const STUDY: [&str; 13] = [
+const STUDY: [&str; 14] = [
     "compare",
+    "--paper",
     "agency-index",
     "davies-meenan",
     "gentelella-index",
@@ -128,11 +129,14 @@ fn another_style_draws_a_study_again_and_loads_nothing() {
 #[test]
 fn a_style_needs_a_folder_and_a_width_needs_a_style() {
     for arguments in [&["--figure-style", "paper"][..], &["--out", "x", "--figure-width", "page"]] {
-        let output = utmost(&[&["compare", "davies-meenan"], arguments].concat()).output();
+        let output =
+            utmost(&[&["compare", "--paper", "davies-meenan"], arguments].concat()).output();
         let output = output.expect("runs");
         assert_eq!(output.status.code(), Some(2), "{output:?}");
     }
-    let line =
-        only_line(&utmost(&["compare", "x", "--figure-style=poster"]).output().expect("runs"), 2);
+    let line = only_line(
+        &utmost(&["compare", "--paper", "x", "--figure-style=poster"]).output().expect("runs"),
+        2,
+    );
     assert!(line.contains("poster"), "{line}");
 }

@@ -87,7 +87,8 @@ fn priorities_are_confirmed_over_real_udp() {
 /// The client's log of a load of [`PAGE`] under `rr`.
 fn log(folder: &Path) -> String {
     let out = folder.join("out");
-    let study = ["compare", PAGE, "--schemes", "rr", "--engine", "stack", "--network", "3g"];
+    let study =
+        ["compare", "--paper", PAGE, "--schemes", "rr", "--engine", "stack", "--network", "3g"];
     stdout_of(&[&study[..], &["--keep-qlogs", "--out", out.to_str().expect("UTF-8")]].concat());
     let log = out.join("qlogs").join(PAGE).join("rr-0/client.sqlog");
     log.to_str().expect("UTF-8").to_owned()

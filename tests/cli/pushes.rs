@@ -50,7 +50,7 @@ fn pushes_gates_hints_and_signals_are_compared_setting_by_setting() {
 #[test]
 fn pushes_hints_and_signals_that_mean_nothing_are_refused_before_anything_is_loaded() {
     let refused = |arguments: &[&str], expected: &str| {
-        let all = [&["compare", "davies-meenan"][..], arguments].concat();
+        let all = [&["compare", "--paper", "davies-meenan"][..], arguments].concat();
         let line = only_line(&utmost(&all).output().expect("runs"), 2);
         assert!(line.contains(expected), "{arguments:?}: {line}");
     };

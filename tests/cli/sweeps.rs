@@ -161,7 +161,7 @@ fn a_value_that_stands_twice_and_a_baseline_of_two_schemes_are_refused() {
 
 /// `utmost compare` with these arguments is bad usage, and says what is expected.
 fn refused(arguments: &str, expected: &str) {
-    let all = [&["compare", "davies-meenan"][..], &words(arguments)].concat();
+    let all = [&["compare", "--paper", "davies-meenan"][..], &words(arguments)].concat();
     let output = utmost(&all).output().expect("it runs");
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(message.contains(expected), "{arguments}: {message}");

@@ -32,7 +32,16 @@ fn rates_of_each_second_become_a_network_that_loads_a_page() {
     write("6000\n1200\n");
     assert_eq!(made().lines().count(), 600);
     let network = folder.path().join("mobile.toml").display().to_string();
-    let page = ["compare", "davies-meenan", "--engine", "stack", "--schemes", "fifo", "--network"];
+    let page = [
+        "compare",
+        "--paper",
+        "davies-meenan",
+        "--engine",
+        "stack",
+        "--schemes",
+        "fifo",
+        "--network",
+    ];
     let shown = stdout_of(&[&page[..], &[&network]].concat());
     assert!(shown.contains("(3600000 bit/s, 35 ms one way, queue 150000 bytes)"), "{shown}");
 }

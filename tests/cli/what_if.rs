@@ -11,8 +11,17 @@ use std::path::{Path, PathBuf};
 fn logs(folder: &Path) -> [PathBuf; 2] {
     let out = folder.join("out");
     let out = out.to_str().expect("UTF-8");
-    let study =
-        ["compare", "davies-meenan", "--schemes", "rr", "--engine", "stack", "--network", "cable"];
+    let study = [
+        "compare",
+        "--paper",
+        "davies-meenan",
+        "--schemes",
+        "rr",
+        "--engine",
+        "stack",
+        "--network",
+        "cable",
+    ];
     stdout_of(&[&study[..], &["--out", out, "--keep-qlogs"]].concat());
     let logs = folder.join("out/qlogs/davies-meenan/rr-0");
     let files = fs::read_dir(&logs).expect("logs").map(|it| it.expect("a file").path());
@@ -38,7 +47,7 @@ fn the_order_of_a_log_is_told_and_every_scheme_is_shown_beside_it() {
     assert_valid("what-if.json", &document);
     assert_eq!(document["orders"][0]["order"], "rr");
     // Other commands read the derived page.
-    assert!(stdout_of(&["compare", page, "--schemes", "rr,fifo"]).contains("fifo"));
+    assert!(stdout_of(&["compare", "--paper", page, "--schemes", "rr,fifo"]).contains("fifo"));
     // The server's log beside the client's does no harm.
     let server = server.to_str().expect("UTF-8");
     let both = stdout_of(&["what-if", server, client, "--schemes", "rr,fifo"]);

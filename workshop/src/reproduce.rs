@@ -1,6 +1,6 @@
 //! `utmost-workshop reproduce`: a published table or figure, ours beside theirs.
 
-use ::reproduce::{EXPERIMENTS, Experiment, Findings, Reproduction, Setting, write};
+use ::reproduce::{EXPERIMENTS, Experiment, Findings, Reproduction, Setting, Table, write};
 use serve::Failure;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -108,12 +108,9 @@ fn show(reproductions: &[Reproduction], as_array: bool, json: bool) -> Result<()
     }
     for made in reproductions {
         output::line(&format!("{}: {}\n{}\n", made.name, made.source, made.found.method))?;
+        made.found.as_published().iter().try_for_each(show_table)?;
         output::line(&table(&made.found))?;
-        for it in &made.found.tables {
-            let labels: Vec<usize> = (0..it.labels.len()).collect();
-            let lines = output::table(&it.header(), &labels, it.cells());
-            output::line(&format!("{}\n{lines}\n", it.heading))?;
-        }
+        made.found.tables.iter().try_for_each(show_table)?;
         output::line(&format!("conditions that hold: {}", made.found.headline()))?;
         for row in made.found.rows.iter().filter(|row| row.verdicts.fail()) {
             output::line(&format!("{}: {}", row.id, row.told()))?;
@@ -121,6 +118,12 @@ fn show(reproductions: &[Reproduction], as_array: bool, json: bool) -> Result<()
         output::line("")?;
     }
     Ok(())
+}
+
+fn show_table(table: &Table) -> Result<(), Failure> {
+    let labels: Vec<usize> = (0..table.labels.len()).collect();
+    let lines = output::table(&table.header(), &labels, table.cells());
+    output::line(&format!("{}\n{lines}\n", table.heading))
 }
 
 fn table(found: &Findings) -> String {

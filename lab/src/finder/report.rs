@@ -77,11 +77,11 @@ pub fn report(
     Ok(comparison_report(&Comparison {
         title: "In which order to send".to_owned(),
         answers,
-        what: format!(
+        conditions: vec![format!(
             "What you have: {}. These priorities: a server that obeys browsers, and knows them. A scheme: a server that ignores \
              signals and knows what a browser knows (utmost serve). Medians and ratios are over the seeds that did not choose.",
             question.server.model
-        ),
+        )],
         metric,
         baseline: WHAT_YOU_HAVE.to_owned(),
         provenance,

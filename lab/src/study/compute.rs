@@ -7,6 +7,7 @@ mod missing;
 pub(crate) mod page_summary;
 pub mod published;
 pub(crate) mod summary;
+mod verdict;
 
 pub use alike::same_loads;
 pub use comparisons::{ComparisonRow, Unit, compare};
@@ -15,6 +16,7 @@ pub use missing::missing;
 pub(crate) use page_summary::Ratio;
 pub use page_summary::{PageRow, summarise_pages};
 pub use summary::{Pages, SummaryRow, by_site, summarise, summarise_weighted};
+pub(crate) use verdict::Verdict;
 
 use crate::Load;
 use crate::study::carry_out::failed;

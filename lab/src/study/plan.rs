@@ -176,6 +176,14 @@ impl Plan {
         self.pages.iter().find(|it| it.name == page).map_or(page, |it| it.site())
     }
 
+    /// Whether it repeats the paper's study, which gives arithmetic means over pages.
+    pub fn repeats_the_paper(&self) -> bool {
+        self.baseline == BASELINE
+            && self.metric.name == metrics::byte_index().name
+            && !self.engine.has_transport()
+            && self.settings.networks.iter().all(|it| it.server_pace)
+    }
+
     /// Whether seeds decide anything that matters in any setting.
     pub fn has_chance(&self) -> bool {
         self.settings.each().into_iter().any(|(network, it)| self.chance_decides(network, &it))

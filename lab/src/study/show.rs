@@ -1,9 +1,13 @@
 //! Shows a study: its conditions in words, the report, tables, figures, film strips.
 
+mod answer;
 mod film;
 pub mod folder;
 pub(crate) mod report;
+mod rows;
 
 pub use film::film;
 pub use report::conditions;
 pub(crate) use report::most_telling;
+pub use report::{answers, title};
+pub use rows::scheme_rows;

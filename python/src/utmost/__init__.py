@@ -1,7 +1,7 @@
 """Runs studies of the program `utmost` and reads them into pandas, with the conditions under which they were made.
 
 >>> import utmost
->>> study = utmost.compare("davies-meenan", schemes="paper", metadata="full")
+>>> study = utmost.compare("davies-meenan", paper=True, metadata="full")
 >>> study.summary[["scheme", "mean_speedup_atf"]]
 """
 

@@ -16,8 +16,9 @@ Values = str | float | Path | Iterable[str | float | Path]
 
 
 def compare(
-    pages: str | Path | Iterable[str | Path],
+    pages: str | Path | Iterable[str | Path] = (),
     *,
+    paper: bool = False,
     schemes: Values | None = None,
     engine: str | None = None,
     network: Values | None = None,
@@ -47,7 +48,7 @@ def compare(
 ) -> Study:
     """Load `pages` under several schemes and compare them. `utmost compare --help` explains each option.
 
-    An option that is `None` has the program's default; a list gives several values. `set` names properties of the links and
+    `paper` stands for the conditions of Marx et al. (2019). An option that is `None` has the program's default; a list gives several values. `set` names properties of the links and
     their values, as in `set={"rtt_ms": [10, 50]}`. `arguments` are passed on as they are, for options that have no parameter
     here. With `out`, that folder also holds the journal, figures and a report, and the same call continues an interrupted
     study. Warns with `UnfinishedLoads` if a load did not finish. Raises `ProgramFailed` with the program's message if it
@@ -76,7 +77,7 @@ def compare(
         "weights": weights,
         "jobs": jobs,
     }
-    command = ["compare", *map(str, _several(pages)), "--json"]
+    command = ["compare", *map(str, _several(pages)), "--json", *(["--paper"] if paper else [])]
     for name, value in options.items():
         if value is not None:
             command.append(f"--{name}={','.join(map(str, _several(value)))}")

@@ -2,7 +2,7 @@
 
 use super::{Figure, PageComparison, Row};
 use figures::axis::Axis;
-use figures::number_texts::{bytes_text, milliseconds_text, or_dash, ratio_text};
+use figures::number_texts::{bytes_text, milliseconds_text, or_dash, ratio_number};
 use figures::{Curve, Curves, RibbonRow, Ribbons, Sheet};
 use qlog_tools::metrics::{BySet, Metric, completed_share};
 use qlog_tools::page_resources::PageResource;
@@ -95,17 +95,18 @@ fn ribbons<'a>(
     for (run, row) in runs.iter().zip(rows) {
         let [value, speedup] =
             [row.metrics.get(metric), row.speedup].map(|it| if has_atf { it.atf } else { it.all });
-        let mut notes = vec![or_dash(value.map(milliseconds_text)), ratio_text(speedup)];
+        let mut notes =
+            vec![or_dash(value.map(milliseconds_text)), or_dash(speedup.map(ratio_number))];
         notes.extend(has_regret.then(|| or_dash(row.regret.map(|regret| format!("{regret:.2}")))));
         ribbons.push(RibbonRow { label: run.scheme.to_owned(), notes, timeline: run.timeline });
     }
     let set = if has_atf { "ATF" } else { "all" };
     let mut note_titles =
-        vec![format!("{} {set} ({})", metric.short, metric.unit), "speedup".to_owned()];
+        vec![format!("{} {set} ({})", metric.short, metric.unit), "ratio".to_owned()];
     note_titles.extend(has_regret.then(|| "regret".to_owned()));
     Ribbons {
         id: format!("ribbons-{name}"),
-        title: format!("{name}: what arrived when; speedups over {baseline}"),
+        title: format!("{name}: what arrived when; ratios over {baseline}"),
         axis: Axis::Time,
         resources: resources.to_vec(),
         note_titles,

@@ -154,6 +154,7 @@ fn cell(matrix: &Matrix, column: Column, published: &Table2Row) -> Row {
     let id = format!("{}-{}", column.id, published.scheme);
     let metric = format!("mean speedup of {}, {}", published.scheme, column.name);
     Row::estimated(id, metric, ours)
+        .in_cell(published.scheme, column.name)
         .published(value)
         .within(column.tolerance())
         .because(&deviation(matrix, published.scheme, column))

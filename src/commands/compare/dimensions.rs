@@ -55,9 +55,19 @@ fn flag(dimension: &'static Dimension) -> Arg {
         .long(dimension.flag.trim_start_matches('-'))
         .help(dimension.help)
         .value_name("LIST")
+        .help_heading(heading(dimension))
+        .hide_short_help(!IN_SHORT_HELP.contains(&dimension.column))
         .value_delimiter(',')
         .action(ArgAction::Append)
         .value_parser(parser(dimension))
+}
+
+/// The dimensions that the short help has.
+const IN_SHORT_HELP: [&str; 3] = ["send_buffer_bytes", "cc", "signals"];
+
+/// What is the link's is not the server's.
+fn heading(dimension: &Dimension) -> &'static str {
+    if ["queue", "cross"].contains(&dimension.column) { super::LINK } else { super::SERVER }
 }
 
 fn parser(dimension: &'static Dimension) -> ValueParser {

@@ -5,12 +5,44 @@ use crate::commands::browser::Which;
 use crate::{output, values};
 use ::corpus::{Page, Query};
 use ::serve::Failure;
-use lab::study::{BASELINE, Plan, Settings, manifest};
+use lab::study::{BASELINE, Engine, Plan, Settings, engines, manifest};
 use lab::{Contender, Metadata};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What a study has where no flag says otherwise.
+struct Defaults {
+    pages: &'static str,
+    engine: &'static dyn Engine,
+    networks: &'static [&'static str],
+    baseline: &'static str,
+    /// Loads of each page where the chance of simulated links decides.
+    seeds: u64,
+}
+
+/// Today's question: the networks that visitors have, and what a server does by itself.
+const TODAY: Defaults = Defaults {
+    pages: "@web",
+    engine: engines::STACK,
+    networks: &["cable", "3g"],
+    baseline: "rfc9218",
+    seeds: 9,
+};
+
+/// That of Marx et al. (2019).
+const PAPER: Defaults = Defaults {
+    pages: "@first-60",
+    engine: engines::IDEAL,
+    networks: &["paper"],
+    baseline: BASELINE,
+    seeds: 1,
+};
+
+fn defaults(arguments: &Arguments) -> &'static Defaults {
+    if arguments.asked.paper { &PAPER } else { &TODAY }
+}
 
 pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     let plan = match &arguments.from {
@@ -111,8 +143,11 @@ fn unfinished_dir(arguments: &Arguments) -> PathBuf {
 
 fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     let asked = &arguments.asked;
-    let engine = asked.engine;
-    let networks = values::networks(&asked.network)?;
+    let defaults = defaults(arguments);
+    let engine = asked.engine.unwrap_or(defaults.engine);
+    let named = defaults.networks.iter().map(|it| (*it).to_owned());
+    let named = if asked.network.is_empty() { named.collect() } else { asked.network.clone() };
+    let networks = values::networks(&named)?;
     let first = networks
         .first()
         .cloned()
@@ -120,21 +155,24 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     let mut settings = Settings { networks, ..Settings::on(first.clone(), engine) };
     asked.dimensions.set_in(&mut settings).map_err(Failure::BadInput)?;
     settings.sweep(&asked.set).map_err(Failure::BadInput)?;
-    Ok(Plan {
+    let plan = Plan {
         settings,
         send_buffer_model: asked.send_buffer_model,
         metadata: metadata(arguments)?,
         delivery_order: asked.delivery_order,
-        seeds: (asked.first_seed..asked.first_seed + asked.seeds).collect(),
+        baseline: arguments.baseline.as_deref().unwrap_or(defaults.baseline).to_owned(),
         initial_window_packets: asked.initial_window.map(|it| it as usize),
         shard: asked.shard,
         ..Plan::new(
-            pages(&asked.page_names, asked.pages.as_ref())?,
+            pages(&asked.page_names, asked.pages.as_ref(), defaults)?,
             schemes(arguments)?,
             engine,
             first,
         )
-    })
+    };
+    let has_chance = plan.engine.repeats() && plan.has_chance();
+    let loads = asked.seeds.unwrap_or(if has_chance { defaults.seeds } else { 1 });
+    Ok(Plan { seeds: (asked.first_seed..asked.first_seed + loads).collect(), ..plan })
 }
 
 /// What the server knows. One that obeys signals does not use it.
@@ -149,9 +187,15 @@ fn metadata(arguments: &Arguments) -> Result<Metadata, Failure> {
     }
 }
 
-fn pages(names: &[String], query: Option<&Query>) -> Result<Vec<Arc<Page>>, Failure> {
-    let all = ["@all".to_owned()];
-    let mut pages = values::each_page(if names.is_empty() { &all } else { names }, values::pages)?;
+/// Those of the pages that the query finds. It asks all bundled ones if none is named.
+fn pages(
+    names: &[String],
+    query: Option<&Query>,
+    defaults: &Defaults,
+) -> Result<Vec<Arc<Page>>, Failure> {
+    let default = [query.map_or(defaults.pages, |_| "@all").to_owned()];
+    let names = if names.is_empty() { &default } else { names };
+    let mut pages = values::each_page(names, values::pages)?;
     pages.retain(|page| query.is_none_or(|it| it.matches(page)));
     if pages.is_empty() { Err(values::no_page()) } else { Ok(pages) }
 }
@@ -173,7 +217,7 @@ fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
     }
     let mut all = Vec::new();
     let default = arguments.policy.as_ref().map(|_| arguments.policy_default.as_str());
-    let baseline = arguments.baseline.as_deref().unwrap_or(BASELINE);
+    let baseline = arguments.baseline.as_deref().unwrap_or(defaults(arguments).baseline);
     for (flag, name) in [("--baseline", Some(baseline)), ("--policy-default", default)] {
         let missing = name.filter(|name| !asked.iter().any(|it| it.name() == *name));
         if let Some(name) = missing {

@@ -6,7 +6,6 @@ use crate::study::statistics::signed_ranks::{Method, SignedRanks, holm};
 use crate::study::statistics::{Interval, Weighted, hodges_lehmann, mean, weighted_mean};
 use crate::study::{Pages, RunRecord, Setting, by_site, varied};
 use qlog_tools::metrics::{BySet, Metric, Set};
-use report::comparison::{PairedNumbers, PairedRow};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -267,30 +266,6 @@ fn adjusted(
 }
 
 impl ComparisonRow {
-    /// As the report shows it, under the words of its setting.
-    pub(crate) fn shown(&self, setting: String) -> PairedRow {
-        PairedRow {
-            setting,
-            scheme: self.scheme.clone(),
-            pairs_of: self.pairs_of.name(),
-            all: self.numbers(Set::All),
-            atf: self.numbers(Set::Atf),
-        }
-    }
-
-    fn numbers(&self, set: Set) -> Option<PairedNumbers> {
-        Some(PairedNumbers {
-            wins_ties_losses: [self.wins.get(set)?, self.ties.get(set)?, self.losses.get(set)?],
-            geometric_mean: self.geometric_mean_ratio.get(set)?,
-            interval: self.geometric_mean_ratio_interval.get(set),
-            hodges_lehmann: self.hodges_lehmann_ratio.get(set)?,
-            rank_biserial: self.rank_biserial.get(set),
-            p: self.wilcoxon_p.get(set),
-            adjusted_p: self.holm_p.get(set),
-            winner: self.winner.get(set),
-        })
-    }
-
     fn winner(&self, set: Set) -> Option<String> {
         let interval = self.geometric_mean_ratio_interval.get(set)?;
         match better(self.holm_p.get(set)?, interval, self.rank_biserial.get(set)?)? {

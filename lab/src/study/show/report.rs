@@ -1,5 +1,6 @@
 //! A study as its report shows it: figures over all pages, and for each page its numbers and figures.
 
+mod best;
 mod conditions;
 mod figures;
 mod means;
@@ -8,16 +9,15 @@ pub use conditions::conditions;
 
 use crate::study::carry_out::loading::DRAWN_MAX;
 use crate::study::compute::summary::{Group, Paired, group, measured};
-use crate::study::statistics::{mean, median};
-use crate::study::{
-    Dimension, Plan, RunRecord, Setting, Study, StudyError, SummaryRow, missing, same_loads,
-};
+use crate::study::show::answer::answer;
+use crate::study::show::rows::scheme_rows;
+use crate::study::statistics::{equal, median};
+use crate::study::{Dimension, Plan, RunRecord, Setting, Study, StudyError, missing, same_loads};
 use crate::{Contender, Load, figure_resources};
-use ::figures::speedups::Speedups;
 use ::figures::{FigureStyle, Sheet};
 use corpus::Page;
-use qlog_tools::metrics::{self, BySet, Set};
-use report::comparison::{self, Comparison, PageComparison, PushMeans, Row, Run};
+use qlog_tools::metrics::{self, BySet};
+use report::comparison::{Comparison, PageComparison, Row, Run};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `again` gives what came when in the loads at these places of the study.
@@ -73,20 +73,24 @@ pub(crate) fn comparison(
     });
     let pages = pages.collect();
     Ok(Comparison {
-        title: title(plan),
-        answers: study.failures(),
-        what: [&[conditions(plan)], &*missing(plan, &study.runs), &*same_loads(plan, study)]
-            .concat()
-            .join(". "),
+        title: title(plan, study),
+        answers: [answer(plan, study), view.best()].concat(),
+        conditions: [&[conditions(plan)], &*missing(plan, &study.runs), &*same_loads(plan, study)]
+            .concat(),
         baseline: view.baseline.to_owned(),
         metric: plan.metric,
         provenance: study.provenance.clone(),
-        summary: study.summary.iter().map(|it| view.summary(it)).collect(),
-        comparisons: study.comparisons.iter().map(|it| it.shown(view.words(&it.setting))).collect(),
+        schemes: scheme_rows(plan, study),
         figures: view.figures(),
         omitted,
         pages,
     })
+}
+
+/// The answer of a study in sentences: how each scheme stands to the baseline, and which one is the best of all.
+pub fn answers(plan: &Plan, study: &Study) -> Vec<String> {
+    let best = View::new(plan, study, FigureStyle::Screen).best();
+    [answer(plan, study), best].concat()
 }
 
 /// A setting among those of the study.
@@ -203,37 +207,6 @@ impl<'a> View<'a> {
         middle.or_else(|| places.first().copied())
     }
 
-    /// What tells the setting of a row from others.
-    fn words(&self, setting: &Setting) -> String {
-        let found = self.settings.iter().find(|it| it.setting.told(&self.varied) == *setting);
-        found.map_or("", |it| it.suffix.trim_start_matches(", ")).to_owned()
-    }
-
-    fn summary(&self, row: &SummaryRow) -> comparison::SummaryRow {
-        let [all, atf] = [Set::All, Set::Atf].map(|set| Speedups {
-            pages: row.speedup_pages.get(set).unwrap_or(0),
-            mean: row.mean_speedup.get(set),
-            median: row.median_speedup.get(set),
-            best: row.best_page_speedup.get(set),
-            worst: row.worst_page_speedup.get(set),
-        });
-        comparison::SummaryRow {
-            setting: self.words(&row.setting),
-            scheme: row.scheme.clone(),
-            all,
-            atf,
-            atf_interval: row.mean_speedup_interval.atf.filter(|_| row.scheme != self.baseline),
-            regret: row.mean_regret.atf,
-            proven: row.proven_pages.map(|it| (it, row.pages)),
-            pushes: row.mean_pushes.map(|means| PushMeans {
-                taken: means.taken,
-                refused: means.refused,
-                late: means.late,
-                wasted_bytes: means.wasted_bytes,
-            }),
-        }
-    }
-
     /// Speedups over the loads of `baseline` that met the same links.
     fn speedups_over(&self, baseline: &str) -> PageSpeedups<'_> {
         let baselines = Paired::of(&self.study.runs, baseline, self.plan.metric);
@@ -244,7 +217,8 @@ impl<'a> View<'a> {
         let mut means = PageSpeedups::new();
         for (group, speedups) in speedups {
             let mean = BySet::each(|set| {
-                mean(&speedups.iter().filter_map(|it| it.get(set)).collect::<Vec<f64>>())
+                let loads = speedups.iter().filter_map(|it| it.get(set));
+                self.mean_of(&equal(&loads.collect::<Vec<f64>>()))
             });
             means.insert(group, mean);
         }
@@ -306,12 +280,18 @@ fn after_comma(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!(", {words}") }
 }
 
-fn title(plan: &Plan) -> String {
-    let pages = match plan.pages.len() {
-        1 => "One page".to_owned(),
-        several => format!("{several} pages"),
+/// The question that a study answers: `11 schemes against rfc9218, by ByteIndex above the fold`.
+pub fn title(plan: &Plan, study: &Study) -> String {
+    let others = plan.schemes.len().saturating_sub(1);
+    let schemes = match &plan.schemes[..] {
+        [one, other] => {
+            let other = if one.name() == plan.baseline { other } else { one };
+            other.name().to_owned()
+        }
+        _ => format!("{others} schemes"),
     };
-    format!("{pages} under {} schemes", plan.schemes.len())
+    let place = plan.place(study.main_set());
+    format!("{schemes} against {}, by {}{place}", plan.baseline, plan.metric.heading)
 }
 
 #[cfg(test)]

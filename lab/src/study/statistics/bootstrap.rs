@@ -13,7 +13,7 @@ struct Draws {
     seed: u64,
 }
 
-/// As many draws as keep another seed from moving an end much: docs/studies.md says by how much it does.
+/// As many draws as keep another seed from moving an end much: docs/studies-statistics.md says by how much it does.
 const DRAWS: Draws = Draws { count: 20_000, seed: 1 };
 
 /// A 95 % interval of the mean of all ratios (of pages), by a studentised bootstrap that draws clusters (sites), because the

@@ -62,7 +62,8 @@ impl View<'_> {
 
     /// What a mean is: `Mean ByteIndex speedup over rr, above the fold`.
     fn what(&self) -> String {
-        format!("Mean {}, above the fold", self.speedup())
+        let mean = if self.plan.repeats_the_paper() { "Mean" } else { "Geometric mean," };
+        format!("{mean} {}, above the fold", self.speedup())
     }
 
     fn speedup(&self) -> String {
@@ -172,7 +173,8 @@ impl View<'_> {
         let mut schemes: Vec<&str> = self.plan.schemes.iter().map(Contender::name).collect();
         schemes.sort_by(|one, other| {
             let rows = [one, other].map(|it| self.summary_of(it, &self.settings[0]));
-            let means = rows.map(|it| it.and_then(|it| it.mean_speedup.atf).unwrap_or_default());
+            let means = rows.map(|it| it.and_then(|it| self.leading_mean(it).0));
+            let means = means.map(Option::unwrap_or_default);
             means[1].total_cmp(&means[0])
         });
         let panels = self.settings.iter().map(|it| self.interval_panel(it, &schemes));
@@ -180,7 +182,7 @@ impl View<'_> {
             title: self.speedup(),
             what: self.what(),
             baseline: self.baseline.to_owned(),
-            dot: "mean",
+            dot: self.mean_name(),
             panels: panels.collect(),
         };
         let mut rows = figure.panels.iter().flat_map(|it| &it.rows);
@@ -193,12 +195,13 @@ impl View<'_> {
             let row = self.summary_of(scheme, setting);
             // The baseline is 1 by definition: that is not an estimate.
             let estimate = row.filter(|_| *scheme != self.baseline);
+            let second = estimate.filter(|_| self.plan.repeats_the_paper());
             IntervalRow {
                 label: (*scheme).to_owned(),
-                mean: row.and_then(|it| it.mean_speedup.atf),
-                interval: estimate.and_then(|it| it.mean_speedup_interval.atf),
-                geometric_mean: estimate.and_then(|it| it.geometric_mean_speedup.atf),
-                geometric_mean_interval: estimate
+                mean: row.and_then(|it| self.leading_mean(it).0),
+                interval: estimate.and_then(|it| self.leading_mean(it).1),
+                geometric_mean: second.and_then(|it| it.geometric_mean_speedup.atf),
+                geometric_mean_interval: second
                     .and_then(|it| it.geometric_mean_speedup_interval.atf),
                 standing: Standing::Unknown,
             }
@@ -269,8 +272,8 @@ impl View<'_> {
         for scheme in self.others() {
             let points = values.iter().filter_map(|(value, setting)| {
                 let row = self.summary_of(scheme, setting)?;
-                let (ratio, interval) = (row.mean_speedup.atf?, row.mean_speedup_interval.atf);
-                Some(SweepPoint { value: *value, ratio, interval })
+                let (ratio, interval) = self.leading_mean(row);
+                Some(SweepPoint { value: *value, ratio: ratio?, interval })
             });
             let points: Vec<SweepPoint> = points.collect();
             if !points.is_empty() {
@@ -351,7 +354,7 @@ impl View<'_> {
         Some(self.named("interleaving", &figure, &self.all_settings(), Over::Means))
     }
 
-    fn setting_name(&self, setting: &Compared) -> String {
+    pub(crate) fn setting_name(&self, setting: &Compared) -> String {
         match &self.varied[..] {
             [] => setting.setting.network.clone(),
             varied => setting.setting.marks(varied),

@@ -3,12 +3,35 @@
 use super::{Compared, PageSpeedups, View};
 use crate::study::compute::comparisons::{are_behind, log_ratios};
 use crate::study::compute::summary::Paired;
-use crate::study::statistics::{Weighted, weighted_mean};
+use crate::study::statistics::{Interval, Weighted, weighted_mean};
 use crate::study::{PageWeights, Pages, RunRecord, SummaryRow, Unit};
 use figures::Standing;
 use qlog_tools::metrics::Set;
 
 impl View<'_> {
+    /// The mean of ratios that the report leads with: the geometric one, and the arithmetic one where the paper's are repeated.
+    pub(crate) fn mean_of(&self, ratios: &[Weighted]) -> Option<f64> {
+        if self.plan.repeats_the_paper() {
+            return weighted_mean(ratios);
+        }
+        let logarithms = ratios.iter().map(|(ratio, weight)| (ratio.ln(), *weight));
+        weighted_mean(&logarithms.collect::<Vec<_>>()).map(f64::exp)
+    }
+
+    /// The same of a scheme in a setting, above the fold, with its interval.
+    pub(crate) fn leading_mean(&self, row: &SummaryRow) -> (Option<f64>, Option<Interval>) {
+        if self.plan.repeats_the_paper() {
+            (row.mean_speedup.atf, row.mean_speedup_interval.atf)
+        } else {
+            (row.geometric_mean_speedup.atf, row.geometric_mean_speedup_interval.atf)
+        }
+    }
+
+    /// What a mean is called.
+    pub(crate) fn mean_name(&self) -> &'static str {
+        if self.plan.repeats_the_paper() { "mean" } else { "geometric mean" }
+    }
+
     /// The mean of the pages' speedups above the fold, as the study weighs its pages.
     pub(crate) fn mean_speedup(
         &self,
@@ -20,7 +43,7 @@ impl View<'_> {
             let speedup = speedups.get(&setting.group(&page.name, scheme))?.atf?;
             Some((speedup, self.weight_of(&page.name)))
         });
-        weighted_mean(&values.collect::<Vec<Weighted>>())
+        self.mean_of(&values.collect::<Vec<Weighted>>())
     }
 
     /// The row of the study's summary.
@@ -161,6 +184,23 @@ mod tests {
         assert_eq!(standings(&[1.1, 1.2, 1.1, 1.3, 1.1, 1.2]), [Tied; 3]);
         assert_eq!(standings(&[1.0; 7]), [Behind, Tied, Tied], "what is equal is not behind");
         assert_eq!(standings(&[1.1; 5]), [Unknown; 3], "five sites have no interval");
+    }
+
+    #[test]
+    fn the_best_of_several_that_beat_the_baseline_is_named_as_far_as_tests_go() {
+        let best = |ratios: &[f64]| {
+            let (plan, study) = study(ratios, "rr");
+            View::new(&plan, &study, FigureStyle::Screen).best()
+        };
+        assert_eq!(
+            best(&[1.1, 1.2, 1.1, 1.3, 1.1, 1.2, 1.1]),
+            ["On paper, fifo is the best: it is better than each other scheme."]
+        );
+        assert_eq!(
+            best(&[0.8, 1.3, 0.9, 1.2, 1.0, 1.1, 0.9]),
+            ["On paper, fifo has the highest ratio, and is not shown to be better than dfifo."]
+        );
+        assert_eq!(best(&[1.1; 5]), [""; 0], "five sites");
     }
 
     #[test]

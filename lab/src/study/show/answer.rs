@@ -1,0 +1,354 @@
+//! What a study answers, in sentences: they come first wherever it is shown, and say no more than its tests do.
+
+#[cfg(test)]
+mod tests;
+
+use crate::study::compute::Verdict;
+use crate::study::plan::dimension::NETWORK;
+use crate::study::statistics::SAMPLE_MIN;
+use crate::study::{ComparisonRow, Dimension, Plan, Setting, Study, Unit, varied};
+use figures::number_texts::ratio_number;
+use qlog_tools::metrics::Set;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More settings than this are counted, not named.
+const NAMED_SETTINGS_MAX: usize = 4;
+/// More schemes than this are counted, not named.
+const NAMED_SCHEMES_MAX: usize = 6;
+
+/// The sentences: which schemes failed, which are better than the baseline and where, which are not, and what is not known.
+pub(crate) fn answer(plan: &Plan, study: &Study) -> Vec<String> {
+    let mut sentences = study.failures();
+    let view = Comparisons::of(plan, study);
+    if study.comparisons.is_empty() {
+        sentences.push(view.nothing_compared());
+        return sentences;
+    }
+    if view.is_untested() {
+        sentences.extend(view.without_tests());
+        return sentences;
+    }
+    sentences.extend(view.without_a_winner());
+    sentences.extend(view.groups().iter().map(|it| view.sentence(it)));
+    sentences.extend(view.too_few_pairs());
+    sentences
+}
+
+/// The rows of a study that compare, by scheme and by setting.
+struct Comparisons<'a> {
+    plan: &'a Plan,
+    study: &'a Study,
+    set: Set,
+    settings: Vec<&'a Setting>,
+    varied: Vec<&'static Dimension>,
+    schemes: Vec<(&'a str, Vec<&'a ComparisonRow>)>,
+}
+
+/// Schemes of which the tests say the same in each setting.
+struct Group<'a> {
+    verdicts: Vec<Verdict>,
+    schemes: Vec<(&'a str, Vec<&'a ComparisonRow>)>,
+}
+
+impl<'a> Comparisons<'a> {
+    fn of(plan: &'a Plan, study: &'a Study) -> Self {
+        let rows = &study.comparisons;
+        let mut settings: Vec<&Setting> = Vec::new();
+        let mut schemes: Vec<(&str, Vec<&ComparisonRow>)> = Vec::new();
+        for row in rows {
+            if !settings.contains(&&row.setting) {
+                settings.push(&row.setting);
+            }
+            match schemes.iter_mut().find(|it| it.0 == row.scheme) {
+                Some((_, of_scheme)) => of_scheme.push(row),
+                None => schemes.push((&row.scheme, vec![row])),
+            }
+        }
+        let varied = varied(rows.iter().map(|it| &it.setting));
+        Self { plan, study, set: study.main_set(), settings, varied, schemes }
+    }
+
+    /// `ByteIndex above the fold`.
+    fn metric(&self) -> String {
+        format!("{}{}", self.plan.metric.heading, self.plan.place(self.set))
+    }
+
+    fn ratio(&self, row: &ComparisonRow) -> Option<f64> {
+        row.geometric_mean_ratio.get(self.set)
+    }
+
+    fn nothing_compared(&self) -> String {
+        let baseline = &self.plan.baseline;
+        if self.plan.schemes.len() == 1 {
+            return format!(
+                "Only {baseline} ran, so nothing is compared: name others in --schemes."
+            );
+        }
+        format!("No load of {baseline}, the baseline, can be compared with one of another scheme.")
+    }
+
+    fn is_untested(&self) -> bool {
+        let mut rows = self.study.comparisons.iter();
+        rows.all(|it| it.verdict(self.set) == Verdict::Untested)
+    }
+
+    /// Why there is no test, and what these loads have.
+    fn without_tests(&self) -> Vec<String> {
+        let rows = &self.study.comparisons;
+        let pairs = rows.iter().filter_map(|it| it.pairs.get(self.set)).max().unwrap_or_default();
+        let page = self.plan.pages.first().map_or("", |it| &*it.name);
+        let few = match (rows[0].pairs_of, pairs) {
+            (_, 0) => format!("No page has a value of {} to compare.", self.metric()),
+            (Unit::Sites, 1) => {
+                "One site is too few for a conclusion: a test needs pages of at least six."
+                    .to_owned()
+            }
+            (Unit::Sites, few) => {
+                format!("{few} sites are too few for a conclusion: a test needs at least six.")
+            }
+            (Unit::Loads, 1) => format!(
+                "This is page {page} alone: for a conclusion, a test needs pages of at least six sites, or at least six seeds \
+                 on a random network."
+            ),
+            (Unit::Loads, few) => format!(
+                "{few} loads are too few for a conclusion about page {page}: a test needs --seeds {SAMPLE_MIN} or more."
+            ),
+        };
+        let ends = self.settings.iter().take(NAMED_SETTINGS_MAX).filter_map(|it| self.ends(it));
+        [few].into_iter().chain(self.extremes()).chain(ends).collect()
+    }
+
+    /// How far the order alone moves the metric of a study in one setting without chance.
+    fn extremes(&self) -> Option<String> {
+        if self.settings.len() > 1 || self.plan.has_chance() {
+            return None;
+        }
+        let metric = self.plan.metric;
+        let rows = self.study.summary.iter();
+        let means = rows.filter_map(|it| Some((it.mean.get(metric).get(self.set)?, &it.scheme)));
+        let mut means: Vec<(f64, &String)> = means.collect();
+        means.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let [(least, first), .., (most, last)] = means[..] else { return None };
+        let factor = (least > 0.0).then(|| most / least)?;
+        let unit = metric.unit;
+        Some(format!(
+            "The send order alone changes the {} by a factor of {factor:.1}: {least:.0} {unit} under {first}, {most:.0} {unit} \
+             under {last}.",
+            self.metric()
+        ))
+    }
+
+    /// The highest and the lowest ratio of a setting without tests.
+    fn ends(&self, setting: &Setting) -> Option<String> {
+        let rows = self.study.comparisons.iter().filter(|it| it.setting == *setting);
+        let mut ratios: Vec<(f64, &str)> =
+            rows.filter_map(|it| Some((self.ratio(it)?, &*it.scheme))).collect();
+        ratios.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let (baseline, place) = (&self.plan.baseline, self.name(setting));
+        match ratios[..] {
+            [] => None,
+            [(ratio, scheme)] => {
+                let ratio = ratio_number(ratio);
+                Some(format!("{place}, the ratio of {scheme} over {baseline} is {ratio}."))
+            }
+            [(most, best), .., (least, worst)] => {
+                let [most, least] = [most, least].map(ratio_number);
+                Some(format!(
+                    "{place}, the highest ratio over {baseline} is that of {best}, {most}; the lowest is that of {worst}, {least}."
+                ))
+            }
+        }
+    }
+
+    /// The first thing to know where no scheme beats the baseline.
+    fn without_a_winner(&self) -> Option<String> {
+        let mut rows = self.study.comparisons.iter();
+        let none = rows.all(|it| it.verdict(self.set) != Verdict::Better);
+        let several = self.schemes.len() > 1;
+        let places = if self.settings.len() > 1 {
+            if self.is_by_network() { "any network" } else { "any setting" }.to_owned()
+        } else {
+            self.settings.first().map_or_else(String::new, |it| it.network.clone())
+        };
+        (none && several).then(|| {
+            format!("No scheme is shown to be better than {} on {places}.", self.plan.baseline)
+        })
+    }
+
+    /// Schemes with the same verdicts together, those first that are better; schemes under a second name are left out.
+    fn groups(&self) -> Vec<Group<'a>> {
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        for (scheme, rows) in &self.schemes {
+            if self.study.twins.contains_key(*scheme) {
+                continue;
+            }
+            let verdicts: Vec<Verdict> = rows.iter().map(|it| it.verdict(self.set)).collect();
+            match groups.iter_mut().find(|it| it.verdicts == verdicts) {
+                Some(group) => group.schemes.push((scheme, rows.clone())),
+                None => groups.push(Group { verdicts, schemes: vec![(scheme, rows.clone())] }),
+            }
+        }
+        for group in &mut groups {
+            group.schemes.sort_by(|one, other| self.gain(&other.1).total_cmp(&self.gain(&one.1)));
+        }
+        let better =
+            |it: &Group<'_>| it.verdicts.iter().filter(|it| **it == Verdict::Better).count();
+        groups.sort_by(|one, other| {
+            let gains = [one, other].map(|it| self.gain(&it.schemes[0].1));
+            better(other).cmp(&better(one)).then(gains[1].total_cmp(&gains[0]))
+        });
+        groups
+    }
+
+    /// The mean logarithm of a scheme's ratios over settings.
+    fn gain(&self, rows: &[&ComparisonRow]) -> f64 {
+        rows.iter().filter_map(|it| Some(self.ratio(it)?.ln())).sum()
+    }
+
+    /// What the tests say of these schemes: a clause a verdict.
+    fn sentence(&self, group: &Group<'_>) -> String {
+        let mut by_verdict: BTreeMap<Verdict, Vec<usize>> = BTreeMap::new();
+        for (place, verdict) in group.verdicts.iter().enumerate() {
+            by_verdict.entry(*verdict).or_default().push(place);
+        }
+        let is_one = by_verdict.len() == 1;
+        let mut clauses = Vec::new();
+        for (verdict, settings) in by_verdict {
+            let subject = if clauses.is_empty() {
+                subject(&group.schemes)
+            } else {
+                if group.schemes.len() == 1 { "it" } else { "they" }.to_owned()
+            };
+            clauses.push(self.clause(&subject, verdict, &settings, group, is_one));
+        }
+        format!("{}; {}.", clauses.join("; "), self.pairs(group))
+    }
+
+    fn clause(
+        &self,
+        subject: &str,
+        verdict: Verdict,
+        settings: &[usize],
+        group: &Group<'_>,
+        is_all: bool,
+    ) -> String {
+        let is = if group.schemes.len() == 1 { "is" } else { "are" };
+        let baseline = &self.plan.baseline;
+        let (verb, any) = match verdict {
+            Verdict::Better => (format!("{is} better than {baseline}"), "every"),
+            Verdict::Worse => (format!("{is} worse than {baseline}"), "every"),
+            Verdict::Equivalent => (format!("{is} within 2 % of {baseline}"), "every"),
+            Verdict::Open => {
+                (format!("{is} not shown to be better or worse than {baseline}"), "any")
+            }
+            Verdict::Untested | Verdict::Failed => (format!("{is} not tested"), "any"),
+        };
+        let place = self.places(settings, any);
+        let only = if !is_all && verdict == Verdict::Better { " only" } else { "" };
+        format!("{subject} {verb} {place}{only}: {}", self.evidence(settings, group))
+    }
+
+    /// `on cable and 3g`, `on every network`, `in 7 of 12 settings`.
+    fn places(&self, settings: &[usize], any: &str) -> String {
+        let (named, all) = (settings.len(), self.settings.len());
+        let names = settings.iter().map(|it| self.label(self.settings[*it]));
+        match (self.is_by_network(), all) {
+            (_, 1) => format!("on {}", self.settings[0].network),
+            (true, _) if named == all => format!("on {any} network"),
+            (false, _) if named == all => format!("in {any} setting"),
+            (true, _) if named <= NAMED_SETTINGS_MAX => {
+                format!("on {}", and(&names.collect::<Vec<_>>()))
+            }
+            _ if named <= NAMED_SETTINGS_MAX => format!("in {}", and(&names.collect::<Vec<_>>())),
+            _ => format!("in {named} of {all} settings"),
+        }
+    }
+
+    /// The ratios in these settings.
+    fn evidence(&self, settings: &[usize], group: &Group<'_>) -> String {
+        if let ([(_, rows)], true) = (&group.schemes[..], settings.len() <= NAMED_SETTINGS_MAX) {
+            let ratios = settings.iter().map(|place| {
+                let estimate = self.estimate(rows[*place]);
+                match settings.len() {
+                    1 => estimate,
+                    _ => format!("{estimate} on {}", self.label(self.settings[*place])),
+                }
+            });
+            return format!("the ratio is {}", and(&ratios.collect::<Vec<_>>()));
+        }
+        let rows = group.schemes.iter().flat_map(|it| settings.iter().map(|place| it.1[*place]));
+        let mut ratios: Vec<f64> = rows.filter_map(|it| self.ratio(it)).collect();
+        ratios.sort_by(f64::total_cmp);
+        match (ratios.first(), ratios.last()) {
+            (Some(low), Some(high)) => {
+                format!("the ratios are {} to {}", ratio_number(*low), ratio_number(*high))
+            }
+            _ => "there is no ratio".to_owned(),
+        }
+    }
+
+    /// `0.97 (0.88 to 1.01)`.
+    fn estimate(&self, row: &ComparisonRow) -> String {
+        let ratio = self.ratio(row).map_or("unknown".to_owned(), ratio_number);
+        match row.geometric_mean_ratio_interval.get(self.set) {
+            Some(ends) => format!("{ratio} ({})", ends.map(ratio_number).join(" to ")),
+            None => ratio,
+        }
+    }
+
+    /// `36 sites`, `22 to 36 sites`.
+    fn pairs(&self, group: &Group<'_>) -> String {
+        let rows = group.schemes.iter().flat_map(|it| &it.1);
+        let counts: BTreeSet<usize> =
+            rows.clone().filter_map(|it| it.pairs.get(self.set)).collect();
+        let unit = rows.map(|it| it.pairs_of.name()).next().unwrap_or_default();
+        match (counts.first(), counts.last()) {
+            (Some(least), Some(most)) if least < most => format!("{least} to {most} {unit}"),
+            (Some(count), _) => format!("{count} {unit}"),
+            _ => format!("no {unit}"),
+        }
+    }
+
+    /// That no difference could have been shown.
+    fn too_few_pairs(&self) -> Option<String> {
+        let rows = self.study.comparisons.iter();
+        let needed = rows.filter_map(|it| self.study.pairs_needed(it, self.set)).max()?;
+        let unit = self.study.comparisons[0].pairs_of.name();
+        Some(format!(
+            "These are too few {unit} to name a winner among so many schemes: the adjusted test needs at least {needed}."
+        ))
+    }
+
+    fn is_by_network(&self) -> bool {
+        self.varied.iter().all(|it| it.column == NETWORK)
+    }
+
+    fn label(&self, setting: &Setting) -> String {
+        if self.varied.is_empty() { setting.network.clone() } else { setting.labels(&self.varied) }
+    }
+
+    /// `On cable`, at the beginning of a sentence.
+    fn name(&self, setting: &Setting) -> String {
+        format!("On {}", self.label(setting))
+    }
+}
+
+/// `dfifo`, `dfifo and srpt`, `dfifo, srpt and 5 more`.
+fn subject(schemes: &[(&str, Vec<&ComparisonRow>)]) -> String {
+    let mut names: Vec<String> = schemes.iter().map(|it| it.0.to_owned()).collect();
+    let more = names.len().saturating_sub(NAMED_SCHEMES_MAX);
+    if more > 1 {
+        names.truncate(NAMED_SCHEMES_MAX);
+        names.push(format!("{more} more"));
+    }
+    and(&names)
+}
+
+/// `one`, `one and two`, `one, two and three`.
+fn and(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,57 @@
+//! Which scheme is the best of all, where several are better than the baseline.
+
+use super::{Compared, View};
+use crate::Contender;
+use crate::study::compute::Verdict;
+use figures::Standing;
+use qlog_tools::metrics::Set;
+
+/// More settings than this have a figure, not a sentence each.
+const SETTINGS_MAX: usize = 4;
+
+impl View<'_> {
+    /// A sentence for each setting in which at least two schemes are better than the baseline.
+    pub(crate) fn best(&self) -> Vec<String> {
+        let mut said: Vec<(String, Vec<String>)> = Vec::new();
+        for setting in self.settings.iter().take(SETTINGS_MAX) {
+            let Some(words) = self.best_in(setting) else { continue };
+            let name = self.setting_name(setting);
+            match said.iter_mut().find(|it| it.0 == words) {
+                Some((_, names)) => names.push(name),
+                None => said.push((words, vec![name])),
+            }
+        }
+        let sentences = said.into_iter();
+        sentences.map(|(words, names)| format!("On {}, {words}.", names.join(" and "))).collect()
+    }
+
+    fn best_in(&self, setting: &Compared) -> Option<String> {
+        let told = setting.setting.told(&self.varied);
+        let rows = self.study.comparisons.iter().filter(|it| it.setting == told);
+        let better = rows.filter(|it| it.verdict(Set::Atf) == Verdict::Better);
+        if better.count() < 2 {
+            return None;
+        }
+        let contenders = self.plan.schemes.iter().filter(|it| matches!(it, Contender::Scheme(_)));
+        let names: Vec<&str> = contenders.map(Contender::name).collect();
+        let ratio = |it: &&str| self.summary_of(it, setting)?.geometric_mean_speedup.atf;
+        let ratios: Vec<Option<f64>> = names.iter().map(ratio).collect();
+        let standings = self.standings(setting, &names, &ratios);
+        let mut leading: Vec<(f64, &str)> = Vec::new();
+        for ((name, ratio), standing) in names.iter().zip(ratios).zip(&standings) {
+            if matches!(standing, Standing::Best | Standing::Tied) {
+                leading.extend(ratio.map(|it| (it, *name)));
+            }
+        }
+        leading.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let names: Vec<&str> = leading.iter().map(|it| it.1).collect();
+        match names[..] {
+            [] => None,
+            [best] => Some(format!("{best} is the best: it is better than each other scheme")),
+            [first, ref others @ ..] => Some(format!(
+                "{first} has the highest ratio, and is not shown to be better than {}",
+                others.join(", ")
+            )),
+        }
+    }
+}
