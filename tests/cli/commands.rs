@@ -33,6 +33,7 @@ pub(crate) fn guides() -> Vec<(PathBuf, String)> {
         "",
         "docs",
         "docs/reference",
+        "docs/reference/commands",
         "results",
         "results/measured",
         "cluster",

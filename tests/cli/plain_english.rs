@@ -136,7 +136,7 @@ const LEFT: &[&str] = &[
 ];
 
 /// Words with which a doc comment must not begin: what follows them is a clause without a head.
-const HEADLESS: &[&str] = &["who", "whose", "whom", "whoever", "of"];
+const HEADLESS: &[&str] = &["who", "whose", "of"];
 
 /// A text with the number of each line at which a part of it begins.
 struct Paragraph {
@@ -236,7 +236,9 @@ fn headless(name: &str, text: &str) -> Vec<String> {
     for (index, line) in text.lines().enumerate() {
         let doc = docs(line);
         let first = doc.as_deref().and_then(|it| it.split(' ').next()).unwrap_or_default();
-        let is_new = first == "what" && !text_of_doc(text, index).contains('?') && !is_left(name);
+        let is_new = matches!(first, "what" | "whom" | "whoever")
+            && !text_of_doc(text, index).contains('?')
+            && !is_left(name);
         if before.is_none() && (HEADLESS.contains(&first) || is_new) {
             found.push(format!("{name}:{}: begins with \"{first}\": name the thing", index + 1));
         }

@@ -107,8 +107,8 @@ impl Tree {
 
     /// Gives all children of `element` one virtual time, whatever their ranks.
     ///
-    /// Without it each rank has its own, which rests while lower ranks send. With it the present is that of
-    /// the last sender, so that of two that wait behind lower ranks the first one is ahead. To be
+    /// Without it each rank has its own, which rests while lower ranks send. With it the present is the
+    /// last sender's, so the first of two that wait behind lower ranks is ahead. To be
     /// called before the element has children.
     pub fn keep_common_time(&mut self, element: Element) {
         if let Some(&key) = self.keys.get(&element) {
