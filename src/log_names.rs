@@ -1,8 +1,8 @@
-//! What a file's name says of its contents, compressed or not.
+//! The contents of a file by its name, compressed or not.
 
 use std::path::Path;
 
-/// What a file is called.
+/// The name of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Called {
     Qlog,
@@ -11,11 +11,11 @@ pub(crate) enum Called {
     SomethingElse,
 }
 
-/// What a qlog's name ends with.
+/// The endings of a qlog's name.
 pub(crate) const QLOG_ENDINGS: [&str; 4] = ["qlog", "sqlog", "qlognd", "qlogseq"];
 const COMPRESSED: [&str; 2] = ["gz", "zst"];
 
-/// What a file is called.
+/// The name of a file.
 pub(crate) fn called(path: &Path) -> Called {
     parts(path).1
 }
@@ -37,7 +37,7 @@ pub(crate) fn parts(path: &Path) -> (String, Called) {
     (stem.to_owned(), called)
 }
 
-/// What a name ends with after its last dot, in small letters.
+/// The ending of a name after its last dot, in small letters.
 fn ending_of(name: &str) -> Option<(&str, String)> {
     name.rsplit_once('.').map(|(stem, ending)| (stem, ending.to_lowercase()))
 }

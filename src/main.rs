@@ -52,12 +52,15 @@ enum Command {
     WhatIf(what_if::Arguments),
 }
 
-/// What the commands are for.
+/// The commands by their users.
 const TASKS: [(&str, &[&str]); 4] = [
-    ("Compare send orders", &["schemes", "order", "play", "compare", "merge", "browser", "link"]),
-    ("Get pages", &["corpus"]),
-    ("Serve a site", &["find", "serve", "doctor"]),
-    ("Understand a connection", &["qlog", "view", "what-if", "probe"]),
+    ("Site owners: serve a site in a better order", &["find", "serve", "doctor"]),
+    (
+        "Researchers: compare send orders",
+        &["compare", "play", "browser", "schemes", "order", "merge", "link"],
+    ),
+    ("Engineers: understand a connection", &["qlog", "view", "what-if", "probe"]),
+    ("Everybody: get pages", &["corpus"]),
 ];
 
 /// The program's help, with the commands by task: clap knows one heading for all.
@@ -78,7 +81,7 @@ fn by_task() -> String {
     )
 }
 
-/// What `utmost-workshop` has.
+/// The commands of `utmost-workshop`.
 const IN_WORKSHOP: [&str; 2] = ["reproduce", "stress"];
 
 fn main() -> ExitCode {
@@ -114,6 +117,10 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
 mod help_examples;
 
 #[cfg(test)]
+#[path = "../tests/cli/help_pages.rs"]
+mod help_pages;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use clap::CommandFactory;
@@ -131,5 +138,22 @@ mod tests {
     #[test]
     fn every_example_of_the_help_can_be_parsed() {
         crate::help_examples::assert_examples_are_parsed(&Arguments::command());
+    }
+
+    fn built() -> clap::Command {
+        let mut program = ::serve::arranged(Arguments::command());
+        program.build();
+        program
+    }
+
+    #[test]
+    fn the_reference_of_commands_is_the_help() {
+        crate::help_pages::assert_current(&crate::help_pages::pages(&built(), "README.md"));
+    }
+
+    #[test]
+    fn short_help_fits_on_a_screen() {
+        let compare = ["utmost compare"];
+        crate::help_pages::assert_short(&built(), &compare);
     }
 }

@@ -1,4 +1,4 @@
-//! Values that several flags take, beside those of [`serve::values`].
+//! Values that more than one flag takes, beside [`serve::values`].
 
 use crate::output;
 use ::client::Verify;
@@ -183,7 +183,11 @@ pub(crate) enum Spare {
 pub(crate) const MIGRATE: Choices<Spare> = &[
     ("idle", "To a connection that the client opens at once and keeps idle", Spare::Idle),
     ("new", "To a connection that the client opens when a response moves", Spare::New),
-    ("expected", "As idle if a response moved in an earlier visit, else as new", Spare::Expected),
+    (
+        "expected",
+        "As idle if a response moved in an earlier visit, otherwise as new",
+        Spare::Expected,
+    ),
 ];
 
 pub(crate) const DELIVERY_ORDERS: Choices<DeliveryOrder> = &[
@@ -217,10 +221,10 @@ impl From<&Trust> for Verify {
     }
 }
 
-/// For whom a study's figures are drawn.
+/// The readers of a study's figures.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Figures {
-    /// For whom figures are drawn. The report always has those for a screen [default: screen]
+    /// The readers of the figures. The report's own figures are always for a screen [default: screen]
     #[arg(long, value_parser = choice(FIGURE_STYLES), requires = "out", hide_short_help = true)]
     figure_style: Option<FigureStyle>,
     /// How wide figures for a paper are printed [default: column]

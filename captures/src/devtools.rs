@@ -34,14 +34,14 @@ struct Logged {
     load: usize,
     fetch: Fetch,
     counts: Counts,
-    /// What the head says.
+    /// The contents of the head.
     stated: Stated,
 }
 
 /// Bytes that a log counted of one response.
 #[derive(Debug, Default)]
 struct Counts {
-    /// On the wire when the head was there, which is often the head alone.
+    /// Bytes on the wire when the head was complete, which is often the head alone.
     at_head: u64,
     /// On the wire of the body, after that.
     parts: u64,
@@ -243,7 +243,7 @@ impl Logged {
         }
     }
 
-    /// What the log says of the size. What came until the head was there is the head, unless the body began to come with it: then it
+    /// The log's size of a response. The bytes up to the complete head are the head, unless the body began with it: then it
     /// is longer than the head's text, or all that came. In logs from before 2017 the parts add to more than the whole.
     fn stated(&self) -> Stated {
         let Counts { at_head, parts, whole, decoded } = self.counts;
@@ -315,7 +315,7 @@ pub(crate) fn used_as(word: &str) -> String {
     first.into_iter().chain(letters.flat_map(char::to_lowercase)).collect()
 }
 
-/// The URL that the initiator names, and those of its call stack, also behind asynchronous calls.
+/// The URL that the initiator names, and the URLs of its call stack, also behind asynchronous calls.
 pub(crate) fn initiator_urls(initiator: &Value) -> Vec<String> {
     let mut named = vec![&initiator["url"]];
     let mut stack = &initiator["stack"];

@@ -111,7 +111,7 @@ fn mark_subframes(entries: &mut [Entry]) {
     }
 }
 
-/// Takes in what a page says of its load.
+/// Adds the times that a page gives of its load.
 fn note_page(load: &mut Load, page: &Value) {
     let first_ms = load.fetches.iter().map(|it| it.requested_ms).fold(f64::NAN, f64::min);
     let start_ms = milliseconds(&page["startedDateTime"])
@@ -188,7 +188,7 @@ fn entry(entry: &Value, number_in_file: usize) -> Entry {
     }
 }
 
-/// What an entry says of its size. Browsers write 0 for what a cache answered, so a 0 alone says nothing. A body is empty where
+/// The sizes of an entry. Browsers write 0 for what a cache answered, so a 0 alone says nothing. A body is empty where
 /// the size on the wire and the decoded size are both 0, or where its status says so.
 fn stated(entry: &Value, fetch: &Fetch) -> Stated {
     let response = &entry["response"];

@@ -3,7 +3,7 @@
 
 /// The text in `bytes`. One byte takes the place of another, so that positions in messages stay; bytes other than UTF-8 become U+FFFD.
 ///
-/// * A byte order mark goes; UTF-16 is told by it, or by the zero byte beside the first letter.
+/// * A byte order mark goes; UTF-16 is recognized by it, or by the zero byte beside the first letter.
 /// * An escaped half of a character (`\ud83d` alone) becomes U+FFFD, a control character in a text a space.
 /// * `NaN` and `Infinity` become -1, which says that a number is not known.
 pub fn json_text(bytes: Vec<u8>) -> String {

@@ -17,7 +17,7 @@ const COMPRESSION_MAX: u64 = 50;
 /// A stated body that is this much larger than the known one holds the head.
 const FRAME_BYTES: u64 = 20;
 
-/// What a recording says of the size of one response, in bytes. Apart from `decoded`, 0 says nothing and is `None`.
+/// A recording's sizes of one response, in bytes. Apart from `decoded`, 0 means nothing and is `None`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stated {
     pub(crate) content_length: Option<u64>,

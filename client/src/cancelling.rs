@@ -22,7 +22,7 @@ pub(crate) struct Cancelling {
     heard: Option<Instant>,
 }
 
-/// What is cancelled.
+/// The responses that are cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum What {
     Resource(usize),

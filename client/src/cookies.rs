@@ -18,7 +18,7 @@ pub struct CookieJar {
 type Key = (String, String, String);
 
 impl CookieJar {
-    /// Takes the `Set-Cookie` field of a response from `url` that comes `now`.
+    /// Takes the `Set-Cookie` field of a response from `url` that arrives `now`.
     pub fn set(&mut self, field: &str, url: &str, now: Instant) {
         let Ok(url) = Url::parse(url) else { return };
         let Ok(mut cookie) = cookie_store::Cookie::parse(field.to_owned(), &url) else { return };

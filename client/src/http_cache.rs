@@ -101,7 +101,7 @@ impl HttpCache {
     }
 }
 
-/// What a response says of its storage.
+/// A response's rules about its storage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Stored {
     /// `None`: each use needs validation.
@@ -110,7 +110,7 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// Reads the fields of a final response that comes `now`. `None`: it must not be stored.
+    /// Reads the fields of a final response that arrives `now`. `None`: it must not be stored.
     pub(crate) fn of(headers: &[Header], now: Instant) -> Option<Self> {
         let lines =
             |name| http3::values(headers, name).map(|it| String::from_utf8_lossy(it).into_owned());

@@ -16,7 +16,7 @@ pub struct Outcome {
     pub left: bool,
     /// Resources whose responses the client cancelled, in this order.
     pub cancelled: Vec<usize>,
-    /// The scheme that the server announced for the page, or else for the connection.
+    /// The scheme that the server announced for the page, otherwise for the connection.
     pub announced: Option<String>,
     /// Where the load differed from the page.
     pub problems: Vec<Problem>,

@@ -1,7 +1,7 @@
 //! The resources that a response's `Link` fields preload, on early hints and on the response itself.
 //!
 //! As in browsers, a preload must say what it is for (`as`), and a preloaded resource takes effect when the page
-//! comes to it (HTML, 4.6.7.16).
+//! reaches it (HTML, 4.6.7.16).
 
 use corpus::Page;
 use http3::Header;

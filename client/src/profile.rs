@@ -53,7 +53,7 @@ struct Rule {
     when: Conditions,
 }
 
-/// What a rule asks of a resource: its kind, its `script` or `fetchpriority` attribute, whether it is among the first images that
+/// The conditions of a rule on a resource: its kind, its `script` or `fetchpriority` attribute, whether it is among the first images that
 /// the document itself names, or any of [`FACTS`].
 #[derive(Debug, Clone, Default)]
 struct Conditions {

@@ -1,6 +1,6 @@
 //! The push cache of one connection: the server's promises, and what became of them.
 //!
-//! Its rules are those that browsers had (NGINX, *Introducing HTTP/2 Server Push*): the HTTP cache comes first, an entry is used
+//! Its rules are the rules that browsers had (NGINX, *Introducing HTTP/2 Server Push*): the HTTP cache has precedence, an entry is used
 //! once, and it ends with its connection. A useless promise is refused: for a resource that the page does not need,
 //! that was requested already, or that is cached.
 
@@ -26,7 +26,7 @@ pub(crate) struct PushCache {
     refused: usize,
 }
 
-/// What to do with a promise.
+/// The decision about a promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Its response will be the resource's. The stream, if it came before the promise.

@@ -1,4 +1,4 @@
-//! Resources that are discovered and not yet requested. They wait for a stream, and some of them until the parser comes
+//! Resources that are discovered and not yet requested. They wait for a stream, and some of them until the parser gets
 //! to the body.
 
 use crate::profile::HoldBack;
@@ -11,7 +11,7 @@ pub(crate) struct Requests {
     waiting: VecDeque<usize>,
     /// Requested, or brought by a push.
     asked: BTreeSet<usize>,
-    /// Complete, whoever asked for it.
+    /// Complete, for any cause of the request.
     came: BTreeSet<usize>,
     /// Something was held back: once nothing is, the most urgent go first.
     holds: bool,
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::profile::Profile;
 
-    /// The order in which the requests of a page leave whose references are all found at once, and whose head script comes
+    /// The order in which the requests of a page leave whose references are all found at once, and whose head script arrives
     /// after `before` requests. `|`: the others wait for it.
     fn order(profile: &str, page: corpus::Page, before: usize) -> String {
         let profile = Profile::find(profile).expect("bundled");

@@ -31,7 +31,7 @@ pub(crate) struct Signalling {
     early: Vec<Signal>,
     /// The scheme whose client half speaks.
     scheme: Option<String>,
-    /// Whether it was read from a file. What it says then reaches its server half also where it is the default of RFC 9218.
+    /// Whether it was read from a file. Its signals then reach its server half even if they are RFC 9218's defaults.
     is_of_file: bool,
     /// Its signals. In frames of the tree it can name pushes before their streams come.
     language: Option<Language>,

@@ -1,4 +1,4 @@
-//! Bytes that the transport shares with whoever sends them, instead of copying them.
+//! Bytes that the transport shares with the sender, instead of copying them.
 
 use bytes::Bytes;
 use quiche::BufFactory;

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Whom a client trusts.
+/// The certificate authorities that a client trusts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verify {
     /// Any certificate: for self-signed ones on loopback.
@@ -21,9 +21,9 @@ pub enum Verify {
 /// The parameters of a client's connection.
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
-    /// Whom to trust.
+    /// The trusted certificate authorities.
     pub verify: Verify,
-    /// Whether the transport tells the secrets of the handshake to whoever asks for them (`set_keylog`).
+    /// Whether the transport tells the secrets of the handshake to a caller that asks for them (`set_keylog`).
     pub tells_secrets: bool,
     /// How long the handshake may take.
     pub connect_within: Duration,

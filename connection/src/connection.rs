@@ -22,7 +22,7 @@ pub struct Connection {
     /// When to give up the handshake.
     until: Option<Instant>,
     early_data: EarlyData,
-    /// What waits for missing bytes, at a server.
+    /// Bytes that wait for missing ones, at a server.
     pieces: Pieces,
     /// Bytes for our own streams that the transport had no room for.
     unsent: VecDeque<Unsent>,
@@ -77,7 +77,7 @@ pub enum Arrival<'a> {
 }
 
 impl Arrival<'_> {
-    /// Whether nothing more comes on the stream.
+    /// Whether the stream has ended.
     pub fn is_last(self) -> bool {
         matches!(self, Self::Bytes(_, true) | Self::Reset(_))
     }
@@ -88,7 +88,7 @@ impl Arrival<'_> {
 pub struct Turn {
     /// How much was read.
     pub bytes: usize,
-    /// Nothing more comes on this stream.
+    /// This stream has ended.
     pub is_last: bool,
 }
 
@@ -98,7 +98,7 @@ const EARLY_DATA_ACCEPTED: u32 = 2;
 /// How many probes quiche owes at most.
 const PROBES: usize = 2;
 
-/// What a peer learns of an error of the application's before the handshake is complete (RFC 9000, 20.1).
+/// The code that a peer gets for an error of the application's before the handshake is complete (RFC 9000, 20.1).
 const APPLICATION_ERROR: u64 = 0x0c;
 
 impl Connection {
@@ -186,7 +186,7 @@ impl Connection {
     pub fn receive(&mut self, datagram: &mut [u8], path: Path) {
         let quic = &mut self.quic;
         quic.recv(datagram, path.into()).ok();
-        // What the transport has not taken lies there as its sender left it.
+        // Bytes that the transport has not taken stay as their sender left them.
         if quic.is_server() && self.pieces.has_taken(quic.stats().recv) {
             let id_bytes = quic.source_id().len();
             self.pieces.came(datagram, id_bytes, |it| quic.stream_finished(it));

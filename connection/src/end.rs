@@ -29,7 +29,7 @@ pub enum End {
 }
 
 impl End {
-    /// What quiche knows of the end of a connection that is over.
+    /// quiche's knowledge of the end of a connection.
     pub(crate) fn of(quic: &crate::Quic) -> Self {
         match (quic.peer_error(), quic.local_error()) {
             (_, Some(it)) if is_certificate_alert(it) => Self::Untrusted,

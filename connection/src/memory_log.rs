@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// A log with two owners: the transport, which writes it, and whoever reads it in the end. Clones share it.
+/// A log with two owners: the transport, which writes it, and its reader at the end. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryLog(Arc<Mutex<Vec<u8>>>);
 

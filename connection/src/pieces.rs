@@ -6,14 +6,14 @@
 use octets::{BufferTooShortError, Octets};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a piece takes besides its bytes: its place in the transport's tree, half of which is empty (160), its allocation (48), and
+/// Memory of a piece besides its bytes: its place in the transport's tree, half of which is empty (160), its allocation (48), and
 /// its place here (48).
 pub const PIECE_BYTES: usize = 256;
 
 /// The pieces of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
-    /// How far a stream was read that goes on. One that is not read any more is there, too: the transport keeps nothing of it.
+    /// How far a stream was read that goes on. A stream that is not read any more is in the map, too: the transport keeps nothing of it.
     read: BTreeMap<u64, u64>,
     /// The bytes of each piece, by its stream and offset.
     waiting: BTreeMap<(u64, u64), usize>,
@@ -23,12 +23,12 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// What they take of memory.
+    /// The memory that they take.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether the transport has taken further packets, so many in all.
+    /// Whether the transport has taken further packets, `packets` in all.
     pub(crate) fn has_taken(&mut self, packets: usize) -> bool {
         std::mem::replace(&mut self.packets, packets) < packets
     }
@@ -38,7 +38,7 @@ impl Pieces {
         self.waiting.keys().map(|(stream, _)| *stream).collect()
     }
 
-    /// A datagram was decrypted, of a connection whose IDs have so many bytes. `is_over`: all of a stream was read.
+    /// A datagram was decrypted, of a connection whose IDs have `id_bytes` bytes. `is_over`: all of a stream was read.
     pub(crate) fn came(&mut self, datagram: &[u8], id_bytes: usize, is_over: impl Fn(u64) -> bool) {
         let mut take = |stream, offset, length| {
             let read = self.read.get(&stream).copied().unwrap_or(0);
@@ -60,7 +60,7 @@ impl Pieces {
         self.forget(stream, to);
     }
 
-    /// Nothing more comes on a stream.
+    /// A stream has ended.
     pub(crate) fn ended(&mut self, stream: u64) {
         self.read.remove(&stream);
         self.forget(stream, u64::MAX);

@@ -52,7 +52,7 @@ impl Reopen {
 }
 
 impl AccessLog {
-    /// Begins to log to the end of a file; `-` is the standard output. `report` is told about troubles, a line each.
+    /// Begins to log to the end of a file; `-` is the standard output. `report` gets a line for each failure.
     pub fn start(
         path: &Path,
         format: Format,
@@ -89,7 +89,7 @@ impl Observer for AccessLog {
 }
 
 impl Writing {
-    /// What makes the thread open its file again.
+    /// Makes the thread open its file again.
     pub fn reopener(&self) -> Reopen {
         self.reopen.clone()
     }

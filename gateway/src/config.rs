@@ -1,6 +1,8 @@
 //! The server's configuration file.
 
 mod balancer;
+#[cfg(test)]
+mod documented;
 mod file;
 mod headers;
 mod idle;
@@ -105,7 +107,7 @@ impl ConfigRoute {
     }
 }
 
-/// What answers for a route in place of the site.
+/// The source that answers for a route in place of the site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigSource {
     /// A backend.
@@ -200,7 +202,7 @@ impl Config {
         (config, wrong.into_iter().map(malformed).collect())
     }
 
-    /// What a file says. What is wrong counts as absent.
+    /// Builds the configuration of a file. Wrong settings count as absent.
     fn of_file(file: File, text: &str, path: &Path, wrong: &mut Vec<Mistake>) -> Option<Self> {
         let places = Places::of(text).ok()?;
         let (scheme, signals) = (file.site.scheme.clone(), file.site.signals);
@@ -448,7 +450,7 @@ impl FileSite {
     }
 }
 
-/// What was read whole, or the first thing that is wrong with it.
+/// The configuration if it has no mistake, or its first mistake.
 fn first((config, wrong): (Option<Config>, Vec<ConfigError>)) -> Result<Config, ConfigError> {
     match wrong.into_iter().next() {
         Some(error) => Err(error),
@@ -457,7 +459,7 @@ fn first((config, wrong): (Option<Config>, Vec<ConfigError>)) -> Result<Config, 
     }
 }
 
-/// What answers; no page where that is wrong.
+/// The source that answers; no page if it is wrong.
 fn served(site: FileSite, places: &Places<'_>, wrong: &mut Vec<Mistake>) -> ConfigSite {
     site.served().unwrap_or_else(|cause| {
         // Of a key with a bad value it is known that it is missing.
@@ -470,12 +472,12 @@ fn served(site: FileSite, places: &Places<'_>, wrong: &mut Vec<Mistake>) -> Conf
     })
 }
 
-/// What was read, unless it is wrong.
+/// The value, unless it is wrong.
 fn kept<T>(read: Result<T, Wrong>, wrong: &mut Vec<Wrong>) -> Option<T> {
     read.map_err(|it| wrong.push(it)).ok()
 }
 
-/// What is wrong with a route, and the key at which it is wrong.
+/// A mistake in a route, and its key.
 #[derive(Debug)]
 struct Wrong {
     key: &'static str,
@@ -802,7 +804,7 @@ mod tests {
         assert_eq!((api.path.as_str(), api.upstream()), ("/api/*", Some(&address("http://api"))));
     }
 
-    /// What the routes of a directory say, line by line: the path, and what is pushed with it.
+    /// The routes of a directory, line by line: the path, and the pushes with it.
     fn pushed(routes: &str) -> String {
         let text = format!("[site]\nroot = \"a\"\n{routes}");
         let config = Config::parse(&text, Path::new("x.toml")).expect("usable");
@@ -888,7 +890,7 @@ mod tests {
 
     #[test]
     fn the_example_of_a_backend_with_websockets_is_read_without_a_warning() {
-        let text = include_str!("../../docs/serve.md");
+        let text = include_str!("../../docs/serve-backend.md");
         let mut examples = text.split("```toml\n").skip(1).filter_map(|it| it.split("```").next());
         let example = examples.find(|it| it.contains("websockets = ")).expect("an example");
         let config = Config::parse(example, Path::new("site.toml")).expect("good");
@@ -898,7 +900,7 @@ mod tests {
 
     #[test]
     fn the_example_of_a_page_with_its_own_order_is_read_without_a_warning() {
-        let text = include_str!("../../docs/serve.md");
+        let text = include_str!("../../docs/serve-site.md");
         let example = text.split("```toml\n").skip(1).find(|it| it.contains("facts = "));
         let example = example.and_then(|it| it.split("```").next()).expect("an example");
         let config = Config::parse(example, Path::new("site.toml")).expect("good");

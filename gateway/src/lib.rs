@@ -1,4 +1,4 @@
-//! What answers behind the server: files and backends under the rules of an operator, over HTTP/3 and, on a thread of its own,
+//! The sources behind the server: files and backends under the rules of an operator, over HTTP/3 and, on a thread of its own,
 //! HTTP/2 and HTTP/1.1.
 //!
 //! [`site::RuledSite`] is the [`server::site::Site`] that a [`server::Server`] asks. [`serve_tcp`] asks it beside that server.

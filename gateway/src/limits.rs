@@ -1,4 +1,4 @@
-//! Every limit on what a client or a backend can make this gateway hold, besides those of the server ([`server::limits`], [`server::account::ROWS`]).
+//! Every limit on what a client or a backend can make this gateway hold, besides the server's ([`server::limits`], [`server::account::ROWS`]).
 
 use server::limits::{HEAD_FIELDS, descriptors};
 use std::ops::RangeInclusive;
@@ -73,7 +73,7 @@ pub(crate) fn backend_connections() -> usize {
     descriptors() / 8
 }
 
-/// What a byte of a head of HTTP/2 that has not come whole takes of the memory for decoded heads: it may be a field, in the
+/// Memory for decoded heads that a byte of an incomplete HTTP/2 head takes: it may be a field, in the
 /// library's table.
 pub(crate) const UNFINISHED_BYTE_BYTES: usize = 80;
 /// The most that such a head takes. The library keeps no more fields than a head may have.
@@ -95,7 +95,7 @@ pub(crate) const NUISANCE_TURNS: u64 = 10;
 
 /// Tasks over TCP that run before sockets are looked at.
 pub(crate) const TURN_TASKS: u32 = 16;
-/// Bytes of a head of HTTP/2 that count as one more nuisance, where the library refuses it. Those of trailers always do.
+/// Bytes of a head of HTTP/2 that count as one more nuisance, where the library refuses it. Bytes of trailers always count.
 pub(crate) const REFUSED_BYTES: usize = 256;
 
 /// The most bytes in a record of TLS (RFC 8446, 5.1).
@@ -244,7 +244,7 @@ mod tests {
             limit: Limit::Said(|_| {
                 let UpstreamLimits { requests, waiting, slow, .. } = UpstreamLimits::default();
                 format!(
-                    "{requests}, and as many whose bodies are still to come; {waiting} of each waiting; {slow} slow responses, and no more than an eighth of the descriptors; [a client's share](#in-front-of-a-backend) is half of what the others leave"
+                    "{requests}, and as many whose bodies are still to come; {waiting} of each waiting; {slow} slow responses, and no more than an eighth of the descriptors; [a client's share](../serve-backend.md#who-gets-a-slot) is half of what the others leave"
                 )
             }),
             beyond: "503",
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_document_lists_every_limit_on_clients() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/serve.md");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/limits.md");
         let intact = std::fs::read_to_string(file).expect("the document");
         let (before, rest) = intact.split_once(BEGIN).expect("the table begins");
         let (_, after) = rest.split_once(END).expect("the table ends");
@@ -278,11 +278,11 @@ mod tests {
         if std::env::var_os("UTMOST_BLESS").is_some() {
             std::fs::write(file, expected).expect("written");
         } else {
-            assert!(intact == expected, "docs/serve.md is out of date");
+            assert!(intact == expected, "docs/reference/limits.md is out of date");
         }
     }
 
-    // What the text of a row says.
+    // The text of a row relies on this value.
     const _: () = assert!(ENCODER_BYTES == 1 << 20);
 
     #[test]

@@ -36,7 +36,7 @@ pub enum Prioritized {
 pub enum Event {
     /// The peer's SETTINGS: once, and before anything else of its control stream.
     Settings(Settings),
-    /// A request (to a server), or a response (to a client): an interim (1xx) response comes as its own
+    /// A request (to a server), or a response (to a client): an interim (1xx) response is its own
     /// event before the final one.
     Headers {
         stream: StreamId,
@@ -61,7 +61,7 @@ pub enum Event {
         /// At most as long as the bytes given to one `receive`.
         bytes: Vec<u8>,
     },
-    /// The message is complete and well-formed; nothing more comes on this stream.
+    /// The message is complete and well-formed; this stream has ended.
     Finished { stream: StreamId },
     /// The peer reset this stream.
     Reset { stream: StreamId, code: u64 },
@@ -113,7 +113,7 @@ pub enum Event {
     GoAway { id: u64 },
 }
 
-/// What [`Signal::Depend`] says, about nodes of which one at least is a push. The server knows their streams.
+/// A [`Signal::Depend`] about nodes of which one at least is a push. The server knows their streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PushDepend {
     /// The node it is about.

@@ -61,7 +61,7 @@ pub enum Extension {
 }
 
 impl Extension {
-    /// All extensions, the preferred form of several first.
+    /// All extensions; of alternative forms, the preferred one first.
     pub const ALL: [Self; 6] = [
         Self::TreeDraft22,
         Self::TreeDraft20,

@@ -65,9 +65,9 @@ impl FrameKind {
 pub(crate) enum Treatment {
     /// Keep it and give it whole.
     Keep,
-    /// Give it as it comes.
+    /// Give it as it arrives.
     Pass,
-    /// Drop it as it comes.
+    /// Drop it as it arrives.
     Skip,
 }
 

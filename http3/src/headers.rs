@@ -38,7 +38,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// A 1xx response, after which another comes.
+    /// A 1xx response, after which another follows.
     pub(crate) fn is_interim(self) -> bool {
         (100..200).contains(&self.status)
     }

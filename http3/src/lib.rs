@@ -25,7 +25,7 @@
 //!
 //! RFC 9114 (HTTP/3), RFC 9204 (QPACK, static table only), RFC 9218 (priorities).
 //!
-//! What HTTP/3 does not have travels in extension frames that both sides must have offered in their
+//! Signals that HTTP/3 does not have travel in extension frames that both sides must have offered in their
 //! settings: the dependency tree of the drafts, Meenan's bucket byte, and the name of the scheme that a
 //! server prefers ([`Extension`], [`Session::signal`], [`Session::announce_scheme`]). What a client knows of
 //! a resource travels in a request header field ([`schedulers::metadata_field`]).

@@ -1,4 +1,4 @@
-//! The HTTP/3 events of a connection's qlog (`http3:frame_created`, `http3:frame_parsed`). quiche logs only those of
+//! The HTTP/3 events of a connection's qlog (`http3:frame_created`, `http3:frame_parsed`). quiche logs only the events of
 //! its own HTTP/3 layer.
 
 use crate::secrets::redacted;
@@ -95,7 +95,7 @@ pub fn navigation(streamer: Option<&mut QlogStreamer>, page: &str) {
     own(streamer, "utmost:navigation", serde_json::json!({ "page": page }));
 }
 
-/// Logs bytes of a response that came on another connection (`utmost:moved`): those of `stream` here, from `offset` on.
+/// Logs bytes of a response that came on another connection (`utmost:moved`): bytes of `stream` here, from `offset` on.
 pub fn moved(
     streamer: Option<&mut QlogStreamer>,
     stream: StreamId,

@@ -9,7 +9,7 @@ use quiche::h3::qpack;
 const PREFIX_BYTES: usize = 2;
 /// Bytes of the longest prefixed integer taken (RFC 9204, 4.1.1 asks for 62 bits).
 const INTEGER_BYTES_MAX: usize = 10;
-/// What counts for each field besides its name and value (RFC 9114, 4.2.2).
+/// The bytes that each field counts besides its name and value (RFC 9114, 4.2.2).
 const FIELD_OVERHEAD_BYTES: u64 = 32;
 
 /// The size of a field section as its limit counts it (RFC 9114, 4.2.2).

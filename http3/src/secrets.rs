@@ -1,6 +1,6 @@
 //! Values that let anybody act as the client, which no log has.
 
-/// What stands in their place.
+/// The text in their place.
 const REDACTED: &str = "redacted";
 
 /// Words in the names of fields and of parameters whose values are secrets.

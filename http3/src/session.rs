@@ -30,7 +30,7 @@ pub struct Session {
     pushes_end: u64,
     /// The pushes that we allowed (a client).
     pushes: Pushes,
-    /// The server's settings of an earlier connection, until those of this one come (a client).
+    /// The server's settings of an earlier connection, until this one's arrive (a client).
     remembered: Option<Settings>,
     scheme_announced: bool,
     goaway_sent: Option<u64>,
@@ -92,7 +92,7 @@ impl Session {
     }
 
     /// Takes bytes that came in order on a stream of the peer's, with `fin` if they are the last. Queues events for
-    /// [`Self::poll`], also those of the bytes before an error.
+    /// [`Self::poll`], also of the bytes before an error.
     ///
     /// After an error of the stream, further bytes are ignored. After [`Self::forget`], a stream must not get bytes.
     pub fn receive(&mut self, stream: StreamId, bytes: &[u8], fin: bool) -> Result<(), Error> {

@@ -195,7 +195,7 @@ impl Incoming {
                 self.admit_extension(extension, length, is_first)
             }
             (FrameKind::Headers, _) if self.is_tunnel => {
-                unexpected("HEADERS behind those of an extended CONNECT (RFC 9114, 4.4)")
+                unexpected("HEADERS behind the HEADERS of an extended CONNECT (RFC 9114, 4.4)")
             }
             (FrameKind::Headers, Phase::Header | Phase::Content)
                 if length <= context.limits.headers_payload_bytes =>

@@ -121,7 +121,7 @@ impl TreeFrame {
         Some(Self { element, parent, weight, exclusive })
     }
 
-    /// What it says on the control stream.
+    /// Its meaning on the control stream.
     pub(crate) fn on_control(&self, reach: Reach) -> Result<Event, Error> {
         if self.element == Named::Absent {
             return Code::Frame
@@ -130,7 +130,7 @@ impl TreeFrame {
         self.event(self.element.locate(reach)?, reach)
     }
 
-    /// What it says at the beginning of a request stream (draft 20).
+    /// Its meaning at the beginning of a request stream (draft 20).
     pub(crate) fn on_request(&self, stream: StreamId, reach: Reach) -> Result<Event, Error> {
         match (self.element, self.parent) {
             (Named::Absent, Named::Request(parent)) if parent >= stream.0 => {

@@ -26,11 +26,11 @@ const PUSH: u8 = 16;
 /// The header of a continuation: what continues, and the state that moves along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Continuation {
-    /// The connection that it comes from.
+    /// The source connection.
     pub source: Name,
     /// The response.
     pub subject: Subject,
-    /// The first byte of the response's stream that comes here.
+    /// The first byte of the response's stream that is sent here.
     pub offset: u64,
     /// Its priority, which later signals about the subject can change.
     pub priority: Priority,

@@ -39,7 +39,7 @@ pub enum Subject {
 pub enum Destination {
     /// Only from a server: the client must open a connection, and name it.
     Any,
-    /// This connection. If it is the source, the response comes back or stays.
+    /// This connection. If it is the source, the response returns or stays.
     Named(Name),
 }
 
@@ -68,7 +68,7 @@ pub struct Migrate {
     pub subject: Subject,
     /// The place at which it goes on.
     pub destination: Destination,
-    /// The first byte of the response's stream that comes on the destination.
+    /// The first byte of the response's stream that is sent on the destination.
     pub offset: u64,
     /// Proposal or answer.
     pub kind: Kind,

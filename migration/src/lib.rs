@@ -18,7 +18,7 @@
 //! * The server answers each proposal of the client. If two crossed, this answer decides: the smaller name counts.
 //! * The client answers each proposal of the server, except one that crossed its own.
 //! * The source's stream stays open, so a response can come back. The client says from which byte, because only it knows.
-//! * A response leaves once and comes back once.
+//! * A response leaves once and returns once.
 //!
 //! Each way of failing has one end. A client rejects a proposal, or brings a response back, by naming the source. So does
 //! a server that rejects. If the destination fails at the server, it asks the client to bring the response back. If the
@@ -28,11 +28,11 @@
 //! # For the owner of the connections
 //!
 //! *Settings.* After the handshake both ends export a [`Secret`]. A client computes the connection's [`Name`] and appends
-//! [`Offer::settings`] to its settings; a server appends those of [`Offer::Understood`]. Nothing is used unless
+//! [`Offer::settings`] to its settings; a server appends the settings of [`Offer::Understood`]. Nothing is used unless
 //! [`Offer::read`] finds the peer's offer. A client that sends early data has no secret then, and makes no offer. At the
 //! server, [`Names::join`] checks the name. If it does not follow from TLS, the connection goes on without the extension.
 //!
-//! *Frames.* [`MIGRATE`] comes on control streams, [`CONTINUATION`] is a type of stream that only servers open. Without
+//! *Frames.* [`MIGRATE`] is sent on control streams, [`CONTINUATION`] is a type of stream that only servers open. Without
 //! both offers they are unknown and ignored. A server passes frames through [`Overtaking`]. A frame about a response that
 //! is over is answered by [`Migrate::too_late`].
 //!
@@ -42,10 +42,10 @@
 //! client's later priority signals to the continuation.
 //!
 //! *Client.* Read where [`Receiving::reads`] says, and give the bytes and the end of a continuation to the session of the
-//! source, as bytes of the stream there. So messages, flow control and logs see one response. A continuation that comes
+//! source, as bytes of the stream there. So messages, flow control and logs see one response. A continuation that arrives
 //! early is left unread after its header. When the response is complete, stop the source's stream with `H3_NO_ERROR`.
 //!
-//! *Both.* Carry out each [`Action`]. After an [`Error`], end what its scope says, with its code.
+//! *Both.* Carry out each [`Action`]. After an [`Error`], end the stream or connection of its scope, with its code.
 //!
 //! ```
 //! use http3::StreamId;

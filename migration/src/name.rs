@@ -1,7 +1,7 @@
 //! Names of connections: 96 bits that follow from TLS sessions.
 //!
 //! The design of SMig (Mi, Qian, Wang, 2016, section 4.3) lets a client draw names at random: 64 bits for the application
-//! and 32 for the connection. Whoever learns them can name connections of others. Here both parts are computed, by both
+//! and 32 for the connection. An attacker who learns them could name connections of others. Here both parts are computed, by both
 //! ends, from keys that the ends of a TLS session share and nobody else has (RFC 8446, 7.5). The first connection of an
 //! application gives it its key; each further one proves that its client also has that key.
 
@@ -35,7 +35,7 @@ impl Secret {
     }
 }
 
-/// The name of a connection. Those of one application sort by their own part.
+/// The name of a connection. Names of one application sort by their own part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
     /// All connections of one client to one server have it in common; never 0.

@@ -4,7 +4,7 @@ use crate::limits::MEMBERS_MAX;
 use crate::{Error, Name, Secret};
 use std::collections::BTreeMap;
 
-/// The connections of a server by name, those of all clients. The owner chooses `K`.
+/// The connections of a server by name, for all clients. The owner chooses `K`.
 ///
 /// A connection enters it only with proof that its name belongs to its client.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ pub struct Policy {
     pub size: Option<SizeRule>,
     /// Responses that others would wait for too long.
     pub blocking: Option<BlockingRule>,
-    /// Bytes of the response's stream that stay: a response moves once they were sent. 102400 in the paper, or 0.
+    /// Bytes of the response's stream that stay: a response moves once they were sent. 102400 in the paper. Default: 0.
     pub after_bytes: u64,
     /// Responses of unknown size, after this many bytes; 102400 in the paper.
     pub unknown_after_bytes: Option<u64>,

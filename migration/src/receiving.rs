@@ -6,7 +6,7 @@ use std::time::Instant;
 
 /// From where a client reads a response.
 ///
-/// It never keeps bytes of a continuation that comes early: they wait in the transport, where flow control bounds them.
+/// It never keeps bytes of a continuation that arrives early: they wait in the transport, where flow control bounds them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Receiving {
     source: Name,
@@ -141,7 +141,7 @@ impl Receiving {
         Some(self.accept(on, cut, now))
     }
 
-    /// Records that a connection is over. If the response was there, it comes back.
+    /// Records that a connection is over. If the response was there, it returns.
     pub fn destination_lost(&mut self, lost: Name) -> Option<Migrate> {
         match self.state {
             State::Away { on, cut, .. } if on == lost => Some(self.come_back(cut)),
@@ -245,7 +245,7 @@ impl Receiving {
         self.frame(Kind::Acknowledgement, on, cut)
     }
 
-    /// Everything before the cut comes from the source in any case.
+    /// The source sends everything before the cut in any case.
     fn come_back(&mut self, cut: u64) -> Migrate {
         self.state = State::Back;
         self.frame(Kind::Acknowledgement, self.source, self.read.max(cut))

@@ -71,7 +71,7 @@ impl Sending {
         self.next += bytes;
     }
 
-    /// Records that the bytes before `offset` cannot be sent again. Those of a file always can.
+    /// Records that the bytes before `offset` cannot be sent again. A file's bytes always can.
     pub fn discarded(&mut self, offset: u64) {
         self.kept = self.kept.max(offset);
     }
@@ -108,7 +108,7 @@ impl Sending {
         outcome
     }
 
-    /// Records that a connection is over. If the response was there, the client must say how far it came.
+    /// Records that a connection is over. If the response was there, the client must say how much arrived.
     pub fn destination_lost(&mut self, lost: Name, now: Instant) -> Option<Migrate> {
         match self.state {
             State::Away { on, cut } if on == lost => Some(self.ask_back(cut, now)),

@@ -17,7 +17,7 @@ use crate::link::without_query;
 use schedulers::Kind;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What comes later after the document is the visitor's doing. A log has whole seconds, and the times at which responses
+/// A later request is caused by the visitor. A log has whole seconds, and the times at which responses
 /// ended.
 const MAX_LOAD_S: u32 = 10;
 const DAY_S: u32 = 24 * 60 * 60;
@@ -182,7 +182,7 @@ impl AccessLog {
 }
 
 impl Load {
-    /// Whether a request is too late to belong to it; by the clock alone, whatever the day. Lines of several workers may
+    /// Whether a request is too late to belong to it; by the clock alone, whatever the day. Lines of a server's workers may
     /// come a little before their document's.
     fn is_over_at(&self, second_of_day: Option<u32>) -> bool {
         let (Some(from), Some(to)) = (self.second_of_day, second_of_day) else { return false };
@@ -190,7 +190,7 @@ impl Load {
         (MAX_LOAD_S + 1..DAY_S - MAX_LOAD_S).contains(&after)
     }
 
-    /// What was asked for refers to others: it was a page of its own, if it can be one. How many are taken out.
+    /// The requested resource refers to others: it was a page of its own, if it can be one. Returns how many requests are taken out.
     fn drop_page(&mut self, path: &str, text_bytes_there: &mut usize) -> u64 {
         if kind_of(path) != Kind::Other {
             return 0;
@@ -247,12 +247,12 @@ impl<'a> Entry<'a> {
         Some(Self { address, second_of_day, method, path, status, bytes, referrer })
     }
 
-    /// What was asked for and is there.
+    /// The requested resources that exist.
     fn is_there(&self) -> bool {
         self.method == "GET" && matches!(self.status, 200 | 304)
     }
 
-    /// What can be part of a page, and has a path that can be promised.
+    /// The resources that can be part of a page, and whose path can be promised.
     fn is_good(&self) -> bool {
         is_node_path(self.path)
             && self.bytes <= LOGGED_BODY_BYTES_MAX

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The format of a graph's JSON.
 pub const FORMAT: &str = "utmost-graph/1";
 
-/// The resources of a page, the document first, and who discovers whom.
+/// The resources of a page, the document first, and which discovers which.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
@@ -97,7 +97,7 @@ impl Node {
 pub struct Edge {
     /// The node that refers.
     pub from: usize,
-    /// To whom.
+    /// The node to which it leads.
     pub to: usize,
     /// Where.
     pub place: Place,
@@ -215,8 +215,8 @@ impl Graph {
         found
     }
 
-    /// All that `of` leads to, without itself, in topological order by time of evaluation: what a node leads to comes
-    /// right after it, because it is evaluated before what follows the node. With each comes the edge from `of` through
+    /// All that `of` leads to, without itself, in topological order by time of evaluation: the nodes that a node leads to follow
+    /// right after it, because it is evaluated before what follows the node. Each has the edge from `of` through
     /// which it is found.
     pub fn in_evaluation_order(&self, of: usize) -> Vec<(usize, Edge)> {
         let mut seen = BTreeSet::new();

@@ -2,7 +2,7 @@
 //!
 //! A pushed response answers a request that nobody made. It may go out only if it varies on nothing, or on fields
 //! whose values the server is sure of; and cookies are sure only if the operator says how they are scoped. One that is
-//! made for whoever asks must not go to somebody who might have been answered otherwise, least of all with a cookie: a
+//! made for one client must not go to somebody who might have been answered otherwise, least of all with a cookie: a
 //! session begun by a push would take the place of the client's own.
 
 use crate::link::without_query;
@@ -102,7 +102,7 @@ pub struct Candidate<'a> {
     pub said: Said<'a>,
 }
 
-/// The fields that say for whom a response is; by default none.
+/// The fields that restrict the clients of a response; by default none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Said<'a> {
     /// The `Vary` field, its lines joined.
@@ -141,7 +141,7 @@ impl Said<'_> {
         Ok(varies_on_cookies)
     }
 
-    /// Whether everyone gets the same, in one coding or another: what it names may be told to others who ask for it.
+    /// Whether everyone gets the same, in one coding or another: its contents may be sent to others who ask for it.
     pub fn is_for_everyone(&self) -> bool {
         let mut vary = self.vary.split(',').map(str::trim);
         let is_personal = self.sets_cookie || self.has("private") || self.has("no-store");
@@ -230,7 +230,7 @@ fn scope_of<'a>(name: &str, scopes: &'a [Scope]) -> Option<&'a Scope> {
     scopes.iter().find(|it| it.name == name)
 }
 
-/// What the response to the parent sets, if it applies to `path` (RFC 6265, 5.1.4 and 5.3).
+/// The cookies that the response to the parent sets, if they apply to `path` (RFC 6265, 5.1.4 and 5.3).
 fn apply(jar: &mut Vec<(String, String)>, set: &Cookie<'_>, parent_path: &str, path: &str) {
     let scope = set
         .path()

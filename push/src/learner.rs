@@ -17,7 +17,7 @@ const SHARE_PERCENT: usize = 80;
 #[derive(Debug, Clone, Default)]
 pub struct Learner {
     loads: VecDeque<Vec<Asked>>,
-    /// The last size of each resource of these loads, as far as one was told.
+    /// The last size of each resource of these loads, as far as the log has it.
     bytes: BTreeMap<String, u64>,
 }
 

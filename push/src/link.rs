@@ -1,7 +1,7 @@
 //! `Link` response fields: what to push, what only to hint (RFC 8288; NGINX's `http2_push_preload`).
 //!
 //! A link is pushed when it is a preload of the own origin and does not say `nopush`; every preload, preconnect and
-//! modulepreload may be sent on in early hints. What does not parse is left out, the rest stays: the field comes from
+//! modulepreload may be sent on in early hints. Values that do not parse are left out, the rest stays: the field is from
 //! an upstream, and a typing error there must not cost the response.
 
 use crate::limits::{LINK_FIELD_BYTES_MAX, LINKS_MAX};
@@ -10,9 +10,9 @@ use percent_encoding::percent_decode_str;
 /// One link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Link {
-    /// What stands between the angle brackets, white space around it taken away.
+    /// The text between the angle brackets, white space around it taken away.
     pub target: String,
-    /// The relation types, lower case; of several `rel` the first counts (RFC 8288, 3.3).
+    /// The relation types, lower case; the first `rel` counts (RFC 8288, 3.3).
     pub relations: Vec<String>,
     /// The `as` attribute, lower case: what the resource is for.
     pub destination: Option<String>,
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_field_pushes_and_hints_what_its_row_says() {
         let rows = [
-            // What is written as it should be.
+            // A value as it should be.
             ("</a.css>; rel=preload; as=style", "/a.css"),
             ("</a.css>;rel=preload;as=style", "/a.css"),
             ("</a.css>; rel=\"preload\"; as=style", "/a.css"),

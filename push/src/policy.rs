@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A push policy. The sections are those of the document.
+/// A push policy. The sections are the document's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
 pub enum Policy {
@@ -91,7 +91,7 @@ impl Policy {
 pub struct PathState {
     /// The congestion window.
     pub window_bytes: u64,
-    /// What of the window is not free: in flight, or beyond the client's credit on the connection.
+    /// The occupied part of the window: in flight, or beyond the client's credit on the connection.
     pub in_flight_bytes: u64,
     /// The recent rate of delivery, when it is known.
     pub delivery_bytes_per_s: Option<u64>,
@@ -136,7 +136,7 @@ impl Budget {
     }
 }
 
-/// What arrives in this time, when the rate is known.
+/// The bytes that arrive in this time, if the rate is known.
 fn bytes_in(time: Duration, path: &PathState) -> Option<u64> {
     let bytes = u128::from(path.delivery_bytes_per_s?) * time.as_micros() / 1_000_000;
     Some(u64::try_from(bytes).unwrap_or(u64::MAX))

@@ -18,7 +18,7 @@ impl Diary {
         Self { capacity, order: VecDeque::new(), known: HashSet::new() }
     }
 
-    /// Writes a path down; false if it was there.
+    /// Writes a path down; false if it was known.
     pub fn note(&mut self, path: &str) -> bool {
         if self.capacity == 0 || !self.known.insert(path.to_owned()) {
             return self.capacity == 0;

@@ -26,7 +26,7 @@ use std::time::Duration;
 pub(crate) struct Case {
     pub(crate) page: Arc<Page>,
     pub(crate) network: Network,
-    /// What the server pushes with the document. A shuffle is another one in each load.
+    /// The server's pushes with the document. A shuffle is another one in each load.
     pub(crate) pushing: Pushing,
     /// A policy for the whole page, in place of `pushing`, if it does anything.
     pub(crate) push_and_hints: PushAndHints,
@@ -233,17 +233,17 @@ impl Times {
         Ok(Self { start_ms, request_ms, complete_ms, outcome: load.outcome })
     }
 
-    /// From the request for the document until everything is there.
+    /// From the request for the document until everything has arrived.
     pub(crate) fn warm_ms(&self) -> f64 {
         self.last_ms() - self.start_ms
     }
 
-    /// From the client's start until everything is there.
+    /// From the client's start until everything has arrived.
     pub(crate) fn last_ms(&self) -> f64 {
         self.complete_ms.iter().copied().fold(0.0, f64::max)
     }
 
-    /// From the request for the document until it is there.
+    /// From the request for the document until it has arrived.
     pub(crate) fn document_ms(&self) -> f64 {
         self.complete_ms[0] - self.start_ms
     }

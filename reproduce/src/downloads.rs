@@ -56,7 +56,7 @@ pub(crate) struct Downloaded {
     pub(crate) sent: Vec<Sent>,
     /// The server's congestion window in bytes, whenever it changed, if it was wanted.
     pub(crate) window: Vec<(f64, f64)>,
-    /// What came after cancels, if it was wanted.
+    /// Bytes that arrived after cancels, if they were asked for.
     pub(crate) tail: Option<Tail>,
 }
 
@@ -137,7 +137,7 @@ impl Downloads {
         if !self.requests.iter().any(|it| it.is_background) {
             running.world.run_for(milliseconds(linger_ms), &mut [&mut running.client]);
         }
-        // The server's log begins when the client's first datagram comes.
+        // The server's log begins when the client's first datagram arrives.
         let log_begins_ms = self.network.up.delay_ms - running.start_ms();
         let log = running.log.clone();
         let downloaded = running.finish();

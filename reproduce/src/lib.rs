@@ -145,7 +145,7 @@ fn scheme(name: &str) -> Result<Scheme, ReproduceError> {
     find_scheme(name).map_err(ReproduceError::unusable)
 }
 
-/// What `of` makes of each item, in their order; `jobs` at a time.
+/// The result of `of` for each item, in their order; `jobs` at a time.
 fn in_parallel<I: Sync, T: Send>(
     jobs: usize,
     items: &[I],
@@ -156,7 +156,7 @@ fn in_parallel<I: Sync, T: Send>(
 }
 
 impl Experiment {
-    /// What its figure is drawn on: a screen, with the conditions below.
+    /// The medium of its figure: a screen, with the conditions below.
     fn sheet(&self) -> Sheet {
         Sheet { conditions: self.conditions.to_owned(), ..Sheet::default() }
     }

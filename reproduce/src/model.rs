@@ -38,7 +38,7 @@ pub(crate) struct Load<'a> {
     pub(crate) ranks: Vec<u8>,
 }
 
-/// A full packet's bytes: those of a TCP segment, as the source had them.
+/// A full packet's bytes: a TCP segment's, as the source had them.
 const PACKET_BYTES: f64 = 1460.0;
 
 impl<'a> Load<'a> {
@@ -91,7 +91,7 @@ enum Event {
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
     requested: bool,
-    /// Among all that the server heard of.
+    /// Among all that the server knows.
     place: Option<usize>,
     ready: bool,
     unsent: f64,
@@ -165,7 +165,7 @@ impl<'a> Simulation<'a> {
                 if item == 0 {
                     self.at(self.now_ms + self.load.path.rtt_ms, Event::Validated);
                     for &pushed in self.load.pushed {
-                        // The promise comes before the bytes that name it.
+                        // The promise precedes the bytes that name it.
                         self.states[pushed].requested = true;
                         self.open(pushed);
                     }

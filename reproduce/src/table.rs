@@ -20,7 +20,7 @@ pub struct Table {
 /// A line of a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Line {
-    /// What the values are of, one for each of [`Table::labels`].
+    /// The subjects of the values, one for each of [`Table::labels`].
     pub labels: Vec<String>,
     /// A value for each of [`Table::columns`].
     pub values: Vec<Estimate>,

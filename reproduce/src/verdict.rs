@@ -1,4 +1,4 @@
-//! What a row is held to: conditions by the publication, by a model of our own, and of ours alone, each with its verdict.
+//! The conditions of a row: conditions by the publication, by a model of our own, and of ours alone, each with its verdict.
 
 use lab::study::statistics::Interval;
 use serde::Serialize;

@@ -216,7 +216,7 @@ impl CallReader {
         }
     }
 
-    /// The call, or why it cannot be made; `None` if the fields are not those of a known call.
+    /// The call, or why it cannot be made; `None` if the fields do not form a known call.
     pub fn finish(self) -> Option<Result<Call, String>> {
         if self.op.is_some() {
             return Some(self.named());

@@ -19,7 +19,7 @@ pub fn paper_schemes() -> &'static [Scheme] {
     &SCHEMES[..schemes::PAPER_SCHEMES]
 }
 
-/// The schemes that can be found by name: those of the registry, and a caller's own, which go first.
+/// The schemes that can be found by name: the built-in ones, and a caller's own, which go first.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     own: Vec<Scheme>,

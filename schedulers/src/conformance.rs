@@ -1,4 +1,4 @@
-//! What every scheduler keeps, whatever its scheme: checks of a scheme over any course of a connection.
+//! The rules that every scheduler keeps, whatever its scheme: checks of a scheme over any course of a connection.
 //!
 //! The tests of this crate run them over every scheme with courses that shrink when they fail; [`CHECKS`] runs them over
 //! one scheme with seeded courses.
@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 /// A packet's stream bytes.
 const PACKET_BYTES: u64 = 1400;
 
-/// What a scheme keeps.
+/// A rule that a scheme keeps.
 pub struct Check {
     /// The rule, as a sentence.
     pub rule: &'static str,
@@ -140,7 +140,7 @@ pub fn equals_are_equal(scheme: &Scheme, resource: &Resource) -> Result<(), Stri
     Err(format!("of two alike, {resource:?}, one sent {first} bytes and the other {second}"))
 }
 
-/// With a guard, whoever stays ready sends, whatever the order.
+/// With a guard, a stream that stays ready sends, whatever the order.
 pub fn nobody_starves(scheme: &Scheme) -> Result<(), String> {
     let mut scheduler = build(scheme)?;
     for id in 0..20 {

@@ -13,7 +13,7 @@ pub(crate) enum Item<'a> {
     Other,
 }
 
-/// The members of a dictionary. Where a key comes twice, the last one counts.
+/// The members of a dictionary. If a key occurs twice, the last one counts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Dictionary<'a>(Vec<(&'a str, Item<'a>)>);
 
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What the field says to a general reader of structured fields.
+    /// The field as a general reader of structured fields.
     fn of_sfv(field: &[u8]) -> Option<Vec<(String, String)>> {
         use sfv::{BareItem, ListEntry, Parser};
         let dictionary = Parser::parse_dictionary(field).ok()?;

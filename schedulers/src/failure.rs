@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Remembers the first failure of a scheme's halves. A scheme and its clones share one.
 ///
-/// A half that fails goes on with some other order, because a connection must not break. So whoever measures an order asks
+/// A half that fails goes on with some other order, because a connection must not break. So code that measures an order asks
 /// afterwards whether it was the scheme's.
 #[derive(Debug, Clone, Default)]
 pub struct SchemeFailure {

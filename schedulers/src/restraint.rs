@@ -1,6 +1,6 @@
-//! What held a sender back, as logs name it.
+//! The causes that hold a sender back, as logs name them.
 
-/// What held a sender back at a moment. Where several did, the first of this list counts.
+/// The cause that held a sender back at a moment. Of more than one, the first of this list counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Restraint {
     /// The handshake was not complete.

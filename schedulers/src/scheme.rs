@@ -151,7 +151,7 @@ pub struct Scheme {
     pub placeholders: u32,
     /// The form in which clients signal it.
     pub signals: Language,
-    /// What its source calls the placeholder of an ID, for those who look at its tree; `None`: by its number.
+    /// The source's name of the placeholder of an ID, for those who look at its tree; `None`: by its number.
     pub group_name: GroupName,
     /// Bumped when the scheme's behaviour changes.
     pub revision: u32,

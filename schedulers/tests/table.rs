@@ -11,12 +11,11 @@ const TAIL: &str = include_str!("schemes_tail.md");
 
 const HEAD: &str = "# The schemes
 
-Generated from the registry: `UTMOST_BLESS=1 cargo test -p utmost-schedulers --test table`.
-
 A scheme decides in which order the server sends the bytes of a connection's responses. Every name may end in `@guard` or
 `@guard:PACKETS`. Every 20th packet (or the given number) then goes to the ready response that has waited longest (RFC 9218,
 section 10). `all` stands for the schemes that run by their plain name.
 
+<!-- Made from the registry: UTMOST_BLESS=1 cargo test -p utmost-schedulers --test table -->
 | scheme | what it does | parameters and variants | placeholders | signalled by | in `all` | source |
 |---|---|---|---|---|---|---|
 ";

@@ -13,7 +13,7 @@ pub enum SchemeFileError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's message.
         cause: io::Error,
     },
     /// The file says something that is not a scheme.
@@ -23,7 +23,7 @@ pub enum SchemeFileError {
         file: String,
         /// From 1.
         line: usize,
-        /// What is wrong, and what to write instead.
+        /// The mistake, and the remedy.
         cause: String,
     },
 }

@@ -1,7 +1,7 @@
 //! Schemes of one's own, read from files at run time, without a compiler.
 //!
 //! A file (TOML) names a scheme and places responses: by rules ([`schedulers::Declared`]), or by a script in a small
-//! language (Rhai) that is called when a response opens, is sent and closes. The result is a [`Scheme`] like those of the
+//! language (Rhai) that is called when a response opens, is sent and closes. The result is a [`Scheme`] like the schemes of the
 //! registry. `docs/own-schemes.md` describes the format.
 //!
 //! A script has no access to files, clocks, chance or other connections, and all that it computes and remembers is bounded
@@ -23,7 +23,7 @@ use schedulers::Scheme;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Hears warnings while a scheme runs.
+/// Receives warnings while a scheme runs.
 pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Reports to the standard error stream.
@@ -45,7 +45,7 @@ pub struct SchemeFile {
     pub has_script: bool,
 }
 
-/// Reads a scheme from a file. `report` hears of a script that fails while it runs, once.
+/// Reads a scheme from a file. `report` is called once for a script that fails while it runs.
 pub fn read(path: &Path, report: Report) -> Result<SchemeFile, SchemeFileError> {
     let text = named_files::read_text(path)
         .map_err(|cause| SchemeFileError::Unreadable { path: path.to_owned(), cause })?;

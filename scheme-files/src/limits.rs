@@ -31,5 +31,5 @@ pub(crate) const ARRAY_MAX: usize = 1024;
 pub(crate) const MAP_MAX: usize = 1024;
 /// Nodes that a script moves in one call; more are ignored.
 pub(crate) const PUTS_MAX: usize = 512;
-/// The most bytes that one call of `sent` names, so that a script may add up or subtract those of two thousand million calls.
+/// The most bytes that one call of `sent` names, so that a script may add up or subtract two thousand million of them.
 pub(crate) const SENT_BYTES_MAX: u64 = 1 << 32;

@@ -73,7 +73,7 @@ impl Scripted {
 
 struct ScriptedServer {
     scheme: Arc<Scripted>,
-    /// What the script remembers of the connection.
+    /// The script's memory of the connection.
     this: Dynamic,
     open: BTreeSet<StreamId>,
     /// After a failure: how many responses have opened since.

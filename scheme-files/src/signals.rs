@@ -1,4 +1,4 @@
-//! What clients signal: the form, and the word of each place.
+//! The clients' signals: the form, and the word of each place.
 
 use crate::error::Fault;
 use schedulers::{Element, Group, Language, Order, PLACEHOLDERS_MAX, Rule, Said};
@@ -17,7 +17,7 @@ pub(crate) enum Form {
     None,
 }
 
-/// `says`: what a client says about a response in this place.
+/// `says`: the client's signal for a response in this place.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileSays {
@@ -102,7 +102,7 @@ pub(crate) fn check(
     }
 }
 
-/// A server that hears a word must find one place for it.
+/// A server must find one place for each word.
 fn check_words(form: Language, rules: &[PlacedRule]) -> Result<(), Fault> {
     for (index, (rule, at)) in rules.iter().enumerate() {
         if rule.says.is_none() {
@@ -116,7 +116,7 @@ fn check_words(form: Language, rules: &[PlacedRule]) -> Result<(), Fault> {
         if let Some(before) = differs {
             let before = before + 1;
             let cause = format!(
-                "this place `says` the same as [[place]] {before}, but differs from it: a server that hears it cannot \
+                "this place `says` the same as [[place]] {before}, but differs from it: a server that receives it cannot \
                  tell them apart; let them say different things"
             );
             return Fault::at(*at, cause);

@@ -1,4 +1,4 @@
-//! What passes between a script and the tree: resources, words and places.
+//! Values between a script and the tree: resources, words and places.
 
 use crate::error::{group_of, near};
 use crate::limits::{PUTS_MAX, RANK_MAX};
@@ -51,7 +51,7 @@ pub(crate) fn stream_number(stream: StreamId) -> i64 {
     stream.0.cast_signed()
 }
 
-/// What a function of a script wants to move: nodes and their places. A map is the place of the stream that the call is
+/// The moves that a function of a script asks for: nodes and their places. A map is the place of the stream that the call is
 /// about. Values of other types are ignored, because the last expression of any function is its result.
 pub(crate) fn puts(
     result: Dynamic,
@@ -126,7 +126,7 @@ fn within(key: &str, value: &Dynamic, least: u16, most: u16) -> Result<u16> {
     found.ok_or_else(|| format!("{key} {number} must be from {least} to {most}"))
 }
 
-/// What a client says, as scripts have it; `None`: it is said in another form than the scheme's.
+/// A client's signal, as scripts have it; `None`: it has another form than the scheme's.
 pub(crate) fn said_map(said: Said, form: Language) -> Option<Map> {
     let entries = match (said, form) {
         (Said::Bucket(byte), Language::Bucket) => {
@@ -140,7 +140,7 @@ pub(crate) fn said_map(said: Said, form: Language) -> Option<Map> {
     Some(entries.into_iter().map(|(key, value): (&str, Dynamic)| (key.into(), value)).collect())
 }
 
-/// What `says` returned.
+/// The value that `says` returned.
 pub(crate) fn said(result: &Dynamic) -> Result<Said> {
     let wrong = "`says` must return #{ priority: 0 to 63, concurrency: 0 to 3 } or #{ urgency: 0 to 7, incremental: true or false }";
     let map = result.as_map_ref().map_err(|_| wrong.to_owned())?;

@@ -1,4 +1,4 @@
-//! The certificates of `--cert` and `--key`, and what is said of the one that is made for want of them.
+//! The certificates of `--cert` and `--key`, or the self-signed one in their place, and its description.
 
 use crate::Failure;
 use crate::failure::Faults;
@@ -33,7 +33,7 @@ pub(crate) fn of_flags(
     all
 }
 
-/// The certificates of these files, or the one that was made for want of them, each with what it is called.
+/// The certificates of these files, or the self-signed one in their place, each with its name.
 pub(crate) fn named(identity: &Identity, files: &[PathBuf]) -> Vec<(String, Validity)> {
     let names = files.iter().map(|it| it.display().to_string());
     let own = files.is_empty().then(|| "the self-signed certificate".to_owned());

@@ -25,7 +25,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 use std::time::SystemTime;
 
-/// Serve a directory, a page or a backend over HTTP/3, in the order of a scheme, and over HTTP/2 and HTTP/1.1
+/// Serve a directory, a page or a backend over HTTP/3, HTTP/2 and HTTP/1.1, by a scheme
 ///
 /// Prints a line `listening on ADDR:PORT` for each address when it is ready. On SIGTERM, responses under way finish first.
 /// On SIGHUP, it reads the certificate, the keys and the configuration again, for connections that begin from then on.
@@ -47,76 +47,77 @@ pub struct Arguments {
     /// Serve a page: a bundled name, or a file
     #[arg(long)]
     page: Option<String>,
-    /// Pass requests on to this backend: with http over HTTP/1.1, with https over HTTP/2 or HTTP/1.1
+    /// Pass requests on to this backend. It is asked with http over HTTP/1.1, with https over HTTP/2 or HTTP/1.1
     #[arg(long, value_name = "URL")]
     upstream: Option<Address>,
     /// Certificate authorities (PEM) that may vouch for a backend with https [default: the system's]
-    #[arg(long, value_name = "FILE", requires = "upstream")]
+    #[arg(long, value_name = "FILE", requires = "upstream", hide_short_help = true)]
     upstream_ca: Option<PathBuf>,
-    /// Let clients open WebSockets to the backend (RFC 6455), over HTTP/2 and HTTP/3 by extended CONNECT (RFC 8441, RFC 9220)
+    /// Let clients open WebSockets to the backend. Over HTTP/1.1 (RFC 6455), over HTTP/2 and HTTP/3 by extended CONNECT (RFC 8441, RFC 9220)
     #[arg(long, requires = "upstream")]
     websockets: bool,
     /// Read what to serve from a TOML file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scheme", "signals"])]
     config: Option<PathBuf>,
-    /// Read what to serve, the certificates and the keys, list all mistakes, and serve nothing. Exits with 2 if there are some
+    /// List all mistakes in the configuration, and serve nothing. Also reads certificates, keys and folders. Exits with 2 if
+    /// there is a mistake
     #[arg(long)]
     check: bool,
     #[command(flatten)]
     listening: Listening,
-    /// Make a certificate on the spot, also for these hosts or addresses, valid for 30 days. Browsers trust it only if they are
-    /// told to, so this is for a look
+    /// Make a certificate, also for these hosts. It is valid for 30 days. For testing only: browsers do not trust it unless
+    /// told to
     #[arg(long, value_name = "HOST", num_args = 0.., value_delimiter = ',', value_parser = values::host, conflicts_with = "cert")]
     self_signed: Vec<String>,
     /// Certificate chain (PEM) [default: as with --self-signed]. With several, each followed by its --key, a client gets the one
-    /// that names the host it asks for, else the first
+    /// that names the host it asks for, otherwise the first
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Vec<PathBuf>,
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Vec<PathBuf>,
-    /// The order in which to send [default: rfc9218 for --root, bucket-html for --page]
+    /// The scheme [default: rfc9218; with --page bucket-html]. It is the order in which to send
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
     #[command(flatten)]
     own: values::OwnSchemes,
-    /// How to treat clients' signals [default: obey for --root, ignore for --page]
+    /// How to use clients' signals [default: obey; with --page ignore]
     #[arg(long, value_parser = values::choice(values::SIGNALS))]
     signals: Option<SignalUse>,
-    /// The send buffer: at most this many bytes leave ahead of a more urgent response, besides the packet being built
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = corpus::size::parse)]
+    /// Size of the send buffer. At most this many bytes leave ahead of a more urgent response, besides the packet being built
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = corpus::size::parse, hide_short_help = true)]
     send_buffer: u64,
-    /// Congestion control; each of them paces its packets
-    #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2")]
+    /// Congestion control. Each of them paces its packets
+    #[arg(long, hide_short_help = true, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2")]
     cc: CongestionControl,
     /// Begin with the initial congestion window again after a pause (RFC 5681, 4.1). Only for cubic and reno: bbr2 paces by
     /// the rate that it has measured
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     idle_reset: bool,
     /// A response of which this much has gone in at least 2 seconds is a download: it goes behind all others, under schemes
     /// that take the priorities of RFC 9218. 0: no response is one
-    #[arg(long, value_name = "SIZE", default_value = "4Mi", value_parser = corpus::size::parse)]
+    #[arg(long, value_name = "SIZE", default_value = "4Mi", value_parser = corpus::size::parse, hide_short_help = true)]
     downloads_from: u64,
     /// Initial congestion window, which is paced. RFC 9002, 7.2 recommends 10 [default: 32, or as large as needed with --pace]
-    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    #[arg(long, value_name = "PACKETS", hide_short_help = true, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     initial_window: Option<u32>,
     /// Send one packet of BYTES stream bytes every MS milliseconds; the paper uses 1400/10
-    #[arg(long, value_name = "BYTES/MS", value_parser = values::pace)]
+    #[arg(long, value_name = "BYTES/MS", hide_short_help = true, value_parser = values::pace)]
     pace: Option<Pace>,
-    /// Answer requests of returning clients before the handshake is complete (0-RTT). An attacker can replay such a
+    /// Answer returning clients before the handshake (0-RTT). An attacker can replay such a
     /// request, so methods other than GET, HEAD, OPTIONS and TRACE get 425 (RFC 8470)
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     early_data: bool,
     /// File with 48 random bytes that seal sessions, so that clients can resume them after a restart or in another
     /// process. Replace it often [default: drawn at the start, and again every two days; with several shards, on SIGHUP]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     ticket_key: Option<PathBuf>,
     /// Seconds after SIGTERM in which responses under way must finish
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, hide_short_help = true)]
     drain_within: u32,
-    /// Serve with this many threads, which share the address. Each connection stays on one of them [default: one for each
+    /// Number of threads. They share the address. Each connection stays on one of them [default: one for each
     /// core; 1 with [migration], which moves responses between connections of one thread]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(long, value_name = "COUNT", hide_short_help = true, value_parser = clap::value_parser!(u8).range(1..))]
     shards: Option<u8>,
     /// Write one qlog a connection into this directory
     #[arg(long, value_name = "DIR")]
@@ -139,7 +140,7 @@ impl Arguments {
     }
 }
 
-/// As many as quic-go and Chromium's own servers have: a page is shown earlier (docs/serve.md#first-paint). Until a client has proved
+/// As many as quic-go and Chromium's own servers have: a page is shown earlier (docs/serve-tuning.md#the-first-window). Until a client has proved
 /// its address it gets three times what it sent, and ten packets go at once.
 const INITIAL_WINDOW_PACKETS: usize = 32;
 
@@ -234,7 +235,7 @@ fn shards(asked: Option<u8>, options: &Options) -> Result<u8, Failure> {
     }
 }
 
-/// What is read from files, at the start and on SIGHUP, if nothing is wrong with it.
+/// Everything that is read from files, at the start and on SIGHUP, if it has no mistake.
 fn loaded(
     arguments: &Arguments,
     own: Option<&Identity>,
@@ -244,7 +245,7 @@ fn loaded(
     faults.or(loaded)
 }
 
-/// The same, as far as it can be read. `own`: the certificate that was made for want of one.
+/// The same, as far as it can be read. `own`: the self-signed certificate, if one was made.
 fn load(
     arguments: &Arguments,
     own: Option<&Identity>,
@@ -274,7 +275,7 @@ fn load(
     let certificates = certificates::named(&identity, &arguments.cert);
     let of_certificates = certificates::warnings(&certificates, &hosts, now());
     let of_secrets = secrets.filter_map(|it| open_to_others(it));
-    // Of a server that does not start, only why is told.
+    // If the server does not start, it only prints why.
     if arguments.check || faults.0.is_empty() {
         for warning in of_secrets.chain(of_certificates) {
             eprintln!("warning: {warning}");
@@ -291,7 +292,7 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Opens the access log again, and serves new connections by what the files say now, if they can be used.
+/// Opens the access log again, and serves new connections by the present files, if they can be used.
 fn reload(arguments: Arguments, port: u16, first: Identity, watching: &Watching) -> Reload {
     let (access_log, metrics) = (watching.reopener(), watching.metrics.clone());
     let own = arguments.cert.is_empty().then_some(first);
@@ -307,7 +308,7 @@ fn reload(arguments: Arguments, port: u16, first: Identity, watching: &Watching)
             Ok(renewal)
         });
         match &changed {
-            Ok(_) => eprintln!("reloaded: new connections get what the files say now"),
+            Ok(_) => eprintln!("reloaded: new connections use the present files"),
             Err(error) => eprintln!("not reloaded, everything stays as it was: {error}"),
         }
         changed.ok()

@@ -17,15 +17,20 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// Which orders visitors try.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Explore {
-    /// Let visitors try these schemes, and measure from the server's sending which is the best for each page. A scheme ignores
+    /// Let visitors try these schemes, and find the best one for each page. It is measured by when the server sent its bytes. A scheme ignores
     /// clients' signals; NAME:obey and NAME:override use them
     #[arg(long = "explore", value_name = "NAME,...", value_delimiter = ',')]
     schemes: Vec<String>,
-    /// How many of 100 connections try another order than the best one so far
-    #[arg(long = "explore-share", value_name = "PERCENT", requires = "schemes", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=100))]
+    /// Percentage of connections that try another order than the best one so far
+    #[arg(long = "explore-share", hide_short_help = true, value_name = "PERCENT", requires = "schemes", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=100))]
     share: u8,
-    /// Write what was found into this file (JSON), each minute and at the end, and begin with what it says
-    #[arg(long = "explore-file", value_name = "FILE", requires = "schemes")]
+    /// Write the findings into this file (JSON), each minute and at the end. An existing file is continued
+    #[arg(
+        long = "explore-file",
+        hide_short_help = true,
+        value_name = "FILE",
+        requires = "schemes"
+    )]
     file: Option<PathBuf>,
 }
 
@@ -72,7 +77,7 @@ impl Explore {
         Ok(candidates)
     }
 
-    /// Goes on with what the file says, and begins to write it.
+    /// Continues from the file, and begins to write it.
     pub(crate) fn begin(&self, exploration: Arc<Exploration>) -> Result<Exploring, Failure> {
         let Some(file) = self.file.clone() else {
             return Ok(Exploring { exploration, file: None, writer: None });
@@ -118,7 +123,7 @@ impl Exploring {
     }
 }
 
-/// Takes what the file says, if it is there, and writes what is known then.
+/// Reads the file, if it exists, and writes the findings so far.
 fn resumed(exploration: &Exploration, file: &Path) -> Result<ExplorationReport, String> {
     match named_files::read_text(file) {
         Ok(text) => {
@@ -159,7 +164,7 @@ fn changes(before: &ExplorationReport, now: &ExplorationReport) -> Vec<String> {
     changes
 }
 
-/// Pages of which the terminal hears at once.
+/// Pages that are printed at once.
 const TOLD_PAGES: usize = 20;
 
 /// The first of many lines, and where the others are.

@@ -36,7 +36,7 @@ impl Failure {
         Self::BadInput(error.to_string())
     }
 
-    /// What is wrong with the file that a flag names.
+    /// A mistake in the file that a flag names.
     pub(crate) fn in_flag<E: Display>(flag: &'static str) -> impl Fn(E) -> Self {
         move |error| Self::BadInput(format!("{flag}: {error}"))
     }
@@ -64,17 +64,17 @@ impl Failure {
     }
 }
 
-/// What is wrong with what a program was given. The first thing is why it fails; a check tells all.
+/// The mistakes in a program's input. The first one is why it fails; a check prints all.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(pub(crate) Vec<Failure>);
 
 impl Faults {
-    /// What was read, unless it is wrong.
+    /// The value, unless it is wrong.
     pub(crate) fn kept<T>(&mut self, read: Result<T, Failure>) -> Option<T> {
         read.map_err(|it| self.0.push(it)).ok()
     }
 
-    /// What was made of it, unless something is wrong.
+    /// The result, unless there is a mistake.
     pub(crate) fn or<T>(self, made: Option<T>) -> Result<T, Failure> {
         match (self.0.into_iter().next(), made) {
             (None, Some(made)) => Ok(made),

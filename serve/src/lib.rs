@@ -1,12 +1,13 @@
 //! The command `utmost serve`, and what it shares with the other commands: failures, and values of flags.
 //!
 //! The program `utmost-serve` consists of it. It does not contain the lab, whose virtual clock and seeded chance
-//! replace functions of the whole program: a server runs with those of the system.
+//! replace functions of the whole program: a server runs with the system's.
 
 mod certificates;
 mod command;
 mod explore;
 mod failure;
+mod help;
 mod listening;
 mod metrics_page;
 pub mod values;
@@ -14,3 +15,4 @@ mod watch;
 
 pub use command::{Arguments, run};
 pub use failure::{Failure, printable};
+pub use help::arranged;

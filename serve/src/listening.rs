@@ -14,18 +14,18 @@ const ATTEMPTS: usize = 20;
 /// Where to listen.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Listening {
-    /// The address to listen on, by UDP and TCP. Port 0 takes a free one; localhost:PORT is both loopback addresses, of IPv4 and IPv6. The flag
+    /// The address, over UDP and TCP. Port 0 takes a free one; localhost:PORT is both loopback addresses, of IPv4 and IPv6. The flag
     /// can be repeated: all addresses have the same site
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433", value_parser = values::addresses)]
     listen: Vec<Addresses>,
-    /// The port at which clients reach the server, if it is another one, as before a container
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    /// The port that clients see, if it is another one. For example, of a container
+    #[arg(long, hide_short_help = true, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     public_port: Option<u16>,
     /// Serve over HTTP/3 alone, and leave the TCP port to another server. Without it, HTTP/2 and HTTP/1.1 are served at the
     /// same port number, with the header field that brings browsers to HTTP/3 (Alt-Svc)
     #[arg(long)]
     no_tcp: bool,
-    /// Also answer plain HTTP at this address, with redirects to https, for example 0.0.0.0:80. The flag can be repeated
+    /// Redirect plain HTTP at this address to https. For example 0.0.0.0:80. The flag can be repeated
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::addresses, conflicts_with = "no_tcp")]
     http_redirect: Vec<Addresses>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Bound {
 }
 
 impl Listening {
-    /// Binds the sockets, those of UDP for so many shards at each address.
+    /// Binds the sockets, with `shards` UDP sockets at each address.
     pub(crate) fn bind(&self, shards: u8) -> Result<Bound, Failure> {
         self.check(shards)?;
         let plain = self.bind_plain()?;
@@ -102,7 +102,7 @@ impl Listening {
         Ok(plain)
     }
 
-    /// Sockets of UDP for so many shards at one address, and the one of TCP.
+    /// The UDP sockets of `shards` shards at one address, and its TCP socket.
     fn bind_one(
         &self,
         listen: SocketAddr,
@@ -135,7 +135,7 @@ impl Listening {
         self.public_port.unwrap_or(bound.port())
     }
 
-    /// What to say to the owner of a site about the names of its certificate.
+    /// Advice for the owner of a site about the names of its certificate.
     pub(crate) fn advice(&self, identity: &Identity, port: u16) -> Vec<String> {
         let names = identity.names().unwrap_or_default();
         // Neither a pattern nor `localhost` is in the DNS.
@@ -185,7 +185,7 @@ fn failure(address: SocketAddr, error: &io::Error, remedy: &str) -> Failure {
 
 fn tcp_failure(address: SocketAddr, error: &io::Error) -> Failure {
     let port = address.port();
-    let remedy = "if another server has it and should keep it, serve HTTP/3 alone with --no-tcp; else choose another --listen";
+    let remedy = "if another server has it and should keep it, serve HTTP/3 alone with --no-tcp; otherwise choose another --listen";
     failure(address, error, &format!("UDP port {port} is free, TCP port {port} is not: {remedy}"))
 }
 

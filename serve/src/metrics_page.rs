@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 /// The text format of Prometheus.
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// Connections at a time. For a further one, the oldest is closed: whoever holds connections does not keep others from an answer.
+/// Connections at a time. For a further one, the oldest is closed: a client that holds connections does not block others.
 const CONNECTIONS: usize = 256;
 
 /// The time for a connection: for one request and its response.

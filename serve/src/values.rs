@@ -1,4 +1,4 @@
-//! Values that the flags of several commands take.
+//! Values that flags of more than one command take.
 
 use crate::failure::Failure;
 use ::corpus::Page;
@@ -36,11 +36,11 @@ pub fn server_address(text: &str) -> Result<SocketAddr, String> {
     found.first().copied().ok_or_else(|| format!("`{text}`: no address"))
 }
 
-/// Schemes of the user's own, beside those of the registry.
+/// Schemes of the user's own, beside the built-in ones.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct OwnSchemes {
-    /// Also know the scheme that this TOML file describes (docs/own-schemes.md). The flag can be repeated
-    #[arg(long, value_name = "FILE")]
+    /// Add the scheme of this TOML file (docs/own-schemes.md). The flag can be repeated
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     scheme_file: Vec<PathBuf>,
 }
 
@@ -83,7 +83,7 @@ pub fn pages(argument: &str) -> Result<Vec<Page>, Failure> {
     Ok(vec![page(argument)?])
 }
 
-/// Makes a directory to write into, so that an error comes before any work. Errors name `flag`.
+/// Makes a directory to write into, so that an error precedes any work. Errors name `flag`.
 pub fn directory(path: &Path, flag: &str) -> Result<(), Failure> {
     std::fs::create_dir_all(path).map_err(|error| {
         Failure::BadInput(format!("{}: {error}; {flag} takes a directory", path.display()))

@@ -1,4 +1,4 @@
-//! What watches a server while it runs: its access log, and its metrics.
+//! Observers of a running server: its access log, and its metrics.
 
 use crate::{Failure, metrics_page, values};
 use gateway::access_log::{AccessLog, Format, Reopen, Writing};
@@ -21,14 +21,14 @@ const LOG_PATIENCE: Duration = Duration::from_secs(3);
 /// How a server is watched.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Watch {
-    /// Write a line for each response to the end of this file; - is the standard output. SIGHUP opens it again
+    /// Append a line for each response to this file. `-` is the standard output. SIGHUP opens the file again
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
     /// How the lines are written
-    #[arg(long, value_name = "FORMAT", requires = "access_log", value_parser = values::choice(FORMATS), default_value = "combined")]
+    #[arg(long, value_name = "FORMAT", hide_short_help = true, requires = "access_log", value_parser = values::choice(FORMATS), default_value = "combined")]
     access_log_format: Format,
-    /// Answer /metrics (for Prometheus) and /health over HTTP/1.1 at this address, for example 127.0.0.1:9433. Choose one
-    /// that only you reach
+    /// Answer /metrics (for Prometheus) and /health at this address. For example 127.0.0.1:9433, over HTTP/1.1. Choose an
+    /// address that only you reach
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::address)]
     metrics: Option<SocketAddr>,
 }
@@ -69,7 +69,7 @@ impl Watch {
 }
 
 impl Watching {
-    /// What opens the access log again.
+    /// Opens the access log again.
     pub(crate) fn reopener(&self) -> Option<Reopen> {
         self.access_log.as_ref().map(Writing::reopener)
     }

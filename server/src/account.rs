@@ -1,8 +1,8 @@
-//! What clients are charged: one table of limits ([`ROWS`]), one [`Ledger`] for all clients and all versions of HTTP, and an
+//! The accounts of clients: one table of limits ([`ROWS`]), one [`Ledger`] for all clients and all versions of HTTP, and an
 //! [`Account`] for each connection.
 //!
-//! Whoever does work for a client, or holds bytes for it, charges its account. The row says who shares the limit and what is done
-//! beyond it; whoever charges does that.
+//! Code that works for a client, or holds bytes for it, charges its account. The row says who shares the limit and what is done
+//! beyond it; the charging code does that.
 
 mod budget;
 mod ledger;

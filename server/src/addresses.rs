@@ -27,7 +27,7 @@ pub(crate) struct Addresses {
     home: Path,
     /// Where the client is.
     current: Path,
-    /// What may go there, if the client has not proven it: it is told there that its connection is closed.
+    /// The bytes that may go there, if the client has not proven it: enough to announce that its connection is closed.
     current_credit: Option<Unproven>,
     /// Where it has proven to be.
     proven: Vec<Path>,
@@ -59,7 +59,7 @@ struct Asking {
     is_owed: bool,
 }
 
-/// What the caller must do after a datagram.
+/// The caller's next step after a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     GoOn,
@@ -70,7 +70,7 @@ pub(crate) enum Verdict {
 /// A way for a datagram while a client moves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Way {
-    /// What the transport is asked for a datagram to.
+    /// The address for which the transport is asked for a datagram.
     pub(crate) by: Path,
     /// Where it goes.
     pub(crate) to: Path,
@@ -200,7 +200,7 @@ impl Addresses {
             return Verdict::GoOn;
         }
         // The address of a client stays during the handshake (RFC 9000, 9). If it changes all the same, the transport learns of the
-        // new address only from a packet that comes with the client's last part of the handshake. Without one, the client never
+        // new address only from a packet that arrives with the client's last part of the handshake. Without one, the client never
         // learns that the handshake is over, and repeats packets whose keys we have dropped. So it must try again.
         if !is_known(connection, known) {
             let is_over = connection.quic.is_established();
@@ -440,7 +440,7 @@ fn patience(connection: &Connection) -> Duration {
     3 * round_trip.max(LEAST_ROUND_TRIP)
 }
 
-/// How many of the client's packets the transport has taken. One that is forged or comes again does not count.
+/// How many of the client's packets the transport has taken. A forged or repeated packet does not count.
 fn received(connection: &Connection) -> usize {
     connection.quic.path_stats().map(|it| it.recv).sum()
 }

@@ -39,12 +39,12 @@ enum Begin {
     Begun,
 }
 
-/// What becomes of a datagram to an unknown connection ID.
+/// The fate of a datagram to an unknown connection ID.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// It is dropped, or was answered.
     Done,
-    /// There is no room for it. It is told so, unless too many were told.
+    /// There is no room for it. It gets that answer, unless too many have had it.
     Refuse { refusal: Refusal, is_told: bool },
     /// It must prove its address first.
     ProofAsked,
@@ -134,7 +134,7 @@ impl Admission {
         self.population().handshakes -= 1;
     }
 
-    /// A client comes in; false: others of its network were faster, and there is no room any more.
+    /// Admits a client; false: others of its network were faster, and there is no room any more.
     pub(crate) fn enter(&self, client: IpAddr) -> bool {
         let mut population = self.population();
         let has_room = population.of(client) < self.limits.connections_per_network;
@@ -162,7 +162,7 @@ impl Admission {
         Some((id, u128::from_be_bytes(token)))
     }
 
-    /// The token of an ID, if clients are told such tokens.
+    /// The token of an ID, if clients get such tokens.
     pub(crate) fn reset_token(&self, id: &[u8]) -> Option<u128> {
         self.reset_key.as_ref().map(|it| u128::from_be_bytes(it.token(id)))
     }

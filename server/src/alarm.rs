@@ -23,11 +23,11 @@ impl Alarm {
         }
     }
 
-    /// What rings for one connection, as the router numbers it.
+    /// The alarm of one connection, as the router numbers it.
     pub(crate) fn bell(&self, serial: u64) -> Arc<dyn Fn() + Send + Sync> {
         let alarm = self.clone();
         Arc::new(move || {
-            // Whoever rang before has woken the server already, or it has heard.
+            // An earlier ring has woken the server already, or it has reacted.
             if alarm.rung().insert(serial) {
                 alarm.wake();
             }

@@ -1,4 +1,4 @@
-//! Whom limits by client count as one client.
+//! The key for per-client limits: an IPv4 address or an IPv6 /64.
 
 use std::net::{IpAddr, Ipv6Addr};
 

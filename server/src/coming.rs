@@ -1,5 +1,5 @@
 //! A response that is brought by a backend, or made while its client waits: first what goes ahead, then the head, pieces of the
-//! body, and the end. All versions of HTTP send it as it comes.
+//! body, and the end. All versions of HTTP send it as it arrives.
 
 use crate::head::has_body;
 use crate::site::{Ahead, Later, Piece, Request, Response, Site, Trouble};
@@ -8,12 +8,12 @@ use http::header::HeaderMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What comes next.
+/// The next part.
 #[derive(Debug)]
 pub enum Next {
     /// Early hints and pushes.
     Ahead(Ahead),
-    /// The backend wants to be asked again after the handshake (RFC 8470, 5.2). Nothing more comes of this.
+    /// The backend wants to be asked again after the handshake (RFC 8470, 5.2). Nothing more follows.
     TooEarly,
     /// The head that is sent, and what follows it.
     Head(Box<Response>, Rest),
@@ -25,14 +25,14 @@ pub enum Next {
     Broken(Trouble),
 }
 
-/// What follows the head of a response.
+/// The part after the head of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
     /// The body that the response has itself.
     Here,
     /// A body, piece by piece.
     Comes,
-    /// What the backend says through a tunnel, whose other direction is the body of the request.
+    /// The backend's bytes in a tunnel, whose other direction is the body of the request.
     Tunnel,
     /// Nothing: such a response has no body.
     Nothing,
@@ -40,11 +40,11 @@ pub enum Rest {
     Instead,
 }
 
-/// A response to `request` that comes.
+/// A response to `request` that arrives in parts.
 pub struct Coming {
     /// The request, as the site was asked.
     pub request: Request,
-    /// What brings it, and takes the body of the request.
+    /// The exchange that brings it, and takes the body of the request.
     pub later: Arc<Later>,
     /// The client has had early hints.
     pub is_hinted: bool,
@@ -68,7 +68,7 @@ impl Coming {
         Self { request, later, is_hinted, site, has_head: false }
     }
 
-    /// What has come next, with at most `room` bytes of a body.
+    /// The next part that has arrived, with at most `room` bytes of a body.
     pub fn next(&mut self, room: usize) -> Option<Next> {
         Some(match self.later.next(room)? {
             Piece::Hints(links) => Next::Ahead(self.ahead(&links)),

@@ -1,6 +1,6 @@
 //! Connection IDs.
 //!
-//! They are 16 random bytes. Those of a server with shards, or behind a load balancer, say instead where their packets
+//! They are 16 random bytes. IDs of a server with shards, or behind a load balancer, say instead where their packets
 //! belong, in a form that only the holder of a key can read: QUIC-LB (draft-ietf-quic-load-balancers-21, 5.4.1, a single
 //! pass of AES-128). They have 17 bytes.
 
@@ -13,7 +13,7 @@ const RANDOM_BYTES: usize = 16;
 /// Bytes that are encrypted: the server's ID, the number of the shard, and a nonce.
 const BLOCK_BYTES: u8 = 16;
 
-/// What servers and their load balancer have agreed on.
+/// The agreement between servers and their load balancer.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LoadBalancer {
     /// The number of the configuration, 0 to 6.
@@ -27,7 +27,7 @@ pub struct LoadBalancer {
 impl LoadBalancer {
     /// Bytes of a key.
     pub const KEY_BYTES: usize = 16;
-    /// The most bytes of a server's ID. So many are left for the nonce that it does not repeat.
+    /// The most bytes of a server's ID. The rest is enough for a nonce that does not repeat.
     pub const SERVER_ID_BYTES: usize = 7;
     /// The largest number of a configuration. 7 stands for IDs that say nothing.
     pub const CONFIG_ID_MAX: u8 = 6;
@@ -45,7 +45,7 @@ impl std::fmt::Debug for LoadBalancer {
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionIds {
     random: SystemRandom,
-    /// What the IDs say; `None`: nothing.
+    /// The contents of IDs; `None`: random bytes only.
     routing: Option<LoadBalancer>,
 }
 

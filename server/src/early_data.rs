@@ -1,7 +1,7 @@
 //! Early data (0-RTT): requests that a returning client sends along with its first packet.
 //!
-//! Until the handshake is complete, such a request cannot be told from one that an attacker recorded and sends again
-//! (RFC 8446, 8; RFC 8470, 3). So it is off by default, only requests with a safe method are answered, others are told
+//! Until the handshake is complete, such a request cannot be distinguished from one that an attacker recorded and sends again
+//! (RFC 8446, 8; RFC 8470, 3). So it is off by default, only requests with a safe method are answered, others get
 //! to come again (425), and a site sees in [`crate::site::Request::early`] which requests may be replays.
 //!
 //! A ticket that was given under other limits must not be taken for early data (RFC 9114, 7.2.4.2; RFC 9000, 7.4.1).

@@ -23,11 +23,11 @@ const SOCKET: Token = Token(0);
 const STOP: Token = Token(1);
 const SIGNALS: Token = Token(2);
 
-/// What is done on SIGHUP with the first server. It returns what the other shards get then ([`Server::reload`]), if anything
+/// The action on SIGHUP with the first server. It returns what the other shards get then ([`Server::reload`]), if anything
 /// has changed.
 pub type Reload = Box<dyn FnMut(&mut Server) -> Option<Renewal> + Send>;
 
-/// What a server gets anew.
+/// The parts of a server that a reload replaces.
 #[derive(Clone)]
 #[expect(missing_docs, reason = "the types say it")]
 pub struct Renewal {
@@ -43,7 +43,7 @@ pub struct EventLoop {
     stop: Stop,
     signals: Option<Signals>,
     reload: Reload,
-    /// What comes from the loop that hears signals, and the way to the others if this is the one.
+    /// Messages of the loop that receives signals, and the way to the others if this is the one.
     renewals: Receiver<Renewal>,
     renew: Sender<Renewal>,
     others: Vec<(Stop, Sender<Renewal>)>,
@@ -56,7 +56,7 @@ pub struct Stop {
     urgency: Arc<AtomicU8>,
 }
 
-/// What a loop is asked for, in the order of urgency.
+/// The requests to a loop, in the order of urgency.
 const END: u8 = 1;
 const END_NOW: u8 = 2;
 
@@ -247,7 +247,7 @@ impl EventLoop {
             }
         }
         if came.iter().any(|it| *it != SIGHUP) {
-            // Whoever asks again does not want to wait.
+            // A second request means: do not wait.
             let ask = if self.stop.is_requested() { Stop::hurry } else { Stop::stop };
             ask(&self.stop);
             self.others.iter().for_each(|(other, _)| ask(other));

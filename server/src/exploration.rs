@@ -44,7 +44,7 @@ pub struct Exploration {
 #[derive(Debug)]
 struct State {
     random: ChaCha8Rng,
-    /// What the next connections draw.
+    /// The orders that the next connections draw from.
     draws: Vec<Draw>,
     /// Connections that have explored, or will.
     explorers: u64,
@@ -56,7 +56,7 @@ struct State {
     beyond: u64,
 }
 
-/// What is known of a page.
+/// The knowledge about a page.
 #[derive(Debug, Default)]
 struct Page {
     /// The order that visitors get who try nothing: 0 is the present one, and then come the candidates.
@@ -82,7 +82,7 @@ const BLOCK: usize = 20;
 /// A page with fewer visits makes room for another one.
 const RARE_VISITS: u64 = 5;
 
-/// What chance decides for a connection.
+/// The random decision for a connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Draw {
     /// Which of the orders that are not the favourite; `None`: the favourite.
@@ -202,7 +202,7 @@ impl State {
         self.draws.shuffle(&mut self.random);
     }
 
-    /// Whether another load of the page by this client counts. Those of this machine are its owner's.
+    /// Whether another load of the page by this client counts. Loads from this machine are its owner's.
     fn counts(&mut self, page: &str, client: Option<IpAddr>) -> bool {
         let Some(address) = client.filter(|it| !it.to_canonical().is_loopback()) else {
             return true;
@@ -216,7 +216,7 @@ impl State {
         *loads <= EXPLORED_LOADS_OF_CLIENT
     }
 
-    /// Whether another page can be noted, if need be in place of one that nobody visits: whoever asks for many paths must not
+    /// Whether another page can be noted, if need be in place of one that nobody visits: a client that asks for many paths must not
     /// keep out the pages of others.
     fn has_room(&mut self) -> bool {
         if self.pages.len() < EXPLORED_PAGES {

@@ -1,4 +1,4 @@
-//! What all versions of HTTP have in common: which requests the site answers, and the heads of its responses.
+//! Shared by all versions of HTTP: which requests the site answers, and the heads of its responses.
 
 use crate::Options;
 use crate::early_data::is_safe;
@@ -7,7 +7,7 @@ use crate::site::fields::{kept, value};
 use crate::site::{Request, Response, Site};
 use http::header::{ALT_SVC, CONTENT_LENGTH, DATE, HeaderMap, HeaderName, HeaderValue, SERVER};
 
-/// How many fields a response has beside those of the site.
+/// How many fields a response has beside the site's.
 const OWN_FIELDS: usize = 4;
 
 /// The response of the site to a request. `refused`: the status of one that the site does not see.

@@ -79,7 +79,7 @@ impl Default for Limits {
     }
 }
 
-/// What the files of a directory may hold of the system and of memory at a time. Beyond it the answer is 503.
+/// Descriptors and memory that the files of a directory may hold at a time. Beyond it the answer is 503.
 #[derive(Debug, Clone, Copy)]
 pub struct FileLimits {
     /// Files that are open, whether responses send them or not.
@@ -127,7 +127,7 @@ pub const SERVED_ADDRESSES: usize = 32;
 pub const REMEMBERED_CLIENTS: usize = 10_000;
 /// Fields of a request's head; beyond it the answer is 431.
 pub const HEAD_FIELDS: usize = 1000;
-/// What a field of a decoded head takes of the memory for all, from before it is looked at until nobody needs it any more, besides its name and value: a place in the library's table (72 to 112 bytes), and one in the request
+/// The share of the memory for all that a field of a decoded head takes, from before it is looked at until nobody needs it any more, besides its name and value: a place in the library's table (72 to 112 bytes), and one in the request
 /// and in its copy for a backend (48 each), whose texts are allocations of at least 32 bytes.
 pub(crate) const HELD_FIELD_BYTES: usize = 320;
 /// Copies of a name and a value that the server holds.
@@ -201,7 +201,7 @@ pub(crate) const HANDED_BYTES: usize = 4 << 20;
 
 /// Replies to unknown datagrams that may wait; beyond it they are dropped.
 pub(crate) const REPLIES: usize = 256;
-/// Clients that are told at once that there is no room, or that their connection is gone. Such an answer costs more than
+/// Clients that learn at once that there is no room, or that their connection is gone. Such an answer costs more than
 /// silence.
 pub(crate) const REFUSALS: u32 = 100;
 /// Such answers that are allowed again each second.
@@ -226,7 +226,7 @@ pub(crate) const DEADLINE_CHECKS: Duration = Duration::from_secs(5);
 /// Events of one datagram that wait before the server acts on them. Each can hold a decoded head.
 pub(crate) const EVENTS: usize = 64;
 
-/// What a request counts that passes a limit of HTTP/3, or has too many fields: a head that is too large to be decoded costs a tenth of a millisecond.
+/// The nuisances of a request that exceeds a limit of HTTP/3, or has too many fields: a head that is too large to be decoded costs a tenth of a millisecond.
 pub const LOAD_NUISANCES: u64 = 16;
 
 /// Bytes of control and QPACK streams that count as one nuisance.

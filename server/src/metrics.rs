@@ -46,7 +46,7 @@ pub struct Metrics {
 /// How long the responses of one scheme took.
 #[derive(Debug, Default)]
 struct Times {
-    /// Each counts those of its own class only.
+    /// Each counts the responses of its own class only.
     classes: [AtomicU64; TIMES_MS.len() + 1],
     sum_us: AtomicU64,
 }
@@ -316,6 +316,58 @@ mod tests {
         assert!(text.contains("\nutmost_tunnels_opened_total 2\n"), "{text}");
         assert!(text.contains("\nutmost_tunnels_open 1\n"), "{text}");
         assert!(!text.contains("utmost_response_seconds_bucket"), "{text}");
+    }
+
+    const HEAD: &str = "<!-- Made from the code: UTMOST_BLESS=1 cargo test -p utmost-server --lib metrics -->
+
+# Metrics of the server
+
+`utmost serve --metrics ADDR:PORT` answers `/metrics` with these, as text for Prometheus. Alert on certificates that expire, refused
+connections, and incomplete responses. Over TCP, the `scheme` of a response is `none`.
+
+| metric | kind | labels | meaning |
+|---|---|---|---|
+";
+
+    /// The row of a metric: the part of a text after its `# HELP `.
+    fn row(one: &str) -> String {
+        let (name, rest) = one.split_once(' ').expect("a name");
+        let (help, rest) = rest.split_once('\n').expect("a line");
+        let (kind, samples) = rest.split_once('\n').expect("a line");
+        let kind = kind.rsplit(' ').next().expect("a kind");
+        let labels = samples.lines().next().and_then(|it| it.split_once('{')).map_or("", |it| it.1);
+        let names = labels.split("=\"").filter_map(|it| it.rsplit([',', '{']).next());
+        let names = names.filter(|it| !it.is_empty() && *it != "le" && !it.contains('}'));
+        let labels: Vec<String> = names.map(|it| format!("`{it}`")).collect();
+        format!("| `{name}` | {kind} | {} | {} |\n", labels.join(", "), help.trim_end_matches('.'))
+    }
+
+    #[test]
+    fn the_document_lists_every_metric() {
+        let metrics = Metrics::new();
+        let identity = crate::Identity::self_signed().expect("a certificate");
+        metrics.shows(vec![("cert.pem".to_owned(), identity.validities().remove(0))]);
+        metrics.notice(&Event::Closed { by: "client", code: "H3_NO_ERROR" });
+        metrics.notice(&answered("rfc9218", 200, 5, true));
+        let expected = format!(
+            "{HEAD}{}",
+            metrics
+                .text(Some(7), SystemTime::UNIX_EPOCH)
+                .split("# HELP ")
+                .skip(1)
+                .map(row)
+                .collect::<String>()
+        );
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/server-metrics.md");
+        if std::env::var_os("UTMOST_BLESS").is_some() {
+            std::fs::write(file, expected).expect("written");
+        } else {
+            let intact = std::fs::read_to_string(file).unwrap_or_default();
+            assert!(
+                intact == expected,
+                "docs/reference/server-metrics.md is out of date: UTMOST_BLESS=1"
+            );
+        }
     }
 
     #[test]

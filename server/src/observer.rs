@@ -1,4 +1,4 @@
-//! What a server tells those who watch it, such as an access log.
+//! Events that a server reports to its observers, such as an access log.
 
 use crate::limits::LOGGED_BYTES;
 use crate::site::{Protocol, Request};
@@ -103,7 +103,7 @@ pub struct Answered {
     pub priority: Priority,
     /// Its end was sent.
     pub is_complete: bool,
-    /// It opened a WebSocket: its bytes are what the server said, and it lasted as long as both wanted.
+    /// It opened a WebSocket: its bytes are the server's, and it lasted as long as both wanted.
     pub is_tunnel: bool,
 }
 
@@ -136,13 +136,13 @@ impl fmt::Debug for Observers {
     }
 }
 
-/// What is noted of a response until it ends.
+/// The notes about a response until it ends.
 #[derive(Debug)]
 pub struct Watched {
     asked_at: Instant,
     /// It is part of the load of a page that is measured; whether it is above the fold there.
     pub(crate) of_load: Option<bool>,
-    /// What is known of it so far.
+    /// The notes so far.
     pub answered: Answered,
 }
 

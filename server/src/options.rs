@@ -60,9 +60,9 @@ pub struct Options {
     /// The clock of the `date` field (RFC 9110, 6.6.1). `None`: responses have none of the server's own, as in studies,
     /// whose bytes must not depend on the day.
     pub wall_clock: Option<fn() -> SystemTime>,
-    /// Listeners that hear what the server does.
+    /// Observers of the server's events.
     pub observers: Observers,
-    /// Orders that visitors try. `None`: all get what the other options say.
+    /// Orders that visitors try. `None`: all get the order of the other options.
     pub exploration: Option<Arc<Exploration>>,
     /// Limits on what clients can make the server hold.
     pub limits: Limits,
@@ -166,12 +166,12 @@ impl Default for Downloads {
 /// How datagrams are sized and batched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Datagrams {
-    /// They have the size that is set. Each is shorter by the bytes by which its end needs a longer offset, or by those of
+    /// They have the size that is set. Each is shorter by the bytes by which its end needs a longer offset, or by the bytes of
     /// an acknowledgement that it could have carried. `results/` was made so.
     #[default]
     Fixed,
     /// They fit the path: the server asks with probes what it carries, and sends 1200 bytes until then (RFC 9000, 14.3).
-    /// Those of a response are equally long, so that the system can cut a batch into them.
+    /// Packets of a response are equally long, so that the system can cut a batch into them.
     Fitted,
 }
 

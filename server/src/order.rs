@@ -6,7 +6,7 @@ use qlog::streamer::QlogStreamer;
 use schedulers::{Call, Scheduler, Scheme, StreamId, Value};
 use std::net::IpAddr;
 
-/// What chooses the stream that sends next: the connection's own scheduler, or that of an experiment.
+/// Chooses the stream that sends next: the connection's own scheduler, or an experiment's.
 pub(crate) trait Picker: Send {
     fn call(&mut self, call: &Call);
 
@@ -21,7 +21,7 @@ pub(crate) trait Picker: Send {
 
 /// Orders connections of one client as one.
 pub(crate) trait Joint: Send + Sync {
-    /// What picks for the connection `serial` of `client`, which wants into the order with this number. `None`: there is no
+    /// The picker of the connection `serial` of `client`, which wants into the order with this number. `None`: there is no
     /// room for it.
     fn join(
         &self,
@@ -45,7 +45,7 @@ impl Picker for Scheduler {
 pub(crate) struct Order {
     picker: Box<dyn Picker>,
     scheme: String,
-    /// What the picker was told about responses under way, until it is settled who picks.
+    /// The picker's calls about responses under way, until it is settled who picks.
     history: Option<Vec<Call>>,
 }
 
@@ -83,7 +83,7 @@ impl Order {
         }
     }
 
-    /// Another scheduler picks from now on. It hears what the one before heard about responses under way; the caller
+    /// Another scheduler picks from now on. It gets the earlier calls about responses under way; the caller
     /// says which of them are ready. Not after [`Self::settle`].
     pub(crate) fn pass_to(&mut self, picker: Box<dyn Picker>, scheme: &str, mut log: Log<'_>) {
         (self.picker, self.scheme) = (picker, scheme.to_owned());

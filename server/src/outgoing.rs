@@ -29,7 +29,7 @@ pub(crate) struct Outgoing {
     /// Bytes of the body that packets share.
     page: Page,
     availability: Availability,
-    /// What brings the rest of a response from a backend.
+    /// The exchange that brings the rest of a response from a backend.
     pub(crate) arriving: Option<Arriving>,
     available: u64,
     committed: u64,
@@ -43,11 +43,11 @@ pub(crate) enum Stage {
     AwaitsHead,
     /// The backend wants to be asked again after the handshake (RFC 8470, 5.2).
     TooEarly,
-    /// Its head is here, its body comes.
+    /// Its head is here, and its body is awaited.
     BodyComes,
     /// Its length is known.
     Whole,
-    /// What is available is all that goes here. Its stream has no end yet.
+    /// Only the available bytes go here. Its stream has no end yet.
     #[cfg(feature = "experiments")]
     GoesOnElsewhere,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Arriving {
     full: bool,
     /// Why the rest does not come, of which the client learns behind what came.
     trouble: Option<Trouble>,
-    /// What it takes of the memory for all.
+    /// Its share of the memory for all.
     pub(crate) room: Option<Share>,
 }
 
@@ -69,7 +69,7 @@ impl Arriving {
     }
 }
 
-/// What is left of a response after some of it was committed.
+/// The rest of a response after some of it was committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
     /// More can go now.
@@ -109,7 +109,7 @@ impl Outgoing {
         self.available += frames.len() as u64;
     }
 
-    /// So many of the bytes that were added last are the body's.
+    /// Marks `body_bytes` of the most recently added bytes as body, not framing.
     pub(crate) fn carries(&mut self, body_bytes: u64) {
         self.overhead = self.overhead.saturating_sub(body_bytes);
     }
@@ -132,7 +132,7 @@ impl Outgoing {
         self.arriving = None;
     }
 
-    /// What has come next, if there is room for it.
+    /// The next part that has arrived, if there is room for it.
     pub(crate) fn next_piece(&mut self) -> Option<Next> {
         let room = AHEAD_BYTES.saturating_sub(self.frames.len());
         let arriving = self.arriving.as_mut().filter(|_| self.stage != Stage::TooEarly)?;
@@ -141,7 +141,7 @@ impl Outgoing {
         trouble.or_else(|| arriving.coming.next(room))
     }
 
-    /// The rest does not come, which comes up again as the next piece.
+    /// The rest does not arrive, as the next piece will show again.
     pub(crate) fn lacks_rest(&mut self, trouble: Trouble) {
         if let Some(arriving) = &mut self.arriving {
             arriving.trouble = Some(trouble);

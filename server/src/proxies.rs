@@ -67,7 +67,7 @@ impl Proxies {
         self.send_headers && self.include(address)
     }
 
-    /// The request with the client that the proxies name: the last one in `Forwarded` (RFC 7239), or else in `X-Forwarded-For`, that
+    /// The request with the client that the proxies name: the last one in `Forwarded` (RFC 7239), otherwise in `X-Forwarded-For`, that
     /// is not a proxy itself. What stands before it, anybody may have written.
     #[must_use]
     pub fn seen_through(&self, request: Request) -> Request {

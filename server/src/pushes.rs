@@ -13,11 +13,11 @@ use std::time::Duration;
 /// The first stream of a server that is not one of the three that HTTP/3 opens.
 const FIRST_STREAM: StreamId = StreamId(15);
 
-/// What is kept of a connection's pushes beside their streams.
+/// The state of a connection's pushes beside their streams.
 #[derive(Debug)]
 pub(crate) struct Pushes {
     next_stream: StreamId,
-    /// What the client requested or was promised on this connection.
+    /// The paths that the client requested or was promised on this connection.
     diary: Diary,
 }
 
@@ -37,7 +37,7 @@ impl Default for Pushes {
 }
 
 impl Pushes {
-    /// What the path holds; `None` if the client takes no pushes.
+    /// The bytes that the path holds; `None` if the client takes no pushes.
     pub(crate) fn path_state(connection: &mut Connection) -> Option<PathState> {
         let push_ids = connection.session.pushes_left();
         if push_ids == 0 {

@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the names of all these files end with.
+/// The ending of the names of all these files.
 const ENDING: &str = "_server.sqlog";
 /// Nobody else reads addresses and paths of clients.
 const MODE: u32 = 0o600;
@@ -20,7 +20,7 @@ pub(crate) struct QlogFolder(Arc<Folder>);
 
 struct Folder {
     path: PathBuf,
-    /// What the logs say about themselves.
+    /// The logs' description of themselves.
     title: String,
     limits: QlogLimits,
     used: Mutex<Used>,
@@ -30,7 +30,7 @@ struct Folder {
 struct Used {
     files: u64,
     bytes: u64,
-    /// A connection has got no log, and nobody gets one from now on: the operator was told so.
+    /// A connection has got no log, and nobody gets one from now on: the operator got a message.
     is_full: bool,
 }
 
@@ -106,7 +106,7 @@ impl Folder {
     fn refusal(&self) -> String {
         let QlogLimits { files, folder_bytes, .. } = self.limits;
         format!(
-            "{}: further connections are not logged, because {files} logs or {} MiB are there; move old logs away and restart",
+            "{}: further connections are not logged, because {files} logs or {} MiB exist; move old logs away and restart",
             self.path.display(),
             folder_bytes >> 20,
         )
@@ -114,7 +114,7 @@ impl Folder {
 }
 
 impl QlogFile {
-    /// What the transport writes to.
+    /// The destination of the transport's log.
     fn writer(&self) -> Box<dyn Write + Send + Sync> {
         Box::new(Self(Arc::clone(&self.0)))
     }

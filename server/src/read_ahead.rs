@@ -1,4 +1,4 @@
-//! Bytes of bodies that packets share with the transport: those in memory, and those of files, which are read for many
+//! Bytes of bodies that packets share with the transport: from memory, and from files, which are read for many
 //! packets at once.
 
 use crate::limits::{READ_AHEAD_BYTES, READ_AHEAD_PAGES, READ_AHEAD_PAGES_EACH, SPARE_PAGES};
@@ -29,7 +29,7 @@ pub(crate) struct Page {
     bytes: Bytes,
 }
 
-/// What was read from a file.
+/// Bytes that were read from a file.
 struct Read {
     bytes: Vec<u8>,
     pages: Pages,
@@ -41,7 +41,7 @@ impl Pages {
         Self { own: Arc::default(), ..self.clone() }
     }
 
-    /// Lends so many bytes of memory to `work`.
+    /// Lends `bytes` of memory to `work`.
     pub(crate) fn lend<T>(&self, bytes: usize, work: impl FnOnce(&mut [u8]) -> T) -> T {
         let mut spare = self.spare().pop().unwrap_or_default();
         if spare.len() < bytes {
@@ -76,7 +76,7 @@ impl Pages {
 }
 
 impl Page {
-    /// So many bytes of `body` from `offset` on, or fewer where the page ends, if they are in memory or can be read ahead. The
+    /// `bytes` of `body` from `offset` on, or fewer where the page ends, if they are in memory or can be read ahead. The
     /// last bytes of a file are not: there is nothing ahead of them.
     pub(crate) fn share(
         &mut self,
@@ -146,7 +146,7 @@ mod tests {
         (File::options().write(true).open(path).expect("a handle"), body)
     }
 
-    /// What a page shares of the body.
+    /// The part of the body that a page shares.
     fn share(
         page: &mut Page,
         body: &Body,

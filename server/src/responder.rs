@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use visits::Visits;
 
-/// What all connections of a server have in common.
+/// The state that all connections of a server share.
 pub(crate) struct Shared {
     pub(crate) site: Arc<dyn Site>,
     pub(crate) options: Options,
@@ -41,12 +41,12 @@ pub(crate) struct Shared {
     /// Lets connections of one client into one order, if the operator wants that.
     pub(crate) joint: Option<Arc<dyn Joint>>,
     pub(crate) pages: Pages,
-    /// What clients are charged, over TCP too.
+    /// The accounts of clients, over TCP too.
     pub(crate) ledger: Arc<Ledger>,
 }
 
 /// One connection of a client. It has many fields and methods, because here everything meets that can happen on it: an event
-/// concerns the response, its account and its observers at once. Each file of the folder has those of one concern.
+/// concerns the response, its account and its observers at once. Each file of the folder has the methods of one concern.
 pub(crate) struct Responder {
     shared: Arc<Shared>,
     /// The connection, as the router numbers it.
@@ -82,11 +82,11 @@ pub(crate) struct Responder {
     news: Option<Box<News>>,
 }
 
-/// What came on a connection and may concern others of its client.
+/// Events on a connection that may concern others of its client.
 #[derive(Debug, Default)]
 pub(crate) struct News {
     pub(crate) has_settings: bool,
-    /// The payloads of frames that the session was told to accept.
+    /// The payloads of frames that the session was asked to accept.
     pub(crate) frames: Vec<Vec<u8>>,
     /// The client's priority signals.
     pub(crate) signals: Vec<(StreamId, Priority)>,
@@ -137,7 +137,7 @@ impl Responder {
         }
     }
 
-    /// A datagram came. What is wrong with it costs the sender, not the server. First comes what the last datagrams left: a
+    /// A datagram arrived. A fault in it costs the sender, not the server. First, it handles the rest of the last datagrams: a
     /// response is overdue if the client has not taken it by now, whatever this datagram acknowledges.
     pub(crate) fn receive(
         &mut self,
@@ -174,7 +174,7 @@ impl Responder {
         self.sender.home = self.addresses.home();
     }
 
-    /// What came is read and acted on, request by request. A client that stopped our own streams is not read any more; what
+    /// Reads the stream bytes and acts on them, request by request. A client that stopped our own streams is not read any more; what
     /// came too early for a backend is asked for again only when everything that came with the handshake's end is read, so
     /// that a reset among it counts.
     fn act(&mut self, now: Instant, scratch: &mut [u8]) {
@@ -224,7 +224,7 @@ impl Responder {
     }
 
     fn read_stream(&mut self, stream: StreamId, now: Instant, scratch: &mut [u8]) {
-        // Every request stream is noted, also one that is reset before its request is there.
+        // Every request stream is noted, also one that is reset before its request arrives.
         let is_new = stream.0.is_multiple_of(4) && self.sender.streams.note(stream);
         self.since_forgotten += usize::from(is_new);
         self.read_all(stream, scratch);

@@ -72,7 +72,7 @@ fn nonce(number: u64) -> Nonce {
     Nonce::assume_unique_for_key(nonce)
 }
 
-/// What a token is good for: an address, and the ID that the client must use.
+/// The contents of a token: an address, and the ID that the client must use.
 fn bound(client: SocketAddr, id: &[u8]) -> Vec<u8> {
     let address = match client.ip() {
         IpAddr::V4(it) => it.to_ipv6_mapped().octets(),

@@ -28,7 +28,7 @@ use std::time::Instant;
 
 /// An HTTP/3 server without socket and clock; see [`Endpoint`] for how to call it.
 ///
-/// It has many fields and methods, because it is where everything of a server is joined: who comes in, whose turn it is, how it
+/// It has many fields and methods, because it is where everything of a server is joined: who is admitted, whose turn it is, how it
 /// ends. Each file of the folder has one of these.
 pub struct Server {
     shared: Arc<Shared>,
@@ -46,7 +46,7 @@ pub struct Server {
     draining: Option<Instant>,
     shard: Shard,
     admission: Admission,
-    /// What joins connections of one client, if the operator wants that.
+    /// Joins connections of one client, if the operator wants that.
     together: Option<Box<dyn Together>>,
     /// Where connections are logged, if the operator wants it.
     qlogs: Option<QlogFolder>,
@@ -63,7 +63,7 @@ struct Entry {
     qlog: Option<QlogFile>,
     /// When the handshake is given up, while it is not complete.
     handshake_until: Option<Instant>,
-    /// What may go to the client, while its address is unproven.
+    /// The bytes that may go to the client, while its address is unproven.
     unproven: Option<Unproven>,
     /// The address under which the client is counted.
     counted: Option<IpAddr>,
@@ -309,13 +309,13 @@ impl Entry {
         let Some(unproven) = &mut self.unproven else {
             return self.responder.receive(datagram, path, now, scratch);
         };
-        // What comes from elsewhere earns the first address nothing.
+        // Bytes from elsewhere earn the first address nothing.
         if path == self.responder.first_address() {
             unproven.received(datagram.len());
         }
         let before = self.packets();
         self.responder.receive(datagram, path, now, scratch);
-        // Only a client that has heard from us can encrypt such a packet (RFC 9000, 8.1).
+        // Only a client that has received packets of ours can encrypt such a packet (RFC 9000, 8.1).
         if packet == quiche::Type::Handshake && self.packets() > before {
             self.unproven = None;
         }

@@ -9,7 +9,7 @@ const OTHERS: u32 = 0o077;
 /// The same for a file of root's: it cannot be given to a service but by a group. `PostgreSQL` has the same rule.
 const OTHERS_OF_ROOT: u32 = 0o037;
 
-/// What is wrong with the permissions of a key's file, if others than its owner can use it. It is a warning, not an error:
+/// A warning if users other than its owner can read a key's file. It is a warning, not an error:
 /// container platforms hand out secrets that all users of the container can read.
 pub fn open_to_others(key: &Path) -> Option<String> {
     let file = std::fs::metadata(key).ok()?;

@@ -14,7 +14,7 @@
 //! long as one stream is picked: a *run*.
 //!
 //! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful. From it, and
-//! from what else holds packets back, `next.rs` decides by these rules; [`SendLoop::datagram`] does what it says.
+//! from what else holds packets back, `next.rs` decides by these rules; [`SendLoop::datagram`] carries the decision out.
 
 mod asking;
 mod downloads;
@@ -50,7 +50,7 @@ use window::Window;
 /// A datagram that was made: its size and where it goes.
 pub(crate) type Datagram = (usize, Path);
 
-/// What goes in one call of the system, as far as it is made: datagrams of one size, the last perhaps shorter.
+/// The datagrams for one call of the system, as far as they are made: datagrams of one size, the last perhaps shorter.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Batch {
     /// The size of the first one; 0: there is none yet.
@@ -76,13 +76,13 @@ pub(crate) struct SendLoop {
     batch: Batch,
     /// A timer of the transport has fired: its probes may ignore the window.
     owes_probe: bool,
-    /// What was decided last, since something came.
+    /// The last decision since something arrived.
     decided: Option<Next>,
     /// Responses that were dropped, not yet asked for.
     unwanted: u64,
     /// Datagrams with a part of a response since they were last counted.
     carried: u64,
-    /// What the log said last.
+    /// The last entry of the log.
     restraint: Option<Restraint>,
 }
 
@@ -359,7 +359,7 @@ impl SendLoop {
         self.call(Call::Close(stream));
     }
 
-    /// Whether both ends have finished `stream`. A response that the client stopped, and that the scheduler has not
+    /// Whether both ends have finished `stream`. A response that the client stopped, and that the scheduler did not
     /// come to since, is dropped: quiche gives such a stream back to the client only when asked about it.
     pub(crate) fn is_over(&mut self, stream: StreamId) -> bool {
         let quic = &mut self.connection.quic;

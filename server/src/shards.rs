@@ -1,6 +1,6 @@
 //! Servers that share an address, one for each core, and those at other addresses.
 //!
-//! The system gives each of them the datagrams of some clients, by their addresses. A client whose address changes comes
+//! The system gives each of them the datagrams of some clients, by their addresses. A client whose address changes arrives
 //! to another shard. Its connection ID says which shard has the connection, and the datagram is handed over.
 
 use crate::account::Ledger;
@@ -32,7 +32,7 @@ struct Shards {
     locals: Vec<SocketAddr>,
 }
 
-/// What others have handed over to a shard.
+/// Datagrams that others have handed over to a shard.
 #[derive(Default)]
 struct Inbox {
     waiting: Mutex<(Datagrams, usize)>,
@@ -73,12 +73,12 @@ impl Shard {
         Arc::clone(&self.all.population)
     }
 
-    /// What the clients of all shards are charged.
+    /// The accounts of the clients of all shards.
     pub(crate) fn ledger(&self) -> Arc<Ledger> {
         Arc::clone(&self.all.ledger)
     }
 
-    /// What calls this shard.
+    /// The alarm of this shard.
     pub(crate) fn alarm(&self) -> Alarm {
         self.inbox(self.number).map_or_else(Alarm::default, |it| it.alarm.clone())
     }
@@ -111,7 +111,7 @@ impl Shard {
         self.all.locals.get(usize::from(number))
     }
 
-    /// What others have handed over.
+    /// Datagrams that others have handed over.
     pub(crate) fn take(&self) -> Datagrams {
         self.inbox(self.number).map_or_else(Datagrams::new, Inbox::take)
     }
@@ -155,7 +155,7 @@ mod tests {
         Path { local: ([192, 0, 2, 1], 443).into(), peer: ([192, 0, 2, 2], 5000).into() }
     }
 
-    /// So many shards at one address.
+    /// `count` shards at one address.
     fn shared(count: usize) -> Vec<SocketAddr> {
         vec![path().local; count]
     }

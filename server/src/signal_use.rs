@@ -1,4 +1,4 @@
-//! What a server makes of its clients' priority signals.
+//! How a server uses its clients' priority signals.
 
 /// How a server uses its clients' priority signals.
 #[derive(

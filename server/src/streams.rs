@@ -16,7 +16,7 @@ use schedulers::{Priority, Resource, StreamId, URGENCY_MAX};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-/// What is kept about a stream, from its first byte until both ends have finished it.
+/// The record of a stream, from its first byte until both ends have finished it.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     /// The response, until the transport has all of it.
@@ -33,7 +33,7 @@ pub(crate) struct Stream {
     pub(crate) is_tunnel: bool,
     /// It is a download, behind everything else.
     pub(crate) is_download: bool,
-    /// What the site's operator says about the response's order.
+    /// The operator's directive about the response's order.
     pub(crate) directive: Option<Priority>,
     /// The push that the response is.
     pub(crate) push: Option<PushId>,
@@ -46,7 +46,7 @@ pub(crate) struct Stream {
     /// The offset of its stream beyond which the response does not go for now.
     #[cfg(feature = "experiments")]
     pause: Option<u64>,
-    /// What the observers will be told, if there are any.
+    /// The report to the observers, if there are any.
     pub(crate) watched: Option<Box<Watched>>,
 }
 
@@ -59,7 +59,7 @@ impl Stream {
         pending
     }
 
-    /// What the observers are told about a response that goes no further here.
+    /// The report to the observers about a response that ends here.
     fn end_watch(&mut self, outgoing: &Outgoing) -> Option<Watched> {
         let mut watched = *self.watched.take()?;
         let incremental = self.said.and_then(|it| it.incremental);
@@ -95,11 +95,11 @@ pub(crate) struct Streams {
     held: BTreeSet<StreamId>,
     /// Responses that a backend has not brought to their end.
     arriving: BTreeSet<StreamId>,
-    /// Those of them that have room again for what the backend may have.
+    /// The streams that have room again for the backend's bytes.
     hungry: BTreeSet<StreamId>,
     /// The pushes whose streams are open.
     pushes: BTreeMap<PushId, StreamId>,
-    /// Those of the last pushes, open or not: clients name a push as long as they wait for its last bytes.
+    /// Streams of the last pushes, open or not: clients name a push as long as they wait for its last bytes.
     named: BTreeMap<PushId, StreamId>,
     /// Responses with a gate for their pushes.
     mains: BTreeSet<StreamId>,

@@ -97,7 +97,7 @@ impl Identity {
         self
     }
 
-    /// The names of hosts that the certificates are for. `None`: one says none, or was made by [`Self::self_signed`] for want of
+    /// The names of hosts that the certificates are for. `None`: a certificate names none, or was made by [`Self::self_signed`] in place of
     /// one.
     pub fn names(&self) -> Option<Vec<String>> {
         let mut names = self.own_names();
@@ -116,7 +116,7 @@ impl Identity {
         names.map(str::to_owned).collect()
     }
 
-    /// The certificate for a host: the first that names it, else the first.
+    /// The certificate for a host: the first that names it, otherwise the first.
     fn for_host(&self, host: Option<&str>) -> &Self {
         let is_for = |identity: &&Self| {
             let names = identity.own_names();

@@ -1,5 +1,5 @@
-//! What the connections of one client do together. The router knows no more of it than this: it says what happens, and lets
-//! those connections send that it is told. Without an experiment that joins connections there is nobody to say it to.
+//! Joins the connections of one client. The router knows no more of it than this: it says what happens, and lets
+//! the named connections send. Without an experiment that joins connections there is no receiver.
 
 use crate::responder::Responder;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ pub(crate) trait Connections {
     fn is_idle(&self, serial: u64) -> bool;
 }
 
-/// What happened on a connection.
+/// An event on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Occasion {
     /// A datagram came.

@@ -1,7 +1,7 @@
-//! What may go to an address that is not proven: three times what came from there (RFC 9000, 8.1). The transport does not
+//! The bytes that may go to an unproven address: three times the bytes that came from there (RFC 9000, 8.1). The transport does not
 //! count padding, so the router counts whole datagrams.
 
-/// What came and went while a client's address is unproven.
+/// Bytes received and sent while a client's address is unproven.
 #[derive(Debug, Default)]
 pub(crate) struct Unproven {
     received_bytes: usize,

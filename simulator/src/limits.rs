@@ -1,4 +1,4 @@
-//! What bounds a simulation.
+//! The limits of a simulation.
 
 use std::time::Duration;
 

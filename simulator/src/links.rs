@@ -49,7 +49,7 @@ impl Links {
         Self { down: self.down.logged(), up: self.up.logged(), ..self }
     }
 
-    /// What became of the datagrams since the last call: those to clients, then those to the server.
+    /// The fates of the datagrams since the last call: to clients, then to the server.
     pub fn take_log(&mut self) -> Vec<LinkLogEntry> {
         let mut log = self.down.take_log();
         log.extend(self.up.take_log());

@@ -1,6 +1,6 @@
 //! `utmost-serve`: what `utmost serve` runs. It contains nothing of the lab.
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use std::process::ExitCode;
 use tikv_jemallocator::Jemalloc;
 
@@ -18,7 +18,9 @@ struct Program {
 }
 
 fn main() -> ExitCode {
-    match serve::run(&Program::parse().arguments) {
+    let matches = serve::arranged(Program::command()).get_matches();
+    let program = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match serve::run(&program.arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("utmost: {}", serve::printable(&failure.to_string()));

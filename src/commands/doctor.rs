@@ -13,7 +13,7 @@ const FORMAT: &str = "utmost-doctor/1";
 /// Say whether a browser will move to HTTP/3 at a host and, if not, why
 ///
 /// Looks as a browser would: by TCP at the certificate and at the field that names HTTP/3 (Alt-Svc), then by UDP at the port that
-/// the field names, with datagrams of several sizes, and a request over HTTP/3. Each line says what was found, what it means to
+/// the field names, with small and large datagrams, and a request over HTTP/3. Each line says what was found, its meaning for
 /// a browser, and what helps. Exit codes: 0 it will; 1 it will not; 2 bad usage; 3 the host is not known.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost doctor www.example.com\n  \

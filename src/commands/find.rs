@@ -56,12 +56,13 @@ utmost find --from policy.toml --export caddy\n  \
 utmost find home.har --baseline main.json --markdown change.md --junit change.xml")]
 #[expect(clippy::struct_excessive_bools, reason = "flags, independent of each other")]
 pub(crate) struct Arguments {
-    /// Pages: bundled names, sets of them such as @first-60, page files, recordings of any format that `utmost corpus import`
-    /// reads, such as HAR files and `DevTools` logs, a client's qlog of any QUIC stack, or a URL or folder, which Chromium loads
+    /// Pages, recordings, logs, a folder or a URL. Pages are bundled names, sets of them such as @first-60, and page files. Recordings
+    /// have any format that `utmost corpus import` reads, such as HAR. Logs are clients' qlogs of any QUIC stack. Chromium loads a
+    /// folder or URL
     #[arg(id = "INPUT", value_name = "INPUT", required_unless_present = "from")]
     inputs: Vec<String>,
-    /// The networks of the site's visitors, separated by commas: names, or TOML files [default: cable,lte,3g; where all pages come
-    /// from qlogs, the links of these]
+    /// The visitors' networks [default: cable,lte,3g]. The list is separated by commas. Each is a name or a TOML file. If all pages
+    /// are from qlogs, the default is the links of these
     #[arg(
         long = "network",
         visible_alias = "networks",
@@ -73,70 +74,67 @@ pub(crate) struct Arguments {
     browser: Browser,
     #[command(flatten)]
     own: values::OwnSchemes,
-    /// What loads are judged by: `seen`, the mean of the `ByteIndex` above the fold, the first rendering and the one with the hero
-    /// image; or a metric, or several with weights, as in `byte_index:2,first_render:1`. All metrics: docs/metrics.md
+    /// The metric of loads (docs/metrics.md). `seen` is the mean of the `ByteIndex` above the fold, the first rendering and the one with the hero
+    /// image. Name one metric, or metrics with weights, as in `byte_index:2,first_render:1`
     #[arg(long, value_name = "NAME[:WEIGHT],...", default_value = "seen")]
     metric: Goal,
-    /// Play pages as this browser does: its signals where a page has none, what it holds back, and its time to commit to a document.
-    /// Names: chromium-156, firefox-153, ... (`utmost play --help` has all)
-    #[arg(long, value_name = "NAME", value_parser = Profile::find)]
+    /// Play pages as this browser does, such as chromium-156. Its signals apply if a page has none, with its delays
+    /// (`utmost play --help` lists all browsers)
+    #[arg(long, hide_short_help = true, value_name = "NAME", value_parser = Profile::find)]
     profile: Option<Profile>,
     /// Load until half of the interval's width is at most this share of the ratio
-    #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = share)]
+    #[arg(long, hide_short_help = true, value_name = "SHARE", default_value = "0.05", value_parser = share)]
     width: f64,
-    /// The most loads of a page on a network, in the present order and under the scheme that was chosen
-    #[arg(long, value_name = "N", default_value = "30", value_parser = clap::value_parser!(u32).range(9..=10_000))]
+    /// The most loads of a page on a network, in each order
+    #[arg(long, hide_short_help = true, value_name = "N", default_value = "30", value_parser = clap::value_parser!(u32).range(9..=10_000))]
     most_loads: u32,
     /// Loads at a time [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = values::at_least_one)]
     jobs: Option<NonZeroUsize>,
-    /// What runs now: rfc9218 (a server that obeys browsers), nginx, caddy, h2o, fifo or rr; each is a model of how that server sends
+    /// Your server: rfc9218, nginx, caddy, h2o, fifo, rr. Each is a model of how that server sends; rfc9218 is a
+    /// server that obeys browsers
     #[arg(long, value_name = "SERVER", value_parser = BaselineServer::find, default_value = "rfc9218")]
     baseline_server: &'static BaselineServer,
-    /// Find out what runs now: ask the server of the URL in which order it sends (as `utmost probe` does), and take the model that
-    /// does the same
+    /// Measure in which order the server of the URL sends. Uses the model that does the same, as `utmost probe` finds
     #[arg(long, conflicts_with = "baseline_server")]
     measure: bool,
-    /// Ask about all pages of a folder, of a sitemap (a file or URL), or of a list of addresses: one page for each template is loaded.
+    /// All pages of a folder, a sitemap or a list of addresses. One page for each template is loaded.
     /// Pages have one template if they are in one folder and, as files, refer to the same style sheets and scripts
     #[arg(long)]
     all_pages: bool,
-    /// Also try whole schemes, which only `utmost serve` can run, and print all that was found: rankings, regrets, the oracle, what was
-    /// assumed
+    /// Also try schemes, and print all findings. Only `utmost serve` can run schemes. Prints rankings, regrets, the oracle and
+    /// all assumptions
     #[arg(long)]
     details: bool,
     /// The default; scripts may name it
     #[arg(long, hide = true)]
     by_resource: bool,
-    /// Also load each page with hints (`Link` fields that preload, or early hints), and judge them like schemes
+    /// Also test hints. These are `Link` fields that preload, and early hints
     #[arg(long)]
     with_hints: bool,
-    /// Also load the page in the present order and with the priorities nine times in real time, over real UDP or in Chromium: is it better there,
-    /// too?
+    /// Confirm the result in real time. Loads the chosen and the present order nine times each, over UDP or in Chromium
     #[arg(long, value_name = "ENGINE", value_parser = values::choice(CONFIRMING), num_args = 0..=1, default_missing_value = "wire",
         require_equals = true)]
     confirm: Option<&'static dyn Engine>,
-    /// Write the priorities, and the hints of `--with-hints`, as a configuration of `utmost serve`
+    /// Write a configuration of `utmost serve`. It has the priorities, and the hints of `--with-hints`
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// What the policy serves: the folder of your site, or the URL of the server that makes it [default: the pages themselves, or the
-    /// folder or server that was loaded; for recordings, a line to fill in]
+    /// The folder or backend that the policy serves [default: the input]. For recordings, the default is a line to fill in
     #[arg(long, value_name = "DIR|URL", requires = "policy", value_parser = policy::site)]
     site: Option<PolicySite>,
-    /// Print the priorities for another server in place of the answer: nginx, caddy, h2o, apache, cloudflare or fastly
+    /// Print lines for another server. It is nginx, caddy, h2o, apache, cloudflare or fastly
     #[arg(long, value_name = "SERVER", conflicts_with = "json")]
     export: Option<Server>,
-    /// Load nothing, and export what this policy says
-    #[arg(long, value_name = "POLICY", requires = "export", conflicts_with_all = ["INPUT", "out", "policy", "details", "with_hints", "confirm"])]
+    /// Load nothing, and export this policy
+    #[arg(long, hide_short_help = true, value_name = "POLICY", requires = "export", conflicts_with_all = ["INPUT", "out", "policy", "details", "with_hints", "confirm"])]
     from: Option<PathBuf>,
-    /// The host of your site, which the policy and the export are for [default: the host of the recording or URL; where it says
-    /// none, as a folder does, any host]
+    /// The host, for policy and export [default: the input's]. A folder has none: then any host
     #[arg(long, value_name = "NAME", value_parser = values::host)]
     host: Option<String>,
     #[command(flatten)]
     compare: Compare,
-    /// Write the answer into this directory: `answer.json`, and `report.html` with figures and all that `--details` finds. Prints a line
-    /// for cron that asks again when the page has changed
+    /// Write the answer and a report into this directory. `answer.json` is the answer, `report.html` has figures and all of
+    /// `--details`. Prints a line for cron that asks again when the page has changed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print JSON
@@ -160,7 +158,7 @@ struct Document<'a> {
     format: &'static str,
     /// The program, and what was loaded.
     provenance: serde_json::Value,
-    /// What loads are judged by.
+    /// The metric by which loads are judged.
     metric: String,
     /// The half-width of an interval that was asked for, as a share of the ratio.
     width: f64,
@@ -168,7 +166,7 @@ struct Document<'a> {
     most_loads: u32,
     /// The name of the server that is taken to run now.
     baseline_server: &'static str,
-    /// What to do.
+    /// The advice.
     answer: &'a SiteAnswer,
     /// Priorities of single resources, one for each page.
     by_resource: &'a [ByResource],
@@ -176,7 +174,7 @@ struct Document<'a> {
     by_hints: Option<&'a [ByHints]>,
     /// Whole schemes; null where they were not searched.
     schemes: Option<&'a Answer>,
-    /// What real time says of the priorities; null where it was not asked.
+    /// The loads in real time; null if there were none.
     confirmations: Option<&'a [Confirmation]>,
     /// The answer beside an earlier one; null where none was named.
     changes: Option<&'a [Change]>,
@@ -244,7 +242,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     ended
 }
 
-/// What the searches found.
+/// The findings of the searches.
 struct Found {
     by_resource: Vec<ByResource>,
     by_hints: Option<Vec<ByHints>>,
@@ -293,7 +291,7 @@ fn host(arguments: &Arguments) -> Result<Option<&str>, Failure> {
     Ok(host.as_deref())
 }
 
-/// What is asked, once all that it takes can be read and written.
+/// The question, once all its inputs can be read and its outputs written.
 fn question(arguments: &Arguments) -> Result<Question, Failure> {
     let schemes = candidates(&arguments.own.catalogue(&[])?);
     let jobs = arguments.jobs.map_or_else(values::cores, NonZeroUsize::get);

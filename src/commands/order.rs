@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Arguments {
     /// A file of format utmost-scenario/1
     scenario: PathBuf,
-    /// Schemes by name, separated by commas; `paper` and `all` stand for several [default: those of --scheme-file]
+    /// Schemes by name, separated by commas; `paper` and `all` stand for groups [default: the schemes of --scheme-file]
     #[arg(long, value_name = "NAMES", required_unless_present = "scheme_file")]
     scheme: Option<String>,
     #[command(flatten)]

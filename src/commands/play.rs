@@ -53,45 +53,45 @@ pub(crate) struct Arguments {
     own: own_server::OwnServer,
     #[command(flatten)]
     cancels: cancels::GivingUp,
-    /// The scheme that decides which priorities the client signals. With --server, one that clients can signal: `utmost
+    /// The scheme that decides the client's signals. With --server, one that clients can signal: `utmost
     /// schemes` shows how
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
-    /// Signal the priorities that a browser would: chromium-156, chrome-2023, firefox-2023, firefox-132, firefox-153, safari-2023
+    /// Signal the priorities of this browser. One of chromium-156, chrome-2023, firefox-2023, firefox-132, firefox-153, safari-2023
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Describe each resource in its request, so that any scheme of the server can place it
-    #[arg(long, requires = "server")]
+    #[arg(long, hide_short_help = true, requires = "server")]
     metadata: bool,
-    /// The order in which the client hands over arrived bytes. `connection` needs the order in which the server first
+    /// How arrived bytes are handed over. `connection` needs the order in which the server first
     /// sent them, which only a server in this process can tell
-    #[arg(long, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream")]
+    #[arg(long, hide_short_help = true, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream")]
     delivery_order: DeliveryOrder,
     /// Write the qlog into this directory
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
-    /// Write the bodies below this directory, at the paths of their URLs
-    #[arg(long, value_name = "DIR", requires = "server")]
+    /// Write the bodies below this directory
+    #[arg(long, hide_short_help = true, value_name = "DIR", requires = "server")]
     bodies: Option<PathBuf>,
     /// Accept pushes, and list the pushed responses
     #[arg(long, requires = "server")]
     push_log: bool,
-    /// Load the page N times, each time on a new connection and with the cookies and the HTTP cache of the visits before
+    /// Load the page N times. Each visit has a new connection, and the cookies and the HTTP cache of the visits before
     #[arg(long, value_name = "N", requires = "server", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=VISITS_MAX))]
     visits: u32,
     /// Send a digest of the cache with the request for the document (`Cache-Digest`)
-    #[arg(long, requires = "server")]
+    #[arg(long, hide_short_help = true, requires = "server")]
     cache_digest: bool,
-    /// Resume the session in this file, and store the new one there. Requests go with the first packet if the server
+    /// Resume the session in this file, and store the new one. Requests go with the first packet if the server
     /// accepts early data. Keep the file secret
     #[arg(long, value_name = "FILE", requires = "server")]
     session: Option<PathBuf>,
     /// Let responses move to another connection of this client
-    #[arg(long, value_name = "WHERE", requires = "server", value_parser = values::choice(values::MIGRATE))]
+    #[arg(long, hide_short_help = true, value_name = "WHERE", requires = "server", value_parser = values::choice(values::MIGRATE))]
     migrate: Option<Spare>,
     /// Ask the server to move each response of which this many bytes came
-    #[arg(long, value_name = "SIZE", requires = "migrate", value_parser = corpus::size::parse)]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", requires = "migrate", value_parser = corpus::size::parse)]
     migrate_after: Option<u64>,
     /// Print JSON
     #[arg(long)]
@@ -312,7 +312,7 @@ fn from_server(
         history.visited(&host, moved);
         (options.cookies, options.cache) = (outcome.cookies.clone(), outcome.cache.clone());
         for mut navigation in Navigation::all(page, &options.then, &timeline, outcome) {
-            // What differs from the page is told, and does not make another server's load incomplete.
+            // Differences from the page are printed, and do not make another server's load incomplete.
             navigation.load.completed = navigation.outcome.completed;
             let problems = &navigation.outcome.problems;
             let problems = problems.iter().map(|it| format!("{server}: {it}")).collect();

@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     /// Runs of each kind, at most: they are repeated until the intervals clear the thresholds
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(2..=1000))]
     repeats_max: u32,
-    /// Responses that are under way when the late request comes
+    /// Responses that are under way when the late request is made
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(3..=64))]
     others: u32,
     /// Seconds that one run may take

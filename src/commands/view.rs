@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
-/// What is shown.
+/// The logs that are shown.
 struct View {
     library: RwLock<Library>,
     /// Each may hold as much memory as a dropped file may have.

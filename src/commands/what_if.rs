@@ -22,7 +22,7 @@ const FORMAT: &str = "utmost-what-if/1";
 /// Show what a recorded page load would have been under other schemes
 ///
 /// The page and the link are derived from a client's qlog of any QUIC stack. The page is then loaded over this link under every
-/// scheme, on engine stack. The order whose completion times are most like the log's comes first: it says in which order the
+/// scheme, on engine stack. The order whose completion times are most like the log's is printed first: it says in which order the
 /// server sent, and how well the derived page repeats the load. Further logs of the same page, sent in other orders,
 /// tell the causes of requests from coincidences.
 #[derive(Debug, clap::Args)]
@@ -220,7 +220,7 @@ fn verdict(derived: &Derived, replays: &[Replay]) -> Vec<String> {
         && (ratio - 1.0).abs() > REPEATED
     {
         sentences.push(format!(
-            "The repeat's ByteIndex is {ratio:.2} times the log's: the log has pauses or losses that the repeat has not."
+            "The repeat's ByteIndex is {ratio:.2} times the log's: the log has pauses or losses that the repeat does not have."
         ));
     }
     sentences

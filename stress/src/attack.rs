@@ -9,26 +9,26 @@ use crate::scripts::{Script, floods, malformed, slow, wandering};
 pub struct Attack {
     /// Its name.
     pub name: &'static str,
-    /// What the attacker does.
+    /// The attacker's script.
     pub text: &'static str,
     /// The close codes of HTTP/3 or HTTP/2 that the server may answer with; none: it must not close the connection with one.
     pub(crate) codes: &'static [u64],
     pub(crate) way: Way,
 }
 
-/// How an attack comes.
+/// The transport of an attack.
 #[derive(Clone, Copy)]
 pub(crate) enum Way {
     /// Over QUIC, by a script that may load these files.
     Quic(fn(&[File]) -> Box<dyn Script>),
-    /// Over TCP, with so many connections.
+    /// Over TCP, with this number of connections.
     Tcp(usize, MakeScript),
     /// The same, with WebSockets with which the backend does this.
     Tunnels(usize, MakeScript, Talk),
 }
 
 impl Attack {
-    /// Whether it comes over TCP.
+    /// Whether it is over TCP.
     pub fn is_over_tcp(&self) -> bool {
         matches!(self.way, Way::Tcp(..) | Way::Tunnels(..))
     }
@@ -48,7 +48,7 @@ const FLOW_CONTROL: u64 = 0x3;
 /// `H3_EXCESSIVE_LOAD` (RFC 9114, 8.1).
 const EXCESSIVE_LOAD: u64 = 0x107;
 
-/// All attacks. The classes are those of published faults in HTTP/2 and HTTP/3 servers.
+/// All attacks. The classes are known from published faults in HTTP/2 and HTTP/3 servers.
 pub const ATTACKS: &[Attack] = &[
     Attack {
         name: "unread-responses",

@@ -30,12 +30,12 @@ use std::time::{Duration, Instant};
 
 pub use soaking::{Soak, soak};
 
-/// Whom to attack. It must be on this machine.
+/// The server to attack. It must be on this machine.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// The server's address.
     address: SocketAddr,
-    /// What clients ask for: a host, perhaps with a port.
+    /// The host that clients ask for: a host, perhaps with a port.
     authority: String,
     /// Files that it has. Visitors load the first one.
     files: Vec<File>,
@@ -117,13 +117,13 @@ impl Target {
         Self { authority: authority.to_owned(), ..self }
     }
 
-    /// The same server, attacked by so many times as many connections.
+    /// The same server, attacked by `size` times as many connections.
     #[must_use]
     pub fn attacked_by_times(self, size: usize) -> Self {
         Self { size, ..self }
     }
 
-    /// The connections of an attack that has so many.
+    /// The connections of an attack of the list's number.
     fn sized(&self, connections: usize) -> usize {
         (connections * self.size).min(CONNECTIONS_MAX)
     }
@@ -133,7 +133,7 @@ impl Target {
         tcp_stream::answers(self)
     }
 
-    /// What visitors load.
+    /// The files that visitors load.
     fn path(&self) -> &str {
         self.files.first().map_or("/", |it| &it.path)
     }
@@ -254,14 +254,14 @@ fn memories(before: Option<u64>, most: Option<u64>, after: Option<u64>) -> Optio
     Some([before?, most?, after?])
 }
 
-/// What visitors over HTTP/3 get in each phase, and the server's memory before the attack.
+/// The responses of visitors over HTTP/3 in each phase, and the server's memory before the attack.
 struct Stay {
     served: [Served; PHASES],
     refused: u64,
     memory: Option<u64>,
 }
 
-/// Visits before, during and after an attack. `begin` hears when they begin.
+/// Visits before, during and after an attack. `begin` is signalled when they begin.
 fn visit(target: &Target, length: Duration, begin: &Sender<Instant>) -> Result<Stay, StressError> {
     let mut crowd = Crowd::new(target)?;
     let mut visits: Vec<Visit> = (0..VISITORS).map(|_| Visit::default()).collect();
@@ -278,7 +278,7 @@ fn visit(target: &Target, length: Duration, begin: &Sender<Instant>) -> Result<S
     }
     served(&mut visits, length, now());
     let start = now();
-    // Nobody hears it if the attackers have failed.
+    // There is no receiver if the attackers have failed.
     begin.send(start).ok();
     let mut phase = |number: u32| {
         crowd.visit_until(&mut visits, start + number * length)?;

@@ -9,7 +9,7 @@ use std::path::Path;
 pub struct File {
     /// Its path on the server.
     pub path: String,
-    /// The SHA-256 of its contents. If it is unknown, the first body that comes says it.
+    /// The SHA-256 of its contents. If it is unknown, the first body decides.
     pub(crate) sha256: Option<Vec<u8>>,
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// What all guests of a soak have seen.
+/// The observations of all guests of a soak.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Seen {
     /// Bodies that came whole and were right, and their bytes.
@@ -21,13 +21,13 @@ pub struct Seen {
     pub uploads: u64,
     /// Requests that the guest took back.
     pub cancelled: u64,
-    /// Connections that were complete, and those of them that resumed a session.
+    /// Connections that were complete, and how many of them resumed a session.
     pub connections: u64,
     #[expect(missing_docs, reason = "said with the connections")]
     pub resumed: u64,
     /// Times that a guest's address changed.
     pub moves: u64,
-    /// What was wrong, and how often.
+    /// The failures, and how often.
     pub wrong: BTreeMap<String, u64>,
     /// How long the bodies took that came since somebody asked.
     #[serde(skip)]
@@ -40,7 +40,7 @@ impl Seen {
     }
 }
 
-/// What a guest cannot do itself.
+/// Actions that a guest cannot carry out itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
     Nothing,
@@ -52,10 +52,10 @@ pub(crate) struct Guest {
     chance: ChaCha8Rng,
     /// How long it waits for an answer.
     patience: Duration,
-    /// Its address changes one of so many times; 0: never.
+    /// Its address changes one of this number of times; 0: never.
     moves_each: u32,
     address: Address,
-    /// It asks so many times before it leaves, and next at this time.
+    /// It asks this number of times before it leaves, and next at this time.
     asks_left: u32,
     asks_at: Option<Instant>,
     waiting: BTreeMap<StreamId, Waiting>,
@@ -83,7 +83,7 @@ struct Waiting {
     status: Option<u16>,
     bytes: u64,
     digest: Context,
-    /// It is taken back after so many bytes.
+    /// It is cancelled after this number of bytes.
     until: Option<u64>,
 }
 
@@ -91,7 +91,7 @@ struct Waiting {
 const AT_ONCE: u32 = 6;
 const ASKS: u32 = 20;
 const PAUSE_MS: u32 = 150;
-/// One of so many requests is an upload, or is taken back; a guest moves or comes without its session one of so many times.
+/// One of this number of requests is an upload, or is cancelled; a guest moves or arrives without its session one of this number of times.
 const UPLOADS: u32 = 10;
 const CANCELS: u32 = 8;
 const MOVES: u32 = 15;
@@ -179,7 +179,7 @@ impl Guest {
         }
     }
 
-    /// What may explain a failure.
+    /// A possible explanation of a failure.
     fn history(&self) -> &'static str {
         if self.address == Address::Changed { ", after a change of address" } else { "" }
     }

@@ -1,4 +1,4 @@
-//! What an attack may cost this machine.
+//! Limits of an attack's cost for this machine.
 
 use std::time::Duration;
 

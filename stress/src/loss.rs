@@ -9,7 +9,7 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// Loses so many of 100 datagrams.
+    /// Loses this percentage of datagrams.
     pub(crate) fn new(percent: u32, seed: u64) -> Self {
         Self { chance: ChaCha8Rng::seed_from_u64(seed), percent }
     }

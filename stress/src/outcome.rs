@@ -1,4 +1,4 @@
-//! What an attack did, and whether the server held.
+//! The effects of an attack, and whether the server held.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The phases of a run, all equally long: before the attack, during it, and after it.
 pub(crate) const PHASES: usize = 3;
 
-/// What visitors got in one phase.
+/// The responses of visitors in one phase.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Served {
     /// Responses.
@@ -21,7 +21,7 @@ pub struct Served {
     pub p99_ms: f64,
 }
 
-/// What the visitors of one version of HTTP got.
+/// The responses of visitors of one version of HTTP.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Visited {
     /// The version, such as `HTTP/2`.
@@ -34,36 +34,36 @@ pub struct Visited {
     pub after: Served,
 }
 
-/// What came of an attack.
+/// The outcome of an attack.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outcome {
     /// The attack.
     pub attack: &'static str,
-    /// What visitors got: those over HTTP/3, and if it comes over TCP those over HTTP/2 and HTTP/1.1.
+    /// The responses of visitors over HTTP/3; for an attack over TCP also of visitors over HTTP/2 and HTTP/1.1.
     pub visitors: Vec<Visited>,
     /// Loads of visitors without success: responses that say so, and over TCP those that did not come whole, too.
     pub refused: u64,
     /// Resident bytes of the server before it, at most, and after it; absent without a process to look at.
     pub memory_bytes: Option<[u64; 3]>,
-    /// What the attackers saw.
+    /// The attackers' observations.
     #[serde(flatten)]
     pub attacked: Attacked,
     /// The share of the machine's CPU time that programs beside the server and this one took; absent without a process to look at.
     pub others_cpu_share: Option<f64>,
-    /// What did not hold.
+    /// The conditions that did not hold.
     pub failures: Vec<String>,
-    /// What may not have held, because others took the machine's time.
+    /// The conditions that may not have held, because others took the machine's time.
     pub undecided: Vec<String>,
 }
 
-/// What attackers saw.
+/// Attackers' observations.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Attacked {
     /// The codes of HTTP/3 or HTTP/2 with which the server closed connections of the attacker, and how often.
     pub codes: BTreeMap<u64, usize>,
     /// Bytes that the server sent to an address that was not proven, for each byte that came from there, at most.
     pub amplification: Option<f64>,
-    /// What the server did wrong, as the attack's script sees it.
+    /// The server's faults, as the attack's script sees them.
     #[serde(skip)]
     pub(crate) complaint: Option<String>,
     /// The most memory that the server had meanwhile.
@@ -77,7 +77,7 @@ const SHARE: f64 = 0.8;
 const P99_TIMES: f64 = 3.0;
 /// A response that takes no longer than this is not late, whatever it took before: other processes cause as much.
 const NOT_LATE_MS: f64 = 20.0;
-/// Memory comes back to this many times what it was.
+/// Memory returns to this multiple of its earlier value.
 const MEMORY_TIMES: f64 = 1.1;
 /// The most bytes by which memory may grow meanwhile.
 const MEMORY_MORE_BYTES: u64 = 60_000_000;
@@ -116,7 +116,7 @@ impl Outcome {
 }
 
 impl Visited {
-    /// What visitors of this version got in each phase.
+    /// The responses of visitors of this version in each phase.
     pub(crate) fn new(protocol: &'static str, [before, during, after]: [Served; PHASES]) -> Self {
         Self { protocol, before, during, after }
     }
@@ -154,7 +154,7 @@ impl Visited {
 }
 
 impl Attacked {
-    /// What the server did wrong; `allowed` are the codes with which it may close connections.
+    /// The server's faults; `allowed` are the codes with which it may close connections.
     pub(crate) fn failures(&self, allowed: &[u64]) -> Vec<String> {
         let codes = self.codes.keys().filter(|it| !allowed.contains(it));
         let mut failures: Vec<String> = codes.map(|it| format!("closed with {it:#x}")).collect();
@@ -166,7 +166,7 @@ impl Attacked {
     }
 }
 
-/// So many of 100 times are no longer than this one; NaN of none.
+/// The percentile `share` of some times; NaN of none.
 pub(crate) fn percentile_ms(sorted: &[Duration], share: usize) -> f64 {
     let place = (sorted.len() * share).div_ceil(100).saturating_sub(1);
     sorted.get(place).map_or(f64::NAN, |it| it.as_secs_f64() * 1e3)

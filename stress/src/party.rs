@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) struct Party {
     pub(crate) connection: Connection,
-    /// Whether it reads what comes.
+    /// Whether it reads incoming bytes.
     pub(crate) reads: bool,
     /// Requests that were opened, and responses that are complete.
     pub(crate) opened: u64,
@@ -18,9 +18,9 @@ pub(crate) struct Party {
     pub(crate) has_begun: BTreeSet<StreamId>,
     /// Responses with another status than 2xx.
     pub(crate) refused: u64,
-    /// What came, for those who want to know it.
+    /// The incoming events, for scripts that use them.
     pub(crate) heard: Option<Vec<Event>>,
-    /// Datagrams beside those of the transport.
+    /// Datagrams beside the transport's.
     crafted: VecDeque<Vec<u8>>,
     secrets: Secrets,
     /// Its end was counted.

@@ -1,4 +1,4 @@
-//! What came of a soak, and whether the server held.
+//! The outcome of a soak, and whether the server held.
 
 use crate::guests::Seen;
 use crate::outcome::percentile_ms;
@@ -54,10 +54,10 @@ impl Round {
     }
 }
 
-/// What came of a soak.
+/// The outcome of a soak.
 #[derive(Debug, Clone, Serialize)]
 pub struct Soaked {
-    /// What the guests have seen.
+    /// The guests' observations.
     pub seen: Seen,
     /// The rounds, in the order of time.
     pub rounds: Vec<Round>,
@@ -65,7 +65,7 @@ pub struct Soaked {
     pub memory: Option<Trend>,
     /// The descriptors of the second half.
     pub descriptors: Option<Trend>,
-    /// What did not hold; empty: everything did.
+    /// The conditions that did not hold; empty: everything held.
     pub failures: Vec<String>,
 }
 
@@ -102,7 +102,7 @@ fn trend(rounds: &[Round], figure: fn(&Round) -> Option<f64>) -> Option<Trend> {
 mod tests {
     use super::*;
 
-    /// Rounds of a server whose memory grows by so many bytes each second after some time.
+    /// Rounds of a server whose memory grows by this number of bytes each second after some time.
     fn failures(bytes_per_second: u64, wrong: BTreeMap<String, u64>) -> Vec<String> {
         let round = |number: u64| {
             let memory = 20_000_000 + (number % 3) * 10_000 + number * 10 * bytes_per_second;

@@ -6,7 +6,7 @@ use crate::party::Party;
 use http3::StreamId;
 use std::time::{Duration, Instant};
 
-/// What one visitor waits for.
+/// The response that one visitor waits for.
 #[derive(Default)]
 pub(crate) struct Visit {
     asked: Option<Instant>,
@@ -42,7 +42,7 @@ impl Visit {
     }
 }
 
-/// What all visitors got since the last call, which was `length` ago.
+/// The responses of all visitors since the last call, which was `length` ago.
 pub(crate) fn served(visits: &mut [Visit], length: Duration, now: Instant) -> Served {
     let (mut answered, mut unanswered) = (Vec::new(), Vec::new());
     for visit in visits {
@@ -52,7 +52,7 @@ pub(crate) fn served(visits: &mut [Visit], length: Duration, now: Instant) -> Se
     served_in(&answered, &unanswered, length)
 }
 
-/// What all visitors got in a time of this length: how long loads took that were answered, and how long others waited.
+/// The responses of all visitors in a time of this length: how long loads took that were answered, and how long others waited.
 pub(crate) fn served_in(
     answered: &[Duration],
     unanswered: &[Duration],

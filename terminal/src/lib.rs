@@ -1,4 +1,4 @@
-//! What the programs of the command line print, how they read their arguments, and how they end: tables, JSON with its
+//! Output, arguments and exit codes of the command line's programs: tables, JSON with its
 //! provenance, progress, one line for a failure.
 
 mod flags;

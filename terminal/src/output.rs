@@ -12,7 +12,7 @@ use serve::Failure;
 pub use serve::printable;
 use std::io::{BufWriter, Write};
 
-/// Prints one JSON document of a format that says where it comes from, and nothing else.
+/// Prints one JSON document of a format, with its provenance, and nothing else.
 pub fn json_of_program(format: &str, mut document: Value) -> Result<(), Failure> {
     if let Value::Object(fields) = &mut document {
         fields.insert("provenance".to_owned(), provenance());

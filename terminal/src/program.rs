@@ -19,7 +19,8 @@ pub fn run(program: &str, carry_out: impl FnOnce() -> Result<(), Failure>) -> Ex
 
 /// The arguments of the command line. For its help or its version, the program prints them and ends.
 pub fn arguments<A: Parser>() -> Result<A, Failure> {
-    A::try_parse().map_err(|error| match error.kind() {
+    let matches = serve::arranged(A::command()).try_get_matches();
+    matches.and_then(|it| A::from_arg_matches(&it)).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),

@@ -1,9 +1,9 @@
-//! Where a result comes from: what it takes to make it again.
+//! The provenance of a result: everything that is needed to make it again.
 
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What the build script knows: versions, and the Git commit, with `-dirty` appended if the program is built from something else.
+/// Facts from the build script: versions, and the Git commit, with `-dirty` appended if the program is built from something else.
 const BUILD: [(&str, &str); 5] = [
     ("utmost", env!("CARGO_PKG_VERSION")),
     ("git_commit", env!("UTMOST_COMMIT")),

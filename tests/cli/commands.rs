@@ -29,9 +29,19 @@ fn the_programs_own_help_names_every_command() {
 
 /// Every guide and its text.
 pub(crate) fn guides() -> Vec<(PathBuf, String)> {
-    let folders =
-        ["", "docs", "cluster", "interop"].map(|it| Path::new(crate::REPOSITORY).join(it));
-    let entries = folders.iter().flat_map(|it| fs::read_dir(it).expect("a folder"));
+    let folders = [
+        "",
+        "docs",
+        "docs/reference",
+        "docs/reference/commands",
+        "results",
+        "results/measured",
+        "cluster",
+        "interop",
+    ];
+    let entries = folders
+        .iter()
+        .flat_map(|it| fs::read_dir(Path::new(crate::REPOSITORY).join(it)).expect("a folder"));
     let paths = entries.map(|it| it.expect("an entry").path());
     let guides = paths.filter(|it| it.extension().is_some_and(|it| it == "md"));
     guides.map(|it| (it.clone(), fs::read_to_string(it).expect("a text"))).collect()

@@ -95,7 +95,7 @@ fn a_file_that_is_not_a_page_is_not_replaced() {
     let folder = folder();
     let recording = include_str!("../../corpus/tests/data/wprofx.json");
     fs::write(folder.path().join("home.har"), recording).expect("written");
-    let refusal = "home.har: is there already and is not a page; remove it or name another file";
+    let refusal = "home.har: exists and is not a page; remove it or name another file";
     assert_refused(folder.path(), &["import", "home.har", "-o", "home.har"], refusal);
     assert_refused(folder.path(), &["generate", "--seed", "1", "-o", "home.har"], refusal);
     assert_refused(folder.path(), &["record", ".", "-o", "home.har"], refusal);

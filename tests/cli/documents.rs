@@ -257,3 +257,37 @@ fn the_qlog_commands_print_what_their_schemas_say() {
         assert_eq!(several, logs.len());
     }
 }
+
+/// A table of the formats, with a link to each schema.
+fn formats() -> String {
+    let head = "<!-- Made from schemas/: UTMOST_BLESS=1 cargo test --test cli formats -->
+
+# Formats
+
+Files that utmost reads and writes, and the output of `--json`. A format's version rises when a reader of the version before would
+misread it. [schemas/utmost.d.ts](../../schemas/utmost.d.ts) has the types for TypeScript.
+
+| format | schema | what it is |
+|---|---|---|
+";
+    let rows = schemas().into_iter().map(|(name, schema)| format_row(&name, &schema));
+    std::iter::once(head.to_owned()).chain(rows).collect()
+}
+
+fn format_row(name: &str, schema: &Value) -> String {
+    let format = schema["properties"]["format"]["const"].as_str().unwrap_or_default();
+    let [title, about] = ["title", "description"].map(|it| schema[it].as_str().unwrap_or_default());
+    let about = if about.is_empty() { title } else { about }.replace('|', "\\|");
+    format!("| `{format}` | [{name}.json](../../schemas/{name}.json) | {about} |\n")
+}
+
+#[test]
+fn the_reference_of_formats_is_current() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/formats.md");
+    if std::env::var_os("UTMOST_BLESS").is_some() {
+        std::fs::write(file, formats()).expect("written");
+    } else {
+        let intact = std::fs::read_to_string(file).unwrap_or_default();
+        assert!(intact == formats(), "docs/reference/formats.md is out of date: UTMOST_BLESS=1");
+    }
+}

@@ -43,6 +43,44 @@ fn every_link_of_the_guides_leads_somewhere() {
     assert_eq!(broken, Vec::<String>::new());
 }
 
+/// Pages that programs outside of the tests write whole: `make interop`, `make bench-peers`, an example.
+const WRITTEN_BY_PROGRAMS: [&str; 3] = ["interop.md", "speed.md", "cost.md"];
+
+/// The lines of a page that a person wrote: all but those between `<!-- Made from` and `<!-- end -->`, or the end.
+fn written_lines(text: &str) -> usize {
+    let mut is_made = false;
+    let lines = text.lines().filter(|line| {
+        is_made |= line.starts_with("<!-- Made from");
+        let counts = !is_made;
+        is_made &= !line.starts_with("<!-- end");
+        counts
+    });
+    lines.count()
+}
+
+/// Pages that are still longer.
+const LONG: [&str; 6] =
+    ["corpus.md", "engines.md", "own-schemes.md", "qlog.md", "series.md", "studies.md"];
+
+/// The lines that all pages may have. The aim is 3,000.
+const WRITTEN_LINES: usize = 4_600;
+
+#[test]
+fn a_page_has_at_most_150_lines_that_a_person_wrote() {
+    let docs = root().join("docs");
+    let is_one_of = |names: &[&str], it: &Path| names.iter().any(|name| it.ends_with(name));
+    let pages = guides().into_iter();
+    let pages =
+        pages.filter(|(path, _)| path.starts_with(&docs) && !is_one_of(&WRITTEN_BY_PROGRAMS, path));
+    let lines: BTreeMap<PathBuf, usize> =
+        pages.map(|(path, text)| (path, written_lines(&text))).collect();
+    let long: Vec<_> = lines.iter().filter(|it| *it.1 > 150 && !is_one_of(&LONG, it.0)).collect();
+    assert!(long.is_empty(), "split these pages, or move measurements to results/: {long:?}");
+    let all: usize = lines.values().sum();
+    assert!(all <= WRITTEN_LINES, "{all} lines are written by hand: shorten, or generate");
+    assert_eq!(written_lines("a\n<!-- Made from x -->\nb\n<!-- end -->\nc"), 2);
+}
+
 /// What `cargo` is asked to do in a text, in code blocks and within lines.
 fn cargo_commands(text: &str) -> Vec<Vec<&str>> {
     let commands = text.split("cargo ").skip(1);

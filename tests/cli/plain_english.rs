@@ -61,6 +61,80 @@ const PATTERNS: &[Pattern] = &[
     pattern("tells of", "write \"reports\" or \"says\""),
 ];
 
+/// Patterns of the second pass, which files in [`LEFT`] do not keep yet.
+const NEWER: &[Pattern] = &[
+    Pattern {
+        words: "so many",
+        remedy: "write \"N\", or name the number",
+        except_before: &["that"],
+        except_after: &[],
+    },
+    pattern("of several", "say how many, or which of them"),
+    pattern("or else", "write \"otherwise\""),
+    pattern("would else", "write \"would otherwise\""),
+    pattern("those of", "repeat the noun, or use the possessive"),
+    pattern("is told", "write \"gets\", \"receives\" or \"learns\""),
+    pattern("are told", "write \"get\", \"receive\" or \"learn\""),
+    pattern("hears", "write \"receives\" or \"gets\""),
+    pattern("for want of", "write \"without\" or \"in place of\""),
+    pattern("that comes", "write \"that arrives\", \"the next\" or \"later\""),
+    pattern("what comes", "name the thing"),
+    pattern("as it comes", "write \"as it arrives\""),
+    pattern("nothing comes", "write \"nothing arrives\""),
+    pattern("comes by", "write \"uses\" or \"arrives over\""),
+    pattern("is there.", "say where, or write \"exists\" or \"has arrived\""),
+    pattern("are there.", "say where, or write \"exist\" or \"have arrived\""),
+    pattern("is there,", "say where, or write \"exists\" or \"has arrived\""),
+    pattern("if it is there", "write \"if it exists\""),
+    pattern("has not.", "write \"does not have\""),
+    pattern("have not.", "write \"do not have\""),
+    pattern("for a look", "say what it is good for"),
+];
+
+/// Files of the second pass that are still to be mended.
+const LEFT: &[&str] = &[
+    "ARTIFACT.md",
+    "CHANGELOG.md",
+    "cluster/",
+    "interop/",
+    "corpus/",
+    "figures/",
+    "lab/",
+    "qlog-tools/",
+    "report/",
+    "reproduce/",
+    "src/commands/browser.rs",
+    "src/commands/compare",
+    "src/commands/merge.rs",
+    "src/commands/qlog",
+    "docs/bounds.md",
+    "docs/browser.md",
+    "docs/conformance.md",
+    "docs/corpus.md",
+    "docs/cost.md",
+    "docs/engines.md",
+    "docs/interop.md",
+    "docs/lint.md",
+    "docs/metrics.md",
+    "docs/own-schemes.md",
+    "docs/probe.md",
+    "docs/push-graphs.md",
+    "docs/python.md",
+    "docs/qlog.md",
+    "docs/reference/commands/utmost-compare",
+    "docs/reference/commands/utmost-merge",
+    "docs/reference/commands/utmost-browser",
+    "docs/reference/commands/utmost-qlog",
+    "docs/reference/commands/utmost-corpus",
+    "docs/reference/formats.md",
+    "docs/series.md",
+    "docs/sources.md",
+    "docs/speed",
+    "docs/studies",
+    "docs/transport.md",
+    "docs/trees.md",
+];
+
 /// Words with which a doc comment must not begin: what follows them is a clause without a head.
 const HEADLESS: &[&str] = &["who", "whose", "of"];
 
@@ -88,9 +162,9 @@ impl Paragraph {
     }
 
     /// Lines with a pattern, and the pattern.
-    fn findings(&self) -> Vec<(usize, &'static Pattern)> {
+    fn findings(&self, patterns: &'static [Pattern]) -> Vec<(usize, &'static Pattern)> {
         let mut findings = Vec::new();
-        for pattern in PATTERNS {
+        for pattern in patterns {
             let phrase = format!(" {} ", pattern.words);
             for (place, _) in self.text.match_indices(&phrase) {
                 let bare = |it: Option<&str>| {
@@ -162,7 +236,10 @@ fn headless(name: &str, text: &str) -> Vec<String> {
     for (index, line) in text.lines().enumerate() {
         let doc = docs(line);
         let first = doc.as_deref().and_then(|it| it.split(' ').next()).unwrap_or_default();
-        if before.is_none() && HEADLESS.contains(&first) {
+        let is_new = matches!(first, "what" | "whom" | "whoever")
+            && !text_of_doc(text, index).contains('?')
+            && !is_left(name);
+        if before.is_none() && (HEADLESS.contains(&first) || is_new) {
             found.push(format!("{name}:{}: begins with \"{first}\": name the thing", index + 1));
         }
         before = doc;
@@ -170,8 +247,20 @@ fn headless(name: &str, text: &str) -> Vec<String> {
     found
 }
 
+/// The line of a doc comment and those after it that belong to it.
+fn text_of_doc(text: &str, index: usize) -> String {
+    let lines = text.lines().skip(index);
+    lines.take_while(|it| it.trim_start().starts_with("//")).collect()
+}
+
+fn is_left(name: &str) -> bool {
+    LEFT.iter().any(|it| name.starts_with(it))
+}
+
 fn faults(name: &str, paragraphs: &[Paragraph]) -> Vec<String> {
-    let findings = paragraphs.iter().flat_map(Paragraph::findings);
+    let newer = if is_left(name) { &[] } else { NEWER };
+    let findings =
+        paragraphs.iter().flat_map(|it| [it.findings(PATTERNS), it.findings(newer)].concat());
     findings.map(|(line, it)| format!("{name}:{line}: \"{}\": {}", it.words, it.remedy)).collect()
 }
 
@@ -251,7 +340,8 @@ fn comments_and_messages_are_in_plain_english() {
 fn every_help_is_in_plain_english() {
     let faulty = crate::COMMANDS.iter().chain(&[""]).flat_map(|command| {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
-        faults(command, &of_markdown(&stdout_of(&arguments)))
+        let page = format!("docs/reference/commands/{}-{}", crate::NAME, command.replace(' ', "-"));
+        faults(&page, &of_markdown(&stdout_of(&arguments)))
     });
     assert_none(&faulty.collect::<Vec<_>>());
 }

@@ -1,4 +1,4 @@
-//! The recipes of docs/serve.md: another server has the TCP port, and ours the UDP port.
+//! The recipes of docs/serve-browsers.md: another server has the TCP port, and ours the UDP port.
 
 use crate::serving::{Serving, private_key};
 use crate::{data, utmost};
@@ -6,9 +6,9 @@ use std::fs::write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The block of docs/serve.md in this language, with our port, host and paths.
+/// The block of docs/serve-browsers.md in this language, with our port, host and paths.
 fn recipe(language: &str, port: &str, root: &Path, key: &Path) -> String {
-    let document = include_str!("../../docs/serve.md");
+    let document = include_str!("../../docs/serve-browsers.md");
     let begin = format!("```{language}\n");
     let (_, rest) = document.split_once(&begin).expect("a block");
     let (block, _) = rest.split_once("```").expect("its end");

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// What holds of each source, the summary first.
+/// The verdicts about each source, the summary first.
 const SOURCES: &str = include_str!("../../docs/sources.md");
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..Setting::bundled(arguments.jobs.map_or_else(cores, NonZeroUsize::get))
     };
     if let Some(folder) = &arguments.out {
-        // An experiment can take minutes: a folder that cannot be written is told before.
+        // An experiment can take minutes: a folder that cannot be written is reported before.
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::BadInput(format!("--out {}: {error}", folder.display())))?;
     }

@@ -19,7 +19,7 @@ const SOAK_FORMAT: &str = "utmost-soak/1";
 /// Four visitors load a file over HTTP/3 fifty times a second each. Beside attacks over TCP, four others do so over HTTP/2, and
 /// four over HTTP/1.1. An attack begins after some time of peace and lasts as long; the visitors stay as long again. The server
 /// holds if the visitors of each version keep 80 % of their responses during the attack and after it, 99 of 100 loads take at
-/// most 3 times as long as before (or 20 ms), memory comes back to within 10 %, connections are closed only with the codes that
+/// most 3 times as long as before (or 20 ms), memory returns to within 10 %, connections are closed only with the codes that
 /// fit, and unproven addresses get at most three times what came from them.
 ///
 /// Attacks on WebSockets need a backend that takes part. With --backend, this program is the backend, which also gives visitors
@@ -49,13 +49,13 @@ pub(crate) struct Arguments {
     /// Only these attacks
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     attacks: Vec<String>,
-    /// Attack with so many times the connections that the list says, at most 1000
+    /// Multiply the connections of each attack by this number, up to 1000 connections
     #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4))]
     size: u8,
     /// How long an attack lasts, and the time of peace before it
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
-    /// The file that visitors load. Of several (/a,/b) they load the first; guests and readers of nothing ask for all
+    /// The file that visitors load. Of a list (/a,/b) they load the first; guests and readers of nothing ask for all
     #[arg(long, value_name = "PATH", value_delimiter = ',', default_value = "/")]
     path: Vec<String>,
     /// The host that visitors and attackers ask for, perhaps with a port
@@ -70,17 +70,17 @@ pub(crate) struct Arguments {
     /// Let guests come and go for this long
     #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..=1440))]
     soak: Option<u32>,
-    /// The folder that the server serves: its files are loaded, the largest first, and guests compare what comes with
-    /// them [default: with the first body that comes]
+    /// The folder that the server serves: its files are loaded, the largest first, and guests compare bodies with
+    /// them [default: with the first body that arrives]
     #[arg(long, value_name = "DIR", conflicts_with = "path")]
     root: Option<PathBuf>,
-    /// Lose so many of 100 datagrams from and to guests
+    /// Percentage of guests' datagrams to drop, in each direction
     #[arg(long, value_name = "PERCENT", default_value_t = 1, requires = "soak", value_parser = clap::value_parser!(u32).range(0..=20))]
     loss: u32,
     /// Guests keep their addresses
     #[arg(long, requires = "soak")]
     stay: bool,
-    /// What guests do and lose follows from this number
+    /// The seed of the guests' actions and losses
     #[arg(long, default_value_t = 1, requires = "soak")]
     seed: u64,
     /// Print JSON

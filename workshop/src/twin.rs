@@ -16,7 +16,7 @@ use terminal::output;
 
 /// Compare a scheme's file with its twin: the orders, and what a decision costs
 ///
-/// The twin is the built-in scheme that the file names. Orders are those of a thousand random connections and of all bundled
+/// The twin is the built-in scheme that the file names. Orders are compared on a thousand random connections and on all bundled
 /// pages. Exits with 1 if one differs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost-workshop twin examples/schemes/dfifo.toml\n  \
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 /// Courses of connections on which orders are compared.
 const COURSES: u32 = 1000;
 
-/// What the orders were compared on, and where they differ.
+/// The connections and pages of the comparison, and the differences.
 #[derive(Debug, Serialize)]
 struct Compared {
     on: String,
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::No(format!(
-        "{}: its orders are not those of its twin in {differing} of {} comparisons",
+        "{}: its orders differ from its twin's in {differing} of {} comparisons",
         arguments.file.display(),
         orders.len()
     )))

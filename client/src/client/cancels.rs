@@ -1,4 +1,4 @@
-//! What the client cancels: what its user gives up, and pushes that it does not want.
+//! Cancels: responses that the user gives up, and pushes that it does not want.
 
 use super::Client;
 use crate::cancelling::What;

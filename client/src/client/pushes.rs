@@ -1,4 +1,4 @@
-//! What the client does with pushes.
+//! The client's handling of pushes.
 
 use super::Client;
 use crate::preload;

@@ -1,4 +1,4 @@
-//! What was seen of a host, in words: each finding, what it means, and what helps.
+//! The observations of a host, in words: each finding, its meaning, and the remedy.
 
 use super::datagrams::VERSION_1;
 use super::{Certificate, Quic, Seen, Tcp, Trouble, Trusted, Udp};
@@ -19,15 +19,15 @@ pub enum State {
 /// One line of the report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// The subject of the finding.
     pub of: &'static str,
     /// How good it is.
     pub state: State,
-    /// What was found.
+    /// The finding.
     pub found: String,
-    /// What that means to a browser.
+    /// Its meaning for a browser.
     pub means: &'static str,
-    /// What helps; empty: nothing is needed.
+    /// The remedy; empty: nothing is needed.
     pub remedy: String,
 }
 
@@ -36,7 +36,7 @@ pub fn will_move(findings: &[Finding]) -> bool {
     findings.iter().all(|it| it.state != State::Bad)
 }
 
-/// What was found, in the order in which a browser meets it.
+/// The findings, in the order in which a browser meets them.
 pub fn findings(seen: &Seen) -> Vec<Finding> {
     let mut all = Vec::new();
     match &seen.tcp {
@@ -44,7 +44,7 @@ pub fn findings(seen: &Seen) -> Vec<Finding> {
         Err(cause) => all.push(bad(
             "TCP",
             format!("port {} by TCP: {cause}", seen.port),
-            "a first visit comes by TCP, so a browser does not learn of HTTP/3, unless the DNS has an HTTPS record",
+            "a first visit uses TCP, so a browser does not learn of HTTP/3, unless the DNS has an HTTPS record",
             "open the port in the firewall, and serve HTTP/2 there: utmost serve does unless told --no-tcp",
         )),
     }
@@ -52,7 +52,7 @@ pub fn findings(seen: &Seen) -> Vec<Finding> {
     all.push(note(
         "HTTPS record",
         "not looked for: this program does not ask the DNS for it",
-        "with the record, a browser comes by HTTP/3 on its first visit",
+        "with the record, a browser uses HTTP/3 on its first visit",
         &format!("look with: dig {} HTTPS; utmost serve prints the record at its start", seen.host),
     ));
     all
@@ -81,7 +81,7 @@ fn bad(of: &'static str, found: impl Into<String>, means: &'static str, remedy: 
 }
 
 fn over_tcp(seen: &Seen, tcp: &Tcp, all: &mut Vec<Finding>) {
-    all.push(good("TCP", format!("port {} answers", seen.port), "a first visit comes by TCP"));
+    all.push(good("TCP", format!("port {} answers", seen.port), "a first visit uses TCP"));
     match &tcp.certificate {
         Ok(certificate) => all.extend(of_certificate(seen, certificate)),
         Err(cause) => all.push(bad(
@@ -149,7 +149,7 @@ fn of_certificate(seen: &Seen, certificate: &Certificate) -> Vec<Finding> {
     std::iter::once(first).chain(root).collect()
 }
 
-/// What the values of `Alt-Svc` say (RFC 7838, 3): port and seconds for HTTP/3, the first that there is.
+/// The HTTP/3 service in the values of `Alt-Svc` (RFC 7838, 3): port and seconds for HTTP/3, the first that there is.
 pub(crate) fn alternative(values: &[String]) -> Option<(u16, u64)> {
     let each = values.iter().flat_map(|it| it.split(','));
     each.map(str::trim).find_map(|value| {
@@ -311,7 +311,7 @@ fn limits(quic: &Quic, all: &mut Vec<Finding>) {
         Some(status) => bad(
             "answer by HTTP/3",
             format!("status {status}"),
-            "a browser that comes by HTTP/3 gets an error",
+            "a browser that uses HTTP/3 gets an error",
             "look at the log of the server; 421 says that it does not have this host",
         ),
         None => bad(

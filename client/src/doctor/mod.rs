@@ -14,7 +14,7 @@ use crate::Verify;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Whom to examine.
+/// The host to examine.
 #[derive(Debug, Clone)]
 pub struct Patient {
     /// The name of the host, or its address.
@@ -23,20 +23,20 @@ pub struct Patient {
     pub port: u16,
     /// Where it is.
     pub address: SocketAddr,
-    /// Whom to trust.
+    /// The trusted certificate authorities.
     pub verify: Verify,
     /// How long to wait for each answer.
     pub within: Duration,
 }
 
-/// What was seen of a host.
+/// The observations of a host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
     /// The name of the host.
     pub host: String,
     /// The port over TCP.
     pub port: u16,
-    /// Whom this program trusted.
+    /// The certificate authorities that this program trusted.
     pub trusted: Trusted,
     /// Over TCP; `Err`: why nothing came.
     pub tcp: Result<Tcp, String>,
@@ -44,7 +44,7 @@ pub struct Seen {
     pub udp: Udp,
 }
 
-/// Whom a program trusts.
+/// The certificate authorities that a program trusts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Trusted {
@@ -71,11 +71,11 @@ pub struct Certificate {
     pub chain: usize,
     /// Whole days until it ends; negative: it has ended.
     pub days_left: i64,
-    /// What is wrong with it, if something is.
+    /// Its fault, if it has one.
     pub trouble: Option<Trouble>,
 }
 
-/// What is wrong with a certificate.
+/// The fault of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
     /// Nobody who is trusted vouches for it.
@@ -86,7 +86,7 @@ pub enum Trouble {
     Date,
 }
 
-/// What came by UDP.
+/// The answers over UDP.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Udp {
     /// The port that was asked.

@@ -16,7 +16,7 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
-    /// Connects to a host, whoever vouches for it: the certificate is looked at over TCP.
+    /// Connects to a host without checking its certificate, which is checked over TCP.
     pub(crate) fn connect(
         host: &str,
         authority: &str,
@@ -47,7 +47,7 @@ impl Visit {
         self.seen.settings.is_some() && self.seen.status.is_some()
     }
 
-    /// What was seen; `Err`: why there is no connection.
+    /// The observations; `Err`: why there is no connection.
     pub(crate) fn seen(self) -> Result<Quic, String> {
         if self.seen.parameters.is_empty() {
             return Err(self.connection.end().unwrap_or(End::NoAnswer).to_string());

@@ -147,7 +147,7 @@ fn sizes(udp: &mut Udp, server: SocketAddr, within: Duration) -> io::Result<()> 
     let mut buffer = [0; 2048];
     for _ in 0..TRIES {
         for (size, _) in answered.iter().filter(|(_, it)| !it) {
-            // What the system does not take, or says of earlier ones, is as good as lost.
+            // A datagram that the system rejects counts as lost, as do errors about earlier ones.
             socket.send(&asking(*size)).ok();
         }
         let until = now() + within.min(TRY);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 pub(super) enum Happening {
     /// t0.
     Navigation,
-    /// So many bytes of a resource's body have arrived.
+    /// This number of bytes of a resource's body has arrived.
     Bytes(usize, u64),
     /// The execution of a resource has begun.
     Begun(usize),
@@ -44,7 +44,7 @@ impl Wait {
     }
 }
 
-/// What the discovery of a resource waits for, all of it, besides the navigation or the load event. A wait for a missing resource
+/// All conditions of the discovery of a resource, besides the navigation or the load event. A wait for a missing resource
 /// never ends. Stylesheets and scripts that many wait for are one wait: listed one by one, they would be as many as pairs of resources.
 pub fn waits(page: &Page, resource: &PageResource) -> Vec<Wait> {
     let trigger = &resource.trigger;
@@ -65,7 +65,7 @@ pub fn waits(page: &Page, resource: &PageResource) -> Vec<Wait> {
         Event::CssApplied => vec![Wait::Applied(of), Wait::StylesBefore(of)],
         Event::StyleApplied if !has_styles_before(usize::MAX) => vec![Wait::Applied(0)],
         Event::StyleApplied => vec![Wait::StylesBefore(usize::MAX)],
-        // The load event comes after `DOMContentLoaded`; what else it waits for depends on the order.
+        // The load event follows `DOMContentLoaded`; what else it waits for depends on the order.
         Event::Dcl | Event::Load => vec![Wait::DomReady],
     };
     waits.extend(trigger.needs.iter().map(|it| Wait::Applied(*it)));
@@ -196,7 +196,7 @@ impl Conditions {
         self.before_dom_ready.is_empty()
     }
 
-    /// `DOMContentLoaded` has been, the load event has not.
+    /// After `DOMContentLoaded`, before the load event.
     pub(super) fn load_is_next(&self) -> bool {
         self.dom_is_ready() && !self.load_fired
     }

@@ -45,7 +45,7 @@ impl MainThread {
         };
     }
 
-    /// Whoever waits for the turn of this resource waits no longer.
+    /// Waiters for the turn of this resource continue.
     pub(super) fn applied(&mut self, id: usize) {
         if let Some(turn) = self.turn[id] {
             self.before.remove(&(turn, id));

@@ -1,6 +1,6 @@
 //! Playing a page back: a browser as a pure function, `(time, what has arrived) -> what to request`.
 //!
-//! The rules are those of the page format. Where it leaves room:
+//! The rules are the page format's. Where it leaves room:
 //!
 //! - Time is in microseconds from any origin; calls whose time runs backwards count as of the latest time.
 //! - Everything reported for one instant is weighed together, whatever the order of the calls. Discoveries of the
@@ -18,7 +18,7 @@
 //! - "Earlier" stylesheets have a smaller ID. `style_applied` on a page without any
 //!   render-blocking stylesheet is the arrival of the document.
 //! - The load event does not come before `DOMContentLoaded`, nor before a discovery of the same instant.
-//! - The first rendering comes when the document's head has arrived, and everything that blocks rendering is applied: the
+//! - The first rendering happens when the document's head has arrived, and everything that blocks rendering is applied: the
 //!   critical stylesheets and synchronous scripts of the head, what those stylesheets import, and critical stylesheets
 //!   that were discovered elsewhere by then. It needs an idle main thread, and goes before the next execution. Rendering
 //!   keeps no execution waiting, and is seen a frame later. `docs/metrics.md` has the rules of the other milestones.

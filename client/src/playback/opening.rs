@@ -1,4 +1,4 @@
-//! What arrives of a document before the browser reads it: at first the browser commits to the navigation, and gives the page a process.
+//! Holds a document's bytes until the browser reads them: at first the browser commits to the navigation, and gives the page a process.
 
 use super::micros;
 use corpus::Page;
@@ -12,7 +12,7 @@ pub(super) struct Opening {
     held: Option<Held>,
 }
 
-/// What has arrived and is not read yet.
+/// Bytes that have arrived and are not read yet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Held {
     /// Bytes of the body, counted from its start.
@@ -44,7 +44,7 @@ impl Opening {
         self.reads_us.filter(|_| self.held.is_some())
     }
 
-    /// What the browser reads now, if it is time.
+    /// The bytes that the browser reads now, if it is time.
     pub(super) fn read(&mut self, now_us: u64) -> Option<Held> {
         let is_time = self.reads_us().is_some_and(|it| it <= now_us);
         self.held.take_if(|_| is_time)

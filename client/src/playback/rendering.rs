@@ -1,4 +1,4 @@
-//! What the user sees when: the milestones of a load.
+//! The milestones of a load: when the user sees what.
 
 use super::conditions::{Happening, wire_bytes};
 use corpus::Page;
@@ -26,7 +26,7 @@ pub(super) struct Rendering {
     reached: Vec<(u64, Milestone)>,
 }
 
-/// What a resource is for the rendering.
+/// The role of a resource in the rendering.
 #[derive(Debug, Clone, Copy, Default)]
 struct Role {
     blocks: Blocks,
@@ -90,7 +90,7 @@ impl Rendering {
         self.reached.push((now_us, milestone));
     }
 
-    /// What is rendered is seen with the next frame.
+    /// A rendering is seen with the next frame.
     fn show(&mut self, milestone: Milestone, now_us: u64) {
         self.reach(milestone, now_us.saturating_add(FRAME_US));
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// What the network does to a resource.
+/// The network's treatment of a resource.
 #[derive(Debug, Clone, Copy)]
 enum Net {
     /// This many body bytes have arrived.
@@ -128,7 +128,7 @@ fn a_document_is_read_when_its_browser_has_committed_to_it() {
     let mut page = Page::clone(&page(&[at(10), at(500), at(1000), complete]));
     page.commit_ms = 35.0;
     let page = Arc::new(page);
-    // What comes later is read at once.
+    // Later bytes are read at once.
     let slow = [(10.0, Bytes(0, 1)), (30.0, Bytes(0, 50)), (50.0, Bytes(0, 100)), (60.0, Done(0))];
     assert_eq!(timeline(&page, &slow), "0@0 1@45 2@45 3@50 4@61");
     let fast = [(10.0, Bytes(0, 100)), (11.0, Done(0))];

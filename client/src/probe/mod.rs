@@ -2,7 +2,7 @@
 //! need it.
 //!
 //! It makes its own contention: its receive window is small and it reads at a pace. So the server always has more to
-//! send than it may, however fast it is, and chooses what comes next. The connection's qlog, which [`Fetched`] holds,
+//! send than it may, however fast it is, and chooses the next response. The connection's qlog, which [`Fetched`] holds,
 //! says what came when.
 
 mod fetch;
@@ -76,10 +76,10 @@ impl Reading {
     pub const FREE: Self = Self { window_bytes: 15_728_640, bytes_per_ms: None };
 }
 
-/// Whom to trust, and how long to wait.
+/// The trusted certificate authorities, and the time to wait.
 #[derive(Debug, Clone)]
 pub struct Patience {
-    /// Whom to trust.
+    /// The trusted certificate authorities.
     pub verify: Verify,
     /// How long the handshake may take.
     pub connect_within: Duration,

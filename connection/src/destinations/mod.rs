@@ -36,7 +36,7 @@ pub struct Destinations {
     /// Bytes read of the source's unidirectional streams before it was known which of them is which push.
     unattributed: BTreeMap<StreamId, u64>,
     moved_bytes: u64,
-    /// When the source, on which nothing comes, needs a packet again.
+    /// When the silent source needs a packet again.
     keep_alive: Option<Instant>,
 }
 
@@ -272,7 +272,7 @@ impl Destinations {
         self.others.iter_mut().find_map(|it| it.connection.transmit(out))
     }
 
-    /// Acts on the timers of the other connections; [`Self::progress`] has those of responses.
+    /// Acts on the timers of the other connections; [`Self::progress`] acts on the timers of responses.
     pub fn on_timeout(&mut self, now: Instant) {
         for other in &mut self.others {
             other.connection.on_timeout(now);

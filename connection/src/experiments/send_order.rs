@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 /// The order in which a server first handed the bytes of its responses to the transport. Clones share it.
 ///
 /// The wire does not carry it, so a client in another process cannot know it. A lab that runs both ends can: its
-/// client waits for the bytes of one stream before those of another, as if all of them shared one TCP
+/// client waits for the bytes of one stream before the bytes of another, as if all of them shared one TCP
 /// connection. It holds the bytes of one connection.
 #[derive(Debug, Clone, Default)]
 pub struct SendOrder(Arc<Mutex<Vec<(StreamId, u64)>>>);

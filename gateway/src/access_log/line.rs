@@ -44,7 +44,7 @@ fn combined(answered: &Answered, time: Timestamp) -> String {
     )
 }
 
-/// What may stand between quotes: a client cannot end a line, or write to a terminal.
+/// The text that may stand between quotes: a client cannot end a line, or write to a terminal.
 fn quoted(text: &[u8]) -> String {
     let mut quoted = String::with_capacity(text.len());
     for byte in text {

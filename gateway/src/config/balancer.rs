@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileLoadBalancer {
+    /// The number of the configuration, from 0 to 6. Default: 0.
     #[serde(default)]
     config_id: u8,
-    /// In hexadecimal digits.
+    /// The server's ID: 1 to 7 bytes in hexadecimal, the same length on all servers.
     server_id: String,
-    /// A file.
+    /// A file with the 16 bytes of the key that all servers share.
     key: PathBuf,
 }
 

@@ -36,29 +36,35 @@ pub(super) struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileSite {
+    /// Serve the files below this folder, which is relative to the configuration file.
     pub(super) root: Option<PathBuf>,
+    /// Serve this page, a bundled name or a file, for experiments.
     pub(super) page: Option<String>,
+    /// Serve these pages.
     pub(super) pages: Option<Vec<String>>,
+    /// Pass requests on to this backend.
     #[serde(default, deserialize_with = "parsed")]
     pub(super) upstream: Option<Address>,
-    /// Whether the backend gets WebSockets.
+    /// Let clients open WebSockets to the backend.
     #[serde(default)]
     pub(super) websockets: bool,
-    /// The file of certificate authorities for all backends.
+    /// Certificate authorities (PEM) for all backends over TLS. Default: the system's.
     pub(super) upstream_ca: Option<PathBuf>,
-    /// Whether the backend's texts are compressed.
+    /// Compress texts of the backend.
     #[serde(default)]
     pub(super) compress: bool,
-    /// The addresses of proxies before this server.
+    /// Addresses and networks of proxies whose fields about clients count, such as `10.0.0.0/8`.
     #[serde(default)]
     trusted_proxies: Vec<String>,
-    /// Whether they begin connections over TCP with a header.
+    /// TCP connections of these proxies begin with a PROXY header, version 2.
     #[serde(default)]
     proxy_protocol: bool,
+    /// The scheme, by name. Default: `rfc9218`; for pages `bucket-html`.
     pub(super) scheme: Option<String>,
-    /// Files of schemes that are not built in.
+    /// Files of the user's own schemes.
     #[serde(default)]
     pub(super) scheme_files: Vec<PathBuf>,
+    /// How clients' signals are used. Default: `obey`; for pages `ignore`; with directives or facts `override`.
     pub(super) signals: Option<SignalUse>,
 }
 
@@ -85,58 +91,88 @@ impl FileSite {
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "keys, independent of each other")]
 pub(super) struct FileRoute {
+    /// The path, with any query. A `*` at the end stands for every rest.
     #[serde(deserialize_with = "path")]
     pub(super) path: String,
+    /// Only requests for this host. Default: every host.
     #[serde(default, deserialize_with = "host")]
     pub(super) host: Option<String>,
+    /// The scheme of the page at this path, by name. Default: that of `[site]`.
     pub(super) scheme: Option<String>,
+    /// How clients' signals are used on the page at this path. Default: as `[site]` says.
     pub(super) signals: Option<SignalUse>,
+    /// Pass requests on to this backend.
     #[serde(default, deserialize_with = "parsed")]
     pub(super) upstream: Option<Address>,
+    /// Let clients open WebSockets to the backend beside this key.
     #[serde(default)]
     pub(super) websockets: bool,
+    /// Compress texts of the backend beside this key.
     #[serde(default)]
     pub(super) compress: bool,
+    /// Serve the files below this folder. The whole path counts: `/docs/a` is the file `docs/a` below it.
     pub(super) root: Option<PathBuf>,
+    /// Redirect to this path or URL. A `*` at the end stands for the rest of the request's path.
     #[serde(default, deserialize_with = "target")]
     pub(super) redirect: Option<String>,
+    /// The status of the redirect: 308 or 301 (permanent), 307 or 302 (temporary), 303 (another page). Default: 308.
     #[serde(default, deserialize_with = "redirect_status")]
     pub(super) status: Option<u16>,
+    /// The file for paths without one, with status 200, if the request is for a page.
     #[serde(default, deserialize_with = "file_path")]
     pub(super) fallback: Option<String>,
+    /// The file for each status from 400 to 599 that this server makes.
     #[serde(default, deserialize_with = "error_pages")]
     pub(super) error_pages: Option<BTreeMap<u16, String>>,
+    /// A directive for each resource, by its path: see [below](#routeresourcepath).
     #[serde(default)]
     pub(super) resource: BTreeMap<String, FileDirective>,
+    /// Header fields of all responses; a list for repeated fields of one name.
     pub(super) headers: Option<BTreeMap<String, FileValues>>,
+    /// Push these paths, in this order.
     #[serde(default)]
     push: Vec<String>,
+    /// Push what the response's `Link` fields preload, unless they say `nopush`.
     #[serde(default)]
     push_preload: bool,
+    /// Push what the response's `X-Push` fields list.
     #[serde(default)]
     x_push: bool,
+    /// `Link` fields of the response.
     #[serde(default, deserialize_with = "links")]
     links: Vec<String>,
+    /// `Link` values of a 103 that goes ahead; or `"learn"`: the preloads of the last response.
     #[serde(default)]
     early_hints: EarlyHints,
+    /// Send the 103 also before files.
     #[serde(default)]
     early_hints_for_files: bool,
+    /// Push only if the request lacks a cookie: `{ cookie_absent = "NAME" }`.
     #[serde(default, deserialize_with = "push_when")]
     push_when: PushWhen,
+    /// The policy over `push_graph`: `none`, `push`, `push-in-evaluation-order`, `preload`, `push-and-preload`, `push-static-with-html`, `push-static-with-html-one-bdp`.
     #[serde(default, deserialize_with = "parsed")]
     push_policy: Option<Policy>,
+    /// The graph that `utmost corpus graph` made of the page.
     pub(super) push_graph: Option<PathBuf>,
+    /// How pushes wait for their document: `preempt`, `strict`, `throttle:BYTES`, `eager-fifo:BYTES`, `shuffle:SEED`.
     #[serde(default, deserialize_with = "parsed")]
     push_gate: Option<Gate>,
+    /// Pushes in progress at a time. Default: 10.
     max_concurrent_pushes: Option<u64>,
+    /// How the server learns what a client has cached: `cache-digest`, `conditional`.
     #[serde(default, deserialize_with = "client_has")]
     client_has: Knows,
+    /// The path of each cookie, or `"same-path"`: needed to push what varies on cookies. Default: `"none"`.
     #[serde(default, deserialize_with = "cookies")]
     cookies: CookiePolicy,
+    /// Push a 304 for a stale copy that is still right (an experiment).
     #[serde(default)]
     push_not_modified: bool,
+    /// Name the entity tag in promises (an experiment).
     #[serde(default)]
     push_if_match: bool,
+    /// `Cache-Control` of responses without such a field.
     #[serde(default, deserialize_with = "cache_control")]
     cache_control: Option<String>,
 }
@@ -160,7 +196,7 @@ pub(super) const OTHER_KEYS: [&str; 14] = [
 ];
 
 impl FileRoute {
-    /// What the route says about pushes and hints, without its graph.
+    /// The route's settings of pushes and hints, without its graph.
     pub(super) fn pushing(self) -> Pushing {
         Pushing {
             push: self.push,
@@ -189,9 +225,12 @@ impl FileRoute {
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileDirective {
+    /// From 0, first, to 7, last (RFC 9218). Default: the client's.
     #[serde(default, deserialize_with = "urgency")]
     urgency: Option<u8>,
+    /// Whether the response shares with others of its urgency. Default: the client's.
     incremental: Option<bool>,
+    /// Facts about the resource, such as `kind=image, above-fold`; `?0` denies one.
     #[serde(default, deserialize_with = "facts")]
     facts: Metadata,
 }
@@ -327,7 +366,7 @@ fn urgency<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u8>, D::Error> 
     })
 }
 
-/// `Link` values, or `"learn"`: those of the last response to the same request.
+/// `Link` values, or `"learn"`: the values of the last response to the same request.
 #[derive(Default)]
 struct EarlyHints {
     links: Vec<String>,
@@ -368,7 +407,7 @@ fn links<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected a word or a list or table, as docs/serve.md says of this key"
+    expecting = "expected a word or a list or table, as docs/reference/configuration.md describes"
 )]
 enum NameOr<T> {
     Name(String),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use server::site::fields::add;
 use std::collections::BTreeMap;
 
-/// The value of a field, or the values of several fields of one name.
+/// The value of a field, or a list of values for repeated fields of one name.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a value in quotes, or a list of such values")]
 pub(super) enum FileValues {
@@ -57,7 +57,7 @@ fn check(name: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What to do instead, for a field that this server makes itself.
+/// The alternative for a field that this server makes itself.
 fn own(name: &str) -> Option<&'static str> {
     match name {
         "priority" => Some("belongs to the order: write urgency in [route.resource.\"/PATH\"]"),

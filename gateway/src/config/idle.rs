@@ -17,7 +17,7 @@ pub(super) fn pushes(route: &Pushing) -> bool {
     !route.push.is_empty() || route.push_preload || route.x_push || by_policy
 }
 
-/// What answers for a route's path.
+/// The source that answers for a route's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answering {
     Directory,
@@ -81,7 +81,7 @@ impl Config {
         causes.into_iter().filter(|it| it.0).map(|it| it.1)
     }
 
-    /// What answers for the paths of a route: a backend, if one answers for any of them.
+    /// The source that answers for the paths of a route: a backend, if one answers for any of them.
     fn answering(&self, path: &str) -> Answering {
         let meets = |route: &ConfigRoute| {
             route.upstream().is_some() && (covers(&route.path, path) || covers(path, &route.path))

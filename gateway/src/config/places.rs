@@ -14,7 +14,7 @@ fn line(text: &str, span: Range<usize>) -> usize {
     1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
 }
 
-/// What is wrong with `text`. An unusable value is named by its key.
+/// The mistake in `text`. An unusable value is named by its key.
 pub(super) fn cause_of(error: &toml::de::Error, text: &str) -> String {
     let cause = error.message().replace("expected u64", NATURAL).replace("expected usize", NATURAL);
     let cause = cause.replace("expected i64", "expected a whole number");
@@ -61,7 +61,7 @@ impl<'a> Places<'a> {
         keys.find_map(|it| self.line(site, it)).unwrap_or_else(|| self.in_site("root"))
     }
 
-    /// The line of a key of `[limits]`, if it is there.
+    /// The line of a key of `[limits]`, if the file has it.
     pub(super) fn in_limits(&self, key: &str) -> Option<usize> {
         let limits = self.root.get_ref().get("limits").and_then(|it| it.get_ref().as_table());
         self.line(limits, key)

@@ -1,4 +1,4 @@
-//! What a route says about pushes, checked against the route's own document.
+//! The pushes of a route, checked against the route's own document.
 
 use super::file::FileRoute;
 use super::paths::{is_sendable, renamed, twin};
@@ -16,7 +16,7 @@ struct Document<'a> {
 }
 
 impl FileRoute {
-    /// What the route says about pushes and hints; files count from `folder`.
+    /// The route's pushes and hints, checked; files count from `folder`.
     pub(super) fn checked_pushing(
         self,
         folder: &Path,

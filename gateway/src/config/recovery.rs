@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What is wrong: the line, and the cause.
+/// A mistake: the line, and the cause.
 pub(super) type Mistake = (usize, String);
 
 /// Mistakes that are looked for.

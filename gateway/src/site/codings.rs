@@ -33,7 +33,7 @@ impl Coding {
         }
     }
 
-    /// What the name of a file ends with that holds another one in this coding.
+    /// The ending of the name of a file that holds another one in this coding.
     pub(super) fn ending(self) -> &'static str {
         match self {
             Self::Brotli => ".br",
@@ -90,7 +90,7 @@ impl Encoder {
         self.writer().write_all(bytes)
     }
 
-    /// What it has made, which stands for all bytes so far.
+    /// The output, which stands for all bytes so far.
     pub(crate) fn encoded(&mut self, bytes: &[u8]) -> Result<Vec<u8>> {
         self.take(bytes)?;
         self.writer().flush()?;

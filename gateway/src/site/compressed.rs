@@ -27,7 +27,7 @@ type Key = (HeaderValue, Coding);
 #[derive(Clone)]
 pub(super) struct Compressed {
     state: Arc<Mutex<State>>,
-    /// What the thread has to do. It begins with the first large file, and ends with the last of these senders.
+    /// The work of the thread. It begins with the first large file, and ends with the last of these senders.
     jobs: Arc<OnceLock<Option<Sender<Job>>>>,
 }
 

@@ -106,7 +106,7 @@ impl DirectorySite {
         if let Some(beside) = self.beside(request, path, file, &accepted) {
             return varied(beside, varies);
         }
-        // Who asks for parts gets those of the file itself.
+        // A request for parts gets parts of the file itself.
         if is_made && request.field(RANGE).is_none() {
             for coding in accepted {
                 match self.compressed.get(file, coding, request.asked_at) {
@@ -134,7 +134,7 @@ impl DirectorySite {
         })
     }
 
-    /// A file in a coding, which comes when it is made.
+    /// A file in a coding, which follows when it is made.
     fn awaited(&self, file: &Arc<HotFile>, coding: Coding, varies: bool) -> Response {
         let (maker, later) = Later::made_here();
         let of = Arc::clone(file);

@@ -171,10 +171,10 @@ fn coded(place: &Path, version: &Version) -> Vec<Coding> {
     Coding::ALL.into_iter().filter(is_there).collect()
 }
 
-/// What a kept file costs, in bytes of memory.
+/// The cost of a kept file, in bytes of memory.
 #[derive(Clone)]
 struct Weight {
-    /// What an open file costs.
+    /// The cost of an open file.
     descriptor: u64,
 }
 

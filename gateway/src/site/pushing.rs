@@ -82,7 +82,7 @@ fn preloads(response: &Response) -> impl Iterator<Item = String> + '_ {
 }
 
 impl RuledSite {
-    /// What is known to go with an awaited response before its head comes. The connection does not repeat it when the
+    /// The pushes and hints that are known before the head of an awaited response arrives. The connection does not repeat it when the
     /// head has come.
     pub(super) fn before_head(&self, request: &Request, response: &Response) -> Ahead {
         let Some(occasion) = self.occasion(request, response) else { return Ahead::default() };
@@ -154,7 +154,7 @@ struct Occasion<'a> {
 }
 
 impl Occasion<'_> {
-    /// What the rule asks for, before the server looks at what the client has.
+    /// The pushes of the rule, before the server looks at what the client has.
     fn wishes(&self) -> Wishes {
         let Self { pushing, response, .. } = self;
         let mut wishes = Wishes { paths: pushing.push.clone(), ..Wishes::default() };
@@ -193,7 +193,7 @@ impl Occasion<'_> {
         wishes.link(as_many_as_fit(plan.hint.iter().map(|it| graph.nodes[*it].preload(host))));
     }
 
-    /// What goes ahead of the response. Early hints are of use only while the response takes time; a backend's response
+    /// The pushes and hints that go ahead of the response. Early hints are of use only while the response takes time; a backend's response
     /// has them then.
     fn ahead(&self, wishes: Wishes, cached: &Cached) -> Ahead {
         let is_late = self.response.ready.first().is_some_and(|(after, _)| !after.is_zero());
@@ -239,7 +239,7 @@ impl Occasion<'_> {
         let Self { site, pushing, request, response } = self;
         let authority = request.authority.as_str();
         let promise = Promise::new(authority, path);
-        // Nothing is known of a remote resource that nobody has requested. The guard checks its response when it comes.
+        // Nothing is known of a remote resource that nobody has requested. The guard checks its response when it arrives.
         let known = site.foresee(&promise.request());
         if known.as_ref().is_some_and(|it| it.status != 200) {
             return None;

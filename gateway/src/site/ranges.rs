@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The first byte and the number of bytes.
 type Part = (u64, u64);
 
-/// What a request for parts gets of a response that has them; any other one as it is.
+/// Reduces a response to the requested parts; any other response stays as it is.
 pub(super) fn ranged(request: &Request, response: Response) -> Response {
     let field = request.field(RANGE).filter(|_| request.method == "GET");
     let is_here = response.status == 200 && response.ready.is_empty();

@@ -110,10 +110,10 @@ impl<Source, Order> Rule<Source, Order> {
     }
 }
 
-/// What the operator says about one resource.
+/// The operator's directive for one resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Directive {
-    /// Its priority, on top of what the client says.
+    /// Its priority, which replaces the client's.
     pub priority: Priority,
     /// Facts about it, on top of those that the site knows.
     pub facts: Metadata,
@@ -159,7 +159,7 @@ pub struct RuledSite {
     /// The hosts that it answers for; `None`: all.
     names: Option<Names>,
     directives: BTreeMap<String, Directive>,
-    /// What remote sources answered last.
+    /// The last answers of remote sources.
     last_answers: Arc<Mutex<LastAnswers>>,
 }
 
@@ -176,7 +176,7 @@ impl RuledSite {
         Self { source, rules, names, directives, last_answers: Arc::default() }
     }
 
-    /// The same for these hosts only, and those of the rules.
+    /// The same for these hosts only, and the hosts of the rules.
     #[must_use]
     pub fn only_for(self, names: &[String]) -> Self {
         let names = Names::new(names.iter().map(String::as_str).chain(self.hosts()));
@@ -222,7 +222,7 @@ impl RuledSite {
         self.with_pushes(request, self.with_freshness(request, response))
     }
 
-    /// What the source answers, or the operator in its place. A source comes before a redirect if its rule does.
+    /// The answer of the source, or of the operator in its place. A source has precedence over a redirect if its rule is earlier.
     fn answered(&self, request: &Request) -> Response {
         let said = |it: &&Rule| it.fits(request) && (it.redirect.is_some() || it.source.is_some());
         if let Some(rule) = self.rules.iter().find(said)
@@ -281,7 +281,7 @@ impl RuledSite {
         absent
     }
 
-    /// What the response to a request would be, without asking a remote source; `None`: nothing is known.
+    /// The expected response to a request, without asking a remote source; `None`: nothing is known.
     pub(super) fn foresee(&self, request: &Request) -> Option<Foreseen> {
         let source = self.source(request);
         let mut known = if source.is_remote() {
@@ -318,7 +318,7 @@ impl RuledSite {
         self.rules.iter().filter(|it| it.fits(request)).find_map(says)
     }
 
-    /// What the operator says about order. The document of a page with a scheme, or with a use of signals, counts as the main
+    /// The operator's settings of the order. The document of a page with a scheme, or with a use of signals, counts as the main
     /// document.
     fn ordered(&self, request: &Request, mut response: Response) -> Response {
         let directives = &self.directives;

@@ -1,4 +1,4 @@
-//! What an operator has in place of what a source answers: redirects, a file where none is, and pages for errors.
+//! The operator's substitutes for answers of a source: redirects, a file where none is, and pages for errors.
 
 use super::rules::divided;
 use hyper::header::{CONTENT_TYPE, HeaderMap, LOCATION};

@@ -67,7 +67,7 @@ pub(crate) fn is_compressible(mime: &str) -> bool {
         )
 }
 
-/// What kind of response a request suggests.
+/// The kind of response that a request suggests.
 pub(crate) fn expected(request: &Request) -> Kind {
     if request.upgrade.is_some() {
         return Kind::Xhr;

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::{sleep, sleep_until};
 
-/// What happens on a connection, as far as it counts for its limits.
+/// Events of a connection that count for its limits.
 #[derive(Debug)]
 pub(super) struct Activity {
     state: Mutex<State>,
@@ -119,7 +119,7 @@ impl Activity {
         self.sooner.notify_one();
     }
 
-    /// How many requests have come, if none is under way: the head of the next one comes.
+    /// How many requests have come, if none is under way: the head of the next one is awaited.
     pub(super) fn next_head(&self) -> Option<usize> {
         let state = self.state();
         (state.busy == 0).then_some(state.asked)
@@ -181,7 +181,7 @@ impl Activity {
 
 impl State {
     fn new(one_by_one: bool, limits: &Limits, now: Instant) -> Self {
-        // What waits unread in the windows of HTTP/2 may still be of use.
+        // Unread bytes in the windows of HTTP/2 may still be of use.
         let unread = if one_by_one { 0 } else { limits.receive_bytes };
         let unread = u32::try_from(unread).unwrap_or(u32::MAX);
         let [at_once, each_second] = Charge::UselessTcp.rate(limits);
@@ -331,7 +331,7 @@ mod tests {
         activity.read(1, start);
         activity.drain(at(start, 2));
         assert_eq!(activity.until(), at(start, 2));
-        // What was written of an earlier response still waits for the client.
+        // Written bytes of an earlier response still wait for the client.
         activity.blocked(true);
         assert_eq!(activity.until(), at(start, 10));
         let (activity, start) = begun(false);

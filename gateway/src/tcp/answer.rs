@@ -56,7 +56,7 @@ pub(super) trait Upload: Send + 'static {
     fn leave(self, activity: &Arc<Activity>, is_withheld: bool) -> impl Future<Output = ()> + Send;
 }
 
-/// What goes before the head of a response.
+/// Interim responses before the head of a response.
 pub(super) enum Interim<'a> {
     /// The client is to send the body of its request (RFC 9110, 15.2.1).
     Continue,
@@ -135,7 +135,7 @@ fn begin(
     (coming, news)
 }
 
-/// The head that comes, and where its body comes from if it is not here.
+/// The next head, and the source of its body if it is not here.
 async fn from_backend(
     mut relay: OfBackend,
     told: &mut Told,
@@ -156,7 +156,7 @@ async fn from_backend(
                 }
                 return (*response, Some(Source::Backend(relay.into())));
             }
-            // Nothing else comes before a head, and no request over TCP is before its handshake.
+            // Nothing else precedes a head, and no request over TCP is before its handshake.
             Next::TooEarly | Next::Body(_) | Next::End(_) | Next::Broken(_) => {}
         }
     }

@@ -88,7 +88,7 @@ async fn speak(stream: Secure, guest: &Guest, mut news: News) -> &'static str {
         }
     };
     tokio::select! {
-        // What is wrong with it costs the client, which is gone.
+        // A failure affects only the client, which is gone.
         _ = speaking => {}
         () = guest.activity.silence() => return "timeout",
     }

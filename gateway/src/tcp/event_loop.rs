@@ -44,7 +44,7 @@ pub enum StartError {
     Tls(#[from] TlsError),
 }
 
-/// What connections get that begin now.
+/// The settings of connections that begin now.
 pub(super) struct Current {
     pub(super) site: Arc<dyn Site>,
     pub(super) options: Arc<Options>,
@@ -212,7 +212,7 @@ fn doors(runtime: &Runtime, listeners: Listeners, port: Option<u16>) -> io::Resu
     secure.chain(plain).map(|(it, leads_to)| door(it, leads_to)).collect()
 }
 
-/// What all doors lead to.
+/// The state that all doors share.
 #[derive(Clone)]
 struct Hall {
     renewed: watch::Receiver<Arc<Current>>,
@@ -251,7 +251,7 @@ impl Hall {
         }
     }
 
-    /// Lets a client in. One that comes through a proxy is known when the proxy has named it.
+    /// Lets a client in. A client behind a proxy is known once the proxy has named it.
     fn let_in(
         &self,
         stream: TcpStream,

@@ -4,7 +4,7 @@
 use crate::limits::REFUSED_BYTES;
 use std::collections::BTreeMap;
 
-/// What comes before the first frame (RFC 9113, 3.4).
+/// The bytes before the first frame (RFC 9113, 3.4).
 const PREFACE_BYTES: usize = 24;
 const FRAME_HEADER_BYTES: usize = 9;
 /// Frame types (RFC 9113, 6.2 and 6.10), and the flag of the last frame of a head.
@@ -22,7 +22,7 @@ pub(super) struct Frames {
     /// Whether it is a part of a head, and its last.
     part: Option<bool>,
     part_bytes: usize,
-    /// The stream whose head comes.
+    /// The stream whose head is in progress.
     stream: u32,
     /// The highest stream that has had one.
     last_stream: u32,
@@ -86,7 +86,7 @@ impl Frames {
         self.heads.remove(&stream);
     }
 
-    /// What the heads count for that the library has refused: it has decoded all that came, and its requests were taken.
+    /// The nuisances of the heads that the library has refused: it has decoded all bytes, and its requests were taken.
     pub(super) fn refused(&mut self) -> u64 {
         let trailers = self.trailer_bytes / REFUSED_BYTES;
         self.trailer_bytes %= REFUSED_BYTES;

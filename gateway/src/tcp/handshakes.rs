@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(waits[9..], [Some(6), Some(100), Some(200), Some(300)]);
     }
 
-    /// An office that comes at once behind one address.
+    /// An office whose clients arrive at once, behind one address.
     #[test]
     fn three_hundred_visitors_of_one_address_all_get_their_turn_within_2_s() {
         let waits = waits(&Ledger::new(), &Limits::default(), 300, now());

@@ -79,7 +79,7 @@ impl Upload for Arriving {
     }
 }
 
-/// What the library does, within these limits.
+/// The library's settings, within these limits.
 pub(super) fn builder(options: &Options) -> Builder {
     let head_bytes = options.limits.http3.field_section_bytes;
     let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX);
@@ -142,7 +142,7 @@ async fn respond(
         let has_ended = Arc::clone(&upload.has_ended);
         let mut answer = answer(guest, head, held, upload, |_| {}).await;
         if !has_ended.load(Ordering::Relaxed) {
-            // Another request could not be told from the rest of this one (RFC 9112, 9.3).
+            // Another request could not be distinguished from the rest of this one (RFC 9112, 9.3).
             answer.head.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         return response(answer, guest);
@@ -172,7 +172,7 @@ fn response(answer: Answer, guest: &Guest) -> hyper::Response<Outgoing> {
 
 /// The body of a response. The library takes it as fast as the client does.
 struct Outgoing {
-    /// What comes; `None`: nothing more.
+    /// The next part; `None`: nothing more.
     pieces: Option<Receiver<Piece>>,
     /// `None`: a tunnel has it.
     told: Option<Told>,

@@ -1,4 +1,4 @@
-//! What a connection of HTTP/2 reads: a few bytes a turn, so that others have theirs, and so that its requests are counted before the
+//! The reading side of an HTTP/2 connection: a few bytes a turn, so that others have theirs, and so that its requests are counted before the
 //! library decodes more. A client whose heads have many fields, which take a thread long, has few turns.
 
 use super::activity::now;
@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 use tokio::time::{Sleep, sleep};
 
-/// What was read, as far as it counts.
+/// The bytes that were read, as far as they count.
 pub(super) struct Intake {
     account: Account,
     options: Arc<Options>,
@@ -44,7 +44,7 @@ impl Intake {
         Arc::new(Self { account, options: Arc::clone(options), state: Mutex::default() })
     }
 
-    /// The library has passed a request on that has so many fields.
+    /// The library has passed on a request with `fields` fields.
     pub(super) fn accepted(&self, stream: u32, fields: usize) {
         let mut state = self.state();
         state.frames.accepted(stream);

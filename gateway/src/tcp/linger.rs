@@ -2,7 +2,7 @@
 //!
 //! A client that still sends does not always look for the answer. A connection that is closed with bytes unread is reset, and a reset
 //! takes away what the client has not read yet (RFC 9112, 9.6). A stream of HTTP/2 that is reset too soon hides its response from some
-//! clients, such as curl 7.88. So the server reads what comes for a while, and nginx does so for as long (`lingering_close`).
+//! clients, such as curl 7.88. So the server reads for a while, and nginx does so for as long (`lingering_close`).
 
 use super::activity::{Activity, now};
 use super::answer::Upload;
@@ -23,7 +23,7 @@ pub(super) struct Lingering<S> {
     rest: Option<Rest>,
 }
 
-/// What may still be read.
+/// Bytes that may still be read.
 struct Rest {
     left_bytes: usize,
     until: Instant,

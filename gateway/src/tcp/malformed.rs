@@ -26,7 +26,7 @@ pub(super) struct Answering<S> {
     answered: BTreeSet<u32>,
     /// The last stream that is not remembered any more.
     forgotten: u32,
-    /// What goes before the next frame.
+    /// Bytes before the next frame.
     answer: Vec<u8>,
 }
 
@@ -175,7 +175,7 @@ mod tests {
         [&[0, 0, length, kind, 0, 0, 0, 0, stream], payload].concat()
     }
 
-    /// What goes out when the library writes these bytes, at most `piece` at a time.
+    /// The output when the library writes these bytes, at most `piece` at a time.
     async fn written(bytes: &[u8], piece: usize) -> Vec<u8> {
         let mut stream = Answering::new(Vec::new(), None);
         for piece in bytes.chunks(piece) {

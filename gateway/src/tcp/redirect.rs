@@ -21,7 +21,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use tokio::net::TcpStream;
 
-/// What a client of plain HTTP gets at the port of HTTPS.
+/// The response to plain HTTP at the port of HTTPS.
 const WRONG_PORT: &str =
     "This port speaks HTTPS. Ask for the same address with https:// in place of http://.\n";
 
@@ -74,7 +74,7 @@ async fn answer_one(
     let mut builder = builder(&current.options);
     let connection = pin!(builder.keep_alive(false).serve_connection(stream, service));
     tokio::select! {
-        // What is wrong with it costs the client, which is gone.
+        // A failure affects only the client, which is gone.
         _ = connection => {}
         () = activity.silence() => {}
         () = news.reached(Phase::Draining) => {}

@@ -1,4 +1,4 @@
-//! Requests of HTTP/1 and HTTP/2 as a site sees them, under the same rules as those of HTTP/3.
+//! Requests of HTTP/1 and HTTP/2 as a site sees them, under the same rules as requests of HTTP/3.
 
 use super::tunnel::is_wanted;
 use crate::upstream::{WEBSOCKET, has_member};
@@ -30,7 +30,7 @@ pub(super) fn request(
     };
     let is_websocket = websockets && is_wanted(&head);
     let wrong = wrong_status(&head.headers, protocol);
-    // A client of HTTP/1.0 need not say the host: it asks whom it has connected to.
+    // A client of HTTP/1.0 need not name the host: it asks the server it has connected to.
     let is_hostless = protocol == Protocol::Http10 && !head.headers.contains_key(HOST);
     let local = is_hostless.then(|| SocketAddr::new(local.ip(), local.port()).to_string());
     let is_host_said = protocol != Protocol::Http2 && head.uri.authority().is_some();
@@ -66,7 +66,7 @@ pub(super) fn has_too_many_fields(fields: &HeaderMap) -> bool {
     fields.len() > HEAD_FIELDS
 }
 
-/// Whether the body comes in a transfer coding that the library does not take off, so that it would be passed on in it (RFC
+/// Whether the body has a transfer coding that the library does not take off, so that it would be passed on in it (RFC
 /// 9112, 6.1).
 fn has_unknown_coding(fields: &HeaderMap) -> bool {
     let mut codings = fields.get_all(TRANSFER_ENCODING).iter();
@@ -93,7 +93,7 @@ fn pseudo<'a>(head: &'a Parts, local: Option<&'a str>) -> Vec<Line<'a>> {
     fields.into_iter().map(|(name, value)| (name, value.as_bytes())).collect()
 }
 
-/// The fields without those of the connection. `is_host_said`: the target of the request says the host in place of the field (RFC
+/// The fields without the connection's. `is_host_said`: the target of the request says the host in place of the field (RFC
 /// 9112, 3.2.2).
 fn regular(mut fields: HeaderMap, is_host_said: bool) -> HeaderMap {
     let is_hop_by_hop = is_hop_by_hop(&fields);

@@ -107,7 +107,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Joining<S> {
         Poll::Ready(Ok(count))
     }
 
-    /// What fits into a record.
+    /// The bytes that fit into a record.
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -283,7 +283,7 @@ mod tests {
         let waker = Arc::clone(&wakes).into();
         let mut context = Context::from_waker(&waker);
         let mut stream = Joining::new(system(usize::MAX));
-        // Flushes and wakes after each turn, in which the library writes so many times.
+        // Flushes and wakes after each turn, in which the library writes `writes` times.
         let turns = [2, 0, 1, 1, 0, 0].map(|writes| {
             let mut stream = Pin::new(&mut stream);
             let mut buffer = ReadBuf::new(&mut []);

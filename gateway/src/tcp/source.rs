@@ -18,13 +18,13 @@ pub(super) enum Source {
     Backend(Box<OfBackend>),
 }
 
-/// What a backend brings, and says when there is news.
+/// The output of a backend, with a notification of news.
 pub(super) struct OfBackend {
     pub(super) coming: Coming,
     pub(super) news: Receiver<()>,
     /// For what waits of it.
     _room: Room,
-    /// What has come and is not taken.
+    /// Bytes that have arrived and are not taken.
     come: Bytes,
     /// The trailer fields, which come with the end.
     trailers: HeaderMap,
@@ -73,7 +73,7 @@ impl Source {
         }
     }
 
-    /// Waits until there is more: so many bytes, at most [`PIECE_BYTES`]. 0: that was all.
+    /// Waits until there is more, and returns the number of bytes, at most [`PIECE_BYTES`]. 0: that was all.
     pub(super) async fn ready(&mut self) -> Result<usize, Broken> {
         match self {
             Self::Site(it) => Ok(it.piece().await),

@@ -1,4 +1,4 @@
-//! What observers and limits learn of a response.
+//! Reports a response to observers and limits.
 
 use super::activity::{Activity, now};
 use hyper::header::{CONTENT_LENGTH, HeaderMap};
@@ -7,7 +7,7 @@ use server::site::Request;
 use server::{Event, Observers};
 use std::sync::Arc;
 
-/// A response under way. When it is dropped, the observers are told.
+/// A response under way. When it is dropped, the observers learn of it.
 pub(super) struct Told {
     pub(super) observers: Observers,
     watched: Option<Watched>,
@@ -58,7 +58,7 @@ impl Told {
         self.is_tunnel
     }
 
-    /// The connection has taken so many bytes of the body. After all that its head says, the libraries do not ask for its end.
+    /// The connection has taken `bytes` of the body. After all that its head says, the libraries do not ask for its end.
     pub(super) fn took(&mut self, bytes: usize) {
         if let Some(watched) = &mut self.watched {
             watched.answered.bytes += bytes as u64;

@@ -40,7 +40,7 @@ pub(super) struct Entrance {
     stream: Sender<Stream>,
 }
 
-/// What the client says after the handshake.
+/// The client's bytes after the handshake.
 pub(super) struct Inbound {
     awaited: Receiver<Stream>,
     stream: Option<Stream>,
@@ -112,7 +112,7 @@ impl Tunnel {
     }
 }
 
-/// Sends what the backend says. A client that takes nothing for the time of a stalled response is given up.
+/// Sends the backend's bytes. A client that takes nothing for the time of a stalled response is given up.
 async fn send(
     mut stream: impl AsyncWrite + Unpin,
     mut source: Source,

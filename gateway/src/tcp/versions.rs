@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What stands before the minor version in the first line of a request.
+/// The text before the minor version in the first line of a request.
 const BEFORE: &[u8] = b" HTTP/1.";
 
 /// A stream of HTTP/1 on which each request that follows another's response is of version 1.1 at most.

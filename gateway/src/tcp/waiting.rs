@@ -1,4 +1,4 @@
-//! What waits in memory for clients over TCP that take it slowly, and how much may.
+//! Bytes that wait in memory for slow clients over TCP, and their limit.
 //!
 //! A connection has room for a few pieces of files. It may always have one, and further ones as long as its client is within
 //! its share of what all may hold. Files that are in memory anyway do not count.
@@ -10,7 +10,7 @@ use server::limits::RELAYED_BYTES;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// What one connection may have wait.
+/// Bytes that may wait for one connection.
 #[derive(Debug)]
 pub(super) struct Waiting {
     account: Account,
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(ledger.bytes(Charge::Waiting), 0);
     }
 
-    /// A thousand connections of one client, and those of another.
+    /// A thousand connections of one client, and some of another.
     #[test]
     fn one_client_has_half_of_all_and_a_piece_for_each_further_connection() {
         let ledger = Ledger::new();

@@ -20,7 +20,7 @@ pub(super) struct Backend {
     /// As many requests as there are places are in it at most.
     arrivals: UnboundedSender<Arrival>,
     places: Arc<Places>,
-    /// Those of WebSockets, which last long.
+    /// Places of WebSockets, which last long.
     tunnels: Arc<Places>,
     /// How many requests came.
     count: AtomicU64,

@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 type HttpResponse = hyper::Response<Body>;
 
-/// What the exchanges with one backend have in common.
+/// The state that all exchanges with one backend share.
 pub(super) struct Carrier {
     address: Address,
     connections: Arc<Connections>,
@@ -125,7 +125,7 @@ impl Carrier {
         Ok(trailers)
     }
 
-    /// Waits for a part of an exchange. If it lasts longer than this, the exchange steps aside, or else makes way for others.
+    /// Waits for a part of an exchange. If it lasts longer than this, the exchange steps aside, or otherwise makes way for others.
     async fn await_within<T>(
         &self,
         most: Duration,
@@ -194,7 +194,7 @@ impl Carrier {
         }
     }
 
-    /// Passes the body on as it comes; returns the trailer fields at its end.
+    /// Passes the body on as it arrives; returns the trailer fields at its end.
     async fn pass_on(
         &self,
         exchange: &Exchange,
@@ -280,7 +280,7 @@ fn expects_no_body(request: &Outbound) -> bool {
     matches!(request.method.as_str(), "GET" | "HEAD")
 }
 
-/// What this server does not pass on.
+/// A failure of features that this server does not pass on.
 fn check(response: &HttpResponse) -> Result<(), Trouble> {
     let improper = |cause: &str| Err(Trouble::Improper(cause.to_owned()));
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {

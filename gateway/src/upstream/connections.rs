@@ -278,7 +278,7 @@ impl Connections {
         builder.max_headers(BACKEND_FIELDS);
         let (sender, connection) =
             builder.handshake(TokioIo::new(stream)).await.map_err(|it| Trouble::improper(&it))?;
-        // What is wrong with it is told to the request under way.
+        // The request under way gets its failure.
         tokio::spawn(connection.with_upgrades());
         Ok(Connection::Http1(sender))
     }

@@ -15,7 +15,7 @@ use server::site::fields::{list, value};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// A response that is compressed as it comes.
+/// A response that is compressed as it arrives.
 pub(super) struct Encoding {
     encoder: Encoder,
     account: Account,

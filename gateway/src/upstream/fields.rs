@@ -31,7 +31,7 @@ pub(super) struct Outbound {
     pub(super) length: Option<u64>,
     /// The client in whose share of the places it is.
     pub(super) client: Client,
-    /// What the fields take of the memory for all.
+    /// The share of the memory for all that the fields take.
     pub(super) held: Held,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
     // HTTP/1.1 has one cookie field (RFC 9114, 4.2.1).
     let cookies = joined(&request.fields, COOKIE, b"; ").filter(|it| !it.is_empty());
     add(&mut fields, cookies.map(|it| (COOKIE, it)));
-    // What the client takes, this server can pass on (RFC 9110, 10.1.4).
+    // This server can pass on everything that the client accepts (RFC 9110, 10.1.4).
     if request.field("te") == Some("trailers") && !is_tunnel {
         fields.append(TE, HeaderValue::from_static("trailers"));
     }
@@ -91,7 +91,7 @@ pub(super) fn request(
     let trailers = exchange.trailer_names().join(", ");
     let may_trail = !trailers.is_empty() || (!is_whole && asked.fields.contains_key(TRAILER));
     let length = match is_whole {
-        // What the client says belongs to the other protocol.
+        // The client's value belongs to the other protocol.
         _ if asked.is_tunnel => Some(0),
         // Over HTTP/1.1, trailers follow chunks only (RFC 9112, 7.1.2).
         _ if may_trail => None,
@@ -113,7 +113,7 @@ pub(super) fn request(
     if !trailers.is_empty() {
         request = request.header(TRAILER, &trailers);
     }
-    // A wrong request has none; what is wrong with it comes with the body.
+    // A wrong request has none; its mistake is reported with the body.
     if let Some(fields) = request.headers_mut() {
         fields.extend(kept(&asked.fields, |it| it != TRAILER || trailers.is_empty()));
     }

@@ -12,7 +12,7 @@ use server::site::Trouble;
 /// The protocol's name where a request asks for it.
 pub const WEBSOCKET: &str = "websocket";
 
-/// What a server appends to a key, so that it shows that it knows WebSocket (RFC 6455, 1.3).
+/// The text that a server appends to a key, to show that it knows WebSocket (RFC 6455, 1.3).
 const KNOWS_WEBSOCKET: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// Bytes of a key (RFC 6455, 4.1).
@@ -59,7 +59,7 @@ impl Handshake {
     }
 }
 
-/// What a server answers to a key.
+/// The server's answer to a key.
 pub fn accept(key: &str) -> String {
     encode_block(&sha1(format!("{key}{KNOWS_WEBSOCKET}").as_bytes()))
 }

@@ -117,7 +117,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     tokio::select! {
-        // What is wrong with it is told to the requests under way.
+        // The requests under way get its failure.
         _ = connection => {}
         () = silence(pings, &alive) => {}
     }

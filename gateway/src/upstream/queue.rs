@@ -62,7 +62,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// A request comes; false: too many wait.
+    /// A request arrives; false: too many wait.
     pub(super) fn enter(&mut self, client: Client) -> bool {
         let has_room = self.waiting.has_room(client);
         if has_room {
@@ -71,7 +71,7 @@ impl<T> Queue<T> {
         has_room
     }
 
-    /// A request comes that does not wait; false: there is no place for it, or its client has its share. It is under way
+    /// A request arrives that does not wait; false: there is no place for it, or its client has its share. It is under way
     /// from now on.
     pub(super) fn take(&mut self, client: Client) -> bool {
         let has_room = self.under_way.has_room(client);

@@ -1,6 +1,6 @@
 //! A connection to a backend that can be read after it can no longer be written to.
 //!
-//! A backend may answer before the end of a request, and close. What is written then is of no use, but what it said is. The HTTP
+//! A backend may answer before the end of a request, and close. Bytes written then are of no use, but its answer is. The HTTP
 //! library reads nothing more after a write that failed, so no write fails: that the backend is gone, reading shows.
 
 use std::io::{ErrorKind, IoSlice, Result};

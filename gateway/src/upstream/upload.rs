@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// The body of a request as the HTTP library reads it. A client that is too slow ends the exchange, until the backend answers: from
-/// then on both ends may take turns, and whoever passes the response on sees whether something still moves.
+/// then on both ends may take turns, and the code that passes the response on sees whether bytes still move.
 pub(super) struct Upload {
     exchange: Arc<Exchange>,
     /// The bytes to come, if that is known.

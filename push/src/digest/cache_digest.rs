@@ -77,7 +77,7 @@ impl CacheDigest {
         digests.filter_map(|it| Self::parse(it.trim()).ok()).collect()
     }
 
-    /// Reads a field's value: one digest; of several the first.
+    /// Reads a field's value: the first digest.
     pub fn parse(field: &str) -> Result<Self, DigestError> {
         if field.len() > DIGEST_FIELD_BYTES_MAX {
             return Err(DigestError::TooLong);

@@ -29,7 +29,7 @@ struct Sheet<'a> {
 impl Sheet<'_> {
     /// A list of tokens, up to its end. `is_url`: the arguments of `url()`.
     fn block(&mut self, parser: &mut Parser<'_>, depth: usize, is_url: bool) {
-        // What an at-rule is about: its prelude, or its block.
+        // The subject of an at-rule: its prelude, or its block.
         let mut rule = String::new();
         while let Ok(token) = parser.next().cloned() {
             match token {
@@ -78,7 +78,7 @@ impl Sheet<'_> {
             while inner.next().is_ok() {}
             Ok(())
         });
-        // What is wrong in a block is passed over.
+        // Skips mistakes in a block.
         inside.ok();
     }
 

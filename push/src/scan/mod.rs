@@ -22,7 +22,7 @@ pub trait Files {
 /// The result of a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scan {
-    /// The resources that are there.
+    /// The resources that exist.
     pub graph: Graph,
     /// Paths that are referred to and not there.
     pub missing: Vec<String>,
@@ -39,7 +39,7 @@ struct Reference {
     kind: Kind,
     place: Place,
     turn: Turn,
-    /// What is shown first cannot be shown without it.
+    /// The first rendering needs it.
     critical: bool,
     lazy: bool,
 }
@@ -51,13 +51,13 @@ enum Turn {
     AtOnce,
     /// Scripts after the document.
     Deferred,
-    /// Scripts whenever they are there.
+    /// Scripts as soon as they have arrived.
     Async,
     /// Images and all else.
     Shown,
 }
 
-/// What one text refers to, and against what its references are relative.
+/// The references of one text, and their base.
 #[derive(Debug, Default)]
 struct References {
     base: Option<String>,

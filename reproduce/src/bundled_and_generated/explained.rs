@@ -56,7 +56,7 @@ impl Explanation {
 
 /// An explanation holds if at least this share of the gap closes.
 pub(super) const HALF: f64 = 0.5;
-/// What a property that means nothing may close.
+/// The share that a meaningless property may close.
 const NOTHING: f64 = 0.2;
 const ROUNDS: usize = 30;
 

@@ -1,4 +1,4 @@
-//! What is kept of a page: its properties, and how it gains from each scheme.
+//! The record of a page: its properties, and how it gains from each scheme.
 
 use crate::{Estimate, ReproduceError, in_parallel, scheme};
 use corpus::page::Event;
@@ -109,7 +109,7 @@ pub(super) fn mean_estimate(pages: &[Measured], scheme: &str) -> Estimate {
     Estimate::new(mean(pages, scheme), interval)
 }
 
-/// The 95 % interval of a statistic of the means of several sets: the sites of each are drawn.
+/// The 95 % interval of a statistic of the means of two or more sets: the sites of each are drawn.
 pub(super) fn interval_of_means<const N: usize>(
     sets: [&[Measured]; N],
     scheme: &str,

@@ -1,4 +1,4 @@
-//! What loads meet: a network that loses packets, and a congestion control.
+//! The conditions of loads: a network that loses packets, and a congestion control.
 
 use crate::ReproduceError;
 use lab::network::Network;

@@ -14,7 +14,7 @@ use schedulers::Scheme;
 use server::{Identity, Options};
 use std::sync::Arc;
 
-/// What is loaded in every condition.
+/// The pages that are loaded in every condition.
 pub(super) struct Plan<'a> {
     pub(super) pages: &'a [Arc<Page>],
     /// `rr` and those that are compared with it.

@@ -92,7 +92,7 @@ fn method(pages: &[Arc<Page>], plan: &Plan<'_>, conditions: usize, unfinished: u
     )
 }
 
-/// What the hypothesis says, in each series: rr is better than a sequential scheme.
+/// The hypothesis, in each series: rr is better than a sequential scheme.
 fn rows(every: &[Series], pages: usize) -> Vec<Row> {
     let highest = PERCENTS.len() - 1;
     let mut rows = Vec::new();

@@ -44,7 +44,7 @@ pub(super) fn rows(matrix: &Matrix) -> Vec<Row> {
     rows
 }
 
-/// What the gains of Figure 12 go with.
+/// The properties with which the gains of Figure 12 correlate.
 pub(super) fn gains(matrix: &Matrix) -> [Row; 2] {
     let (mut by_size, mut by_bytes_below) = (Vec::new(), Vec::new());
     for page in &matrix.pages {

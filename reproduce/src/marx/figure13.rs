@@ -36,7 +36,7 @@ const SEEDS: u64 = 20;
 const STACK_SEEDS: u64 = 5;
 /// The change of an index that counts as "hardly changes".
 const HARDLY: f64 = 0.03;
-/// With fewer resources to choose from even rr comes back to one before a packet that is held has come.
+/// With fewer resources to choose from even rr returns to one before a held packet has arrived.
 const SHARED: usize = 4;
 /// How long a packet is held at most: until three later ones have gone.
 const HELD_US: u64 = 40_000;
@@ -289,7 +289,7 @@ fn stack_rows(rr: &Mode, rr_blocked: &Mode, prefix: &str) -> Vec<Row> {
     ]
 }
 
-/// The same jitter under real congestion controls: a packet that comes late counts as lost if three later ones have come (RFC 9002, 6.1.1).
+/// The same jitter under real congestion controls: a late packet counts as lost if three later ones have arrived (RFC 9002, 6.1.1).
 fn over_quic(page: &Arc<Page>, jobs: usize) -> Result<Table, ReproduceError> {
     let identity = Identity::self_signed().map_err(ReproduceError::unusable)?;
     let plain = Network::find("cable").map_err(ReproduceError::unusable)?;

@@ -21,7 +21,7 @@ const AS_RUN: [&str; 5] =
 const READINGS: [(&str, &str, bool); 2] =
     [("", "mean", false), ("geometric-", "geometric mean", true)];
 
-/// The pages of the web, loaded as those of the kept results were.
+/// The pages of the web, loaded as the pages of the kept results were.
 pub(super) fn of_the_web(setting: &Setting) -> Result<Matrix, ReproduceError> {
     let set = PageSet::find(WEB)
         .ok_or_else(|| ReproduceError::Unusable(format!("no set of pages is named `{WEB}`")))?;

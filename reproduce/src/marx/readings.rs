@@ -15,7 +15,7 @@ pub(super) const BY_HAND: &str = "davies-meenan";
 /// The page as its authors published it.
 const PUBLIC: &str = "davies-meenan-public";
 
-/// What the four are, for the methods.
+/// The four readings, for the methods.
 pub(super) const READINGS: &str = "The page of Davies and Meenan in four readings. Rows `public-*`: their public page \
     (github.com/pmeenan/http2priorities), asked for as Chromium does, which needs the font at its first layout. Rows `whole-html-*`: the \
     same page, but the font is asked for when the HTML is complete: it \"is directly dependent on\" it (page 137). Rows `played-*`: the \
@@ -23,7 +23,7 @@ pub(super) const READINGS: &str = "The page of Davies and Meenan in four reading
     parent is complete. Rows without a prefix: the page that we made by hand, with sizes of our own, before the public one was found; \
     they are kept as they were.";
 
-/// A page, and how its rows differ from those of the others.
+/// A page, and how its rows differ from the others'.
 pub(super) struct Reading {
     /// Before the IDs of its rows.
     pub(super) prefix: &'static str,
@@ -80,7 +80,7 @@ fn font_after_html(page: &Page) -> Page {
 }
 
 /// The page as the paper's client played a recording back: a timer, from the request for the document on, for each resource that the
-/// document's text names, and for every other one a timer from the end of its parent. The times are those of a load of ours at 1 Gbit/s.
+/// document's text names, and for every other one a timer from the end of its parent. The times are from a load of ours at 1 Gbit/s.
 pub(super) fn played(page: &Arc<Page>) -> Result<Page, ReproduceError> {
     let network = Network {
         name: "fast".to_owned(),

@@ -5,7 +5,7 @@ use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
 use qlog_tools::timeline::Timeline;
 use std::collections::BTreeMap;
 
-/// How long a packet takes on the paper's network: what comes in one slot stands on one another in its figure.
+/// How long a packet takes on the paper's network: packets of one slot are stacked in its figure.
 pub(super) const SLOT_US: u64 = 10_000;
 
 /// When each packet could be used.
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_late_packet_holds_up_its_own_stream_only() {
         let frame = |time_us, stream, offset| StreamFrame { time_us, stream, offset, bytes: 10 };
-        // Stream 0's first packet comes third; stream 4's packets do not wait.
+        // Stream 0's first packet is third; stream 4's packets do not wait.
         let frames = vec![
             frame(10_000, 0, 10),
             frame(20_000, 4, 0),

@@ -36,7 +36,7 @@ impl Connections {
         Self { protocol, free: vec![protocol.setup] }
     }
 
-    /// Asks at `now` on this connection, which is opened if there is none; returns when the response is there.
+    /// Asks at `now` on this connection, which is opened if there is none; returns when the response is complete.
     fn ask(&mut self, connection: usize, now: u32) -> u32 {
         let connection = if self.protocol.multiplexes { 0 } else { connection };
         if connection == self.free.len() {
@@ -101,7 +101,7 @@ pub(super) fn rows() -> Vec<Row> {
     rows.into_iter().map(|it| it.in_table(TABLE)).collect()
 }
 
-/// What preload saves on the image if it took a new connection before and takes the open one afterwards: the most.
+/// The saving of preload on the image if it took a new connection before and takes the open one afterwards: the most.
 fn most_saved(protocol: Protocol) -> Row {
     let [before, after] = [(Way::Sequential, 1), (Way::Preload, 0)]
         .map(|(way, on)| f64::from(counted(protocol, way, on)[2]));

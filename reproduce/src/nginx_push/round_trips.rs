@@ -1,4 +1,4 @@
-//! Round trips until the document, the style sheet and the last image are there.
+//! Round trips until the document, the style sheet and the last image are complete.
 
 use super::setup::{self, WINDOW_PACKETS};
 use crate::bench::{Bench, Case, PACKET_BYTES};
@@ -85,7 +85,7 @@ pub(super) fn rows(bench: &Bench) -> Result<(Vec<Row>, Vec<PairedDotsGroup>), Re
     Ok((rows, groups))
 }
 
-/// Ours and the model's: round trips of requests one after the other, divided by those of another way.
+/// Ours and the model's: round trips of requests one after the other, divided by another way's.
 fn speedup(before: &Row, row: &Row) -> Pair {
     Pair {
         ours: ratio(before.ours, row.ours),

@@ -68,7 +68,7 @@ impl Way {
         case
     }
 
-    /// The model: round trips from the request until everything is there. One resource takes `one` of them on the link.
+    /// The model: round trips from the request until everything is complete. One resource takes `one` of them on the link.
     fn model(self, think: f64, one: f64) -> f64 {
         match self {
             Self::Nothing => 3.0 + think + 2.0 * one,

@@ -22,7 +22,7 @@ const WINDOW_BYTES: f64 = 75_000.0;
 const QUEUE: Queue = Queue::Bytes(40_000);
 const WINDOW_PACKETS: usize = 55;
 
-/// What the source saw in the send buffer.
+/// The send buffer's contents that the source saw.
 const SEEN_BYTES: u64 = 435_000;
 
 const BUFFERS_BYTES: [u64; 3] = [0, LOWAT_BYTES, SEEN_BYTES];
@@ -73,7 +73,7 @@ impl Moment {
             .fold(sketch, |it, n| it.item(&format!("/{n}.jpg"), Kind::Image, 30 * KB, Found::Head))
     }
 
-    /// From the style sheet's request until the style sheet is there.
+    /// From the style sheet's request until the style sheet is complete.
     fn css_ms(self, times: &Times) -> f64 {
         let asked_ms = match self {
             Self::Early => times.request_ms[CSS],

@@ -1,7 +1,7 @@
 //! The case studies: policies on a page that stands for the source's recorded ones.
 //!
 //! The source measured `SpeedIndex` of six pages of 2016 that are gone. Here the time to the first complete rendering takes
-//! its place: the document, its stylesheets, its script and the script that this one writes are there.
+//! its place: the document, its stylesheets, its script and the script that this one writes have arrived.
 
 use super::Stable;
 use super::pages::{ONE_SIDED, POINTS};
@@ -214,7 +214,7 @@ fn none_row(html_kb: u64, none_ms: f64) -> Row {
     )
 }
 
-/// What a policy saves: beside the published number, and by the source's words.
+/// The saving of a policy: beside the published number, and by the source's words.
 fn saved_rows(html_kb: u64, study: &Study, ms: [f64; 2], must: Must) -> Vec<Row> {
     let page = page(html_kb, study);
     let model = [model_ms(&sketch(html_kb), None), model_ms(&page, Some(study))];

@@ -1,4 +1,4 @@
-//! Rule 2: pushes must not delay the response that they belong to. A document that comes late, and gates before its
+//! Rule 2: pushes must not delay the response that they belong to. A late document, and gates before its
 //! pushes; and handlers that run in random order.
 
 use super::Stable;

@@ -1,7 +1,7 @@
 //! The case studies' policies on every bundled page, judged by `SpeedIndex`, the source's own measure.
 //!
 //! The source's six pages are gone. The pages here are others, so how many gain is shown beside the source's count, and
-//! judged is what the source says of all of them: its policies harm no page, and pushing everything does. And how many of
+//! judged are the source's words about all of them: its policies harm no page, and pushing everything does. And how many of
 //! their documents are small enough for a push.
 
 use super::cases::{MARGIN, QUEUE, WINDOW_PACKETS};
@@ -147,7 +147,7 @@ const NO_HARM: &str = "\"there are no cases where Push hurts performance\".";
 const HARMS: &str = "\"For three pages, PushStaticWithHTML is worse than NoOpt.\"";
 const LAST_PUSH: &str = "The rule bounds the bytes before the last push, but not the last push. On chrome-har-izettle, an image of 370 KB that a \
      stylesheet names first is pushed before the fonts that it names next.";
-const EARLY: &str = "What is preloaded early takes bytes from what renders first.";
+const EARLY: &str = "Early preloads take bytes from the first rendering.";
 
 fn share_of_gains(saved: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let pages = saved.clone().count();

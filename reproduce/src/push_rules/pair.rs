@@ -95,7 +95,7 @@ impl Pair {
         Self { what, table, ..self }
     }
 
-    /// The same on a connection whose window is `packets` large when the request comes; the load is timed from
+    /// The same on a connection whose window is `packets` large when the request arrives; the load is timed from
     /// `ahead_rtts` before the client starts.
     pub(super) fn cold(self, packets: usize, ahead_rtts: f64) -> Self {
         let ahead_ms = ahead_rtts * self.path.rtt_ms;

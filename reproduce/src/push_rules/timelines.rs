@@ -1,4 +1,4 @@
-//! Rule 2, the timelines of three push orders: what comes when, and when the link rests.
+//! Rule 2, the timelines of three push orders: when each response arrives, and when the link rests.
 
 use super::order::{id, sketch};
 use super::published::{G2, TIMELINES};

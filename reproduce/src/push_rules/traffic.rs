@@ -45,7 +45,7 @@ pub(super) fn pairs() -> Vec<Pair> {
     all.map(|it| it.after(&before(false), INITIAL_PACKETS, BY_TRAFFIC, "traffic")).collect()
 }
 
-/// What a pause does where the window begins anew (RFC 5681, 4.1): the connection is as cold as a new one, but for the
+/// The effect of a pause after which the window begins anew (RFC 5681, 4.1): the connection is as cold as a new one, but for the
 /// handshake.
 pub(super) fn reset_pairs() -> Vec<Pair> {
     let mut pairs = Vec::new();

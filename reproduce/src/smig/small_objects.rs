@@ -56,7 +56,7 @@ impl Cell {
         requests
     }
 
-    /// The mean time from an object's request until the object is there.
+    /// The mean time from an object's request until the object is complete.
     pub(super) fn mean_ms(&self, downloaded: &Downloaded) -> Option<f64> {
         let times = self.times_ms(downloaded)?;
         Some(times.iter().sum::<f64>() / times.len() as f64)

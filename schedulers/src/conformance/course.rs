@@ -54,7 +54,7 @@ impl Act {
     }
 }
 
-/// One slot: perhaps a request comes, perhaps a stream blocks or gets ready, and one packet goes.
+/// One slot: perhaps a request arrives, perhaps a stream blocks or gets ready, and one packet goes.
 #[derive(Debug, Clone)]
 pub struct Slot {
     /// A resource, and the packets of its response. Streams are numbered 0, 4, 8, ... in the order of requests.

@@ -2,7 +2,7 @@
 //!
 //! Source: the proposal's revision of June 2019. Higher priorities go first, strictly. Within one the
 //! sequential (0), one after another, and the concurrent (1), round robin, alternate: a frame from each.
-//! The classes are those of `bucket`, whose exclusive responses are sequential here, and its three
+//! The classes are `bucket`'s, whose exclusive responses are sequential here, and its three
 //! levels spread over 0 to 127. Order: `cIcIfIfhihihiss`.
 
 use super::bucket;

@@ -2,7 +2,7 @@
 //!
 //! Source: Netravali et al., Polaris: Faster Page Loads Using Fine-grained Dependency Tracking, NSDI 2016.
 //! A path is counted from a request to the end of the page: bytes on the paper's connection, and execution.
-//! Ties and what the page does not know go in order of request, the latter last. Clients cannot signal it: a browser has not
+//! Ties and resources that the page does not know go in order of request, the latter last. Clients cannot signal it: a browser has not
 //! seen the rest of the page when it asks. Order, where the stylesheet
 //! leads to the font and the document to all: `hhhcciiiIIIssff`.
 

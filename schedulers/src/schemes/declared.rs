@@ -28,7 +28,7 @@ pub struct Declared {
 /// A placeholder. Its place in the list is its ID.
 #[derive(Debug, Clone)]
 pub struct Group {
-    /// What figures and traces call it.
+    /// Its name in figures and traces.
     pub name: String,
     /// The node above it: the root, or another group.
     pub parent: Element,
@@ -53,7 +53,7 @@ pub struct Rule {
     pub weight: u16,
     /// How the responses of one parent and rank go.
     pub order: Order,
-    /// What a client says about a response of this rule, instead of its dependencies.
+    /// The client's signal for a response of this rule, instead of its dependencies.
     pub says: Option<Said>,
 }
 
@@ -71,7 +71,7 @@ pub enum Order {
     ByStream,
 }
 
-/// What a client says about one response.
+/// The client's signal for one response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     /// Meenan's byte.

@@ -59,7 +59,7 @@ impl Named {
 
 /// A server half that a client's dependencies overrule.
 pub(super) struct Obeying<S> {
-    /// Places those of whom the client says nothing.
+    /// Places responses without a signal of the client.
     otherwise: S,
     named: Named,
 }

@@ -1,6 +1,6 @@
 //! `dfifo`: dynamic first in, first out. Whole responses, but one of a higher class interrupts (Chrome before HTTP/3).
 //!
-//! Source: the paper, Table 1; the classes are those of its implementation. There a finished response could
+//! Source: the paper, Table 1; the classes are its implementation's. There a finished response could
 //! pull later ones of its class up into a higher class; here the class always decides. Order: `hhhccffiiiIIIss`.
 
 use super::PAPER;

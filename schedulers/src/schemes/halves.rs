@@ -64,7 +64,7 @@ where
     Halves::new(Tells::inserted(place.clone()), Obeying::or(Stays::at(place)))
 }
 
-/// What one signal says about one response.
+/// The meaning of one signal for one response.
 pub(super) trait Word: Copy {
     /// The signal that says it about `stream`.
     fn signal(self, stream: StreamId) -> Signal;
@@ -122,7 +122,7 @@ impl<W: Word> ClientHalf for Says<W> {
     }
 }
 
-/// A server that places streams by words: the client's, or else the one that the resource suggests.
+/// A server that places streams by words: the client's, otherwise the one that the resource suggests.
 pub(super) trait ByWord: Send {
     type Word: Word;
     fn word(&self, resource: &Resource) -> Self::Word;

@@ -78,7 +78,7 @@ struct KWay {
 }
 
 impl KWay {
-    /// Lets a response share with those who do; in order of request those of one turn differ by name only.
+    /// Lets a response share with those who do; in order of request, responses of one turn differ by name only.
     fn share(&mut self, tree: &mut Tree, stream: StreamId) {
         self.sharing.insert(stream);
         tree.put(Element::Stream(stream), Place::DEFAULT);

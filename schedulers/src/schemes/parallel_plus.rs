@@ -151,7 +151,7 @@ impl ServerHalf for Plus {
     }
 }
 
-/// What may follow the names of `p+` and `s+`.
+/// The text that may follow the names of `p+` and `s+`.
 pub(super) const QUICKER: &str = "@quicker: the mapping of the paper's implementation";
 
 /// When the second group gets its weight back.

@@ -3,7 +3,7 @@
 //! Source: RFC 9218, section 10. A lower urgency goes first, strictly. Within one, responses that are not
 //! incremental go first, one after another by stream ID, then the incremental ones share: the RFC leaves the
 //! mix open, and this is what Cloudflare's quiche and LSQUIC do. Without a signal a response is placed by what
-//! the recorded browser said of the resource, or else as Chrome signals its kind (of 2023, from public
+//! the recorded browser said of the resource, otherwise as Chrome signals its kind (of 2023, from public
 //! captures); without knowledge by the RFC's default, urgency 3, not incremental. Order: `ccffhhhssiIiIiI`.
 
 use super::halves::{ByWord, Says};
@@ -77,7 +77,7 @@ struct Response {
     has_sent: bool,
 }
 
-/// The urgency that a response has where nobody says otherwise, and whether it is incremental: what the recorded browser said of the
+/// The urgency that a response has where nobody says otherwise, and whether it is incremental: as the recorded browser signalled the
 /// resource, or what Chrome says of its kind.
 pub fn priority(resource: &Resource) -> (u8, bool) {
     resource.browser.unwrap_or(match resource.kind {

@@ -1,6 +1,6 @@
 //! `rr`: fully fair round robin, each response an equal share (Edge; HTTP/2's default when nobody signals).
 //!
-//! Source: the paper, Table 1. Clients say nothing, as Edge did: a server that hears nothing shares. Order:
+//! Source: the paper, Table 1. Clients say nothing, as Edge did: a server without signals shares. Order:
 //! `hicIsfhicIsfhiI`.
 
 use super::PAPER;

@@ -2,7 +2,7 @@
 //!
 //! Source: SPDY as the paper has it, section 3.3: "eight levels of strict priorities", of which it calls
 //! Chrome's behaviour the sequential version and `spdyrr` the round robin one. The level is the browser's
-//! urgency when it is known (RFC 9218 took SPDY's eight levels over), or else the class of `dfifo`, which
+//! urgency when it is known (RFC 9218 took SPDY's eight levels over), otherwise the class of `dfifo`, which
 //! uses the first five. Order: `hhhccffiiiIIIss`.
 
 use super::halves::{Arrivals, ByWord, Says};

@@ -102,7 +102,7 @@ impl ServerHalf for ObeyTree {
     }
 }
 
-/// The rules before draft 22, and HTTP/2's: whoever nobody prioritized, or whose parent is not in the tree, is a child
+/// The rules before draft 22, and HTTP/2's: a stream without a priority, or whose parent is not in the tree, is a child
 /// of the root (the paper, Figures 3 and 5).
 struct Draft20;
 

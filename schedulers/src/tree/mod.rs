@@ -112,8 +112,8 @@ impl Tree {
 
     /// Gives all children of `element` one virtual time, whatever their ranks.
     ///
-    /// Without it each rank has its own, which rests while lower ranks send. With it the present is that of
-    /// whoever sent last, so that of two who wait behind lower ranks the one who came first is ahead. To be
+    /// Without it each rank has its own, which rests while lower ranks send. With it the present is the
+    /// last sender's, so the first of two that wait behind lower ranks is ahead. To be
     /// called before the element has children.
     pub fn keep_common_time(&mut self, element: Element) {
         if let Some(&key) = self.keys.get(&element) {

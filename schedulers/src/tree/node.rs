@@ -30,7 +30,7 @@ pub(super) struct Node {
     pub(super) children: BTreeSet<Key>,
     pub(super) groups: BTreeMap<Rank, Group>,
     pub(super) busy: BTreeSet<Rank>,
-    /// The present of all its children, where each starts at that of whoever sent last.
+    /// The present of all its children, where each starts at the present of the last sender.
     pub(super) common_now: Option<u128>,
     /// The chain that it is a link of.
     pub(super) chain: usize,

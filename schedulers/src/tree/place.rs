@@ -9,7 +9,7 @@ pub(super) const MAX_WEIGHT: u16 = 256;
 pub struct Rank {
     pub(super) level: u16,
     pub(super) order: u64,
-    /// Tells those of one `order` apart.
+    /// Distinguishes streams of one `order`.
     then: u64,
 }
 
@@ -17,7 +17,7 @@ impl Rank {
     /// The rank of those that simply share.
     pub const EQUAL: Self = Self { level: 0, order: 0, then: 0 };
 
-    /// Those of one level share; a lower level goes first.
+    /// Streams of one level share; a lower level goes first.
     pub const fn level(level: u16) -> Self {
         Self { level, order: 0, then: 0 }
     }
@@ -32,7 +32,7 @@ impl Rank {
         Self { level, order, then: 0 }
     }
 
-    /// The same rank; of those of one order the lowest `then` goes first.
+    /// The same rank; within one order, the lowest `then` goes first.
     #[must_use]
     pub const fn then(self, then: u64) -> Self {
         Self { then, ..self }

@@ -1,4 +1,4 @@
-//! What `utmost serve` serves: the site of its flags or its configuration, and the defaults that go with it.
+//! The site of `utmost serve`: the site of its flags or its configuration, and the defaults that go with it.
 
 use super::Arguments;
 use crate::failure::Faults;
@@ -49,7 +49,7 @@ impl Served {
     }
 }
 
-/// What to serve, as far as it can be read. Whatever is wrong is noted.
+/// Reads what to serve, as far as it can be read, and notes all mistakes.
 pub(super) fn served(arguments: &Arguments, faults: &mut Faults) -> Option<Served> {
     let config = config(arguments, faults)?;
     for warning in &config.warnings {
@@ -200,7 +200,7 @@ fn document(page: &Page) -> (&str, &str) {
     (host, page.resources.first().map_or("/", |it| it.url.as_str()))
 }
 
-/// What the routes of a configuration refer to.
+/// The things that the routes of a configuration refer to.
 struct Here<'a> {
     pages: &'a [Page],
     catalogue: &'a Catalogue,

@@ -1,8 +1,8 @@
-//! An allowance that is spent at once and comes back with time.
+//! An allowance that is spent at once and refills with time.
 
 use std::time::{Duration, Instant};
 
-/// What is left of an allowance: a bucket that refills with time.
+/// The rest of an allowance: a bucket that refills with time.
 #[derive(Debug)]
 pub struct Budget {
     most: f64,
@@ -12,7 +12,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A bucket that is full: with `most`, of which so many come back each second.
+    /// A bucket that is full: with `most`, which refills by `per_second` each second.
     pub fn new(most: u32, per_second: u32) -> Self {
         let (most, per_second) = (most.into(), per_second.into());
         Self { most, per_second, left: most, refilled: None }
@@ -58,7 +58,7 @@ impl Budget {
         self.left = (self.left + past.as_secs_f64() * self.per_second).min(self.most);
     }
 
-    /// What was taken off was of use after all.
+    /// Gives back an amount that was useful after all.
     pub fn give_back(&mut self, count: u64) {
         self.left = (self.left + count as f64).min(self.most);
     }
@@ -77,7 +77,7 @@ mod tests {
         assert!(budget.spend(100, at(0)));
         assert!(budget.spend(50, at(5)));
         assert!(!budget.spend(1, at(5)));
-        assert!(budget.spend(100, at(1000)), "no more than the whole comes back");
+        assert!(budget.spend(100, at(1000)), "it refills to the whole at most");
         assert!(!budget.spend(1, at(1000)));
     }
 }

@@ -1,4 +1,4 @@
-//! What all clients are charged, and the accounts of their connections.
+//! The charges of all clients, and the accounts of their connections.
 
 use super::rows::ROW_COUNT;
 use super::{Budget, Charge, Limit, Scope};
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What stands under each row for the connections of a client together, and of all clients.
+/// The balance of each row for the connections of a client together, and of all clients.
 #[derive(Debug)]
 pub struct Ledger([Mutex<Entries>; ROW_COUNT]);
 
-/// What stands under a row.
+/// The balance of a row.
 #[derive(Debug, Default)]
 struct Entries {
-    /// What is left of a rate. A client that has all of it need not be listed.
+    /// The rest of a rate. A client with all of it need not be listed.
     left: BTreeMap<Client, Budget>,
     /// Bytes that clients hold, and all of them.
     held: BTreeMap<Client, usize>,
@@ -89,7 +89,7 @@ pub struct Account {
     own: Arc<Mutex<Own>>,
 }
 
-/// What stands under the rows for one connection. Most have a few entries at most.
+/// The balances of one connection. Most have a few entries at most.
 #[derive(Debug, Default)]
 struct Own {
     left: Vec<(Charge, Budget)>,
@@ -162,7 +162,7 @@ impl Account {
 }
 
 impl Own {
-    /// What is left of a rate, which is whole at first.
+    /// The rest of a rate, which is whole at first.
     fn budget(&mut self, charge: Charge, limits: &Limits) -> &mut Budget {
         let place = self.left.iter().position(|it| it.0 == charge);
         let place = place.unwrap_or_else(|| {
@@ -216,7 +216,7 @@ impl Drop for Share {
     }
 }
 
-/// What the fields of a request take of the memory for all decoded heads, until the last copy of them is gone. It does not
+/// The share of the memory for decoded heads that a request's fields take, until the last copy of them is gone. It does not
 /// tell requests apart.
 #[derive(Debug, Clone, Default)]
 pub struct Held {

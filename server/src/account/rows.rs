@@ -1,5 +1,5 @@
 //! The limits on clients, a row each. A row that something is charged under decides what is left of it; the others say what a
-//! limit of the transport, of HTTP/3, or of a connection's state holds. The table in docs/serve.md is made from all.
+//! limit of the transport, of HTTP/3, or of a connection's state holds. The table in docs/reference/limits.md is made from all.
 
 use super::Budget;
 use crate::Limits;
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A limit on clients.
 #[derive(Debug)]
 pub struct Row {
-    /// What is counted, and what a thing counts that does not count as one.
+    /// The thing that is counted, and its weight if it does not count as one.
     pub what: &'static str,
     /// The versions of HTTP, or the transport.
     pub over: &'static str,
@@ -18,7 +18,7 @@ pub struct Row {
     pub scope: Scope,
     /// How much there is.
     pub limit: Limit,
-    /// What happens beyond it: the status of the answer, the code of the close, or the wait.
+    /// The consequence beyond it: the status of the answer, the code of the close, or the wait.
     pub beyond: &'static str,
 }
 
@@ -38,7 +38,7 @@ pub enum Scope {
 /// How much there is of something.
 #[derive(Debug)]
 pub enum Limit {
-    /// So many at once, and again each second.
+    /// A number at once, and a number that returns each second.
     Rate(fn(&Limits) -> [u32; 2]),
     /// Memory that clients hold at a time.
     Memory {
@@ -59,7 +59,7 @@ macro_rules! rows {
             $(#[doc = $what] $name),*
         }
 
-        /// All limits on clients but those of their backends.
+        /// All limits on clients, except limits of their backends.
         pub static ROWS: [Row; ROW_COUNT] = [$(Row {
             what: $what,
             over: $over,
@@ -148,7 +148,7 @@ rows! {
         "the connection is closed (`H3_EXCESSIVE_LOAD`)";
 }
 
-// What the text of a row says.
+// The text of a row relies on this value.
 const _: () = assert!(
     HELD_FIELD_BYTES == 320 && HELD_COPIES == 3 && PIECE_BYTES == 256 && RELAYED_BYTES == 96 << 10
 );
@@ -160,12 +160,12 @@ const _: () = {
 };
 
 impl Charge {
-    /// What it is charged under.
+    /// The row that is charged.
     pub fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
 
-    /// What a rate allows at once, and again each second.
+    /// The number that a rate allows at once, and again each second.
     pub fn rate(self, limits: &Limits) -> [u32; 2] {
         match self.row().limit {
             Rate(rate) => rate(limits),

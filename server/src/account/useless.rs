@@ -7,33 +7,33 @@
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Useless {
     debt: u64,
-    /// What more than paid the debt. It has a limit, or a client could save for hours and then send pieces.
+    /// The credit beyond the debt. It has a limit, or a client could save for hours and then send pieces.
     saved: u64,
-    /// What came since the transport was asked, whether it was the client's or not.
+    /// Bytes that arrived since the transport was asked, from the client or not.
     came: u64,
     asked: Transported,
     /// The handshake is complete. Its padded datagrams do not count.
     begun: bool,
 }
 
-/// What the transport says. Datagrams that are not the client's do not count: anybody can send those.
+/// The transport's count. Datagrams that are not the client's do not count: anybody can send those.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Transported {
     pub(crate) received: u64,
     pub(crate) sent: u64,
 }
 
-/// What may come before a lost packet is repeated. Less is under way until a client has sent much that was read.
+/// Bytes that may arrive before a lost packet is repeated. Less is under way until a client has sent much that was read.
 pub(super) const LIMIT_BYTES: u64 = 384 << 10;
 
 /// From here on the client is asked to connect anew. A client can reach this without fault, by a body of which each packet
 /// carries a byte or two.
 const MUCH_BYTES: u64 = LIMIT_BYTES / 2;
 
-/// What a client can save by an upload: as much as flow control lets it send behind a lost packet.
+/// The credit that a client can save by an upload: as much as flow control lets it send behind a lost packet.
 const SAVED_BYTES: u64 = 1 << 20;
 
-/// What it can save by anything else.
+/// The credit that it can save by anything else.
 const LITTLE_BYTES: u64 = LIMIT_BYTES / 2;
 
 /// In the handshake: a client needs less than ten datagrams, and half of them can be lost a few times. Early data comes on
@@ -57,7 +57,7 @@ const REQUEST_BYTES: u64 = 80;
 /// A client proves a new address by datagrams of at least 1,200 bytes (RFC 9000, 8.2.2), each of which may be sent again.
 const MOVE_BYTES: u64 = 4 * 1200;
 
-/// What to do about a client.
+/// The verdict about a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
     Nothing,
@@ -147,7 +147,7 @@ impl Useless {
 mod tests {
     use super::*;
 
-    /// What is done about a client that sent so much, of which so much was read, and which got so much.
+    /// The verdict about a client, by the bytes that it sent, the bytes that were read of them, and the bytes that it got.
     fn measure(received: usize, read: usize, unread: u64, sent: u64) -> Measure {
         let mut account = begun();
         account.came(received);

@@ -16,7 +16,7 @@ pub(super) struct Names {
     names: Vec<Name>,
 }
 
-/// What the transport takes for an address.
+/// The name that the transport uses as an address.
 struct Name {
     path: Path,
     state: NameState,
@@ -34,7 +34,7 @@ enum NameState {
     Spent,
 }
 
-/// What the transport knows of a name.
+/// The transport's knowledge of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     /// It has given the path up, and forgotten its challenges. A datagram that came from there would make it active, and the next
@@ -121,7 +121,7 @@ fn timeouts_of(connection: &Connection, path: Path) -> usize {
     stats.map_or(0, |it| it.total_pto_count)
 }
 
-/// What the transport knows of this name.
+/// The transport's knowledge of this name.
 pub(super) fn standing(connection: &Connection, path: Path) -> Standing {
     let stats = connection.quic.path_stats().find(|it| addresses(it) == path);
     // The transport does not export the type.

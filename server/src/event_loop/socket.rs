@@ -22,7 +22,7 @@ pub(super) struct Socket {
     segments: usize,
     unbatched: Unbatched,
     arrivals: Vec<u8>,
-    /// What did not fit into the system's buffer.
+    /// Datagrams that did not fit into the system's buffer.
     unsent: Option<(Transmit, Vec<u8>)>,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn bind(listen: SocketAddr, count: u8) -> io::Result<Vec<UdpSocket>> 
     if count == 1 {
         return Ok(vec![alone]);
     }
-    // Sockets that share an address also share it with those of an earlier server. Binding alone has shown that there is
+    // Sockets that share an address also share it with sockets of an earlier server. Binding alone has shown that there is
     // none.
     let listen = alone.local_addr()?;
     drop(alone);
@@ -85,7 +85,7 @@ impl Socket {
             let read = match self.state.recv(UdpSockRef::from(&self.io), &mut buffers, &mut metas) {
                 Ok(read) => read,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-                // What a peer's host answers (ICMP) says nothing about this server.
+                // An ICMP answer of a peer's host does not concern this server.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(error),
             };

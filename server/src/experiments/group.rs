@@ -4,11 +4,11 @@
 //! site, cannot say what goes first among them. Here one scheduler orders the streams of all connections of a
 //! group. Each connection keeps its own window, pacing and recovery; they share the turn: new bytes go only on
 //! the connection whose stream the scheduler picks. A connection loses its turn when a timer of its transport
-//! fires, because then nothing comes back from its client, and regains it when something does.
+//! fires, because then its client is silent, and regains it when something does.
 //!
 //! A connection with a full window keeps its turn if the round trips show a queue: then the bottleneck is full,
 //! which is the same for all. Without a queue only this window is too small, and the others send until
-//! something comes back. Otherwise the link would stand idle while one window after another grows; and a
+//! something arrives. Otherwise the link would stand idle while one window after another grows; and a
 //! connection that waited through its beginning could start into a full queue, lose its first packets, and be
 //! left with a window that takes seconds to grow.
 //!
@@ -126,7 +126,7 @@ struct Standing {
     serial: u64,
     /// Its open streams, and whether they are ready.
     streams: BTreeMap<StreamId, bool>,
-    /// It does not get the turn: nothing comes back from its client.
+    /// It does not get the turn: its client is silent.
     rests: bool,
     /// It does not get the turn: its window is full, but the path is not.
     full: bool,
@@ -191,7 +191,7 @@ impl Group {
     }
 
     /// Wakes all resting members if only they have something to send. Members with a full window wait until something
-    /// comes back or a timer fires.
+    /// arrives or a timer fires.
     fn wake_all_if_idle(&mut self) {
         if self.scheduler.pick().is_some() {
             return;
@@ -259,12 +259,12 @@ impl Member {
         lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (false, false));
     }
 
-    /// Nothing comes back from the client: it gives up the turn.
+    /// The client is silent: it gives up the turn.
     fn silent(&self) {
         lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (true, false));
     }
 
-    /// Its window is full. It gives up the turn until something comes back, unless the path is full, too.
+    /// Its window is full. It gives up the turn until something arrives, unless the path is full, too.
     fn window_full(&self, path_has_queue: bool) {
         if !path_has_queue {
             lock(&self.group).change(self.slot, |it| it.full = true);
@@ -304,7 +304,7 @@ fn renamed(slot: u64, signal: Signal) -> Signal {
 fn renamed_element(slot: u64, element: Element) -> Element {
     match element {
         Element::Stream(stream) => Element::Stream(named(slot, stream)),
-        // Placeholders are the group's: those of one client mean the same on all of its connections.
+        // Placeholders are the group's: a client's placeholder means the same on all of its connections.
         Element::Root | Element::Placeholder(_) => element,
     }
 }

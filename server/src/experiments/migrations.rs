@@ -85,7 +85,7 @@ impl Migrations {
     }
 }
 
-/// What is done at one time.
+/// The work of one moment.
 struct Turn<'a> {
     state: &'a mut Migrations,
     all: &'a mut dyn Connections,
@@ -135,7 +135,7 @@ impl Turn<'_> {
         self.end_finished(serial);
     }
 
-    /// A connection is over: its responses at other connections end, and those of others that are here come back.
+    /// A connection is over: its responses at other connections end, and responses of others that are here return.
     fn leave(&mut self, serial: u64) {
         let Some(member) = self.state.members.remove(&serial) else { return };
         self.state.names.leave(member.name);

@@ -1,4 +1,4 @@
-//! What the visits of a page say of its orders.
+//! Statistics of a page's visits, for each order.
 //!
 //! The numbers are natural logarithms, so a difference is a ratio. Visits are compared only within a *stratum*: the time in which
 //! each order had the same share of the visitors. Otherwise, an order that became the favourite at night would be compared with

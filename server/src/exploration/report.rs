@@ -1,4 +1,4 @@
-//! What visits have shown: numbers and words for people, and the sums with which a server goes on after a restart.
+//! The findings of visits: numbers and words for people, and the sums with which a server goes on after a restart.
 
 use super::evidence::{Evidence, Speedup};
 use super::{Exploration, LeftOut, Page};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The form of the report, and its version.
 const FORMAT: &str = "utmost-exploration/1";
 
-/// What visits have shown of all pages.
+/// The findings about all pages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExplorationReport {
@@ -24,7 +24,7 @@ pub struct ExplorationReport {
     pub loads_of_other_pages: u64,
 }
 
-/// What visits have shown of a page.
+/// The findings about a page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageReport {
@@ -44,7 +44,7 @@ pub struct PageReport {
     sums: Evidence,
 }
 
-/// What visits have shown of an order.
+/// The findings about an order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderReport {
@@ -75,7 +75,7 @@ pub enum MemoryError {
 }
 
 impl Exploration {
-    /// What visits have shown so far.
+    /// The findings so far.
     pub fn report(&self) -> ExplorationReport {
         let state = self.state();
         ExplorationReport {
@@ -87,7 +87,7 @@ impl Exploration {
         }
     }
 
-    /// Goes on with what an earlier report says.
+    /// Continues from an earlier report.
     pub fn remember(&self, report: ExplorationReport) -> Result<(), MemoryError> {
         let orders: Vec<&str> = (0..=self.candidates.len()).map(|it| self.name(it)).collect();
         if report.format != FORMAT {

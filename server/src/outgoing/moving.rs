@@ -19,7 +19,7 @@ impl Outgoing {
         rest
     }
 
-    /// What is here of it from the offset `start` of its stream on, which must be kept, for another stream. A backend does
+    /// Its available bytes from the offset `start` of its stream on, which must be kept, for another stream. A backend does
     /// not bring more of it.
     pub(crate) fn part(&self, start: u64) -> Self {
         let gone = usize::try_from(start.saturating_sub(self.kept_from())).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! What the client of a connection is charged, and how the connection ends of one that owes too much.
+//! Charges the client of a connection, and closes the connection of a client that owes too much.
 
 use super::Responder;
 use crate::account::{Charge, Measure, Share, Transported};
@@ -89,7 +89,7 @@ impl Responder {
         share.map(Some).ok_or(Trouble::Busy)
     }
 
-    /// What the server itself may have left unread, because an upload waits for its backend.
+    /// Bytes that the server itself may have left unread, because an upload waits for its backend.
     fn left_bytes(&self) -> u64 {
         if self.paused_upload { self.shared.options.limits.receive_bytes } else { 0 }
     }

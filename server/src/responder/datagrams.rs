@@ -31,7 +31,7 @@ impl Responder {
         datagram
     }
 
-    /// What goes to a client that moves, before everything else.
+    /// The datagram for a client that moves, before everything else.
     fn while_moving(&mut self, out: &mut [u8]) -> Option<Datagram> {
         for way in self.addresses.ways(&self.sender.connection).into_iter().flatten() {
             let room = way.room.min(out.len());

@@ -26,7 +26,7 @@ pub(super) fn offer(session: &mut Session, options: &Options) -> Option<Box<News
 }
 
 impl Responder {
-    /// What has come since the last call.
+    /// Events since the last call.
     pub(crate) fn take_news(&mut self) -> News {
         self.news.as_deref_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -63,7 +63,7 @@ impl Responder {
         self.sender.streams.under_way().filter_map(|it| self.movable_on(it)).collect()
     }
 
-    /// The response on `stream`, if it can move: its head is there and its request complete, and the client knows it.
+    /// The response on `stream`, if it can move: it has a head, its request is complete, and the client knows it.
     pub(crate) fn movable_on(&self, stream: StreamId) -> Option<Movable> {
         let connection = &self.sender.connection;
         let record = self.sender.streams.get(stream)?;
@@ -99,7 +99,7 @@ impl Responder {
         Some(stream)
     }
 
-    /// Goes on with a response on a stream on which it comes from elsewhere, or to which it comes back.
+    /// Continues a response on a stream to which it moved from elsewhere, or to which it returns.
     pub(crate) fn go_on(
         &mut self,
         stream: StreamId,

@@ -124,7 +124,7 @@ impl Responder {
         self.arriving(stream).map(|it| it.coming.request.clone())
     }
 
-    /// What the backend takes for a possible replay is asked again once it is none.
+    /// A request that the backend rejected as a possible replay is repeated after the handshake.
     fn wait_for_handshake(&mut self, stream: StreamId, now: Instant) {
         if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
             outgoing.stage = Stage::TooEarly;

@@ -50,7 +50,7 @@ impl Responder {
         }
     }
 
-    /// What the scheduler is told about a resource: the site's knowledge, what the client says it is for, or both.
+    /// The scheduler's description of a resource: the site's knowledge, the client's metadata, or both.
     pub(super) fn known_of(&self, response: &Response, request: &Request) -> Resource {
         // A client that sends a byte with each request sends none for a push: the server does in its place.
         let says_bytes = self.in_use(BUCKET) || self.in_use(Extension::BucketJune2019);
@@ -130,7 +130,7 @@ impl Responder {
         self.obey(signal);
     }
 
-    /// What the operator says about the response on `stream`.
+    /// The operator's directive for the response on `stream`.
     pub(super) fn directive(&self, stream: StreamId) -> Option<Priority> {
         self.sender.streams.get(stream).and_then(|it| it.directive)
     }

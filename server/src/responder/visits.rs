@@ -1,4 +1,4 @@
-//! The loads of pages, as a server that explores measures them, and what the observers are told of each response.
+//! The loads of pages, as a server that explores measures them, and the reports of each response to the observers.
 
 use super::Responder;
 use crate::exploration::{Begun, Candidate, Draw, Outcome};
@@ -114,7 +114,7 @@ impl Responder {
         }
     }
 
-    /// What the observers and the load need to know of the response on `stream`.
+    /// The facts that the observers and the load need about the response on `stream`.
     pub(super) fn watch(
         &mut self,
         stream: StreamId,

@@ -28,22 +28,22 @@ pub trait Beside: Send {
     fn cut(&self) -> usize;
 }
 
-/// What servers beside each other have in common.
+/// The state that servers beside each other share.
 pub struct Common {
-    /// What they serve.
+    /// The site that they serve.
     pub site: Arc<dyn Site>,
     /// How they run.
     pub options: Options,
-    /// The clients that are in, on whom the limits hold for all servers together.
+    /// The admitted clients, whose limits apply to all servers together.
     pub population: Arc<Mutex<Population>>,
-    /// What clients are charged, by all servers together.
+    /// The accounts of clients, for all servers together.
     pub ledger: Arc<Ledger>,
     /// Wakes the first server.
     pub alarm: Alarm,
 }
 
 impl Server {
-    /// What a server beside this one shares with it.
+    /// The state that a server beside this one shares with it.
     pub fn common(&self) -> Common {
         Common {
             site: Arc::clone(&self.shared.site),

@@ -26,7 +26,7 @@ const TRANSPORT: [&str; 17] = [
     "NO_VIABLE_PATH",
 ];
 
-/// What the observers are told about a connection that has ended.
+/// The report to the observers about a connection that has ended.
 pub(super) fn event(quic: &Quic) -> Event {
     let (by, error) = match (quic.peer_error(), quic.local_error()) {
         (Some(error), _) => ("client", Some(error)),

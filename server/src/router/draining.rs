@@ -37,7 +37,7 @@ impl Server {
         self.draining = Some(now);
     }
 
-    /// Closes the connections that are left, tells the clients and the observers, and returns how many there were.
+    /// Closes the connections that are left, informs the clients and the observers, and returns how many there were.
     pub fn cut(&mut self, now: Instant) -> usize {
         let mut left = Vec::new();
         for (serial, entry) in &mut self.connections {
@@ -45,7 +45,7 @@ impl Server {
                 entry.responder.cut();
                 left.push(*serial);
             }
-            // Also those that have ended a moment ago, which the router has not forgotten yet.
+            // Includes connections that ended a moment ago and that the router still knows.
             entry.responder.gone(now);
         }
         for serial in &left {

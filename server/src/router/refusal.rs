@@ -1,5 +1,5 @@
 //! A packet that refuses a client (RFC 9000, 5.2.2), made without a handshake. The transport makes one only after the
-//! work of a handshake, in a packet that a client cannot read before it has heard from the server; and where the client's
+//! work of a handshake, in a packet that a client cannot read before the server has answered; and where the client's
 //! first packet is refused by TLS, it makes none.
 
 use ring::aead::quic::{AES_128, HeaderProtectionKey};
@@ -62,7 +62,7 @@ pub(super) fn refusal(
     Ok(packet)
 }
 
-/// What protects Initial packets of a server (RFC 9001, 5.2).
+/// The protection of Initial packets of a server (RFC 9001, 5.2).
 struct Keys {
     packet: LessSafeKey,
     /// The nonce of packet 0.

@@ -10,7 +10,7 @@ impl SendLoop {
     /// quiche keeps a stream in its queue if its lost bytes were acknowledged before they were sent again.
     /// At such a stream, quiche makes no packet, says that it is done, and puts the stream behind the others.
     /// It continues with the others only when asked again. Only streams with an open end can be in that
-    /// state: our own three, those of responses under way, and those whose responses have moved.
+    /// state: our own three, streams of responses under way, and streams whose responses have moved.
     pub(super) fn send(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
         let quic = &mut self.connection.quic;
         let open_ended = OWN_STREAMS.len() + self.streams.responses();

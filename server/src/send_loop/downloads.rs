@@ -1,6 +1,6 @@
-//! Downloads go behind everything else (RFC 9218, 10: a server may depart from what a client says).
+//! Downloads go behind everything else (RFC 9218, 10: a server may depart from a client's signals).
 //!
-//! A browser asks for a file of gigabytes as urgently as for a page. While it comes, the next page that the user opens would
+//! A browser asks for a file of gigabytes as urgently as for a page. Until it ends, the next page that the user opens would
 //! wait for its end.
 
 use super::SendLoop;

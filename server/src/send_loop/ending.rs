@@ -24,7 +24,7 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
-    /// Whether a part of the response goes nowhere any more, although the client is there.
+    /// Whether a part of the response is not sent any more, although the client is connected.
     fn is_early(self) -> bool {
         matches!(self, Self::Shut | Self::Reset(_) | Self::GivenUp(_))
     }
@@ -47,7 +47,7 @@ impl SendLoop {
             self.close(stream);
         }
         if ending.is_early() {
-            // What a client does not want costs it.
+            // A client pays for responses that it cancels.
             self.unwanted += 1;
             #[cfg(feature = "experiments")]
             self.streams.note_stopped(stream);

@@ -1,10 +1,10 @@
-//! What the transport says of its paths. It is asked only when an answer can have changed, because each answer costs it a
+//! The transport's measurements of its paths. It is asked only when an answer can have changed, because each answer costs it a
 //! look at everything it counts.
 
 use crate::Datagrams;
 use connection::Path;
 
-/// What was true of the paths when something came or a timer fired.
+/// The state of the paths when something arrived or a timer fired.
 #[derive(Debug)]
 pub(super) struct Measures {
     discovers_mtu: bool,

@@ -1,4 +1,4 @@
-//! What experiments that join connections ask of one: responses that leave and come, and whether its window is full.
+//! Requests of experiments that join connections: responses that leave and arrive, and whether its window is full.
 
 use super::next::Next;
 use super::{Ending, SendLoop, window};

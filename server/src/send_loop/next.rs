@@ -1,8 +1,8 @@
-//! What the send loop does next, by the facts alone.
+//! Decides the next step of the send loop, by the facts alone.
 
 use std::time::Instant;
 
-/// What decides whether a datagram goes now. The later facts count only where the earlier ones let data go; before that they
+/// The facts that decide whether a datagram goes now. The later facts count only where the earlier ones let data go; before that they
 /// are not asked for, because each answer costs the transport a look at its paths.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Facts {
@@ -59,15 +59,15 @@ pub(super) enum Room {
 pub(super) enum Next {
     /// Ask the transport for a datagram.
     Send(Content),
-    /// Show the transport that there is more to send than may go, and wait: until then, or until something comes.
+    /// Show the transport that there is more to send than may go, and wait: until then, or until something arrives.
     Poke(Option<Instant>),
     /// Nothing goes until then.
     Wait(Instant),
-    /// Nothing goes until something comes.
+    /// Nothing goes until something arrives.
     Idle,
 }
 
-/// What a datagram is asked for.
+/// The purpose of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     Handshake,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// before a later one. Otherwise a fast link would be idle between two packets.
 const TIMER_STEP: Duration = Duration::from_millis(1);
 
-/// What paces one connection.
+/// The pacer of one connection.
 #[derive(Debug)]
 pub(super) enum Pacing {
     /// A fixed pace alone decides; other pacing would shift packets off the ticks.

@@ -14,7 +14,7 @@ use schedulers::{Call, StreamId};
 use std::io;
 use std::time::Instant;
 
-/// What committed bytes pass on their way to the transport.
+/// The stages of committed bytes on their way to the transport.
 pub(super) struct Passage {
     buffer: SendBuffer,
     limit_bytes: u64,
@@ -50,7 +50,7 @@ impl Passage {
 }
 
 impl SendLoop {
-    /// Puts the next packet's bytes before the transport, unless others are there. A tick of a fixed pace at which nothing is
+    /// Puts the next packet's bytes before the transport, unless others are staged. A tick of a fixed pace at which nothing is
     /// ready passes unused.
     pub(super) fn stage_next(&mut self, now: Instant) {
         let is_tick = |ticks: &mut Ticks| ticks.allow(now);
@@ -110,7 +110,7 @@ impl SendLoop {
         (self.window.room_bytes() / packet_bytes.max(1) as u64).min(self.batch.packets).max(1)
     }
 
-    /// Commits up to so many packets' worth of the stream that the scheme picks, as long as it picks no other; false: there is
+    /// Commits up to `packets` packets' worth of the stream that the scheme picks, as long as it picks no other; false: there is
     /// nothing to pick.
     fn commit_run(&mut self, packets: u64, now: Instant) -> bool {
         while let Some(stream) = self.order.picker().pick() {

@@ -49,7 +49,7 @@ pub(crate) struct Staged {
     fate: Fate,
 }
 
-/// What became of staged bytes.
+/// The fate of staged bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// No datagram has gone since.
@@ -219,7 +219,7 @@ impl Window {
 
     /// Asks the transport for the room in the window, unless it is known. The transport shows it only in the capacity
     /// of a stream, which flow control limits too. So the larger capacity of two streams counts: the control stream and
-    /// the staged stream. The transport computes the capacity when a datagram comes. It subtracts offered bytes, but
+    /// the staged stream. The transport computes the capacity when a datagram arrives. It subtracts offered bytes, but
     /// not the bytes of headers. After a pause the window is smaller than the transport's.
     fn measure(&mut self, quic: &mut connection::Quic) {
         if self.opening_bytes.is_none() {
@@ -264,7 +264,7 @@ impl Window {
         }
     }
 
-    /// A datagram went with the staged bytes; the transport has retransmitted so many stream bytes by now.
+    /// A datagram went with the staged bytes; the transport has retransmitted `retransmitted` stream bytes so far.
     pub(crate) fn sent(&mut self, sent: usize, retransmitted: u64) {
         let sent = sent as u64;
         self.held_until = None;

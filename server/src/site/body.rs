@@ -30,7 +30,7 @@ pub enum Body {
         begin: &'static [u8],
         /// The size, `begin` included.
         bytes: u64,
-        /// Distinguishes the bytes after `begin` from those of other bodies.
+        /// Distinguishes the bytes after `begin` from bytes of other bodies.
         seed: u64,
     },
     /// Both head and body come later, from another server.

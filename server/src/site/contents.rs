@@ -92,7 +92,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// What the system says of a file.
+    /// The system's metadata of a file.
     pub fn of(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
@@ -103,7 +103,7 @@ impl Version {
         }
     }
 
-    /// The entity tag of these contents. Two files may have one size and one time, such as those of two releases that were packed
+    /// The entity tag of these contents. Two files may have one size and one time, such as files of two releases that were packed
     /// reproducibly. So it is of the bytes, or of what the system knows of a file that is too large to be read.
     pub fn etag(&self, contents: &Contents) -> String {
         let digest =

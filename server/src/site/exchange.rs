@@ -1,4 +1,4 @@
-//! A response that comes later, shared by the connection that asked for it and the task that makes it: that of a backend, or
+//! A later response, shared by the connection that asked for it and the task that makes it: the task of a backend, or
 //! one of this server.
 
 use super::fields::texts;
@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Waker};
 
 /// A request under way, and its response.
 pub struct Exchange {
-    /// It opens a WebSocket: what would be the request's body goes on as it comes.
+    /// It opens a WebSocket: the request's body is passed on as it arrives.
     pub is_tunnel: bool,
     /// Bytes that the request's body may have.
     most_bytes: u64,
@@ -80,7 +80,7 @@ pub enum UploadPiece {
 }
 
 impl Exchange {
-    /// A request whose body may have so many bytes, unless it opens a WebSocket.
+    /// A request whose body may have at most `most_bytes`, unless it opens a WebSocket.
     pub fn new(is_tunnel: bool, most_bytes: u64) -> Arc<Self> {
         Arc::new(Self { is_tunnel, most_bytes, state: Mutex::default() })
     }
@@ -269,7 +269,7 @@ pub enum Piece {
     End(Result<HeaderMap, Trouble>),
 }
 
-/// The connection's side of an [`Exchange`]: a response that comes later. Dropping it gives the response up.
+/// The connection's side of an [`Exchange`]: a later response. Dropping it cancels the response.
 #[derive(Debug)]
 pub struct Later {
     exchange: Arc<Exchange>,
@@ -296,7 +296,7 @@ impl Later {
         (Arc::clone(&exchange), Self { exchange, maker: Maker::Here })
     }
 
-    /// Whether it comes as a whole, body and all, and not from a backend piece by piece.
+    /// Whether it arrives complete with its body, and not from a backend piece by piece.
     pub fn comes_whole(&self) -> bool {
         self.maker == Maker::Here
     }
@@ -387,7 +387,7 @@ impl Drop for Later {
         state.body = VecDeque::new();
         state.upload = VecDeque::new();
         state.stop(Trouble::ClientGone);
-        // Whoever waits for news learns that there is none, although the backend may keep its side for long.
+        // A task that waits for news learns that there is none, although the backend may keep its side for long.
         let ring = state.ring.take();
         drop(state);
         drop(ring);
@@ -406,7 +406,7 @@ mod tests {
         (Arc::clone(&exchange), Later::new(exchange))
     }
 
-    /// What is ready now.
+    /// The part that is ready now.
     fn now<T>(poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Option<T> {
         match poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(ready) => Some(ready),
@@ -414,7 +414,7 @@ mod tests {
         }
     }
 
-    /// What the backend's connection gets of the request's body.
+    /// The next part of the request's body, for the backend's connection.
     fn uploaded(backend: &Exchange) -> String {
         match now(|it| backend.poll_upload(it)) {
             None => "nothing yet".to_owned(),

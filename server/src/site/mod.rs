@@ -1,4 +1,4 @@
-//! What answers requests, and what goes between it and the connections.
+//! The source of answers, and its messages to and from the connections.
 
 mod ahead;
 mod body;
@@ -24,9 +24,9 @@ pub use trouble::Trouble;
 
 use std::sync::Arc;
 
-/// What a server serves, or a source of it.
+/// A server's content, or a source of it.
 pub trait Site: Send + Sync {
-    /// Answers a request at once. A response that takes time says so in [`Response::ready`], or comes later as a whole
+    /// Answers a request at once. A response that takes time says so in [`Response::ready`], or follows later as a whole
     /// ([`Body::Later`]). Such a one has what goes ahead of its head; [`Self::head_came`] follows.
     fn respond(&self, request: &Request) -> Response;
 

@@ -4,7 +4,7 @@ use http::uri::PathAndQuery;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use std::borrow::Cow;
 
-/// What is encoded in a path that is made here: all but what a segment may have as it is (RFC 3986, 3.3).
+/// The characters that are encoded in a path that is made here: all but what a segment may have as it is (RFC 3986, 3.3).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b'-')

@@ -57,7 +57,7 @@ pub struct Request {
     pub method: String,
     /// The scheme of what was asked for, lower case; empty for CONNECT.
     pub scheme: String,
-    /// The host that was asked for, perhaps with a port: of `:authority`, or else of `host` (RFC 9114, 4.3.1).
+    /// The host that was asked for, perhaps with a port: of `:authority`, otherwise of `host` (RFC 9114, 4.3.1).
     pub authority: String,
     /// The path with its query, without dot segments unless they lead above the root ([`resolved`]).
     pub path: String,
@@ -79,7 +79,7 @@ pub struct Request {
     pub client: Option<IpAddr>,
     /// The state of the path to the client, if the client takes pushes.
     pub path_state: Option<push::PathState>,
-    /// What the fields take of the memory for all.
+    /// The share of the memory for all that the fields take.
     pub held: Held,
     /// The most urgent of the other responses on the connection that still have bytes to send.
     pub waiting_urgency: Option<u8>,
@@ -125,12 +125,12 @@ impl Request {
         texts(&self.fields, name).next()
     }
 
-    /// What the `priority` field says (RFC 9218, 5).
+    /// The value of the `priority` field (RFC 9218, 5).
     pub fn priority(&self) -> Option<Priority> {
         Priority::parse(&joined(&self.fields, PRIORITY, b", ")?).ok()
     }
 
-    /// What the client says the resource is for.
+    /// The client's description of the resource.
     pub(crate) fn metadata(&self) -> Option<Metadata> {
         joined(&self.fields, METADATA, b", ").map(|it| Metadata::parse(&it))
     }

@@ -120,7 +120,7 @@ impl Availability {
         self.steps.iter().map(|(at, _)| *at)
     }
 
-    /// The same for what follows so many bytes of the body.
+    /// The same for the part after `body_bytes` of the body.
     #[cfg(feature = "experiments")]
     pub(crate) fn after(&self, body_bytes: u64) -> Self {
         let steps = self.steps.iter();
@@ -134,7 +134,7 @@ impl Availability {
     }
 }
 
-/// What is known of a response before its request is made.
+/// The facts about a response before its request is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Foreseen {
     /// HTTP status.
@@ -152,7 +152,7 @@ pub struct Foreseen {
 }
 
 impl Foreseen {
-    /// What a response with a head says.
+    /// The facts of a response with a head.
     pub fn of(response: &Response) -> Self {
         Self {
             status: response.status,
@@ -164,7 +164,7 @@ impl Foreseen {
         }
     }
 
-    /// What it says about the clients that it is for.
+    /// The fields about the clients that it is for.
     pub fn said(&self) -> Said<'_> {
         let cache_control = self.cache_control.as_deref().unwrap_or_default();
         Said { vary: &self.vary, cache_control, sets_cookie: self.sets_cookie }

@@ -68,7 +68,7 @@ const NEVER: [&str; 23] = [
     "www-authenticate",
 ];
 
-/// What counts for each field besides its name and value, as for heads (RFC 9114, 4.2.2).
+/// The bytes that each field counts besides its name and value, as for heads (RFC 9114, 4.2.2).
 const FIELD_OVERHEAD_BYTES: usize = 32;
 
 /// The trailer fields of a request that the backend gets. `None`: they are too large.

@@ -1,4 +1,4 @@
-//! What can go wrong between a client and a backend, and what the client gets then.
+//! Failures between a client and a backend, and the client's answer to each.
 
 use super::Response;
 use http::header::{HeaderValue, RETRY_AFTER};
@@ -66,7 +66,7 @@ impl Trouble {
         }
     }
 
-    /// Whether it is a matter between this server and the client, of which the operator need not hear.
+    /// Whether it concerns only this server and the client, so that the operator need not know.
     pub fn is_the_clients(&self) -> bool {
         matches!(
             self,

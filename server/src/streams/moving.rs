@@ -5,7 +5,7 @@ use crate::outgoing::{Left, Outgoing};
 use schedulers::StreamId;
 use std::collections::BTreeSet;
 
-/// What is kept of them beside the records.
+/// The state of moved responses beside the records.
 #[derive(Debug, Default)]
 pub(super) struct Moving {
     /// Streams whose responses have moved away: they have no end yet.
@@ -43,7 +43,7 @@ impl Streams {
         was_paused
     }
 
-    /// What is left of a response of which some was committed: nothing for now, if it is paused there.
+    /// The rest of a response of which some was committed: nothing for now, if it is paused there.
     pub(crate) fn left(&mut self, stream: StreamId, left: Left) -> Left {
         let is_paused = self.get(stream).is_some_and(Stream::is_paused);
         self.moving.has_paused |= is_paused;

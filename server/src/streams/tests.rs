@@ -16,7 +16,7 @@ fn base() -> Instant {
     *BASE.get_or_init(Instant::now)
 }
 
-/// What is done to four streams.
+/// An operation on four streams.
 #[derive(Debug, Clone)]
 enum Step {
     Respond { stream: u64, head: usize, body: usize, at_ms: u64, first: usize },
@@ -48,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A response as the plain bytes of its stream, and when how many of them are there.
+/// A response as the plain bytes of its stream, and when how many of them are available.
 struct Plain {
     bytes: Vec<u8>,
     steps: [(u64, usize); 2],

@@ -7,7 +7,7 @@ use boring::pkey::{PKey, Private};
 use boring::sign::Signer;
 use boring::ssl::{PrivateKeyMethod, PrivateKeyMethodError, SslRef, SslSignatureAlgorithm};
 
-/// Half of all signatures with P-256 take so many bytes.
+/// Length of half of all P-256 signatures (DER).
 pub(super) const SIGNATURE_BYTES: usize = 71;
 
 /// A P-256 key that signs until a signature has [`SIGNATURE_BYTES`].

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// is left.
 const SOON: Duration = Duration::from_secs(14 * DAY_S);
 
-/// When a certificate and those of its chain hold, and for which hosts.
+/// When a certificate and its chain are valid, and for which hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validity {
     /// The time from which on all of them hold.
@@ -42,7 +42,7 @@ impl Validity {
         })
     }
 
-    /// What is wrong with it at `now`, and what helps.
+    /// Its fault at `now`, and the remedy.
     pub fn fault(&self, now: SystemTime) -> Option<String> {
         let date = http_date(self.until);
         if now >= self.until {
@@ -86,7 +86,7 @@ const DAY_S: u64 = 24 * 60 * 60;
 fn time(time: &Asn1TimeRef) -> Option<SystemTime> {
     let since = Asn1Time::from_unix(0).ok()?.diff(time).ok()?;
     let seconds = i64::from(since.days) * DAY_S.cast_signed() + i64::from(since.secs);
-    // What ended before 1970 has ended.
+    // A certificate that ended before 1970 has expired.
     UNIX_EPOCH.checked_add(Duration::from_secs(seconds.try_into().unwrap_or(0)))
 }
 

@@ -39,7 +39,7 @@ impl Bottleneck {
         self.waiting_bytes
     }
 
-    /// When a datagram of `bytes` that comes at `now_ns` has wholly left. `None`: the queue has no room.
+    /// When a datagram of `bytes` that arrives at `now_ns` has left completely. `None`: the queue has no room.
     pub(super) fn admit(&mut self, now_ns: u64, bytes: u64) -> Option<u64> {
         let backlog_bytes = self.backlog_bytes(now_ns);
         let fits = match self.queue {

@@ -1,4 +1,4 @@
-//! What chance does to a datagram: a function of the seed and of the datagram's number alone, so that two
+//! The random events of a datagram: a function of the seed and of the datagram's number alone, so that two
 //! schemes with the same seed meet the same link.
 
 use super::bottleneck::nanoseconds;
@@ -21,7 +21,7 @@ pub(super) struct Chance {
     number: u64,
 }
 
-/// What is to happen to one datagram.
+/// The random events of one datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fate {
     /// It never arrives.

@@ -1,9 +1,9 @@
-//! What became of each datagram.
+//! The fate of each datagram.
 
 use super::Way;
 use serde::Serialize;
 
-/// What became of one datagram. A duplicate has an entry of its own with the same number.
+/// The fate of one datagram. A duplicate has an entry of its own with the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkLogEntry {
     /// The direction.
@@ -14,7 +14,7 @@ pub struct LinkLogEntry {
     pub offered_ns: u64,
     /// UDP payload bytes.
     pub bytes: u64,
-    /// What became of it.
+    /// Its fate.
     #[serde(flatten)]
     pub verdict: Verdict,
 }

@@ -148,7 +148,7 @@ impl<T: AsMut<[u8]> + Clone> Link<T> {
         Some(travelling.datagram)
     }
 
-    /// What became of datagrams since the last call, in the order in which it was decided. Datagrams that are
+    /// The fates of datagrams since the last call, in the order in which it was decided. Datagrams that are
     /// still on their way have no entry yet.
     pub fn take_log(&mut self) -> Vec<LinkLogEntry> {
         self.log.as_mut().map(std::mem::take).unwrap_or_default()

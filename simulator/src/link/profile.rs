@@ -1,4 +1,4 @@
-//! What one direction of a network does to datagrams.
+//! The effects of one direction of a network on datagrams.
 
 use super::trace::Trace;
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ impl Rate {
     }
 }
 
-/// What may wait.
+/// The limit of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Queue {
@@ -150,11 +150,11 @@ pub struct Overtaken {
     pub at_most_ms: f64,
 }
 
-/// The same, but of so many datagrams one is held: "about one packet in four" (section 5.2), counted as its implementation did.
+/// The same, but one in N datagrams is held: "about one packet in four" (section 5.2), counted as its implementation did.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OvertakenInTurn {
-    /// Each so many datagrams one is held; the first time after twice as many.
+    /// One in this number of datagrams is held; the first time after twice as many.
     pub every: u64,
     /// As [`Overtaken::later`].
     pub later: [u32; 2],
@@ -172,7 +172,7 @@ fn held_at_most_ms() -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EveryNth {
-    /// Each so many datagrams one is late; the first time after twice as many.
+    /// One in this number of datagrams is late; the first time after twice as many.
     pub every: u64,
     /// By how much: the least and the most, any time in between equally likely.
     pub late_ms: [f64; 2],

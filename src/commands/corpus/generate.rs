@@ -18,10 +18,10 @@ pub(super) struct Arguments {
     /// Grow this page, a bundled name or a file: its structure, with other numbers of resources and bytes
     #[arg(long, value_name = "PAGE", conflicts_with_all = ["profile", "depth", "late_share"])]
     template: Option<String>,
-    /// Resources, document included [default: drawn, or those of --template]
+    /// Resources, document included [default: drawn, or as many as --template has]
     #[arg(long, value_name = "N")]
     resources: Option<usize>,
-    /// Body bytes of the page [default: drawn, or those of --template]
+    /// Body bytes of the page [default: drawn, or as many as --template has]
     #[arg(long, value_name = "SIZE", value_parser = corpus::size::parse)]
     bytes: Option<u64>,
     /// Longest chain of discoveries after the document; 1 if the document names everything

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// The graph of a page of the corpus holds its recorded requests.
 ///
 /// The graph of a directory holds the references of its HTML and CSS. Requests of scripts are missing, and everything
-/// that a stylesheet names is there, used or not.
+/// that a stylesheet names is included, used or not.
 ///
 /// The graph of an access log (combined format) holds the resources that four of five of the page's last 20 loads
 /// requested, and both of the last two. Loads with less than half as many requests as the median one (robots, full
@@ -117,7 +117,7 @@ impl Files for Served {
     }
 }
 
-/// What a document below a folder refers to, directly or not.
+/// The files that a document below a folder refers to, directly or not.
 pub(crate) fn references(folder: &Path, document: &str) -> Result<Vec<Node>, Failure> {
     let site = DirectorySite::open(folder).map_err(Failure::bad_input)?;
     Ok(scan(&Served(site), LOCALHOST, document).map(|it| it.graph.nodes).unwrap_or_default())

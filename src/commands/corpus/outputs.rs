@@ -68,7 +68,7 @@ pub(super) fn check(file: &Path, kind: Kind) -> Result<(), Failure> {
     if begin.is_empty() || kind.is_of(&begin) {
         return Ok(());
     }
-    let cause = format!("is there already and is not {name}; remove it or name another file");
+    let cause = format!("exists and is not {name}; remove it or name another file");
     Err(Failure::of_file(file, cause))
 }
 
@@ -129,9 +129,10 @@ mod tests {
         write(&at("page.json"), Kind::Page, page.as_bytes()).expect("a page before");
         std::fs::write(at("home.har"), "{\"log\": {}}").expect("written");
         let error = |name: &str, kind| check(&at(name), kind).expect_err("refused").to_string();
-        assert!(error("home.har", Kind::Page).ends_with(
-            "home.har: is there already and is not a page; remove it or name another file"
-        ));
+        assert!(
+            error("home.har", Kind::Page)
+                .ends_with("home.har: exists and is not a page; remove it or name another file")
+        );
         assert!(error("page.json", Kind::Picture).contains("is not a PNG picture"));
         assert!(error("none/page.json", Kind::Page).contains("there is no folder"));
         assert!(error("", Kind::Page).ends_with("is a folder; name the file for a page"));

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Also in a browser
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Also load each page in Chromium from our server, and check that it requests what the page says
+    /// Also load each page in Chromium from our server, and check that it requests the page's resources
     #[arg(long)]
     pub(super) browser: bool,
     /// With real bodies, fetched from the page's package

@@ -22,7 +22,7 @@ pub(super) struct Template {
 
 /// A page of the site.
 struct Listed {
-    /// What it shares with pages of its template.
+    /// The files that it shares with pages of its template.
     template: String,
     argument: String,
     path: String,
@@ -104,7 +104,7 @@ fn of_list(source: &str, browser: &Browser) -> Result<Vec<Listed>, Failure> {
         if let Some((first, _)) = listed.first().filter(|it| it.0.host_str() != host.as_deref()) {
             let (first, other) = (first.host_str().unwrap_or_default(), host.unwrap_or_default());
             let cause =
-                format!("{source}: names pages of {first} and of {other}; name those of one host");
+                format!("{source}: names pages of {first} and of {other}; name pages of one host");
             return Err(Failure::BadInput(cause));
         }
         let template = folder_of(&path).to_owned();

@@ -6,20 +6,20 @@ use figures::escape;
 use lab::finder::{Baseline, ByResource, Change, ChangeVerdict, Goal, changes};
 use std::path::{Path, PathBuf};
 
-/// What to compare with, and what counts as a failure.
+/// The baseline of a comparison, and its failures.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Compare {
-    /// Compare with this earlier answer (--json, or answer.json of --out); exit code 1: a page got slower
+    /// Compare with this earlier answer. It is the output of --json, or answer.json of --out. Exit code 1: a page got slower
     #[arg(long, value_name = "ANSWER", conflicts_with = "export")]
     baseline: Option<PathBuf>,
-    /// Fail, too, where the baseline is stale: the page has changed, and other priorities are the best for it
-    #[arg(long, requires = "baseline")]
+    /// Also fail if other priorities are best now, because the page has changed
+    #[arg(long, hide_short_help = true, requires = "baseline")]
     watch_drift: bool,
     /// Write the comparison as a Markdown table into this file
-    #[arg(long, value_name = "FILE", requires = "baseline")]
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "baseline")]
     markdown: Option<PathBuf>,
     /// Write the comparison as `JUnit` XML into this file
-    #[arg(long, value_name = "FILE", requires = "baseline")]
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "baseline")]
     junit: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! What `find` is asked about: pages as other commands read them, recordings, logs of any stack, and sites that a browser loads.
+//! The inputs of `find`: pages as other commands read them, recordings, logs of any stack, and sites that a browser loads.
 
 use super::super::{compare, what_if};
 use super::counting;
@@ -22,13 +22,13 @@ const NETWORKS: [&str; 3] = ["cable", "lte", "3g"];
 /// How Chromium loads a URL or a folder.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Browser {
-    /// Loads of a URL or folder in Chromium, under each of several delays. An answer must hold in each of them
-    #[arg(long, visible_alias = "seeds", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
+    /// Loads of a URL or folder in Chromium, under each delay. An answer must hold in each of them
+    #[arg(long, hide_short_help = true, visible_alias = "seeds", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
     loads: u8,
     /// Load a URL from a server with this self-signed certificate
     #[arg(long, value_name = "FILE")]
     pub(super) ca: Option<PathBuf>,
-    /// Load a URL over HTTP/3 only, from a server without TCP such as `utmost serve`
+    /// Load a URL over HTTP/3 only. For a server without TCP
     #[arg(long)]
     pub(super) http3: bool,
 }
@@ -48,7 +48,7 @@ pub(super) struct Inputs<'a> {
 pub(super) struct Read {
     /// The pages, and behind them further recordings of them.
     pub(super) pages: Vec<Arc<Page>>,
-    /// Those that are named, else the links of the logs where all pages come from logs, else the usual ones.
+    /// The named networks. If none is named: the links of the logs if all pages are from logs, otherwise the usual ones.
     pub(super) networks: Vec<Network>,
 }
 
@@ -81,7 +81,7 @@ impl Inputs<'_> {
         Ok(Read { pages, networks })
     }
 
-    /// What an argument stands for.
+    /// The input that an argument stands for.
     fn pages(&self, argument: &str) -> Result<Asked, Failure> {
         let file = Path::new(argument);
         if argument.contains("://") || file.is_dir() || is_document(file) {
@@ -158,7 +158,7 @@ fn all_counts(page: Arc<Page>) -> Arc<Page> {
     Arc::new(page)
 }
 
-/// What an argument stands for.
+/// The input that an argument stands for.
 struct Asked {
     pages: Vec<Page>,
     /// Further recordings of its page.
@@ -192,7 +192,7 @@ fn not_a_file(argument: &str, file: &Path) -> Result<Vec<Page>, Failure> {
     values::pages(argument)
 }
 
-/// Whether the contents are those of a log.
+/// Whether the contents are a log's.
 fn is_log(file: &Path) -> bool {
     let most = what_if::LOG_BYTES_MAX;
     let traces = read_file_within(file, ReadOptions::default(), most, &|_| ());
@@ -332,7 +332,7 @@ fn trust(source: &str, browser: &Browser) -> Result<recorder::browser::Trust, Fa
     Ok(recorder::browser::Trust { pin, http3: browser.http3 })
 }
 
-/// What a server answers to a URL, as Chromium gets it.
+/// The server's answer to a URL, as Chromium gets it.
 #[cfg(feature = "record")]
 pub(super) fn text_at(url: &str, browser: &Browser) -> Result<String, Failure> {
     use super::super::corpus::failure;

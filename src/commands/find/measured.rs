@@ -1,4 +1,4 @@
-//! What runs now: the server of a URL is asked in which order it sends.
+//! Measures in which order the server of a URL sends.
 
 use super::inputs::Browser;
 use crate::{output, values};
@@ -10,7 +10,7 @@ use lab::probe::{BODY_BYTES_MIN, Effort, ProbeError, Target, choose, judge, run_
 use std::time::Duration;
 use url::Position;
 
-/// What to do where the server cannot be asked.
+/// The remedy if the server cannot be asked.
 const REMEDY: &str = "name what runs with --baseline-server in place of --measure";
 
 /// The model that sends as the server of the URL does.
@@ -57,7 +57,10 @@ pub(super) fn server(
     let runs = run_all(&target, Effort::default(), |_| ()).map_err(refused)?;
     let finding = judge(&runs);
     let server = BaselineServer::of_probe(&finding, &runs).ok_or_else(|| {
-        Failure::Elsewhere(format!("{url}: its order cannot be told: {}; {REMEDY}", finding.why))
+        Failure::Elsewhere(format!(
+            "{url}: its order could not be measured: {}; {REMEDY}",
+            finding.why
+        ))
     })?;
     output::note(&format!("measured: {url} is {} ({})", server.model, finding.why));
     Ok(server)

@@ -19,7 +19,7 @@ pub(super) fn write(
     let (mut found, mut hints) =
         (document.by_resource.to_vec(), document.by_hints.unwrap_or_default().to_vec());
     let site = relative(policy_site(arguments, question), file);
-    // What serves the pages themselves has their hosts.
+    // A policy that serves the pages themselves has their hosts.
     if arguments.host.is_some() || !matches!(site, PolicySite::Pages(_)) {
         (found, hints) = at_host(&found, &hints, arguments.host.as_deref());
     }
@@ -27,7 +27,7 @@ pub(super) fn write(
     lab::write_file(file, text).map_err(Failure::elsewhere)
 }
 
-/// What the policy serves: what `--site` names, the folder or server that was loaded, or the pages themselves. The page of a recording
+/// The source that the policy serves: the one of `--site`, the folder or server that was loaded, or the pages themselves. The page of a recording
 /// has no bodies to serve.
 pub(super) fn policy_site(arguments: &Arguments, question: &Question) -> PolicySite {
     if let Some(site) = &arguments.site {

@@ -58,7 +58,7 @@ pub(super) fn show(
     Ok(())
 }
 
-/// What a visitor notices, a line a network.
+/// The changes that a visitor notices, a line for each network.
 fn times(document: &Document<'_>) -> Result<(), Failure> {
     let mut pages: Vec<&ByResource> = document.by_resource.iter().collect();
     if pages.len() > 1 {
@@ -135,7 +135,7 @@ fn details(question: &Question, document: &Document<'_>) -> Result<(), Failure> 
     }
     let metric = question.goal.metric();
     schemes.pages.iter().try_for_each(|it| ranking(it, metric))?;
-    // Those of bundled pages are known.
+    // The hosts of bundled pages are known.
     let mut foreign = question.pages();
     foreign.retain(|it| ::corpus::bundled(&it.name) != Some(it.as_ref()));
     foreign.iter().try_for_each(assumptions)?;

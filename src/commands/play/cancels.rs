@@ -9,10 +9,10 @@ use std::time::Duration;
 /// The cancels of a page load.
 #[derive(Debug, clap::Args)]
 pub(super) struct GivingUp {
-    /// Leave the page after MS milliseconds: cancel every open response, and wait until the tail has come
+    /// Leave the page after MS milliseconds. Cancels every open response, and waits until the tail has arrived
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     leave_after: Option<Duration>,
-    /// Cancel the responses at PATH after MS milliseconds, if they are open then; the others go on. A PATH that ends in `*`
+    /// Cancel the responses at PATH after MS milliseconds. Others continue. A PATH that ends in `*`
     /// stands for all paths that begin so
     #[arg(long, value_name = "PATH=MS", value_parser = cancel)]
     cancel: Vec<(String, Duration)>,

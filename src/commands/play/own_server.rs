@@ -18,21 +18,21 @@ use std::sync::Arc;
 /// The server in this process, and the way to it.
 #[derive(Debug, clap::Args)]
 pub(super) struct OwnServer {
-    /// How the page is loaded from the server in this process
+    /// How the page is loaded without --server
     #[arg(long, value_parser = values::choice(ENGINES), default_value = "wire", conflicts_with = "server")]
     engine: &'static dyn Engine,
-    /// The network to the server in this process: paper, 2g, 3g, lte, cable, satellite, ..., or a TOML file [default: none on
-    /// engine wire, loopback on engine stack]
+    /// The network: paper, 2g, 3g, lte, cable, satellite, ..., or a file. Without it, engine wire has none,
+    /// and engine stack has loopback
     #[arg(long, visible_alias = "networks", value_name = "NAME|FILE", conflicts_with = "server")]
     network: Option<String>,
     /// The send buffer of the server in this process
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = corpus::size::parse, conflicts_with = "server")]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", default_value = "0", value_parser = corpus::size::parse, conflicts_with = "server")]
     send_buffer: u64,
     /// The congestion control of the server in this process
-    #[arg(long, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2", conflicts_with = "server")]
+    #[arg(long, hide_short_help = true, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2", conflicts_with = "server")]
     cc: CongestionControl,
     /// The server in this process begins with its initial window again after a pause; with --cc cubic or reno
-    #[arg(long, conflicts_with = "server")]
+    #[arg(long, hide_short_help = true, conflicts_with = "server")]
     idle_reset: bool,
 }
 
@@ -52,7 +52,7 @@ impl OwnServer {
         name.map(Network::find).transpose().map_err(Failure::bad_input)
     }
 
-    /// What the load meets, as a study records it.
+    /// The conditions of the load, as a study records them.
     pub(super) fn setting(&self) -> Result<Setting, Failure> {
         let network = self.network()?.map_or_else(|| "loopback".to_owned(), |it| it.name);
         let send_buffer_bytes = self.send_buffer;

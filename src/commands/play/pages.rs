@@ -15,12 +15,18 @@ pub(super) struct Pages {
     /// A page: a bundled name, or a file. Several are loaded one after another on the same connection
     #[arg(required = true, value_name = "PAGE", num_args = 1..=PAGES_MAX)]
     names: Vec<String>,
-    /// The time in milliseconds for which the user reads a page before going to the next one
+    /// Milliseconds for which the user reads a page
     #[arg(long, value_name = "MS", value_parser = super::cancels::milliseconds, default_value = "0")]
     think: Duration,
     /// For how many seconds responses of the server in this process stay fresh, except documents, if there are several
     /// pages
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600, conflicts_with = "server")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "SECONDS",
+        default_value_t = 3600,
+        conflicts_with = "server"
+    )]
     fresh: u64,
 }
 

@@ -61,7 +61,7 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, outcome: &Outcome) -> R
     }
 }
 
-/// A response without a body still has bytes: those of its promise and its head.
+/// A response without a body still has bytes: its promise and its head.
 fn body_bytes(status: Option<&u16>, bytes: u64) -> u64 {
     if matches!(status, Some(204 | 304)) { 0 } else { bytes }
 }

@@ -25,7 +25,7 @@ struct Checked {
 pub(super) fn run(file: &Path, is_json: bool) -> Result<(), Failure> {
     let failed: Arc<OnceLock<String>> = Arc::default();
     let heard = Arc::clone(&failed);
-    // The first failure of a script is told; later ones follow from it.
+    // Only the first failure of a script is printed; later ones follow from it.
     let report: Report = Arc::new(move |line| drop(heard.set(line.to_owned())));
     let SchemeFile { scheme, has_script, .. } =
         scheme_files::read(file, report).map_err(Failure::bad_input)?;

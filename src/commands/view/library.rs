@@ -1,4 +1,4 @@
-//! The logs that can be opened: those of the directory, and those dropped on the page.
+//! The logs that can be opened: from the directory, and dropped on the page.
 
 use crate::commands::qlog::report::too_large;
 use crate::limits::{DROPPED_BYTES_MAX, DROPPED_MAX, VIEW_DEPTH_MAX, VIEW_FILES_MAX};
@@ -9,7 +9,7 @@ use report::viewer::ListedFile;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// What can be opened.
+/// The logs that can be opened.
 pub(super) struct Library {
     directory: PathBuf,
     dropped: BTreeMap<String, Vec<u8>>,

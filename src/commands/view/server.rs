@@ -13,10 +13,10 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-/// What a request is answered with.
+/// The answer to a request.
 pub(super) type Answer = hyper::Response<Full<Bytes>>;
 
-/// Answers whoever connects, for ever.
+/// Answers all clients, for ever.
 pub(super) async fn serve<F>(
     listener: TcpListener,
     answer: impl Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,

@@ -35,7 +35,7 @@ impl Backend {
         Ok(Self(state))
     }
 
-    /// What it does with WebSockets from now on.
+    /// Its treatment of WebSockets from now on.
     pub(super) fn talk(&self, talk: Talk) {
         *self.0.talk.lock().unwrap_or_else(PoisonError::into_inner) = talk;
     }
@@ -72,7 +72,7 @@ fn listen(listener: &TcpListener, state: &Arc<State>) {
             continue;
         };
         let state = Arc::clone(state);
-        // What is wrong with a connection is the server's matter.
+        // Failures of a connection concern the server.
         std::thread::spawn(move || serve(stream, &state).ok());
     }
 }

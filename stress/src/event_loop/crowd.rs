@@ -1,4 +1,4 @@
-//! Connections that one thread carries on: those of attackers, of visitors, or of guests.
+//! Connections that one thread carries on: of attackers, of visitors, or of guests.
 
 use super::{StressError, TICK, Target, now};
 use crate::limits::{DATAGRAM_SOCKETS, DATAGRAMS_PER_SECOND, FIRST_PACKETS_MAX, SPOOFERS_MAX};
@@ -20,7 +20,7 @@ pub(super) struct Crowd<'a> {
     poll: Poll,
     pub(super) members: Vec<Member>,
     pub(super) codes: BTreeMap<u64, usize>,
-    /// What happens to its datagrams on their way.
+    /// The fate of its datagrams on their way.
     pub(super) loss: Loss,
     /// Addresses at which nobody answers.
     spoofers: Vec<Spoofer>,
@@ -48,7 +48,7 @@ impl Spoofer {
     }
 
     fn send(&mut self, datagram: &[u8]) {
-        // What the system does not take is as good as lost.
+        // A datagram that the system rejects counts as lost.
         self.socket.send(datagram).ok();
         self.sent += datagram.len() as u64;
     }
@@ -179,7 +179,7 @@ impl<'a> Crowd<'a> {
         let socket = self.socket(number)?;
         let member = &mut self.members[number];
         (member.socket, member.moved) = (socket, now());
-        // Browsers send a PING when nothing comes.
+        // Browsers send a PING when nothing arrives.
         member.party.connection.quic.send_ack_eliciting().ok();
         Ok(())
     }
@@ -237,7 +237,7 @@ impl<'a> Crowd<'a> {
         self.members.iter().map(|it| &it.party).collect()
     }
 
-    /// Sends, waits until something comes or is due, and reads.
+    /// Sends, waits until something arrives or is due, and reads.
     pub(super) fn turn(&mut self, wakeup: Option<Instant>) -> io::Result<()> {
         self.write();
         let timeouts = self.members.iter().filter_map(|it| it.party.next_timeout());
@@ -254,7 +254,7 @@ impl<'a> Crowd<'a> {
     fn write(&mut self) {
         for member in &mut self.members {
             while let Some(transmit) = member.party.transmit(now(), &mut self.buffer) {
-                // What the system does not take is as good as lost.
+                // A datagram that the system rejects counts as lost.
                 if !self.loss.happens() {
                     member.socket.send(&self.buffer[..transmit.bytes]).ok();
                 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
-/// Carries out an attack of so many connections from `start` on.
+/// Carries out an attack of this number of connections from `start` on.
 pub(super) fn attack(
     target: &Target,
     make: MakeScript,
@@ -72,7 +72,7 @@ fn attack_on(mut stream: Stream, script: &mut dyn TcpScript, end: Instant) -> Op
         if let Ok(Some(bytes)) = came
             && script.protocol() == Some(HTTP_2)
         {
-            // What came before the end may say why.
+            // The bytes before the end may show why.
             goaway.take(&buffer[..bytes]);
         }
         let (Ok(sent), Ok(came)) = (sent, came) else { break };
@@ -85,7 +85,7 @@ fn attack_on(mut stream: Stream, script: &mut dyn TcpScript, end: Instant) -> Op
     goaway.code
 }
 
-/// What a call of a stream says that does not wait; `None`: not now.
+/// The result of a call of a stream that does not wait; `None`: not now.
 pub(super) fn patient(done: io::Result<usize>) -> io::Result<Option<usize>> {
     match done {
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {

@@ -14,7 +14,7 @@ use connection::ClientConfig;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// What a soak does.
+/// The plan of a soak.
 #[derive(Clone)]
 pub struct Soak {
     /// How long it takes.
@@ -54,7 +54,7 @@ impl Soak {
     }
 }
 
-/// Carries out a soak; `tell` hears of each round. Guests have a thread of their own, as visitors of an attack have.
+/// Carries out a soak; `tell` gets each round. Guests have a thread of their own, as visitors of an attack have.
 pub fn soak(
     target: &Target,
     plan: &Soak,
@@ -79,7 +79,7 @@ pub fn soak(
     })
 }
 
-/// What the server did to attackers that it must not do, and how often.
+/// The server's forbidden actions towards attackers, and how often.
 fn attack_in_turn(
     target: &Target,
     plan: &Soak,

@@ -50,7 +50,7 @@ enum End {
     Unanswered,
 }
 
-/// Visitors of each version, until they are told to leave.
+/// Visitors of each version, until they are asked to leave.
 pub(super) struct Visitors<'scope> {
     groups: Vec<(&'static str, Vec<ScopedJoinHandle<'scope, Vec<Load>>>)>,
 }
@@ -69,7 +69,7 @@ impl<'scope> Visitors<'scope> {
         Self { groups: groups.collect() }
     }
 
-    /// What they got in each phase of this length, the first of which began at `start`; and how many loads had no success since
+    /// Their responses in each phase of this length, the first of which began at `start`; and how many loads had no success since
     /// then.
     pub(super) fn left(self, start: Instant, length: Duration) -> (Vec<Visited>, u64) {
         let (mut visited, mut failed) = (Vec::new(), 0);
@@ -83,7 +83,7 @@ impl<'scope> Visitors<'scope> {
     }
 }
 
-/// What loads came to in each phase.
+/// The results of loads in each phase.
 fn phases(loads: &[Load], start: Instant, length: Duration) -> [Served; PHASES] {
     std::array::from_fn(|number| {
         let from = start + length * u32::try_from(number).unwrap_or(0);

@@ -6,7 +6,7 @@ use http3::whole_frame as frame;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// What is sent on which stream, and the code that must come.
+/// The bytes on each stream, and the code that must follow.
 struct Case {
     name: &'static str,
     stream: u64,

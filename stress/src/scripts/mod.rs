@@ -1,4 +1,4 @@
-//! What attackers do, without sockets and clocks.
+//! The scripts of attackers, without sockets and clocks.
 
 pub(crate) mod floods;
 pub(crate) mod malformed;
@@ -24,7 +24,7 @@ pub(crate) trait Script {
         crate::party::config()
     }
 
-    /// What connection `number` does `at` this time after the attack began. It can send.
+    /// Acts for connection `number` `at` this time after the attack began. It can send.
     fn act(&mut self, _number: usize, _party: &mut Party, _at: Duration) {}
 
     /// Whether it sends first packets of clients that never answer, instead of having connections.
@@ -47,7 +47,7 @@ pub(crate) trait Script {
         true
     }
 
-    /// What the server did wrong, if that shows on the connections.
+    /// The server's faults, if they show on the connections.
     fn complaint(&self, _parties: &[&Party]) -> Option<String> {
         None
     }

@@ -1,10 +1,10 @@
-//! What attackers over TCP send, without sockets and clocks. Frames of HTTP/2 are written here by hand, because no library
+//! The bytes of attackers over TCP, without sockets and clocks. Frames of HTTP/2 are written here by hand, because no library
 //! breaks its rules.
 
 use crate::limits::SLOW_EACH;
 use std::time::Duration;
 
-/// What an attacker asks for.
+/// The host that an attacker asks for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(crate) authority: &'a str,
@@ -19,17 +19,17 @@ pub(crate) trait TcpScript: Send {
     /// The protocol that TLS negotiates; `None`: there is no TLS.
     fn protocol(&self) -> Option<&'static [u8]>;
 
-    /// Whether it stays once the handshake is over; otherwise the next one comes at once.
+    /// Whether it stays once the handshake is over; otherwise the next one follows at once.
     fn stays(&self) -> bool {
         true
     }
 
-    /// Whether it reads what comes.
+    /// Whether it reads incoming bytes.
     fn reads(&self) -> bool {
         true
     }
 
-    /// What it sends `at` this time after the connection began.
+    /// Its bytes `at` this time after the connection began.
     fn next(&mut self, at: Duration) -> Vec<u8>;
 }
 
@@ -128,11 +128,11 @@ enum Repeated {
     Requests,
     /// Parts of a head that never ends.
     Continuations,
-    /// So many requests at once, and no more.
+    /// This number of requests at once, and no more.
     Burst(u32),
     /// The same, whose responses are not read.
     Unread(u32),
-    /// A head that goes on, of which nothing more comes.
+    /// A head that goes on, without further bytes.
     Unfinished,
 }
 
@@ -148,7 +148,7 @@ pub(super) const END_HEADERS: u8 = 4;
 /// The largest window, and the setting that says it for streams.
 const WINDOW: [u8; 4] = [0x7f, 0xff, 0xff, 0xff];
 const INITIAL_WINDOW_SIZE: [u8; 2] = [0, 4];
-/// What the window of a connection is larger by.
+/// The growth of a connection's window.
 const MORE_WINDOW: [u8; 4] = [0x7f, 0, 0, 0];
 /// Requests of one turn.
 const BURST: u32 = 20;
@@ -164,17 +164,17 @@ impl Http2 {
         Self::new(Repeated::Requests, head(asked, 1001))
     }
 
-    /// A hundred requests at once, each with so many references of a byte to one field that their first bytes define.
+    /// A hundred requests at once, each with this number of references of a byte to one field that their first bytes define.
     pub(crate) fn references(asked: Asked<'_>, count: usize) -> Self {
         Self::new(Repeated::Burst(100), referring(asked, count))
     }
 
-    /// Requests with so many fields of 4 bytes.
+    /// Requests with this number of fields of 4 bytes.
     pub(crate) fn large_heads(asked: Asked<'_>, count: usize) -> Self {
         Self::new(Repeated::Requests, [head(asked, 0), b"\x00\x01x\x00".repeat(count)].concat())
     }
 
-    /// A head that goes on after so many references of a byte to one field.
+    /// A head that goes on after this number of references of a byte to one field.
     pub(crate) fn unfinished(asked: Asked<'_>, count: usize) -> Self {
         Self::new(Repeated::Unfinished, referring(asked, count))
     }
@@ -250,14 +250,14 @@ pub(super) fn preface() -> Vec<u8> {
     first.concat()
 }
 
-/// A head in HPACK without a table (RFC 7541, 6): a GET with so many further fields.
+/// A head in HPACK without a table (RFC 7541, 6): a GET with this number of further fields.
 fn head(asked: Asked<'_>, more: usize) -> Vec<u8> {
     // Entries 2, 7, 1 and 4 of the static table: method, scheme, authority, path.
     let pseudo = [vec![0x82, 0x87], text(&[0x01], asked.authority), text(&[0x04], asked.path)];
     [pseudo.concat(), fields(more)].concat()
 }
 
-/// A head with so many references of a byte to the field that it puts into the table (RFC 7541, 6.1 and 6.2.1).
+/// A head with this number of references of a byte to the field that it puts into the table (RFC 7541, 6.1 and 6.2.1).
 fn referring(asked: Asked<'_>, count: usize) -> Vec<u8> {
     let newest = 62;
     [head(asked, 0), b"\x40\x01x\x011".to_vec(), vec![0x80 | newest; count]].concat()
@@ -268,7 +268,7 @@ pub(super) fn text(name: &[u8], value: &str) -> Vec<u8> {
     [name, &[short(value)], value.as_bytes()].concat()
 }
 
-/// So many fields of 5 bytes.
+/// This number of fields of 5 bytes.
 fn fields(count: usize) -> Vec<u8> {
     b"\x00\x01x\x011".repeat(count)
 }

@@ -7,7 +7,7 @@ use crate::limits::{GARBAGE_BYTES, GARBAGE_EACH};
 use boring::base64::encode_block;
 use boring::sha::sha1;
 
-/// What a backend does with a WebSocket.
+/// A backend's treatment of a WebSocket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Talk {
     /// It opens it, and stays silent.
@@ -19,12 +19,12 @@ pub(crate) enum Talk {
     Silence,
 }
 
-/// What a backend does after it has said something.
+/// A backend's next step after it has sent bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
     /// It takes the next request.
     Next,
-    /// It reads what comes, to the end.
+    /// It reads to the end.
     Read,
     /// It also sends garbage again and again.
     Babble,
@@ -83,7 +83,7 @@ pub(crate) fn over_http_1(asked: Asked<'_>, babbles: bool) -> Repeating {
     tunnels(HTTP_1, first.into_bytes(), again)
 }
 
-/// So many on one connection of HTTP/2 (RFC 8441, 4).
+/// This number on one connection of HTTP/2 (RFC 8441, 4).
 pub(crate) fn over_http_2(asked: Asked<'_>, count: u32, babbles: bool) -> Repeating {
     let connect = [
         text(&[0x02], "CONNECT"),

@@ -104,7 +104,7 @@ impl Client {
         }
     }
 
-    /// The next datagram comes with a byte changed.
+    /// The next datagram has a changed byte.
     fn send_broken(&mut self, world: &mut World<Server>, place: usize) {
         let mut buffer = vec![0; 65_536];
         if let Some(transmit) = self.transmit(world.now(), &mut buffer) {

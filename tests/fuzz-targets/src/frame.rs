@@ -18,7 +18,7 @@ pub fn play(data: &[u8]) {
     }
 }
 
-/// The events and the errors of a stream that comes in pieces and ends.
+/// The events and the errors of a stream that arrives in pieces and ends.
 fn run(role: Role, stream: &[u8], piece_bytes: usize) -> (Vec<Event>, Vec<Error>) {
     let mut session = Session::new(role, Settings::default(), Limits::default());
     let mut errors = Vec::new();

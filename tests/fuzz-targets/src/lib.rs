@@ -1,4 +1,4 @@
-//! What the fuzzers do with an input, a module each. Fuzzers in `fuzz/` search inputs by what code they reach; they need a
+//! The checks of the fuzzers, a module each. Fuzzers in `fuzz/` search inputs by what code they reach; they need a
 //! nightly compiler. The tests here need none: they play kept inputs that a fuzzer found, and changed copies of these.
 
 pub mod connection;

@@ -1,4 +1,4 @@
-//! Any calls of a session that offers every extension are answered, and no more comes out than went in.
+//! Any calls of a session that offers every extension are answered, and it puts out no more than it took in.
 //! Input: the first byte is the role; then calls of three bytes (what, stream, length) and their bytes.
 
 use http3::{Event, Extension, Limits, Role, Session, Settings, StreamId};
@@ -7,7 +7,7 @@ use http3::{Event, Extension, Limits, Role, Session, Settings, StreamId};
 ///
 /// # Panics
 ///
-/// If more comes out than went in.
+/// If it puts out more than it took in.
 pub fn play(data: &[u8]) {
     let Some((role, mut calls)) = data.split_first() else { return };
     let role = if role % 2 == 0 { Role::Client } else { Role::Server };

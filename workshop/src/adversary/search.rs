@@ -122,7 +122,7 @@ fn set_bytes(page: &mut Page, id: usize, bytes: u64) {
     let decoded = bytes * (before / it.bytes.max(1)).max(1);
     it.bytes = bytes;
     it.decoded_bytes = Some(decoded);
-    // What refers to the rest keeps its proportions.
+    // Keeps the proportions of resources that refer to the rest.
     for referred in page.resources.iter_mut().filter(|other| other.trigger.of == id) {
         let byte = referred.trigger.byte;
         referred.trigger.byte = byte.map(|byte| (byte * decoded / before).min(decoded));
@@ -156,7 +156,7 @@ fn change_script(page: &mut Page, id: usize, kind: usize) {
     }
 }
 
-/// What follows from the rest, as on generated pages.
+/// The values that follow from the rest, as on generated pages.
 fn set_roles(page: &mut Page) {
     for it in page.resources.iter_mut().skip(1) {
         let in_text = it.trigger.on == Event::Bytes;

@@ -1,4 +1,4 @@
-//! What decisions of several schemes cost, measured in one run.
+//! The cost of schemes' decisions, measured in one run.
 //!
 //! The schemes take turns, so that whatever else the machine does meets all of them.
 

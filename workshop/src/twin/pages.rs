@@ -20,7 +20,7 @@ pub(super) fn differing_page(one: &Scheme, other: &Scheme) -> Option<&'static st
 }
 
 /// The scheme files in `examples/schemes` give the orders of the schemes that they are written after: on every bundled page,
-/// and in every scenario of the fixtures, if they are there.
+/// and in every scenario of the fixtures, if they are installed.
 #[cfg(test)]
 mod tests {
     use super::differing_page;

@@ -254,7 +254,7 @@ fn only_files_below_the_root_are_served() {
     std::fs::write(root.join(".well-known/security.txt"), "yes").expect("written");
     std::os::unix::fs::symlink("loop", root.join("loop")).expect("linked");
     let fifo = std::process::Command::new("mkfifo").arg(root.join("fifo")).status();
-    assert!(fifo.is_ok_and(|it| it.success()), "mkfifo is there");
+    assert!(fifo.is_ok_and(|it| it.success()), "mkfifo exists");
     assert_eq!(status(&DirectorySite::open(&root).expect("a folder"), "/fifo"), 404);
     std::os::unix::fs::symlink(folder.path().join("secret"), root.join("link")).expect("linked");
     let site = DirectorySite::open(&root).expect("a directory");

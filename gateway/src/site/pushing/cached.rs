@@ -1,4 +1,4 @@
-//! What the client is known to have in its cache, by the digests that its request brings.
+//! The contents of the client's cache, as far as they are known from the digests that its request brings.
 
 use super::Pushing;
 use push::digest::CacheDigest;

@@ -68,7 +68,7 @@ async fn pass_both_ways(
     }
 }
 
-/// Brings the client what the backend says, to its end.
+/// Brings the backend's bytes to the client, to their end.
 async fn bring(
     exchange: &Exchange,
     stream: &mut (impl AsyncRead + Unpin),
@@ -86,7 +86,7 @@ async fn bring(
     }
 }
 
-/// Takes the backend what the client says. It ends only if the backend takes no more.
+/// Brings the client's bytes to the backend. It ends only if the backend takes no more.
 async fn take(
     exchange: &Exchange,
     stream: &mut (impl AsyncWrite + Unpin),
@@ -100,7 +100,7 @@ async fn take(
         taken.await.map_err(|it| Trouble::improper(&it))?;
         moved.notify_one();
     }
-    // The backend hears of it, and may still say something.
+    // The backend learns of it, and may still send something.
     stream.shutdown().await.map_err(|it| Trouble::improper(&it))?;
     pending().await
 }

@@ -17,7 +17,7 @@ pub(super) struct Moving {
     /// Its stream at the source, and how much of it went there.
     pub(super) stream: StreamId,
     source_bytes: u64,
-    /// The rest when it left, if all of it was there: it can be sent again.
+    /// The rest when it left, if it was complete: it can be sent again.
     kept: Option<Rest>,
     pub(super) at: At,
 }
@@ -45,14 +45,14 @@ impl Origin {
     }
 }
 
-/// What is left of a response.
+/// The rest of a response.
 pub(super) struct Rest {
     outgoing: Outgoing,
     origin: Origin,
 }
 
 impl Rest {
-    /// What is here of it from byte `from` of the response on, for another stream.
+    /// Its available bytes from byte `from` of the response on, for another stream.
     fn part(&self, from: u64) -> Self {
         let start = self.origin.stream + from.saturating_sub(self.origin.response);
         Self { outgoing: self.outgoing.part(start), origin: Origin { stream: 0, response: from } }
