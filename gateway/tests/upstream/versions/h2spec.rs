@@ -12,6 +12,6 @@ fn h2spec_finds_each_rule_of_http_2_kept() {
     let mut command = Command::new(program);
     let ran = command.args(["-t", "-k", "-h", "127.0.0.1", "-p", &port, "-o", "10"]).output();
     let said = String::from_utf8_lossy(&ran.expect("it runs").stdout).into_owned();
-    // It skips one case itself.
-    assert!(said.contains("145 tests, 144 passed, 1 skipped, 0 failed"), "{said}");
+    // It skips a case of flow control where the file has fewer than five bytes.
+    assert!(said.contains("145 tests, 145 passed, 0 skipped, 0 failed"), "{said}");
 }
