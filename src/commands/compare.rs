@@ -57,12 +57,12 @@ pub(crate) struct Arguments {
     asked: Asked,
     /// The scheme that others are compared with [default: rfc9218]
     ///
-    /// It can be a bracket, too. It runs whether or not --schemes names it. With --from, the default is that of the study.
+    /// It can be a bracket, too. It runs whether or not --schemes names it. With --from, the default is what the study had.
     #[arg(long, value_name = "NAME", help_heading = SCHEMES)]
     baseline: Option<String>,
     /// The metric that ratios compare [default: `byte_index`]
     ///
-    /// All metrics are in the tables. With --from, the default is that of the study.
+    /// All metrics are in the tables. With --from, the default is what the study had.
     #[arg(long, value_name = "NAME", value_parser = metric(), help_heading = STATISTICS, hide_short_help = true)]
     metric: Option<&'static Metric>,
     /// How much pages count in means over pages and their intervals [default: equal, or that of --from]
@@ -118,7 +118,7 @@ struct Asked {
     page_names: Vec<String>,
     /// Only those of the pages that are like this, such as 'hero and resources > 40'
     ///
-    /// Of all bundled pages if none is named. Facts such as `recorded`, `hero` or `resources > 40` are joined by `and`, `or`,
+    /// It selects among all bundled pages if none is named. Facts such as `recorded`, `hero` or `resources > 40` are joined by `and`, `or`,
     /// `not` and parentheses.
     #[arg(long, value_name = "QUERY", value_parser = Query::parse, help_heading = PAGES)]
     pages: Option<Query>,

@@ -10,7 +10,7 @@ use std::fs;
 fn pushes_gates_hints_and_signals_are_compared_setting_by_setting() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().to_str().expect("UTF-8");
-    let flags = "compare agency-index --engine stack --network cable --schemes fifo --push none,push --gate \
+    let flags = "compare --paper agency-index --engine stack --network cable --schemes fifo --push none,push --gate \
                  strict,throttle:8900 --hints none,preload --signals obey,override";
     let shown =
         stdout_of(&[&flags.split_whitespace().collect::<Vec<_>>()[..], &["--out", out]].concat());
@@ -95,7 +95,7 @@ fn a_policy_says_what_to_push_and_a_server_takes_it() {
     let policy = folder.path().join("policy.toml");
     let policy = policy.to_str().expect("UTF-8");
     // The loads with seeds 3 to 5 choose: with links they are a little better than without.
-    let flags = "compare agency-index --engine stack --network cable --schemes rr --seeds 9 --first-seed 3 --push none,push --gate \
+    let flags = "compare --paper agency-index --engine stack --network cable --schemes rr --seeds 9 --first-seed 3 --push none,push --gate \
                  throttle:8900 --hints none,preload --policy-default rr --policy";
     let shown = stdout_of(&[&flags.split_whitespace().collect::<Vec<_>>()[..], &[policy]].concat());
     assert!(shown.contains(" agency-index  rr push throttle:8900 Link "), "{shown}");

@@ -45,7 +45,7 @@ fn table(plan: &Plan, rows: &[SchemeRow]) -> Result<(), Failure> {
     output::line(&output::table(&header, verdict.as_slice(), cells).to_string())
 }
 
-/// UNIT is what makes a pair, and METRIC that of the study.
+/// UNIT stands for the unit of a pair, METRIC for the study's metric, MS for its unit.
 fn heading(heading: &str, metric: &Metric, unit: &str) -> String {
     heading.replace("METRIC", metric.heading).replace("MS", metric.unit).replace("UNIT", unit)
 }
@@ -69,7 +69,7 @@ fn rank_correlations(plan: &Plan, study: &Study) -> Result<(), Failure> {
 /// What the words of the table mean.
 fn definitions(plan: &Plan) -> String {
     format!(
-        "ratio: {} of {} divided by that of the scheme, so above 1 the scheme is better; a geometric mean over pages. better, worse: \
+        "ratio: {} of {} divided by the scheme's, so above 1 the scheme is better; a geometric mean over pages. better, worse: \
          Wilcoxon's signed-rank test, adjusted by Holm for the schemes of a setting, is below 0.05, and the 95 % interval does not \
          contain 1; within 2 %: the interval lies between 1/1.02 and 1.02",
         plan.metric.heading, plan.baseline

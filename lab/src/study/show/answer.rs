@@ -16,7 +16,7 @@ const NAMED_SETTINGS_MAX: usize = 4;
 /// More schemes than this are counted, not named.
 const NAMED_SCHEMES_MAX: usize = 6;
 
-/// The sentences: which schemes failed, which are better than the baseline and where, which are not, and what is not known.
+/// The sentences: which schemes failed, which are better than the baseline and where, which are not, and where no test decides.
 pub(crate) fn answer(plan: &Plan, study: &Study) -> Vec<String> {
     let mut sentences = study.failures();
     let view = Comparisons::of(plan, study);
