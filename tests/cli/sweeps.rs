@@ -19,7 +19,8 @@ fn studied(command: &str, folder: &Path) -> String {
 fn properties_of_the_links_are_compared_setting_by_setting() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
-    let study = "compare --paper davies-meenan --schemes fifo --set rtt_ms=10,50 --set rate=1.12M,5M";
+    let study =
+        "compare --paper davies-meenan --schemes fifo --set rtt_ms=10,50 --set rate=1.12M,5M";
     let shown = studied(study, &path("whole"));
     for row in [" rr 10 ms 1.12 Mbit/s ", " fifo 50 ms 5 Mbit/s "] {
         assert!(shown.contains(row), "{shown}");

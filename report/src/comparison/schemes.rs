@@ -122,8 +122,8 @@ fn named_table(
     let rows = &comparison.schemes;
     let names = rows.iter().map(|it| (it.scheme.clone(), None)).collect();
     let settings = rows.iter().map(|it| it.setting.clone()).collect();
-    let shown = table(rows, names, settings, columns);
-    (!rows.is_empty()).then(|| context! { caption, table => shown })
+    let has_numbers = rows.iter().any(|row| columns.iter().any(|it| it.has(row)));
+    has_numbers.then(|| context! { caption, table => table(rows, names, settings, columns) })
 }
 
 const REGRET: &str = "regret";

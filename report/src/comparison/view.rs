@@ -56,6 +56,11 @@ pub(super) fn column<R>(
 }
 
 impl<R> Column<R> {
+    /// Whether it has something of a row.
+    pub(super) fn has(&self, row: &R) -> bool {
+        (self.text)(row).is_some()
+    }
+
     pub(super) fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
     }
@@ -210,7 +215,7 @@ pub(super) fn table<R>(
     columns: &[Column<R>],
 ) -> Value {
     // A column is shown where there is any of it.
-    let shown = columns.iter().filter(|it| rows.iter().any(|row| (it.text)(row).is_some()));
+    let shown = columns.iter().filter(|it| rows.iter().any(|row| it.has(row)));
     let shown: Vec<&Column<R>> = shown.collect();
     let groups: Vec<&[&Column<R>]> =
         shown.chunk_by(|one, other| one.group == other.group).collect();

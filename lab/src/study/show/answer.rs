@@ -259,7 +259,9 @@ impl<'a> Comparisons<'a> {
             (true, _) if named <= NAMED_SETTINGS_MAX => {
                 format!("on {}", and(&names.collect::<Vec<_>>()))
             }
-            _ if named <= NAMED_SETTINGS_MAX => format!("in {}", and(&names.collect::<Vec<_>>())),
+            _ if named <= NAMED_SETTINGS_MAX => {
+                format!("with {}", and(&names.collect::<Vec<_>>()))
+            }
             _ => format!("in {named} of {all} settings"),
         }
     }
@@ -271,7 +273,11 @@ impl<'a> Comparisons<'a> {
                 let estimate = self.estimate(rows[*place]);
                 match settings.len() {
                     1 => estimate,
-                    _ => format!("{estimate} on {}", self.label(self.settings[*place])),
+                    _ => format!(
+                        "{estimate} {} {}",
+                        self.preposition(),
+                        self.label(self.settings[*place])
+                    ),
                 }
             });
             return format!("the ratio is {}", and(&ratios.collect::<Vec<_>>()));
@@ -327,9 +333,14 @@ impl<'a> Comparisons<'a> {
         if self.varied.is_empty() { setting.network.clone() } else { setting.labels(&self.varied) }
     }
 
-    /// `On cable`, at the beginning of a sentence.
+    fn preposition(&self) -> &'static str {
+        if self.is_by_network() { "on" } else { "with" }
+    }
+
+    /// `On cable`, `With 10 ms`, at the beginning of a sentence.
     fn name(&self, setting: &Setting) -> String {
-        format!("On {}", self.label(setting))
+        let preposition = if self.is_by_network() { "On" } else { "With" };
+        format!("{preposition} {}", self.label(setting))
     }
 }
 
