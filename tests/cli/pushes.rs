@@ -3,7 +3,6 @@
 use crate::serving::Serving;
 use crate::studies::{read, settings_in, study_of};
 use crate::{only_line, stdout_of, utmost};
-use serde_json::Value;
 use std::fs;
 
 #[test]
