@@ -12,8 +12,8 @@ mod values;
 use ::serve::Failure;
 use clap::{Parser, Subcommand};
 use commands::{
-    browser, compare, corpus, doctor, find, link, merge, order, play, probe, qlog, schemes, serve,
-    view, what_if,
+    browser, compare, corpus, doctor, explain, find, link, merge, order, play, probe, qlog,
+    schemes, serve, view, what_if,
 };
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -40,6 +40,7 @@ enum Command {
     Serve(Box<serve::Arguments>),
     Play(play::Arguments),
     Compare(Box<compare::Arguments>),
+    Explain(explain::Arguments),
     Browser(browser::Arguments),
     Find(Box<find::Arguments>),
     Merge(merge::Arguments),
@@ -57,7 +58,7 @@ const TASKS: [(&str, &[&str]); 4] = [
     ("Site owners: serve a site in a better order", &["find", "serve", "doctor"]),
     (
         "Researchers: compare send orders",
-        &["compare", "play", "browser", "schemes", "order", "merge", "link"],
+        &["compare", "explain", "play", "browser", "schemes", "order", "merge", "link"],
     ),
     ("Engineers: understand a connection", &["qlog", "view", "what-if", "probe"]),
     ("Everybody: get pages", &["corpus"]),
@@ -99,6 +100,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Browser(arguments) => browser::run(&arguments),
         Command::Find(arguments) => find::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),

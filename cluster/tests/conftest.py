@@ -24,7 +24,7 @@ if arguments[0] == "merge":
     shards = [pathlib.Path(it) for it in arguments[1:arguments.index("--out")]]
     lines = sorted(line for it in shards for line in (it / "runs.jsonl").read_text().splitlines())
     (out / "merged.txt").write_text("\\n".join(lines))
-    (out / "study.json").write_text("{{}}")
+    (out / "report.html").write_text("a report")
     sys.exit("utmost: a load did not finish" if "unfinished" in "".join(lines) else 0)
 shard = arguments[arguments.index("--shard") + 1]
 log = pathlib.Path(__file__).with_name("begun.txt")
@@ -38,7 +38,6 @@ if "--kill-worker" in arguments and shard.startswith("2/") and log.read_text().c
 (out / "manifest.json").write_text("{{}}")
 (out / "runs.jsonl").write_text(f"load of shard {{shard}}")
 (out / "report.html").write_text("is not sent back")
-(out / "study.json").write_text("{{}}")
 if "--hang" in arguments and shard.startswith("2/"):
     (out / "runs.jsonl").write_text(f"unfinished load of shard {{shard}}")
     sys.exit("utmost: a load did not finish")

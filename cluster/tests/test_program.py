@@ -14,7 +14,7 @@ from utmost_cluster.study import run_study_on
 
 
 def one_machine(program: str, arguments: tuple[str, ...], out: Path) -> None:
-    subprocess.run([program, "compare", *arguments, "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([program, "compare", *arguments, "--out", str(out), "--json"], check=True, stdout=subprocess.DEVNULL)
 
 
 def study_of(folder: Path) -> dict[str, Any]:

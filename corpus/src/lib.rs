@@ -3,6 +3,7 @@
 pub mod bundled;
 pub mod check;
 pub mod discovery;
+pub mod facts;
 pub mod generate;
 pub mod import;
 pub mod kind;

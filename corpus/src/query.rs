@@ -3,17 +3,16 @@
 //! ```text
 //! query = all-of { "or" all-of }
 //! all-of = test { "and" test }
-//! test  = "not" test | "(" query ")" | word | number-fact OP size | text-fact ("=" | "!=") text
+//! test  = "not" test | "(" query ")" | word | number-fact OP number | text-fact ("=" | "!=") text
 //! OP    = "=" | "!=" | "<" | "<=" | ">" | ">="
 //! ```
 
-mod facts;
 mod words;
 
 use crate::Page;
+use crate::facts::{self, NUMBERS, NumberFact, TEXTS, TextFact, WORDS, WordFact};
 use crate::limits::{QUERY_BYTES_MAX, QUERY_DEPTH_MAX};
 use crate::size;
-use facts::{NUMBERS, NumberFact, TEXTS, TextFact, WORDS, WordFact};
 use words::{Word, words};
 
 /// What a page must be like.
@@ -38,23 +37,23 @@ enum Node {
     All(Vec<Self>),
     Not(Box<Self>),
     Is(&'static WordFact),
-    Number(&'static NumberFact, Comparison, u64),
+    Number(&'static NumberFact, Comparison, f64),
     Text { fact: &'static TextFact, text: String, is_equal: bool },
 }
 
-type Comparison = fn(&u64, &u64) -> bool;
+type Comparison = fn(&f64, &f64) -> bool;
 
 const COMPARISONS: [(&str, Comparison); 6] = [
-    ("=", u64::eq),
-    ("!=", u64::ne),
-    ("<", u64::lt),
-    ("<=", u64::le),
-    (">", u64::gt),
-    (">=", u64::ge),
+    ("=", f64::eq),
+    ("!=", f64::ne),
+    ("<", f64::lt),
+    ("<=", f64::le),
+    (">", f64::gt),
+    (">=", f64::ge),
 ];
 
 impl Query {
-    /// Reads a query. Names are in lower case; sizes are those of [`size::parse`].
+    /// Reads a query. Names are in lower case; numbers are sizes, as [`size::parse`] reads them, or shares.
     pub fn parse(text: &str) -> Result<Self, QueryError> {
         if text.len() > QUERY_BYTES_MAX {
             let cause = format!("a query has at most {QUERY_BYTES_MAX} bytes; use a shorter one");
@@ -86,6 +85,12 @@ impl Node {
             Self::Text { fact, text, is_equal } => is_like((fact.of)(page), text) == *is_equal,
         }
     }
+}
+
+/// A size, or a share such as 0.25.
+fn number(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.map_or_else(|| size::parse(text).map(|it| it as f64), Ok)
 }
 
 /// Whether `value` is `pattern`, or begins with it up to a final `*`.
@@ -167,8 +172,8 @@ impl<'a> Parser<'a> {
             let comparison = COMPARISONS.iter().find(|it| it.0 == operator.text);
             let comparison =
                 comparison.ok_or_else(|| operator.wrong("expected =, !=, <, <=, > or >="))?.1;
-            let number = self.word("expected a number or a size such as 280k")?;
-            let value = size::parse(number.text).map_err(|cause| number.because(cause))?;
+            let word = self.word("expected a number or a size such as 280k")?;
+            let value = number(word.text).map_err(|cause| word.because(cause))?;
             return Ok(Node::Number(fact, comparison, value));
         }
         if let Some(fact) = TEXTS.iter().find(|fact| fact.name == word.text) {

@@ -21,6 +21,10 @@ pub enum PageError {
     Wrong { file: String, problems: Vec<Problem> },
     #[error("no bundled page is named {name:?}{}; {}", near(.name, .names), remedy(.name))]
     Unknown { name: String, names: Vec<&'static str> },
+    #[error(
+        "{0}: has no page, which is a file that ends in .json; `utmost corpus import` makes pages of recordings"
+    )]
+    NoPages(String),
     #[error("@{name}: no set of bundled pages has this name; use one of {known}")]
     UnknownSet { name: String, known: String },
 }

@@ -75,21 +75,37 @@ pub fn page(argument: &str) -> Result<Page, PageError> {
         .ok_or_else(|| PageError::Unknown { name: argument.to_owned(), names: bundled_names() })
 }
 
-/// The pages that a user names: those of a set if it begins with `@`, otherwise the page that [`page`] finds.
+/// The pages that a user names: those of a set if it begins with `@`, those of a folder, otherwise the page that [`page`] finds.
 pub fn pages(argument: &str) -> Result<Vec<Page>, PageError> {
+    names(argument)?.iter().map(|it| page(it)).collect()
+}
+
+/// The arguments with the names of their pages in place of sets and folders.
+pub fn spelled_out(arguments: &[String]) -> Result<Vec<String>, PageError> {
+    let all: Result<Vec<Vec<String>>, PageError> = arguments.iter().map(|it| names(it)).collect();
+    Ok(all?.concat())
+}
+
+/// The names of the pages that an argument stands for. A bundled page goes before a folder of its name.
+fn names(argument: &str) -> Result<Vec<String>, PageError> {
+    let folder = Path::new(argument);
     match argument.strip_prefix(SIGN) {
-        None => Ok(vec![page(argument)?]),
-        Some(name) => Ok(known(name)?.pages().into_iter().cloned().collect()),
+        Some(name) => Ok(known(name)?.names().into_iter().map(str::to_owned).collect()),
+        None if folder.is_dir() && bundled(argument).is_none() => files_in(folder),
+        None => Ok(vec![argument.to_owned()]),
     }
 }
 
-/// The arguments with the names of a set's pages in place of the set.
-pub fn spelled_out(arguments: &[String]) -> Result<Vec<String>, PageError> {
-    let names = arguments.iter().map(|argument| match argument.strip_prefix(SIGN) {
-        None => Ok(vec![argument.clone()]),
-        Some(name) => Ok(known(name)?.names().into_iter().map(str::to_owned).collect()),
-    });
-    Ok(names.collect::<Result<Vec<Vec<String>>, PageError>>()?.concat())
+/// The files of a folder that end in `.json`, by their names.
+fn files_in(folder: &Path) -> Result<Vec<String>, PageError> {
+    let place = folder.display().to_string();
+    let entries =
+        std::fs::read_dir(folder).map_err(|cause| PageError::Read(place.clone(), cause))?;
+    let paths = entries.filter_map(|it| Some(it.ok()?.path()));
+    let pages = paths.filter(|it| it.extension().is_some_and(|end| end == "json") && it.is_file());
+    let mut pages: Vec<String> = pages.map(|it| it.display().to_string()).collect();
+    pages.sort_unstable();
+    if pages.is_empty() { Err(PageError::NoPages(place)) } else { Ok(pages) }
 }
 
 fn known(name: &str) -> Result<&'static PageSet, PageError> {

@@ -8,6 +8,7 @@
 mod carry_out;
 mod compute;
 mod error;
+pub mod explain;
 pub mod merge;
 mod plan;
 pub mod policy;
@@ -19,8 +20,8 @@ pub(crate) use carry_out::run::page_sha256;
 pub use carry_out::run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
 pub use carry_out::{Pushes, engines, manifest};
 pub use compute::{
-    ComparisonRow, FORMAT, PageRow, Pages, Study, SummaryRow, Unit, agreement, by_site, compare,
-    missing, published, same_loads, summarise, summarise_pages, summarise_weighted,
+    ComparisonRow, FORMAT, PageFacts, PageRow, Pages, Study, SummaryRow, Unit, agreement, by_site,
+    compare, missing, published, same_loads, summarise, summarise_pages, summarise_weighted,
 };
 pub(crate) use compute::{LEVEL, Ratio, are_of_one_load};
 pub use error::StudyError;

@@ -173,7 +173,7 @@ def test_a_study_that_is_not_there_is_told_what_its_folder_holds(tmp_path: Path)
 
 
 def test_a_study_that_is_not_finished_or_not_whole_is_rejected(ideal_folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(utmost.MalformedFile, match="study.json: is missing, so the study is not finished"):
+    with pytest.raises(utmost.MalformedFile, match="study.json: is missing: the study is not finished, or was made"):
         utmost.read_study(tmp_path)
     lines = (ideal_folder / "study.json").read_text().splitlines()
     (tmp_path / "study.json").write_text("\n".join(lines[:100]))

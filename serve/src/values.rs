@@ -75,12 +75,10 @@ pub fn page(argument: &str) -> Result<Page, Failure> {
     })
 }
 
-/// Pages: a set of bundled ones such as `@first-60`, or one by its bundled name or its file.
+/// Pages: a set of bundled ones such as `@first-60`, those of a folder, or one by its bundled name or its file.
 pub fn pages(argument: &str) -> Result<Vec<Page>, Failure> {
-    if argument.starts_with('@') {
-        return ::corpus::pages(argument).map_err(Failure::bad_input);
-    }
-    Ok(vec![page(argument)?])
+    let names = ::corpus::sets::spelled_out(&[argument.to_owned()]).map_err(Failure::bad_input)?;
+    names.iter().map(|it| page(it)).collect()
 }
 
 /// Makes a directory to write into, so that an error precedes any work. Errors name `flag`.

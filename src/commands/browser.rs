@@ -158,7 +158,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let study = compare::carry_out(&plan, arguments.out.as_deref(), "loads in the browser")?;
     if let Some(folder) = &arguments.out {
         let style = FigureStyle::default();
-        let missing = folder::write(&plan, &study, folder, style).map_err(Failure::elsewhere)?;
+        let missing = folder::write(&plan, &study, folder, style, arguments.json);
+        let missing = missing.map_err(Failure::elsewhere)?;
         figure_files::without_png(missing.as_ref());
         write_film(&plan, &study, folder)?;
     }

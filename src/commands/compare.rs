@@ -74,7 +74,7 @@ pub(crate) struct Arguments {
     /// Repeat the study of this manifest, or in this folder
     #[arg(long, value_name = "FILE", conflicts_with_all = Asked::flags(), help_heading = OUTPUT)]
     from: Option<PathBuf>,
-    /// Print JSON
+    /// Print JSON; with --out also into OUT/study.json
     #[arg(long, help_heading = OUTPUT)]
     json: bool,
     /// Loads at a time [default: the number of cores]
@@ -113,7 +113,7 @@ const OUTPUT: &str = "Output";
 /// The study that is asked for: what a manifest records.
 #[derive(Debug, clap::Args)]
 struct Asked {
-    /// Bundled pages, sets of them such as @first-60, or files [default: @web]
+    /// Bundled pages, sets of them such as @first-60, files, or folders of them [default: @web]
     #[arg(id = "PAGE", value_name = "PAGE", help_heading = PAGES)]
     page_names: Vec<String>,
     /// Only those of the pages that are like this, such as 'hero and resources > 40'
@@ -281,7 +281,8 @@ pub(crate) fn present(
     json: bool,
 ) -> Result<(), Failure> {
     if let Some(folder) = out {
-        let missing = folder::write(plan, study, folder, style).map_err(Failure::elsewhere)?;
+        let missing = folder::write(plan, study, folder, style, json);
+        let missing = missing.map_err(Failure::elsewhere)?;
         figure_files::without_png(missing.as_ref());
     }
     if json {

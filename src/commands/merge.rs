@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     out: PathBuf,
     #[command(flatten)]
     figures: values::Figures,
-    /// Print JSON
+    /// Print JSON, and write it into OUT/study.json
     #[arg(long)]
     json: bool,
 }

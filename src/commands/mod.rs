@@ -4,6 +4,7 @@ pub(crate) mod browser;
 pub(crate) mod compare;
 pub(crate) mod corpus;
 pub(crate) mod doctor;
+pub(crate) mod explain;
 pub(crate) mod find;
 pub(crate) mod link;
 pub(crate) mod merge;

@@ -22,7 +22,6 @@ use qlog_tools::metrics::{METRICS, byte_index};
 use qlog_tools::reader::read_file;
 use qlog_tools::short_texts::shown;
 use schedulers::{Scheme, find_page_scheme, find_scheme};
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -203,15 +202,9 @@ fn show_all(
             format: FORMAT,
             provenance,
             metric: byte_index().name,
-            baseline: None,
-            weights: None,
             runs,
-            summary: Vec::new(),
-            page_summary: Vec::new(),
-            comparisons: Vec::new(),
-            twins: BTreeMap::new(),
-            rank_correlations: Vec::new(),
             loads: visits.into_iter().map(|it| Some(it.navigation.load)).collect(),
+            ..Study::default()
         });
     }
     for (played, run) in visits.iter().zip(&runs) {

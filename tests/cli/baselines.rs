@@ -1,6 +1,6 @@
 //! Studies whose schemes are compared with one that is not `rr`.
 
-use crate::studies::{read, results};
+use crate::studies::{read, results, study_of};
 use crate::{only_line, stdout_of, utmost};
 use serde_json::{Value, json};
 use std::fs;
@@ -45,7 +45,7 @@ fn everything_that_shows_a_speedup_names_the_baseline() {
     assert!(shown.starts_with("dfifo against fifo, by ByteIndex above the fold\n"), "{shown}");
     assert!(!shown.contains("rank correlation"), "the paper compares with rr: {shown}");
 
-    let document = json_in(out, "study.json");
+    let document = study_of(out);
     crate::schemas::assert_valid("study.json", &document);
     let schemes = document["provenance"]["schemes"].as_array().expect("schemes").iter();
     assert_eq!(schemes.map(|it| &it["name"]).collect::<Vec<_>>(), ["fifo", "dfifo"], "no rr");
@@ -98,11 +98,11 @@ fn a_manifest_keeps_the_baseline_and_another_judges_the_same_loads() {
     assert!(shown.starts_with("dfifo against fifo, "), "{shown}");
     assert_eq!(results(&again), results(&first));
 
-    let (one, journal) = (json_in(&first, "study.json"), read(&first, "runs.jsonl"));
+    let (one, journal) = (study_of(&first), read(&first, "runs.jsonl"));
     stdout_of(&[&from[..], &[text(&first), "--baseline", "dfifo"]].concat());
     assert_eq!(read(&first, "runs.jsonl"), journal, "nothing is loaded again");
     assert_eq!(json_in(&first, "manifest.json")["baseline"], "dfifo");
-    let other = json_in(&first, "study.json");
+    let other = study_of(&first);
     let (one, other) = (comparison(&one), comparison(&other));
     assert_eq!((&other["scheme"], &other["baseline"]), (&json!("fifo"), &json!("dfifo")));
     let ratio = |row: &Value| row["geometric_mean_ratio"]["atf"].as_f64().expect("a ratio");

@@ -250,3 +250,65 @@ fn a_graph_of_no_host_is_refused() {
         assert_refused(folder.path(), &["graph", ".", "--host", host, "-o", "g.json"], &expected);
     }
 }
+
+/// A HAR file of a page of this host, with a document of so many bytes.
+fn har(host: &str, bytes: usize) -> String {
+    let content = format!(r#""content":{{"size":{bytes},"mimeType":"text/html"}}"#);
+    format!(
+        r#"{{"log":{{"version":"1.2","entries":[{{"startedDateTime":"2026-01-01T00:00:00.000Z","time":9,"request":{{"method":"GET","url":"https://{host}/","headers":[]}},"response":{{"status":200,"headers":[{{"name":"content-length","value":"{bytes}"}}],{content},"bodySize":{bytes}}},"timings":{{"send":0,"wait":5,"receive":4}}}}]}}}}"#
+    )
+}
+
+#[test]
+fn a_folder_of_recordings_makes_pages_with_sites_and_a_table_of_what_was_read_and_refused() {
+    let folder = folder();
+    let recordings = folder.path().join("recordings");
+    fs::create_dir(&recordings).expect("a folder");
+    for (name, text) in [
+        ("de.har", har("de.wikipedia.org", 4000)),
+        ("en.har", har("en.wikipedia.org", 5000)),
+        ("same.har", har("en.wikipedia.org", 5000)),
+        ("shop.har", har("www.shop.example", 6000)),
+        ("notes.txt", "not a recording".to_owned()),
+    ] {
+        fs::write(recordings.join(name), text).expect("written");
+    }
+    let output =
+        corpus(folder.path(), &["import", "recordings", "-o", "pages", "--keep-addresses"]);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("3 of 5 recordings are pages now, of 2 sites; 2 refused\n"), "{text}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("refused: recordings/notes.txt: is not JSON"), "{stderr}");
+    assert!(stderr.contains("refused: recordings/same.har: has the bytes of en.har"), "{stderr}");
+    let table = fs::read_to_string(folder.path().join("pages/imported.csv")).expect("a table");
+    let cells = |at: usize| table.lines().nth(at).expect("a row").split(',').take(5).collect();
+    let rows: [Vec<&str>; 3] = [0, 1, 2].map(cells);
+    assert_eq!(rows[0], ["recording", "page", "site", "resources", "body_bytes"]);
+    assert_eq!(rows[1], ["recordings/de.har", "de", "wikipedia.org", "1", "4000"]);
+    assert_eq!(rows[2], ["recordings/en.har", "en", "wikipedia.org", "1", "5000"]);
+    let valid = corpus(folder.path(), &["check", "pages"]);
+    assert_eq!(String::from_utf8_lossy(&valid.stdout).lines().count(), 3, "{valid:?}");
+}
+
+#[test]
+fn recordings_are_named_by_a_pattern_and_a_file_is_no_place_for_several_pages() {
+    let folder = folder();
+    for (name, bytes) in [("a.har", 100), ("b.har", 200), ("c.json", 300)] {
+        fs::write(folder.path().join(name), har("shop.example", bytes)).expect("written");
+    }
+    let output = corpus(folder.path(), &["import", "*.har", "-o", "pages"]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(folder.path().join("pages/b.json").is_file());
+    assert!(!folder.path().join("pages/c.json").exists());
+    let line = "all.json: several recordings make several pages: name a folder for -o";
+    assert_refused(folder.path(), &["import", "a.har", "b.har", "-o", "all.json"], line);
+    assert_refused(
+        folder.path(),
+        &["import", "*.hat", "-o", "pages"],
+        "./*.hat: there is no such file",
+    );
+    let line = "empty: has no page, which is a file that ends in .json; `utmost corpus import` makes pages of recordings";
+    fs::create_dir(folder.path().join("empty")).expect("a folder");
+    assert_refused(folder.path(), &["check", "empty"], line);
+}

@@ -141,7 +141,7 @@ fn every_json_in_the_folder_of_a_study_has_a_format_and_is_as_it_says() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().to_str().expect("UTF-8");
     let flags = "compare --paper examples/page-minimal.json --schemes fifo --engine stack --network cable-lossy --keep-qlogs";
-    stdout_of(&[&flags.split(' ').collect::<Vec<_>>()[..], &["--out", out]].concat());
+    stdout_of(&[&flags.split(' ').collect::<Vec<_>>()[..], &["--out", out, "--json"]].concat());
     let mut formats = BTreeMap::new();
     for mut document in
         files(folder.path(), &["json", "jsonl"]).iter().flat_map(|it| documents_in(it))

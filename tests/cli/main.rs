@@ -10,6 +10,7 @@ mod conformance;
 mod corpus_pages;
 mod doctor;
 mod documents;
+mod explaining;
 mod export;
 mod figures;
 mod find;
@@ -52,6 +53,7 @@ const COMMANDS: &[&str] = &[
     "serve",
     "play",
     "compare",
+    "explain",
     "find",
     "merge",
     "link",

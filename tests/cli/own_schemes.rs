@@ -206,7 +206,7 @@ fn opened(stream, resource) { if resource.kind == \"font\" { this.n += 1; } #{ o
     let (stdout, last) = failed(&["merge", text(&shard), "--out", text(&out)]);
     of_first(stdout, last);
     let read = |name: &str| fs::read_to_string(out.join(name)).expect("a file");
-    let json: Value = serde_json::from_str(&read("study.json")).expect("JSON");
+    let json = crate::studies::study_of(&out);
     let runs = json["runs"].as_array().expect("runs").iter().filter(|it| it["scheme"] == "half");
     let runs: Vec<&Value> = runs.collect();
     assert_eq!(runs.len(), 2);

@@ -1,9 +1,8 @@
 //! Studies of pushes, hints and signals.
 
 use crate::serving::Serving;
-use crate::studies::{read, settings_in};
+use crate::studies::{read, settings_in, study_of};
 use crate::{only_line, stdout_of, utmost};
-use serde_json::Value;
 use std::fs;
 
 #[test]
@@ -33,7 +32,7 @@ fn pushes_gates_hints_and_signals_are_compared_setting_by_setting() {
     // Without a push there is no gate: 4 settings, and 4 behind each of two gates.
     assert_eq!(settings.len(), 2 * (4 + 2 * 4));
     assert_eq!(settings[0], "agency-index,rr,stack,cable,0,bbr2,none,,none,obey");
-    let document: Value = serde_json::from_str(&read(folder.path(), "study.json")).expect("JSON");
+    let document = study_of(folder.path());
     crate::schemas::assert_valid("study.json", &document);
     let taken = |setting: &str| -> Vec<f64> {
         let runs = document["runs"].as_array().expect("runs").iter();

@@ -29,17 +29,44 @@ pub(crate) fn read(folder: &Path, file: &str) -> String {
     fs::read_to_string(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// A study's results, as they stand in its file; and its tables without the lines of provenance.
+/// The study in a folder as JSON: nothing is loaded again.
+pub(crate) fn study_of(folder: &Path) -> Value {
+    let folder = folder.to_str().expect("UTF-8");
+    let again = ["compare", "--from", folder, "--out", folder, "--json"];
+    let output = utmost(&again).output().expect("it runs");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// A study's results; and its tables without the lines of provenance.
 pub(crate) fn results(folder: &Path) -> [String; 5] {
-    let text = read(folder, "study.json");
-    let (_, runs) = text.split_once("\n  \"runs\": [").expect("runs follow the provenance");
+    let mut study = study_of(folder);
+    study["provenance"].take();
     let table = |file| {
         let text = read(folder, file);
         text.lines().filter(|it| !it.starts_with("# {\"utmost")).collect::<Vec<_>>().join("\n")
     };
     let files = ["runs.csv", "summary.csv", "comparisons.csv", "pages.csv"].map(table);
     let [loads, summary, comparisons, pages] = files;
-    [runs.to_owned(), loads, summary, comparisons, pages]
+    [study.to_string(), loads, summary, comparisons, pages]
+}
+
+#[test]
+fn a_folder_holds_its_loads_once_and_all_of_it_as_json_on_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().to_str().expect("UTF-8");
+    let study =
+        ["compare", "davies-meenan", "--engine", "stack", "--schemes", "fifo", "--out", out];
+    stdout_of(&study);
+    let everything = folder.path().join("study.json");
+    assert!(!everything.exists());
+    let journal = read(folder.path(), "runs.jsonl");
+    assert!(!journal.contains("\"load\":{"), "what figures repeat is not kept");
+    let printed = stdout_of(&[&study[..], &["--json"]].concat());
+    assert_eq!(read(folder.path(), "study.json"), printed.trim_end());
+    assert_eq!(read(folder.path(), "runs.jsonl"), journal, "nothing is loaded again");
+    stdout_of(&[&study[..], &["--baseline", "fifo"]].concat());
+    let now: Value = serde_json::from_str(&read(folder.path(), "study.json")).expect("JSON");
+    assert_eq!(now["baseline"], "fifo", "one that is there does not grow old");
 }
 
 #[test]
@@ -162,10 +189,10 @@ fn weights_of_the_web_weigh_the_pages_of_a_summary_and_load_nothing_again() {
     ];
     stdout_of(&[&study[..], &["--out", out]].concat());
     let journal = read(folder.path(), "runs.jsonl");
-    let equal: Value = serde_json::from_str(&read(folder.path(), "study.json")).expect("JSON");
+    let equal = study_of(folder.path());
     assert!(equal["weights"].is_null() && equal["provenance"]["weights"].is_null());
     stdout_of(&[&study[..], &["--weights", "web", "--out", out]].concat());
-    let weighted: Value = serde_json::from_str(&read(folder.path(), "study.json")).expect("JSON");
+    let weighted = study_of(folder.path());
     crate::schemas::assert_valid("study.json", &weighted);
     assert_eq!(read(folder.path(), "runs.jsonl"), journal, "weights change no load");
     assert_eq!(weighted["provenance"]["weights"], "web");
@@ -286,7 +313,7 @@ fn congestion_controls_and_queues_are_compared_setting_by_setting() {
         .map(|(scheme, it)| format!("davies-meenan,{scheme},stack,cable,0,{it}"))
         .collect();
     assert_eq!(settings, expected);
-    let document: Value = serde_json::from_str(&read(&path("whole"), "study.json")).expect("JSON");
+    let document = study_of(&path("whole"));
     crate::schemas::assert_valid("study.json", &document);
     let report = read(&path("whole"), "report.html");
     assert!(
@@ -598,7 +625,7 @@ fn a_load_that_does_not_finish_is_reported_with_its_seed_and_its_log_and_counts_
             && stderr.contains(" with seed 0 did not finish: "),
         "{stderr}"
     );
-    let study: Value = serde_json::from_str(&read(&out, "study.json")).expect("JSON");
+    let study = study_of(&out);
     crate::schemas::assert_valid("study.json", &study);
     assert_eq!(study["summary"][0]["unfinished"], 1);
     assert_eq!(study["summary"][0]["pages"], 0);

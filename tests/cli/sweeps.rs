@@ -1,6 +1,6 @@
 //! Studies that set properties of the links, and studies with others on them.
 
-use crate::studies::{read, settings_in};
+use crate::studies::{read, settings_in, study_of};
 use crate::{schemas, stdout_of, utmost};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -45,7 +45,7 @@ fn properties_of_the_links_are_compared_setting_by_setting() {
         .map(|(scheme, it)| format!("davies-meenan,{scheme},ideal,paper,0,,{it}"))
         .collect();
     assert_eq!(settings, expected);
-    let document: Value = serde_json::from_str(&read(&path("whole"), "study.json")).expect("JSON");
+    let document = study_of(&path("whole"));
     schemas::assert_valid("study.json", &document);
     assert_eq!(document["provenance"]["rtts_ms"], json!([10, 50]));
     assert_eq!(document["provenance"]["rates"], json!([1_120_000, 5_000_000]));
@@ -71,7 +71,7 @@ fn a_page_is_compared_alone_and_beside_others() {
     for row in [" fifo alone ", " fifo bulk:cubic ", " fifo web:0.3 "] {
         assert!(shown.contains(row), "{shown}");
     }
-    let document: Value = serde_json::from_str(&read(&path("whole"), "study.json")).expect("JSON");
+    let document = study_of(&path("whole"));
     schemas::assert_valid("study.json", &document);
     assert_eq!(document["provenance"]["crosses"], json!(["none", "bulk:cubic", "web:0.3"]));
     let cross: Vec<&Value> =

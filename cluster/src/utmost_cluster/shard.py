@@ -11,7 +11,7 @@ from pathlib import Path
 
 DONE = 0
 """The program's exit code when all that was asked for is done."""
-WHOLE = "study.json"
+WHOLE = "report.html"
 """The program writes it after the last load, also if some of the loads did not finish (a page that hangs): these are results
 like the others. It then exits with a code of its own."""
 

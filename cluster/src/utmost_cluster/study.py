@@ -101,7 +101,7 @@ def _results(client: Client, study: Study, places: Sequence[int], count: int) ->
 
 def _merge(study: Study, folders: list[Path]) -> str:
     """What the program says of loads that did not finish."""
-    command = [study.program, "merge", *map(str, folders), "--out", str(study.out)]
+    command = [study.program, "merge", *map(str, folders), "--out", str(study.out), "--json"]
     ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if ended.returncode == DONE:
         return ""

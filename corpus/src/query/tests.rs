@@ -25,6 +25,8 @@ fn a_page_is_asked_for_its_numbers_words_and_texts() {
         ("body_bytes < 1Mi", false),
         ("atf_resources<=5", true),
         ("depth < 3", true),
+        ("atf_share > 0.16", true),
+        ("late_share > 0", false),
         ("name = davies-*", true),
         ("name != davies-meenan", false),
         ("site = davies-meenan", true),
@@ -69,7 +71,8 @@ fn a_wrong_query_is_told_the_column_and_what_would_be_right() {
         (
             "é and",
             "column 1: `é`: expected a fact; there are all, recorded, imported, generated, hand, hero, third_party, \
-          resources, body_bytes, atf_resources, hosts, depth, name, site",
+          resources, body_bytes, hosts, depth, atf_resources, atf_share, heroes, late_share, html_share, css_share, \
+          js_share, font_share, image_share, name, site",
         ),
     ] {
         assert_eq!(error(query), expected, "{query}");

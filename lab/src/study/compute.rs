@@ -4,6 +4,7 @@ pub mod agreement;
 mod alike;
 pub(crate) mod comparisons;
 mod missing;
+mod page_facts;
 pub(crate) mod page_summary;
 pub mod published;
 pub(crate) mod summary;
@@ -13,6 +14,7 @@ pub use alike::same_loads;
 pub use comparisons::{ComparisonRow, Unit, compare};
 pub(crate) use comparisons::{LEVEL, are_of_one_load};
 pub use missing::missing;
+pub use page_facts::PageFacts;
 pub(crate) use page_summary::Ratio;
 pub use page_summary::{PageRow, summarise_pages};
 pub use summary::{Pages, SummaryRow, by_site, summarise, summarise_weighted};
@@ -57,6 +59,9 @@ pub struct Study {
     /// The schemes that are one under two names, each with the one that stands for both: tests count them once.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub twins: BTreeMap<String, String>,
+    /// What the pages are like, in the order of the plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<PageFacts>,
     /// How alike this study and publications rank the schemes; empty unless speedups are over `rr`, as theirs.
     pub rank_correlations: Vec<RankCorrelation>,
     /// What came when, in the order of `runs`, where it was kept: figures repeat other loads. Not part of the JSON.
@@ -105,7 +110,9 @@ impl Study {
         let published = metric.name == byte_index().name && baseline == BASELINE;
         let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };
         let (format, metric, baseline) = (FORMAT, metric.name, Some(plan.baseline.clone()));
-        let head = Self { format, provenance, metric, baseline, weights, twins, ..Self::default() };
+        let pages = plan.pages.iter().map(|it| PageFacts::of(it)).collect();
+        let head =
+            Self { pages, format, provenance, metric, baseline, weights, twins, ..Self::default() };
         Self { runs, summary, page_summary, comparisons, rank_correlations, loads, ..head }
     }
 }

@@ -1,10 +1,10 @@
 //! A study in a folder: every load is written down as soon as it is done, and is not done again.
 
-use super::carry_out::journal::{self, Journal};
+use super::carry_out::journal::{self, Entry, Journal};
 use super::carry_out::loading::Loader;
-use super::carry_out::manifest;
+use super::carry_out::{failed, manifest};
 use super::plan::Cell;
-use super::{Plan, Study, StudyError};
+use super::{Plan, RunRecord, Study, StudyError};
 use crate::FileError;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -40,7 +40,10 @@ pub fn run_into(
     let loader = Loader::new(plan)?;
     let fresh = loader.carry_out(&left, |entry| {
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-        journal.add(entry).map_err(FileError::at(&file))?;
+        // What can be loaded again is not kept: it would be most of the journal.
+        let load = entry.load.clone().filter(|_| !plan.engine.repeats());
+        let kept = Entry { load, run: entry.run.clone(), ..*entry };
+        journal.add(&kept).map_err(FileError::at(&file))?;
         progress();
         Ok(())
     });
@@ -49,6 +52,26 @@ pub fn run_into(
     journal.sync().map_err(FileError::at(&file))?;
     entries.extend(fresh?);
     Ok(Study::of(plan, provenance, entries))
+}
+
+/// The plan and the loads of a finished study that lies in `folder`.
+pub fn finished(folder: &Path) -> Result<(Plan, Vec<RunRecord>), StudyError> {
+    let plan = manifest::plan(&folder.join(manifest::FILE))?;
+    let file = folder.join(journal::FILE);
+    let mut entries = journal::read(folder).map_err(FileError::at(&file))?;
+    let cells = plan.cells();
+    journal::check(&entries, &cells).map_err(FileError::at(&file))?;
+    let missing = cells.len() - entries.len();
+    if missing > 0 {
+        let (cells, remedy) =
+            (cells.len(), "run the same `utmost compare` again, which continues it");
+        let cause = format!("{missing} of {cells} loads are missing; {remedy}");
+        return Err(manifest::unusable(folder, cause));
+    }
+    entries.sort_by_key(|it| it.place);
+    let mut runs: Vec<RunRecord> = entries.into_iter().map(|it| it.run).collect();
+    failed::leave_out(&mut runs);
+    Ok((plan, runs))
 }
 
 /// Makes sure that `folder` is this study's, and returns the provenance that it records.

@@ -66,7 +66,7 @@ class Study(Loads):
 
     @property
     def pages(self) -> pd.DataFrame:
-        """One row a page, scheme and setting."""
+        """One row a page, scheme and setting, with the facts of the page."""
         return self.tables["pages"]
 
     @property
@@ -86,7 +86,7 @@ class Study(Loads):
 
 
 def read_study(path: str | Path) -> Study:
-    """Read a study: the folder that `utmost compare --out` wrote, its `study.json`, or a file of `--json`."""
+    """Read a study: the folder that `utmost compare --json --out` wrote, its `study.json`, or a file of `--json`."""
     path = Path(path)
     if not path.exists():
         raise MalformedFile(
@@ -97,8 +97,9 @@ def read_study(path: str | Path) -> Study:
         path = path / "study.json"
         if not path.exists():
             raise MalformedFile(
-                f"{path}: is missing, so the study is not finished; run the same `utmost compare` again, which "
-                "continues it, or read the loads that are done with `read_journal`"
+                f"{path}: is missing: the study is not finished, or was made without `--json`; run the same "
+                "`utmost compare` again with `--json`, which loads nothing twice, or read the loads that are done with "
+                "`read_journal`"
             )
     return study_of(read_json(path), str(path))
 
@@ -112,8 +113,12 @@ def study_of(document: Any, place: str) -> Study:  # noqa: ANN401 # a document o
         tables = run_tables(document["runs"], conditions, place)
         # Studies of earlier builds have no comparisons.
         document = {"comparisons": [], **document}
+        facts = {it["page"]: it for it in document.get("pages", [])}
         for name, key in _LISTS.items():
-            rows = [_checked(name, flatten(it), f"{place}: {key}[{at}]") for at, it in enumerate(document[key])]
+            rows = [flatten(it) for it in document[key]]
+            if name == "pages":
+                rows = [{**it, **facts.get(it["page"], {})} for it in rows]
+            rows = [_checked(name, it, f"{place}: {key}[{at}]") for at, it in enumerate(rows)]
             tables[name] = frame(name, rows, conditions)
     except (KeyError, TypeError, AttributeError) as error:
         raise MalformedFile(f"{place}: is not a study: {type(error).__name__}: {error}") from error

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Pages (on each network, with each buffer) that are drawn; of more, those that gain most from a scheme.
-pub(crate) const DRAWN_MAX: usize = 24;
+pub(crate) const DRAWN_MAX: usize = 6;
 
 /// The state that all loads of a plan share.
 pub(crate) struct Loader<'a> {

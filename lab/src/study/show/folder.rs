@@ -1,5 +1,6 @@
-//! The files of a study's folder: `manifest.json` (how to make it again), `study.json` (everything), `runs.csv`,
-//! `summary.csv`, `comparisons.csv` and `pages.csv`, `report.html`, and the figures.
+//! The files of a study's folder, beside the journal of its loads: `manifest.json` (how to make it again), `runs.csv`,
+//! `summary.csv`, `comparisons.csv` and `pages.csv`, `report.html`, the figures, and on request `study.json`: everything, also
+//! the loads, once more.
 
 mod figures;
 
@@ -16,6 +17,7 @@ use crate::{FileError, write_file};
 use ::figures::FigureStyle;
 use ::figures::png::{PngError, Rasterizer};
 use ::report::comparison::comparison_report;
+use corpus::facts::NUMBERS;
 use qlog_tools::csv_cell::inert;
 use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
 use serde_json::json;
@@ -25,19 +27,24 @@ use std::path::Path;
 /// The report's file.
 pub const REPORT: &str = "report.html";
 
-/// Writes the study into `folder`, which is made where it is missing. Returns why PNG or PDF files are missing, if they are.
+/// Writes the study into `folder`, which is made where it is missing; `study.json` only if `with_json` says so, or if one of
+/// before must not stay as it was. Returns why PNG or PDF files are missing, if they are.
 pub fn write(
     plan: &Plan,
     study: &Study,
     folder: &Path,
     style: FigureStyle,
+    with_json: bool,
 ) -> Result<Option<PngError>, StudyError> {
     let in_figures = folder.join("figures");
     std::fs::create_dir_all(&in_figures)
         .and_then(|()| figures::remove_old(&in_figures))
         .map_err(FileError::at(&in_figures))?;
     manifest::write(&study.provenance, folder)?;
-    write_json(&folder.join("study.json"), study)?;
+    let everything = folder.join("study.json");
+    if with_json || everything.exists() {
+        write_json(&everything, study)?;
+    }
     write_tables(study, folder)?;
     let loader = Loader::new(plan)?;
     let comparison = report::comparison(plan, study, style, |places| {
@@ -253,7 +260,7 @@ fn comparison_cells(row: &ComparisonRow, columns: &Columns) -> Cells {
 }
 
 fn page_cells(study: &Study, row: &PageRow, columns: &Columns) -> Cells {
-    Cells::default()
+    let cells = Cells::default()
         .text("page", &row.page)
         .text("scheme", &row.scheme)
         .setting(columns, &row.setting)
@@ -263,5 +270,12 @@ fn page_cells(study: &Study, row: &PageRow, columns: &Columns) -> Cells {
         .by_set("speedup", &row.speedup)
         .interval("speedup", row.speedup_interval)
         .proven("proven", study, row.proven)
-        .pushes("median_", study, row.median_pushes)
+        .pushes("median_", study, row.median_pushes);
+    let page = study.pages.iter().find(|it| it.page == row.page);
+    page.into_iter().fold(cells, |cells, it| {
+        let facts = NUMBERS.iter().zip(it.numbers);
+        facts.fold(cells.text("site", &it.site), |cells, (fact, number)| {
+            cells.text(fact.name, &number)
+        })
+    })
 }

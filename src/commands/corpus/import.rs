@@ -1,0 +1,86 @@
+//! `utmost corpus import`: recordings, made into pages.
+
+mod several;
+
+use super::outputs::{self, Kind};
+use crate::output;
+use ::corpus::import::{Addresses, IMPORTERS, Imported, Label, import, name_of};
+use ::serve::Failure;
+use std::path::{Path, PathBuf};
+
+/// Make pages from recordings
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = about(),
+    after_help = "Examples:\n  utmost corpus import recording.har.gz -o page.json\n  \
+utmost corpus import recordings -o pages\n  utmost corpus import one.har two.har -o pages --keep-addresses"
+)]
+pub(super) struct Arguments {
+    /// Recordings, gzipped or not; a folder stands for the files in it, and `*` for any letters of a file's name
+    #[arg(value_name = "RECORDING", required = true)]
+    recordings: Vec<PathBuf>,
+    /// Where to write the page; of several recordings or a folder, the folder for the pages
+    #[arg(short, value_name = "PAGE|DIR")]
+    output: PathBuf,
+    /// The page's name [default: the name of the output file; of several, of each recording's file]
+    #[arg(long)]
+    name: Option<String>,
+    /// The source that the page names [default: a recording, without its name]
+    #[arg(long, value_name = "TEXT")]
+    from: Option<String>,
+    /// Keep the hosts and paths of a HAR file or `DevTools` log: the page then names its site, and a policy
+    /// for it fits the site
+    #[arg(long)]
+    keep_addresses: bool,
+    /// The page load to keep, from 1, of a HAR file or `DevTools` log with several [default: the one with
+    /// the most bytes]
+    #[arg(long, value_name = "N")]
+    load: Option<usize>,
+    /// The site that the page shares with others: studies count it once [default: the registrable domain of the
+    /// document's host; without --keep-addresses, a stand-in for the domain]
+    #[arg(long, value_name = "NAME")]
+    site: Option<String>,
+}
+
+fn about() -> String {
+    let formats = IMPORTERS.iter().map(|it| format!("  {:<16} {}\n", it.name, it.form));
+    format!(
+        "Make pages from recordings. The contents tell the format:\n\n{}\nFacts that a recording does not contain are assumed. These assumptions are listed on stderr and kept in the page's source. Stand-ins replace hosts and paths, except in resource lists and package pages, and also the recording's own name, which often contains the host's. Of several recordings, each page has the name of its file, and the table {} in the folder says what was read, what was refused and why, and what was assumed.",
+        formats.collect::<String>(),
+        several::TABLE
+    )
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.recordings[..] {
+        [file] if !arguments.output.is_dir() && !several::is_several(file) => one(arguments, file),
+        _ => several::run(arguments),
+    }
+}
+
+impl Arguments {
+    /// The label of a page with this name.
+    fn label(&self, name: String) -> Label {
+        Label {
+            name,
+            from: self.from.clone().unwrap_or_else(|| "a recording".to_owned()),
+            licence: "unknown".to_owned(),
+            sha256: None,
+            addresses: if self.keep_addresses { Addresses::Kept } else { Addresses::Renamed },
+            load: self.load,
+            site: self.site.clone(),
+        }
+    }
+}
+
+fn one(arguments: &Arguments, file: &Path) -> Result<(), Failure> {
+    let to = &arguments.output;
+    outputs::check(to, Kind::Page)?;
+    let label = arguments.label(arguments.name.clone().unwrap_or_else(|| name_of(to)));
+    let Imported { page, notes } = import(file, Some(label)).map_err(Failure::bad_input)?;
+    outputs::write(to, Kind::Page, page.to_text().as_bytes())?;
+    for note in notes {
+        eprintln!("assumed: {note}");
+    }
+    output::line(&format!("{}: {} resources", to.display(), page.resources.len()))
+}
