@@ -8,7 +8,10 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 tools := $(or $(UTMOST_TOOLS),.tools)
 demo_page := case-study-1
 
-.PHONY: build test check demo interop bench bench-peers results notebook artifact advisories bootstrap help
+# Programs for the C library of 2018 (glibc 2.28), which Zig's linker has.
+release_target := $(shell uname -m)-unknown-linux-gnu
+
+.PHONY: build test check demo interop bench bench-peers results notebook artifact release release-test advisories bootstrap help
 
 build: bootstrap ## builds the programs, optimized: target/release/utmost, utmost-serve and utmost-workshop
 	cargo build --locked --release --workspace --bin utmost --bin utmost-serve --bin utmost-workshop
@@ -52,6 +55,15 @@ notebook: bootstrap ## executes the notebook of the Python package, and keeps wh
 artifact: bootstrap ## makes target/utmost-artifact-VERSION.tar.gz of the last commit, for reviewers (ARTIFACT.md)
 	@./bootstrap test
 	$(tools)/python/bin/python python/artifact.py $(target)
+
+release: ## makes what users install, in target/release-artifacts: an archive, Debian packages, a wheel
+	@./bootstrap release
+	PATH="$(abspath $(tools))/zig/bin:$(PATH)" cargo zigbuild --locked --release --workspace --target $(release_target).2.28 \
+		--bin utmost --bin utmost-serve --bin utmost-workshop
+	$(tools)/python/bin/python python/release.py $(target)/$(release_target)/release $(target)/release-artifacts
+
+release-test: ## installs what `make release` made in empty systems, and tries it: as root, three minutes
+	packaging/test $(target)/release-artifacts
 
 advisories: ## looks for known faults of the dependencies (needs the network)
 	@./bootstrap test

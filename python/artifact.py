@@ -44,23 +44,28 @@ def main(arguments: list[str]) -> int:
     except CannotMake as error:
         print(f"artifact: {error}", file=sys.stderr)
         return 1
-    print(f"made: {archive}\nsha256: {_sha256(archive.read_bytes())}")
+    print(f"made: {archive}\nsha256: {sha256(archive.read_bytes())}")
     return 0
 
 
 def make(root: Path, out: Path) -> Path:
     """Make the archive of the last commit of the clone `root` in the folder `out`; return its path."""
     name = f"utmost-artifact-{version(root)}"
-    made_s = int(_git(root, "log", "-1", "--format=%ct"))
+    made_s = commit_time_s(root)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / name
         _unpack_commit(root, folder)
-        _build_wheel(folder, Path(scratch) / "wheel", made_s)
+        build_wheel(folder, Path(scratch) / "wheel", made_s)
         (folder / "COMMIT").write_text(_git(root, "rev-parse", "HEAD") + "\n")
-        sums = [f"{_sha256(it.read_bytes())}  {it.relative_to(folder)}\n" for it in _files(folder)]
+        sums = [f"{sha256(it.read_bytes())}  {it.relative_to(folder)}\n" for it in _files(folder)]
         (folder / "SHA256SUMS").write_text("".join(sums))
         out.mkdir(parents=True, exist_ok=True)
-        return _pack(folder, out / f"{name}.tar.gz", made_s)
+        return pack(folder, out / f"{name}.tar.gz", made_s)
+
+
+def commit_time_s(root: Path) -> int:
+    """Return when the last commit was made, in seconds since 1970."""
+    return int(_git(root, "log", "-1", "--format=%ct"))
 
 
 def version(root: Path) -> str:
@@ -80,7 +85,8 @@ def _unpack_commit(root: Path, folder: Path) -> None:
         archive.extractall(folder, filter="data")
 
 
-def _build_wheel(folder: Path, scratch: Path, made_s: int) -> None:
+def build_wheel(folder: Path, scratch: Path, made_s: int) -> Path:
+    """Make the wheel of `folder/python` in `folder/dist`; return its path. Raises `CannotMake`."""
     # In a copy, because a build leaves files in its source.
     shutil.copytree(folder / "python", scratch)
     for path in scratch.rglob("*"):
@@ -100,9 +106,12 @@ def _build_wheel(folder: Path, scratch: Path, made_s: int) -> None:
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if ended.returncode != 0:
         raise CannotMake(f"the wheel cannot be built: {ended.stderr.strip()}")
+    (wheel,) = (folder / "dist").glob("*.whl")
+    return wheel
 
 
-def _pack(folder: Path, path: Path, made_s: int) -> Path:
+def pack(folder: Path, path: Path, made_s: int) -> Path:
+    """Pack a folder into the archive `path`, with this time for all files; return `path`."""
     with (
         path.open("wb") as file,
         gzip.GzipFile("", "wb", fileobj=file, mtime=made_s) as packed,
@@ -121,7 +130,8 @@ def _files(folder: Path) -> list[Path]:
     return sorted(it for it in folder.rglob("*") if it.is_file())
 
 
-def _sha256(content: bytes) -> str:
+def sha256(content: bytes) -> str:
+    """Return the sum of a file as `sha256sum` prints it."""
     return hashlib.sha256(content).hexdigest()
 
 

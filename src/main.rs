@@ -7,6 +7,8 @@ mod csv_table;
 mod figure_files;
 mod limits;
 mod log_names;
+#[cfg(feature = "manual")]
+mod manual;
 mod values;
 
 use ::serve::Failure;
@@ -51,6 +53,9 @@ enum Command {
     Doctor(doctor::Arguments),
     View(view::Arguments),
     WhatIf(what_if::Arguments),
+    #[cfg(feature = "manual")]
+    #[command(hide = true)]
+    Manual(manual::Arguments),
 }
 
 /// The commands by their users.
@@ -111,6 +116,8 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::View(arguments) => view::run(&arguments),
         Command::WhatIf(arguments) => what_if::run(&arguments),
+        #[cfg(feature = "manual")]
+        Command::Manual(arguments) => manual::run(&arguments),
     }
 }
 
@@ -131,7 +138,8 @@ mod tests {
     fn every_command_has_a_task() {
         let command = Arguments::command();
         let mut named: Vec<&str> = TASKS.iter().flat_map(|it| it.1).copied().collect();
-        let mut known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let seen = command.get_subcommands().filter(|it| !it.is_hide_set());
+        let mut known: Vec<&str> = seen.map(clap::Command::get_name).collect();
         named.sort_unstable();
         known.sort_unstable();
         assert_eq!(named, known);

@@ -39,10 +39,10 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def unpacked(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("out")
     path = artifact.make(clone, out)
-    assert path.name == "utmost-artifact-0.1.0.tar.gz"
+    assert path.name == "utmost-artifact-1.0.0.tar.gz"
     with tarfile.open(path) as packed:
         packed.extractall(out, filter="data")
-    return out / "utmost-artifact-0.1.0"
+    return out / "utmost-artifact-1.0.0"
 
 
 def test_the_archive_has_everything_that_a_reviewer_needs(unpacked: Path) -> None:
@@ -50,7 +50,7 @@ def test_the_archive_has_everything_that_a_reviewer_needs(unpacked: Path) -> Non
         *FILES,
         "COMMIT",
         "SHA256SUMS",
-        "dist/utmost-0.1.0-py3-none-any.whl",
+        "dist/utmost-1.0.0-py3-none-any.whl",
         "python/notebooks/studies.ipynb",
         "results/marx-table2.json",
     ]
@@ -67,7 +67,7 @@ def test_the_sums_are_those_of_all_files(unpacked: Path) -> None:
 
 
 def test_the_wheel_holds_the_package_and_its_schema(unpacked: Path, tmp_path: Path) -> None:
-    wheel = unpacked / "dist" / "utmost-0.1.0-py3-none-any.whl"
+    wheel = unpacked / "dist" / "utmost-1.0.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(tmp_path)
     command = "import utmost; print(utmost.__version__, utmost.__file__, len(utmost.TABLES))"
@@ -78,7 +78,7 @@ def test_the_wheel_holds_the_package_and_its_schema(unpacked: Path, tmp_path: Pa
         text=True,
         check=True,
     ).stdout
-    assert printed.split() == ["0.1.0", str(tmp_path / "utmost" / "__init__.py"), str(len(utmost.TABLES))]
+    assert printed.split() == ["1.0.0", str(tmp_path / "utmost" / "__init__.py"), str(len(utmost.TABLES))]
 
 
 def test_one_commit_gives_the_same_bytes_each_time(clone: Path, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_one_version_is_stated_everywhere(clone: Path, tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(clone / name, tmp_path / name)
     citation = tmp_path / "CITATION.cff"
-    citation.write_text(citation.read_text().replace("version: 0.1.0", "version: 0.2.0"))
+    citation.write_text(citation.read_text().replace("version: 1.0.0", "version: 0.2.0"))
     with pytest.raises(artifact.CannotMake, match="versions differ; make them the same: .*'CITATION.cff': '0.2.0'"):
         artifact.version(tmp_path)
 

@@ -32,6 +32,6 @@ def test_the_notebook_prints_what_it_keeps(fresh: nbformat.NotebookNode) -> None
 def test_a_value_that_differs_is_shown() -> None:
     kept = nbformat.read(NOTEBOOK, as_version=4)
     other = nbformat.from_dict(json.loads(json.dumps(kept).replace("1.02", "1.03")))
-    assert "utmost 0.1.0" in next(texts(kept))[1]
+    assert "utmost 1.0.0" in next(texts(kept))[1]
     assert list(differences(kept, kept)) == []
     assert next(differences(kept, other)).startswith("studies.ipynb: cell 4 differs.\nkept:\n")

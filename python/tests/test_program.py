@@ -17,7 +17,7 @@ def no_program_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
 
 
-def stand_in(path: Path, version: str = "utmost 0.1.0", then: str = "echo unused") -> Path:
+def stand_in(path: Path, version: str = "utmost 1.0.0", then: str = "echo unused") -> Path:
     """A program that prints `version`, and does `then` for all other arguments."""
     path.parent.mkdir(exist_ok=True)
     path.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "{version}" && exit\n{then}\n')
@@ -28,7 +28,7 @@ def stand_in(path: Path, version: str = "utmost 0.1.0", then: str = "echo unused
 def test_an_argument_goes_before_the_variable_and_the_variable_before_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(utmost.ProgramNotFound, match="there is no `utmost` on the PATH; build it with `make build`"):
+    with pytest.raises(utmost.ProgramNotFound, match="no `utmost` on the PATH or beside this Python; install the wheel"):
         utmost.find_program()
     on_path = stand_in(tmp_path / "path" / "utmost")
     assert utmost.find_program() == on_path
@@ -48,18 +48,18 @@ def test_a_named_program_that_is_missing_is_not_replaced(tmp_path: Path, monkeyp
         utmost.find_program()
 
 
-@pytest.mark.parametrize("version", ["0.2.0", "1.0.0", "0.10.0", ""])
+@pytest.mark.parametrize("version", ["0.1.0", "2.0.0", "10.0.0", ""])
 def test_a_program_of_an_unknown_version_is_rejected(tmp_path: Path, version: str) -> None:
     program = stand_in(tmp_path / "program", f"utmost {version}")
     with pytest.raises(
-        utmost.UnknownVersion, match=f"program: is of utmost {version}, but this package knows 0.1.x only"
+        utmost.UnknownVersion, match=f"program: is of utmost {version}, but this package knows 1.x only"
     ):
         utmost.compare("davies-meenan", program=program)
 
 
 def test_another_program_is_not_taken_for_utmost(tmp_path: Path) -> None:
-    program = stand_in(tmp_path / "program", "other 0.1.0")
-    with pytest.raises(utmost.ProgramNotFound, match="is not the program utmost: `--version` printed 'other 0.1.0'"):
+    program = stand_in(tmp_path / "program", "other 1.0.0")
+    with pytest.raises(utmost.ProgramNotFound, match="is not the program utmost: `--version` printed 'other 1.0.0'"):
         utmost.compare("davies-meenan", program=program)
 
 
@@ -74,7 +74,7 @@ def test_a_failure_has_the_programs_message_and_exit_code(tmp_path: Path) -> Non
 
 
 def test_a_newer_release_of_the_same_series_is_known(tmp_path: Path) -> None:
-    program = stand_in(tmp_path / "program", "utmost 0.1.7")
+    program = stand_in(tmp_path / "program", "utmost 1.7.0")
     assert run_program(["compare"], program=program).stdout == "unused\n"
 
 
@@ -82,5 +82,5 @@ def test_the_program_for_reviewers_lies_beside_the_other(tmp_path: Path) -> None
     program = stand_in(tmp_path / "utmost")
     with pytest.raises(utmost.ProgramNotFound, match="utmost-workshop: is not a program that can be run; `make build`"):
         utmost.experiments(program=program)
-    stand_in(tmp_path / "utmost-workshop", "utmost-workshop 0.1.0", then="echo name; echo marx-table2 what")
+    stand_in(tmp_path / "utmost-workshop", "utmost-workshop 1.0.0", then="echo name; echo marx-table2 what")
     assert utmost.experiments(program=program) == ["marx-table2"]

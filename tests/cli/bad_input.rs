@@ -275,7 +275,7 @@ fn the_folder_of_a_study_stands_for_its_manifest_and_another_program_is_told() {
     fs::write(&manifest, other).expect("written");
     let told = compare(&["--from", out]);
     assert!(
-        told.contains("was made by utmost 0.1.0 of commit 0123456789ab, with quiche"),
+        told.contains("was made by utmost 1.0.0 of commit 0123456789ab, with quiche"),
         "{told}"
     );
 }

@@ -10,7 +10,7 @@ from typing import Any
 from utmost.errors import MalformedFile
 from utmost.study import Loads, read_json, run_rows
 from utmost.tables import frame
-from utmost.version import check_format, check_version
+from utmost.version import check_format
 
 NAME = "runs.jsonl"
 LINE_FORMAT = "utmost-run/1"
@@ -55,7 +55,6 @@ def _conditions(path: Path) -> dict[str, Any]:
         raise MalformedFile(f"{path}: is not the manifest of a study: `utmost` is missing")
     # Manifests of old do not name their format.
     check_format(conditions.pop("format", MANIFEST_FORMAT), MANIFEST_FORMAT, str(path))
-    check_version(conditions["utmost"], str(path))
     return conditions
 
 

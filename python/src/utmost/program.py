@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,7 +33,7 @@ class Output:
 
 
 def find_program(program: str | Path | None = None) -> Path:
-    """Return the path of `utmost`: the argument, else the variable UTMOST_BIN, else `utmost` on the PATH.
+    """Return the path of `utmost`: the argument, else that of UTMOST_BIN, else beside this Python, else on the PATH.
 
     Raises `ProgramNotFound` if there is no such program. An argument or variable that names a missing file is an error
     too, so that a study never runs with another program than the one named.
@@ -43,11 +44,12 @@ def find_program(program: str | Path | None = None) -> Path:
             if found is None:
                 raise ProgramNotFound(f"{named}: is not a program that can be run; correct {place}")
             return Path(found).resolve()
-    found = shutil.which("utmost")
+    # A wheel of a release puts the program beside its Python, which need not be on the PATH.
+    found = shutil.which("utmost", path=sysconfig.get_path("scripts")) or shutil.which("utmost")
     if found is None:
         raise ProgramNotFound(
-            "there is no `utmost` on the PATH; "
-            f"build it with `make build`, then set {VARIABLE} to target/release/utmost"
+            "there is no `utmost` on the PATH or beside this Python; install the wheel of a release, which has it, "
+            f"or build it with `make build` and set {VARIABLE} to target/release/utmost"
         )
     return Path(found).resolve()
 
@@ -78,7 +80,7 @@ def run_program(
 
 
 def version_of(path: Path) -> str:
-    """Return what `--version` of the program at `path` says, such as `0.1.0`."""
+    """Return what `--version` of the program at `path` says, such as `1.0.0`."""
     return _version(path, path.stat().st_mtime_ns)
 
 

@@ -14,7 +14,7 @@ from utmost.errors import MalformedFile
 from utmost.program import NO, find_workshop, run_program
 from utmost.study import Tables, read_json
 from utmost.tables import check, frame
-from utmost.version import check_format, check_version
+from utmost.version import check_format
 
 FORMAT = "utmost-reproduction/2"
 
@@ -79,7 +79,6 @@ def _reproduction(document: Any, place: str) -> Reproduction:  # noqa: ANN401 # 
     try:
         check_format(document["format"], FORMAT, place)
         conditions = {**document["provenance"], "experiment": document["name"], "method": document["method"]}
-        check_version(conditions["utmost"], place)
         rows = [_row(it, f"{place}: rows[{at}]") for at, it in enumerate(document["rows"])]
         values = list(_values(document.get("tables", [])))
         tables = {"rows": frame("rows", rows, conditions), "values": frame("values", values, conditions)}

@@ -12,7 +12,7 @@ import pandas as pd
 from utmost.errors import MalformedFile
 from utmost.files import write_csv, write_parquet
 from utmost.tables import check, flatten, frame
-from utmost.version import check_format, check_version
+from utmost.version import check_format
 
 FORMAT = "utmost-study/1"
 
@@ -109,7 +109,6 @@ def study_of(document: Any, place: str) -> Study:  # noqa: ANN401 # a document o
     try:
         check_format(document["format"], FORMAT, place)
         conditions: dict[str, Any] = document["provenance"]
-        check_version(conditions["utmost"], place)
         tables = run_tables(document["runs"], conditions, place)
         # Studies of earlier builds have no comparisons.
         document = {"comparisons": [], **document}

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from utmost.errors import UnknownVersion
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
-SERIES = __version__.rpartition(".")[0]
+SERIES = __version__.partition(".")[0]
 """The program's versions with this beginning print what this package reads."""
 
 
 def check_version(version: object, place: str) -> None:
-    """Raise `UnknownVersion` unless `version`, found at `place`, is one of a program that this package knows."""
-    if not (isinstance(version, str) and version.rpartition(".")[0] == SERIES):
+    """Raise `UnknownVersion` unless `version`, of the program at `place`, is one that this package knows.
+
+    A file is judged by its format alone (`check_format`).
+    """
+    if not (isinstance(version, str) and version.partition(".")[0] == SERIES):
         raise UnknownVersion(
             f"{place}: is of utmost {version}, but this package knows {SERIES}.x only; "
             "install the Python package from the same release as the program"
