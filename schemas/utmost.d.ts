@@ -161,6 +161,113 @@ export type Doctor = {
   will_move: boolean;
 };
 
+/** The output of `utmost explain --json`: which facts of pages and links predict the gain and the winner of a study. Ratios are geometric means over sites. */
+export type Explain = {
+  /** The answers, a sentence each; the choice of a scheme first. */
+  answers: Array<string>;
+  /** How the gain goes with each fact of pages by itself. */
+  associations: Array<ExplainAssociation>;
+  /** The scheme that gains are relative to. */
+  baseline: string;
+  /** Pages in settings in which every scheme has a value. */
+  cases: ExplainCount;
+  /** What the answers rest on, a sentence each. */
+  conditions: Array<string>;
+  format: "utmost-explain/1";
+  /** How much the best scheme but the baseline gains where. */
+  gain: ExplainAnswer;
+  /** Pages in settings in which a scheme has none. */
+  left_out: ExplainCount;
+  /** The metric that gains are of. */
+  metric: string;
+  /** Pages with cases. */
+  pages: ExplainCount;
+  /** What a study of this size can find. */
+  power: {
+    /** The least ratio between the gains of two halves of the sites at which a rule is found in 80 of 100 studies. */
+    ratio: number;
+    /** The sites with which that ratio would be 1.05. */
+    sites_for_5_percent: ExplainCount;
+  };
+  /** The schemes, the baseline first, without doubles and those that failed. */
+  schemes: Array<string>;
+  /** What loads met: combinations of network, congestion control and all else that the study varies. */
+  settings: ExplainCount;
+  /** The sites that they come from: the unit of all tests. */
+  sites: ExplainCount;
+  /** Which scheme to use where. */
+  winner: ExplainAnswer;
+};
+
+export type ExplainAnswer = {
+  /** Whether anything predicts it. */
+  found: boolean;
+  /** What the tree is worth on sites that it was not grown from. Absent without a split. */
+  held_out?: ExplainHeldOut;
+  /** The probability of a first split as good by chance, adjusted by Holm for the two questions. */
+  p: ExplainProbability;
+  /** The scheme with the highest mean gain: of all, or of all but the baseline where the gain is asked for. */
+  scheme: string;
+  /** A single leaf where nothing was found. */
+  tree: ExplainBranch;
+};
+
+export type ExplainAssociation = {
+  fact: string;
+  interval: ExplainInterval;
+  /** Adjusted by Holm for all facts. */
+  p: ExplainProbability;
+  /** By which factor the speedup is larger where the fact is larger by a standard deviation. */
+  ratio: ExplainRatio;
+};
+
+export type ExplainBranch = {
+  cases: ExplainCount;
+  /** Null with fewer than six sites, and of the baseline itself. */
+  interval: ExplainInterval | null;
+  /** Its geometric mean speedup over the baseline. */
+  ratio: ExplainRatio;
+  /** The scheme to use here, or the one whose gain is asked for. */
+  scheme: string;
+  sites: ExplainCount;
+  /** What parts the cases further. Absent of a leaf. */
+  split?: ExplainSplit;
+};
+
+export type ExplainCount = number;
+
+export type ExplainHeldOut = {
+  /** Of a gain: the share of its variance that the tree explains; below 0: it does harm. */
+  explained?: number;
+  interval?: ExplainInterval;
+  /** Of a choice: the speedup of what the tree chooses over the best single scheme of the other sites. */
+  ratio?: ExplainRatio;
+};
+
+/** The ends of a 95 % interval over sites. */
+export type ExplainInterval = Array<number>;
+
+export type ExplainProbability = number;
+
+export type ExplainRatio = number;
+
+export type ExplainSplit = {
+  above: ExplainBranch;
+  /** Other facts that part the cases nearly as well. */
+  alike: Array<string>;
+  /** The value between both. */
+  at: number;
+  below: ExplainBranch;
+  /** What holds in `above`, in words. */
+  condition_above: string;
+  /** What holds in `below`, in words. */
+  condition_below: string;
+  /** The name of the fact: a column of pages, a property of links, or DIMENSION=VALUE. */
+  fact: string;
+  /** The probability of a split as good by chance. */
+  p: ExplainProbability;
+};
+
 /** What `utmost serve --explore-file` writes */
 export type Exploration = {
   format: "utmost-exploration/1";
@@ -1712,6 +1819,8 @@ export type Study = {
   /** The metric that speedups compare. */
   metric: string;
   page_summary: Array<StudyPageRow>;
+  /** What the pages are like. Absent where nothing is compared. */
+  pages?: Array<StudyPageFacts>;
   provenance: StudyProvenance;
   rank_correlations: Array<StudyRankCorrelation>;
   runs: Array<StudyRun>;
@@ -1833,6 +1942,39 @@ export type StudyIntervals = {
 };
 
 export type StudyLoss = number;
+
+/** What a page is like. `pages.csv` has these in columns of the same names. */
+export type StudyPageFacts = {
+  /** The number of resources above the fold. */
+  atf_resources: number;
+  /** The share of bytes above the fold. */
+  atf_share: number;
+  /** The bytes of all bodies. */
+  body_bytes: number;
+  /** The share of bytes that are stylesheets. */
+  css_share: number;
+  /** The longest chain of discoveries. */
+  depth: number;
+  /** The share of bytes that are fonts. */
+  font_share: number;
+  /** The number of hero images. */
+  heroes: number;
+  /** The number of hosts. */
+  hosts: number;
+  /** The share of bytes that are HTML. */
+  html_share: number;
+  /** The share of bytes that are images. */
+  image_share: number;
+  /** The share of bytes that are scripts. */
+  js_share: number;
+  /** The share of resources that the document's text does not name. */
+  late_share: number;
+  page: string;
+  /** The number of resources. */
+  resources: number;
+  /** The site or template that it shares with others: the unit of tests. */
+  site: string;
+};
 
 /** One page under one scheme in one setting. The speedup is Hodges and Lehmann's estimate over pairs of loads. The median of every metric stands under `median_` and its name. */
 export type StudyPageRow = {
@@ -2190,6 +2332,7 @@ export type UtmostDocument =
   | Browser
   | CorpusStats
   | Doctor
+  | Explain
   | Exploration
   | Find
   | Graph

@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
     folder: PathBuf,
 }
 
-/// Where each shell looks for completions below /usr/share, and how it names those of a program.
+/// Where each shell looks for completions below /usr/share, and what it calls their file.
 const COMPLETIONS: [(Shell, &str, &str, &str); 3] = [
     (Shell::Bash, "bash-completion/completions", "", ""),
     (Shell::Zsh, "zsh/site-functions", "_", ""),

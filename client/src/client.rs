@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 /// A client that loads pages, one after another, over one connection, without socket and clock.
 ///
 /// It has many methods, because an event of the connection concerns the page, the log and the signals at once. Each file of the
-/// folder has those of one concern.
+/// folder has the methods for one concern.
 pub struct Client {
     connection: Connection,
     /// The connections to which responses move.

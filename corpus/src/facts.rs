@@ -96,7 +96,7 @@ fn share_of_kind(page: &Page, kind: Kind) -> f64 {
     share_of_bytes(page, |it| it.kind == kind)
 }
 
-/// Of the resources behind the document, those that something else than its text makes known. 0 of a document alone.
+/// The share of the resources behind the document that its text does not make known; 0 for a document alone.
 fn late_share(page: &Page) -> f64 {
     let behind = page.resources.len() - 1;
     let named = page.resources.iter().filter(|it| it.is_in_text()).count();

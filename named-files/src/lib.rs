@@ -9,7 +9,7 @@ use std::path::Path;
 /// The most bytes of a file that is read at once.
 pub const BYTES_MAX: u64 = 16 << 20;
 
-/// What the shell opened already, as in `<(zcat a.har.gz)`: such a pipe has a writer.
+/// Files that the shell has opened, as in `<(zcat a.har.gz)`: such a pipe has a writer.
 const OPENED: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
 
 /// Opens a file or folder. Errors are the system's, or say that it is a pipe, a socket or a device.

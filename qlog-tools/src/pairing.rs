@@ -175,12 +175,12 @@ pub fn client_of<'a>(
             return Ok(Some(log));
         }
     }
-    if let Some(run) = named.iter().find(|log| have_same_name(log, server)) {
-        return Err(PairingError::OtherRun { log: run.file.clone() });
-    }
     let Some(first) = named.first() else { return Ok(None) };
     if named.iter().all(|log| log.vantage == Vantage::Server) {
         return Err(PairingError::NotAClients { log: first.label() });
+    }
+    if let Some(run) = named.iter().find(|log| have_same_name(log, server)) {
+        return Err(PairingError::OtherRun { log: run.file.clone() });
     }
     match (&first.connection, &server.connection) {
         (Some(there), Some(here)) => Err(PairingError::OtherConnection {

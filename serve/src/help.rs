@@ -192,7 +192,9 @@ fn shortened(option: Arg) -> Arg {
     let long = option.get_long().unwrap_or_else(|| option.get_id().as_str()).to_owned();
     let group = GROUPS.iter().find(|(_, names)| names.contains(&&*long));
     let option = match group {
-        Some((heading, _)) if !option.is_positional() => option.help_heading(*heading),
+        Some((heading, _)) if !option.is_positional() && option.get_help_heading().is_none() => {
+            option.help_heading(*heading)
+        }
         _ => option,
     };
     let Some(help) = option.get_help().map(ToString::to_string) else { return option };

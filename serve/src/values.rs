@@ -75,7 +75,7 @@ pub fn page(argument: &str) -> Result<Page, Failure> {
     })
 }
 
-/// Pages: a set of bundled ones such as `@first-60`, those of a folder, or one by its bundled name or its file.
+/// Pages: a set of bundled ones such as `@first-60`, all pages in a folder, or one by its bundled name or its file.
 pub fn pages(argument: &str) -> Result<Vec<Page>, Failure> {
     let names = ::corpus::sets::spelled_out(&[argument.to_owned()]).map_err(Failure::bad_input)?;
     names.iter().map(|it| page(it)).collect()

@@ -14,7 +14,7 @@ use text::{Text, escaped};
 /// Upper bounds of the classes of response times, in milliseconds; the last class has none.
 const TIMES_MS: [u64; 12] = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000, 60_000];
 
-/// The counters of a server, or of several that share a port: a field for each.
+/// The counters of a server, or of servers that share a port: a field for each.
 #[derive(Debug, Default)]
 pub struct Metrics {
     accepted: AtomicU64,

@@ -31,10 +31,7 @@ use std::path::{Path, PathBuf};
 /// Marx et al. (2019). With --out, each load is recorded as soon as it is done, and the same command continues an interrupted
 /// study.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Example: utmost compare @web --schemes dfifo,srpt --out out\n--help has all flags, and more examples."
-)]
-#[command(after_long_help = "Examples:\n  utmost compare @web --schemes dfifo,srpt --out out\n  \
+#[command(after_help = "Examples:\n  utmost compare @web --schemes dfifo,srpt --out out\n  \
 utmost compare --paper --out paper\n  \
 utmost compare gentelella-index agency-index --schemes all --engine wire --send-buffer 0,280k --json\n  \
 utmost compare agency-index --network 3g-lossy --seeds 9 --out study --shard 1/2\n  \

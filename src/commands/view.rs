@@ -112,7 +112,7 @@ fn list(library: &RwLock<Library>) -> Answer {
     html(listing(&directory, &library.files()))
 }
 
-/// What `qlog summary --csv` says of the connections of some files, for the list.
+/// The rows of `qlog summary --csv` for the connections of some files, for the list.
 fn rows(library: &RwLock<Library>, query: &str) -> Answer {
     let names: Vec<String> = values(query, "file");
     if names.is_empty() || names.len() > VIEW_ROWS_MAX {

@@ -82,7 +82,7 @@ function sameSteps() {
 function sameLanes() {
   const svg = picture("limits");
   for (const { words: name } of drawn.lanes) assert.ok(words(svg).includes(name), `${name} in ${words(svg)}`);
-  const pattern = /<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="([\d.]+)" fill="#(?:0072b2|b34a00)"\/>/g;
+  const pattern = /<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="([\d.]+)" fill="#(?:0072b2|b34a00|00735c|5a5a5a)"\/>/g;
   assert.deepStrictEqual(rects(svg, pattern), drawn.lanes.flatMap((it) => it.blocks));
 }
 

@@ -107,11 +107,11 @@ fn a_pipe_in_place_of_a_file_is_refused_and_not_waited_for() {
     let pipe = pipe.to_str().expect("UTF-8");
     for arguments in [
         &["find", pipe][..],
-        &["play", pipe, "--engine", "ideal"],
+        &["play", pipe, "--engine", "stack"],
         &["corpus", "import", pipe, "-o", "out.json"],
         &["compare", "agency-index", "--network", pipe],
         &["compare", "agency-index", "--scheme-file", pipe],
-        &["serve", "--config", pipe, "--check"],
+        &["serve", "--config", pipe],
         &["find", "agency-index", "--baseline", pipe],
     ] {
         let output = utmost(arguments).output().expect("the program runs");

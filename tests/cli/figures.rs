@@ -62,7 +62,7 @@ fn every_figure_says_its_conditions_on_a_screen_and_for_a_paper() {
     for kind in [
         "schemes-by-networks-overall",
         "interleaving-overall",
-        "davies-meenan-send-buffer-0-bytes-curve",
+        "agency-index-send-buffer-0-bytes-curve",
     ] {
         assert!(on_screen.iter().any(|it| it == kind), "{kind}: {on_screen:?}");
     }

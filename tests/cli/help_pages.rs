@@ -68,7 +68,7 @@ pub(crate) fn assert_short(program: &Command, except: &[&str]) {
 
 /// The commands without subcommands, by the words that call them.
 fn leaves<'a>(command: &'a Command, path: &str) -> Vec<(String, &'a Command)> {
-    let below = command.get_subcommands().filter(|it| it.get_name() != "help");
+    let below = command.get_subcommands().filter(|it| it.get_name() != "help" && !it.is_hide_set());
     let leaves: Vec<_> =
         below.flat_map(|it| leaves(it, &format!("{path} {}", it.get_name()))).collect();
     if leaves.is_empty() { vec![(path.to_owned(), command)] } else { leaves }

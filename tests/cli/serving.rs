@@ -216,7 +216,7 @@ fn sighup_reads_the_files_again_and_keeps_what_it_has_if_they_are_broken() {
         server.signal("-HUP");
         server.stderr_line()
     };
-    assert_eq!(told(&mut server), "reloaded: new connections get what the files say now\n");
+    assert_eq!(told(&mut server), "reloaded: new connections use the present files\n");
     std::fs::write(&key, "broken").expect("written");
     let expected = format!(
         "not reloaded, everything stays as it was: --cert, --key: {key_argument}: holds no private key in PEM form\n"

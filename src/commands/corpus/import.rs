@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     /// Recordings, gzipped or not; a folder stands for the files in it, and `*` for any letters of a file's name
     #[arg(value_name = "RECORDING", required = true)]
     recordings: Vec<PathBuf>,
-    /// Where to write the page; of several recordings or a folder, the folder for the pages
+    /// Where to write the page. For more than one recording, the folder for the pages
     #[arg(short, value_name = "PAGE|DIR")]
     output: PathBuf,
     /// The page's name [default: the name of the output file; of several, of each recording's file]
@@ -45,7 +45,7 @@ pub(super) struct Arguments {
 fn about() -> String {
     let formats = IMPORTERS.iter().map(|it| format!("  {:<16} {}\n", it.name, it.form));
     format!(
-        "Make pages from recordings. The contents tell the format:\n\n{}\nFacts that a recording does not contain are assumed. These assumptions are listed on stderr and kept in the page's source. Stand-ins replace hosts and paths, except in resource lists and package pages, and also the recording's own name, which often contains the host's. Of several recordings, each page has the name of its file, and the table {} in the folder says what was read, what was refused and why, and what was assumed.",
+        "Make pages from recordings. The contents tell the format:\n\n{}\nFacts that a recording does not contain are assumed. These assumptions are listed on stderr and kept in the page's source. Stand-ins replace hosts and paths, except in resource lists and package pages, and also the recording's own name, which often contains the host's. With more than one recording, each page has the name of its file, and the table {} in the folder says what was read, what was refused and why, and what was assumed.",
         formats.collect::<String>(),
         several::TABLE
     )

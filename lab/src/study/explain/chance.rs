@@ -47,7 +47,7 @@ impl Chance {
     }
 }
 
-/// Who may change facts with whom.
+/// The sites that may exchange facts.
 struct Shuffler<'a> {
     cases: &'a Cases,
     among: &'a [usize],

@@ -17,13 +17,13 @@ const SEED: u64 = 2;
 /// What a tree is worth on sites that it was not grown from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct HeldOut {
-    /// Of a choice: the speedup of what the tree chooses over the best single scheme of the other sites.
+    /// For a choice, the speedup of what the tree chooses over the best single scheme of the other sites.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// Its 95 % interval over sites; `None` with fewer than six.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// Of a gain: the share of its variance around the mean of the other sites that the tree explains; below 0: it does harm.
+    /// For a gain, the share of its variance around the mean of the other sites that the tree explains; below 0, the tree does harm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explained: Option<f64>,
 }

@@ -65,8 +65,8 @@ impl<'a> Question<'a> {
         Answer { scheme: single.scheme, found, p, held_out, tree: self.shown(&tree) }
     }
 
-    /// The tree whose first split is no chance, with splits behind it that are none either. For a choice, one that leaves it the
-    /// same on both sides is none.
+    /// The tree in which chance explains neither the first split nor any split behind it. For a choice, a split with the same choice on
+    /// both sides does not count.
     fn tree(&self, all: Vec<usize>) -> Tree<f64> {
         let count = all.len();
         let tree = grow(&self.sample, &self.groups, all, DEPTH, &|cases, split| {

@@ -107,7 +107,7 @@ pub(super) fn conditions(explanation: &Explanation, plan: &Plan) -> Vec<String> 
         conditions.push(format!("{left_out} cases lack the value of a scheme, and are left out."));
     }
     conditions.push(format!(
-        "A rule that is none is found in at most {:.0} of 100 studies. The intervals in the table are of the cases that the rule \
+        "Of 100 studies without a rule, at most {:.0} would show one. The intervals in the table are of the cases that the rule \
          was found in, so they flatter it: what it is worth on other sites stands in the answer.",
         FALSE_RULES * 100.0
     ));

@@ -20,7 +20,7 @@ pub(super) fn is_several(argument: &Path) -> bool {
     argument.is_dir() || (!argument.exists() && argument.to_string_lossy().contains('*'))
 }
 
-/// What became of a recording.
+/// A recording, and the page that it made or the reason why it made none.
 struct Recording {
     file: PathBuf,
     read: Result<Imported, String>,

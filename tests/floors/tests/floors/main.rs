@@ -58,7 +58,8 @@ fn a_crate_that_stands_apart_does_without_what_others_need() {
         for used in arrows::reached(&arrows, name) {
             let folder = arrows::folders(&workspace(), &manifest).remove(&used).expect("a folder");
             let table = manifest(&workspace().join(folder).join("Cargo.toml"));
-            let has = |it: &&&str| table["dependencies"].get(**it).is_some();
+            let has =
+                |it: &&&str| table.get("dependencies").is_some_and(|own| own.get(**it).is_some());
             let lines = libraries.iter().filter(has);
             found.extend(lines.map(|it| format!("{name} does without {it}, but {used} needs it")));
         }
