@@ -112,7 +112,7 @@ impl Study {
         let (format, metric, baseline) = (FORMAT, metric.name, Some(plan.baseline.clone()));
         let pages = plan.pages.iter().map(|it| PageFacts::of(it)).collect();
         let head =
-            Self { pages, format, provenance, metric, baseline, weights, twins, ..Self::default() };
+            Self { format, provenance, metric, baseline, weights, twins, pages, ..Self::default() };
         Self { runs, summary, page_summary, comparisons, rank_correlations, loads, ..head }
     }
 }

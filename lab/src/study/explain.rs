@@ -177,7 +177,7 @@ fn explain_cases(cases: &Cases) -> Explanation {
         pages: cases.pages.len(),
         sites: cases.sites,
         settings: cases.links.len(),
-        cases: cases.cases.len(),
+        cases: cases.all.len(),
         left_out: cases.left_out,
         winner,
         gain,

@@ -121,9 +121,9 @@ fn named_table(
 ) -> Option<Value> {
     let rows = &comparison.schemes;
     let names = rows.iter().map(|it| (it.scheme.clone(), None)).collect();
-    let settings = rows.iter().map(|it| it.setting.clone()).collect();
+    let settings: Vec<String> = rows.iter().map(|it| it.setting.clone()).collect();
     let has_numbers = rows.iter().any(|row| columns.iter().any(|it| it.has(row)));
-    has_numbers.then(|| context! { caption, table => table(rows, names, settings, columns) })
+    has_numbers.then(|| context! { caption, table => table(rows, names, &settings, columns) })
 }
 
 const REGRET: &str = "regret";

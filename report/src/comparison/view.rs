@@ -183,7 +183,7 @@ fn page(page: &PageComparison, metric: &'static Metric, leads: bool) -> Value {
         name => &page.name,
         anchor,
         resources => &page.resources,
-        table => table(&page.rows, names, Vec::new(), &page_columns(metric)),
+        table => table(&page.rows, names, &[], &page_columns(metric)),
         figures => page.ribbons.iter().filter(|_| !leads).chain(&page.curve).map(|it| Value::from(Serde(it))).collect::<Vec<Value>>(),
     }
 }
@@ -211,7 +211,7 @@ fn page_line(page: &PageComparison) -> Value {
 pub(super) fn table<R>(
     rows: &[R],
     names: Vec<(String, Option<String>)>,
-    sections: Vec<String>,
+    sections: &[String],
     columns: &[Column<R>],
 ) -> Value {
     // A column is shown where there is any of it.

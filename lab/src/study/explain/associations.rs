@@ -31,7 +31,7 @@ pub(super) fn associations(cases: &Cases, gains: &[f64]) -> Vec<Association> {
     }
     let gains = within_settings(cases, gains, &weights);
     let rows = NUMBERS.iter().enumerate().filter_map(|(place, fact)| {
-        let values = cases.cases.iter().map(|case| {
+        let values = cases.all.iter().map(|case| {
             let value = cases.pages[case.page].values[place];
             if fact.name.ends_with("_share") { value } else { value.ln_1p() }
         });
@@ -58,12 +58,12 @@ fn row(fact: &str, slope: f64, error: f64, sites: usize) -> Option<Association> 
 /// Values less the mean of their setting.
 fn within_settings(cases: &Cases, values: &[f64], weights: &[f64]) -> Vec<f64> {
     let means = (0..cases.links.len()).map(|link| {
-        let here = (0..values.len()).filter(|it| cases.cases[*it].link == link);
+        let here = (0..values.len()).filter(|it| cases.all[*it].link == link);
         let here: Vec<Weighted> = here.map(|it| (values[it], weights[it])).collect();
         weighted_mean(&here).unwrap_or_default()
     });
     let means: Vec<f64> = means.collect();
-    values.iter().zip(&cases.cases).map(|(value, case)| value - means[case.link]).collect()
+    values.iter().zip(&cases.all).map(|(value, case)| value - means[case.link]).collect()
 }
 
 /// Values around 0 in units of their standard deviation; `None` if they are equal.

@@ -1,6 +1,7 @@
 //! The cases of a study: each page in each setting, with the facts of both and the gain of each scheme.
 
 use super::facts::{Fact, Unit};
+use crate::Contender;
 use crate::study::compute::summary::Paired;
 use crate::study::plan::dimension::NETWORK;
 use crate::study::statistics::mean;
@@ -21,7 +22,7 @@ pub(super) struct Cases {
     pub(super) pages: Vec<CasePage>,
     /// By setting, the groups of the facts behind those of pages.
     pub(super) links: Vec<Vec<u8>>,
-    pub(super) cases: Vec<Case>,
+    pub(super) all: Vec<Case>,
     /// How many sites there are.
     pub(super) sites: usize,
     /// Pages in settings in which a scheme has no value.
@@ -101,7 +102,7 @@ impl Cases {
             schemes,
             pages: pages.collect(),
             links: (0..settings).map(|it| of_link(it).collect()).collect(),
-            cases,
+            all: cases,
             sites: sites.len(),
             left_out: 0,
             facts: facts.into_iter().map(|it| it.1).chain(of_links).collect(),
@@ -115,26 +116,26 @@ impl Cases {
 
     /// The site of a case.
     pub(super) fn site(&self, case: usize) -> usize {
-        self.pages[self.cases[case].page].site
+        self.pages[self.all[case].page].site
     }
 
     /// By fact and case, the group of its value.
     pub(super) fn groups(&self) -> Vec<Vec<u8>> {
         let of_pages = (0..self.page_facts()).map(|fact| {
-            self.cases.iter().map(|it| self.pages[it.page].groups[fact]).collect::<Vec<_>>()
+            self.all.iter().map(|it| self.pages[it.page].groups[fact]).collect::<Vec<_>>()
         });
         let of_links = (0..self.facts.len() - self.page_facts())
-            .map(|fact| self.cases.iter().map(|it| self.links[it.link][fact]).collect());
+            .map(|fact| self.all.iter().map(|it| self.links[it.link][fact]).collect());
         of_pages.chain(of_links).collect()
     }
 
     /// How much each case counts: a site counts 1.
     pub(super) fn weights(&self) -> Vec<f64> {
         let mut counts = vec![0.0; self.sites];
-        for case in 0..self.cases.len() {
+        for case in 0..self.all.len() {
             counts[self.site(case)] += 1.0;
         }
-        (0..self.cases.len()).map(|case| 1.0 / counts[self.site(case)]).collect()
+        (0..self.all.len()).map(|case| 1.0 / counts[self.site(case)]).collect()
     }
 }
 
@@ -143,7 +144,7 @@ fn schemes(plan: &Plan, runs: &[RunRecord]) -> Vec<String> {
     let twins = plan.twins_among(runs);
     let failed: BTreeSet<&str> =
         runs.iter().filter(|it| it.has_failed_scheme()).map(|it| &*it.scheme).collect();
-    let others = plan.schemes.iter().filter(|it| it.scheme().is_some()).map(|it| it.name());
+    let others = plan.schemes.iter().filter(|it| it.scheme().is_some()).map(Contender::name);
     let others = others
         .filter(|it| *it != plan.baseline && !twins.contains_key(*it) && !failed.contains(it));
     [&*plan.baseline].into_iter().chain(others).map(str::to_owned).collect()

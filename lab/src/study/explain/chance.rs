@@ -61,16 +61,16 @@ impl<'a> Shuffler<'a> {
     fn new(cases: &'a Cases, among: &'a [usize]) -> Self {
         let mut pages: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for &case in among {
-            pages.entry(cases.site(case)).or_default().insert(cases.cases[case].page);
+            pages.entry(cases.site(case)).or_default().insert(cases.all[case].page);
         }
-        let links: BTreeSet<usize> = among.iter().map(|it| cases.cases[*it].link).collect();
+        let links: BTreeSet<usize> = among.iter().map(|it| cases.all[*it].link).collect();
         let pages = pages.into_values().map(|it| it.into_iter().collect()).collect();
         Self { cases, among, pages, links: links.into_iter().collect() }
     }
 
     /// By fact and case, the groups of the facts that the shuffle gives a case.
     fn shuffled(&self, random: &mut impl Rng) -> Vec<Vec<u8>> {
-        let Cases { cases, pages, links, .. } = self.cases;
+        let Cases { all: cases, pages, links, .. } = self.cases;
         let mut donors: Vec<&Vec<usize>> = self.pages.iter().collect();
         donors.shuffle(random);
         // By page, the page whose facts it gets, and the settings as its site has them.

@@ -35,12 +35,12 @@ pub(super) struct Question<'a> {
 impl<'a> Question<'a> {
     pub(super) fn new(cases: &'a Cases, goal: Goal) -> Self {
         let schemes = schemes(cases, goal);
-        let outcomes = cases.cases.iter();
+        let outcomes = cases.all.iter();
         let outcomes = outcomes.map(|case| schemes.iter().map(|it| case.gains[*it]).collect());
-        let sites = (0..cases.cases.len()).map(|it| cases.site(it)).collect();
+        let sites = (0..cases.all.len()).map(|it| cases.site(it)).collect();
         let sample = Sample::new(goal, outcomes.collect(), cases.weights(), sites, SITES_MIN);
         let groups = cases.groups();
-        let all: Vec<usize> = (0..cases.cases.len()).collect();
+        let all: Vec<usize> = (0..cases.all.len()).collect();
         let chance = Chance::of(cases, &sample, &all);
         let first = sample.best_split(&groups, &all).map_or(0.0, |it| it.improvement);
         let p = chance.p(first);
@@ -55,7 +55,7 @@ impl<'a> Question<'a> {
     /// The answer, where `p` is the adjusted probability of the first split. Nothing predicts anything unless that is improbable,
     /// and the tree is better than none on other sites.
     pub(super) fn answer(&self, p: f64) -> Answer {
-        let all: Vec<usize> = (0..self.cases.cases.len()).collect();
+        let all: Vec<usize> = (0..self.cases.all.len()).collect();
         let tree = if p <= FALSE_RULES { self.tree(all.clone()) } else { Tree::Leaf(all.clone()) };
         let held_out =
             (tree.depth() > 0).then(|| held_out(&self.sample, &self.groups, tree.depth()));
@@ -135,7 +135,7 @@ impl<'a> Question<'a> {
     /// What a study with as many sites, whose gains vary as here, can find. A split in halves whose gains differ by d has the
     /// improvement (sites / 4) d^2, and the root of an improvement varies by as much as the gains of sites.
     pub(super) fn power(&self) -> Power {
-        let all: Vec<usize> = (0..self.cases.cases.len()).collect();
+        let all: Vec<usize> = (0..self.cases.all.len()).collect();
         let sites = self.by_site(&all, 0);
         let count = sites.len() as f64;
         let means: Vec<f64> = sites.iter().filter_map(|it| weighted_mean(it)).collect();
@@ -154,7 +154,7 @@ fn schemes(cases: &Cases, goal: Goal) -> Vec<usize> {
     let all: Vec<usize> = (0..cases.schemes.len()).collect();
     let weights = cases.weights();
     let total = |scheme: usize| -> f64 {
-        cases.cases.iter().zip(&weights).map(|(case, weight)| weight * case.gains[scheme]).sum()
+        cases.all.iter().zip(&weights).map(|(case, weight)| weight * case.gains[scheme]).sum()
     };
     match goal {
         Goal::Winner => all,
