@@ -22,7 +22,7 @@ def test_a_bundle_holds_tables_conditions_and_a_citation_with_the_doi(program: s
         archive.extractall(tmp_path / "unpacked")
     unpacked = tmp_path / "unpacked"
     pages = pd.read_parquet(unpacked / "tables/pages.parquet")
-    assert set(pages.scheme) == {"rr", "fifo"}
+    assert set(pages.scheme) == {"rfc9218", "fifo"}
     assert (pages.site[0], pages.resources[0], pages.heroes[0]) == ("davies-meenan", 9, 1)
     manifest = json.loads((unpacked / "manifest.json").read_text())
     assert manifest["format"] == "utmost-manifest/1"

@@ -147,9 +147,15 @@ def test_a_study_that_the_program_rejects_raises_its_message(program: str) -> No
 def test_loads_that_do_not_finish_are_rows_and_a_warning(program: str, tmp_path: Path) -> None:
     network = tmp_path / "dead.toml"
     network.write_text('rate = 1000000\ndelay_ms = 10\nqueue = "unlimited"\nloss = 1.0\n')
-    with pytest.warns(utmost.UnfinishedLoads, match="under rr on .*dead.toml with seed 0 did not finish"):
+    with pytest.warns(utmost.UnfinishedLoads, match="under rfc9218 on .*dead.toml with seed 0 did not finish"):
         study = utmost.compare(
-            "davies-meenan", schemes="fifo", engine="stack", network=network, out=tmp_path / "out", program=program
+            "davies-meenan",
+            schemes="fifo",
+            engine="stack",
+            network=network,
+            seeds=1,
+            out=tmp_path / "out",
+            program=program,
         )
     assert list(study.loads.completed) == [False, False]
     assert study.loads.unfinished.str.startswith("connection lost: ").all()
