@@ -159,5 +159,5 @@ fn never_below(bucket: &Progress, rr: &Progress) -> Row {
     .published(1.0)
     .at_least(1.0)
     .note("In the printed figure bucket's curve is nowhere below rr's.")
-    .because("bucket sends the HTML with the images: for some time it is complete under rr and not under bucket.")
+    .because("bucket sends the HTML with the images: for some time rr has it complete and bucket has not.")
 }

@@ -141,7 +141,7 @@ fn way_rows(way: Way, id: &str, what: &str, [wasted, promises]: [f64; 2]) -> [Ro
     );
     let row = Row::shown(format!("{id}-wasted"), metric, Some(wasted));
     let row = match way {
-        Way::Nothing | Way::IfMatch => row.note("Bytes that had left when the client refused them. A client that has a fresh copy refuses with and without a tag."),
+        Way::Nothing | Way::IfMatch => row.note("What had left when the client refused it. A client that has a fresh copy refuses with and without a tag."),
         _ => row.required().at_most(WASTED_PERCENT),
     };
     let metric = format!("promises that the client refuses, mean of the pages: {what}");

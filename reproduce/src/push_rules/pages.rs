@@ -147,7 +147,7 @@ const NO_HARM: &str = "\"there are no cases where Push hurts performance\".";
 const HARMS: &str = "\"For three pages, PushStaticWithHTML is worse than NoOpt.\"";
 const LAST_PUSH: &str = "The rule bounds the bytes before the last push, but not the last push. On chrome-har-izettle, an image of 370 KB that a \
      stylesheet names first is pushed before the fonts that it names next.";
-const EARLY: &str = "Early preloads take bytes from the first rendering.";
+const EARLY: &str = "What is preloaded early takes bytes from what renders first.";
 
 fn share_of_gains(saved: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let pages = saved.clone().count();
