@@ -73,7 +73,7 @@ fn of_hundred(rule: Rule, is_so: impl Fn(&Explanation) -> bool + Sync) -> usize 
     (0..STUDIES).into_par_iter().filter(|seed| is_so(&study(*seed, rule))).count()
 }
 
-/// Where there are heroes, `bucket` gains 17 %; elsewhere it loses 5 %. `fifo` gains nothing.
+/// Where there are heroes, `bucket` is 1.19 times as fast, elsewhere 0.95 times. `fifo` gains nothing.
 fn by_heroes(heroes: f64, _: usize) -> [f64; 2] {
     [0.0, if heroes > 0.0 { 0.17 } else { -0.05 }]
 }
@@ -86,6 +86,21 @@ fn a_planted_rule_is_found_in_95_of_100_studies() {
         fact(&it.winner) == heroes && fact(&it.gain) == heroes
     });
     assert!(found >= 95, "{found}");
+}
+
+#[test]
+fn of_a_smaller_rule_the_choice_is_always_found_and_the_gain_in_78_of_100_studies() {
+    // 1.11 times as fast, and 0.95 times.
+    let rule: Rule = |heroes, _| [0.0, if heroes > 0.0 { 0.1 } else { -0.05 }];
+    let found: Vec<[bool; 2]> = (0..STUDIES)
+        .into_par_iter()
+        .map(|seed| {
+            let it = study(seed, rule);
+            [it.winner, it.gain].map(|it| it.tree.split.is_some_and(|it| it.fact == "heroes"))
+        })
+        .collect();
+    let count = |place: usize| found.iter().filter(|it| it[place]).count();
+    assert_eq!([count(0), count(1)], [100, 78]);
 }
 
 #[test]
