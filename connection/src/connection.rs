@@ -8,10 +8,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-/// One HTTP/3 connection, at either end.
-///
-/// It has many methods, because each needs the transport and the session at once: what one of them has read or closed decides
-/// what the other may do.
+/// One HTTP/3 connection, at either end. It has many methods, because each needs both the transport and the session.
 pub struct Connection {
     /// The transport. A send loop writes bodies to it, in its own order.
     pub quic: crate::Quic,

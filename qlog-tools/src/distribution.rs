@@ -36,16 +36,20 @@ impl Distribution {
     pub fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let (least, most) = (*values.first()?, *values.last()?);
-        let at_percent = |percent: usize| values[(values.len() * percent).div_ceil(100).max(1) - 1];
         Some(Self {
             count: values.len() as u64,
             least,
-            median: at_percent(50),
-            p95: at_percent(95),
+            median: values[place(values.len(), 50)],
+            p95: values[place(values.len(), 95)],
             most,
             bars: bars(&values),
         })
     }
+}
+
+/// The place among rising values, `count` of them and at least one, below or at which this share of them lies.
+pub(crate) fn place(count: usize, percent: usize) -> usize {
+    (count * percent).div_ceil(100).max(1) - 1
 }
 
 /// The histogram of rising values.

@@ -116,7 +116,7 @@ fn list(library: &RwLock<Library>) -> Answer {
 fn rows(library: &RwLock<Library>, query: &str) -> Answer {
     let names: Vec<String> = values(query, "file");
     if names.is_empty() || names.len() > VIEW_ROWS_MAX {
-        return refuse(400, "name from one to 20 files");
+        return refuse(400, &format!("name from one to {VIEW_ROWS_MAX} files"));
     }
     let files = names.iter().map(|name| {
         match reading(library).read(std::slice::from_ref(name), Detail::Full) {

@@ -290,15 +290,7 @@ fn redirect_status<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u16>, D
 }
 
 fn file_path<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
-    checked(value, |path: String| whole("fallback", path).map(Some))
-}
-
-/// The path of a file of the site.
-fn whole(key: &str, path: String) -> Result<String, String> {
-    if paths::is_one_path(&path) {
-        return Ok(path);
-    }
-    Err(format!("{key} \"{path}\" must be the path of a file, such as \"/index.html\""))
+    checked(value, |path: String| paths::of_file("fallback", path).map(Some))
 }
 
 fn error_pages<'de, D: Deserializer<'de>>(
@@ -309,7 +301,7 @@ fn error_pages<'de, D: Deserializer<'de>>(
             let number = status.parse().ok().filter(|it| (400..600).contains(it));
             let wrong =
                 || format!("error_pages: {status} must be a status from 400 to 599, such as 404");
-            Ok((number.ok_or_else(wrong)?, whole("error_pages", path)?))
+            Ok((number.ok_or_else(wrong)?, paths::of_file("error_pages", path)?))
         });
         pages.collect::<Result<_, String>>().map(Some)
     })

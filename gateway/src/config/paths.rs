@@ -51,6 +51,14 @@ pub(super) fn renamed(graph: &Graph, path: &str, other: &str) -> Arc<Graph> {
     Arc::new(graph)
 }
 
+/// The path of a file of the site, as the value of `key`.
+pub(super) fn of_file(key: &str, path: String) -> Result<String, String> {
+    if is_one_path(&path) {
+        return Ok(path);
+    }
+    Err(format!("{key} \"{path}\" must be the path of a file, such as \"/index.html\""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::held::working;
 use super::ms;
 use crate::causes::{Causes, frame_causes};
+use crate::distribution::place;
 use crate::link_facts::{LinkFacts, busy, joined, rate};
 use crate::loss_recovery::{Basis, LossRecovery, StepKind};
 use crate::packet::{Packet, PacketEvent, Space};
@@ -215,13 +216,11 @@ impl Spread {
     /// The spread of what was measured, in milliseconds, each with its time in microseconds.
     pub(super) fn of(mut all: Vec<(u64, f64)>) -> Option<Self> {
         all.sort_by(|one, other| one.1.total_cmp(&other.1));
-        let at_percent =
-            |percent: usize| Some(all.get((all.len() * percent).div_ceil(100).max(1) - 1)?.1);
         let longest = all.last()?;
         Some(Self {
             least_ms: all.first()?.1,
-            median_ms: at_percent(50)?,
-            p95_ms: at_percent(95)?,
+            median_ms: all[place(all.len(), 50)].1,
+            p95_ms: all[place(all.len(), 95)].1,
             longest_ms: longest.1,
             longest_at_ms: ms(longest.0),
         })
