@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, Command};
 
-/// The groups of options, with the long names of the options. An option has one name and one group in all commands.
+/// The groups of options, with the long names of the options, for all commands. A command can put an option into another group itself.
 const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Pages",
