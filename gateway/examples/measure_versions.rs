@@ -10,8 +10,8 @@ use boring::ssl::{
 use boring::{pkey::PKey, x509::X509};
 use bytes::Bytes;
 use connection::{ClientConfig, Connection, Path as Line, Verify};
-use gateway::Listeners;
 use gateway::site::DirectorySite;
+use gateway::{Listeners, Sending};
 use http3::Event;
 use schedulers::find_scheme;
 use server::event_loop::EventLoop;
@@ -142,7 +142,7 @@ fn serve(kind: &str, folder: &Path) -> Fallible<()> {
     if kind == "ours" {
         gateway::serve_tcp(
             &mut server,
-            Listeners { secure: vec![secure], plain: Vec::new() },
+            Listeners { secure: vec![secure], plain: Vec::new(), sending: Sending::default() },
             &identity,
             1,
         )?;

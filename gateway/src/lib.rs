@@ -16,4 +16,4 @@ pub use config::{
     ConfigSource, is_one_path, line_of,
 };
 pub use limits::UpstreamLimits;
-pub use tcp::{Listeners, StartError as TcpStartError, serve_tcp};
+pub use tcp::{Listeners, Sending, StartError as TcpStartError, serve_tcp};

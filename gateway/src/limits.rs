@@ -103,6 +103,12 @@ pub(crate) const RECORD_BYTES: usize = 16 << 10;
 /// Bytes of a response that go to a connection over TCP at once: what fits into a record of TLS with the head of its frame, and with
 /// the head of the response. A client that does not take as much within [`server::Limits::stalled`] is given up.
 pub(crate) const PIECE_BYTES: usize = RECORD_BYTES - 256;
+/// The fewest bytes for which a response of HTTP/2 has a turn, unless it has no more.
+pub(crate) const LEAST_PIECE_BYTES: usize = 4 << 10;
+/// Requests of a connection that have not come and whose priorities are remembered; of more, those of the lowest streams are not.
+pub(crate) const EARLY_UPDATES: usize = 256;
+/// Bytes of a frame of HTTP/2 that says something about order; a longer one says nothing.
+pub(crate) const SIGNAL_BYTES: usize = 256;
 /// Bytes in TLS that wait for one connection until the system has them all.
 pub(crate) const GATHERED_BYTES: usize = 64 << 10;
 /// Pieces of files that wait for one connection over TCP.
@@ -116,8 +122,8 @@ pub(crate) const FAREWELL: Duration = Duration::from_secs(1);
 pub(crate) const PROXY_HEADER_BYTES: usize = 2 << 10;
 /// Bytes that the head of a request over TCP may take, with what belongs to it.
 pub(crate) const HEAD_BYTES: u64 = 8 << 10;
-/// Bytes that wait unsent in the system for one connection over TCP.
-pub(crate) const UNSENT_BYTES: u32 = 64 << 10;
+/// Bytes that wait unsent in the system for one connection over TCP, unless the operator says otherwise.
+pub(crate) const UNSENT_BYTES: u32 = 16 << 10;
 /// Ranges of a request that are looked at; with more, the whole is sent (RFC 9110, 14.2).
 pub(crate) const RANGES: usize = 32;
 /// Bytes of a file that is compressed while its client waits: smaller ones become no smaller, larger ones take too long.

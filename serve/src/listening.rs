@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::values::{self, Addresses};
-use gateway::Listeners;
+use gateway::{Listeners, Sending};
 use server::Identity;
 use server::event_loop::EventLoop;
 use std::io;
@@ -25,9 +25,23 @@ pub(crate) struct Listening {
     /// same port number, with the header field that brings browsers to HTTP/3 (Alt-Svc)
     #[arg(long)]
     no_tcp: bool,
+    /// Bytes of a connection over TCP that the system may hold unsent (`TCP_NOTSENT_LOWAT`): they go ahead of responses that are
+    /// more urgent
+    #[arg(long, hide_short_help = true, value_name = "SIZE", default_value = "16Ki", value_parser = lowat, conflicts_with = "no_tcp")]
+    tcp_lowat: u32,
+    /// Congestion control of TCP: bbr, cubic, reno, or another that the system has [default: the system's]
+    #[arg(long, hide_short_help = true, value_name = "NAME", conflicts_with = "no_tcp")]
+    tcp_cc: Option<String>,
     /// Redirect plain HTTP at this address to https. For example 0.0.0.0:80. The flag can be repeated
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::addresses, conflicts_with = "no_tcp")]
     http_redirect: Vec<Addresses>,
+}
+
+/// The bytes of `--tcp-lowat`. The system takes 0 for its own default, which is no limit.
+fn lowat(text: &str) -> Result<u32, String> {
+    let bytes = corpus::size::parse(text)?;
+    let bytes = u32::try_from(bytes).ok().filter(|it| (1..=1 << 30).contains(it));
+    bytes.ok_or_else(|| "a size from 1 to 1024Mi is needed, for example 16Ki".to_owned())
 }
 
 /// Bound sockets.
@@ -57,7 +71,9 @@ impl Listening {
             loops.extend(bound.0);
             secure.extend(bound.1);
         }
-        let listeners = (!self.no_tcp).then_some(Listeners { secure, plain });
+        let congestion_control = self.tcp_cc.clone();
+        let sending = Sending { unsent_bytes: self.tcp_lowat, congestion_control };
+        let listeners = (!self.no_tcp).then_some(Listeners { secure, plain, sending });
         Ok(Bound { loops, listeners, addresses })
     }
 
@@ -195,7 +211,14 @@ mod tests {
 
     fn at(addresses: &[SocketAddr], no_tcp: bool) -> Listening {
         let listen = addresses.iter().map(|it| Addresses { all: vec![*it] }).collect();
-        Listening { listen, public_port: None, no_tcp, http_redirect: Vec::new() }
+        Listening {
+            listen,
+            public_port: None,
+            no_tcp,
+            tcp_lowat: 16 << 10,
+            tcp_cc: None,
+            http_redirect: Vec::new(),
+        }
     }
 
     fn listening(no_tcp: bool) -> Listening {

@@ -25,7 +25,7 @@ pub mod limits;
 pub mod metrics;
 pub mod observer;
 mod options;
-mod order;
+pub mod order;
 mod outgoing;
 mod pace;
 pub mod population;

@@ -2,7 +2,7 @@
 
 use crate::{Exploration, Limits, Observers, Pace, Proxies, ResetKey, SignalUse, TicketKey};
 use connection::experiments::SendOrder;
-use schedulers::Scheme;
+use schedulers::{Scheme, Signal, StreamId, URGENCY_MAX};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -154,6 +154,18 @@ pub struct Downloads {
     pub bytes: u64,
     /// How long ago its first byte was sent.
     pub age: Duration,
+}
+
+impl Downloads {
+    /// Whether a response of which `bytes` have been sent in `age` is one.
+    pub fn has(&self, bytes: u64, age: Duration) -> bool {
+        bytes >= self.bytes && age >= self.age
+    }
+
+    /// Where a download goes: behind all other responses.
+    pub fn place(stream: StreamId) -> Signal {
+        Signal::Extensible { stream, urgency: URGENCY_MAX, incremental: true }
+    }
 }
 
 impl Default for Downloads {

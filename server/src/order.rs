@@ -42,18 +42,20 @@ impl Picker for Scheduler {
     }
 }
 
-pub(crate) struct Order {
+/// The order of a connection.
+pub struct Order {
     picker: Box<dyn Picker>,
     scheme: String,
     /// The picker's calls about responses under way, until it is settled who picks.
     history: Option<Vec<Call>>,
 }
 
-pub(crate) type Log<'a> = Option<&'a mut QlogStreamer>;
+/// Where the calls are logged, if anywhere.
+pub type Log<'a> = Option<&'a mut QlogStreamer>;
 
 impl Order {
     /// The order of a connection on its own.
-    pub(crate) fn new(scheme: &Scheme, log: Log<'_>) -> Self {
+    pub fn new(scheme: &Scheme, log: Log<'_>) -> Self {
         let order = Self {
             picker: Box::new(Scheduler::new(scheme)),
             scheme: scheme.name.clone(),
@@ -63,15 +65,22 @@ impl Order {
         order
     }
 
-    pub(crate) fn scheme(&self) -> &str {
+    /// The name of its scheme.
+    pub fn scheme(&self) -> &str {
         &self.scheme
+    }
+
+    /// The stream that sends next; `None`: none can.
+    pub fn pick(&self) -> Option<StreamId> {
+        self.picker.pick()
     }
 
     pub(crate) fn picker(&self) -> &dyn Picker {
         self.picker.as_ref()
     }
 
-    pub(crate) fn call(&mut self, call: Call, log: Log<'_>) {
+    /// Tells the scheduler.
+    pub fn call(&mut self, call: Call, log: Log<'_>) {
         self.picker.call(&call);
         log_call(&call, log);
         if let Some(history) = &mut self.history {
@@ -94,8 +103,13 @@ impl Order {
         }
     }
 
+    /// Orders by `scheme` from now on, no response being under way.
+    pub fn adopt(&mut self, scheme: &Scheme, log: Log<'_>) {
+        self.pass_to(Box::new(Scheduler::new(scheme)), &scheme.name, log);
+    }
+
     /// From now on the scheduler changes only between pages.
-    pub(crate) fn settle(&mut self) {
+    pub fn settle(&mut self) {
         self.history = None;
     }
 

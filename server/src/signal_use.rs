@@ -1,5 +1,7 @@
 //! How a server uses its clients' priority signals.
 
+use schedulers::{Metadata, Priority, Resource, Signal};
+
 /// How a server uses its clients' priority signals.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
@@ -32,5 +34,31 @@ impl SignalUse {
     /// Whether the client's signals are used.
     pub fn uses_signals(self) -> bool {
         self != Self::Ignore
+    }
+
+    /// What the scheduler learns of a resource of which the site knows `known`, and the client `said`.
+    pub fn resource(self, known: &Resource, said: Option<Metadata>) -> Resource {
+        let known = if self.uses_knowledge() {
+            *known
+        } else {
+            Resource { body_bytes: known.body_bytes, ..Resource::default() }
+        };
+        let said = said.filter(|_| self.uses_signals());
+        said.map_or(known, |it| it.refine(&known))
+    }
+
+    /// What the scheduler hears when the client says `signal`: what the operator's directive leaves open is the client's
+    /// (RFC 9218, 8). `None`: nothing.
+    pub fn heard(self, signal: Signal, directive: Option<Priority>) -> Option<Signal> {
+        if !self.uses_signals() {
+            return None;
+        }
+        let Signal::Extensible { stream, urgency, incremental } = signal else {
+            return Some(signal);
+        };
+        let said = Priority::new(urgency, incremental);
+        let merged = said.overridden_by(directive.unwrap_or_default());
+        let (urgency, incremental) = (merged.urgency_or_default(), merged.incremental_or_default());
+        Some(Signal::Extensible { stream, urgency, incremental })
     }
 }

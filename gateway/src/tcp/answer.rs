@@ -11,7 +11,7 @@ use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
 use server::account::{Account, Held};
 use server::coming::{Coming, Next, Rest};
-use server::site::{Ahead, Body, Later, Request, Response, Site, Trouble};
+use server::site::{Body, Later, Request, Response, Site, Trouble};
 use server::{Options, head};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
@@ -56,6 +56,13 @@ pub(super) trait Upload: Send + 'static {
     fn leave(self, activity: &Arc<Activity>, is_withheld: bool) -> impl Future<Output = ()> + Send;
 }
 
+/// What becomes known of a response before its head.
+pub(super) enum Ahead<'a> {
+    /// What the site knows of it.
+    Placed(&'a Request, &'a Response),
+    Interim(Interim<'a>),
+}
+
 /// Interim responses before the head of a response.
 pub(super) enum Interim<'a> {
     /// The client is to send the body of its request (RFC 9110, 15.2.1).
@@ -64,13 +71,13 @@ pub(super) enum Interim<'a> {
     Hints(&'a [String]),
 }
 
-/// Answers a request that was admitted, or refuses it. `hint` takes what goes before the head.
+/// Answers a request that was admitted, or refuses it. `ahead` takes what is known before the head.
 pub(super) async fn answer(
     guest: &Guest,
     head: Parts,
     held: Option<Held>,
     upload: impl Upload,
-    mut hint: impl FnMut(Interim<'_>) + Send,
+    mut ahead: impl FnMut(Ahead<'_>) + Send,
 ) -> Answer {
     let (request, refused) =
         request(head, guest.address, guest.local, now(), guest.options.websockets);
@@ -79,21 +86,22 @@ pub(super) async fn answer(
     let request = guest.options.proxies.seen_through(request);
     let mut told = Told::asked(&guest.options.observers, &guest.activity, &request);
     let response = head::ask_site(guest.site.as_ref(), &request, refused);
+    ahead(Ahead::Placed(&request, &response));
     let (response, source) = if let Body::Later(later) = &response.body {
         if let Some(room) = guest.waiting.relayed() {
             if request.awaits_continue() {
-                hint(Interim::Continue);
+                ahead(Ahead::Interim(Interim::Continue));
             }
             let is_hinted = !response.ahead.hints.is_empty();
             let (coming, news) = begin(guest, &request, (Arc::clone(later), is_hinted), upload);
-            hint_of(&response.ahead, &mut hint);
-            from_backend(OfBackend::new(coming, news, room), &mut told, &mut hint).await
+            hint(&response.ahead.hints, &mut ahead);
+            from_backend(OfBackend::new(coming, news, room), &mut told, &mut ahead).await
         } else {
             upload.leave(&guest.activity, request.awaits_continue()).await;
             (Trouble::Busy.response(), None)
         }
     } else {
-        hint_of(&response.ahead, &mut hint);
+        hint(&response.ahead.hints, &mut ahead);
         upload.leave(&guest.activity, request.awaits_continue()).await;
         (response, None)
     };
@@ -112,9 +120,9 @@ pub(super) async fn answer(
 }
 
 /// Passes hints on, if there are some.
-fn hint_of(ahead: &Ahead, hint: &mut (impl FnMut(Interim<'_>) + Send)) {
-    if !ahead.hints.is_empty() {
-        hint(Interim::Hints(&ahead.hints));
+fn hint(links: &[String], ahead: &mut (impl FnMut(Ahead<'_>) + Send)) {
+    if !links.is_empty() {
+        ahead(Ahead::Interim(Interim::Hints(links)));
     }
 }
 
@@ -139,7 +147,7 @@ fn begin(
 async fn from_backend(
     mut relay: OfBackend,
     told: &mut Told,
-    hint: &mut (impl FnMut(Interim<'_>) + Send),
+    ahead: &mut (impl FnMut(Ahead<'_>) + Send),
 ) -> (Response, Option<Source>) {
     loop {
         let next = match relay.coming.next(0) {
@@ -148,7 +156,7 @@ async fn from_backend(
             Some(next) => next,
         };
         match next {
-            Next::Ahead(ahead) => hint_of(&ahead, hint),
+            Next::Ahead(came) => hint(&came.hints, ahead),
             Next::Head(response, Rest::Here | Rest::Instead) => return (*response, None),
             Next::Head(response, rest) => {
                 if rest == Rest::Tunnel {

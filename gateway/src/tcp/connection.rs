@@ -3,14 +3,13 @@
 use super::activity::{Activity, Noted, now};
 use super::answer::Guest;
 use super::event_loop::{Current, News, Phase};
+use super::outlet::{Outlet, Socket};
 use super::sending::Gathering;
 use super::waiting::Waiting;
 use super::{http1, http2, redirect};
-use crate::limits::UNSENT_BYTES;
 use server::Event;
 use server::account::Account;
 use server::population::Place;
-use socket2::SockRef;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpStream;
@@ -26,7 +25,6 @@ pub(super) async fn serve(
     account: Account,
     _place: Place,
 ) {
-    prepare(&stream);
     let options = &current.options;
     let Ok(local) = stream.local_addr() else { return };
     let activity = Arc::new(Activity::new(&options.limits, now()));
@@ -34,15 +32,18 @@ pub(super) async fn serve(
         if is_plain(&stream).await {
             return Entered::Plainly(stream);
         }
-        let stream = Gathering::new(Noted::new(stream, &activity));
-        tokio_boring::accept(&current.acceptor, stream).await.map_or(Entered::Not, Entered::Safely)
+        let socket = Socket::new(stream);
+        let outlet = socket.outlet();
+        let stream = Gathering::new(Noted::new(socket, &activity), outlet.count());
+        let accepted = tokio_boring::accept(&current.acceptor, stream).await;
+        accepted.map_or(Entered::Not, |it| Entered::Safely(it, outlet))
     };
     let entered = tokio::select! {
         entered = timeout(options.limits.handshake, entering) => entered,
         () = news.reached(Phase::Draining) => return,
     };
-    let stream = match entered {
-        Ok(Entered::Safely(stream)) => stream,
+    let (stream, outlet) = match entered {
+        Ok(Entered::Safely(stream, outlet)) => (stream, outlet),
         Ok(Entered::Plainly(stream)) => {
             options.observers.notice(&Event::NotEntered);
             return redirect::refuse(stream, &current, news).await;
@@ -55,16 +56,16 @@ pub(super) async fn serve(
     let address = client.ip().to_canonical();
     let waiting = Arc::new(Waiting::new(account.clone()));
     let guest = Guest { site, options, address, local, activity, waiting, account };
-    let by = speak(stream, &guest, news).await;
+    let by = speak(stream, &outlet, &guest, news).await;
     guest.options.observers.notice(&Event::Closed { by, code: "none" });
 }
 
 /// A connection in TLS.
-type Secure = SslStream<Gathering<Noted<TcpStream>>>;
+type Secure = SslStream<Gathering<Noted<Socket>>>;
 
 /// How a client begins.
 enum Entered {
-    Safely(Secure),
+    Safely(Secure, Arc<Outlet>),
     /// It takes the port for one of plain HTTP.
     Plainly(TcpStream),
     Not,
@@ -77,12 +78,12 @@ async fn is_plain(stream: &TcpStream) -> bool {
 }
 
 /// Speaks the protocol that was negotiated. Returns which end closed the connection.
-async fn speak(stream: Secure, guest: &Guest, mut news: News) -> &'static str {
+async fn speak(stream: Secure, outlet: &Outlet, guest: &Guest, mut news: News) -> &'static str {
     let is_http2 = stream.ssl().selected_alpn_protocol() == Some(b"h2");
     guest.activity.begin(!is_http2, now());
     let speaking = async {
         if is_http2 {
-            http2::speak(stream, guest, news.clone()).await.is_ok()
+            http2::speak(stream, outlet, guest, news.clone()).await.is_ok()
         } else {
             http1::speak(stream, guest, news.clone()).await.is_ok()
         }
@@ -93,12 +94,4 @@ async fn speak(stream: Secure, guest: &Guest, mut news: News) -> &'static str {
         () = guest.activity.silence() => return "timeout",
     }
     if news.is_at(Phase::Draining) { "server" } else { "client" }
-}
-
-/// Bytes that wait unsent in the system would go before more urgent ones.
-fn prepare(stream: &TcpStream) {
-    // Without them it is slower, and serves.
-    stream.set_nodelay(true).ok();
-    #[cfg(target_os = "linux")]
-    SockRef::from(stream).set_tcp_notsent_lowat(UNSENT_BYTES).ok();
 }

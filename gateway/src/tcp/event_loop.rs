@@ -4,7 +4,7 @@ use super::activity::now;
 use super::handshakes;
 use super::threads::{Threads, runtime, start, start_further};
 use super::{connection, proxy_header, redirect};
-use crate::limits::{ACCEPT_PAUSE, tcp_connections};
+use crate::limits::{ACCEPT_PAUSE, UNSENT_BYTES, tcp_connections};
 use boring::ssl::SslAcceptor;
 use server::account::{Account, Ledger};
 use server::client::Client;
@@ -12,6 +12,7 @@ use server::population::{Place, Population};
 use server::site::Site;
 use server::tls::acceptor;
 use server::{Beside, Common, Event, Identity, Limits, Options, Refusal, Server, TlsError};
+use socket2::SockRef;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -32,6 +33,42 @@ pub struct Listeners {
     pub secure: Vec<TcpListener>,
     /// For plain HTTP, which is redirected to `https` at the port of `Alt-Svc`.
     pub plain: Vec<TcpListener>,
+    /// How the system sends on secure connections.
+    pub sending: Sending,
+}
+
+/// How the system sends over TCP.
+#[derive(Debug, Clone)]
+pub struct Sending {
+    /// Bytes of a connection that the system has and does not send yet: beyond them it takes no more (`TCP_NOTSENT_LOWAT`). They go
+    /// before responses that are more urgent.
+    pub unsent_bytes: u32,
+    /// The system's name of a congestion control. `None`: the system's own.
+    pub congestion_control: Option<String>,
+}
+
+impl Default for Sending {
+    fn default() -> Self {
+        Self { unsent_bytes: UNSENT_BYTES, congestion_control: None }
+    }
+}
+
+impl Sending {
+    /// Connections inherit it from the listener that accepts them.
+    fn prepare(&self, listener: &TcpListener) -> Result<(), StartError> {
+        let socket = SockRef::from(listener);
+        #[cfg(target_os = "linux")]
+        {
+            // Without it the order is less strict, and the server serves.
+            socket.set_tcp_notsent_lowat(self.unsent_bytes).ok();
+            if let Some(name) = &self.congestion_control {
+                let set = socket.set_tcp_congestion(name.as_bytes());
+                set.map_err(|_| StartError::CongestionControl(name.clone()))?;
+            }
+        }
+        socket.set_tcp_nodelay(true)?;
+        Ok(())
+    }
 }
 
 /// Why a server does not serve over TCP.
@@ -42,6 +79,10 @@ pub enum StartError {
     System(#[from] io::Error),
     #[error("{0}")]
     Tls(#[from] TlsError),
+    #[error(
+        "TCP congestion control {0:?}: the system does not have it; use one of `sysctl net.ipv4.tcp_available_congestion_control`, or load it (`modprobe tcp_{0}`)"
+    )]
+    CongestionControl(String),
 }
 
 /// The settings of connections that begin now.
@@ -196,7 +237,11 @@ enum Leads {
 }
 
 /// The doors; plain HTTP leads to this port, or to the one at which the other listens.
-fn doors(runtime: &Runtime, listeners: Listeners, port: Option<u16>) -> io::Result<Vec<Door>> {
+fn doors(
+    runtime: &Runtime,
+    listeners: Listeners,
+    port: Option<u16>,
+) -> Result<Vec<Door>, StartError> {
     let _context = runtime.enter();
     let of_first = || listeners.secure.first().map(TcpListener::local_addr).transpose();
     let port = match port {
@@ -207,6 +252,9 @@ fn doors(runtime: &Runtime, listeners: Listeners, port: Option<u16>) -> io::Resu
         listener.set_nonblocking(true)?;
         Ok(Door { listener: tokio::net::TcpListener::from_std(listener)?, leads_to })
     };
+    for listener in &listeners.secure {
+        listeners.sending.prepare(listener)?;
+    }
     let secure = listeners.secure.into_iter().map(|it| (it, Leads::Site));
     let plain = listeners.plain.into_iter().map(|it| (it, Leads::Elsewhere(port)));
     secure.chain(plain).map(|(it, leads_to)| door(it, leads_to)).collect()

@@ -1,16 +1,24 @@
-//! The heads among the frames of HTTP/2 that a client sends (RFC 9113, 4.1 and 4.3), before the library decodes them. The library
-//! does not say which heads it refuses, nor what it keeps of one that goes on.
+//! The heads among the frames of HTTP/2 that a client sends (RFC 9113, 4.1 and 4.3), before the library decodes them, and what the
+//! client says about order. The library does not say which heads it refuses, nor what it keeps of one that goes on. It drops
+//! priorities: those of RFC 7540, 5.3, and the frames of RFC 9218, 7.1.
 
-use crate::limits::REFUSED_BYTES;
+use crate::limits::{REFUSED_BYTES, SIGNAL_BYTES};
+use h2::Reason;
+use schedulers::{Element, Priority, Signal, StreamId};
 use std::collections::BTreeMap;
 
 /// The bytes before the first frame (RFC 9113, 3.4).
 const PREFACE_BYTES: usize = 24;
 const FRAME_HEADER_BYTES: usize = 9;
-/// Frame types (RFC 9113, 6.2 and 6.10), and the flag of the last frame of a head.
+/// Frame types (RFC 9113, 6.2, 6.3 and 6.10; RFC 9218, 7.1).
 const HEADERS: u8 = 1;
+const PRIORITY: u8 = 2;
 const CONTINUATION: u8 = 9;
+const PRIORITY_UPDATE: u8 = 16;
+/// Flags of heads: the last frame, padding, a priority.
 const END_HEADERS: u8 = 4;
+const PADDED: u8 = 8;
+const HAS_PRIORITY: u8 = 32;
 
 /// Follows the bytes of a connection.
 #[derive(Debug)]
@@ -31,6 +39,22 @@ pub(super) struct Frames {
     /// Bytes of whole heads of requests that nobody has asked for yet.
     heads: BTreeMap<u32, usize>,
     trailer_bytes: usize,
+    /// The frame that says something about order, and the first bytes of its payload.
+    saying: Option<(Saying, Vec<u8>)>,
+    said: Vec<Signal>,
+    /// What the client has done wrong about order.
+    error: Option<Reason>,
+}
+
+/// A frame that says something about order.
+#[derive(Debug, Clone, Copy)]
+enum Saying {
+    /// Where the stream stands in the tree, behind so many bytes.
+    Dependency {
+        stream: u32,
+        behind: usize,
+    },
+    Update,
 }
 
 impl Default for Frames {
@@ -45,6 +69,9 @@ impl Default for Frames {
             unfinished_bytes: 0,
             heads: BTreeMap::new(),
             trailer_bytes: 0,
+            saying: None,
+            said: Vec::new(),
+            error: None,
         }
     }
 }
@@ -56,6 +83,10 @@ impl Frames {
             if self.left > 0 {
                 let here = self.left.min(bytes.len());
                 self.left -= here;
+                if let Some((_, payload)) = &mut self.saying {
+                    let kept = here.min(SIGNAL_BYTES - payload.len());
+                    payload.extend_from_slice(&bytes[..kept]);
+                }
                 bytes = &bytes[here..];
             } else {
                 self.header.push(*first);
@@ -100,15 +131,36 @@ impl Frames {
             self.part_bytes = self.left;
             let is_head = matches!(kind, HEADERS | CONTINUATION);
             self.part = is_head.then_some(flags & END_HEADERS != 0);
+            let stream = u32::from_be_bytes([a, b, c, d]) & STREAM_BITS;
             if kind == HEADERS {
-                self.stream = u32::from_be_bytes([a, b, c, d]) & (u32::MAX >> 1);
+                self.stream = stream;
+            }
+            self.saying = saying(kind, flags, stream).map(|it| (it, Vec::new()));
+            if kind == PRIORITY_UPDATE && stream != 0 {
+                self.error = Some(Reason::PROTOCOL_ERROR);
             }
         }
         self.header.clear();
     }
 
+    /// What the client has said about order since this was last asked.
+    pub(super) fn said(&mut self) -> std::vec::Drain<'_, Signal> {
+        self.said.drain(..)
+    }
+
+    /// Why the connection must end, if it must.
+    pub(super) fn error(&self) -> Option<Reason> {
+        self.error
+    }
+
     /// A frame is whole.
     fn end(&mut self) {
+        if let Some((saying, payload)) = self.saying.take() {
+            match saying.signal(&payload) {
+                Ok(signal) => self.said.extend(signal),
+                Err(error) => self.error = Some(error),
+            }
+        }
         let Some(is_last) = self.part.take() else { return };
         self.unfinished_bytes += self.part_bytes;
         if !is_last {
@@ -124,9 +176,113 @@ impl Frames {
     }
 }
 
+/// The bits of a stream in four bytes; the first bit says something else, or nothing.
+const STREAM_BITS: u32 = u32::MAX >> 1;
+
+fn saying(kind: u8, flags: u8, stream: u32) -> Option<Saying> {
+    match kind {
+        HEADERS if flags & HAS_PRIORITY != 0 => {
+            Some(Saying::Dependency { stream, behind: usize::from(flags & PADDED != 0) })
+        }
+        PRIORITY => Some(Saying::Dependency { stream, behind: 0 }),
+        PRIORITY_UPDATE => Some(Saying::Update),
+        _ => None,
+    }
+}
+
+impl Saying {
+    /// What it says; `None`: nothing that can be read.
+    fn signal(self, payload: &[u8]) -> Result<Option<Signal>, Reason> {
+        match self {
+            Self::Dependency { stream, behind } => {
+                let Some(&[a, b, c, d, weight]) =
+                    payload.get(behind..).and_then(<[u8]>::first_chunk)
+                else {
+                    // The library ends the connection.
+                    return Ok(None);
+                };
+                let parent = u32::from_be_bytes([a, b, c, d]);
+                let node = |it: u32| match it {
+                    0 => Element::Root,
+                    it => Element::Stream(StreamId(it.into())),
+                };
+                let (element, exclusive) = (node(stream), parent > STREAM_BITS);
+                let (parent, weight) = (node(parent & STREAM_BITS), u16::from(weight) + 1);
+                let is_proper = element != Element::Root && element != parent;
+                Ok(is_proper.then_some(Signal::Depend { element, parent, weight, exclusive }))
+            }
+            Self::Update => {
+                let Some((stream, field)) = payload.split_first_chunk() else {
+                    return Err(Reason::FRAME_SIZE_ERROR);
+                };
+                let stream = u32::from_be_bytes(*stream) & STREAM_BITS;
+                // Nothing is pushed, so streams of even numbers do not exist.
+                if stream.is_multiple_of(2) {
+                    return Err(Reason::PROTOCOL_ERROR);
+                }
+                let whole = Some(field).filter(|_| payload.len() < SIGNAL_BYTES);
+                let said = whole.and_then(|it| Priority::parse(it).ok());
+                Ok(said.map(|it| Signal::Extensible {
+                    stream: StreamId(stream.into()),
+                    urgency: it.urgency_or_default(),
+                    incremental: it.incremental_or_default(),
+                }))
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a frame says, with this payload.
+    fn said(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> (String, Option<Reason>) {
+        let length = u8::try_from(payload.len()).expect("short");
+        let header = [0, 0, length, kind, flags, 0, 0, 0, stream];
+        let mut frames = after(&[[&header[..], payload].concat()]);
+        let said = frames.said().map(|it| match it {
+            Signal::Extensible { stream, urgency, incremental } => {
+                format!("{} u={urgency} i={incremental}", stream.0)
+            }
+            it => format!("{it:?}"),
+        });
+        (said.collect::<Vec<_>>().join(", "), frames.error())
+    }
+
+    #[test]
+    fn an_update_says_an_urgency_wherever_its_stream_is_9218_7_1() {
+        let update = |payload: &[u8]| said(PRIORITY_UPDATE, 0, 0, payload);
+        assert_eq!(update(b"\0\0\0\x05u=1, i"), ("5 u=1 i=true".to_owned(), None));
+        assert_eq!(update(b"\0\0\0\x05"), ("5 u=3 i=false".to_owned(), None));
+        assert_eq!(update(b"\0\0\0\x05u=="), (String::new(), None));
+        let wrong = |it| (String::new(), Some(it));
+        assert_eq!(update(b"\0\0\0"), wrong(Reason::FRAME_SIZE_ERROR));
+        assert_eq!(update(b"\0\0\0\0u=1"), wrong(Reason::PROTOCOL_ERROR));
+        assert_eq!(update(b"\0\0\0\x02u=1"), wrong(Reason::PROTOCOL_ERROR));
+        let elsewhere = said(PRIORITY_UPDATE, 0, 3, b"\0\0\0\x05u=1").1;
+        assert_eq!(elsewhere, Some(Reason::PROTOCOL_ERROR));
+        let mut long = b"\0\0\0\x05u=1".to_vec();
+        long.resize(250, b' ');
+        assert_eq!(update(&long).0, "5 u=1 i=false");
+    }
+
+    #[test]
+    fn a_head_and_a_frame_say_a_place_in_the_tree_7540_5_3() {
+        let below_1 = b"\x80\0\0\x01\xff";
+        let place = |parent, weight, exclusive| {
+            let element = Element::Stream(StreamId(3));
+            format!("{:?}", Signal::Depend { element, parent, weight, exclusive })
+        };
+        let expected = place(Element::Stream(StreamId(1)), 256, true);
+        assert_eq!(said(PRIORITY, 0, 3, below_1).0, expected);
+        assert_eq!(said(HEADERS, HAS_PRIORITY | END_HEADERS, 3, below_1).0, expected);
+        let padded = [&[0][..], below_1, &[0x82]].concat();
+        assert_eq!(said(HEADERS, HAS_PRIORITY | PADDED, 3, &padded).0, expected);
+        assert_eq!(said(PRIORITY, 0, 3, &[0; 5]).0, place(Element::Root, 1, false));
+        assert_eq!(said(PRIORITY, 0, 3, &[0, 0, 0, 3, 0]).0, "", "below itself");
+        assert_eq!(said(HEADERS, END_HEADERS, 3, below_1).0, "");
+    }
 
     fn frame(kind: u8, flags: u8, stream: u8, bytes: u16) -> Vec<u8> {
         let [high, low] = bytes.to_be_bytes();

@@ -1,23 +1,26 @@
 //! HTTP/2 on one connection. hyper does not send interim responses, so this uses the library below it.
 //!
-//! The library takes turns between the responses that have bytes. It has no order by priority (RFC 9218), so each
-//! response may have few bytes in it.
+//! The library takes turns between the responses that have bytes, so it gets those of one response at a time, in the order of the scheme
+//! (`write_order.rs`).
 
 use super::activity::{Activity, now};
-use super::answer::{Answer, Guest, Interim, Upload, answer};
+use super::answer::{Ahead, Answer, Guest, Interim, Upload, answer};
 use super::event_loop::{News, Phase};
 use super::intake::{ByTurns, Intake};
 use super::linger::read_on;
 use super::malformed::Answering;
+use super::outlet::Outlet;
 use super::sending::Joining;
 use super::source::{Broken, Source};
 use super::told::Told;
-use crate::limits::{HTTP2_STREAMS, PIECE_BYTES};
+use super::write_order::{WriteOrder, Writer};
+use crate::limits::{GATHERED_BYTES, HTTP2_STREAMS};
 use bytes::Bytes;
 use h2::server::{Builder, Connection, SendResponse};
 use h2::{Reason, RecvStream, SendStream};
 use hyper::body::Frame;
 use hyper::header::{HeaderMap, HeaderValue, LINK};
+use schedulers::StreamId;
 use server::account::{Charge, Held};
 use server::limits::LOAD_NUISANCES;
 use server::{Event, Options};
@@ -48,11 +51,17 @@ impl Upload for RecvStream {
 }
 
 /// Answers the requests of a connection.
-pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result<(), h2::Error>
+pub(super) async fn speak<S>(
+    stream: S,
+    outlet: &Outlet,
+    guest: &Guest,
+    mut news: News,
+) -> Result<(), h2::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let intake = Intake::new(guest.account.clone(), &guest.options);
+    let order = WriteOrder::new(&guest.options);
+    let intake = Intake::new(guest.account.clone(), &guest.options, &order);
     let stream = Answering::new(ByTurns::new(stream, &intake), guest.options.wall_clock);
     let stream = Joining::new(stream);
     let mut connection = builder(&guest.options).handshake(stream).await?;
@@ -60,11 +69,12 @@ where
     let mut is_ending = false;
     loop {
         tokio::select! {
-            next = next_request(&mut connection, &intake, &nuisances) => {
+            next = next_request(&mut connection, &intake, &nuisances, &order, outlet) => {
                 let Some(next) = next else { return Ok(()) };
                 let (request, respond) = next?;
                 intake.accepted(respond.stream_id().into(), request.headers().len());
-                begin(guest, &nuisances, news.clone(), request, respond);
+                let writer = order.begin(StreamId(u32::from(respond.stream_id()).into()));
+                begin(guest, &nuisances, news.clone(), request, respond, writer);
             }
             () = nuisances.are_too_many() => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),
             () = news.reached(Phase::Draining), if !is_ending => {
@@ -81,6 +91,8 @@ async fn next_request<S>(
     connection: &mut Connection<S, Bytes>,
     intake: &Intake,
     nuisances: &Nuisances,
+    order: &WriteOrder,
+    outlet: &Outlet,
 ) -> Option<Result<(hyper::Request<RecvStream>, SendResponse<Bytes>), h2::Error>>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -88,6 +100,11 @@ where
     poll_fn(|context| {
         let next = pin!(connection.accept()).poll(context);
         if next.is_pending() {
+            if let Some(error) = intake.error() {
+                connection.abrupt_shutdown(error);
+                return connection.poll_closed(context).map(|it| it.err().map(Err));
+            }
+            order.make_room(outlet, context);
             match intake.end_turn(context) {
                 Some(refused) => nuisances.charge(Charge::RefusedHeads, refused),
                 None => nuisances.too_many.notify_one(),
@@ -105,6 +122,7 @@ fn begin(
     news: News,
     mut request: hyper::Request<RecvStream>,
     respond: SendResponse<Bytes>,
+    writer: Writer,
 ) {
     let held = guest.admit(request.headers());
     if held.is_none() {
@@ -114,7 +132,7 @@ fn begin(
     let (guest, nuisances) = (guest.clone(), Arc::clone(nuisances));
     // In a box: a task is moved several times, and this one has kilobytes.
     tokio::spawn(Box::pin(async move {
-        if answer_one(&guest, request, held, respond, news).await == End::TakenBack {
+        if answer_one(&guest, request, held, respond, &writer, news).await == End::TakenBack {
             nuisances.charge(Charge::Nuisances, 1);
         }
     }));
@@ -134,7 +152,7 @@ fn builder(options: &Options) -> Builder {
         .initial_connection_window_size(window(limits.receive_bytes))
         // A browser that leaves a page takes back as many at once.
         .max_pending_accept_reset_streams(usize::try_from(limits.streams).unwrap_or(usize::MAX))
-        .max_send_buffer_size(PIECE_BYTES);
+        .max_send_buffer_size(GATHERED_BYTES);
     if options.websockets {
         builder.enable_connect_protocol();
     }
@@ -158,16 +176,18 @@ async fn answer_one(
     request: hyper::Request<RecvStream>,
     held: Option<Held>,
     respond: SendResponse<Bytes>,
+    writer: &Writer,
     mut news: News,
 ) -> End {
     let (head, upload) = request.into_parts();
     let respond = Mutex::new(respond);
-    let hint = |response: Interim<'_>| {
+    let ahead = |ahead: Ahead<'_>| match ahead {
+        Ahead::Placed(request, response) => writer.place(request, response),
         // It fails only if the client has taken the request back.
-        locked(&respond).send_informational(interim(&response)).ok();
+        Ahead::Interim(it) => drop(locked(&respond).send_informational(interim(&it))),
     };
     let answer = tokio::select! {
-        answer = answer(guest, head, held, upload, hint) => answer,
+        answer = answer(guest, head, held, upload, ahead) => answer,
         _ = poll_fn(|it| locked(&respond).poll_reset(it)) => return End::TakenBack,
     };
     let Answer { head, source, mut told } = answer;
@@ -180,7 +200,7 @@ async fn answer_one(
         return End::Over;
     }
     tokio::select! {
-        end = send(stream, source, &mut told, guest) => end,
+        end = send(stream, source, &mut told, writer, guest) => end,
         // Dropped, its stream is reset (`CANCEL`).
         () = news.reached(Phase::Draining), if is_tunnel => End::Over,
     }
@@ -203,31 +223,32 @@ fn interim(interim: &Interim<'_>) -> hyper::Response<()> {
     response
 }
 
-/// Sends a body piece by piece. A client that takes no piece for the time of a stalled response is given up.
+/// Sends a body piece by piece. A client that has no room for a piece for the time of a stalled response is given up.
 async fn send(
     mut stream: SendStream<Bytes>,
     mut source: Source,
     told: &mut Told,
+    writer: &Writer,
     guest: &Guest,
 ) -> End {
     loop {
         let ready = tokio::select! {
-            ready = source.ready() => ready,
+            ready = writer.resting(source.ready()) => ready,
             _ = poll_fn(|it| stream.poll_reset(it)) => return End::TakenBack,
         };
-        let piece = match ready {
-            Ok(count) => send_piece(&mut stream, &mut source, count, told, guest),
+        let sent = match ready {
+            Ok(count) => send_piece(&mut stream, &mut source, count, told, writer, guest).await,
             Err(Broken) => return break_off(&mut stream, guest).await,
         };
-        match timeout(guest.options.limits.stalled, piece).await {
-            Ok(Ok(Sent::More)) => {}
-            Ok(Ok(Sent::All)) => break told.completed(),
-            Ok(Ok(Sent::Broken)) => return break_off(&mut stream, guest).await,
-            Ok(Err(_)) => return End::TakenBack,
-            Err(_) => {
+        match sent {
+            Ok(Sent::More) => {}
+            Ok(Sent::All) => break told.completed(),
+            Ok(Sent::Broken) => return break_off(&mut stream, guest).await,
+            Ok(Sent::Overdue) => {
                 told.observers.notice(&Event::Overdue);
                 return reset(&mut stream, Reason::CANCEL);
             }
+            Err(_) => return End::TakenBack,
         }
     }
     End::Over
@@ -251,15 +272,18 @@ enum Sent {
     All,
     /// The rest does not come.
     Broken,
+    /// The client has had no room for too long.
+    Overdue,
 }
 
-/// Sends `count` bytes as the client has room for them. They are read only then, so that those that wait for a window take no
-/// memory.
+/// Sends `count` bytes as it is the response's turn and the client has room for them. They are read only then, so that those that wait
+/// take no memory.
 async fn send_piece(
     stream: &mut SendStream<Bytes>,
     source: &mut Source,
     mut count: usize,
     told: &mut Told,
+    writer: &Writer,
     guest: &Guest,
 ) -> Result<Sent, h2::Error> {
     if count == 0 {
@@ -272,15 +296,32 @@ async fn send_piece(
         return Ok(Sent::All);
     }
     while count > 0 {
-        stream.reserve_capacity(count);
-        let most = poll_fn(|it| poll_room(stream, it)).await?.min(count);
+        let most = tokio::select! {
+            most = writer.turn() => most.min(count),
+            reset = poll_fn(|it| stream.poll_reset(it)) => return Err(taken_back(reset)),
+        };
+        stream.reserve_capacity(most);
+        let room = match stream.capacity() {
+            0 => {
+                writer.rest();
+                let room =
+                    timeout(guest.options.limits.stalled, poll_fn(|it| poll_room(stream, it)));
+                match room.await {
+                    Ok(room) => drop(room?),
+                    Err(_) => return Ok(Sent::Overdue),
+                }
+                continue;
+            }
+            room => room.min(most),
+        };
         let bytes = tokio::select! {
-            bytes = source.take(most, &guest.waiting) => bytes,
-            reset = poll_fn(|it| stream.poll_reset(it)) => return Err(reset.map_or_else(|it| it, h2::Error::from)),
+            bytes = writer.resting(source.take(room, &guest.waiting)) => bytes,
+            reset = poll_fn(|it| stream.poll_reset(it)) => return Err(taken_back(reset)),
         };
         let Ok(bytes) = bytes else { return Ok(Sent::Broken) };
         count -= bytes.len();
         told.took(bytes.len());
+        writer.wrote(bytes.len());
         let ends = source.is_over();
         stream.send_data(bytes, ends)?;
         if ends {
@@ -290,13 +331,18 @@ async fn send_piece(
     Ok(Sent::More)
 }
 
+/// The client does not want the response any more.
+fn taken_back(reset: Result<Reason, h2::Error>) -> h2::Error {
+    reset.map_or_else(|it| it, h2::Error::from)
+}
+
 /// Ready when some bytes can go, or the client does not want them any more.
 fn poll_room(
     stream: &mut SendStream<Bytes>,
     context: &mut Context<'_>,
 ) -> Poll<Result<usize, h2::Error>> {
     if let Poll::Ready(reset) = stream.poll_reset(context) {
-        return Poll::Ready(Err(reset.map_or_else(|it| it, h2::Error::from)));
+        return Poll::Ready(Err(taken_back(reset)));
     }
     stream.poll_capacity(context).map(|it| it.unwrap_or_else(|| Err(Reason::CANCEL.into())))
 }

@@ -3,10 +3,12 @@
 
 use super::activity::now;
 use super::frames::Frames;
+use super::write_order::WriteOrder;
 use crate::limits::{
     FREE_FIELDS, HEAD_TURN_BYTES, LONGEST_REST, REFUSED_BYTES, TURN_BYTES, UNFINISHED_BYTE_BYTES,
     UNFINISHED_HEAD_BYTES,
 };
+use h2::Reason;
 use server::Options;
 use server::account::{Account, Charge, Share};
 use std::pin::Pin;
@@ -19,6 +21,7 @@ use tokio::time::{Sleep, sleep};
 pub(super) struct Intake {
     account: Account,
     options: Arc<Options>,
+    order: Arc<WriteOrder>,
     state: Mutex<State>,
 }
 
@@ -40,8 +43,14 @@ struct State {
 }
 
 impl Intake {
-    pub(super) fn new(account: Account, options: &Arc<Options>) -> Arc<Self> {
-        Arc::new(Self { account, options: Arc::clone(options), state: Mutex::default() })
+    /// What the client says about order goes to `order`.
+    pub(super) fn new(
+        account: Account,
+        options: &Arc<Options>,
+        order: &Arc<WriteOrder>,
+    ) -> Arc<Self> {
+        let (options, order) = (Arc::clone(options), Arc::clone(order));
+        Arc::new(Self { account, options, order, state: Mutex::default() })
     }
 
     /// The library has passed on a request with `fields` fields.
@@ -71,6 +80,11 @@ impl Intake {
         (!state.is_spent).then_some(refused)
     }
 
+    /// Why the connection must end: the client breaks the rules of the order's frames, which the library does not know.
+    pub(super) fn error(&self) -> Option<Reason> {
+        self.state().frames.error()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,6 +94,7 @@ impl Intake {
         state.bytes += bytes.len();
         state.wants_more = false;
         state.frames.take(bytes);
+        state.frames.said().for_each(|it| self.order.signalled(it));
         let unfinished = state.frames.unfinished_bytes();
         if state.unfinished.as_ref().map_or(0, |it| it.0) == unfinished {
             return;
@@ -186,7 +201,8 @@ mod tests {
     fn intake_at(ledger: &Arc<Ledger>, last: u8) -> Arc<Intake> {
         let account = Account::new(ledger, Client::at(Some([192, 0, 2, last].into())));
         let scheme = schedulers::find_scheme("fifo").expect("a scheme");
-        Intake::new(account, &Arc::new(Options::new(scheme)))
+        let options = Arc::new(Options::new(scheme));
+        Intake::new(account, &options, &WriteOrder::new(&options))
     }
 
     #[test]

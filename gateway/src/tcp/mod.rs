@@ -2,8 +2,8 @@
 //! (`Alt-Svc` brings it to HTTP/3), command lines, crawlers, networks without UDP.
 //!
 //! As many threads as there are shards have these connections, each with an asynchronous runtime. They ask the same
-//! [`server::site::Site`] as the shards do. Schemes and late binding are HTTP/3's: here the transport is the system's,
-//! and responses of one connection take turns.
+//! [`server::site::Site`] as the shards do. Over HTTP/2 the same schemes order the responses of a connection (`write_order.rs`); the
+//! transport is the system's, so a choice is as late as its socket allows.
 
 mod activity;
 mod answer;
@@ -16,6 +16,7 @@ mod http2;
 mod intake;
 mod linger;
 mod malformed;
+mod outlet;
 mod proxy_header;
 mod redirect;
 mod request;
@@ -26,5 +27,6 @@ mod told;
 mod tunnel;
 mod versions;
 mod waiting;
+mod write_order;
 
-pub use event_loop::{Listeners, StartError, serve_tcp};
+pub use event_loop::{Listeners, Sending, StartError, serve_tcp};

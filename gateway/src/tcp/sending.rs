@@ -6,6 +6,8 @@
 use crate::limits::{GATHERED_BYTES, RECORD_BYTES};
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -15,11 +17,13 @@ pub(super) struct Gathering<S> {
     gathered: Vec<u8>,
     /// How much of it the system has.
     sent: usize,
+    /// Where it is said how many bytes wait.
+    unsent_bytes: Arc<AtomicUsize>,
 }
 
 impl<S: AsyncWrite + Unpin> Gathering<S> {
-    pub(super) fn new(stream: S) -> Self {
-        Self { stream, gathered: Vec::new(), sent: 0 }
+    pub(super) fn new(stream: S, unsent_bytes: Arc<AtomicUsize>) -> Self {
+        Self { stream, gathered: Vec::new(), sent: 0, unsent_bytes }
     }
 
     /// Ready when nothing waits. The memory goes back, because most connections are idle.
@@ -32,6 +36,7 @@ impl<S: AsyncWrite + Unpin> Gathering<S> {
             }
         }
         (self.gathered, self.sent) = (Vec::new(), 0);
+        self.unsent_bytes.store(0, Ordering::Relaxed);
         Poll::Ready(Ok(()))
     }
 }
@@ -49,6 +54,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Gathering<S> {
             self.gathered.reserve(GATHERED_BYTES.max(bytes.len()));
         }
         self.gathered.extend_from_slice(bytes);
+        self.unsent_bytes.store(self.gathered.len(), Ordering::Relaxed);
         Poll::Ready(Ok(bytes.len()))
     }
 
@@ -160,8 +166,6 @@ impl<S: AsyncRead + Unpin> AsyncRead for Joining<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Wake, Waker};
 
     /// Notes what it takes, as long as there is room.
@@ -227,7 +231,7 @@ mod tests {
     #[test]
     fn records_go_in_one_call_when_they_are_flushed_or_many() {
         let mut context = Context::from_waker(Waker::noop());
-        let mut stream = Gathering::new(system(usize::MAX));
+        let mut stream = Gathering::new(system(usize::MAX), Arc::default());
         let mut write = |stream: &mut Gathering<System>, count: usize| {
             let written = Pin::new(stream).poll_write(&mut context, &vec![1; count]);
             assert!(matches!(written, Poll::Ready(Ok(it)) if it == count));
@@ -248,7 +252,7 @@ mod tests {
     #[test]
     fn what_the_system_does_not_take_waits_in_order_and_lets_no_more_wait() {
         let mut context = Context::from_waker(Waker::noop());
-        let mut stream = Gathering::new(system(10));
+        let mut stream = Gathering::new(system(10), Arc::default());
         let mut write = |stream: &mut Gathering<System>, bytes: &[u8]| {
             Pin::new(stream).poll_write(&mut context, bytes).is_ready()
         };

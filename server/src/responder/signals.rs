@@ -1,6 +1,7 @@
 //! Combines the client's signals about order, the site's knowledge, and the operator's directives.
 
 use super::Responder;
+use crate::SignalUse;
 use crate::site::{Request, Response};
 use http3::{Extension, Signal, StreamId};
 use schedulers::{Call, Element, Priority, Resource, Scheduler};
@@ -54,13 +55,11 @@ impl Responder {
     pub(super) fn known_of(&self, response: &Response, request: &Request) -> Resource {
         // A client that sends a byte with each request sends none for a push: the server does in its place.
         let says_bytes = self.in_use(BUCKET) || self.in_use(Extension::BucketJune2019);
-        let known = if self.signals.uses_knowledge() || (request.pushed && says_bytes) {
-            response.resource
-        } else {
-            Resource { body_bytes: response.resource.body_bytes, ..Resource::default() }
+        let signals = match self.signals {
+            SignalUse::Obey if request.pushed && says_bytes => SignalUse::Override,
+            signals => signals,
         };
-        let said = request.metadata().filter(|_| self.signals.uses_signals());
-        said.map_or(known, |it| it.refine(&known))
+        signals.resource(&response.resource, request.metadata())
     }
 
     /// Obeys the `priority` field of a request. A `PRIORITY_UPDATE` that overtook it follows as its own event
@@ -74,23 +73,14 @@ impl Responder {
         }
     }
 
-    /// Obeys a client's signal, changed by the directive for its resource: what the directive leaves open is the
-    /// client's (RFC 9218, 8).
+    /// Obeys a client's signal, changed by the directive for its resource.
     pub(super) fn obey(&mut self, signal: Signal) {
-        if !self.signals.uses_signals() {
-            return;
+        let directive = signal.stream().and_then(|it| self.directive(it));
+        let Some(signal) = self.signals.heard(signal, directive) else { return };
+        if let Signal::Extensible { stream, urgency, incremental } = signal {
+            self.note_priority(stream, Priority::new(urgency, incremental));
+            self.sender.streams.set_urgency(stream, urgency);
         }
-        let signal = match signal {
-            Signal::Extensible { stream, urgency, incremental } => {
-                let said = Priority::new(urgency, incremental);
-                let merged = said.overridden_by(self.directive(stream).unwrap_or_default());
-                let urgency = merged.urgency_or_default();
-                self.note_priority(stream, merged);
-                self.sender.streams.set_urgency(stream, urgency);
-                Signal::Extensible { stream, urgency, incremental: merged.incremental_or_default() }
-            }
-            other => other,
-        };
         self.sender.call(Call::Signal(signal));
         self.place_pushes_left(signal);
     }

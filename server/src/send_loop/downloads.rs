@@ -4,7 +4,8 @@
 //! wait for its end.
 
 use super::SendLoop;
-use schedulers::{Call, Signal, StreamId, URGENCY_MAX};
+use crate::Downloads;
+use schedulers::{Call, StreamId, URGENCY_MAX};
 use std::time::Instant;
 
 impl SendLoop {
@@ -24,19 +25,12 @@ impl SendLoop {
         }
         let Some(record) = self.streams.get_mut(stream) else { return };
         let begun = *record.begun.get_or_insert(now);
-        if record.is_download
-            || record.is_tunnel
-            || committed < downloads.bytes
-            || now.saturating_duration_since(begun) < downloads.age
-        {
+        let age = now.saturating_duration_since(begun);
+        if record.is_download || record.is_tunnel || !downloads.has(committed, age) {
             return;
         }
         record.is_download = true;
         self.streams.set_urgency(stream, URGENCY_MAX);
-        self.call(Call::Signal(Signal::Extensible {
-            stream,
-            urgency: URGENCY_MAX,
-            incremental: true,
-        }));
+        self.call(Call::Signal(Downloads::place(stream)));
     }
 }

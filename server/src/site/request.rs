@@ -131,7 +131,7 @@ impl Request {
     }
 
     /// The client's description of the resource.
-    pub(crate) fn metadata(&self) -> Option<Metadata> {
+    pub fn metadata(&self) -> Option<Metadata> {
         joined(&self.fields, METADATA, b", ").map(|it| Metadata::parse(&it))
     }
 
@@ -163,7 +163,7 @@ impl Request {
 
     /// Whether a page begins with the response. A document in a frame belongs to the page around it, and a push to the page
     /// that it goes with.
-    pub(crate) fn begins_page(&self, resource: &Resource) -> bool {
+    pub fn begins_page(&self, resource: &Resource) -> bool {
         let destination = self.field(SEC_FETCH_DEST);
         let in_page = matches!(destination, Some("iframe" | "frame" | "embed" | "object"));
         let for_document = resource.kind == Kind::Html;

@@ -24,7 +24,8 @@ pub(crate) fn at_server<T>(site: RuledSite, visit: impl FnOnce(SocketAddr) -> T)
     let limits = Limits { addresses: 32, ..options.limits };
     let options = Options { limits, websockets: true, ..options };
     let mut server = Server::new(address, &identity, site, options).expect("a server");
-    let listeners = Listeners { secure: vec![secure], plain: Vec::new() };
+    let listeners =
+        Listeners { secure: vec![secure], plain: Vec::new(), sending: Sending::default() };
     gateway::serve_tcp(&mut server, listeners, &identity, 1).expect("a thread");
     let stop = event_loop.stopper();
     let serving = std::thread::spawn(move || event_loop.run(&mut server).expect("no error"));

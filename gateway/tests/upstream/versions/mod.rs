@@ -17,8 +17,8 @@ pub(crate) mod websockets;
 
 use crate::fetch::{Ask, Fetched, fetch};
 use clients::{fetch_1, fetch_2};
-use gateway::Listeners;
 use gateway::site::{DirectorySite, RuledSite};
+use gateway::{Listeners, Sending};
 use schedulers::find_scheme;
 use server::event_loop::{EventLoop, Stop};
 use server::site::Site;
@@ -97,7 +97,8 @@ impl Serving {
         let options = Options { observers, alt_svc_port, ..options };
         let pin = identity.public_key_pin().expect("a pin");
         let mut server = Server::new(address, identity, site, options).expect("a server");
-        let listeners = Listeners { secure: vec![secure], plain: vec![plain] };
+        let listeners =
+            Listeners { secure: vec![secure], plain: vec![plain], sending: Sending::default() };
         gateway::serve_tcp(&mut server, listeners, identity, 2).expect("a thread");
         let stop = event_loop.stopper();
         let run = move || event_loop.run(&mut server).expect("no socket error");

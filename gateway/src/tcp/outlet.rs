@@ -1,0 +1,111 @@
+//! The socket of a connection, which also says whether the system takes more at once.
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use socket2::SockRef;
+use std::io::{self, ErrorKind};
+use std::net::Shutdown;
+use std::os::fd::AsFd;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+
+/// The writing half of a socket, and how many bytes wait before it.
+pub(super) struct Outlet {
+    half: OwnedWriteHalf,
+    unsent_bytes: Arc<AtomicUsize>,
+}
+
+impl Outlet {
+    /// Bytes in TLS that the system does not have yet.
+    pub(super) fn unsent_bytes(&self) -> usize {
+        self.unsent_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Where TLS says it.
+    pub(super) fn count(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.unsent_bytes)
+    }
+
+    /// Ready if the system takes more now. The runtime alone does not know: it remembers that the system once took something.
+    pub(super) fn poll_writable(&self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            // What has failed is for the next write to say.
+            if ready!(self.socket().poll_write_ready(context)).is_err() {
+                return Poll::Ready(());
+            }
+            match self.socket().try_io(Interest::WRITABLE, || is_writable(self.socket())) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                _ => return Poll::Ready(()),
+            }
+        }
+    }
+
+    fn socket(&self) -> &TcpStream {
+        self.half.as_ref()
+    }
+}
+
+fn is_writable(socket: &TcpStream) -> io::Result<()> {
+    let mut polled = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
+    match poll(&mut polled, PollTimeout::ZERO)? {
+        0 => Err(ErrorKind::WouldBlock.into()),
+        _ => Ok(()),
+    }
+}
+
+/// The socket as a stream.
+pub(super) struct Socket {
+    half: OwnedReadHalf,
+    outlet: Arc<Outlet>,
+}
+
+impl Socket {
+    pub(super) fn new(socket: TcpStream) -> Self {
+        let (half, writing) = socket.into_split();
+        let outlet = Outlet { half: writing, unsent_bytes: Arc::default() };
+        Self { half, outlet: Arc::new(outlet) }
+    }
+
+    pub(super) fn outlet(&self) -> Arc<Outlet> {
+        Arc::clone(&self.outlet)
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.half).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let socket = self.outlet.socket();
+        loop {
+            ready!(socket.poll_write_ready(context))?;
+            match socket.try_write(bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                written => return Poll::Ready(written),
+            }
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(SockRef::from(self.outlet.socket()).shutdown(Shutdown::Write))
+    }
+}

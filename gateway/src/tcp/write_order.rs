@@ -1,0 +1,264 @@
+//! Which response of an HTTP/2 connection writes next, decided as late as the system allows.
+//!
+//! What the library or the system has cannot be taken back. So a response waits for its turn with every piece, and a turn comes only
+//! when earlier bytes have left this process, and the system has few that it has not sent (`TCP_NOTSENT_LOWAT`). The scheduler, the
+//! signals and the operator's directives are those of HTTP/3.
+
+use super::activity::now;
+use super::outlet::Outlet;
+use crate::limits::{EARLY_UPDATES, LEAST_PIECE_BYTES, PIECE_BYTES};
+use schedulers::{Call, Priority, Signal, StreamId};
+use server::order::Order;
+use server::site::{Request, Response};
+use server::{Downloads, Options, SignalUse};
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+/// The order of one connection.
+pub(super) struct WriteOrder {
+    options: Arc<Options>,
+    state: Mutex<State>,
+}
+
+struct State {
+    order: Order,
+    signals: SignalUse,
+    /// Bytes that may be written before the system is asked again.
+    room_bytes: usize,
+    responses: BTreeMap<StreamId, Progress>,
+    /// The last stream with a request.
+    last: Option<StreamId>,
+    /// What clients say of requests before they send them (RFC 9218, 7.1).
+    early_updates: BTreeMap<StreamId, Signal>,
+    /// The task that writes to the system.
+    connection: Waker,
+}
+
+/// A response, from its request to its end.
+#[derive(Default)]
+struct Progress {
+    directive: Option<Priority>,
+    /// The task that waits for its turn.
+    waits: Option<Waker>,
+    is_ready: bool,
+    is_tunnel: bool,
+    is_download: bool,
+    written_bytes: u64,
+    begun: Option<Instant>,
+}
+
+impl WriteOrder {
+    pub(super) fn new(options: &Arc<Options>) -> Arc<Self> {
+        let mut order = Order::new(&options.scheme, None);
+        order.settle();
+        let state = State {
+            order,
+            signals: options.signals,
+            room_bytes: PIECE_BYTES,
+            responses: BTreeMap::new(),
+            last: None,
+            early_updates: BTreeMap::new(),
+            connection: Waker::noop().clone(),
+        };
+        Arc::new(Self { options: Arc::clone(options), state: Mutex::new(state) })
+    }
+
+    /// The client says something about order.
+    pub(super) fn signalled(&self, signal: Signal) {
+        self.state().signalled(signal);
+    }
+
+    /// A request has come on `stream`.
+    pub(super) fn begin(self: &Arc<Self>, stream: StreamId) -> Writer {
+        let mut state = self.state();
+        state.last = state.last.max(Some(stream));
+        state.responses.insert(stream, Progress::default());
+        Writer { stream, order: Arc::clone(self) }
+    }
+
+    /// Lets a response write if the system takes more. Otherwise the task is woken when it does.
+    pub(super) fn make_room(&self, outlet: &Outlet, context: &mut Context<'_>) {
+        let mut state = self.state();
+        state.connection.clone_from(context.waker());
+        if state.room_bytes > 0 || outlet.unsent_bytes() > 0 {
+            return;
+        }
+        let Some(next) = state.order.pick() else { return };
+        if outlet.poll_writable(context).is_ready() {
+            state.room_bytes = PIECE_BYTES;
+            state.wake(next);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn call(&mut self, call: Call) {
+        self.order.call(call, None);
+    }
+
+    fn signalled(&mut self, signal: Signal) {
+        let about = signal.stream();
+        let response = about.and_then(|it| self.responses.get(&it));
+        match (signal, about) {
+            (Signal::Extensible { .. }, Some(stream)) if response.is_none() => {
+                if self.last.is_none_or(|it| it < stream) {
+                    self.early_updates.insert(stream, signal);
+                    if self.early_updates.len() > EARLY_UPDATES {
+                        self.early_updates.pop_first();
+                    }
+                }
+            }
+            _ => {
+                let directive = response.and_then(|it| it.directive);
+                if let Some(heard) = self.signals.heard(signal, directive) {
+                    self.call(Call::Signal(heard));
+                }
+            }
+        }
+    }
+
+    /// A page has its own scheme and use of signals, which begin with its document, if nothing else is under way.
+    fn begin_page(&mut self, response: &Response, options: &Options) {
+        if self.responses.len() > 1 {
+            return;
+        }
+        self.signals = response.signals.unwrap_or(options.signals);
+        let scheme = response.scheme.as_ref().unwrap_or(&options.scheme);
+        if self.order.scheme() != scheme.name {
+            self.order.adopt(scheme, None);
+        }
+    }
+
+    fn set_ready(&mut self, stream: StreamId, is_ready: bool) {
+        let Some(progress) = self.responses.get_mut(&stream) else { return };
+        if progress.is_ready != is_ready {
+            progress.is_ready = is_ready;
+            self.call(Call::SetReady(stream, is_ready));
+        }
+    }
+
+    /// How many bytes the response may write, if it is its turn.
+    fn turn(&mut self, stream: StreamId, context: &Context<'_>) -> Poll<usize> {
+        self.set_ready(stream, true);
+        let next = self.order.pick();
+        if self.room_bytes > 0 && next == Some(stream) {
+            return Poll::Ready(self.room_bytes.min(PIECE_BYTES));
+        }
+        if let Some(progress) = self.responses.get_mut(&stream) {
+            progress.waits = Some(context.waker().clone());
+        }
+        self.pass_on(next);
+        Poll::Pending
+    }
+
+    /// It is the turn of another response, or the system is asked for room.
+    fn pass_on(&mut self, next: Option<StreamId>) {
+        match next {
+            Some(next) if self.room_bytes > 0 => self.wake(next),
+            Some(_) => self.connection.wake_by_ref(),
+            None => {}
+        }
+    }
+
+    fn wake(&mut self, stream: StreamId) {
+        let waits = self.responses.get_mut(&stream).and_then(|it| it.waits.take());
+        waits.iter().for_each(Waker::wake_by_ref);
+    }
+
+    fn rest(&mut self, stream: StreamId) {
+        self.set_ready(stream, false);
+        let next = self.order.pick();
+        self.pass_on(next);
+    }
+
+    fn wrote(&mut self, stream: StreamId, bytes: usize, downloads: Option<Downloads>) {
+        let left = self.room_bytes.saturating_sub(bytes);
+        self.room_bytes = if left < LEAST_PIECE_BYTES { 0 } else { left };
+        self.call(Call::Sent(stream, bytes as u64));
+        let Some(progress) = self.responses.get_mut(&stream) else { return };
+        progress.written_bytes += bytes as u64;
+        let age = now().saturating_duration_since(*progress.begun.get_or_insert_with(now));
+        let has_become = downloads.is_some_and(|it| it.has(progress.written_bytes, age));
+        if has_become && !progress.is_download && !progress.is_tunnel {
+            progress.is_download = true;
+            self.call(Call::Signal(Downloads::place(stream)));
+        }
+    }
+}
+
+/// A response's place in the order, which it leaves when this is dropped.
+pub(super) struct Writer {
+    stream: StreamId,
+    order: Arc<WriteOrder>,
+}
+
+impl Writer {
+    /// The site has answered.
+    pub(super) fn place(&self, request: &Request, response: &Response) {
+        let stream = self.stream;
+        let mut state = self.order.state();
+        if request.begins_page(&response.resource) {
+            state.begin_page(response, &self.order.options);
+        }
+        let directive = response.directive.filter(|_| state.signals == SignalUse::Override);
+        if let Some(progress) = state.responses.get_mut(&stream) {
+            progress.directive = directive;
+            progress.is_tunnel = request.upgrade.is_some();
+        }
+        let resource = state.signals.resource(&response.resource, request.metadata());
+        state.call(Call::Open(stream, resource));
+        if let Some(said) = request.priority().or(directive.map(|_| Priority::default())) {
+            let (urgency, incremental) = (said.urgency_or_default(), said.incremental_or_default());
+            state.signalled(Signal::Extensible { stream, urgency, incremental });
+        }
+        if let Some(update) = state.early_updates.remove(&stream) {
+            state.signalled(update);
+        }
+    }
+
+    /// Waits for the response's turn to write; how many bytes it may.
+    pub(super) async fn turn(&self) -> usize {
+        poll_fn(|context| self.order.state().turn(self.stream, context)).await
+    }
+
+    /// It has written.
+    pub(super) fn wrote(&self, bytes: usize) {
+        self.order.state().wrote(self.stream, bytes, self.order.options.downloads);
+    }
+
+    /// It cannot write now, so others do.
+    pub(super) fn rest(&self) {
+        self.order.state().rest(self.stream);
+    }
+
+    /// Waits for something without which it cannot write.
+    pub(super) async fn resting<T>(&self, wait: impl Future<Output = T>) -> T {
+        let mut wait = pin!(wait);
+        poll_fn(|context| {
+            let ready = wait.as_mut().poll(context);
+            if ready.is_pending() {
+                self.rest();
+            }
+            ready
+        })
+        .await
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let mut state = self.order.state();
+        state.responses.remove(&self.stream);
+        state.call(Call::Close(self.stream));
+        let next = state.order.pick();
+        state.pass_on(next);
+    }
+}
