@@ -2,10 +2,11 @@
 
 mod examining;
 
+pub use crate::play_error::PlayError;
 pub use examining::examine;
 
 use crate::probe::{Fetch, Fetched, Patience, Plan};
-use crate::{Client, ConnectError, Options, Outcome};
+use crate::{Client, Options, Outcome, over_tcp};
 use connection::{Endpoint, Path};
 use corpus::Page;
 use mio::net::UdpSocket;
@@ -15,20 +16,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A page load that failed before it began.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
-pub enum PlayError {
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
-    #[error("{0}: connection refused; is a server listening there?")]
-    Refused(SocketAddr),
-    #[error("socket: {0}")]
-    Socket(#[from] io::Error),
-}
-
 /// Loads `page` from `server` in real time.
 pub fn play(page: Arc<Page>, server: SocketAddr, options: &Options) -> Result<Outcome, PlayError> {
+    if options.http.is_over_tcp() {
+        return over_tcp::play(page, server, options);
+    }
     let mut line = Line::to(server)?;
     let mut client = Client::connect(page, line.local, server, options, now())?;
     line.drive(&mut client, |it| it.outcome().is_some())?;

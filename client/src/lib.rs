@@ -1,7 +1,7 @@
 //! A client that plays a page back: it asks for each resource when a browser would have discovered it.
 //!
 //! [`playback`] is the browser's model, pure. [`Client`] joins it to HTTP/3 over quiche, without socket
-//! and clock; [`event_loop`] is the one place that has both. What happened is in the qlog that the client
+//! and clock; [`event_loop`] has both, and `over_tcp` plays the same back over HTTP/2 and HTTP/1.1. What happened is in the qlog that the client
 //! writes: times and metrics are computed from it, not from counters in here.
 
 mod cancelling;
@@ -10,9 +10,12 @@ mod cookies;
 pub mod doctor;
 pub mod event_loop;
 mod http_cache;
+mod http_version;
 mod limits;
 mod options;
 mod outcome;
+mod over_tcp;
+mod play_error;
 pub mod playback;
 mod preload;
 pub mod probe;
@@ -22,12 +25,14 @@ mod requests;
 mod responses;
 mod saved_session;
 mod signalling;
+mod visit;
 
 pub use cancelling::Cancels;
 pub use client::Client;
 pub use connection::{ClientConfig, ConnectError, EarlyData, Verify};
 pub use cookies::CookieJar;
 pub use http_cache::HttpCache;
+pub use http_version::HttpVersion;
 pub use options::{Migrating, NextPage, Options};
 pub use outcome::{Outcome, Problem};
 pub use saved_session::{SavedSession, SessionError};

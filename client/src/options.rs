@@ -2,11 +2,13 @@
 
 use crate::profile::HoldBack;
 use crate::signalling::{Says, Signalling};
-use crate::{Cancels, CookieJar, HttpCache, SavedSession};
-use connection::ClientConfig;
+use crate::{Cancels, CookieJar, HttpCache, HttpVersion, SavedSession};
 use connection::experiments::SendOrder;
+use connection::{ClientConfig, ConnectError, Verify};
 use corpus::Page;
 use schedulers::Scheme;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +16,8 @@ use std::time::Duration;
 /// How a client runs.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
+    /// The version of HTTP. Over TCP there are no pushes, no migration, no early data and no cancels.
+    pub http: HttpVersion,
     /// The connection, but for HTTP/3's settings and the streams of pushes, which follow from the rest.
     pub transport: ClientConfig,
     /// The scheme whose client half decides what is signalled. `None`: the scheme the server announces, if any. Nothing
@@ -78,4 +82,23 @@ impl Options {
         config.migration = self.migration.is_some();
         config
     }
+    /// The name for which the server must show a certificate.
+    pub(crate) fn server_name(&self, page: &Page) -> String {
+        let host = page.origins.first().filter(|_| self.transport.verify == Verify::Nobody);
+        host.map_or("localhost", |it| it.host.as_str()).to_owned()
+    }
+
+    /// The file for the log, if there is to be one.
+    pub(crate) fn create_log(&self) -> Result<Option<LogWriter>, ConnectError> {
+        let Some(path) = &self.qlog_file else { return Ok(None) };
+        let file = File::create(path).map_err(|source| ConnectError::Log(path.clone(), source))?;
+        Ok(Some(Box::new(BufWriter::new(file))))
+    }
+}
+
+/// Where a log goes.
+pub(crate) type LogWriter = Box<dyn Write + Send + Sync>;
+
+pub(crate) fn log_title(page: &Page) -> String {
+    format!("utmost client, page {}", page.name)
 }

@@ -63,6 +63,8 @@ pub enum Problem {
     Size { url: String, bytes: u64, expected: u64 },
     #[error("{url}: reset by the server with code {code:#x}")]
     Reset { url: String, code: u64 },
+    #[error("{url}: the response broke off: {cause}")]
+    Broken { url: String, cause: String },
     /// The connection ended before the page was loaded.
     #[error("connection lost: {0}")]
     Connection(String),

@@ -31,12 +31,9 @@ impl Receiving {
         self.stored = Stored::of(headers, now).filter(|_| matches!(status, 200 | NOT_MODIFIED));
     }
 
-    /// How it differs from the resource of the page. `reset`: the code of the server's reset.
-    pub(crate) fn problem(&self, known: &PageResource, reset: Option<u64>) -> Option<Problem> {
+    /// How it differs from the resource of the page.
+    pub(crate) fn problem(&self, known: &PageResource) -> Option<Problem> {
         let url = known.url.clone();
-        if let Some(code) = reset {
-            return Some(Problem::Reset { url, code });
-        }
         if self.status != known.status {
             return Some(Problem::Status { url, status: self.status, expected: known.status });
         }

@@ -11,6 +11,17 @@ use qlog::streamer::QlogStreamer;
 use schedulers::{Milestone, Priority};
 use std::time::Duration;
 
+/// A piece of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Its first byte, counted from the body's.
+    pub offset: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// Whether it is the last.
+    pub ends: bool,
+}
+
 /// Logs an event that `session` reported, if qlog has a form for it.
 pub fn event(streamer: &mut QlogStreamer, session: &Session, event: &Event) {
     let (stream, length, frame) = match event {
@@ -88,6 +99,27 @@ fn created(
     let (stream_id, length, frame) = (stream.0, Some(length), frame());
     let created = FrameCreated { stream_id, length, frame, raw: None };
     write(streamer, EventData::Http3FrameCreated(created));
+}
+
+/// Logs the head of a message over HTTP/2 or HTTP/1.1, as `event` (`http2:frame_parsed`, ..): the fields that HTTP/3 would have.
+pub fn tcp_head(
+    streamer: Option<&mut QlogStreamer>,
+    event: &str,
+    stream: StreamId,
+    headers: &[impl NameValue],
+) {
+    let frame = serde_json::json!({ "frame_type": "headers", "headers": logged(headers) });
+    own(streamer, event, serde_json::json!({ "stream_id": stream.0, "frame": frame }));
+}
+
+/// Logs a piece of a body over HTTP/2 or HTTP/1.1, as `event`. All that a stream has there are bytes
+/// of the body.
+pub fn tcp_data(streamer: Option<&mut QlogStreamer>, event: &str, stream: StreamId, piece: Piece) {
+    let frame = serde_json::json!({ "frame_type": "data" });
+    let data = serde_json::json!({
+        "stream_id": stream.0, "offset": piece.offset, "length": piece.bytes, "fin": piece.ends, "frame": frame
+    });
+    own(streamer, event, data);
 }
 
 /// Logs that the client goes on to another page (`utmost:navigation`). The first one needs no event: it is the first request.

@@ -8,8 +8,8 @@ use std::time::Instant;
 impl Client {
     /// Cancels what the user gives up now.
     pub(super) fn cancel_due(&mut self, now: Instant) {
-        self.cancelling.end_silence(now);
-        while let Some(what) = self.cancelling.due(now) {
+        self.visit.cancelling.end_silence(now);
+        while let Some(what) = self.visit.cancelling.due(now) {
             let open = self.responses.iter().filter(|(_, response)| match what {
                 What::Resource(it) => response.resource == Some(it),
                 What::Everything => true,
@@ -27,13 +27,13 @@ impl Client {
         self.connection.shut(stream, Code::RequestCancelled);
         self.destinations.cancelled(stream);
         self.connection.session.forget(stream);
-        let signals = self.signalling.closed(stream);
+        let signals = self.visit.signalling.closed(stream);
         self.say(signals);
-        self.cancelling.cancelled(now);
+        self.visit.cancelling.cancelled(now);
         if let Some(resource) = receiving.resource {
-            self.outcome.cancelled.push(resource);
-            self.requests.came(resource);
-            self.playback.completed(resource, self.micros(now));
+            self.visit.outcome.cancelled.push(resource);
+            self.visit.requests.came(resource);
+            self.visit.playback.completed(resource, self.visit.micros(now));
         }
     }
 
@@ -47,8 +47,8 @@ impl Client {
 
     /// Closes the connection that the user left, once the tails are over.
     pub(super) fn end_if_left(&mut self) {
-        if self.cancelling.is_tail_over() && !self.outcome.left {
-            self.outcome.left = true;
+        if self.visit.cancelling.is_tail_over() && !self.visit.outcome.left {
+            self.visit.outcome.left = true;
             self.connection.close(Code::NoError, "left");
             self.destinations.close(Code::NoError, "left");
         }

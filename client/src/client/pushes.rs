@@ -9,8 +9,8 @@ use std::time::Instant;
 impl Client {
     /// Lets the server promise as many more pushes as it may have open.
     pub(super) fn allow_pushes(&mut self) {
-        if self.options.pushes > 0 {
-            let end = self.pushed.end() + self.options.pushes;
+        if self.visit.options.pushes > 0 {
+            let end = self.pushed.end() + self.visit.options.pushes;
             let (stream, bytes) = self.connection.session.allow_pushes(end);
             self.connection.send(stream, bytes, false);
         }
@@ -19,17 +19,19 @@ impl Client {
     /// A promise is kept if this page or a later one needs the resource, and nothing else brings it.
     pub(super) fn on_promise(&mut self, push: PushId, headers: &[Header], now: Instant) {
         let promised = Promised::of(headers);
-        let found = preload::find(&self.page, http3::host(&promised.authority), &promised.path);
+        let found =
+            preload::find(&self.visit.page, http3::host(&promised.authority), &promised.path);
         let is_late = found.is_some_and(|it| self.is_requested(it));
         let url = match found {
-            Some(it) => Some(self.page.url(it)).filter(|_| !is_late),
+            Some(it) => Some(self.visit.page.url(it)).filter(|_| !is_late),
             None => self.url_of_later_page(&promised),
         };
-        let wanted = url.filter(|it| promised.is_safe && !self.cache.has(it));
+        let wanted = url.filter(|it| promised.is_safe && !self.visit.cache.has(it));
         let wanted = wanted.filter(|it| self.is_of_use(it, &promised));
         let verdict = self.pushed.promise(push, wanted.as_deref(), promised.fields);
         if let (Verdict::Keep(_), Some(resource)) = (&verdict, found) {
-            let signals = self.signalling.promised(push, &self.page.resources[resource]);
+            let signals =
+                self.visit.signalling.promised(push, &self.visit.page.resources[resource]);
             self.say(signals);
         }
         match verdict {
@@ -40,7 +42,7 @@ impl Client {
                 }
             }
             Verdict::Refuse(stream) => {
-                self.outcome.late_pushes += usize::from(is_late);
+                self.visit.outcome.late_pushes += usize::from(is_late);
                 self.cancel_push(push, stream);
             }
         }
@@ -71,7 +73,7 @@ impl Client {
     /// Whether a pushed response whose head came answers the client's own request, too. If not, it is refused, and the resource
     /// is requested if the page waits for it.
     fn is_for_us(&mut self, push: PushId, stream: StreamId, resource: Option<usize>) -> bool {
-        let own = resource.map(|it| self.own_fields(it)).unwrap_or_default();
+        let own = resource.map(|it| self.visit.own_fields(it)).unwrap_or_default();
         if resource.is_none() || self.pushed.answers(push, &own) {
             return true;
         }
@@ -82,35 +84,27 @@ impl Client {
         false
     }
 
-    /// The fields of a request by which responses can vary: who asks.
-    pub(super) fn own_fields(&self, resource: usize) -> Vec<Header> {
-        let mut fields = vec![Header::new(b"user-agent", b"utmost")];
-        let cookies = self.outcome.cookies.field(&self.page.url(resource));
-        fields.extend(cookies.map(|it| Header::new(b"cookie", it.as_bytes())));
-        fields
-    }
-
     fn url_of_later_page(&self, promised: &Promised) -> Option<String> {
         let host = http3::host(&promised.authority);
-        let mut pages = self.next.iter().map(|it| &it.page);
+        let mut pages = self.visit.next.iter().map(|it| &it.page);
         pages.find_map(|page| Some(page.url(preload::find(page, host, &promised.path)?)))
     }
 
     /// Requested, or pushed already.
     fn is_requested(&self, resource: usize) -> bool {
         let asked = self.responses.values().any(|it| it.resource == Some(resource));
-        asked || self.requests.has_asked(resource)
+        asked || self.visit.requests.has_asked(resource)
     }
 
     /// Whether a promise is useful with this cache. A promise that names the state of a copy to validate
     /// (`If-Match`) validates it. A promise of "not modified" needs such a copy.
     fn is_of_use(&mut self, url: &str, promised: &Promised) -> bool {
         if let Some(tag) = &promised.if_none_match {
-            return self.cache.to_validate(url) == Some(tag.as_str());
+            return self.visit.cache.to_validate(url) == Some(tag.as_str());
         }
-        let has_it = promised.if_match.as_ref().is_some_and(|it| self.cache.holds(url, it));
-        if has_it && self.cache.validated(url) {
-            self.outcome.validated.extend(self.page.find(url));
+        let has_it = promised.if_match.as_ref().is_some_and(|it| self.visit.cache.holds(url, it));
+        if has_it && self.visit.cache.validated(url) {
+            self.visit.outcome.validated.extend(self.visit.page.find(url));
         }
         !has_it
     }
@@ -121,11 +115,11 @@ impl Client {
             return;
         };
         receiving.resource = Some(resource);
-        if self.options.keep_bodies {
-            self.outcome.bodies.insert(resource, std::mem::take(&mut receiving.body));
+        if self.visit.options.keep_bodies {
+            self.visit.outcome.bodies.insert(resource, std::mem::take(&mut receiving.body));
         }
         let (bytes, ended) = (receiving.body_bytes, receiving.ended);
-        self.playback.arrived(resource, bytes, self.micros(now));
+        self.visit.playback.arrived(resource, bytes, self.visit.micros(now));
         if ended {
             self.finish(stream, None, now);
         }
@@ -134,10 +128,10 @@ impl Client {
     /// The server gave a push up. If the page waits for the resource, it is requested after all.
     pub(super) fn lose_push(&mut self, push: PushId) {
         let lost = self.pushed.lost(push);
-        let signals = self.signalling.push_closed(push);
+        let signals = self.visit.signalling.push_closed(push);
         self.say(signals);
-        if let Some(resource) = lost.and_then(|url| self.page.find(&url)) {
-            self.requests.again(resource);
+        if let Some(resource) = lost.and_then(|url| self.visit.page.find(&url)) {
+            self.visit.requests.again(resource);
         }
     }
 }

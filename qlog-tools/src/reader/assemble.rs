@@ -120,7 +120,7 @@ impl Collector {
         for (stream, flow) in responses.streams.iter() {
             let exchange = self.streams.get(stream);
             let role = match exchange.map(|exchange| exchange.role) {
-                Some(StreamRole::Other) | None if stream.is_multiple_of(4) => StreamRole::Request,
+                Some(StreamRole::Other) | None if self.is_of_request(stream) => StreamRole::Request,
                 Some(role) => role,
                 None => StreamRole::Other,
             };
@@ -154,8 +154,7 @@ impl Collector {
     ) -> Option<(Transfer, TransferDetails)> {
         let exchange = self.streams.get(stream);
         let push_id = exchange.and_then(|exchange| exchange.push_id);
-        // Streams 0, 4, 8.. are the client's two-way streams (RFC 9000, section 2.1).
-        if !stream.is_multiple_of(4) && push_id.is_none() {
+        if !self.is_of_request(stream) && push_id.is_none() {
             return None;
         }
         let promise = push_id.and_then(|push_id| self.promises.get(&push_id));
@@ -179,6 +178,12 @@ impl Collector {
             pushed: push_id.is_some(),
         };
         Some((transfer, details))
+    }
+
+    /// Streams 0, 4, 8.. are the client's two-way streams (RFC 9000, section 2.1). Those of HTTP/2 have a request in the log.
+    fn is_of_request(&self, stream: u64) -> bool {
+        let exchange = self.streams.get(stream);
+        stream.is_multiple_of(4) || exchange.is_some_and(|it| it.request.is_some())
     }
 
     /// When the client handed the request to the transport, or the nearest thing the log has.

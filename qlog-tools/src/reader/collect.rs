@@ -365,6 +365,9 @@ impl Collector {
         let stream = event.stream_id.0;
         self.about = About::Stream(stream);
         match &*event.frame.kind.to_ascii_lowercase() {
+            "data" if let Some(piece) = event.piece() => {
+                self.frame(time_us, piece, None, self.last_record(), direction);
+            }
             "data" => {
                 let bytes = event.bytes();
                 self.framing(stream, time_us, direction, |framing| framing.data(bytes));

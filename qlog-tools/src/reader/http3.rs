@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::quic::Raw;
+use super::quic::{Raw, Stream};
 use super::tolerant::Whole;
 use crate::limits::TEXT_CHARACTERS;
 use crate::trace::SignalKind;
@@ -16,6 +16,9 @@ pub(super) struct FrameEvent<'a> {
     #[serde(alias = "byte_length")]
     length: Option<Whole>,
     raw: Option<Raw>,
+    /// Over HTTP/2 and HTTP/1.1 our logs say where a piece of a body is, and whether it is the last.
+    offset: Option<Whole>,
+    fin: Option<bool>,
     #[serde(borrow)]
     pub(super) frame: Frame<'a>,
 }
@@ -82,6 +85,11 @@ pub(super) struct StreamType<'a> {
 }
 
 impl FrameEvent<'_> {
+    /// The piece of a body over TCP: its bytes are all that its stream has.
+    pub(super) fn piece(&self) -> Option<Stream> {
+        Stream::of(self.stream_id, Some(self.offset?), self.length, self.fin == Some(true))
+    }
+
     /// The length the event gives: for DATA its payload's, for HEADERS the whole frame's in our
     /// logs and the payload's in quiche's own.
     pub(super) fn bytes(&self) -> u64 {

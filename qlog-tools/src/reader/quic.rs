@@ -195,7 +195,12 @@ pub(super) struct Stream {
 
 impl Stream {
     /// `None` if it is beyond the largest offset that there is.
-    fn of(id: Whole, offset: Option<Whole>, bytes: Option<Whole>, ends: bool) -> Option<Self> {
+    pub(super) fn of(
+        id: Whole,
+        offset: Option<Whole>,
+        bytes: Option<Whole>,
+        ends: bool,
+    ) -> Option<Self> {
         let [offset, bytes] = [offset, bytes].map(|it| it.map_or(0, |it| it.0));
         let is_possible = offset.checked_add(bytes)? <= STREAM_OFFSET;
         is_possible.then_some(Self { id: id.0, offset, bytes, ends })

@@ -577,3 +577,23 @@ fn what_no_connection_has_is_said_of_each_in_the_file() {
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(said.iter().all(|it| it.ends_with("were left out (at record 4)")), "{said:?}");
 }
+
+/// Streams of HTTP/2 have odd numbers, and all their bytes are the body's.
+#[test]
+fn a_load_over_tcp_is_a_timeline_like_any_other() {
+    let log = clients_log(&[
+        r#"{"time":1,"name":"http2:frame_created","data":{"stream_id":3,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"},{"name":"priority","value":"u=1"}]}}}"#.to_owned(),
+        r#"{"time":5,"name":"http2:frame_parsed","data":{"stream_id":3,"frame":{"frame_type":"headers","headers":[{"name":":status","value":"200"}]}}}"#.to_owned(),
+        r#"{"time":6,"name":"http2:frame_parsed","data":{"stream_id":3,"offset":0,"length":7,"fin":false,"frame":{"frame_type":"data"}}}"#.to_owned(),
+        r#"{"time":9,"name":"http2:frame_parsed","data":{"stream_id":3,"offset":7,"length":3,"fin":true,"frame":{"frame_type":"data"}}}"#.to_owned(),
+    ]);
+    let trace = read_ok(log.as_bytes());
+    let transfer = &trace.timeline.transfers[0];
+    assert_eq!((transfer.stream, &*transfer.url, transfer.requested_us), (3, "/a", 1000));
+    assert_eq!((transfer.body_offset, transfer.stream_bytes), (0, Some(10)));
+    let delivery = &trace.timeline.deliveries()[0];
+    assert_eq!((delivery.readable_at_us(6), delivery.complete_us), (Some(6000), Some(9000)));
+    assert_eq!(trace.details[0].priority.as_deref(), Some("u=1"));
+    assert_eq!(trace.streams[0].role, crate::trace::StreamRole::Request);
+    assert_eq!(trace.repairs, []);
+}

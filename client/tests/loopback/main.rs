@@ -1,4 +1,6 @@
-//! The real event loops over UDP on loopback.
+//! The real event loops over UDP and TCP on loopback.
+
+mod over_tcp;
 
 use client::event_loop::{PlayError, play};
 use client::{ClientConfig, Options, Problem, Verify};

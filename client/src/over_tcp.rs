@@ -1,0 +1,203 @@
+//! Page loads over HTTP/2 and HTTP/1.1, on TLS over the system's TCP, in real time. A task of an asynchronous runtime carries each
+//! request and passes on what comes; everything else is here: what is requested next, and what an arrival means.
+//!
+//! Above TCP, a client sees when bytes are handed to it, in the order of the connection. It sees no packets: not when those came that
+//! wait for a lost one, and not which were lost.
+
+mod http1;
+mod http2;
+mod line;
+mod log;
+
+use crate::outcome::Problem;
+use crate::play_error::PlayError;
+use crate::responses::Receiving;
+use crate::visit::Visit;
+use crate::{HttpVersion, Options, Outcome};
+use bytes::Bytes;
+use corpus::Page;
+use http3::{Header, StreamId};
+use line::Line;
+use log::Log;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::time::timeout_at;
+
+/// Loads `page` from `server`.
+pub(crate) fn play(
+    page: Arc<Page>,
+    server: SocketAddr,
+    options: &Options,
+) -> Result<Outcome, PlayError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let line = Arc::new(Line::new(&page, server, options)?);
+    runtime.block_on(async {
+        let (to, arrivals) = channel(ARRIVALS);
+        let log = Log::new(&page, options)?;
+        let carrier = match options.http {
+            HttpVersion::Http1 => Carrier::Http1(http1::open(line, page.host(0), to).await?),
+            _ => Carrier::Http2(http2::open(&line, to).await?),
+        };
+        let visit = Visit::new(page, options, now());
+        let responses = BTreeMap::new();
+        Ok(Load { visit, carrier, arrivals, responses, asked: 0, log }.run().await)
+    })
+}
+
+/// Arrivals that wait to be looked at, so that a fast server does not fill the memory.
+const ARRIVALS: usize = 64;
+
+/// A request for a carrier.
+struct Ask {
+    id: StreamId,
+    fields: Vec<Header>,
+    host: String,
+    /// As browsers have it (RFC 9218); the lowest goes first where not all go at once.
+    urgency: u8,
+}
+
+/// Something that happened to a request.
+struct Arrival {
+    /// `None`: to the whole connection.
+    id: Option<StreamId>,
+    what: What,
+}
+
+enum What {
+    /// It was handed to the transport, with these fields.
+    Asked(Vec<Header>),
+    /// The head of the response, or an interim response's.
+    Head(Vec<Header>),
+    /// The next bytes of the body; the last ones?
+    Bytes(Bytes, bool),
+    /// The server reset it, with this code.
+    Reset(u64),
+    /// The rest does not come.
+    Broken(String),
+}
+
+/// What carries requests.
+enum Carrier {
+    Http1(http1::Hosts),
+    Http2(http2::Asks),
+}
+
+/// Tells the load what happened to a request. It fails only if the load is over.
+async fn tell(to: &Sender<Arrival>, id: StreamId, what: What) {
+    to.send(Arrival { id: Some(id), what }).await.ok();
+}
+
+struct Load {
+    visit: Visit,
+    carrier: Carrier,
+    arrivals: Receiver<Arrival>,
+    /// By the stream of HTTP/2. Requests of HTTP/1.1 are numbered in the same way.
+    responses: BTreeMap<StreamId, Receiving>,
+    /// Requests so far.
+    asked: u64,
+    log: Log,
+}
+
+impl Load {
+    async fn run(mut self) -> Outcome {
+        self.visit.start(now());
+        self.request_due();
+        while !self.visit.is_over() {
+            let next = self.visit.next_timeout();
+            let silent = now() + self.visit.options.transport.idle;
+            match timeout_at(next.unwrap_or(silent).into(), self.arrivals.recv()).await {
+                Ok(Some(Arrival { id: Some(id), what })) => self.on_arrival(id, what),
+                Ok(Some(Arrival { what: What::Broken(cause), .. })) => return self.lost(cause),
+                Err(_) if next.is_none() => return self.lost("the server is silent".to_owned()),
+                _ => {}
+            }
+            self.request_due();
+        }
+        self.visit.outcome
+    }
+
+    fn lost(mut self, cause: String) -> Outcome {
+        self.visit.outcome.problems.push(Problem::Connection(cause));
+        self.visit.outcome
+    }
+
+    /// Requests what has been discovered by now, in order of discovery.
+    fn request_due(&mut self) {
+        let now = now();
+        if self.visit.navigate_if_due(now) {
+            self.log.navigation(&self.visit.page);
+        }
+        self.visit.expire(now);
+        while self.visit.discover(now) {
+            while let Some(resource) = self.visit.next_request(now) {
+                self.request(resource);
+                self.visit.requests.asked(resource);
+            }
+        }
+        self.visit.end_page(!self.responses.is_empty(), now);
+        self.log.milestones(&mut self.visit, now);
+    }
+
+    fn request(&mut self, resource: usize) {
+        let id = StreamId(2 * self.asked + 1);
+        self.asked += 1;
+        // The libraries have no form for signals in frames.
+        let (fields, _) = self.visit.request(id, resource);
+        let known = &self.visit.page.resources[resource];
+        let host = self.visit.page.host(resource).to_owned();
+        let urgency = known.browser.map_or(3, |it| it.urgency);
+        self.responses.insert(id, Receiving::of(Some(resource)));
+        let ask = Ask { id, fields, host, urgency };
+        match &mut self.carrier {
+            Carrier::Http1(hosts) => hosts.ask(ask),
+            Carrier::Http2(asks) => asks.ask(ask),
+        }
+    }
+
+    fn on_arrival(&mut self, id: StreamId, what: What) {
+        let now = now();
+        let Some(receiving) = self.responses.get_mut(&id) else { return };
+        match what {
+            What::Asked(fields) => self.log.asked(id, &fields),
+            What::Head(fields) => {
+                self.log.head(id, &fields);
+                self.visit.take_announcement(&fields);
+                let status = http3::status(&fields).unwrap_or_default();
+                receiving.on_head(status, &fields, now);
+                if let Some(resource) = receiving.resource {
+                    self.visit.on_head(resource, status, &fields, now);
+                }
+            }
+            What::Bytes(bytes, ends) => {
+                self.log.data(id, receiving.body_bytes, bytes.len(), ends);
+                self.visit.on_data(receiving, bytes.into(), now);
+                if ends {
+                    self.finish(id, None, now);
+                }
+            }
+            What::Reset(code) => self.break_off(id, |url| Problem::Reset { url, code }, now),
+            What::Broken(cause) => self.break_off(id, |url| Problem::Broken { url, cause }, now),
+        }
+    }
+
+    fn break_off(&mut self, id: StreamId, why: impl FnOnce(String) -> Problem, now: Instant) {
+        let resource = self.responses.get(&id).and_then(|it| it.resource);
+        let url = resource.map(|it| self.visit.page.resources[it].url.clone());
+        self.finish(id, url.map(why), now);
+    }
+
+    /// A response is over. The page load goes on as a browser's does.
+    fn finish(&mut self, id: StreamId, broken: Option<Problem>, now: Instant) {
+        let Some(receiving) = self.responses.remove(&id) else { return };
+        let Some(resource) = receiving.resource else { return };
+        self.visit.signalling.closed(id);
+        self.visit.finish(resource, &receiving, broken, now);
+    }
+}
+
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}

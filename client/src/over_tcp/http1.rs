@@ -1,0 +1,168 @@
+//! HTTP/1.1: some connections for each host, on which one request goes after another. A request that finds none free waits, the
+//! most urgent first, and goes on the connection that is free first, as in browsers.
+
+use super::line::{Line, fields, request};
+use super::{Arrival, Ask, What, tell};
+use crate::HttpVersion;
+use crate::play_error::PlayError;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Sender;
+
+/// Connections for a host, as browsers have.
+const CONNECTIONS: usize = 6;
+
+/// The connections of all hosts.
+pub(super) struct Hosts {
+    line: Arc<Line>,
+    to: Sender<Arrival>,
+    hosts: BTreeMap<String, Arc<Host>>,
+}
+
+/// The connections of a host.
+#[derive(Default)]
+struct Host {
+    queue: Mutex<Queue>,
+    news: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Requests that wait for a connection, in their order.
+    waiting: Vec<Ask>,
+    connections: usize,
+    /// Those that carry a response.
+    busy: usize,
+}
+
+type Sending = SendRequest<Empty<Bytes>>;
+
+/// Opens the first connection of the host from which the page comes.
+pub(super) async fn open(
+    line: Arc<Line>,
+    host: &str,
+    to: Sender<Arrival>,
+) -> Result<Hosts, PlayError> {
+    let first = connect(&line).await?;
+    let mut hosts = Hosts { line, to, hosts: BTreeMap::new() };
+    hosts.add_connection(host, Some(first));
+    Ok(hosts)
+}
+
+async fn connect(line: &Line) -> Result<Sending, PlayError> {
+    let stream = line.connect().await?;
+    let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    // Its errors come to the request that it carries.
+    tokio::spawn(connection);
+    Ok(sender)
+}
+
+impl Hosts {
+    pub(super) fn ask(&mut self, ask: Ask) {
+        let name = ask.host.clone();
+        let host = Arc::clone(self.hosts.entry(name.clone()).or_default());
+        let needs_more = {
+            let mut queue = host.locked();
+            queue.waiting.push(ask);
+            let free = queue.connections - queue.busy;
+            queue.connections < CONNECTIONS && free < queue.waiting.len()
+        };
+        if needs_more {
+            self.add_connection(&name, None);
+        }
+        host.news.notify_one();
+    }
+
+    fn add_connection(&mut self, host: &str, open: Option<Sending>) {
+        let host = Arc::clone(self.hosts.entry(host.to_owned()).or_default());
+        host.locked().connections += 1;
+        let (line, to) = (Arc::clone(&self.line), self.to.clone());
+        tokio::spawn(async move {
+            let ended = host.carry(&line, open, &to).await;
+            let left = {
+                let mut queue = host.locked();
+                queue.connections -= 1;
+                queue.connections
+            };
+            if let Err(error) = ended
+                && left == 0
+            {
+                let what = What::Broken(error.to_string());
+                to.send(Arrival { id: None, what }).await.ok();
+            }
+        });
+    }
+}
+
+impl Host {
+    /// Carries requests on one connection, which is opened again if the server has closed it.
+    async fn carry(
+        &self,
+        line: &Line,
+        open: Option<Sending>,
+        to: &Sender<Arrival>,
+    ) -> Result<(), PlayError> {
+        let mut sender = match open {
+            Some(sender) => sender,
+            None => connect(line).await?,
+        };
+        loop {
+            let ask = self.next().await;
+            if sender.ready().await.is_err() {
+                sender = connect(line).await?;
+            }
+            let id = ask.id;
+            if let Err(cause) = exchange(&mut sender, ask, to).await {
+                tell(to, id, What::Broken(cause)).await;
+            }
+            self.locked().busy -= 1;
+        }
+    }
+
+    /// Waits for a request.
+    async fn next(&self) -> Ask {
+        loop {
+            if let Some(ask) = self.locked().take() {
+                return ask;
+            }
+            self.news.notified().await;
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    /// The most urgent request; among equals the first.
+    fn take(&mut self) -> Option<Ask> {
+        let place = (0..self.waiting.len()).min_by_key(|it| self.waiting[*it].urgency)?;
+        self.busy += 1;
+        Some(self.waiting.remove(place))
+    }
+}
+
+/// Sends a request, and passes on all that comes back.
+async fn exchange(sender: &mut Sending, ask: Ask, to: &Sender<Arrival>) -> Result<(), String> {
+    let request = request(&ask.fields, HttpVersion::Http1, Empty::new());
+    let request = request.ok_or("it cannot be sent over HTTP/1.1")?;
+    tell(to, ask.id, What::Asked(ask.fields)).await;
+    let plain = |error: hyper::Error| error.to_string();
+    let response = sender.send_request(request).await.map_err(plain)?;
+    tell(to, ask.id, What::Head(fields(response.status(), response.headers()))).await;
+    let mut body = response.into_body();
+    while let Some(frame) = body.frame().await {
+        if let Ok(bytes) = frame.map_err(plain)?.into_data() {
+            tell(to, ask.id, What::Bytes(bytes, false)).await;
+        }
+    }
+    tell(to, ask.id, What::Bytes(Bytes::new(), true)).await;
+    Ok(())
+}

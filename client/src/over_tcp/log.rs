@@ -1,0 +1,70 @@
+//! The log of a load over TCP, a qlog with the events from which a timeline is made.
+
+use crate::options::{LogWriter, log_title};
+use crate::play_error::PlayError;
+use crate::visit::Visit;
+use crate::{HttpVersion, Options};
+use corpus::Page;
+use http3::log::Piece;
+use http3::{Header, StreamId};
+use qlog::events::EventImportance;
+use qlog::streamer::{EventTimePrecision, QlogStreamer};
+use qlog::{TraceSeq, VantagePoint, VantagePointType};
+use std::time::{Duration, Instant};
+
+/// A log, or none.
+pub(super) struct Log {
+    streamer: Option<QlogStreamer>,
+    created: &'static str,
+    parsed: &'static str,
+}
+
+impl Log {
+    pub(super) fn new(page: &Page, options: &Options) -> Result<Self, PlayError> {
+        let streamer = options.create_log()?.map(|writer| streamer(page, options.http, writer));
+        let [created, parsed] = match options.http {
+            HttpVersion::Http1 => ["http1:frame_created", "http1:frame_parsed"],
+            _ => ["http2:frame_created", "http2:frame_parsed"],
+        };
+        Ok(Self { streamer, created, parsed })
+    }
+
+    /// A request was handed to the transport.
+    pub(super) fn asked(&mut self, id: StreamId, fields: &[Header]) {
+        http3::log::tcp_head(self.streamer.as_mut(), self.created, id, fields);
+    }
+
+    pub(super) fn head(&mut self, id: StreamId, fields: &[Header]) {
+        http3::log::tcp_head(self.streamer.as_mut(), self.parsed, id, fields);
+    }
+
+    pub(super) fn data(&mut self, id: StreamId, offset: u64, bytes: usize, ends: bool) {
+        let piece = Piece { offset, bytes: bytes as u64, ends };
+        http3::log::tcp_data(self.streamer.as_mut(), self.parsed, id, piece);
+    }
+
+    pub(super) fn navigation(&mut self, page: &Page) {
+        http3::log::navigation(self.streamer.as_mut(), &page.name);
+    }
+
+    /// What the user sees. Milestones that the playback foresees are logged before they are reached.
+    pub(super) fn milestones(&mut self, visit: &mut Visit, now: Instant) {
+        let now_us = visit.micros(now);
+        for (time_us, milestone) in visit.playback.milestones() {
+            let after = Duration::from_micros(time_us.saturating_sub(now_us));
+            http3::log::milestone(self.streamer.as_mut(), milestone, after);
+        }
+    }
+}
+
+fn streamer(page: &Page, version: HttpVersion, writer: LogWriter) -> QlogStreamer {
+    let title = format!("{}, HTTP/{version}", log_title(page));
+    let client = VantagePoint { ty: VantagePointType::Client, ..VantagePoint::default() };
+    let trace = TraceSeq::new(Some(title.clone()), None, None, Some(client), Vec::new());
+    let (level, precision) = (EventImportance::Extra, EventTimePrecision::MicroSeconds);
+    let mut streamer =
+        QlogStreamer::new(Some(title), None, super::now(), trace, level, precision, writer);
+    // A log that cannot be written (a full disk) must not stop the load.
+    streamer.start_log().ok();
+    streamer
+}
