@@ -59,6 +59,7 @@ pub use observer::{Answered, Event, Observer, Observers, Refusal};
 pub use options::{CongestionControl, Datagrams, Downloads, Experiments, Options};
 pub use pace::Pace;
 pub use proxies::{Network, Proxies};
+pub use qlog_files::QlogFolder;
 pub use reset_key::ResetKey;
 pub use router::{Beside, Common, Server};
 pub use secrets::open_to_others;

@@ -2,12 +2,16 @@
 
 use crate::Options;
 use crate::limits::{QLOG_UNPROVEN_BYTES, QlogLimits};
+use qlog::events::EventImportance;
+use qlog::streamer::{EventTimePrecision, QlogStreamer};
+use qlog::{TraceSeq, VantagePoint, VantagePointType};
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// The ending of the names of all these files.
 const ENDING: &str = "_server.sqlog";
@@ -15,9 +19,10 @@ const ENDING: &str = "_server.sqlog";
 const MODE: u32 = 0o600;
 
 /// A folder of logs. Servers that log into the same one share it.
-#[derive(Clone)]
-pub(crate) struct QlogFolder(Arc<Folder>);
+#[derive(Debug, Clone)]
+pub struct QlogFolder(Arc<Folder>);
 
+#[derive(Debug)]
 struct Folder {
     path: PathBuf,
     /// The logs' description of themselves.
@@ -78,6 +83,25 @@ impl QlogFolder {
         let log = self.log(&name);
         quic.set_qlog(log.writer(), self.0.title.clone(), name);
         log
+    }
+
+    /// Begins the log of a connection over TCP, whose client is real. `None`: there is no room for it.
+    pub fn begin_over_tcp(&self, name: &str, start: Instant) -> Option<QlogStreamer> {
+        let file = self.log(name);
+        let created = file.log().create();
+        if let Err(refusal) = created {
+            // The line is for the first that can say it.
+            self.0.used().is_full &= refusal.is_none();
+            return None;
+        }
+        let title = self.0.title.clone();
+        let server = VantagePoint { ty: VantagePointType::Server, ..VantagePoint::default() };
+        let trace = TraceSeq::new(Some(title.clone()), None, None, Some(server), Vec::new());
+        let (level, precision) = (EventImportance::Extra, EventTimePrecision::MicroSeconds);
+        let (title, writer) = (Some(title), file.writer());
+        let mut log = QlogStreamer::new(title, None, start, trace, level, precision, writer);
+        log.start_log().ok()?;
+        Some(log)
     }
 
     /// A log for the connection with this name. Nothing is written before [`QlogFile::confirm`].

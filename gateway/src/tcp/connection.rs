@@ -6,10 +6,9 @@ use super::event_loop::{Current, News, Phase};
 use super::outlet::{Outlet, Socket};
 use super::sending::Gathering;
 use super::waiting::Waiting;
-use super::{http1, http2, redirect};
-use server::Event;
+use super::{http1, http2, redirect, write_order};
 use server::account::Account;
-use server::population::Place;
+use server::{Event, QlogFolder};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpStream;
@@ -23,7 +22,6 @@ pub(super) async fn serve(
     current: Arc<Current>,
     mut news: News,
     account: Account,
-    _place: Place,
 ) {
     let options = &current.options;
     let Ok(local) = stream.local_addr() else { return };
@@ -56,7 +54,7 @@ pub(super) async fn serve(
     let address = client.ip().to_canonical();
     let waiting = Arc::new(Waiting::new(account.clone()));
     let guest = Guest { site, options, address, local, activity, waiting, account };
-    let by = speak(stream, &outlet, &guest, news).await;
+    let by = speak(stream, &outlet, &guest, current.qlogs.as_ref(), news).await;
     guest.options.observers.notice(&Event::Closed { by, code: "none" });
 }
 
@@ -78,12 +76,19 @@ async fn is_plain(stream: &TcpStream) -> bool {
 }
 
 /// Speaks the protocol that was negotiated. Returns which end closed the connection.
-async fn speak(stream: Secure, outlet: &Outlet, guest: &Guest, mut news: News) -> &'static str {
+async fn speak(
+    stream: Secure,
+    outlet: &Outlet,
+    guest: &Guest,
+    qlogs: Option<&QlogFolder>,
+    mut news: News,
+) -> &'static str {
     let is_http2 = stream.ssl().selected_alpn_protocol() == Some(b"h2");
     guest.activity.begin(!is_http2, now());
     let speaking = async {
         if is_http2 {
-            http2::speak(stream, outlet, guest, news.clone()).await.is_ok()
+            let log = qlogs.and_then(|it| write_order::log(it, &guest.options.observers));
+            http2::speak(stream, outlet, guest, log, news.clone()).await.is_ok()
         } else {
             http1::speak(stream, guest, news.clone()).await.is_ok()
         }

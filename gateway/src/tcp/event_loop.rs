@@ -11,7 +11,9 @@ use server::client::Client;
 use server::population::{Place, Population};
 use server::site::Site;
 use server::tls::acceptor;
-use server::{Beside, Common, Event, Identity, Limits, Options, Refusal, Server, TlsError};
+use server::{
+    Beside, Common, Event, Identity, Limits, Options, QlogFolder, Refusal, Server, TlsError,
+};
 use socket2::SockRef;
 use std::convert::Infallible;
 use std::io;
@@ -90,11 +92,17 @@ pub(super) struct Current {
     pub(super) site: Arc<dyn Site>,
     pub(super) options: Arc<Options>,
     pub(super) acceptor: SslAcceptor,
+    pub(super) qlogs: Option<QlogFolder>,
 }
 
 impl Current {
-    fn new(identity: &Identity, site: Arc<dyn Site>, options: Options) -> Result<Self, TlsError> {
-        Ok(Self { site, options: Arc::new(options), acceptor: acceptor(identity)? })
+    fn new(
+        identity: &Identity,
+        site: Arc<dyn Site>,
+        options: Options,
+        qlogs: Option<QlogFolder>,
+    ) -> Result<Self, TlsError> {
+        Ok(Self { site, options: Arc::new(options), acceptor: acceptor(identity)?, qlogs })
     }
 }
 
@@ -154,9 +162,10 @@ impl TcpServer {
         common: Common,
         threads: u8,
     ) -> Result<Self, StartError> {
-        let Common { site, options, population, ledger, alarm } = common;
+        let Common { site, options, population, ledger, alarm, qlogs } = common;
         let port = options.alt_svc_port;
-        let (current, renewed) = watch::channel(Arc::new(Current::new(identity, site, options)?));
+        let (current, renewed) =
+            watch::channel(Arc::new(Current::new(identity, site, options, qlogs)?));
         let (phase, news) = watch::channel(Phase::Open);
         let (first, news) = (runtime()?, News(news));
         let further = (1..threads).map(|_| runtime()).collect::<io::Result<Vec<_>>>()?;
@@ -194,7 +203,8 @@ impl Beside for TcpServer {
         site: Arc<dyn Site>,
         options: Options,
     ) -> Result<(), TlsError> {
-        self.current.send_replace(Arc::new(Current::new(identity, site, options)?));
+        let qlogs = self.current.borrow().qlogs.clone();
+        self.current.send_replace(Arc::new(Current::new(identity, site, options, qlogs)?));
         Ok(())
     }
 
@@ -353,7 +363,8 @@ impl Hall {
                         () = sleep(wait) => {}
                         () = news.reached(Phase::Draining) => return,
                     }
-                    connection::serve(stream, client, current, news, account, place).await;
+                    let _place = place;
+                    connection::serve(stream, client, current, news, account).await;
                 }
                 Leads::Elsewhere(port) => {
                     redirect::serve(stream, client, current, news, port, place).await;

@@ -20,6 +20,7 @@ use h2::server::{Builder, Connection, SendResponse};
 use h2::{Reason, RecvStream, SendStream};
 use hyper::body::Frame;
 use hyper::header::{HeaderMap, HeaderValue, LINK};
+use qlog::streamer::QlogStreamer;
 use schedulers::StreamId;
 use server::account::{Charge, Held};
 use server::limits::LOAD_NUISANCES;
@@ -55,12 +56,13 @@ pub(super) async fn speak<S>(
     stream: S,
     outlet: &Outlet,
     guest: &Guest,
+    log: Option<QlogStreamer>,
     mut news: News,
 ) -> Result<(), h2::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let order = WriteOrder::new(&guest.options);
+    let order = WriteOrder::new(&guest.options, log);
     let intake = Intake::new(guest.account.clone(), &guest.options, &order);
     let stream = Answering::new(ByTurns::new(stream, &intake), guest.options.wall_clock);
     let stream = Joining::new(stream);
@@ -193,6 +195,7 @@ async fn answer_one(
     let Answer { head, source, mut told } = answer;
     let is_tunnel = told.is_tunnel();
     let ends = source.is_over();
+    writer.head(&head, ends);
     let stream = locked(&respond).send_response(head, ends);
     let Ok(stream) = stream else { return End::TakenBack };
     if ends {
@@ -321,8 +324,8 @@ async fn send_piece(
         let Ok(bytes) = bytes else { return Ok(Sent::Broken) };
         count -= bytes.len();
         told.took(bytes.len());
-        writer.wrote(bytes.len());
         let ends = source.is_over();
+        writer.wrote(bytes.len(), ends);
         stream.send_data(bytes, ends)?;
         if ends {
             return Ok(Sent::All);

@@ -202,7 +202,7 @@ mod tests {
         let account = Account::new(ledger, Client::at(Some([192, 0, 2, last].into())));
         let scheme = schedulers::find_scheme("fifo").expect("a scheme");
         let options = Arc::new(Options::new(scheme));
-        Intake::new(account, &options, &WriteOrder::new(&options))
+        Intake::new(account, &options, &WriteOrder::new(&options, None))
     }
 
     #[test]

@@ -7,10 +7,14 @@
 use super::activity::now;
 use super::outlet::Outlet;
 use crate::limits::{EARLY_UPDATES, LEAST_PIECE_BYTES, PIECE_BYTES};
+use http3::log::Piece;
+use qlog::streamer::QlogStreamer;
+use ring::rand::{SecureRandom, SystemRandom};
 use schedulers::{Call, Priority, Signal, StreamId};
-use server::order::Order;
+use server::order::{Log, Order};
+use server::site::fields::{Line, to_http3};
 use server::site::{Request, Response};
-use server::{Downloads, Options, SignalUse};
+use server::{Downloads, Event, Observers, Options, QlogFolder, SignalUse};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -25,6 +29,7 @@ pub(super) struct WriteOrder {
 }
 
 struct State {
+    log: Option<QlogStreamer>,
     order: Order,
     signals: SignalUse,
     /// Bytes that may be written before the system is asked again.
@@ -52,10 +57,12 @@ struct Progress {
 }
 
 impl WriteOrder {
-    pub(super) fn new(options: &Arc<Options>) -> Arc<Self> {
-        let mut order = Order::new(&options.scheme, None);
+    /// The order is logged, if there is a log, and so is what goes in it.
+    pub(super) fn new(options: &Arc<Options>, mut log: Option<QlogStreamer>) -> Arc<Self> {
+        let mut order = Order::new(&options.scheme, log.as_mut());
         order.settle();
         let state = State {
+            log,
             order,
             signals: options.signals,
             room_bytes: PIECE_BYTES,
@@ -101,7 +108,7 @@ impl WriteOrder {
 
 impl State {
     fn call(&mut self, call: Call) {
-        self.order.call(call, None);
+        self.order.call(call, self.log.as_mut());
     }
 
     fn signalled(&mut self, signal: Signal) {
@@ -133,7 +140,7 @@ impl State {
         self.signals = response.signals.unwrap_or(options.signals);
         let scheme = response.scheme.as_ref().unwrap_or(&options.scheme);
         if self.order.scheme() != scheme.name {
-            self.order.adopt(scheme, None);
+            self.order.adopt(scheme, self.log.as_mut());
         }
     }
 
@@ -179,11 +186,13 @@ impl State {
         self.pass_on(next);
     }
 
-    fn wrote(&mut self, stream: StreamId, bytes: usize, downloads: Option<Downloads>) {
+    fn wrote(&mut self, stream: StreamId, bytes: usize, ends: bool, downloads: Option<Downloads>) {
         let left = self.room_bytes.saturating_sub(bytes);
         self.room_bytes = if left < LEAST_PIECE_BYTES { 0 } else { left };
         self.call(Call::Sent(stream, bytes as u64));
         let Some(progress) = self.responses.get_mut(&stream) else { return };
+        let piece = Piece { offset: progress.written_bytes, bytes: bytes as u64, ends };
+        http3::log::tcp_data(self.log.as_mut(), CREATED, stream, piece);
         progress.written_bytes += bytes as u64;
         let age = now().saturating_duration_since(*progress.begun.get_or_insert_with(now));
         let has_become = downloads.is_some_and(|it| it.has(progress.written_bytes, age));
@@ -205,6 +214,7 @@ impl Writer {
     pub(super) fn place(&self, request: &Request, response: &Response) {
         let stream = self.stream;
         let mut state = self.order.state();
+        log_request(state.log.as_mut(), stream, request);
         if request.begins_page(&response.resource) {
             state.begin_page(response, &self.order.options);
         }
@@ -230,8 +240,22 @@ impl Writer {
     }
 
     /// It has written.
-    pub(super) fn wrote(&self, bytes: usize) {
-        self.order.state().wrote(self.stream, bytes, self.order.options.downloads);
+    pub(super) fn wrote(&self, bytes: usize, ends: bool) {
+        self.order.state().wrote(self.stream, bytes, ends, self.order.options.downloads);
+    }
+
+    /// Its head goes; `ends`: nothing follows.
+    pub(super) fn head(&self, head: &hyper::Response<()>, ends: bool) {
+        let mut state = self.order.state();
+        let Some(log) = &mut state.log else { return };
+        let status = head.status();
+        let fields = std::iter::once((":status", status.as_str().as_bytes()));
+        let fields: Vec<Line<'_>> = fields.chain(to_http3(head.headers())).collect();
+        http3::log::tcp_head(Some(log), CREATED, self.stream, &fields);
+        if ends {
+            let nothing = Piece { offset: 0, bytes: 0, ends };
+            http3::log::tcp_data(Some(log), CREATED, self.stream, nothing);
+        }
     }
 
     /// It cannot write now, so others do.
@@ -251,6 +275,35 @@ impl Writer {
         })
         .await
     }
+}
+
+/// The events of a server's log over HTTP/2, as those of our client.
+const CREATED: &str = "http2:frame_created";
+const PARSED: &str = "http2:frame_parsed";
+
+fn log_request(log: Log<'_>, stream: StreamId, request: &Request) {
+    let Some(log) = log else { return };
+    let pseudo = [
+        (":method", &request.method),
+        (":scheme", &request.scheme),
+        (":authority", &request.authority),
+        (":path", &request.path),
+    ];
+    let pseudo = pseudo.into_iter().map(|(name, value)| (name, value.as_bytes()));
+    let fields: Vec<Line<'_>> = pseudo.chain(to_http3(&request.fields)).collect();
+    http3::log::tcp_head(Some(log), PARSED, stream, &fields);
+}
+
+/// The log of a connection in this folder, if there is room for it.
+pub(super) fn log(folder: &QlogFolder, observers: &Observers) -> Option<QlogStreamer> {
+    let mut name = [0; 8];
+    SystemRandom::new().fill(&mut name).ok()?;
+    let name = format!("http2_{:016x}", u64::from_be_bytes(name));
+    let log = folder.begin_over_tcp(&name, now());
+    if log.is_none() {
+        observers.notice(&Event::NotLogged);
+    }
+    log
 }
 
 impl Drop for Writer {

@@ -4,6 +4,7 @@ use super::Server;
 use crate::account::Ledger;
 use crate::alarm::Alarm;
 use crate::population::Population;
+use crate::qlog_files::QlogFolder;
 use crate::site::Site;
 use crate::{Identity, Options, TlsError};
 use std::sync::{Arc, Mutex};
@@ -40,6 +41,8 @@ pub struct Common {
     pub ledger: Arc<Ledger>,
     /// Wakes the first server.
     pub alarm: Alarm,
+    /// The folder of logs, if there is one.
+    pub qlogs: Option<QlogFolder>,
 }
 
 impl Server {
@@ -51,6 +54,7 @@ impl Server {
             population: self.shard.population(),
             ledger: self.shard.ledger(),
             alarm: self.shard.alarm(),
+            qlogs: self.qlogs.clone(),
         }
     }
 

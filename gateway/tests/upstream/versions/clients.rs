@@ -153,9 +153,14 @@ pub(crate) fn fetch_2(server: SocketAddr, asks: &[Ask]) -> Vec<Fetched> {
     })
 }
 
+/// A connection of HTTP/2 on which nothing has been said.
+pub(crate) fn raw_2(server: SocketAddr) -> SslStream<TcpStream> {
+    connector(b"\x02h2").connect("localhost", plain(server)).expect("a handshake")
+}
+
 /// The status that a path gets over HTTP/2 which the library of [`fetch_2`] does not send, as one byte of the static table.
 pub(crate) fn raw_status_2(server: SocketAddr, path: &str) -> Option<u8> {
-    let mut stream = connector(b"\x02h2").connect("localhost", plain(server)).expect("a handshake");
+    let mut stream = raw_2(server);
     let text = |it: &str| [&[u8::try_from(it.len()).expect("short")], it.as_bytes()].concat();
     let head = [&b"\x82\x87\x01"[..], &text("site.example"), b"\x04", &text(path)].concat();
     let length = u8::try_from(head.len()).expect("short");

@@ -10,6 +10,7 @@ mod life;
 mod limits;
 mod names;
 mod neighbours;
+mod order;
 mod substitutes;
 mod table;
 mod trailers;
