@@ -46,6 +46,8 @@ struct State {
 /// A response, from its request to its end.
 #[derive(Default)]
 struct Progress {
+    /// The scheduler knows it.
+    is_placed: bool,
     directive: Option<Priority>,
     /// The task that waits for its turn.
     waits: Option<Waker>,
@@ -134,7 +136,7 @@ impl State {
 
     /// A page has its own scheme and use of signals, which begin with its document, if nothing else is under way.
     fn begin_page(&mut self, response: &Response, options: &Options) {
-        if self.responses.len() > 1 {
+        if self.responses.values().any(|it| it.is_placed) {
             return;
         }
         self.signals = response.signals.unwrap_or(options.signals);
@@ -220,6 +222,7 @@ impl Writer {
         }
         let directive = response.directive.filter(|_| state.signals == SignalUse::Override);
         if let Some(progress) = state.responses.get_mut(&stream) {
+            progress.is_placed = true;
             progress.directive = directive;
             progress.is_tunnel = request.upgrade.is_some();
         }

@@ -2,12 +2,13 @@
 
 use super::Serving;
 use super::clients::raw_2;
-use gateway::site::RuledSite;
+use gateway::site::{Rule, RuledSite};
 use schedulers::{Call, Kind, Resource, Scheduler, Scheme, StreamId, find_scheme, paper_schemes};
 use server::site::{Body, Request, Response, Site};
-use server::{Identity, Options, SignalUse};
+use server::{Downloads, Identity, Options, SignalUse};
 use std::io::{Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// A frame of a response that has enough bytes.
 const PIECE: u64 = 16_128;
@@ -73,10 +74,16 @@ fn options(scheme: Scheme, signals: SignalUse, log: &Path) -> Options {
 }
 
 /// The DATA frames that come for these requests, which are sent at once: stream and bytes. `more` goes before the request at `at`.
-fn frames(options: Options, all: &[Asked], at: usize, more: &[u8]) -> Vec<(u8, u64)> {
+fn frames(
+    site: RuledSite,
+    options: Options,
+    all: &[Asked],
+    at: usize,
+    more: &[u8],
+) -> Vec<(u8, u64)> {
     let log = options.qlog_dir.clone().expect("a folder");
     let identity = Identity::self_signed().expect("a certificate");
-    let server = Serving::with(&identity, RuledSite::of(Pieces), options);
+    let server = Serving::with(&identity, site, options);
     let mut client = raw_2(server.address);
     // Windows of 16 MiB for each stream and for the connection.
     let mut sent = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
@@ -167,7 +174,7 @@ fn all_schemes_of_the_paper_have_their_order_over_http_2() {
     for scheme in paper_schemes() {
         let folder = tempfile::tempdir().expect("a folder");
         let options = options(scheme.clone(), SignalUse::Ignore, folder.path());
-        let frames = frames(options, &PAGE, 0, &[]);
+        let frames = frames(RuledSite::of(Pieces), options, &PAGE, 0, &[]);
         assert_eq!(frames, expected(&scheme, &PAGE), "{}: {}", scheme.name, order(&frames));
     }
 }
@@ -175,7 +182,8 @@ fn all_schemes_of_the_paper_have_their_order_over_http_2() {
 fn order_of(scheme: &str, all: &[Asked], at: usize, more: &[u8]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let scheme = find_scheme(scheme).expect("known");
-    order(&frames(options(scheme, SignalUse::Obey, folder.path()), all, at, more))
+    let options = options(scheme, SignalUse::Obey, folder.path());
+    order(&frames(RuledSite::of(Pieces), options, all, at, more))
 }
 
 #[test]
@@ -213,4 +221,34 @@ fn the_tree_of_heads_places_responses_7540_5_3() {
         [below("/image/3", 0, false), below("/image/2", 1, false), below("/image/2", 0, true)];
     // The third goes above both.
     assert_eq!(order_of("tree@draft20", &all, 0, &[]), "A,C,C,A,A,B,B");
+}
+
+#[test]
+fn a_page_has_its_own_scheme_from_its_document_on() {
+    let with = |path, priority| Asked { path, priority, place: None };
+    let all = [with("/html/2", ""), with("/image/2", "u=5"), with("/image/2", "u=0")];
+    assert_eq!(order_of("rfc9218", &all, 0, &[]), "A,C,C,A,B,B");
+    let folder = tempfile::tempdir().expect("a folder");
+    let rule = Rule {
+        path: "/html/2".to_owned(),
+        scheme: find_scheme("fifo").ok(),
+        signals: Some(SignalUse::Ignore),
+        ..Rule::default()
+    };
+    let scheme = find_scheme("rfc9218").expect("known");
+    let options = options(scheme, SignalUse::Obey, folder.path());
+    let frames = frames(RuledSite::new(Pieces, vec![rule]), options, &all, 0, &[]);
+    assert_eq!(order(&frames), "A,A,B,B,C,C");
+}
+
+#[test]
+fn a_download_goes_behind_the_others() {
+    let all = [asked("/image/6"), asked("/image/2")];
+    assert_eq!(order_of("rfc9218", &all, 0, &[]), "A,A,A,A,A,A,B,B");
+    let folder = tempfile::tempdir().expect("a folder");
+    let scheme = find_scheme("rfc9218").expect("known");
+    let downloads = Some(Downloads { bytes: 3 * PIECE, age: Duration::ZERO });
+    let options = Options { downloads, ..options(scheme, SignalUse::Obey, folder.path()) };
+    let frames = frames(RuledSite::of(Pieces), options, &all, 0, &[]);
+    assert_eq!(order(&frames), "A,A,A,B,B,A,A,A");
 }
