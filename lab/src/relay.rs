@@ -5,19 +5,22 @@
 //! the machine is late: some ten microseconds where a core is free.
 
 mod alarm;
+mod links;
+pub mod tun;
 
 use crate::limits::{RELAY_CLIENTS_MAX, RELAY_READ_BURST};
 use crate::network::Network;
 use alarm::Alarm;
 use client::event_loop::any_for;
+use links::Links;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token};
 use server::event_loop::Stop;
-use simulator::link::{Link, Way};
+use simulator::link::Way;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A relay that is bound.
 pub struct Relay {
@@ -38,9 +41,7 @@ pub struct Relay {
 /// One client's way to the server and back.
 struct Path {
     socket: UdpSocket,
-    start: Instant,
-    down: Link,
-    up: Link,
+    links: Links,
     heard: Instant,
     refused: bool,
 }
@@ -114,7 +115,7 @@ impl Relay {
     pub fn run(&mut self, notice: &mut dyn FnMut(Notice)) -> io::Result<()> {
         let mut events = Events::with_capacity(64);
         loop {
-            let due = self.clients.values().filter_map(Path::next).min();
+            let due = self.clients.values().filter_map(|it| it.links.next()).min();
             self.alarm.set(due, now())?;
             match self.poll.poll(&mut events, None) {
                 Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
@@ -149,8 +150,7 @@ impl Relay {
             }
             if let Some(path) = self.clients.get_mut(&from) {
                 path.heard = now();
-                let now_ns = path.now_ns();
-                path.up.offer(now_ns, self.buffer[..bytes].to_vec());
+                path.links.offer(Way::Up, self.buffer[..bytes].to_vec());
             }
         }
         Ok(true)
@@ -164,8 +164,7 @@ impl Relay {
             while read < RELAY_READ_BURST {
                 match path.socket.recv(&mut self.buffer) {
                     Ok(bytes) => {
-                        let now_ns = path.now_ns();
-                        path.down.offer(now_ns, self.buffer[..bytes].to_vec());
+                        path.links.offer(Way::Down, self.buffer[..bytes].to_vec());
                         read += 1;
                     }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -183,11 +182,10 @@ impl Relay {
     /// Sends what is due. A full socket counts as loss: the endpoints retransmit.
     fn deliver(&mut self) {
         for (client, path) in &mut self.clients {
-            let now_ns = path.now_ns();
-            while let Some(datagram) = path.up.arrival(now_ns) {
+            while let Some(datagram) = path.links.arrival(Way::Up) {
                 path.socket.send(&datagram).ok();
             }
-            while let Some(datagram) = path.down.arrival(now_ns) {
+            while let Some(datagram) = path.links.arrival(Way::Down) {
                 self.socket.send_to(&datagram, *client).ok();
             }
         }
@@ -207,13 +205,8 @@ impl Relay {
         } else {
             (self.network.down.clone(), self.network.up.clone())
         };
-        let mut down = Link::new(&down, Way::Down, self.seed);
-        let mut up = Link::new(&up, Way::Up, self.seed);
-        if self.log.is_some() {
-            (down, up) = (down.logged(), up.logged());
-        }
-        let start = now();
-        self.clients.insert(client, Path { socket, start, down, up, heard: start, refused: false });
+        let links = Links::start([&down, &up], self.seed, self.log.is_some());
+        self.clients.insert(client, Path { socket, links, heard: now(), refused: false });
         Ok(())
     }
 
@@ -229,28 +222,13 @@ impl Relay {
     fn write_log(&mut self) -> io::Result<()> {
         let Some(log) = &mut self.log else { return Ok(()) };
         for path in self.clients.values_mut() {
-            for link in [&mut path.down, &mut path.up] {
-                for entry in link.take_log() {
-                    log.write_all(entry.json_line().as_bytes())?;
-                }
-            }
+            path.links.write_log(log)?;
         }
         log.flush()
     }
 }
 
 impl Path {
-    fn now_ns(&self) -> u64 {
-        let since = now().saturating_duration_since(self.start);
-        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-    }
-
-    /// When a link has something.
-    fn next(&self) -> Option<Instant> {
-        let next_ns = [self.down.next_ns(), self.up.next_ns()].into_iter().flatten().min()?;
-        Some(self.start + Duration::from_nanos(next_ns))
-    }
-
     fn refuse(&mut self, server: SocketAddr, notice: &mut dyn FnMut(Notice)) {
         if !std::mem::replace(&mut self.refused, true) {
             notice(Notice::Refused(server));

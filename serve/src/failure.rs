@@ -19,6 +19,14 @@ pub enum Failure {
     /// The other side or the environment failed: exit code 3.
     #[error("{0}")]
     Elsewhere(String),
+    /// A program that this one ran failed: its exit code.
+    #[error("{program} ended with exit code {code}")]
+    Ended {
+        /// What was run.
+        program: String,
+        /// Its exit code, or 128 and the number of the signal that ended it.
+        code: i32,
+    },
 }
 
 impl From<PlayError> for Failure {
@@ -60,6 +68,7 @@ impl Failure {
             Self::No(_) => 1,
             Self::BadInput(_) => 2,
             Self::Elsewhere(_) => 3,
+            Self::Ended { code, .. } => u8::try_from(*code).unwrap_or(u8::MAX),
         })
     }
 }

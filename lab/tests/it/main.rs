@@ -24,5 +24,6 @@ mod summary;
 mod sweeps;
 mod trace;
 mod trees;
+mod tun;
 mod vectors;
 mod what_if;
