@@ -2,7 +2,7 @@
 
 use crate::clock_shift::least_delays_us;
 use crate::trace::{Trace, Vantage};
-use crate::views::no_streams;
+use crate::views::no_waits;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -130,7 +130,7 @@ pub fn pairs(traces: &[Trace]) -> Vec<Ends<'_>> {
 pub fn with_arrivals(traces: &[Trace]) -> Vec<Ends<'_>> {
     let (clients, servers): (Vec<&Trace>, Vec<&Trace>) = traces
         .iter()
-        .filter(|it| no_streams(it).is_none())
+        .filter(|it| no_waits(it).is_none())
         .partition(|it| it.vantage != Vantage::Server);
     // If neither log names its connection, trust the caller's pairing.
     if let ([client], [server]) = (&clients[..], &servers[..])
@@ -141,9 +141,9 @@ pub fn with_arrivals(traces: &[Trace]) -> Vec<Ends<'_>> {
         return vec![Ends { log: client, server: Some(server) }];
     }
     let mut pairs = pairs(traces);
-    pairs.retain(|it| it.log.vantage != Vantage::Server && no_streams(it.log).is_none());
+    pairs.retain(|it| it.log.vantage != Vantage::Server && no_waits(it.log).is_none());
     for pair in &mut pairs {
-        pair.server = pair.server.filter(|server| no_streams(server).is_none());
+        pair.server = pair.server.filter(|server| no_waits(server).is_none());
     }
     pairs
 }

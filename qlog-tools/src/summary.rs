@@ -21,7 +21,7 @@ use crate::packetization::Packetization;
 use crate::pairing::Ends;
 use crate::restraints::bounds;
 use crate::trace::{Trace, Vantage};
-use crate::views::no_streams;
+use crate::views::no_waits;
 
 pub use held::{Cause, Held, Phase};
 pub use measures::{Flow, PathBasis, Recovered, Spread};
@@ -100,7 +100,7 @@ impl Summary {
         let round_trips = round_trips(sender).or_else(|| round_trips(log));
         let recovered = Recovered::of(sender, client, &recovery);
         let held = Held::of(sender, &recovered, round_trips.as_ref());
-        let waits = client.filter(|it| no_streams(it).is_none());
+        let waits = client.filter(|it| no_waits(it).is_none());
         let mut summary = Self {
             sentences: Vec::new(),
             duration_ms: end_us.saturating_sub(start_us) as f64 / 1000.0,

@@ -294,6 +294,8 @@ pub struct Counts {
     pub stream_frames: u64,
     /// Those of them that do not say how long they are.
     pub frames_without_length: u64,
+    /// Pieces of bodies over TCP, which count as STREAM frames.
+    pub tcp_pieces: u64,
     /// Events of HTTP/3 frames.
     pub http_frames: u64,
     /// Events of data handed between transport and application.

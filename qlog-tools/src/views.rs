@@ -24,6 +24,8 @@ const NO_BODIES: &str =
 const NO_TRANSFERS: &str = "no request streams in the log";
 const UNFINISHED: &str = "no response finished";
 const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
+const IN_ORDER: &str = "TCP hands bytes over in order, so the log does not tell which of them waited for a lost packet: compare \
+     loads over several versions of HTTP";
 const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
 pub(crate) const CLIENTS: &str = "a client's log says what arrived, not what held the server back: name the server's log, \
      or say whose it is with --vantage";
@@ -70,7 +72,7 @@ pub fn views(trace: &Trace) -> Vec<View> {
         Err(Unmeasured::Unfinished { .. }) => Some(UNFINISHED),
         _ => None,
     });
-    let arrivals = frames.or(is_server.then_some(NOT_ARRIVAL));
+    let arrivals = frames.or(is_server.then_some(NOT_ARRIVAL)).or(no_waits(trace));
     let recovery = (trace.counts.recovery_events == 0).then_some(NO_RECOVERY);
     let signals = trace.signals.is_empty().then_some(NO_SIGNALS);
     let lint = transfers.or(signals);
@@ -121,6 +123,11 @@ pub fn unusable(trace: &Trace) -> Option<String> {
         (reason, _) => reason.to_owned(),
     };
     Some(format!("{}: {cause}", trace.label()))
+}
+
+/// Why a client's log does not tell which bytes waited for earlier ones; `None` when it does.
+pub fn no_waits(trace: &Trace) -> Option<&'static str> {
+    no_streams(trace).or((trace.counts.tcp_pieces > 0).then_some(IN_ORDER))
 }
 
 /// Stacks that have no event for what they declare lost; quiche's newer metrics count it all the same.

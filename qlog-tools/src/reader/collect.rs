@@ -366,6 +366,7 @@ impl Collector {
         self.about = About::Stream(stream);
         match &*event.frame.kind.to_ascii_lowercase() {
             "data" if let Some(piece) = event.piece() => {
+                self.trace.counts.tcp_pieces += 1;
                 self.frame(time_us, piece, None, self.last_record(), direction);
             }
             "data" => {

@@ -596,4 +596,5 @@ fn a_load_over_tcp_is_a_timeline_like_any_other() {
     assert_eq!(trace.details[0].priority.as_deref(), Some("u=1"));
     assert_eq!(trace.streams[0].role, crate::trace::StreamRole::Request);
     assert_eq!(trace.repairs, []);
+    assert!(crate::views::why_not(&trace, "hol").is_some_and(|it| it.contains("in order")));
 }

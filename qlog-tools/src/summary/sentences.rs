@@ -336,6 +336,9 @@ impl Teller<'_> {
                 (false, Vantage::Server) => {
                     "How long bytes waited behind holes is not in a server's log: name the client's with it."
                 }
+                (false, _) if self.log.counts.tcp_pieces > 0 => {
+                    "How long bytes waited behind holes is not known: TCP hands them over in order."
+                }
                 (false, _) => {
                     "How long bytes waited behind holes is not known: STREAM frames are not logged."
                 }

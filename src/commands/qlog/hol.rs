@@ -11,7 +11,7 @@ use qlog_tools::page_resources::PageResource;
 use qlog_tools::pairing::{Ends, with_arrivals};
 use qlog_tools::short_texts::shown;
 use qlog_tools::trace::{Detail, Trace, Vantage};
-use qlog_tools::views::{no_streams, unusable};
+use qlog_tools::views::{no_streams, no_waits, unusable};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -92,7 +92,8 @@ fn mismatch(files: &Files, traces: &[Trace], connections: &[Ends<'_>]) -> Option
 
 fn no_arrivals(trace: &Trace) -> String {
     unusable(trace).unwrap_or_else(|| {
-        let reason = "a server's log has no arrival times: name the client's log, or both";
+        let of_server = "a server's log has no arrival times: name the client's log, or both";
+        let reason = no_waits(trace).unwrap_or(of_server);
         format!("{}: {reason}", trace.label())
     })
 }
