@@ -11,3 +11,9 @@ pub(crate) const EARLY_SIGNALS: usize = 1000;
 
 /// Bodies are kept up to this size.
 pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of a response's head over HTTP/2.
+pub(crate) const HEAD_BYTES: u32 = 64 << 10;
+
+/// Pieces of responses over TCP that wait to be looked at, so that a fast server does not fill the memory.
+pub(crate) const ARRIVALS: usize = 64;

@@ -9,6 +9,7 @@ mod http2;
 mod line;
 mod log;
 
+use crate::limits::ARRIVALS;
 use crate::outcome::Problem;
 use crate::play_error::PlayError;
 use crate::responses::Receiving;
@@ -39,16 +40,13 @@ pub(crate) fn play(
         let log = Log::new(&page, options)?;
         let carrier = match options.http {
             HttpVersion::Http1 => Carrier::Http1(http1::open(line, page.host(0), to).await?),
-            _ => Carrier::Http2(http2::open(&line, to).await?),
+            _ => Carrier::Http2(http2::open(&line, &options.transport, to).await?),
         };
         let visit = Visit::new(page, options, now());
         let responses = BTreeMap::new();
         Ok(Load { visit, carrier, arrivals, responses, asked: 0, log }.run().await)
     })
 }
-
-/// Arrivals that wait to be looked at, so that a fast server does not fill the memory.
-const ARRIVALS: usize = 64;
 
 /// A request for a carrier.
 struct Ask {
@@ -88,6 +86,11 @@ enum Carrier {
 /// Tells the load what happened to a request. It fails only if the load is over.
 async fn tell(to: &Sender<Arrival>, id: StreamId, what: What) {
     to.send(Arrival { id: Some(id), what }).await.ok();
+}
+
+/// Tells the load that its connection has ended.
+async fn tell_all(to: &Sender<Arrival>, cause: String) {
+    to.send(Arrival { id: None, what: What::Broken(cause) }).await.ok();
 }
 
 struct Load {

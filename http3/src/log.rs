@@ -7,9 +7,13 @@ use qlog::events::http3::{
     FrameCreated, FrameParsed, Http3Frame, HttpHeader, StreamType, StreamTypeSet,
 };
 use qlog::events::{EventData, EventImportance, JsonEvent};
-use qlog::streamer::QlogStreamer;
+use qlog::streamer::{EventTimePrecision, QlogStreamer};
+use qlog::{TraceSeq, VantagePoint};
 use schedulers::{Milestone, Priority};
-use std::time::Duration;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+pub use qlog::VantagePointType;
 
 /// A piece of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +103,23 @@ fn created(
     let (stream_id, length, frame) = (stream.0, Some(length), frame());
     let created = FrameCreated { stream_id, length, frame, raw: None };
     write(streamer, EventData::Http3FrameCreated(created));
+}
+
+/// Begins the log of a connection over TCP, as `side` sees it.
+pub fn begin_over_tcp(
+    title: &str,
+    side: VantagePointType,
+    start: Instant,
+    writer: Box<dyn Write + Send + Sync>,
+) -> QlogStreamer {
+    let side = VantagePoint { ty: side, ..VantagePoint::default() };
+    let title = Some(title.to_owned());
+    let trace = TraceSeq::new(title.clone(), None, None, Some(side), Vec::new());
+    let (level, precision) = (EventImportance::Extra, EventTimePrecision::MicroSeconds);
+    let mut log = QlogStreamer::new(title, None, start, trace, level, precision, writer);
+    // A log that cannot be written (a full disk) must not stop the connection.
+    log.start_log().ok();
+    log
 }
 
 /// Logs the head of a message over HTTP/2 or HTTP/1.1, as `event` (`http2:frame_parsed`, ..): the fields that HTTP/3 would have.

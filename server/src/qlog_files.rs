@@ -2,9 +2,8 @@
 
 use crate::Options;
 use crate::limits::{QLOG_UNPROVEN_BYTES, QlogLimits};
-use qlog::events::EventImportance;
-use qlog::streamer::{EventTimePrecision, QlogStreamer};
-use qlog::{TraceSeq, VantagePoint, VantagePointType};
+use http3::log::{VantagePointType, begin_over_tcp};
+use qlog::streamer::QlogStreamer;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -94,14 +93,8 @@ impl QlogFolder {
             self.0.used().is_full &= refusal.is_none();
             return None;
         }
-        let title = self.0.title.clone();
-        let server = VantagePoint { ty: VantagePointType::Server, ..VantagePoint::default() };
-        let trace = TraceSeq::new(Some(title.clone()), None, None, Some(server), Vec::new());
-        let (level, precision) = (EventImportance::Extra, EventTimePrecision::MicroSeconds);
-        let (title, writer) = (Some(title), file.writer());
-        let mut log = QlogStreamer::new(title, None, start, trace, level, precision, writer);
-        log.start_log().ok()?;
-        Some(log)
+        let (side, writer) = (VantagePointType::Server, file.writer());
+        Some(begin_over_tcp(&self.0.title, side, start, writer))
     }
 
     /// A log for the connection with this name. Nothing is written before [`QlogFile::confirm`].

@@ -1,8 +1,8 @@
 //! HTTP/1.1: some connections for each host, on which one request goes after another. A request that finds none free waits, the
-//! most urgent first, and goes on the connection that is free first, as in browsers.
+//! most urgent first, and goes on the connection that is free first, as in browsers. As there, interim responses mean nothing.
 
 use super::line::{Line, fields, request};
-use super::{Arrival, Ask, What, tell};
+use super::{Arrival, Ask, What, tell, tell_all};
 use crate::HttpVersion;
 use crate::play_error::PlayError;
 use bytes::Bytes;
@@ -22,7 +22,7 @@ const CONNECTIONS: usize = 6;
 pub(super) struct Hosts {
     line: Arc<Line>,
     to: Sender<Arrival>,
-    hosts: BTreeMap<String, Arc<Host>>,
+    by_name: BTreeMap<String, Arc<Host>>,
 }
 
 /// The connections of a host.
@@ -50,7 +50,7 @@ pub(super) async fn open(
     to: Sender<Arrival>,
 ) -> Result<Hosts, PlayError> {
     let first = connect(&line).await?;
-    let mut hosts = Hosts { line, to, hosts: BTreeMap::new() };
+    let mut hosts = Hosts { line, to, by_name: BTreeMap::new() };
     hosts.add_connection(host, Some(first));
     Ok(hosts)
 }
@@ -66,7 +66,7 @@ async fn connect(line: &Line) -> Result<Sending, PlayError> {
 impl Hosts {
     pub(super) fn ask(&mut self, ask: Ask) {
         let name = ask.host.clone();
-        let host = Arc::clone(self.hosts.entry(name.clone()).or_default());
+        let host = Arc::clone(self.by_name.entry(name.clone()).or_default());
         let needs_more = {
             let mut queue = host.locked();
             queue.waiting.push(ask);
@@ -80,7 +80,7 @@ impl Hosts {
     }
 
     fn add_connection(&mut self, host: &str, open: Option<Sending>) {
-        let host = Arc::clone(self.hosts.entry(host.to_owned()).or_default());
+        let host = Arc::clone(self.by_name.entry(host.to_owned()).or_default());
         host.locked().connections += 1;
         let (line, to) = (Arc::clone(&self.line), self.to.clone());
         tokio::spawn(async move {
@@ -93,15 +93,14 @@ impl Hosts {
             if let Err(error) = ended
                 && left == 0
             {
-                let what = What::Broken(error.to_string());
-                to.send(Arrival { id: None, what }).await.ok();
+                tell_all(&to, error.to_string()).await;
             }
         });
     }
 }
 
 impl Host {
-    /// Carries requests on one connection, which is opened again if the server has closed it.
+    /// Carries requests on one connection. An error: it could not be opened.
     async fn carry(
         &self,
         line: &Line,
@@ -114,11 +113,8 @@ impl Host {
         };
         loop {
             let ask = self.next().await;
-            if sender.ready().await.is_err() {
-                sender = connect(line).await?;
-            }
             let id = ask.id;
-            if let Err(cause) = exchange(&mut sender, ask, to).await {
+            if let Err(cause) = exchange(&mut sender, line, ask, to).await {
                 tell(to, id, What::Broken(cause)).await;
             }
             self.locked().busy -= 1;
@@ -149,8 +145,16 @@ impl Queue {
     }
 }
 
-/// Sends a request, and passes on all that comes back.
-async fn exchange(sender: &mut Sending, ask: Ask, to: &Sender<Arrival>) -> Result<(), String> {
+/// Sends a request, on a new connection if the server has closed this one, and passes on all that comes back.
+async fn exchange(
+    sender: &mut Sending,
+    line: &Line,
+    ask: Ask,
+    to: &Sender<Arrival>,
+) -> Result<(), String> {
+    if sender.ready().await.is_err() {
+        *sender = connect(line).await.map_err(|it| it.to_string())?;
+    }
     let request = request(&ask.fields, HttpVersion::Http1, Empty::new());
     let request = request.ok_or("it cannot be sent over HTTP/1.1")?;
     tell(to, ask.id, What::Asked(ask.fields)).await;

@@ -1,10 +1,12 @@
 //! HTTP/2: one connection, on which all requests go as soon as they are known.
 
 use super::line::{Line, fields, request};
-use super::{Arrival, Ask, What, tell};
+use super::{Arrival, Ask, What, tell, tell_all};
 use crate::HttpVersion;
+use crate::limits::HEAD_BYTES;
 use crate::play_error::PlayError;
 use bytes::Bytes;
+use connection::ClientConfig;
 use h2::client::{Builder, ResponseFuture, SendRequest};
 use hyper::Response;
 use std::future::{Future, poll_fn};
@@ -18,35 +20,35 @@ pub(super) struct Asks(UnboundedSender<Ask>);
 
 impl Asks {
     pub(super) fn ask(&self, ask: Ask) {
-        // It fails only if the connection has ended, which the load is told of.
+        // It fails only if the load is over.
         self.0.send(ask).ok();
     }
 }
 
-/// The receive windows are Chromium's.
-const STREAM_WINDOW: u32 = 6_291_456;
-const CONNECTION_WINDOW: u32 = 15_728_640;
-
 /// Opens the connection.
-pub(super) async fn open(line: &Line, to: Sender<Arrival>) -> Result<Asks, PlayError> {
+pub(super) async fn open(
+    line: &Line,
+    config: &ClientConfig,
+    to: Sender<Arrival>,
+) -> Result<Asks, PlayError> {
     let stream = line.connect().await?;
+    let window = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX).min(MOST_WINDOW);
     let mut builder = Builder::new();
     builder
         .enable_push(false)
-        .initial_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW);
+        .max_header_list_size(HEAD_BYTES)
+        .initial_window_size(window(config.stream_receive_bytes))
+        .initial_connection_window_size(window(config.receive_bytes));
     let (sender, connection) = builder.handshake(stream).await.map_err(io::Error::other)?;
     let (asks, asked) = unbounded_channel();
-    let over = to.clone();
-    tokio::spawn(async move {
-        let ended = connection.await;
-        let cause =
-            ended.err().map_or_else(|| "the server closed it".to_owned(), |it| it.to_string());
-        over.send(Arrival { id: None, what: What::Broken(cause) }).await.ok();
-    });
+    // Its errors come to the requests.
+    tokio::spawn(connection);
     tokio::spawn(send(sender, asked, to));
     Ok(Asks(asks))
 }
+
+/// The largest window (RFC 9113, 6.9.1).
+const MOST_WINDOW: u32 = (1 << 31) - 1;
 
 /// Sends each request as soon as the server allows a further stream.
 async fn send(
@@ -55,9 +57,10 @@ async fn send(
     to: Sender<Arrival>,
 ) {
     while let Some(Ask { id, fields, .. }) = asked.recv().await {
-        // The connection has ended if it fails, which the load is told of.
-        let Ok(ready) = sender.ready().await else { return };
-        sender = ready;
+        sender = match sender.ready().await {
+            Ok(sender) => sender,
+            Err(error) => return tell_all(&to, error.to_string()).await,
+        };
         let sent = request(&fields, HttpVersion::Http2, ())
             .ok_or_else(|| "it cannot be sent over HTTP/2".to_owned())
             .and_then(|it| sender.send_request(it, true).map_err(|it| it.to_string()));
@@ -66,20 +69,18 @@ async fn send(
                 tell(&to, id, What::Asked(fields)).await;
                 let to = to.clone();
                 tokio::spawn(async move {
-                    if let Err(error) = receive(id, response, &to).await {
-                        tell(&to, id, ending(&error)).await;
+                    match receive(id, response, &to).await {
+                        Err(error) if error.is_reset() => {
+                            let code = error.reason().map_or(0, u32::from).into();
+                            tell(&to, id, What::Reset(code)).await;
+                        }
+                        Err(error) => tell_all(&to, error.to_string()).await,
+                        Ok(()) => {}
                     }
                 });
             }
             Err(cause) => tell(&to, id, What::Broken(cause)).await,
         }
-    }
-}
-
-fn ending(error: &h2::Error) -> What {
-    match error.reason() {
-        Some(code) if error.is_reset() => What::Reset(u32::from(code).into()),
-        _ => What::Broken(error.to_string()),
     }
 }
 
@@ -98,12 +99,13 @@ async fn receive(
             break body;
         }
     };
-    // The end may come alone.
     let mut ends = false;
     while !ends {
-        let bytes = body.data().await.transpose()?.unwrap_or_default();
+        // The end may come alone, and after it trailers.
+        let next = body.data().await.transpose()?;
+        ends = next.is_none() || body.is_end_stream();
+        let bytes = next.unwrap_or_default();
         body.flow_control().release_capacity(bytes.len())?;
-        ends = body.is_end_stream();
         tell(to, id, What::Bytes(bytes, ends)).await;
     }
     Ok(())

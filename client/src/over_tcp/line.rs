@@ -66,9 +66,10 @@ impl Line {
         stream.map_err(|error| {
             // Servers that speak none of the offered protocols may refuse the handshake (RFC 7301, 3.2).
             let text = error.to_string();
-            match text.to_ascii_lowercase().contains("no_application_protocol") {
-                true => PlayError::NotOffered(self.server, self.version),
-                false => PlayError::Tls(self.server, text),
+            if text.to_ascii_lowercase().contains("no_application_protocol") {
+                PlayError::NotOffered(self.server, self.version)
+            } else {
+                PlayError::Tls(self.server, text)
             }
         })
     }

@@ -1,15 +1,14 @@
 //! The log of a load over TCP, a qlog with the events from which a timeline is made.
 
-use crate::options::{LogWriter, log_title};
+use super::now;
+use crate::options::log_title;
 use crate::play_error::PlayError;
 use crate::visit::Visit;
 use crate::{HttpVersion, Options};
 use corpus::Page;
-use http3::log::Piece;
+use http3::log::{Piece, VantagePointType, begin_over_tcp};
 use http3::{Header, StreamId};
-use qlog::events::EventImportance;
-use qlog::streamer::{EventTimePrecision, QlogStreamer};
-use qlog::{TraceSeq, VantagePoint, VantagePointType};
+use qlog::streamer::QlogStreamer;
 use std::time::{Duration, Instant};
 
 /// A log, or none.
@@ -21,7 +20,9 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(page: &Page, options: &Options) -> Result<Self, PlayError> {
-        let streamer = options.create_log()?.map(|writer| streamer(page, options.http, writer));
+        let title = format!("{}, HTTP/{}", log_title(page), options.http);
+        let file = options.create_log()?;
+        let streamer = file.map(|it| begin_over_tcp(&title, VantagePointType::Client, now(), it));
         let [created, parsed] = match options.http {
             HttpVersion::Http1 => ["http1:frame_created", "http1:frame_parsed"],
             _ => ["http2:frame_created", "http2:frame_parsed"],
@@ -55,16 +56,4 @@ impl Log {
             http3::log::milestone(self.streamer.as_mut(), milestone, after);
         }
     }
-}
-
-fn streamer(page: &Page, version: HttpVersion, writer: LogWriter) -> QlogStreamer {
-    let title = format!("{}, HTTP/{version}", log_title(page));
-    let client = VantagePoint { ty: VantagePointType::Client, ..VantagePoint::default() };
-    let trace = TraceSeq::new(Some(title.clone()), None, None, Some(client), Vec::new());
-    let (level, precision) = (EventImportance::Extra, EventTimePrecision::MicroSeconds);
-    let mut streamer =
-        QlogStreamer::new(Some(title), None, super::now(), trace, level, precision, writer);
-    // A log that cannot be written (a full disk) must not stop the load.
-    streamer.start_log().ok();
-    streamer
 }
