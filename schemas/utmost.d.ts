@@ -1809,7 +1809,7 @@ export type StressVisited = {
   protocol: "HTTP/3" | "HTTP/2" | "HTTP/1.1";
 };
 
-/** The output of `utmost compare --json` and `utmost play --json`: page loads, and statistics of each scheme in each setting (network, send buffer, congestion control, queue, round trip, rate, loss, cross traffic, push policy, gate, hints, use of signals). Times are milliseconds from the first request. */
+/** The output of `utmost compare --json` and `utmost play --json`: page loads, and statistics of each scheme in each setting (network, send buffer, congestion control, HTTP version, queue, round trip, rate, loss, cross traffic, push policy, gate, hints, use of signals). Times are milliseconds from the first request. */
 export type Study = {
   /** The scheme that speedups are relative to. Absent where nothing is compared. */
   baseline?: string;
@@ -1861,6 +1861,8 @@ export type StudyComparison = {
   hodges_lehmann_ratio: StudyIndices;
   /** The same, adjusted by Holm for the schemes of the setting. */
   holm_p: StudyProbabilities;
+  /** Where the study varies it. */
+  http?: StudyHttp;
   /** Where the study varies it. */
   loss?: StudyLoss;
   /** Pairs in which the baseline is better. */
@@ -1927,6 +1929,8 @@ export type StudyGate = string;
 
 export type StudyHints = "none" | "preload" | "early-hints";
 
+export type StudyHttp = "1.1" | "2" | "3";
+
 /** Milliseconds, for all resources and for those above the fold; null without such resources. A render time has one value, which stands in both. */
 export type StudyIndices = {
   all: number | null;
@@ -1986,6 +1990,8 @@ export type StudyPageRow = {
   gate?: StudyGate;
   /** Where the study varies it. */
   hints?: StudyHints;
+  /** Where the study varies it. */
+  http?: StudyHttp;
   /** The number of loads that completed. */
   loads: StudyCount;
   /** Where the study varies it. */
@@ -2047,6 +2053,8 @@ export type StudyProvenance = {
   git_commit: string;
   /** What documents' responses name. Without it nothing. */
   hints?: Array<StudyHints>;
+  /** Versions of HTTP. Without it HTTP/3. */
+  http_versions?: Array<StudyHttp>;
   /** One for each network, in order; empty without a transport. */
   initial_window_packets?: Array<StudyCount>;
   /** Schemes that `all` stands for and that place as another one of the study does, each with that one. Absent without any. */
@@ -2115,6 +2123,8 @@ export type StudyRankCorrelation = {
   /** Where the study varies it. */
   hints?: StudyHints;
   /** Where the study varies it. */
+  http?: StudyHttp;
+  /** Where the study varies it. */
   loss?: StudyLoss;
   network: string;
   published: string;
@@ -2165,6 +2175,8 @@ export type StudyRow = {
   geometric_mean_speedup_interval: StudyIntervals;
   /** Where the study varies it. */
   hints?: StudyHints;
+  /** Where the study varies it. */
+  http?: StudyHttp;
   /** Where the study varies it. */
   loss?: StudyLoss;
   /** If the study says what is pushed. */
@@ -2222,6 +2234,8 @@ export type StudyRun = {
   gate?: StudyGate;
   /** What the document's response names. Without it nothing. */
   hints?: StudyHints;
+  /** The version of HTTP. Without it HTTP/3. */
+  http?: StudyHttp;
   /** The share lost on the way to the client. Without it as the network loses. */
   loss?: StudyLoss;
   /** No order can have a lower ATF ByteIndex, in ms; null where no bound is known, and where others use the link (`cross`). */

@@ -1,7 +1,7 @@
 //! Values that more than one flag takes, beside [`serve::values`].
 
 use crate::output;
-use ::client::Verify;
+use ::client::{HttpVersion, Verify};
 use ::corpus::Page;
 use ::serve::Failure;
 use figures::{FigureStyle, PaperWidth};
@@ -198,6 +198,13 @@ pub(crate) const DELIVERY_ORDERS: Choices<DeliveryOrder> = &[
          that was sent after it, on any stream",
         DeliveryOrder::Connection,
     ),
+];
+
+/// The versions of HTTP over which a page can be loaded.
+pub(crate) const HTTP_VERSIONS: Choices<HttpVersion> = &[
+    ("1.1", "HTTP/1.1 over TLS and the system's TCP, six connections a host", HttpVersion::Http1),
+    ("2", "HTTP/2 over TLS and the system's TCP, one connection", HttpVersion::Http2),
+    ("3", "HTTP/3 over QUIC, one connection", HttpVersion::Http3),
 ];
 
 /// Which certificates a client trusts.

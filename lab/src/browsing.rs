@@ -142,7 +142,8 @@ impl Stage {
         let scheme = options.scheme.name.clone();
         let port = self.port.get().copied().unwrap_or_default();
         let entrance = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let served = Served { options, identity: &self.identity, site, links, entrance };
+        let (identity, carries_tcp, over_tcp) = (&self.identity, false, None);
+        let served = Served { options, identity, site, links, carries_tcp, entrance, over_tcp };
         let seen = while_served(served, |address| {
             let port = *self.port.get_or_init(|| address.port());
             let public_key_pin = &self.public_key_pin;

@@ -75,6 +75,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "port",
             "insecure",
             "ca",
+            "http",
             "http3",
             "within",
             "engine",

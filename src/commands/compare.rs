@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 /// Load pages under several schemes and say which are better
 ///
-/// A study loads every page under every scheme, on every network, with every send buffer, congestion control, queue,
+/// A study loads every page under every scheme, on every network, with every send buffer, congestion control, HTTP version, queue,
 /// property of the link, cross traffic, push policy, gate, hint, use of signals and seed. All schemes are compared with one
 /// of them, the baseline: a ratio is its ByteIndex divided by the scheme's. Without flags a study asks today's question: which
 /// schemes are better than rfc9218 on the pages of @web, over real QUIC on networks cable and 3g? With --paper it asks that of

@@ -12,7 +12,7 @@ use crate::values::Spare;
 use crate::{output, values};
 use ::client::event_loop::play;
 use ::client::profile::Profile;
-use ::client::{ClientConfig, Migrating, Options, Outcome, Says, Verify};
+use ::client::{ClientConfig, HttpVersion, Migrating, Options, Outcome, Says, Verify};
 use ::corpus::Page;
 use ::serve::Failure;
 use lab::study::{FORMAT, RunRecord, Setting, Study, engines};
@@ -48,6 +48,9 @@ pub(crate) struct Arguments {
     server: Option<SocketAddr>,
     #[command(flatten)]
     trust: values::Trust,
+    /// The version of HTTP. The page, its causes and its metrics are the same over each
+    #[arg(long, value_name = "VERSION", value_parser = values::choice(values::HTTP_VERSIONS), default_value = "3")]
+    http: HttpVersion,
     #[command(flatten)]
     own: own_server::OwnServer,
     #[command(flatten)]
@@ -102,6 +105,7 @@ const PUSHES: u64 = 100;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_server(arguments)?;
+    check_http(arguments)?;
     let profile =
         arguments.profile.as_deref().map(Profile::find).transpose().map_err(Failure::bad_input)?;
     let pages = arguments.pages.read(profile.as_ref())?;
@@ -118,6 +122,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let logs = arguments.qlog.clone().unwrap_or_else(|| scratch.path().to_owned());
     values::directory(&logs, "--qlog")?;
     let client = Options {
+        http: arguments.http,
         scheme: scheme.clone(),
         hold_back: profile.and_then(|it| it.hold_back),
         pushes: if arguments.push_log { PUSHES } else { 0 },
@@ -145,6 +150,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         Setting { network: "loopback".to_owned(), ..Setting::default() }
     };
+    let http = Some(arguments.http).filter(|it| it.is_over_tcp());
+    let setting = Setting { http, ..setting };
     let engine = if own { arguments.own.engine() } else { engines::WIRE };
     let runs = visits.iter().map(|played| RunRecord {
         engine,
@@ -171,6 +178,25 @@ fn check_server(arguments: &Arguments) -> Result<(), Failure> {
     let wrong = given.iter().find(|(_, is_given)| *is_given && arguments.server.is_none());
     wrong.map_or(Ok(()), |(flag, _)| {
         Err(Failure::bad_input(format!("{flag} needs --server; without it, use `utmost compare`")))
+    })
+}
+
+/// Refuses what only HTTP/3 has here.
+fn check_http(arguments: &Arguments) -> Result<(), Failure> {
+    let given = [
+        ("--push-log", arguments.push_log),
+        ("--session", arguments.session.is_some()),
+        ("--migrate", arguments.migrate.is_some()),
+        ("--leave-after or --cancel", arguments.cancels.are_any()),
+        ("--delivery-order connection", arguments.delivery_order == DeliveryOrder::Connection),
+        ("--engine stack", arguments.own.engine() == engines::STACK),
+    ];
+    let wrong = given.iter().find(|it| it.1 && arguments.http.is_over_tcp());
+    wrong.map_or(Ok(()), |(flag, _)| {
+        let http = arguments.http;
+        Err(Failure::BadInput(format!(
+            "--http {http}: {flag} is for HTTP/3; leave it out, or use --http 3"
+        )))
     })
 }
 

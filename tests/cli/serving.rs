@@ -100,6 +100,26 @@ fn a_page_is_served_played_and_the_server_ends_on_sigterm() {
     assert!(stderr.starts_with(said) && stderr.lines().count() == 1, "{stderr}");
 }
 
+#[test]
+fn a_page_is_played_over_each_version_with_the_same_resources_and_metrics() {
+    let server = Serving::start(&["--page", "davies-meenan"]);
+    for version in ["1.1", "2", "3"] {
+        let play = ["play", "davies-meenan", "--server", &server.address, "--insecure"];
+        let text = stdout_of(&[&play[..], &["--http", version, "--json"]].concat());
+        let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_valid("study.json", &document);
+        let run = &document["runs"][0];
+        assert_eq!((&run["completed"], &run["load"].is_null()), (&true.into(), &false));
+        let bytes = run["resources"].as_array().expect("resources").iter();
+        let bytes = bytes.map(|it| it["bytes"].as_u64().expect("bytes"));
+        assert_eq!(bytes.sum::<u64>(), 1_580_000, "HTTP/{version}");
+        for metric in ["byte_index", "first_render", "load"] {
+            assert!(run[metric]["all"].as_f64().is_some_and(|it| it > 0.0), "{metric}: {text}");
+        }
+    }
+    assert_eq!(server.stop().0, Some(0));
+}
+
 /// Every visitor tries the other order, until the present one is the other: then they try that.
 #[test]
 fn visitors_try_orders_and_the_file_says_what_they_have_shown() {

@@ -1,13 +1,14 @@
 //! Pages through the engines: who completes when.
 
+use client::HttpVersion;
 use corpus::Page;
 use lab::ideal::Conditions;
 use lab::network::Network;
 use lab::study::{Engine, Plan, RunRecord, Settings, engines, run};
 use lab::{Contender, Load, ideal, wire};
-use qlog_tools::metrics::find;
+use qlog_tools::metrics::{METRICS, find};
 use schedulers::{find_scheme, paper_schemes};
-use server::Options;
+use server::{CongestionControl, Options};
 use std::sync::Arc;
 
 /// A document of 2 packets; a script and an image of 3 packets each, found in its first and second half; a
@@ -254,4 +255,52 @@ fn a_page_comes_whole_over_real_sockets_and_its_log_says_so() {
         2,
         "a client's log and a server's"
     );
+}
+
+/// The four resources and what is known of them, whatever carries them.
+#[test]
+fn a_page_has_the_same_causes_and_metrics_over_each_version() {
+    let loads = HttpVersion::ALL.map(|http| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let scheme = find_scheme("dfifo").expect("a scheme");
+        let mut setup = wire::Setup::new(Options::new(scheme), folder.path());
+        setup.client.http = http;
+        let load = wire::load(&page(), setup).expect("a load").load;
+        let run = RunRecord::of_load(&page(), &load);
+        let mut bytes: Vec<_> = run.resources.iter().map(|it| (it.id, it.bytes)).collect();
+        bytes.sort_unstable();
+        assert_eq!(bytes, [(0, 2800), (1, 4200), (2, 4200), (3, 1400)]);
+        let asked = |id| {
+            let of = run.resources.iter().find(|it| it.id == id);
+            of.expect("a resource of the page").requested_ms
+        };
+        assert!((1..4).all(|it| asked(it) > asked(0)), "the document names them, HTTP/{http}");
+        let known = METRICS.iter().filter(|it| run.metrics.get(it).all.is_some());
+        known.map(|it| it.name).collect::<Vec<_>>()
+    });
+    assert!(loads[2].contains(&"byte_index") && loads[2].contains(&"load"), "{loads:?}");
+    assert_eq!((&loads[0], &loads[1]), (&loads[2], &loads[2]));
+}
+
+#[test]
+fn each_version_of_http_crosses_the_same_link() {
+    if let Err(error) = wire::check_namespaces() {
+        return fixtures::skip(&error.to_string());
+    }
+    let network = Network::find("cable").expect("built in");
+    let mut plan = plan(vec![page()], engines::WIRE);
+    plan.schemes.retain(|it| ["rr", "fifo"].contains(&it.name()));
+    plan.settings = Settings {
+        http_versions: HttpVersion::ALL.to_vec(),
+        congestion_controls: vec![CongestionControl::Cubic],
+        ..Settings::on(network, engines::WIRE)
+    };
+    let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
+    let unfinished: Vec<_> = study.runs.iter().filter_map(|it| it.unfinished.as_ref()).collect();
+    assert!(unfinished.is_empty(), "{unfinished:?}");
+    for version in HttpVersion::ALL {
+        let mut runs = study.runs.iter().filter(|it| it.setting.http == Some(version));
+        // The document names the script, and the script the stylesheet: three round trips of 50 ms.
+        assert!(runs.all(|it| it.duration_ms >= 150.0), "HTTP/{version}");
+    }
 }

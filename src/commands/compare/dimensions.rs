@@ -67,13 +67,14 @@ const IN_SHORT_HELP: [&str; 3] = ["send_buffer_bytes", "cc", "signals"];
 
 /// What is the link's is not the server's.
 fn heading(dimension: &Dimension) -> &'static str {
-    if ["queue", "cross"].contains(&dimension.column) { super::LINK } else { super::SERVER }
+    if ["http", "queue", "cross"].contains(&dimension.column) { super::LINK } else { super::SERVER }
 }
 
 fn parser(dimension: &'static Dimension) -> ValueParser {
     match dimension.column {
         "cc" => names(values::CONGESTION_CONTROLS),
         "hints" => names(HINTS),
+        "http" => names(values::HTTP_VERSIONS),
         "signals" => names(values::SIGNALS),
         _ => ValueParser::from(|text: &str| dimension.check(text)),
     }

@@ -80,7 +80,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
             plan.leave_out_twins(|it| named.contains(it));
         }
     }
-    plan.check().map_err(Failure::bad_input)?;
+    plan.check().map_err(super::failure)?;
     Ok(plan)
 }
 

@@ -21,7 +21,7 @@ pub(super) struct GivingUp {
 impl GivingUp {
     /// The cancels of the only page. With several pages it would not be clear which one is meant.
     pub(super) fn of(&self, page: &Page, are_several: bool) -> Result<Cancels, Failure> {
-        if are_several && (self.leave_after.is_some() || !self.cancel.is_empty()) {
+        if are_several && self.are_any() {
             let cause = "--leave-after and --cancel: give up one page; name only that one";
             return Err(Failure::BadInput(cause.to_owned()));
         }
@@ -38,6 +38,10 @@ impl GivingUp {
             }
         }
         Ok(cancels)
+    }
+
+    pub(super) fn are_any(&self) -> bool {
+        self.leave_after.is_some() || !self.cancel.is_empty()
     }
 
     /// How the page was left, if it was.

@@ -99,9 +99,14 @@ impl OwnServer {
             }
             network => {
                 let links = network.as_ref().map(|it| (it, 0));
+                let carries_tcp = client.http.is_over_tcp();
+                if carries_tcp && links.is_some() {
+                    wire::check_namespaces().map_err(Failure::elsewhere)?;
+                }
                 let setup = wire::Setup {
                     client,
                     links,
+                    carries_tcp,
                     fresh_s,
                     delivery_order,
                     ..wire::Setup::new(options, log_dir)

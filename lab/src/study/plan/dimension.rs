@@ -195,6 +195,11 @@ pub(crate) fn cross_label(traffic: &str) -> String {
     if traffic == "none" { "alone" } else { traffic }.to_owned()
 }
 
+/// `HTTP/2`.
+pub(crate) fn http_label(version: &str) -> String {
+    format!("HTTP/{version}")
+}
+
 pub(crate) fn hints_label(hints: &str) -> String {
     match hints {
         "none" => "no hints",

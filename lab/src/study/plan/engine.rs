@@ -79,6 +79,11 @@ impl Refusal {
         Self { flag, why, instead: "stack or wire" }
     }
 
+    /// The flag of versions of HTTP, which `wire` alone honours.
+    pub(crate) const fn of_versions(why: &'static str) -> Self {
+        Self { flag: "--http", why, instead: "wire" }
+    }
+
     /// The flag of cross traffic, which `stack` alone honours.
     pub(crate) const fn of_cross_traffic(why: &'static str) -> Self {
         Self { flag: "--cross", why, instead: "stack" }
@@ -167,6 +172,7 @@ impl Task<'_> {
             says: if uses_signals { Says::Signals } else { Says::Nothing },
             hold_back: self.plan.profile.as_ref().and_then(|it| it.hold_back),
             pushes: setting.push_and_hints().client_pushes(),
+            http: setting.http.unwrap_or_default(),
             scheme: Some(self.scheme.clone()),
             then,
             ..Default::default()

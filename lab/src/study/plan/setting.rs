@@ -7,10 +7,11 @@ use crate::network::{Amount, Network, NetworkError, Property, QueueDepth};
 use crate::push_and_hints::{Hints, PushAndHints};
 use crate::study::plan::dimension::{
     CONTROL, File, NETWORK, PLAIN, SEND_BUFFER, buffer_mark, columns, cross_label, hints_label,
-    loss_label, percent, push_label, rate_label, warm_up_label,
+    http_label, loss_label, percent, push_label, rate_label, warm_up_label,
 };
 use crate::study::plan::engine::Engine;
 use crate::study::{Axis, Dimension, varied};
+use client::HttpVersion;
 use push::{Gate, Policy};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -123,6 +124,17 @@ macro_rules! dimensions {
 }
 
 dimensions! {
+    /// The version of HTTP; `None`: HTTP/3, as without the flag.
+    http: HttpVersion, http_versions, HttpVersion::from_str, Dimension {
+        name: "HTTP version",
+        flag: "--http",
+        help: "Versions of HTTP, separated by commas, on engine wire: 1.1 and 2 over the system's TCP, 3 over QUIC. All cross \
+               the same link between network namespaces, as of utmost link --tun [default: 3, over the link's UDP relay]",
+        usual: "3",
+        label: http_label,
+        mark: http_label,
+        ..PLAIN
+    };
     /// The bottleneck's queue; `None`: the network's own.
     queue: QueueDepth, queues, QueueDepth::parse, Dimension {
         name: "queue",

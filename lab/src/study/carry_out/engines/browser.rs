@@ -18,6 +18,7 @@ static FACTS: Facts = Facts {
         Refusal::new("--gate", "takes no pushes, as no browser does today"),
         Refusal::new("--warm-up", "loads one page a connection"),
         Refusal::new("--delivery-order connection", "hands over bytes by stream"),
+        Refusal::of_versions("has a browser that loads over HTTP/3 here"),
         Refusal::of_cross_traffic("has one client"),
     ],
 };

@@ -24,6 +24,7 @@ static FACTS: Facts = Facts {
         Refusal::new("--signals", "has no client that signals"),
         Refusal::new("--warm-up", "has no connection that could be warm"),
         Refusal::new("an initial window", "has none"),
+        Refusal::of_versions("has no transport"),
         Refusal::of_cross_traffic("has no connections that could share a link"),
     ],
 };

@@ -3,7 +3,7 @@
 use crate::stack::{Ends, Setup, StackLoad, load_between};
 use crate::study::StudyError;
 use crate::study::plan::Plan;
-use crate::study::plan::engine::{Clock, Engine, Facts, Loaded, Loads, Task};
+use crate::study::plan::engine::{Clock, Engine, Facts, Loaded, Loads, Refusal, Task};
 use server::Identity;
 
 static FACTS: Facts = Facts {
@@ -11,7 +11,9 @@ static FACTS: Facts = Facts {
     about: "The real server and client through the lab's links, in virtual time",
     clock: Clock::Virtual,
     has_browser: false,
-    refuses: &[],
+    refuses: &[Refusal::of_versions(
+        "plays pages back over HTTP/3 only, because TCP is the system's",
+    )],
 };
 
 pub(crate) struct Stack;

@@ -1,9 +1,10 @@
 //! The engine `wire` in a study: the real programs over UDP on loopback, in real time.
 
+use crate::DeliveryOrder;
 use crate::study::StudyError;
 use crate::study::plan::Plan;
 use crate::study::plan::engine::{Clock, Engine, Facts, Loaded, Loads, Refusal, Task};
-use crate::wire::{Setup, WireLoad, load};
+use crate::wire::{Setup, WireLoad, check_namespaces, load};
 use server::Options;
 use std::path::Path;
 
@@ -12,7 +13,7 @@ const PACED_JOBS: usize = 16;
 
 static FACTS: Facts = Facts {
     name: "wire",
-    about: "The real server and client over UDP on loopback, through the lab's links, in real time",
+    about: "The real server and client over UDP or TCP, through the lab's links, in real time",
     clock: Clock::Real,
     has_browser: false,
     refuses: &[Refusal::of_cross_traffic("has one client")],
@@ -23,6 +24,25 @@ pub(crate) struct Wire;
 impl Engine for Wire {
     fn facts(&self) -> &'static Facts {
         &FACTS
+    }
+
+    /// Versions of HTTP are compared over links that carry TCP.
+    fn check(&self, plan: &Plan) -> Result<(), StudyError> {
+        let settings = &plan.settings;
+        let over_tcp = settings.http_versions.iter().any(|it| it.is_over_tcp());
+        let pushes = settings.pushes.iter().any(|it| it.pushes());
+        let cause = if settings.http_versions.is_empty() {
+            return Ok(());
+        } else if over_tcp && pushes {
+            "over TCP nothing is pushed; leave out --push and --gate, or use --http 3"
+        } else if over_tcp && plan.delivery_order == DeliveryOrder::Connection {
+            "TCP has the order of its connection; leave out --delivery-order, or use --http 3"
+        } else if settings.networks.iter().any(|it| it.server_pace) {
+            "a server over TCP does not pace as on the paper's networks; use another --network"
+        } else {
+            return Ok(check_namespaces()?);
+        };
+        Err(StudyError::Impossible(format!("--http: {cause}")))
     }
 
     /// A link in real time must not be late: it has a core to itself.
@@ -48,6 +68,7 @@ impl Loads for Wire {
             push_and_hints: of.cell.setting.push_and_hints(),
             fresh_s: None,
             links: of.links(),
+            carries_tcp: of.cell.setting.http.is_some(),
             metadata: of.plan.metadata,
             delivery_order: of.plan.delivery_order,
             log_dir,
