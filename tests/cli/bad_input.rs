@@ -345,23 +345,6 @@ fn a_value_that_is_none_is_named_with_its_flag() {
             &["play", page, "--idle-reset"],
             "--idle-reset: bbr2 paces by the rate that it has measured",
         ),
-        (&["play", page, "--http", "4"], "invalid value '4' for '--http <VERSION>'"),
-        (
-            &["play", page, "--http", "1.1", "--leave-after", "3"],
-            "--http 1.1: --leave-after or --cancel is for HTTP/3; leave it out, or use --http 3",
-        ),
-        (
-            &["play", page, "--http", "2", "--engine", "stack"],
-            "--http 2: --engine stack is for HTTP/3; leave it out, or use --http 3",
-        ),
-        (
-            &["compare", page, "--http", "2,3"],
-            "--http: engine stack plays pages back over HTTP/3 only, because TCP is the system's; use --engine wire",
-        ),
-        (
-            &["compare", page, "--engine", "wire", "--http", "2", "--push", "push"],
-            "--http: over TCP nothing is pushed; leave out --push and --gate, or use --http 3",
-        ),
         (&["ordre"], "unrecognized subcommand 'ordre'"),
     ] {
         assert_refused(arguments, 2, expected);
@@ -548,5 +531,31 @@ fn what_only_another_server_takes_is_refused_whatever_else_is_said() {
         let arguments = ["play", "davies-meenan", "--engine", "stack", flag];
         let name = flag.split('=').next().expect("a name");
         assert_refused(&arguments, 2, &format!("{name} needs --server; without it,"));
+    }
+}
+
+#[test]
+fn a_version_of_http_is_refused_where_something_else_needs_http_3() {
+    let page = "davies-meenan";
+    for (arguments, expected) in [
+        (&["play", page, "--http", "4"][..], "invalid value '4' for '--http <VERSION>'"),
+        (
+            &["play", page, "--http", "1.1", "--leave-after", "3"],
+            "--http 1.1: --leave-after or --cancel is for HTTP/3; leave it out, or use --http 3",
+        ),
+        (
+            &["play", page, "--http", "2", "--engine", "stack"],
+            "--http 2: --engine stack is for HTTP/3; leave it out, or use --http 3",
+        ),
+        (
+            &["compare", page, "--http", "2,3"],
+            "--http: engine stack plays pages back over HTTP/3 only, because TCP is the system's; use --engine wire",
+        ),
+        (
+            &["compare", page, "--engine", "wire", "--http", "2", "--push", "push"],
+            "--http: over TCP nothing is pushed; leave out --push and --gate, or use --http 3",
+        ),
+    ] {
+        assert_refused(arguments, 2, expected);
     }
 }
