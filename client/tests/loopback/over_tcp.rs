@@ -11,7 +11,6 @@ use boring::x509::X509;
 use bytes::Bytes;
 use client::event_loop::{PlayError, play};
 use client::{HttpVersion, NextPage, Options, Problem, Verify};
-use corpus::Page;
 use page_site::PageSite;
 use schedulers::find_scheme;
 use server::event_loop::EventLoop;
@@ -37,7 +36,8 @@ fn while_served<T>(client: impl FnOnce(SocketAddr) -> T) -> T {
         let options = server::Options::new(find_scheme("rr").expect("a scheme"));
         let site = Arc::new(PageSite::new(page().as_ref().clone()));
         let mut server = Server::new(address, &identity, site, options).expect("a server");
-        let listeners = gateway::Listeners { secure: vec![secure], plain: Vec::new() };
+        let sending = gateway::Sending::default();
+        let listeners = gateway::Listeners { secure: vec![secure], plain: Vec::new(), sending };
         gateway::serve_tcp(&mut server, listeners, &identity, 1).expect("a thread");
         events.run(&mut server)
     });
