@@ -1,9 +1,11 @@
 //! How far the link between network namespaces is from the model: delays, rate, drops, and what one TCP flow reaches.
 //!
 //! ```sh
-//! cargo run --release -p utmost-lab --example measure_tun_link
+//! cargo build --release -p utmost-lab --example measure_tun_link
+//! chrt -f 1 target/release/examples/measure_tun_link
 //! ```
 //!
+//! With `chrt`, the receiver does not wait for other programs of the machine; the relay goes before them in any case.
 //! It needs root, or a system that allows user namespaces and the use of /dev/net/tun. The kernel's modules are those of
 //! `net.ipv4.tcp_available_congestion_control`.
 
