@@ -22,7 +22,7 @@ pub enum Failure {
     /// A program that this one ran failed: its exit code.
     #[error("{program} ended with exit code {code}")]
     Ended {
-        /// What was run.
+        /// The program that was run.
         program: String,
         /// Its exit code, or 128 and the number of the signal that ended it.
         code: i32,

@@ -18,6 +18,7 @@ mod find;
 mod folder;
 mod guides;
 mod help;
+mod links;
 mod logs;
 mod orders;
 mod own_schemes;

@@ -37,7 +37,7 @@ fn tcp_through_namespaces_meets_the_link_of_the_model() {
     let network = "rate = 20e6\ndelay_ms = 5\nqueue = { bytes = 20000 }\n[down]\nloss = 0.02\n";
     let came = linked(network, |ends| {
         let listener = ends.server.within(|| TcpListener::bind((SERVER, 80)))?;
-        let serving = thread::spawn(move || listener.accept()?.0.write_all(&[7; 300_000]));
+        let serving = thread::spawn(move || listener.accept()?.0.write_all(&vec![7; 300_000]));
         let mut stream = ends.client.within(|| TcpStream::connect((SERVER, 80)))?;
         stream.set_read_timeout(PATIENCE)?;
         let mut body = Vec::new();
@@ -46,7 +46,7 @@ fn tcp_through_namespaces_meets_the_link_of_the_model() {
         Ok(body)
     });
     let Some((body, log)) = came else { return };
-    assert_eq!(body, [7; 300_000]);
+    assert_eq!(body, vec![7; 300_000]);
     let down = log.lines().filter(|it| it.contains("\"way\":\"down\""));
     assert!(down.clone().any(|it| it.contains("\"cause\":\"queue\"")), "its queue is short");
     let mut down: Vec<&str> = down.collect();

@@ -12,7 +12,7 @@ pub struct LinkLogEntry {
     pub number: u64,
     /// When it was offered, in nanoseconds from the link's start.
     pub offered_ns: u64,
-    /// UDP payload bytes, or those of an IP packet where the link carries such.
+    /// UDP payload bytes; the bytes of the whole packet where the link carries IP packets.
     pub bytes: u64,
     /// Its fate.
     #[serde(flatten)]

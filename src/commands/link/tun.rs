@@ -17,7 +17,7 @@ use std::time::Duration;
 /// How often it is looked whether the server listens, at most, and the pause before each look: ten seconds.
 const LOOKS: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(20);
-/// What a shell adds to a signal's number for a program that it ended.
+/// A shell adds this to the number of the signal that ended a program.
 const BY_SIGNAL: i32 = 128;
 
 /// Runs the server on one end and the command on the other, until the command ends. Its exit code is the program's.

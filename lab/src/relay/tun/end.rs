@@ -51,7 +51,9 @@ pub enum TunError {
     #[error("/dev/net/tun: {0}; {remedy}", remedy = remedy(.0))]
     Device(io::Error),
     /// The device has no address.
-    #[error("ip, which gives the link its addresses: {0}; it is in the package iproute2")]
+    #[error(
+        "ip, which gives the link its addresses: {0}; install the package iproute2 if it is not there"
+    )]
     Ip(io::Error),
 }
 

@@ -1,0 +1,83 @@
+"""The visits as a page of the documentation."""
+
+from bench.servers import machine
+from harness import report
+
+from . import judged, servers
+
+HEAD = """# Page loads beside other servers
+
+`make bench-pages` visits bundled pages in Chromium from each server, behind the same link, and writes this page.
+[loads.json](../benches/pages/loads.json) has every visit.
+
+Server and browser are in two network namespaces. All packets between them, of TCP and of QUIC, cross the link of
+[`utmost link --tun`](engines.md#tcp-behind-a-network). Every visit begins with an empty cache and without a connection:
+
+- *first*: the browser does not know the host, and comes over HTTP/2. It may go over to HTTP/3 on the way, as it does in the world.
+- *later*: a new browser that remembers by Alt-Svc that the host speaks HTTP/3. Nothing forces it onto HTTP/3, because it would then
+  send six requests at a time. Servers without HTTP/3 answer over HTTP/2.
+
+Rounds: {rounds}. Each visits every server once, in random order, with the same seed of the link. A cell has the median in
+milliseconds and the median of the ratios to {baseline} in the same rounds; in brackets is its 95 % interval (bootstrap), which for few rounds
+is no wider than what was seen.
+
+- *utmost* is `utmost serve --root`; *utmost, policy* has the policy that `utmost find` chose for the networks together, before any browser came.
+- All servers compress text as their documentation shows; gtlsserver, which cannot, has nginx for the first visit.
+- The machine: {machine}. Other programs may have used it at the same time.
+"""
+METRICS = [("fcp", "First contentful paint"), ("lcp", "Largest contentful paint"), ("load", "Load event")]
+VISITS = ["first", "later"]
+
+
+def in_short(visits):
+    return "; ".join(
+        f"{' and '.join(sorted(set(visit['protocols']) - {''}))} " + ", ".join(f"{name} {visit.get(name) or 0:.0f}" for name, _ in METRICS)
+        for visit in visits
+        if visit
+    )
+
+
+def document(rows, present, absent, failures, asked):
+    """docs/page-loads.md."""
+    parts = [HEAD.format(rounds=asked.rounds, baseline=servers.BASELINE, machine=machine())]
+    for metric, title in METRICS:
+        parts.append(f"## {title}\n")
+        parts.append(report.markdown(table(rows, present, metric, asked)) + "\n")
+    parts.append("## Versions of HTTP\n\nResponses over HTTP/3, of all that came over the network.\n")
+    parts.append(report.markdown(versions(rows, present)) + "\n")
+    if failures:
+        lines = [f"- {it['server']}, {it['page']} on {it['network']}: {it['cause']}" for it in failures]
+        parts.append("## What failed\n\n" + "\n".join(lines) + "\n")
+    if absent:
+        parts.append("Not installed: " + ", ".join(absent) + ".\n")
+    return "\n".join(parts)
+
+
+def table(rows, present, metric, asked):
+    head = ["page", "network", "visit", *(it.name for it in present)]
+    lines = [head]
+    for page in asked.pages:
+        for network in asked.networks:
+            for number, visit in enumerate(VISITS):
+                times = {it.name: series(rows, page, network, it.name, number, metric) for it in present}
+                baseline = times.get(servers.BASELINE, [])
+                lines.append([page, network, visit, *(judged.cell(it, baseline) for it in times.values())])
+    return lines
+
+
+def series(rows, page, network, server, visit, metric):
+    """The metric by round."""
+    mine = [it for it in rows if (it["page"], it["network"], it["server"]) == (page, network, server)]
+    return [it["visits"][visit].get(metric) for it in sorted(mine, key=lambda it: it["round"])]
+
+
+def versions(rows, present):
+    lines = [["server", *VISITS]]
+    for server in present:
+        shares = []
+        for number in range(len(VISITS)):
+            visits = [it["visits"][number] for it in rows if it["server"] == server.name]
+            seen = [it for visit in visits for it in visit.get("protocols", []) if it]
+            shares.append(f"{100 * seen.count(servers.H3) / len(seen):.0f} %" if seen else "-")
+        lines.append([server.name, *shares])
+    return lines
