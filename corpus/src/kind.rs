@@ -12,5 +12,5 @@ pub fn serialize<S: Serializer>(kind: &Kind, serializer: S) -> Result<S::Ok, S::
 /// Reads a name.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
     let name = String::deserialize(deserializer)?;
-    Kind::of_name(&name).ok_or_else(|| D::Error::unknown_variant(&name, &Kind::NAMES))
+    Kind::named(&name).ok_or_else(|| D::Error::unknown_variant(&name, &Kind::NAMES))
 }

@@ -63,7 +63,7 @@ fn plan(network: &str, schemes: &str, gates: &str, pages: &[String]) -> Outcome<
     let pages = pages.into_iter().cloned().map(Arc::new).collect();
     let schemes = schemes.split(',').map(Contender::find).collect::<Result<_, _>>()?;
     let network = Network::find(network)?;
-    let pushing = Policy::all().filter(|it| it.pushes());
+    let pushing = Policy::ALL.into_iter().filter(|it| it.pushes());
     let settings = Settings {
         pushes: std::iter::once(Policy::NoOpt).chain(pushing).collect(),
         gates: gates.split(',').map(str::parse::<Gate>).collect::<Result<_, _>>()?,

@@ -3,21 +3,19 @@
 //! Another server cannot run a scheme. But where it sends by RFC 9218, a `Priority` field of a response moves that response, and
 //! links and `fetchpriority` move what a browser asks for, whatever the server does. So an export has no more than that, the most
 //! telling lines first. What each server really does with it stands at the head of its file. [`Advice`] is the same for all
-//! servers; each is a table row of [`SERVERS`] and a file below.
+//! servers; each is a row of [`SERVERS`] and a template.
 
 mod advice;
-mod apache;
-mod caddy;
-mod cloudflare;
-mod fastly;
-mod h2o;
-mod html;
-mod nginx;
 mod policy;
 
 pub use advice::{Advice, Document, Line, NamedBy};
 pub use policy::of_policy;
 
+use advice::paths_of;
+use minijinja::Environment;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use serde_json::{Value, json};
 use std::str::FromStr;
 
 /// A server that exports are for.
@@ -25,53 +23,22 @@ use std::str::FromStr;
 pub struct Server {
     /// As on the command line.
     pub name: &'static str,
-    /// Where the text goes, and what the server does with it.
-    about: &'static str,
-    /// The version of the package that tests ran with its export; `None`: no package has the server.
-    checked_with: Option<&'static str>,
-    /// The configuration: lines that are not empty, in this order.
-    configuration: fn(&Advice) -> String,
+    /// Where the text goes, what the server does with it, which version of a package tests ran with it, and the configuration.
+    template: &'static str,
 }
 
 /// All of them.
 pub const SERVERS: [Server; 6] = [
-    Server {
-        name: "nginx",
-        about: nginx::ABOUT,
-        checked_with: Some("1.22.1"),
-        configuration: nginx::configuration,
-    },
-    Server {
-        name: "caddy",
-        about: caddy::ABOUT,
-        checked_with: Some("2.6.2"),
-        configuration: caddy::configuration,
-    },
-    Server {
-        name: "h2o",
-        about: h2o::ABOUT,
-        checked_with: Some("2.2.5"),
-        configuration: h2o::configuration,
-    },
-    Server {
-        name: "apache",
-        about: apache::ABOUT,
-        checked_with: Some("2.4.71"),
-        configuration: apache::configuration,
-    },
-    Server {
-        name: "cloudflare",
-        about: cloudflare::ABOUT,
-        checked_with: None,
-        configuration: cloudflare::configuration,
-    },
-    Server {
-        name: "fastly",
-        about: fastly::ABOUT,
-        checked_with: None,
-        configuration: fastly::configuration,
-    },
+    Server { name: "nginx", template: include_str!("../templates/export/nginx.txt") },
+    Server { name: "caddy", template: include_str!("../templates/export/caddy.txt") },
+    Server { name: "h2o", template: include_str!("../templates/export/h2o.txt") },
+    Server { name: "apache", template: include_str!("../templates/export/apache.txt") },
+    Server { name: "cloudflare", template: include_str!("../templates/export/cloudflare.txt") },
+    Server { name: "fastly", template: include_str!("../templates/export/fastly.txt") },
 ];
+
+/// What all of them share.
+const BASE: &str = include_str!("../templates/export/base.txt");
 
 impl FromStr for Server {
     type Err = String;
@@ -86,32 +53,47 @@ impl FromStr for Server {
 
 impl Server {
     /// The text for this server. Where nothing gains, it is a comment.
+    ///
+    /// # Panics
+    /// If a template is wrong: it is part of the program, and tests render each.
     pub fn export(&self, advice: &Advice) -> String {
-        let checked = match self.checked_with {
-            Some(version) => {
-                format!(
-                    "Checked with {} {version}: it sends these fields with these responses.",
-                    self.name
-                )
-            }
-            None => "Not checked on a server, because no package has it: by its documentation."
-                .to_owned(),
+        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+        let mut environment = Environment::new();
+        environment.set_syntax(syntax.expect("only white space is configured"));
+        environment.add_filter("commented", |text: String| commented(&text));
+        environment.add_template("base.txt", BASE).expect("a template that tests render");
+        let view = Serde(self.view(advice));
+        let text = environment.render_named_str(self.name, self.template, view);
+        text.expect("the template asks for nothing that is missing")
+    }
+
+    /// What templates know. Each row has its keys: host and path, or paths alone where not everything names its host.
+    fn view(&self, advice: &Advice) -> Value {
+        let (said, left_out) = advice.sendable();
+        let keys = |host: &str, path: &str| -> Vec<String> {
+            paths_of(path).iter().map(|path| said.key(host, path)).collect()
         };
-        let head = format!("For {}, by utmost. {}\n{checked}", self.name, self.about);
-        let found = advice.found.iter().map(|it| commented(it));
-        let mut parts = vec![commented(&head), found.collect()];
-        let (lines, left_out) = advice.sendable();
-        if lines.is_empty() {
-            parts.push(commented("No difference: nothing is better on all networks asked about, so there is nothing to paste."));
-            return parts.concat();
-        }
-        if !lines.lines.is_empty() {
-            parts.push(commented(&lines.moves_most()));
-        }
-        parts.extend(left_out.iter().map(|it| commented(&format!("Left out: {it}"))));
-        parts.push(format!("\n{}", (self.configuration)(&lines)));
-        parts.push(html::comment(&lines));
-        parts.concat()
+        let lines = said.lines.iter().map(|line| {
+            let (host, path, priority) = (&line.host, &line.path, line.priority.to_string());
+            json!({
+                "host": host, "path": path, "priority": priority, "group": [host, &priority],
+                "key": said.key(host, path), "keys": keys(host, path),
+                "kind": line.resource.kind.name(), "is_preload": line.resource.preload, "run": line.script_attribute(),
+                "is_raised": line.is_raised(), "named_by": line.named_by.words(),
+            })
+        });
+        let documents = said.documents.iter().map(|document| {
+            let (host, path) = (&document.host, &document.path);
+            json!({
+                "host": host, "paths": paths_of(path), "keys": keys(host, path),
+                "links": document.all_links(), "early_hints": document.early_hints,
+            })
+        });
+        json!({
+            "name": self.name, "found": advice.found, "left_out": left_out, "is_empty": said.is_empty(),
+            "names_hosts": said.names_hosts(), "moves_most": said.moves_most(),
+            "lines": lines.collect::<Vec<_>>(), "documents": documents.collect::<Vec<_>>(),
+        })
     }
 }
 

@@ -5,32 +5,25 @@ use serde::{Deserialize, Serialize};
 use server::site::{Request, Response, Site};
 use std::sync::Arc;
 
-/// How much a scheme knows about each resource.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Metadata {
-    /// Its kind, from the MIME type, and its size, from the response: what any server sees. The paper's server
-    /// without a resource list.
-    None,
-    /// What a browser knows when it asks: also where the document refers to it and how (`in_head`, `async`,
-    /// `defer`, `preload`, after the first image), what the browser would signal, and which stylesheets and
-    /// scripts it waits for. Not what is above the fold: a browser learns that when it lays the page out.
-    #[default]
-    Browser,
-    /// All that the page says, hero images and what is above the fold included: what the metrics reward.
-    Full,
+schedulers::named! {
+    /// How much a scheme knows about each resource.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Metadata {
+        /// Its kind, from the MIME type, and its size, from the response: what any server sees. The paper's server
+        /// without a resource list.
+        None = "none",
+        /// What a browser knows when it asks: also where the document refers to it and how (`in_head`, `async`,
+        /// `defer`, `preload`, after the first image), what the browser would signal, and which stylesheets and
+        /// scripts it waits for. Not what is above the fold: a browser learns that when it lays the page out.
+        #[default]
+        Browser = "browser",
+        /// All that the page says, hero images and what is above the fold included: what the metrics reward.
+        Full = "full",
+    }
 }
 
 impl Metadata {
-    /// As in flags and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Browser => "browser",
-            Self::Full => "full",
-        }
-    }
-
     /// Removes from `known` the facts that the scheme must not know.
     pub fn of(self, known: Resource) -> Resource {
         let Resource { kind, body_bytes, .. } = known;

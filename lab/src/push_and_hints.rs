@@ -13,28 +13,19 @@ use std::sync::Arc;
 /// How many pushes a client allows that takes any.
 pub const PUSHES: u64 = 100;
 
-/// What a document's response names before the document itself does.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Hints {
-    /// Nothing.
-    #[default]
-    None,
-    /// Its `Link` fields name what is critical and hidden from a browser that reads the document. While the document
-    /// takes time, early hints name it, too.
-    Preload,
-    /// While the document takes time, early hints name everything critical.
-    EarlyHints,
-}
-
-impl Hints {
-    /// The name that flags and files use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Preload => "preload",
-            Self::EarlyHints => "early-hints",
-        }
+schedulers::named! {
+    /// What a document's response names before the document itself does.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Hints {
+        /// Nothing.
+        #[default]
+        None = "none",
+        /// Its `Link` fields name what is critical and hidden from a browser that reads the document. While the document
+        /// takes time, early hints name it, too.
+        Preload = "preload",
+        /// While the document takes time, early hints name everything critical.
+        EarlyHints = "early-hints",
     }
 }
 

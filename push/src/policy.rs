@@ -6,37 +6,28 @@ use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A push policy. The sections are the document's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "&'static str")]
-pub enum Policy {
-    /// Neither push nor hints.
-    NoOpt,
-    /// With any response: its children of the same origin in order of evaluation, until they fill the idle time.
-    Push,
-    /// With the document: all that it leads to, of the same origin, in topological order by time of evaluation, until it
-    /// fills the idle time (rule 2).
-    PushInEvaluationOrder,
-    /// With the document: hints at what is both hidden and critical.
-    Preload,
-    /// [`Self::Push`] with the document only, and [`Self::Preload`].
-    PushAndPreload,
-    /// With the document: everything static of the site's own hosts, without a budget. The straw man.
-    PushStaticWithHtml,
-    /// The same, but together with the document no more than the budget.
-    PushStaticWithHtmlOneBdp,
+schedulers::named! {
+    /// A push policy. The sections are the document's.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(try_from = "String", into = "&'static str")]
+    pub enum Policy {
+        /// Neither push nor hints.
+        NoOpt = "none",
+        /// With any response: its children of the same origin in order of evaluation, until they fill the idle time.
+        Push = "push",
+        /// With the document: all that it leads to, of the same origin, in topological order by time of evaluation, until it
+        /// fills the idle time (rule 2).
+        PushInEvaluationOrder = "push-in-evaluation-order",
+        /// With the document: hints at what is both hidden and critical.
+        Preload = "preload",
+        /// [`Self::Push`] with the document only, and [`Self::Preload`].
+        PushAndPreload = "push-and-preload",
+        /// With the document: everything static of the site's own hosts, without a budget. The straw man.
+        PushStaticWithHtml = "push-static-with-html",
+        /// The same, but together with the document no more than the budget.
+        PushStaticWithHtmlOneBdp = "push-static-with-html-one-bdp",
+    }
 }
-
-/// All policies with the names that they have in configuration files.
-const NAMES: [(Policy, &str); 7] = [
-    (Policy::NoOpt, "none"),
-    (Policy::Push, "push"),
-    (Policy::PushInEvaluationOrder, "push-in-evaluation-order"),
-    (Policy::Preload, "preload"),
-    (Policy::PushAndPreload, "push-and-preload"),
-    (Policy::PushStaticWithHtml, "push-static-with-html"),
-    (Policy::PushStaticWithHtmlOneBdp, "push-static-with-html-one-bdp"),
-];
 
 /// The name is not a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,8 +41,7 @@ impl FromStr for Policy {
     type Err = UnknownPolicy;
 
     fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
-        let found = NAMES.iter().find(|(_, it)| *it == name);
-        found.map(|(policy, _)| *policy).ok_or_else(|| UnknownPolicy(name.to_owned()))
+        Self::named(name).ok_or_else(|| UnknownPolicy(name.to_owned()))
     }
 }
 
@@ -70,19 +60,9 @@ impl From<Policy> for &'static str {
 }
 
 impl Policy {
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = Self> {
-        NAMES.iter().map(|(policy, _)| *policy)
-    }
-
     /// Whether it pushes anything.
     pub fn pushes(self) -> bool {
         !matches!(self, Self::NoOpt | Self::Preload)
-    }
-
-    /// Its name in configuration files.
-    pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(policy, _)| *policy == self).map_or("", |(_, name)| name)
     }
 }
 
@@ -427,7 +407,7 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for policy in Policy::all() {
+        for policy in Policy::ALL {
             assert_eq!(policy.name().parse(), Ok(policy));
         }
         assert!("push-all".parse::<Policy>().is_err());

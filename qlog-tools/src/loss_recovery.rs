@@ -45,13 +45,15 @@ pub struct LossRecovery {
     pub periods: Option<Basis>,
 }
 
-/// Whether a log says something, or its packets show it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Basis {
-    /// The log says it.
-    Logged,
-    /// Its packets show it.
-    Inferred,
+schedulers::named! {
+    /// Whether a log says something, or its packets show it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Basis {
+        /// The log says it.
+        Logged = "logged",
+        /// Its packets show it.
+        Inferred = "inferred",
+    }
 }
 
 /// Something that loss recovery did.
@@ -67,58 +69,24 @@ pub struct RecoveryStep {
     pub window_bytes: Option<u64>,
 }
 
-/// What loss recovery does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StepKind {
-    /// A packet was declared lost.
-    Lost,
-    /// A packet that had been declared lost was acknowledged.
-    Spurious,
-    /// A probe timer expired.
-    ProbeTimeout,
-    /// A recovery period began: what was sent before counts as one congestion event.
-    RecoveryPeriod,
-    /// All packets of a long time were lost.
-    PersistentCongestion,
-    /// A loss cut the congestion window.
-    WindowCut,
-    /// A cut was taken back.
-    CutUndone,
-}
-
-impl StepKind {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Lost,
-        Self::Spurious,
-        Self::ProbeTimeout,
-        Self::RecoveryPeriod,
-        Self::PersistentCongestion,
-        Self::WindowCut,
-        Self::CutUndone,
-    ];
-
-    /// In series and figures.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Lost => "lost",
-            Self::Spurious => "spurious loss",
-            Self::ProbeTimeout => "probe timeout",
-            Self::RecoveryPeriod => "recovery period",
-            Self::PersistentCongestion => "persistent congestion",
-            Self::WindowCut => "window cut",
-            Self::CutUndone => "window cut undone",
-        }
-    }
-}
-
-impl Basis {
-    /// In series and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Logged => "logged",
-            Self::Inferred => "inferred",
-        }
+schedulers::named! {
+    /// What loss recovery does.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum StepKind {
+        /// A packet was declared lost.
+        Lost = "lost",
+        /// A packet that had been declared lost was acknowledged.
+        Spurious = "spurious loss",
+        /// A probe timer expired.
+        ProbeTimeout = "probe timeout",
+        /// A recovery period began: what was sent before counts as one congestion event.
+        RecoveryPeriod = "recovery period",
+        /// All packets of a long time were lost.
+        PersistentCongestion = "persistent congestion",
+        /// A loss cut the congestion window.
+        WindowCut = "window cut",
+        /// A cut was taken back.
+        CutUndone = "window cut undone",
     }
 }
 

@@ -152,7 +152,7 @@ impl Metric {
 
     /// The sets that it has values of its own for.
     pub fn sets(&self) -> &'static [Set] {
-        if self.is_of_page() { &[Set::All] } else { &Set::BOTH }
+        if self.is_of_page() { &[Set::All] } else { &Set::ALL }
     }
 
     /// How many times better than `baseline` the value is: 2 is twice as good. `None` when one is missing or zero.
@@ -186,25 +186,14 @@ pub fn find(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|it| it.name == name)
 }
 
-/// A set of a page's resources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Set {
-    /// All of them.
-    All,
-    /// Those above the fold (ATF).
-    Atf,
-}
-
-impl Set {
-    /// Each set.
-    pub const BOTH: [Self; 2] = [Self::All, Self::Atf];
-
-    /// In JSON and CSV.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Atf => "atf",
-        }
+schedulers::named! {
+    /// A set of a page's resources.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Set {
+        /// All of them.
+        All = "all",
+        /// Those above the fold (ATF).
+        Atf = "atf",
     }
 }
 

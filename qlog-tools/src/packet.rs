@@ -17,27 +17,31 @@ pub struct Packet {
     pub is_ack_eliciting: bool,
 }
 
-/// What happened to a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PacketEvent {
-    /// One of ours went out.
-    Sent,
-    /// One of theirs came in.
-    Received,
-    /// One of ours was declared lost.
-    Lost,
-    /// One of ours was acknowledged, for the first time.
-    Acknowledged,
+schedulers::named! {
+    /// What happened to a packet.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum PacketEvent {
+        /// One of ours went out.
+        Sent = "sent",
+        /// One of theirs came in.
+        Received = "received",
+        /// One of ours was declared lost.
+        Lost = "lost",
+        /// One of ours was acknowledged, for the first time.
+        Acknowledged = "acknowledged",
+    }
 }
 
-/// Packet number spaces (RFC 9000, section 12.3).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Space {
-    /// Packets of this type.
-    Initial,
-    /// Packets of this type.
-    Handshake,
-    /// 0-RTT and 1-RTT packets.
-    #[default]
-    Application,
+schedulers::named! {
+    /// Packet number spaces (RFC 9000, section 12.3).
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Space {
+        /// Packets of this type.
+        Initial = "initial",
+        /// Packets of this type.
+        Handshake = "handshake",
+        /// 0-RTT and 1-RTT packets.
+        #[default]
+        Application = "application",
+    }
 }

@@ -73,27 +73,20 @@ pub struct Span {
     pub by: Restraint,
 }
 
-/// Where the spans come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Basis {
-    /// The server's send loop logged it.
-    Logged,
-    /// It was computed; the calls of our server's scheduler say which responses had bytes.
-    Calls,
-    /// It was computed from events of any stack.
-    Computed,
+schedulers::named! {
+    /// Where the spans come from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Basis {
+        /// The server's send loop logged it.
+        Logged = "logged",
+        /// It was computed; the calls of our server's scheduler say which responses had bytes.
+        Calls = "scheduler_calls",
+        /// It was computed from events of any stack.
+        Computed = "computed",
+    }
 }
 
 impl Basis {
-    /// As `--json` names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Logged => "logged",
-            Self::Calls => "scheduler_calls",
-            Self::Computed => "computed",
-        }
-    }
-
     /// In a sentence.
     pub fn in_words(self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
 //! One log's account of one connection.
 
 mod beside;
-mod names;
 mod parts;
+mod writer;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +20,7 @@ use serde::Serialize;
 pub use beside::DATAGRAMS;
 pub(crate) use parts::{Ack, RecoveryEvents};
 pub use parts::{EventLog, OwnServer, PacketLog, Recovery, RecoverySample};
+pub use writer::{Container, Stack, Vantage};
 
 /// The repair of an event whose body could not be read.
 pub(crate) const BAD_BODY: &str = "events whose body could not be read were left out";
@@ -136,42 +137,6 @@ pub enum Detail {
     Events,
 }
 
-/// The program that wrote a log.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stack {
-    /// Its name (`quiche`), as recognised, or else as the log gives it.
-    pub name: Option<String>,
-    /// Its version, when the log gives one.
-    pub version: Option<String>,
-}
-
-/// How a file is cut into events.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Container {
-    /// JSON text sequences (RFC 7464).
-    #[default]
-    Sequence,
-    /// One JSON object a line.
-    Lines,
-    /// One JSON document with all events inside.
-    Contained,
-}
-
-/// The side that wrote the log.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Vantage {
-    /// The side that asks.
-    Client,
-    /// The side that answers.
-    Server,
-    /// Somewhere between. Its packets are sent and received as the client saw them, unless the
-    /// log says that they flow as the server's.
-    Network,
-    /// The log does not say, and nothing in it tells.
-    #[default]
-    Unknown,
-}
-
 /// The HTTP/3 events of a transfer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TransferDetails {
@@ -185,21 +150,23 @@ pub struct TransferDetails {
     pub pushed: bool,
 }
 
-/// The purpose of a stream.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StreamRole {
-    /// A request and its response.
-    Request,
-    /// A pushed response.
-    Push,
-    /// HTTP/3's control stream.
-    Control,
-    /// QPACK's encoder or decoder stream.
-    Qpack,
-    /// Another one, or one whose type was not logged.
-    #[default]
-    Other,
+schedulers::named! {
+    /// The purpose of a stream.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum StreamRole {
+        /// A request and its response.
+        Request = "request",
+        /// A pushed response.
+        Push = "push",
+        /// HTTP/3's control stream.
+        Control = "control",
+        /// QPACK's encoder or decoder stream.
+        Qpack = "qpack",
+        /// Another one, or one whose type was not logged.
+        #[default]
+        Other = "other",
+    }
 }
 
 /// One stream in the direction of the responses, added up.

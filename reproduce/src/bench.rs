@@ -11,6 +11,7 @@ use lab::push_and_hints::{PUSHES, PushAndHints};
 use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use push::Gate;
+use qlog_tools::saturating_cast::to_usize;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
@@ -272,15 +273,10 @@ impl Sample {
 }
 
 /// A quantile of sorted values, interpolated between its neighbours.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "from 0 to the number of values"
-)]
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len().saturating_sub(1)) as f64;
     let [low, high] = [place.floor(), place.ceil()]
-        .map(|it| sorted.get(it as usize).copied().unwrap_or(f64::NAN));
+        .map(|it| sorted.get(to_usize(it)).copied().unwrap_or(f64::NAN));
     low + (high - low) * place.fract()
 }
 

@@ -204,7 +204,7 @@ impl CallReader {
         match name {
             "name" => self.scheme = Some(text.into_owned()),
             "op" => self.op = OPS.into_iter().find(|it| *it == text),
-            "kind" => self.resource.kind = Kind::of_name(&text).unwrap_or_default(),
+            "kind" => self.resource.kind = Kind::named(&text).unwrap_or_default(),
             "element" => self.element = Some(text.into_owned()),
             "parent" => self.parent = Some(text.into_owned()),
             // Some writers put numbers in strings.

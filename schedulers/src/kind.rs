@@ -1,54 +1,30 @@
 //! The kinds of resources, and their names.
 
-/// The kind of a resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Kind {
-    /// `text/html`.
-    Html,
-    /// `text/css`.
-    Css,
-    /// Any JavaScript.
-    Js,
-    /// Any font.
-    Font,
-    /// Any image, `image/svg+xml` included.
-    Image,
-    /// Video and audio.
-    Media,
-    /// JSON and XML: what scripts fetch.
-    Xhr,
-    /// Everything else.
-    #[default]
-    Other,
+crate::named! {
+    /// The kind of a resource.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Kind {
+        /// `text/html`.
+        Html = "html",
+        /// `text/css`.
+        Css = "css",
+        /// Any JavaScript.
+        Js = "js",
+        /// Any font.
+        Font = "font",
+        /// Any image, `image/svg+xml` included.
+        Image = "image",
+        /// Video and audio.
+        Media = "media",
+        /// JSON and XML: what scripts fetch.
+        Xhr = "xhr",
+        /// Everything else.
+        #[default]
+        Other = "other",
+    }
 }
 
 impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 8] = [
-        Self::Html,
-        Self::Css,
-        Self::Js,
-        Self::Font,
-        Self::Image,
-        Self::Media,
-        Self::Xhr,
-        Self::Other,
-    ];
-
-    /// The names of [`Self::ALL`], in its order.
-    pub const NAMES: [&'static str; 8] =
-        ["html", "css", "js", "font", "image", "media", "xhr", "other"];
-
-    /// The name in pages, logs and tables.
-    pub const fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
-    /// The kind with this name.
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.name() == name)
-    }
-
     /// The kind of a MIME type; parameters (`; charset=...`) and case do not matter.
     ///
     /// `application/xhtml+xml` counts as XML, as in the paper's implementation: only `text/html` is a page.
@@ -99,7 +75,7 @@ mod tests {
     #[test]
     fn a_name_gives_its_kind_back() {
         assert_eq!(Kind::ALL.map(Kind::name), Kind::NAMES);
-        assert_eq!(Kind::ALL.map(|it| Kind::of_name(it.name())), Kind::ALL.map(Some));
-        assert_eq!(Kind::of_name("HTML"), None);
+        assert_eq!(Kind::ALL.map(|it| Kind::named(it.name())), Kind::ALL.map(Some));
+        assert_eq!(Kind::named("HTML"), None);
     }
 }

@@ -40,6 +40,7 @@ mod kind;
 mod limits;
 mod metadata;
 mod milestone;
+mod named;
 mod priority;
 mod random;
 mod resource;

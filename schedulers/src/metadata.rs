@@ -54,7 +54,7 @@ impl Metadata {
     pub fn parse(field: &[u8]) -> Self {
         let Some(members) = Dictionary::parse(field) else { return Self::default() };
         Self {
-            kind: members.token("kind").and_then(Kind::of_name),
+            kind: members.token("kind").and_then(Kind::named),
             implied: IMPLIED.each_ref().map(|it| members.boolean(it.member)),
             facts: FACTS.each_ref().map(|it| members.boolean(it.member)),
             priority: Priority {

@@ -73,7 +73,7 @@ fn kinds(value: &Value, at: usize) -> Result<Vec<Kind>, Fault> {
 
 fn kind(value: &Value, at: usize) -> Result<Kind, Fault> {
     let name = value.as_str().ok_or_else(|| Fault::new(at, NO_KIND))?;
-    let kind = Kind::of_name(name);
+    let kind = Kind::named(name);
     kind.ok_or_else(|| Fault::new(at, not_one(name, "kind", Kind::NAMES.into_iter())))
 }
 

@@ -36,7 +36,7 @@ pub struct Target {
     /// The server's address.
     address: SocketAddr,
     /// The host that clients ask for: a host, perhaps with a port.
-    authority: String,
+    pub authority: String,
     /// Files that it has. Visitors load the first one.
     files: Vec<File>,
     /// The server's process, whose memory is read.
@@ -44,7 +44,7 @@ pub struct Target {
     /// The server's backend, which takes part.
     backend: Option<Arc<Backend>>,
     /// How many times as many connections an attack has as its text says.
-    size: usize,
+    pub size: usize,
 }
 
 /// An attack that cannot be tried.
@@ -109,18 +109,6 @@ impl Target {
     /// Whether a backend takes part.
     pub fn has_backend(&self) -> bool {
         self.backend.is_some()
-    }
-
-    /// The same server, asked for another host, perhaps with a port.
-    #[must_use]
-    pub fn asked_for(self, authority: &str) -> Self {
-        Self { authority: authority.to_owned(), ..self }
-    }
-
-    /// The same server, attacked by `size` times as many connections.
-    #[must_use]
-    pub fn attacked_by_times(self, size: usize) -> Self {
-        Self { size, ..self }
     }
 
     /// The connections of an attack of the list's number.

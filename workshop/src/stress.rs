@@ -7,7 +7,7 @@ use ::stress::{
 use serve::{Failure, values};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use terminal::output;
 
@@ -94,8 +94,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let Some(address) = arguments.target else { return list() };
     let attacks = chosen(&arguments.attacks)?;
-    let target = Target::new(address, files(arguments)?, arguments.process).map_err(failure)?;
-    let target = target.asked_for(&arguments.host).attacked_by_times(arguments.size.into());
+    let mut target = Target::new(address, files(arguments)?, arguments.process).map_err(failure)?;
+    (target.authority, target.size) = (arguments.host.clone(), arguments.size.into());
     let target = match arguments.backend {
         Some(backend) => target.before_backend_at(backend).map_err(failure)?,
         None => target,
@@ -211,13 +211,10 @@ fn files(arguments: &Arguments) -> Result<Vec<File>, Failure> {
     };
     let files = files_of(root).map_err(|error| Failure::of_file(root, error))?;
     if files.is_empty() {
-        return Err(no_files(root));
+        let remedy = "holds no file whose name is of letters, digits, `-`, `_` and `.`";
+        return Err(Failure::of_file(root, remedy));
     }
     Ok(files)
-}
-
-fn no_files(root: &Path) -> Failure {
-    Failure::of_file(root, "holds no file whose name is of letters, digits, `-`, `_` and `.`")
 }
 
 fn failure(error: StressError) -> Failure {

@@ -36,32 +36,22 @@ pub struct StudyBrowser {
     sites: Mutex<BTreeMap<String, Arc<dyn Site>>>,
 }
 
-/// The bytes behind a page's resources.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Bodies {
-    /// The files of the package that the page was recorded from, fetched again. Other pages are imitated.
-    #[default]
-    Real,
-    /// Made from what the page says: each resource is asked for by the same one, and has about as many bytes.
-    Imitated,
-}
-
-impl Bodies {
-    const ALL: [Self; 2] = [Self::Real, Self::Imitated];
-
-    /// What a description says of them.
-    fn words(self) -> &'static str {
-        match self {
-            Self::Real => "the pages' own files",
-            Self::Imitated => "imitated pages",
-        }
+schedulers::named! {
+    /// The bytes behind a page's resources.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Bodies {
+        /// The files of the package that the page was recorded from, fetched again. Other pages are imitated.
+        #[default]
+        Real = "the pages' own files",
+        /// Made from what the page says: each resource is asked for by the same one, and has about as many bytes.
+        Imitated = "imitated pages",
     }
 }
 
 /// The browser and the bodies that [`Browser::description`] names; `None`: it is not one of a [`StudyBrowser`].
 pub fn described(description: &str) -> Option<(Kind, Bodies)> {
     let (version, words) = description.split_once(", ")?;
-    let bodies = Bodies::ALL.into_iter().find(|it| it.words() == words)?;
+    let bodies = Bodies::named(words)?;
     let kind = Kind::ALL.into_iter().find(|it| it.is_named_by(version))?;
     Some((kind, bodies))
 }
@@ -170,7 +160,7 @@ impl Browser for StudyBrowser {
     fn description(&self) -> Result<String, BrowserError> {
         let version =
             self.version.get_or_init(|| self.kind.version().map_err(Into::into)).clone()?;
-        Ok(format!("{version}, {}", self.bodies.words()))
+        Ok(format!("{version}, {}", self.bodies.name()))
     }
 
     fn site(&self, page: &Page) -> Result<Arc<dyn Site>, BrowserError> {

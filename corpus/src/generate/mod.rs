@@ -26,22 +26,14 @@ pub const DEPTH_MAX: usize = 20;
 /// Decoded bytes of a byte of compressed text.
 const TEXT_EXPANSION: u64 = 4;
 
-/// A source of distributions for the counts and sizes of pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
-    /// The desktop pages of the HTTP Archive (Web Almanac 2024, "Page Weight").
-    Web2024,
-    /// The range of the paper's corpus: 10 to 214 resources, 29 KB to 7.4 MB.
-    Paper2019,
-}
-
-impl Profile {
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Web2024 => "web-2024",
-            Self::Paper2019 => "paper-2019",
-        }
+schedulers::named! {
+    /// A source of distributions for the counts and sizes of pages.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Profile {
+        /// The desktop pages of the HTTP Archive (Web Almanac 2024, "Page Weight").
+        Web2024 = "web-2024",
+        /// The range of the paper's corpus: 10 to 214 resources, 29 KB to 7.4 MB.
+        Paper2019 = "paper-2019",
     }
 }
 

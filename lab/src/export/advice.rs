@@ -172,12 +172,7 @@ impl Document {
     /// Whether a server that knows it also answers for `other`.
     fn answers_for(&self, other: &Self) -> bool {
         self.host == other.host
-            && self.paths().iter().any(|it| it.eq_ignore_ascii_case(&other.path))
-    }
-
-    /// The paths at which servers know the document: `/` and `/index.html` are the same.
-    pub(super) fn paths(&self) -> Vec<String> {
-        paths_of(&self.path)
+            && paths_of(&self.path).iter().any(|it| it.eq_ignore_ascii_case(&other.path))
     }
 
     /// All links: a browser that did not take early hints takes them from the response.
@@ -221,10 +216,6 @@ impl Line {
     /// By how much it moves in time, to either side.
     fn moved_ms(&self) -> f64 {
         self.later_ms.map_or(0.0, f64::abs)
-    }
-
-    pub(super) fn kind(&self) -> Kind {
-        self.resource.kind
     }
 
     /// The attribute of a `script` element that says how it is run, with a space before it.

@@ -6,35 +6,20 @@ use serde_json::Number;
 use simulator::link::{Loss, Rate};
 use std::fmt;
 
-/// A property that [`Network::with`] sets. Its name is that of its key in files, tables and flags.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Property {
-    /// The round trip without queues in milliseconds: the delays of both directions together.
-    RoundTrip,
-    /// The rate on the way to the client, in bits a second.
-    Rate,
-    /// The share of datagrams that are lost on the way to the client, each independently.
-    Loss,
+schedulers::named! {
+    /// A property that [`Network::with`] sets. Its name is that of its key in files, tables and flags.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Property {
+        /// The round trip without queues in milliseconds: the delays of both directions together.
+        RoundTrip = "rtt_ms",
+        /// The rate on the way to the client, in bits a second.
+        Rate = "rate",
+        /// The share of datagrams that are lost on the way to the client, each independently.
+        Loss = "loss",
+    }
 }
 
 impl Property {
-    /// All.
-    pub const ALL: [Self; 3] = [Self::RoundTrip, Self::Rate, Self::Loss];
-
-    /// Its key.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RoundTrip => "rtt_ms",
-            Self::Rate => "rate",
-            Self::Loss => "loss",
-        }
-    }
-
-    /// The property with this key.
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.name() == name)
-    }
-
     /// Values that show how they are written.
     pub fn example(self) -> &'static str {
         match self {

@@ -323,7 +323,7 @@ impl Plan {
         if gates.is_empty() || pushes.iter().any(|policy| policy.pushes()) {
             return Ok(());
         }
-        let policies = Policy::all().filter(|it| it.pushes()).map(Policy::name);
+        let policies = Policy::ALL.into_iter().filter(|it| it.pushes()).map(Policy::name);
         let policies = policies.collect::<Vec<_>>().join(", ");
         impossible(format!(
             "--gate: it holds pushes back, and nothing is pushed; use --push with one of {policies}"

@@ -63,12 +63,7 @@ impl Header {
     /// The side that wrote the log.
     pub(super) fn vantage(&self) -> Vantage {
         let kind = self.first_text(&[&["vantage_point", "type"], &["vantagepoint"]]);
-        match &*kind.unwrap_or_default().to_ascii_lowercase() {
-            "client" => Vantage::Client,
-            "server" => Vantage::Server,
-            "network" => Vantage::Network,
-            _ => Vantage::Unknown,
-        }
+        Vantage::named(&kind.unwrap_or_default().to_ascii_lowercase()).unwrap_or_default()
     }
 
     /// Whether a log from the network has packets flow as its server's.

@@ -6,7 +6,6 @@ use std::io;
 use super::{Cell, Column, Rows, Series, Source};
 use crate::event_list::{EventList, FrameContent, KeptFrame, RowAbout};
 use crate::loss_recovery::{Basis, LossRecovery};
-use crate::packet::{PacketEvent, Space};
 use crate::packet_curves::{CURVES, curves};
 use crate::restraints::{Evidence, Restraints};
 use crate::trace::{Detail, Trace};
@@ -16,23 +15,6 @@ const NO_PACKETS: &str = "no packets logged";
 const NO_EVENTS: &str = "no events in the log";
 const NO_LIMITS: &str =
     "no limits of flow control logged (transport parameters, MAX_DATA, MAX_STREAM_DATA)";
-
-fn event_name(event: PacketEvent) -> &'static str {
-    match event {
-        PacketEvent::Sent => "sent",
-        PacketEvent::Received => "received",
-        PacketEvent::Lost => "lost",
-        PacketEvent::Acknowledged => "acknowledged",
-    }
-}
-
-fn space_name(space: Space) -> &'static str {
-    match space {
-        Space::Initial => "initial",
-        Space::Handshake => "handshake",
-        Space::Application => "application",
-    }
-}
 
 /// What is 0 when it is not logged.
 fn logged(bytes: u32) -> Cell<'static> {
@@ -65,8 +47,8 @@ fn write_packets(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
     for it in source.trace.packets() {
         rows(&[
             Cell::time(it.time_us),
-            Cell::text(event_name(it.event)),
-            Cell::text(space_name(it.space)),
+            Cell::text(it.event.name()),
+            Cell::text(it.space.name()),
             Cell::maybe(it.number, Cell::Whole),
             logged(it.bytes),
         ])?;
@@ -115,8 +97,8 @@ fn write_events(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
                 add_frame(&mut words, &frame, list.kinds());
             }
             packet = [
-                Cell::text(event_name(event)),
-                Cell::text(space_name(space)),
+                Cell::text(event.name()),
+                Cell::text(space.name()),
                 Cell::maybe(number, Cell::Whole),
                 logged(bytes),
             ];

@@ -11,16 +11,16 @@ pub(super) const NETWORKS: [&str; 2] = ["cable", "lte"];
 pub(super) const CONTROLS: [CongestionControl; 3] =
     [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
 
-/// How packets are lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Model {
-    /// Each by itself.
-    Independent,
-    /// Gilbert and Elliott's, as `lte-lossy` has it: half of the packets are lost in a state that lasts for 3 on average.
-    Bursts,
+schedulers::named! {
+    /// How packets are lost.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Model {
+        /// Each by itself.
+        Independent = "independent",
+        /// Gilbert and Elliott's, as `lte-lossy` has it: half of the packets are lost in a state that lasts for 3 on average.
+        Bursts = "bursts",
+    }
 }
-
-pub(super) const MODELS: [Model; 2] = [Model::Independent, Model::Bursts];
 
 /// The lowest and the highest share, and those between, in percent of the server's packets.
 pub(super) const PERCENTS: [f64; 5] = [0.0, 0.5, 1.0, 2.0, 5.0];
@@ -30,13 +30,6 @@ const LOST_IN_BURST: f64 = 0.5;
 const BURST_ENDS: f64 = 0.33;
 
 impl Model {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Independent => "independent",
-            Self::Bursts => "bursts",
-        }
-    }
-
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Independent => "independent losses",
@@ -100,7 +93,7 @@ mod tests {
 
     #[test]
     fn both_models_lose_the_same_share() {
-        for model in MODELS {
+        for model in Model::ALL {
             for percent in PERCENTS {
                 let lost = lost_percent(model, percent);
                 assert!((lost - percent).abs() <= 0.05 * percent, "{model:?} {percent}: {lost}");

@@ -96,7 +96,7 @@ fn method(pages: &[Arc<Page>], plan: &Plan<'_>, conditions: usize, unfinished: u
 fn rows(every: &[Series], pages: usize) -> Vec<Row> {
     let highest = PERCENTS.len() - 1;
     let mut rows = Vec::new();
-    for set in Set::BOTH {
+    for set in Set::ALL {
         for series in every {
             for scheme in SEQUENTIAL {
                 let mean = series.mean_speedup(scheme, set, highest);

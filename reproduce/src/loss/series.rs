@@ -1,6 +1,6 @@
 //! Outcomes by the share of lost packets, as tables and as a figure.
 
-use super::conditions::{CONTROLS, Condition, MODELS, Model, NETWORKS, PERCENTS};
+use super::conditions::{CONTROLS, Condition, Model, NETWORKS, PERCENTS};
 use super::loads::Outcome;
 use crate::{Estimate, Line, ReproduceError, Table};
 use figures::ratio_panels::{Point, RatioPanel, RatioPanels};
@@ -27,7 +27,7 @@ impl Series {
             for control in CONTROLS {
                 conditions.push(Condition::new(network, Model::Independent, 0.0, control)?);
             }
-            for model in MODELS {
+            for model in Model::ALL {
                 for (place, control) in CONTROLS.into_iter().enumerate() {
                     let mut places = vec![without_loss + place];
                     for percent in &PERCENTS[1..] {

@@ -11,21 +11,17 @@ const TABLE: &str = "Round trips";
 /// How far ours may be from the model, in round trips.
 const TOLERANCE: f64 = 0.15;
 
-/// How the page's resources get to the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    Sequential,
-    Preload,
-    Push,
+schedulers::named! {
+    /// How the page's resources get to the client.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Way {
+        Sequential = "sequential",
+        Preload = "preload",
+        Push = "push",
+    }
 }
 
 impl Way {
-    pub(super) const ALL: [Self; 3] = [Self::Sequential, Self::Preload, Self::Push];
-
-    pub(super) fn name(self) -> String {
-        format!("{self:?}").to_lowercase()
-    }
-
     fn apply(self, case: Case) -> Case {
         match self {
             Self::Sequential => case,

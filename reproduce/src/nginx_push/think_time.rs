@@ -22,35 +22,19 @@ const EQUAL: f64 = 0.1;
 /// How long the document takes to make, in round trips.
 const THINK: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
 
-/// How the server delivers the style sheet and the script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Nothing,
-    LinkOnResponse,
-    EarlyHints,
-    PushWithResponse,
-    PushWhileThinking,
+schedulers::named! {
+    /// How the server delivers the style sheet and the script.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Way {
+        Nothing = "nothing",
+        LinkOnResponse = "Link on the 200",
+        EarlyHints = "103",
+        PushWithResponse = "push with the 200",
+        PushWhileThinking = "push while thinking",
+    }
 }
 
 impl Way {
-    const ALL: [Self; 5] = [
-        Self::Nothing,
-        Self::LinkOnResponse,
-        Self::EarlyHints,
-        Self::PushWithResponse,
-        Self::PushWhileThinking,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Nothing => "nothing",
-            Self::LinkOnResponse => "Link on the 200",
-            Self::EarlyHints => "103",
-            Self::PushWithResponse => "push with the 200",
-            Self::PushWhileThinking => "push while thinking",
-        }
-    }
-
     fn case(self, think: f64) -> Case {
         let case = setup::case(setup::hinted(think * RTT_MS), RATE, OPEN_WINDOW_PACKETS);
         let mut case = match self {

@@ -36,26 +36,18 @@ const TOLERANCE: f64 = 0.1;
 
 const CSS: usize = 1;
 
-/// When the style sheet is asked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Moment {
-    /// With the document's first bytes, as a preload: nothing waits in the buffer yet.
-    Early,
-    /// With the document's last byte: the buffer is full.
-    Late,
+schedulers::named! {
+    /// When the style sheet is asked for.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum Moment {
+        /// With the document's first bytes, as a preload: nothing waits in the buffer yet.
+        Early = "artofliving-early",
+        /// With the document's last byte: the buffer is full.
+        Late = "artofliving",
+    }
 }
 
 impl Moment {
-    const ALL: [Self; 2] = [Self::Early, Self::Late];
-
-    /// The name of its page, and of its rows.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Early => "artofliving-early",
-            Self::Late => "artofliving",
-        }
-    }
-
     fn table(self) -> &'static str {
         match self {
             Self::Early => "artofliving: 1 KB of CSS asked for before 435 KB",

@@ -15,16 +15,16 @@ pub(super) struct Pair {
     what: String,
     table: &'static str,
     sketch: Sketch,
-    path: Path,
+    pub(super) path: Path,
     pushed: [&'static [&'static str]; 2],
     pub(super) cases: [Case; 2],
     model_ms: [f64; 2],
     published_ms: Option<[f64; 2]>,
     published_saved: Option<f64>,
     /// Loads are shown, too.
-    shows_loads: bool,
+    pub(super) shows_loads: bool,
     clock: Clock,
-    judge: Judge,
+    pub(super) judge: Judge,
     note: &'static str,
 }
 
@@ -138,14 +138,6 @@ impl Pair {
     pub(super) fn slow_start(self, packets: usize) -> Self {
         let model_ms = self.modelled(|load| Load { window: slow_start(packets), ..load });
         Self { model_ms, ..self }.judged(ALIKE)
-    }
-
-    pub(super) fn is_on(&self, path: Path) -> bool {
-        self.path == path
-    }
-
-    pub(super) fn without_loads(self) -> Self {
-        Self { shows_loads: false, ..self }
     }
 
     fn handshake_ms(&self) -> f64 {

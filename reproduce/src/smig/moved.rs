@@ -18,29 +18,20 @@ const FIRST_BYTES: u64 = 100 * KB;
 /// Downloads above this size move.
 const ABOVE_BYTES: u64 = 500 * KB;
 
-/// A migration: the end that starts it, and the part that moves.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Migration {
-    /// The server moves the whole response.
-    ServerWhole,
-    /// The server moves all but the first 100 KB.
-    ServerPart,
-    /// The client asks to move it after the first 100 KB.
-    ClientPart,
+schedulers::named! {
+    /// A migration: the end that starts it, and the part that moves.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Migration {
+        /// The server moves the whole response.
+        ServerWhole = "MigSW",
+        /// The server moves all but the first 100 KB.
+        ServerPart = "MigSP",
+        /// The client asks to move it after the first 100 KB.
+        ClientPart = "MigCP",
+    }
 }
 
 impl Migration {
-    pub(super) const ALL: [Self; 3] = [Self::ServerWhole, Self::ServerPart, Self::ClientPart];
-
-    /// The paper's name.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::ServerWhole => "MigSW",
-            Self::ServerPart => "MigSP",
-            Self::ClientPart => "MigCP",
-        }
-    }
-
     fn policy(self) -> Policy {
         let size = Some(SizeRule { above_bytes: ABOVE_BYTES, beside: 0 });
         match self {

@@ -9,7 +9,7 @@
 //! Orders: `ccfIfIIhihihiss` and `cchIhIhIffsisii`.
 
 use super::PAPER;
-use super::halves::{Arrivals, ByWord, Says};
+use super::halves::{Arrivals, by_word_alone};
 use super::parallel_plus::QUICKER;
 use crate::{
     Args, Element, Halves, Kind, Language, Place, Rank, Resource, Scheme, SchemeError, StreamId,
@@ -91,43 +91,24 @@ fn variant(
     quicker: fn(&Resource) -> u8,
 ) -> Result<Halves, SchemeError> {
     match args.variant.as_deref() {
-        None if args.parameters.is_empty() => Ok(halves(figure)),
-        Some("quicker") if args.parameters.is_empty() => Ok(halves(quicker)),
+        None if args.parameters.is_empty() => Ok(by_word_alone(figure, put)),
+        Some("quicker") if args.parameters.is_empty() => Ok(by_word_alone(quicker, put)),
         _ => args.refuse("takes no parameters; its variant is `quicker`"),
     }
 }
 
-struct Buckets {
-    byte: fn(&Resource) -> u8,
-    arrivals: Arrivals,
-}
-
-/// Both halves, for the bytes that `byte` gives.
-fn halves(byte: fn(&Resource) -> u8) -> Halves {
-    Halves::new(Says(byte), Buckets { byte, arrivals: Arrivals::default() })
-}
-
-impl ByWord for Buckets {
-    type Word = u8;
-
-    fn word(&self, resource: &Resource) -> u8 {
-        (self.byte)(resource)
-    }
-
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, byte: u8) {
-        let (priority, concurrency) = (byte >> 2, byte & 3);
-        // Two levels a bucket: what is exclusive, then the two groups that share.
-        let level = 2 * u16::from(CRITICAL - priority);
-        let place = match concurrency {
-            EXCLUSIVE_SEQUENTIAL => {
-                Place::DEFAULT.rank(Rank::sequence_in(level, self.arrivals.next()))
-            }
-            SHARED_SEQUENTIAL => Place::below(shared_group(tree, level, 0))
-                .rank(Rank::sequence(self.arrivals.next())),
-            _ => Place::below(shared_group(tree, level, 1)),
-        };
-        tree.put(Element::Stream(stream), place);
-    }
+fn put(tree: &mut Tree, stream: StreamId, byte: u8, arrivals: &mut Arrivals) {
+    let (priority, concurrency) = (byte >> 2, byte & 3);
+    // Two levels a bucket: what is exclusive, then the two groups that share.
+    let level = 2 * u16::from(CRITICAL - priority);
+    let place = match concurrency {
+        EXCLUSIVE_SEQUENTIAL => Place::DEFAULT.rank(Rank::sequence_in(level, arrivals.next())),
+        SHARED_SEQUENTIAL => {
+            Place::below(shared_group(tree, level, 0)).rank(Rank::sequence(arrivals.next()))
+        }
+        _ => Place::below(shared_group(tree, level, 1)),
+    };
+    tree.put(Element::Stream(stream), place);
 }
 
 /// One of the two groups that share a bucket: 0 sequential, which wins ties, 1 round robin.

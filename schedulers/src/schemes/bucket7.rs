@@ -6,8 +6,8 @@
 //! levels spread over 0 to 127. Order: `cIcIfIfhihihiss`.
 
 use super::bucket;
-use super::halves::{Arrivals, ByWord, Says};
-use crate::{Element, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
+use super::halves::{Arrivals, by_word_alone};
+use crate::{Element, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
@@ -16,7 +16,7 @@ pub(super) fn scheme() -> Scheme {
             "bucket7",
             "Strict priorities of 7 bits, sequential and concurrent responses alternate (Meenan)",
             "Meenan, HTTP/3 Prioritization Proposal, June 2019 (github.com/pmeenan/http3-prioritization-proposal)",
-            |_, _| Ok(Halves::new(Says(byte), SevenBitGroups::default())),
+            |_, _| Ok(by_word_alone(byte, put)),
         )
     }
 }
@@ -29,29 +29,16 @@ fn byte(resource: &Resource) -> u8 {
     (priority << 1 | 1) << 1 | u8::from(concurrency == 1)
 }
 
-#[derive(Default)]
-struct SevenBitGroups {
-    arrivals: Arrivals,
-}
-
-impl ByWord for SevenBitGroups {
-    type Word = u8;
-
-    fn word(&self, resource: &Resource) -> u8 {
-        byte(resource)
+fn put(tree: &mut Tree, stream: StreamId, byte: u8, arrivals: &mut Arrivals) {
+    let group = Element::Placeholder(u64::from(byte));
+    if !tree.contains(group) {
+        tree.put(group, Place::DEFAULT.rank(Rank::level(127 - u16::from(byte >> 1))));
     }
-
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, byte: u8) {
-        let group = Element::Placeholder(u64::from(byte));
-        if !tree.contains(group) {
-            tree.put(group, Place::DEFAULT.rank(Rank::level(127 - u16::from(byte >> 1))));
-        }
-        let place = match byte & 1 {
-            0 => Place::below(group).rank(Rank::sequence(self.arrivals.next())),
-            _ => Place::below(group),
-        };
-        tree.put(Element::Stream(stream), place);
-    }
+    let place = match byte & 1 {
+        0 => Place::below(group).rank(Rank::sequence(arrivals.next())),
+        _ => Place::below(group),
+    };
+    tree.put(Element::Stream(stream), place);
 }
 
 #[cfg(test)]

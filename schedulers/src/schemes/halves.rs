@@ -5,6 +5,7 @@ use crate::{
     ClientHalf, Element, Halves, Place, Rank, Resource, ServerHalf, Signal, StreamId, Tree,
 };
 use std::collections::BTreeSet;
+use std::marker::PhantomData;
 
 /// A client that says nothing about order.
 pub(super) struct Silent;
@@ -122,34 +123,67 @@ impl<W: Word> ClientHalf for Says<W> {
     }
 }
 
-/// A server that places streams by words: the client's, otherwise the one that the resource suggests.
+/// A server that places streams by words.
 pub(super) trait ByWord: Send {
     type Word: Word;
-    fn word(&self, resource: &Resource) -> Self::Word;
     fn put(&mut self, tree: &mut Tree, stream: StreamId, word: Self::Word);
     fn setup(&mut self, _tree: &mut Tree) {}
     fn sent(&mut self, _tree: &mut Tree, _stream: StreamId, _bytes: u64) {}
     fn closed(&mut self, _tree: &mut Tree, _stream: StreamId) {}
 }
 
-impl<S: ByWord> ServerHalf for S {
+/// Both halves of a scheme by words: its server takes the client's, otherwise the one that the resource suggests.
+pub(super) fn by_word<S: ByWord + 'static>(word: fn(&Resource) -> S::Word, server: S) -> Halves {
+    Halves::new(Says(word), Hears { word, server })
+}
+
+/// The same, where a response's word and the number of its place in line decide where it stays.
+pub(super) fn by_word_alone<W, P>(word: fn(&Resource) -> W, put: P) -> Halves
+where
+    W: Word + Send + 'static,
+    P: FnMut(&mut Tree, StreamId, W, &mut Arrivals) + Send + 'static,
+{
+    by_word(word, Alone { put, arrivals: Arrivals::default(), words: PhantomData })
+}
+
+struct Alone<W, P> {
+    put: P,
+    arrivals: Arrivals,
+    words: PhantomData<W>,
+}
+
+impl<W: Word + Send, P> ByWord for Alone<W, P>
+where
+    P: FnMut(&mut Tree, StreamId, W, &mut Arrivals) + Send,
+{
+    type Word = W;
+    fn put(&mut self, tree: &mut Tree, stream: StreamId, word: W) {
+        (self.put)(tree, stream, word, &mut self.arrivals);
+    }
+}
+
+struct Hears<S: ByWord> {
+    word: fn(&Resource) -> S::Word,
+    server: S,
+}
+
+impl<S: ByWord> ServerHalf for Hears<S> {
     fn setup(&mut self, tree: &mut Tree) {
-        ByWord::setup(self, tree);
+        self.server.setup(tree);
     }
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource) {
-        let word = self.word(resource);
-        self.put(tree, stream, word);
+        self.server.put(tree, stream, (self.word)(resource));
     }
     fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
         if let Some((stream, word)) = S::Word::of(signal) {
-            self.put(tree, stream, word);
+            self.server.put(tree, stream, word);
         }
     }
     fn sent(&mut self, tree: &mut Tree, stream: StreamId, bytes: u64) {
-        ByWord::sent(self, tree, stream, bytes);
+        self.server.sent(tree, stream, bytes);
     }
     fn closed(&mut self, tree: &mut Tree, stream: StreamId) {
-        ByWord::closed(self, tree, stream);
+        self.server.closed(tree, stream);
     }
 }
 

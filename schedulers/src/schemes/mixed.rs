@@ -4,9 +4,9 @@
 //! another by stream ID, incremental ones share in queue I, and both queues get bandwidth. PERCENT is what N gets
 //! of an urgency while I has something to send, 50 if absent. Order: `chchfhfsisIiIiI`.
 
-use super::halves::{ByWord, Says};
+use super::halves::{Arrivals, by_word_alone};
 use super::{rfc9218, weighted_incremental::GUPTA_BARTOS};
-use crate::{Element, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Language, Place, Rank, Scheme, StreamId, Tree};
 use std::sync::Arc;
 
 pub(super) fn scheme() -> Scheme {
@@ -22,9 +22,12 @@ pub(super) fn scheme() -> Scheme {
                 let takes = "takes the percentage of the whole responses, from 1 to 99";
                 args.at_most(1, takes)?;
                 match args.parameters.first().map_or(Ok(50), |percent| percent.parse()) {
-                    Ok(percent @ 1..=99) => {
-                        Ok(Halves::new(Says(rfc9218::priority), Mixed { percent }))
-                    }
+                    Ok(percent @ 1..=99) => Ok(by_word_alone(
+                        rfc9218::priority,
+                        move |tree: &mut Tree, stream, word, _: &mut Arrivals| {
+                            put(tree, stream, word, percent);
+                        },
+                    )),
                     _ => args.refuse(takes),
                 }
             },
@@ -32,28 +35,17 @@ pub(super) fn scheme() -> Scheme {
     }
 }
 
-struct Mixed {
-    percent: u16,
-}
-
-impl ByWord for Mixed {
-    type Word = (u8, bool);
-
-    fn word(&self, resource: &Resource) -> (u8, bool) {
-        rfc9218::priority(resource)
+/// `percent` of an urgency is for whole responses.
+fn put(tree: &mut Tree, stream: StreamId, word: (u8, bool), percent: u16) {
+    let (urgency, incremental) = (word.0.min(7), word.1);
+    let queue = Element::Placeholder(2 * u64::from(urgency) + u64::from(incremental));
+    if !tree.contains(queue) {
+        let weight = if incremental { 100 - percent } else { percent };
+        let level = Rank::level(u16::from(urgency));
+        tree.put(queue, Place::DEFAULT.rank(level).weight(weight));
     }
-
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, word: (u8, bool)) {
-        let (urgency, incremental) = (word.0.min(7), word.1);
-        let queue = Element::Placeholder(2 * u64::from(urgency) + u64::from(incremental));
-        if !tree.contains(queue) {
-            let weight = if incremental { 100 - self.percent } else { self.percent };
-            let level = Rank::level(u16::from(urgency));
-            tree.put(queue, Place::DEFAULT.rank(level).weight(weight));
-        }
-        let rank = if incremental { Rank::EQUAL } else { Rank::sequence(stream.0) };
-        tree.put(Element::Stream(stream), Place::below(queue).rank(rank));
-    }
+    let rank = if incremental { Rank::EQUAL } else { Rank::sequence(stream.0) };
+    tree.put(Element::Stream(stream), Place::below(queue).rank(rank));
 }
 
 #[cfg(test)]

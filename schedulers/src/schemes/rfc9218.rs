@@ -6,8 +6,8 @@
 //! the recorded browser said of the resource, otherwise as Chrome signals its kind (of 2023, from public
 //! captures); without knowledge by the RFC's default, urgency 3, not incremental. Order: `ccffhhhssiIiIiI`.
 
-use super::halves::{ByWord, Says};
-use crate::{Element, Halves, Kind, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
+use super::halves::{ByWord, by_word};
+use crate::{Element, Kind, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(super) fn scheme() -> Scheme {
                     Some(_) => return args.refuse(takes),
                 };
                 let (responses, queues) = (BTreeMap::new(), BTreeSet::new());
-                Ok(Halves::new(Says(priority), Extensible { rule, responses, queues }))
+                Ok(by_word(priority, Extensible { rule, responses, queues }))
             },
         )
     }
@@ -140,10 +140,6 @@ impl Extensible {
 
 impl ByWord for Extensible {
     type Word = (u8, bool);
-
-    fn word(&self, resource: &Resource) -> (u8, bool) {
-        priority(resource)
-    }
 
     fn put(&mut self, tree: &mut Tree, stream: StreamId, word: (u8, bool)) {
         let (urgency, incremental) = (word.0.min(BACKGROUND), word.1);

@@ -5,9 +5,9 @@
 //! urgency when it is known (RFC 9218 took SPDY's eight levels over), otherwise the class of `dfifo`, which
 //! uses the first five. Order: `hhhccffiiiIIIss`.
 
-use super::halves::{Arrivals, ByWord, Says};
+use super::halves::{Arrivals, by_word_alone};
 use super::{PAPER, dfifo};
-use crate::{Element, Given, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Given, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
@@ -17,7 +17,7 @@ pub(super) fn scheme() -> Scheme {
             "spdy",
             "Eight strict levels, in order of request within each (SPDY)",
             PAPER,
-            |_, _| Ok(Halves::new(Says(level), Spdy::default())),
+            |_, _| Ok(by_word_alone(level, put)),
         )
     }
 }
@@ -31,23 +31,9 @@ fn level(resource: &Resource) -> (u8, bool) {
     (resource.browser.map_or(class, |(urgency, _)| urgency.min(LAST_LEVEL)), false)
 }
 
-#[derive(Default)]
-struct Spdy {
-    arrivals: Arrivals,
-}
-
-impl ByWord for Spdy {
-    type Word = (u8, bool);
-
-    fn word(&self, resource: &Resource) -> (u8, bool) {
-        level(resource)
-    }
-
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, word: (u8, bool)) {
-        let level = u16::from(word.0.min(LAST_LEVEL));
-        let rank = Rank::sequence_in(level, self.arrivals.next());
-        tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));
-    }
+fn put(tree: &mut Tree, stream: StreamId, word: (u8, bool), arrivals: &mut Arrivals) {
+    let rank = Rank::sequence_in(u16::from(word.0.min(LAST_LEVEL)), arrivals.next());
+    tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));
 }
 
 #[cfg(test)]

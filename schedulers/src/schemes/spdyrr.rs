@@ -3,9 +3,9 @@
 //! Source: the paper, Table 1 and section 3.3. The paper says "wrr" within a level and its implementation
 //! weighs all alike; so does this one. Order: `hcfhcfhiIsiIsiI`.
 
-use super::halves::{ByWord, Says};
+use super::halves::{Arrivals, by_word_alone};
 use super::{PAPER, dfifo};
-use crate::{Element, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
@@ -15,7 +15,7 @@ pub(super) fn scheme() -> Scheme {
             "spdyrr",
             "Five strict levels, round robin within each (SPDY)",
             PAPER,
-            |_, _| Ok(Halves::new(Says(byte), Levels)),
+            |_, _| Ok(by_word_alone(byte, put)),
         )
     }
 }
@@ -29,19 +29,9 @@ fn byte(resource: &Resource) -> u8 {
     priority << 2 | 1
 }
 
-struct Levels;
-
-impl ByWord for Levels {
-    type Word = u8;
-
-    fn word(&self, resource: &Resource) -> u8 {
-        byte(resource)
-    }
-
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, byte: u8) {
-        let level = LAST_LEVEL.saturating_sub(u16::from(byte >> 2));
-        tree.put(Element::Stream(stream), Place::DEFAULT.rank(Rank::level(level)));
-    }
+fn put(tree: &mut Tree, stream: StreamId, byte: u8, _: &mut Arrivals) {
+    let level = LAST_LEVEL.saturating_sub(u16::from(byte >> 2));
+    tree.put(Element::Stream(stream), Place::DEFAULT.rank(Rank::level(level)));
 }
 
 #[cfg(test)]

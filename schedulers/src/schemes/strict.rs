@@ -5,9 +5,9 @@
 //! for each priority; in it streams of their own in sequence, before one placeholder for those that share in
 //! sequence and one for those that share. Order: `ccfIfIIhihihiss`.
 
-use super::halves::{Arrivals, ByWord, Says};
+use super::halves::{Arrivals, by_word_alone};
 use super::{PAPER, bucket};
-use crate::{Element, Given, Halves, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Given, Language, Place, Rank, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
@@ -17,41 +17,28 @@ pub(super) fn scheme() -> Scheme {
             "strict",
             "Strict priorities in a tree of placeholders, the classes of bucket (Swett)",
             PAPER,
-            |_, _| Ok(Halves::new(Says(bucket::normal_byte), Strict::default())),
+            |_, _| Ok(by_word_alone(bucket::normal_byte, put)),
         )
     }
 }
 
-#[derive(Default)]
-struct Strict {
-    arrivals: Arrivals,
-}
-
-impl ByWord for Strict {
-    type Word = u8;
-
-    fn word(&self, resource: &Resource) -> u8 {
-        bucket::normal_byte(resource)
+fn put(tree: &mut Tree, stream: StreamId, byte: u8, arrivals: &mut Arrivals) {
+    let (priority, concurrency) = (byte >> 2, byte & 3);
+    let [level, in_sequence, in_parallel] =
+        [0, 1, 2].map(|it| Element::Placeholder(3 * u64::from(priority) + it));
+    if !tree.contains(level) {
+        tree.put(level, Place::DEFAULT.rank(Rank::level(63 - u16::from(priority))));
     }
-
-    fn put(&mut self, tree: &mut Tree, stream: StreamId, byte: u8) {
-        let (priority, concurrency) = (byte >> 2, byte & 3);
-        let [level, in_sequence, in_parallel] =
-            [0, 1, 2].map(|it| Element::Placeholder(3 * u64::from(priority) + it));
-        if !tree.contains(level) {
-            tree.put(level, Place::DEFAULT.rank(Rank::level(63 - u16::from(priority))));
-        }
-        let group = if concurrency == 2 { in_sequence } else { in_parallel };
-        if concurrency != 3 && !tree.contains(group) {
-            tree.put(group, Place::below(level).rank(Rank::level(1)));
-        }
-        let place = match concurrency {
-            3 => Place::below(level).rank(Rank::sequence(self.arrivals.next())),
-            2 => Place::below(group).rank(Rank::sequence(self.arrivals.next())),
-            _ => Place::below(group),
-        };
-        tree.put(Element::Stream(stream), place);
+    let group = if concurrency == 2 { in_sequence } else { in_parallel };
+    if concurrency != 3 && !tree.contains(group) {
+        tree.put(group, Place::below(level).rank(Rank::level(1)));
     }
+    let place = match concurrency {
+        3 => Place::below(level).rank(Rank::sequence(arrivals.next())),
+        2 => Place::below(group).rank(Rank::sequence(arrivals.next())),
+        _ => Place::below(group),
+    };
+    tree.put(Element::Stream(stream), place);
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 //! 0.8 and 1. Responses of one urgency share a group, so that a change of n weighs eight groups anew.
 //! Order: `hcifhcIfshiIsiI`.
 
-use super::halves::{ByWord, Says};
+use super::halves::{ByWord, by_word};
 use super::rfc9218;
-use crate::{Element, Halves, Language, Place, Resource, Scheme, StreamId, Tree};
+use crate::{Element, Language, Place, Scheme, StreamId, Tree};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(super) fn scheme() -> Scheme {
                 let rho = args.number(1, Some(1.0), 0.01..=1000.0);
                 match (alpha, rho) {
                     (Some(alpha), Some(rho)) => {
-                        Ok(Halves::new(Says(rfc9218::priority), Weighted::new(alpha, rho)))
+                        Ok(by_word(rfc9218::priority, Weighted::new(alpha, rho)))
                     }
                     _ => args.refuse(takes),
                 }
@@ -93,10 +93,6 @@ fn group(urgency: usize) -> Element {
 
 impl ByWord for Weighted {
     type Word = (u8, bool);
-
-    fn word(&self, resource: &Resource) -> (u8, bool) {
-        rfc9218::priority(resource)
-    }
 
     fn put(&mut self, tree: &mut Tree, stream: StreamId, word: (u8, bool)) {
         let urgency = word.0.min(7);

@@ -6,8 +6,8 @@
 //! clock: of two who wait while the document is sent the one who came first is ahead. Order: `hhhccsfsIfIIiii`.
 
 use super::PAPER;
-use super::halves::{ByWord, Says};
-use crate::{Element, Halves, Kind, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
+use super::halves::{ByWord, by_word};
+use crate::{Element, Kind, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
@@ -16,7 +16,7 @@ pub(super) fn scheme() -> Scheme {
             "zeroweight",
             "Weights 0 to 255: 255 first in sequence, 254 to 1 share, 0 last in sequence",
             PAPER,
-            |_, _| Ok(Halves::new(Says(weight), ZeroWeight)),
+            |_, _| Ok(by_word(weight, ZeroWeight)),
         )
     }
 }
@@ -42,10 +42,6 @@ impl ByWord for ZeroWeight {
 
     fn setup(&mut self, tree: &mut Tree) {
         tree.keep_common_time(Element::Root);
-    }
-
-    fn word(&self, resource: &Resource) -> u16 {
-        weight(resource)
     }
 
     fn put(&mut self, tree: &mut Tree, stream: StreamId, weight: u16) {

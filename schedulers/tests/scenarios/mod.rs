@@ -14,7 +14,7 @@ pub(crate) fn requests(text: &str) -> Vec<Request> {
     let request = |text: &str| {
         let words: Vec<&str> = text.split_whitespace().collect();
         let mut resource =
-            Resource { kind: Kind::of_name(words[1]).expect("a kind"), ..Resource::default() };
+            Resource { kind: Kind::named(words[1]).expect("a kind"), ..Resource::default() };
         for name in &words[3..] {
             FACTS.iter().find(|it| it.name == *name).expect("a fact").set(&mut resource, true);
         }

@@ -27,7 +27,7 @@ impl Site for Pieces {
 fn known(path: &str) -> (Resource, u64) {
     let (kind, pieces) = path[1..].split_once('/').expect("a kind");
     let bytes = PIECE * pieces.parse::<u64>().expect("a number");
-    let kind = Kind::of_name(kind).expect("a kind");
+    let kind = Kind::named(kind).expect("a kind");
     (Resource { kind, body_bytes: Some(bytes), ..Resource::default() }, bytes)
 }
 

@@ -57,14 +57,16 @@ pub struct ComparisonRow {
     pub winner: BySet<String>,
 }
 
-/// What makes a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// A site, with all of its pages.
-    Sites,
-    /// Two loads of the only page with the same seed.
-    Loads,
+schedulers::named! {
+    /// What makes a pair.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Unit {
+        /// A site, with all of its pages.
+        Sites = "sites",
+        /// Two loads of the only page with the same seed.
+        Loads = "loads",
+    }
 }
 
 impl Unit {
@@ -73,14 +75,6 @@ impl Unit {
         let mut names: BTreeSet<&str> = runs.iter().map(|it| &*it.page).collect();
         names.retain(|it| (pages.weight_of)(it) > 0.0);
         if names.len() == 1 { Self::Loads } else { Self::Sites }
-    }
-
-    /// As in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sites => "sites",
-            Self::Loads => "loads",
-        }
     }
 }
 

@@ -3,40 +3,28 @@
 use crate::study::{ComparisonRow, Plan, Study};
 use qlog_tools::metrics::Set;
 
-/// How a scheme stands to the baseline in a setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Verdict {
-    /// The test names the scheme as the winner.
-    Better,
-    /// No difference is shown, nor that there is none.
-    Open,
-    /// The interval of the ratio lies within 2 % of 1.
-    Equivalent,
-    /// The test names the baseline as the winner.
-    Worse,
-    /// There are too few pairs for a test.
-    Untested,
-    /// The scheme failed, or no load of it finished.
-    Failed,
+schedulers::named! {
+    /// How a scheme stands to the baseline in a setting.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub(crate) enum Verdict {
+        /// The test names the scheme as the winner.
+        Better = "better",
+        /// No difference is shown, nor that there is none.
+        Open = "not shown",
+        /// The interval of the ratio lies within 2 % of 1.
+        Equivalent = "within 2 %",
+        /// The test names the baseline as the winner.
+        Worse = "worse",
+        /// There are too few pairs for a test.
+        Untested = "no test",
+        /// The scheme failed, or no load of it finished.
+        Failed = "failed",
+    }
 }
 
 /// Two schemes are equivalent if the interval of their ratio lies between this and its inverse. The interval is of 95 %, so two
 /// one-sided tests at 2.5 % say so.
 const EQUIVALENT_MAX: f64 = 1.02;
-
-impl Verdict {
-    /// In a table.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Open => "not shown",
-            Self::Equivalent => "within 2 %",
-            Self::Worse => "worse",
-            Self::Untested => "no test",
-            Self::Failed => "failed",
-        }
-    }
-}
 
 impl ComparisonRow {
     /// What it says of a set of resources.

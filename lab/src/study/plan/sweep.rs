@@ -15,7 +15,7 @@ impl Sweep {
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, list) = text.split_once('=').unwrap_or((text, ""));
         let name = name.trim();
-        let property = Property::find(name).ok_or_else(|| unknown(name))?;
+        let property = Property::named(name).ok_or_else(|| unknown(name))?;
         if list.trim().is_empty() {
             return Err(format!("{name} has no values; use for example {}", property.example()));
         }

@@ -149,7 +149,7 @@ impl Cells {
 
     /// `mean_speedup_all` and `mean_speedup_atf`.
     fn by_set<T: Clone + ToString>(mut self, stem: &str, values: &BySet<T>) -> Self {
-        for set in Set::BOTH {
+        for set in Set::ALL {
             let value = values.get(set).map(|it| it.to_string()).unwrap_or_default();
             self = self.text(&format!("{stem}_{}", set.name()), &value);
         }
@@ -158,7 +158,7 @@ impl Cells {
 
     /// `mean_speedup_all_low`, `mean_speedup_all_high`, and the same of `atf`.
     fn interval(mut self, stem: &str, values: BySet<Interval>) -> Self {
-        for set in Set::BOTH {
+        for set in Set::ALL {
             let stem = format!("{stem}_{}", set.name());
             let [low, high] = values.get(set).map_or([None, None], |it| it.map(Some));
             self = self.number(&format!("{stem}_low"), low).number(&format!("{stem}_high"), high);

@@ -59,8 +59,7 @@ fn numbers(
     };
     let own = SchemeNumbers { value, speedups, ..SchemeNumbers::default() };
     let Some(compared) = compared else {
-        let verdict =
-            if row.scheme == plan.baseline { "baseline" } else { Verdict::Failed.words() };
+        let verdict = if row.scheme == plan.baseline { "baseline" } else { Verdict::Failed.name() };
         return SchemeNumbers { ratio: row.geometric_mean_speedup.get(set), verdict, ..own };
     };
     let verdict = compared.verdict(set);
@@ -72,7 +71,7 @@ fn numbers(
             [Some(wins), Some(ties), Some(losses)] => Some([wins, ties, losses]),
             _ => None,
         },
-        verdict: if compared.pairs.get(set).is_some() { verdict.words() } else { "" },
+        verdict: if compared.pairs.get(set).is_some() { verdict.name() } else { "" },
         is_better: verdict == Verdict::Better,
         hodges_lehmann: compared.hodges_lehmann_ratio.get(set),
         rank_biserial: compared.rank_biserial.get(set),

@@ -18,23 +18,15 @@ pub struct SignedRanks {
     ties: usize,
 }
 
-/// How a p-value was computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Method {
-    /// From all ways to give signs to the ranks, with their ties.
-    Exact,
-    /// From the normal distribution with the variance of these ranks.
-    Normal,
-}
-
-impl Method {
-    /// As in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Normal => "normal",
-        }
+schedulers::named! {
+    /// How a p-value was computed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Method {
+        /// From all ways to give signs to the ranks, with their ties.
+        Exact = "exact",
+        /// From the normal distribution with the variance of these ranks.
+        Normal = "normal",
     }
 }
 

@@ -1,0 +1,52 @@
+//! The writer of a log, and the form in which it wrote.
+
+/// The program that wrote a log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stack {
+    /// Its name (`quiche`), as recognised, or else as the log gives it.
+    pub name: Option<String>,
+    /// Its version, when the log gives one.
+    pub version: Option<String>,
+}
+
+impl std::fmt::Display for Stack {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name.as_deref().unwrap_or("an unnamed program"))?;
+        match (&self.version, &self.name) {
+            (Some(version), Some(_)) => write!(formatter, " {version}"),
+            (Some(version), None) => write!(formatter, " of version {version}"),
+            (None, _) => Ok(()),
+        }
+    }
+}
+
+schedulers::named! {
+    /// How a file is cut into events.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Container {
+        /// JSON text sequences (RFC 7464).
+        #[default]
+        Sequence = "JSON-SEQ",
+        /// One JSON object a line.
+        Lines = "NDJSON",
+        /// One JSON document with all events inside.
+        Contained = "contained JSON",
+    }
+}
+
+schedulers::named! {
+    /// The side that wrote the log.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Vantage {
+        /// The side that asks.
+        Client = "client",
+        /// The side that answers.
+        Server = "server",
+        /// Somewhere between. Its packets are sent and received as the client saw them, unless the
+        /// log says that they flow as the server's.
+        Network = "network",
+        /// The log does not say, and nothing in it tells.
+        #[default]
+        Unknown = "unknown",
+    }
+}
