@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
-/// What is shown.
+/// The rooms, and who may enter them.
 struct View {
     library: RwLock<Library>,
     workbench: Arc<Workbench>,

@@ -207,7 +207,11 @@ const addPage = (name) => byId("pages").append(new Option(name, name));
 function begin() {
   [...choices.dropped, ...choices.pages].forEach(addPage);
   byId("page").addEventListener("change", (event) => state.change({ page: event.target.value.trim(), byHand: null, heroes: {}, now: { scheme: state.now.now.scheme, byHand: null } }));
-  byId("file").addEventListener("change", (event) => take(event.target.files[0]));
+  byId("file").addEventListener("change", (event) => {
+    take(event.target.files[0]);
+    // The same file can be chosen again.
+    event.target.value = "";
+  });
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => {
     event.preventDefault();

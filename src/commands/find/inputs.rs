@@ -164,7 +164,7 @@ fn page_or_log(file: &Path) -> Result<Option<Page>, Failure> {
     }
 }
 
-/// What a client's log says of its page and link. Of a file with both sides, or with several connections: the first client's.
+/// The page and the link that a client's log shows. Of a file with both sides, or with several connections: the first client's.
 fn derived(file: &Path) -> Result<Derived, Failure> {
     let traces = what_if::traces([(None, file.to_owned())].into_iter(), None)?;
     let first = traces.into_iter().take(1).collect::<Vec<_>>();

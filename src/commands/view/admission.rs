@@ -16,7 +16,7 @@ impl Token {
         Ok(Self(bytes.iter().map(|it| format!("{it:02x}")).collect()))
     }
 
-    /// What of a path follows the token; `None`: another one begins it.
+    /// The part of a path that follows the token. `None`: another token begins the path.
     pub(super) fn below<'a>(&self, path: &'a str) -> Option<&'a str> {
         let (token, below) = path.strip_prefix('/')?.split_once('/')?;
         (token == self.0).then_some(below)

@@ -12,8 +12,11 @@ use std::sync::Arc;
 pub(super) struct DroppedPages(BTreeMap<String, Arc<Page>>);
 
 impl DroppedPages {
-    pub(super) fn get(&self, name: &str) -> Option<Arc<Page>> {
-        self.0.get(name).cloned()
+    /// A bundled page or a dropped one by its name.
+    pub(super) fn find(&self, name: &str) -> Result<Arc<Page>, Failure> {
+        let bundled = ::corpus::bundled(name).cloned().map(Arc::new);
+        let found = bundled.or_else(|| self.0.get(name).cloned());
+        found.ok_or_else(|| Failure::BadInput(format!("{name}: no such page; drop its file again")))
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -72,6 +75,6 @@ mod tests {
         let mut pages = DroppedPages::default();
         let page = ::corpus::bundled("davies-meenan").expect("bundled").clone();
         assert_eq!(pages.add(page).expect("kept"), "davies-meenan-dropped");
-        assert!(pages.get("davies-meenan-dropped").is_some());
+        assert!(pages.find("davies-meenan-dropped").is_ok());
     }
 }

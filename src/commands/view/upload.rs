@@ -7,7 +7,7 @@ use hyper::body::{Body, Bytes};
 use std::error::Error;
 use tokio::time::timeout;
 
-/// What to call a dropped file: the last part of its name.
+/// The name of a dropped file: the last part of what its sender calls it.
 pub(super) fn name_of(name: Option<String>) -> String {
     let name = name.unwrap_or_else(|| "dropped".to_owned());
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();

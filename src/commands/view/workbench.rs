@@ -163,12 +163,7 @@ fn choices(room: &Workbench) -> Value {
 
 /// The resources of a page, with the priorities that browsers signal.
 fn resources(room: &Workbench, name: &str) -> Result<Value, Failure> {
-    let dropped = room.dropped.read().unwrap_or_else(PoisonError::into_inner).get(name);
-    let page = dropped.map(Ok).unwrap_or_else(|| {
-        let bundled = ::corpus::bundled(name).cloned().map(Arc::new);
-        bundled
-            .ok_or_else(|| Failure::BadInput(format!("{name}: no such page; drop its file again")))
-    })?;
+    let page = room.dropped.read().unwrap_or_else(PoisonError::into_inner).find(name)?;
     let rows = page.resources.iter().zip(bounds::usual(&page)).map(|(it, usual)| {
         json!({
             "id": it.id, "url": it.url, "host": page.host(it.id), "kind": it.kind.name(), "bytes": it.bytes, "hero": it.hero,
@@ -258,7 +253,7 @@ fn search(asked: &Asked, _: &AtomicBool) -> Result<Value, Failure> {
     Ok(json!(found.unwrap_or_default()))
 }
 
-/// What a visitor sees, as figures mark it.
+/// Metrics that figures mark, each with its mark's name.
 const MARKS: [(&str, &str); 3] =
     [("first_render", "first render"), ("hero_render", "hero render"), ("load", "load")];
 

@@ -1,4 +1,4 @@
-//! What one takes away from the workbench: a command, lines for servers, a policy, files.
+//! Results to take away from the workbench: a command, lines for servers, a policy, files.
 
 use super::question::{Asked, Row};
 use super::{Loads, metric, sentences};

@@ -1,4 +1,4 @@
-//! What the workbench asks for: one page under several orders, on one link.
+//! Questions to the workbench: one page under several orders, on one link.
 
 use super::super::dropped_pages::DroppedPages;
 use crate::limits::{WORKBENCH_BODY_BYTES_MAX, WORKBENCH_ROWS_MAX};
@@ -48,7 +48,7 @@ pub(super) struct Question {
 #[serde(deny_unknown_fields)]
 pub(super) struct Row {
     pub(super) scheme: String,
-    /// What the page calls changes by hand; without changes, a row is called as its scheme.
+    /// The name of an order by hand. Without changes by hand, the row has its scheme's name.
     #[serde(default)]
     label: String,
     #[serde(default)]
@@ -93,51 +93,29 @@ pub(super) struct Case {
 impl Asked {
     /// Refuses whatever is not known.
     pub(super) fn new(question: Question, dropped: &DroppedPages) -> Result<Self, Failure> {
-        let rows = question.rows.len();
-        if !(1..=WORKBENCH_ROWS_MAX).contains(&rows) {
-            return bad(format!("{rows} orders: choose from one to {WORKBENCH_ROWS_MAX}"));
-        }
-        if question.engine != engines::IDEAL && question.engine != engines::STACK {
-            return bad("the workbench has engines ideal and stack; use utmost compare for others");
-        }
-        let bundled = ::corpus::bundled(&question.page).cloned().map(Arc::new);
-        let is_bundled = bundled.is_some() && question.facts == ByHand::default();
-        let Some(page) = bundled.or_else(|| dropped.get(&question.page)) else {
-            return bad(format!("{}: no such page; drop its file again", question.page));
-        };
+        check(&question)?;
+        let mut page = dropped.find(&question.page)?;
         let bytes = page.body_bytes();
         if bytes > WORKBENCH_BODY_BYTES_MAX {
             let most = WORKBENCH_BODY_BYTES_MAX >> 20;
-            return bad(format!(
-                "{}: {bytes} bytes, and the workbench loads at most {most} MiB; use utmost compare",
-                page.name
-            ));
+            let name = &page.name;
+            return bad(format!("{name}: {bytes} bytes, more than {most} MiB; use utmost compare"));
         }
-        let page = if question.facts == ByHand::default() {
-            page
-        } else {
-            let name = format!("{}-marked", page.name);
-            question.facts.page(&page, &name).map_err(Failure::bad_input)?
-        };
-        let mut pages = Vec::new();
-        for row in &question.rows {
-            pages.push(match &row.by_hand {
-                Some(by_hand) => {
-                    let label: String = row.label.chars().take(LABEL_CHARACTERS_MAX).collect();
-                    let name = format!("{}-{}", page.name, file_name(&label.replace(' ', "-")));
-                    by_hand.page(&page, &name).map_err(Failure::bad_input)?
-                }
-                None => Arc::clone(&page),
-            });
+        let has_facts = question.facts != ByHand::default();
+        if has_facts {
+            page = changed(&page, &question.facts, "marked")?;
         }
-        let catalogue = catalogue(&question.scheme_file)?;
+        let pages = question.rows.iter().map(|row| match &row.by_hand {
+            Some(by_hand) => changed(&page, by_hand, &row.label),
+            None => Ok(Arc::clone(&page)),
+        });
         let mut asked = Self {
+            pages: pages.collect::<Result<_, _>>()?,
+            is_bundled: !has_facts && ::corpus::bundled(&question.page).is_some(),
             settings: settings(&question)?,
-            question,
+            catalogue: catalogue(&question.scheme_file)?,
             page,
-            is_bundled,
-            pages,
-            catalogue,
+            question,
             flags: Vec::new(),
             left_out: Vec::new(),
         };
@@ -243,6 +221,24 @@ impl Asked {
     }
 }
 
+fn check(question: &Question) -> Result<(), Failure> {
+    let rows = question.rows.len();
+    if !(1..=WORKBENCH_ROWS_MAX).contains(&rows) {
+        return bad(format!("{rows} orders: choose from one to {WORKBENCH_ROWS_MAX}"));
+    }
+    if question.engine != engines::IDEAL && question.engine != engines::STACK {
+        return bad("the workbench has engines ideal and stack; use utmost compare for others");
+    }
+    Ok(())
+}
+
+/// The page with changes, whose name has the label.
+fn changed(page: &Page, by_hand: &ByHand, label: &str) -> Result<Arc<Page>, Failure> {
+    let label: String = label.chars().take(LABEL_CHARACTERS_MAX).collect();
+    let name = format!("{}-{}", page.name, file_name(&label.replace(' ', "-")));
+    by_hand.page(page, &name).map_err(Failure::bad_input)
+}
+
 /// A built-in network, and nothing else on it yet. Names of files are not looked at.
 fn settings(question: &Question) -> Result<Settings, Failure> {
     if !Network::names().contains(&&*question.network) {
@@ -252,7 +248,7 @@ fn settings(question: &Question) -> Result<Settings, Failure> {
     Ok(Settings::on(network, question.engine))
 }
 
-/// The built-in schemes, and that of the text, which has its line in errors.
+/// The built-in schemes, and the scheme of the text. Errors name its line.
 fn catalogue(text: &str) -> Result<Catalogue, Failure> {
     if text.trim().is_empty() {
         return Ok(Catalogue::default());

@@ -1,4 +1,4 @@
-//! What the loads of the workbench say, in sentences.
+//! Sentences about the loads of the workbench.
 
 use ::corpus::Page;
 use figures::number_texts::{bytes_text, milliseconds_text, ratio_number};
@@ -20,7 +20,7 @@ pub(super) struct Told<'a> {
     pub(super) load: &'a Load,
 }
 
-/// What is better than now, the first of `rows`, and by how much: the order by hand, and the best of the others.
+/// Says whether the order by hand and the best of the others are better than the first of `rows`, and by how much.
 pub(super) fn answer(rows: &[Told<'_>], metric: &Metric) -> Vec<String> {
     let Some((now, others)) = rows.split_first() else { return Vec::new() };
     let unfinished = rows.iter().filter_map(|row| {
@@ -30,21 +30,25 @@ pub(super) fn answer(rows: &[Told<'_>], metric: &Metric) -> Vec<String> {
     let mut sentences: Vec<String> = unfinished.collect();
     let by_hand = others.iter().filter(|it| it.is_by_hand);
     sentences.extend(by_hand.filter_map(|it| compared(now, it, metric)));
-    match best(rows, metric).filter(|it| !it.is_by_hand) {
-        Some(best) if best.label != now.label => sentences.extend(compared(now, best, metric)),
-        Some(_) if others.iter().any(|it| !it.is_by_hand) => {
+    match best(rows, metric) {
+        Some(best) if best.label == now.label => {
+            if others.is_empty() {
+                return sentences;
+            }
             sentences.push(format!("None of these orders is better than {}.", now.label));
         }
+        Some(best) if !best.is_by_hand => sentences.extend(compared(now, best, metric)),
         _ => {}
     }
     sentences
 }
 
-/// The row with the least value.
+/// The row with the least value. Of rows that hardly differ, the first.
 pub(super) fn best<'a>(rows: &'a [Told<'a>], metric: &Metric) -> Option<&'a Told<'a>> {
-    let known = rows.iter().filter_map(|it| Some((it.run.value(metric)?, it)));
-    let finished = known.filter(|it| it.1.run.completed);
-    finished.min_by(|one, other| one.0.total_cmp(&other.0)).map(|it| it.1)
+    let finished = rows.iter().filter(|it| it.run.completed);
+    let known = finished.filter_map(|it| Some((it.run.value(metric)?, it)));
+    let least = known.clone().map(|it| it.0).reduce(f64::min)?;
+    known.into_iter().find(|it| it.0 <= least * (1.0 + WORTH_A_WORD)).map(|it| it.1)
 }
 
 fn compared(now: &Told<'_>, other: &Told<'_>, metric: &Metric) -> Option<String> {
@@ -102,7 +106,7 @@ pub(super) fn hero(page: &Page, row: &Told<'_>) -> Option<String> {
     ))
 }
 
-/// What came while the hero waited.
+/// The bytes of other resources that came while the hero waited.
 fn ahead(page: &Page, row: &Told<'_>, hero: &ResourceTimes) -> String {
     let timeline = &row.load.timeline;
     let start_us = timeline.start_us().unwrap_or_default();
@@ -126,4 +130,43 @@ fn ahead(page: &Page, row: &Told<'_>, hero: &ResourceTimes) -> String {
         bytes_text(all),
         bytes_text(bytes)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::ideal::{self, Conditions};
+    use lab::network::Network;
+    use schedulers::find_scheme;
+    use std::sync::Arc;
+
+    fn load(page: &Arc<Page>, scheme: &str) -> (RunRecord, Load) {
+        let scheme = find_scheme(scheme).expect("known");
+        let network = Network::find("3g").expect("built in");
+        let load = ideal::load(page, &scheme, &network, Conditions::default());
+        (RunRecord::of_load(page, &load), load)
+    }
+
+    #[test]
+    fn the_first_of_orders_that_hardly_differ_is_the_best_and_the_hero_is_explained() {
+        let page = Arc::new(::corpus::bundled("case-study-1").expect("bundled").clone());
+        let loads = ["rfc9218", "dfifo", "rr"].map(|it| (it, load(&page, it)));
+        let told = loads.each_ref().map(|(label, (run, load))| Told {
+            label,
+            is_by_hand: *label == "rr",
+            run,
+            load,
+        });
+        let metric = metrics::byte_index();
+        assert_eq!(best(&told, metric).map(|it| it.label), Some("rfc9218"));
+        let sentences = answer(&told, metric);
+        assert!(
+            sentences[0].starts_with("The order by hand is 1.05 times as slow"),
+            "{sentences:?}"
+        );
+        assert_eq!(sentences[1], "None of these orders is better than rfc9218.");
+        let hero = hero(&page, &told[0]).expect("a hero");
+        assert!(hero.starts_with("Under rfc9218, the hero /hero.jpg is requested after"), "{hero}");
+        assert!(hero.contains("most of /framework.js (280.0 kB)"), "{hero}");
+    }
 }
