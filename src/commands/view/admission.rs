@@ -13,7 +13,7 @@ impl Token {
         let mut bytes = [0; 16];
         let failed = |_| Failure::Elsewhere("the system has no random numbers".to_owned());
         SystemRandom::new().fill(&mut bytes).map_err(failed)?;
-        Ok(Self(bytes.iter().map(|it| format!("{it:02x}")).collect()))
+        Ok(Self(format!("{:032x}", u128::from_be_bytes(bytes))))
     }
 
     /// The part of a path that follows the token. `None`: another token begins the path.

@@ -198,7 +198,9 @@ impl Loads {
         for case in asked.cases()? {
             let loaded = loads(&case.plan, &go_on).map_err(failure)?;
             for (places, load) in case.rows.iter().zip(loaded) {
-                places.iter().for_each(|it| all[*it] = Some(load.clone()));
+                for place in places {
+                    all[*place] = Some(load.clone());
+                }
             }
         }
         Ok(Self(all.into_iter().flatten().collect()))

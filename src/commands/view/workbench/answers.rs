@@ -24,18 +24,15 @@ pub(super) fn answers(asked: &Asked, ended: &AtomicBool) -> Result<Value, Failur
     let rows = asked.question.rows.iter().enumerate();
     let by_hand: Option<(usize, &ByHand)> =
         rows.filter_map(|(place, row)| Some((place, row.by_hand.as_ref()?))).next_back();
-    let (policy, exports) = match by_hand {
-        Some((place, by_hand)) => {
-            let runs = [told[0].run, told[place].run];
-            let advice = by_hand.advice(&asked.page, runs, found.clone());
-            let exports = SERVERS.map(|it| json!({"name": it.name, "text": it.export(&advice)}));
-            let why = found.join(" ");
-            (by_hand.policy(&asked.page, runs, &site, &why), exports.to_vec())
-        }
-        None => {
-            let best = sentences::best(&told, metric).map_or("rfc9218", |it| it.label);
-            (of_scheme(&site, best, &found.join(" ")), Vec::new())
-        }
+    let why = found.join(" ");
+    let (policy, exports) = if let Some((place, by_hand)) = by_hand {
+        let runs = [told[0].run, told[place].run];
+        let advice = by_hand.advice(&asked.page, runs, found);
+        let exports = SERVERS.map(|it| json!({"name": it.name, "text": it.export(&advice)}));
+        (by_hand.policy(&asked.page, runs, &site, &why), exports.to_vec())
+    } else {
+        let best = sentences::best(&told, metric).map_or("rfc9218", |it| it.label);
+        (of_scheme(&site, best, &why), Vec::new())
     };
     Ok(json!({"command": command, "files": files, "policy": policy, "exports": exports}))
 }
@@ -49,6 +46,7 @@ fn of_scheme(site: &PolicySite, scheme: &str, why: &str) -> String {
 }
 
 /// The page files that the command reads.
+#[expect(clippy::unnecessary_wraps, reason = "one of several answers, others of which fail")]
 pub(super) fn file(asked: &Asked, _: &AtomicBool) -> Result<Value, Failure> {
     let mut files = serde_json::Map::new();
     let changed = asked.question.rows.iter().zip(&asked.pages);

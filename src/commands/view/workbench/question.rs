@@ -165,12 +165,11 @@ impl Asked {
                 cases.push(Case { plan: self.plan(page, found.into()), rows: vec![vec![place]] });
                 continue;
             };
-            match plan.schemes.iter().position(|it| it.name() == found.name) {
-                Some(known) => rows[known].push(place),
-                None => {
-                    plan.schemes.push(found.into());
-                    rows.push(vec![place]);
-                }
+            if let Some(known) = plan.schemes.iter().position(|it| it.name() == found.name) {
+                rows[known].push(place);
+            } else {
+                plan.schemes.push(found.into());
+                rows.push(vec![place]);
             }
         }
         Ok(cases)
