@@ -46,7 +46,7 @@ fn of_scheme(site: &PolicySite, scheme: &str, why: &str) -> String {
 }
 
 /// The page files that the command reads.
-#[expect(clippy::unnecessary_wraps, reason = "one of several answers, others of which fail")]
+#[expect(clippy::unnecessary_wraps, reason = "the other answers can fail")]
 pub(super) fn file(asked: &Asked, _: &AtomicBool) -> Result<Value, Failure> {
     let mut files = serde_json::Map::new();
     let changed = asked.question.rows.iter().zip(&asked.pages);
