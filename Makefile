@@ -27,6 +27,7 @@ check: ## checks format, and lints and tests the crates that changed; BASE=COMMI
 demo: bootstrap ## loads a page with a late hero image under twelve schemes over QUIC, and shows what the order changes
 	cargo build --config .cargo/demo.toml --locked --no-default-features --bin utmost
 	$(target)/debug/utmost compare $(demo_page) --paper --schemes paper,rfc9218 --engine wire --out out/demo
+	@echo "try orders yourself: $(target)/debug/utmost view, and open the address that it prints"
 
 interop: bootstrap ## tests utmost with other HTTP/3 stacks, and writes docs/interop.md
 	cargo build --locked --workspace --bin utmost --bin utmost-serve

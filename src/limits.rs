@@ -39,6 +39,16 @@ pub(crate) const DROPPED_BYTES_MAX: usize = 512 << 20;
 pub(crate) const UPLOAD_BYTES_MAX: usize = 256 << 20;
 /// Characters of its name.
 pub(crate) const UPLOAD_NAME_CHARACTERS_MAX: usize = 120;
+/// Bytes of a page's file that is dropped on the workbench, and bytes of a question there.
+pub(crate) const PAGE_UPLOAD_BYTES_MAX: usize = 64 << 20;
+pub(crate) const QUESTION_BYTES_MAX: usize = 1 << 20;
+/// Orders of a question, and body bytes of its page.
+pub(crate) const WORKBENCH_ROWS_MAX: usize = 16;
+pub(crate) const WORKBENCH_BODY_BYTES_MAX: u64 = 64 << 20;
+/// Resources of a page among which the workbench searches an order.
+pub(crate) const WORKBENCH_SEARCH_MAX: usize = 200;
+/// How long the loads of a question may take.
+pub(crate) const WORKBENCH_LOADS: Duration = Duration::from_secs(20);
 /// Streams of a connection that a page shows; a longer waterfall cannot be read.
 pub(crate) const REPORT_STREAMS_MAX: usize = 10_000;
 /// The most trees of one figure: more cannot be read.

@@ -11,13 +11,11 @@ pub fn bundled_names() -> Vec<&'static str> {
     TEXTS.iter().map(|&(name, _)| name).collect()
 }
 
-/// The bundled page of this name.
+/// The bundled page of this name. Each is read when it is first asked for.
 pub fn bundled(name: &str) -> Option<&'static Page> {
-    static PAGES: OnceLock<Vec<Option<Page>>> = OnceLock::new();
-    let pages = PAGES
-        .get_or_init(|| TEXTS.iter().map(|&(name, text)| Page::parse(text, name).ok()).collect());
-    let index = TEXTS.iter().position(|&(it, _)| it == name)?;
-    pages[index].as_ref()
+    static PAGES: [OnceLock<Option<Page>>; TEXTS.len()] = [const { OnceLock::new() }; TEXTS.len()];
+    let place = TEXTS.iter().position(|&(it, _)| it == name)?;
+    PAGES[place].get_or_init(|| Page::parse(TEXTS[place].1, name).ok()).as_ref()
 }
 
 /// The text of the bundled page with this name. Its SHA-256 is computed from it.

@@ -40,7 +40,7 @@ pub use interleaving::{Interleaving, InterleavingLine};
 pub use intervals::{IntervalPanel, IntervalRow, Intervals};
 pub use lines::{Line, Lines};
 pub use moved::MovedResources;
-pub use ribbon::{RibbonRow, Ribbons};
+pub use ribbon::{Mark, RibbonRow, Ribbons};
 pub use savings::{Saving, Savings, SavingsGroup};
 pub use sheet::{Drawing, FigureStyle, PaperWidth, Sheet};
 pub use speedup_dots::{Dot, DotGroup, SizeClass, SpeedupDots};

@@ -1,6 +1,7 @@
 //! Ribbons: who got each packet, run under run (the paper's Figure 8).
 
 use qlog_tools::saturating_cast::to_usize;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::axis::{Across, Axis};
@@ -42,6 +43,17 @@ pub struct RibbonRow<'a> {
     pub notes: Vec<String>,
     /// What arrived when.
     pub timeline: &'a Timeline,
+    /// What its visitor saw when.
+    pub marks: Vec<Mark>,
+}
+
+/// A moment of a load, which the time axis shows by the first letter of its name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mark {
+    /// What happened: `first render`.
+    pub name: &'static str,
+    /// Milliseconds from the first request.
+    pub at_ms: f64,
 }
 
 const TITLE_HEIGHT: f64 = 40.0;
@@ -58,6 +70,8 @@ const COLUMN_MAX: f64 = 400.0;
 const LETTERS: [f64; 2] = [7.2, 6.3];
 const NOTE_LINE: f64 = 12.0;
 const NOTE_LETTER: f64 = 6.4;
+/// The width and height of a mark's letter.
+const MARK: [f64; 2] = [9.0, 11.0];
 /// Letters of a run's name on a screen, and in print.
 const LABEL_CHARACTERS: [usize; 2] = [26, 14];
 /// Blocks narrower than this are drawn without the line between them.
@@ -70,7 +84,9 @@ impl Drawing for Ribbons<'_> {
 
     fn draw(&self, sheet: &Sheet) -> String {
         let runs: Vec<Blocks> = self.blocks();
-        let end = runs.iter().map(Blocks::end).fold(0.0, f64::max);
+        let marks = self.rows.iter().flat_map(|row| &row.marks).map(|it| it.at_ms);
+        let marks = marks.filter(|_| self.axis == Axis::Time);
+        let end = runs.iter().map(Blocks::end).chain(marks).fold(0.0, f64::max);
         let layout = Layout::new(self, sheet, end);
         let paints = Paints::new(&self.id, &looks(&self.resources));
         let mut svg = Svg::on(sheet);
@@ -81,6 +97,9 @@ impl Drawing for Ribbons<'_> {
         for (place, (row, blocks)) in self.rows.iter().zip(&runs).enumerate() {
             self.draw_row(&mut svg, &layout, place, row);
             self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &paints);
+            if self.axis == Axis::Time {
+                draw_marks(&mut svg, &layout, row_top(place), row);
+            }
         }
         let top = layout.axis_top + AXIS_HEIGHT;
         let right = sheet.width() - MARGIN;
@@ -110,9 +129,14 @@ impl Drawing for Ribbons<'_> {
         } else {
             ""
         };
+        let marks: BTreeSet<&str> =
+            self.rows.iter().flat_map(|row| &row.marks).map(|it| it.name).collect();
+        let marks = marks.iter().map(|name| format!("{} {name}", letter(name)));
+        let marks = marks.collect::<Vec<_>>().join(", ");
+        let marks = if marks.is_empty() { marks } else { format!(" Letters mark: {marks}.") };
         let regret = if self.note_titles.iter().any(|it| it == "regret") { REGRET } else { "" };
         format!(
-            "{blocks}{columns} Control streams are left out; retransmitted frames are drawn again.{atf}{regret}"
+            "{blocks}{columns} Control streams are left out; retransmitted frames are drawn again.{atf}{marks}{regret}"
         )
     }
 
@@ -242,6 +266,27 @@ impl Ribbons<'_> {
         let _ = write!(title, "), {blocks} blocks, complete at {complete} ms");
         title
     }
+}
+
+/// A line at each moment, with its letter; letters that would cover one another stand side by side.
+fn draw_marks(svg: &mut Svg, layout: &Layout, top: f64, row: &RibbonRow<'_>) {
+    let mut marks = row.marks.clone();
+    marks.sort_by(|one, other| one.at_ms.total_cmp(&other.at_ms));
+    let [width, height] = MARK;
+    let mut free = f64::NEG_INFINITY;
+    for mark in marks {
+        let x = layout.across.x(mark.at_ms);
+        let left = x.max(free);
+        free = left + width;
+        let title = format!("{}: {} at {} ms", row.label, mark.name, milliseconds_text(mark.at_ms));
+        svg.path(&d!("M{} {}h1v{}h-1z", x, top - 3.0, BLOCK_HEIGHT + 6.0), INK, &title);
+        svg.rect(Area { left, top, width, height }, r##"class="paper" fill="#ffffff""##);
+        svg.text(left + 1.2, top + 9.0, Style::PLAIN.size(10.0).bold(), &letter(mark.name));
+    }
+}
+
+fn letter(name: &str) -> String {
+    name.chars().take(1).flat_map(char::to_uppercase).collect()
 }
 
 fn draw_axis(svg: &mut Svg, layout: &Layout) {
@@ -389,6 +434,7 @@ mod tests {
                 label: "r&r".to_owned(),
                 notes: vec!["30 ms".to_owned()],
                 timeline,
+                marks: vec![Mark { name: "first render", at_ms: 20.0 }],
             }],
         }
     }
@@ -401,6 +447,17 @@ mod tests {
         assert!(
             svg.contains("r&amp;r: /&lt;script&gt; (html, ATF, 30 B), 3 blocks, complete at 30 ms"),
             "{svg}"
+        );
+    }
+
+    #[test]
+    fn what_a_visitor_sees_is_marked_on_the_time_axis_alone() {
+        let timeline = timeline(3);
+        let marked =
+            |axis| figure(&timeline, axis).svg().contains("r&amp;r: first render at 20 ms");
+        assert_eq!([Axis::Time, Axis::Frames].map(marked), [true, false]);
+        assert!(
+            figure(&timeline, Axis::Time).caption().ends_with(" Letters mark: F first render.")
         );
     }
 
@@ -430,6 +487,7 @@ mod tests {
             label: "x".to_owned(),
             notes: Vec::new(),
             timeline: &unfinished,
+            marks: Vec::new(),
         });
         let table = figure.table();
         assert_eq!(table.headings, ["resource", "kind", "bytes", "ATF", "r&r", "x"]);

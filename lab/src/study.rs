@@ -32,6 +32,7 @@ pub use plan::{
 pub(crate) use show::most_telling;
 pub use show::{answers, conditions, film, folder, scheme_rows, title};
 
+use crate::Load;
 use carry_out::loading::Loader;
 use serde_json::Value;
 
@@ -44,4 +45,14 @@ pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<
         Ok(())
     })?;
     Ok(Study::of(plan, manifest::provenance(plan, program), entries))
+}
+
+/// Carries out `plan`, and returns each load with its row of results, in the plan's order. `go_on` is asked after each load, from any
+/// thread: an error ends the study.
+pub fn loads(
+    plan: &Plan,
+    go_on: &(dyn Fn() -> Result<(), StudyError> + Sync),
+) -> Result<Vec<(RunRecord, Load)>, StudyError> {
+    plan.check()?;
+    Loader::new(plan)?.carry_out_and_keep(&plan.cells(), go_on)
 }

@@ -5,3 +5,4 @@ mod limits;
 pub mod pictures;
 mod templates;
 pub mod viewer;
+pub mod workbench;

@@ -14,6 +14,7 @@ use ::client::profile::Profile;
 use ::serve::Failure;
 use compared::{Compare, Compared};
 use gateway::Config;
+pub(crate) use inputs::page_of_file;
 use inputs::{Browser, Inputs, Read, page_name};
 use lab::Contender;
 use lab::export::{Server, of_policy};

@@ -1,15 +1,17 @@
-//! `utmost view`: a local page over a directory of logs.
+//! `utmost view`: local pages in a browser, for pages and orders, and for a directory of logs.
 
 mod admission;
+mod dropped_pages;
 mod library;
 mod server;
 mod upload;
+mod workbench;
 
 use crate::commands::qlog::summary;
-use crate::limits::{VIEW_OPEN_MAX, VIEW_ROWS_MAX, VIEW_THREADS};
+use crate::limits::{UPLOAD_BYTES_MAX, VIEW_OPEN_MAX, VIEW_ROWS_MAX, VIEW_THREADS};
 use crate::output;
 use ::serve::Failure;
-use admission::refusal;
+use admission::{Token, refusal};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
@@ -27,76 +29,95 @@ use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use url::form_urlencoded;
+use workbench::Workbench;
 
-/// Open the logs of a directory in the browser, alone or side by side
+/// Try send orders on a page in the browser, or open the logs of a directory
 ///
-/// Serves a page on 127.0.0.1 only and prints its address. Files that you drop on the page are read by this program and
-/// kept in memory; nothing leaves the machine. Stop it with Ctrl-C.
+/// Serves pages on 127.0.0.1 only and prints their address, which has a token. Without DIR it is the workbench: choose a page or drop a
+/// recording, change its order and the network, and see what a visitor sees. With DIR it is the list of the logs there. Files that
+/// you drop on a page are read by this program and kept in memory; nothing leaves the machine. Stop it with Ctrl-C.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  utmost view logs")]
+#[command(after_help = "Examples:\n  utmost view\n  utmost view logs")]
 pub(crate) struct Arguments {
-    /// The directory, with logs in it or below it
+    /// A directory, with logs in it or below it
     #[arg(value_name = "DIR")]
-    directory: PathBuf,
+    directory: Option<PathBuf>,
     /// The port; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let library = RwLock::new(Library::open(&arguments.directory)?);
+    let library = RwLock::new(Library::open(arguments.directory.as_deref())?);
+    let token = Token::random()?;
+    let room = if arguments.directory.is_some() { "logs" } else { "" };
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
     let runtime = Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(VIEW_THREADS)
+        .max_blocking_threads(2 * VIEW_THREADS)
         .build()
         .map_err(Failure::elsewhere)?;
     runtime.block_on(async {
         let taken = |error| Failure::Elsewhere(format!("{wanted}: {error}; choose another --port"));
         let listener = TcpListener::bind(wanted).await.map_err(taken)?;
         let address = listener.local_addr().map_err(Failure::elsewhere)?;
-        output::line(&format!("listening on http://{address}/"))?;
+        output::line(&format!("listening on http://{address}/{token}/{room}"))?;
         let uploads = Semaphore::new(VIEW_THREADS);
-        let view = Arc::new(View { library, uploads, port: address.port() });
+        let port = address.port();
+        let workbench = Arc::new(Workbench::new());
+        let view = Arc::new(View { library, workbench, uploads, token, port });
         serve(listener, move |request| answer(Arc::clone(&view), request)).await;
         Ok(())
     })
 }
 
-/// The logs that are shown.
+/// The rooms, and who may enter them.
 struct View {
     library: RwLock<Library>,
+    workbench: Arc<Workbench>,
     /// Each may hold as much memory as a dropped file may have.
     uploads: Semaphore,
+    token: Token,
     port: u16,
 }
+
+/// The type of a log that the page's script sends. A form elsewhere cannot set it.
+const LOG: &str = "application/x-qlog";
+
+/// Why a dropped file is not read.
+const BUSY: &str = "other files are being dropped; try again";
 
 async fn answer(view: Arc<View>, request: Request<Incoming>) -> Answer {
     if let Some(why) = refusal(request.headers(), view.port) {
         return refuse(403, why);
     }
+    let Some(place) = view.token.below(request.uri().path()).map(str::to_owned) else {
+        return refuse(403, "the address has a token: open it whole, as the program printed it");
+    };
     let query = request.uri().query().unwrap_or_default().to_owned();
-    match (request.method(), request.uri().path()) {
-        (&Method::GET, "/") => computed(move || list(&view.library)).await,
-        (&Method::GET, "/rows") => computed(move || rows(&view.library, &query)).await,
-        (&Method::GET, "/report") => computed(move || open(&view.library, &query)).await,
-        (&Method::POST, "/upload") => {
-            // Only a script of this page can set the type of what it sends; a form elsewhere cannot.
-            if request.headers().get("content-type").is_none_or(|it| it != upload::MIME) {
+    match (request.method(), &*place) {
+        (&Method::GET, "logs") => computed(move || list(&view.library)).await,
+        (&Method::GET, "rows") => computed(move || rows(&view.library, &query)).await,
+        (&Method::GET, "report") => computed(move || open(&view.library, &query)).await,
+        (&Method::POST, "drop") => {
+            let Ok(_place) = view.uploads.try_acquire() else { return refuse(503, BUSY) };
+            workbench::answer(&view.workbench, &place, request).await
+        }
+        (&Method::POST, "upload") => {
+            if request.headers().get("content-type").is_none_or(|it| it != LOG) {
                 return refuse(415, "logs are sent by the page itself");
             }
-            let Ok(_place) = view.uploads.try_acquire() else {
-                return refuse(503, "other files are being dropped; try again");
-            };
-            match upload::take(request.into_body(), values(&query, "name").pop()).await {
-                Ok((name, bytes)) => {
+            let Ok(_place) = view.uploads.try_acquire() else { return refuse(503, BUSY) };
+            let name = upload::name_of(parameters(&query, "name").pop());
+            match upload::take(request.into_body(), &name, UPLOAD_BYTES_MAX).await {
+                Ok(bytes) => {
                     let view = Arc::clone(&view);
-                    computed(move || add(&view.library, name, bytes)).await
+                    computed(move || add(&view.library, format!("dropped: {name}"), bytes)).await
                 }
                 Err(failure) => refuse(413, &failure.to_string()),
             }
         }
-        _ => refuse(404, "nothing here"),
+        _ => workbench::answer(&view.workbench, &place, request).await,
     }
 }
 
@@ -108,13 +129,13 @@ async fn computed(compute: impl FnOnce() -> Answer + Send + 'static) -> Answer {
 
 fn list(library: &RwLock<Library>) -> Answer {
     let library = reading(library);
-    let directory = library.directory().display().to_string();
-    html(listing(&directory, &library.files()))
+    let directory = library.directory().map(|it| it.display().to_string());
+    html(listing(directory.as_deref(), &library.files()))
 }
 
 /// The rows of `qlog summary --csv` for the connections of some files, for the list.
 fn rows(library: &RwLock<Library>, query: &str) -> Answer {
-    let names: Vec<String> = values(query, "file");
+    let names: Vec<String> = parameters(query, "file");
     if names.is_empty() || names.len() > VIEW_ROWS_MAX {
         return refuse(400, &format!("name from one to {VIEW_ROWS_MAX} files"));
     }
@@ -129,7 +150,7 @@ fn rows(library: &RwLock<Library>, query: &str) -> Answer {
 }
 
 fn open(library: &RwLock<Library>, query: &str) -> Answer {
-    let names: Vec<String> = values(query, "file");
+    let names: Vec<String> = parameters(query, "file");
     if names.is_empty() || names.len() > VIEW_OPEN_MAX {
         return refuse(400, "name from one to eight files");
     }
@@ -166,7 +187,7 @@ fn writing(library: &RwLock<Library>) -> RwLockWriteGuard<'_, Library> {
 }
 
 /// The values of a parameter of a query.
-fn values(query: &str, name: &str) -> Vec<String> {
+fn parameters(query: &str, name: &str) -> Vec<String> {
     let pairs = form_urlencoded::parse(query.as_bytes());
     pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
 }
@@ -202,7 +223,7 @@ mod tests {
     #[test]
     fn a_query_names_several_files() {
         let query = "file=a%20b.sqlog&file=%2e%2e%2Fx&other=1&file=100%";
-        assert_eq!(values(query, "file"), ["a b.sqlog", "../x", "100%"]);
-        assert_eq!(values("q=%C3%A4+%zz%", "q"), ["ä %zz%"]);
+        assert_eq!(parameters(query, "file"), ["a b.sqlog", "../x", "100%"]);
+        assert_eq!(parameters("q=%C3%A4+%zz%", "q"), ["ä %zz%"]);
     }
 }

@@ -14,6 +14,7 @@ import { launch, open } from "./pages.js";
 import { paperIsComplete } from "./paper.js";
 import { askQuestions } from "./questions.js";
 import { measure } from "./speed.js";
+import { workbenchWorks } from "./workbench.js";
 
 const { UTMOST_REPORT, UTMOST_HOSTILE_REPORT, UTMOST_STREAMS_REPORT, UTMOST_LINT_REPORT, UTMOST_LOSSY_REPORT, UTMOST_LOSSY_LOGS, UTMOST_RUNS_REPORT, UTMOST_LARGE_REPORT, UTMOST_BIN, UTMOST_LOGS } = process.env;
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
@@ -296,7 +297,7 @@ async function localPageWorks(browser) {
     const address = await new Promise((done) => server.stdout.once("data", (it) => done(String(it).match(/http:\S+/)[0])));
     const page = await (await browser.newContext()).newPage();
     const outside = [];
-    page.on("request", (request) => request.url().startsWith(address) || /^(blob|data):/.test(request.url()) || outside.push(request.url()));
+    page.on("request", (request) => request.url().startsWith(new URL(address).origin) || /^(blob|data):/.test(request.url()) || outside.push(request.url()));
     await page.goto(address);
     await accessibility(page, "list of logs");
     // Both ends of one connection would be shown as one.
@@ -345,6 +346,7 @@ else {
   else console.log("skipped: UTMOST_LARGE_REPORT is not set");
   if (UTMOST_BIN && UTMOST_LOGS) await localPageWorks(browser);
   else console.log("skipped: UTMOST_BIN and UTMOST_LOGS are not set");
+  if (UTMOST_BIN) await workbenchWorks(browser, UTMOST_BIN, accessibility, check);
   await browser.close();
 }
 process.exitCode = failures ? 1 : 0;

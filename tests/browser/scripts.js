@@ -364,4 +364,25 @@ await test("both runs begin where the first one does on the time axis, and where
   assert.deepStrictEqual(found, [[3000, 3000], [3000, 7000]]);
 });
 
+// The workbench's order, which is a module of its own.
+const workbench = new URL("../../report/templates/workbench/order.js", import.meta.url);
+const { inOrder, moved, withPriority } = await import(`data:text/javascript,${encodeURIComponent(fs.readFileSync(workbench, "utf8"))}`);
+
+await test("a move by hand changes one urgency by as little as it takes", () => {
+  const resource = (id, urgency, incremental) => ({ id, urgency, incremental });
+  const all = [resource(0, 0, true), resource(1, 3, false), resource(2, 3, false), resource(3, 3, true)];
+  const requestedMs = new Map(all.map((it) => [it.id, 10 * it.id]));
+  const ids = (byHand) => inOrder(all, byHand, requestedMs).map((it) => it.id).join(" ");
+  assert.strictEqual(ids(null), "0 1 2 3");
+  // An incremental response goes after whole ones of its urgency, so it needs a smaller one.
+  const before = moved(all[3], all[2], false, null, requestedMs);
+  assert.deepStrictEqual(before, { urgency: 2, incremental: true });
+  const byHand = withPriority(null, all[3], before);
+  assert.strictEqual(ids(byHand), "0 3 1 2");
+  assert.deepStrictEqual(moved(all[1], all[2], true, null, requestedMs), { urgency: 4, incremental: false });
+  // Nothing that shares goes before an earlier request of the first urgency.
+  assert.strictEqual(moved(all[3], all[0], false, byHand, requestedMs), null);
+  assert.strictEqual(withPriority(byHand, all[3], { urgency: 3, incremental: true }), null);
+});
+
 process.exitCode = failures ? 1 : 0;

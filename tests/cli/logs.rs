@@ -1,56 +1,12 @@
 //! What an engineer does with logs: judge them, look at them, and probe a server.
 
+use crate::process::Running;
 use crate::schemas::assert_valid;
 use crate::{data, only_line, stdout_of, utmost};
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
-
-/// A process that is ended with the test.
-struct Running {
-    child: Child,
-    address: String,
-}
-
-impl Running {
-    /// Starts the program, which says where it listens.
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_utmost"))
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program starts");
-        let mut line = String::new();
-        let stdout = child.stdout.take().expect("piped");
-        BufReader::new(stdout).read_line(&mut line).expect("a line");
-        let address = line.trim().trim_start_matches("listening on ").trim_start_matches("http://");
-        Self { child, address: address.trim_end_matches('/').to_owned() }
-    }
-
-    /// One request over HTTP/1.1: the whole answer.
-    fn http(&self, request_line: &str, host: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        let length = body.len();
-        write!(
-            stream,
-            "{request_line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Type: application/x-qlog\r\nContent-Length: {length}\r\n\r\n{body}"
-        )
-        .expect("sent");
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).expect("answered");
-        String::from_utf8_lossy(&answer).into_owned()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
+use std::process::Command;
 
 fn fixture() -> String {
     data("first-come.qlog").display().to_string()
@@ -172,22 +128,18 @@ fn the_local_page_lists_and_opens_logs_and_nothing_else() {
     let folder = data("");
     let view = Running::start(&["view", folder.to_str().expect("UTF-8")]);
     let host = view.address.clone();
-    let list = view.http("GET /", &host, "");
+    let list = view.http("GET /logs", &host, "");
     assert!(list.contains("200 OK") && list.contains("first-come.qlog"), "{list}");
     assert!(view.http("GET /report?file=first-come.qlog", &host, "").contains("id=\"data\""));
     for outside in ["..%2Fmain.rs", "%2Fetc%2Fpasswd", "server.pem%00", "..%2f..%2fCargo.toml"] {
         let answer = view.http(&format!("GET /report?file={outside}"), &host, "");
         assert!(answer.starts_with("HTTP/1.1 422"), "{outside}: {answer}");
     }
-    assert!(view.http("GET /", "evil.test", "").starts_with("HTTP/1.1 403"));
-    assert!(
-        view.http("GET /", &format!("evil.test:{}", host.rsplit(':').next().expect("a port")), "")
-            .starts_with("HTTP/1.1 403")
-    );
-    let of_page = format!("{host}\r\nSec-Fetch-Site: same-origin");
-    assert!(view.http("GET /", &of_page, "").starts_with("HTTP/1.1 200"));
-    let elsewhere = format!("{host}\r\nSec-Fetch-Site: cross-site");
-    assert!(view.http("GET /", &elsewhere, "").starts_with("HTTP/1.1 403"));
+    let elsewhere = format!("evil.test:{}", host.rsplit(':').next().expect("a port"));
+    let is_refused = |host: &str| view.http("GET /logs", host, "").starts_with("HTTP/1.1 403");
+    assert!(is_refused("evil.test") && is_refused(&elsewhere));
+    assert!(!is_refused(&format!("{host}\r\nSec-Fetch-Site: same-origin")));
+    assert!(is_refused(&format!("{host}\r\nSec-Fetch-Site: cross-site")));
     let log = std::fs::read_to_string(data("first-come.qlog")).expect("read");
     assert!(view.http("POST /upload?name=..%2Fx.qlog", &host, &log).contains("dropped: x.qlog"));
     assert!(view.http("GET /report?file=dropped%3A+x.qlog", &host, "").contains("id=\"data\""));
@@ -243,12 +195,13 @@ fn slow_uploads_do_not_keep_view_from_answering_others() {
     let folder = tempfile::tempdir().expect("a directory");
     let view = Running::start(&["view", folder.path().to_str().expect("UTF-8")]);
     let host = view.address.clone();
+    let below = &view.below;
     // Each waits with a body that never comes.
     let slow = (0..20).map(|_| {
         let mut upload = TcpStream::connect(&host).expect("it listens");
         write!(
             upload,
-            "POST /upload?name=x HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/x-qlog\r\nContent-Length: 5000\r\n\r\nx"
+            "POST {below}/upload?name=x HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/x-qlog\r\nContent-Length: 5000\r\n\r\nx"
         )
         .expect("sent");
         upload
@@ -258,7 +211,8 @@ fn slow_uploads_do_not_keep_view_from_answering_others() {
         let mut other = TcpStream::connect(&host).expect("it listens");
         let patience = std::time::Duration::from_secs(2);
         other.set_read_timeout(Some(patience)).expect("set");
-        write!(other, "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("sent");
+        write!(other, "GET {below}/logs HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+            .expect("sent");
         let mut answer = String::new();
         other.read_to_string(&mut answer).is_ok_and(|_| answer.starts_with("HTTP/1.1 200"))
     };

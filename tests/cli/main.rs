@@ -39,6 +39,7 @@ mod traces;
 mod typescript;
 mod watching;
 mod what_if;
+mod workbench;
 
 use process::{only_line, stdout_of, utmost};
 use std::path::{Path, PathBuf};

@@ -37,7 +37,7 @@ pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints
     advice
 }
 
-fn line(page: &Page, found: &ResourcePriority) -> Line {
+pub(super) fn line(page: &Page, found: &ResourcePriority) -> Line {
     let resource = &page.resources[found.id];
     Line {
         host: http3::host(page.host(found.id)).to_owned(),

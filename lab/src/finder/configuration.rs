@@ -27,7 +27,7 @@ pub enum PolicySite {
 
 impl PolicySite {
     /// The keys of `[site]`.
-    fn keys(&self) -> String {
+    pub fn keys(&self) -> String {
         match self {
             Self::Pages(pages) => pages_key(pages),
             Self::Folder(folder) => format!("root = {}", quoted(folder)),
@@ -41,7 +41,7 @@ impl PolicySite {
     }
 
     /// The host of a page's route; `None`: any. A folder gives the same files under every name.
-    fn host_of<'a>(&self, page: &'a Page) -> Option<&'a str> {
+    pub(super) fn host_of<'a>(&self, page: &'a Page) -> Option<&'a str> {
         match self {
             Self::Folder(_) => None,
             _ => Some(http3::host(page.host(0))).filter(|it| !it.is_empty()),
@@ -82,7 +82,7 @@ pub fn policy(
                 let why = "its hints, below, gain more, and both at once were not loaded";
                 text.push(format!("# page {}: priorities are left out: {why}\n", page.page));
             }
-            Some(of) => text.push(route(page, site.host_of(of), of, &mut told)),
+            Some(of) => text.push(route(page, site.host_of(of), of, "", &mut told)),
             None => text.push(format!("# page {}: no difference\n", page.page)),
         }
     }
@@ -100,16 +100,17 @@ pub fn policy(
 pub fn routes(found: &[ByResource], site: &PolicySite) -> String {
     let (mut told, mut text) = (BTreeSet::new(), Vec::new());
     for page in found.iter().filter(|it| it.is_better && !it.resources.is_empty()) {
-        text.extend(page.page().map(|of| route(page, site.host_of(of), of, &mut told)));
+        text.extend(page.page().map(|of| route(page, site.host_of(of), of, "", &mut told)));
     }
     text.concat()
 }
 
-/// The route of a page's document. A path has one table in a file, from the first page that has it.
-fn route(
+/// The route of a page's document, with the keys of its hints. A path has one table in a file, from the first page that has it.
+pub(super) fn route(
     found: &ByResource,
     host: Option<&str>,
     page: &Arc<Page>,
+    hints: &str,
     told: &mut BTreeSet<String>,
 ) -> String {
     let path = page.resources.first().map_or("/", |it| it.url.as_str());
@@ -119,7 +120,7 @@ fn route(
     }
     let signals = quoted(SignalUse::Override.name());
     let mut text = vec![format!(
-        "[[route]]\n{}path = {}\nscheme = {}\nsignals = {signals}  # obey what browsers ask for, except for the following\n",
+        "[[route]]\n{}path = {}\nscheme = {}\nsignals = {signals}  # obey what browsers ask for, except for the following\n{hints}",
         host_key(host),
         quoted(path),
         quoted(OF_SITE)

@@ -102,7 +102,12 @@ fn scene<'a>(
 }
 
 fn ribbon(strip: &Strip) -> RibbonRow<'_> {
-    RibbonRow { label: strip.label.clone(), notes: Vec::new(), timeline: &strip.timeline }
+    RibbonRow {
+        label: strip.label.clone(),
+        notes: Vec::new(),
+        timeline: &strip.timeline,
+        marks: Vec::new(),
+    }
 }
 
 #[cfg(test)]

@@ -98,7 +98,12 @@ fn ribbons<'a>(
         let mut notes =
             vec![or_dash(value.map(milliseconds_text)), or_dash(speedup.map(ratio_number))];
         notes.extend(has_regret.then(|| or_dash(row.regret.map(|regret| format!("{regret:.2}")))));
-        ribbons.push(RibbonRow { label: run.scheme.to_owned(), notes, timeline: run.timeline });
+        ribbons.push(RibbonRow {
+            label: run.scheme.to_owned(),
+            notes,
+            timeline: run.timeline,
+            marks: Vec::new(),
+        });
     }
     let set = if has_atf { "ATF" } else { "all" };
     let mut note_titles =

@@ -21,8 +21,8 @@ pub struct ListedFile {
     pub bytes: u64,
 }
 
-/// The page as HTML. It sends names to `report?file=NAME`, and dropped files to `upload?name=NAME`.
-pub fn listing(directory: &str, files: &[ListedFile]) -> String {
+/// The page as HTML; without a directory, of dropped files. It sends names to `report?file=NAME`, and dropped files to `upload?name=NAME`.
+pub fn listing(directory: Option<&str>, files: &[ListedFile]) -> String {
     let files = files.iter().map(|ListedFile { name, bytes }| {
         let query = utf8_percent_encode(name, RESERVED).to_string();
         context! { name, query, bytes, size => bytes_text(*bytes) }
@@ -44,7 +44,7 @@ mod tests {
     fn names_of_files_become_no_markup() {
         let name = "\"><script>alert(1)</script>.qlog".to_owned();
         let files = vec![ListedFile { name, bytes: 1_500_000 }];
-        let html = listing("/tmp/<b>", &files);
+        let html = listing(Some("/tmp/<b>"), &files);
         assert!(!html.contains("<script>alert") && !html.contains("<b>"), "{html}");
         assert!(html.contains("1.50 MB"));
     }

@@ -37,7 +37,12 @@ struct Ribbon {
 
 impl Ribbon {
     fn row(&self) -> RibbonRow<'_> {
-        RibbonRow { label: self.label.clone(), notes: Vec::new(), timeline: &self.timeline }
+        RibbonRow {
+            label: self.label.clone(),
+            notes: Vec::new(),
+            timeline: &self.timeline,
+            marks: Vec::new(),
+        }
     }
 }
 

@@ -73,7 +73,7 @@ fn with_time_on_the_link(timeline: &Timeline) -> Timeline {
 fn ribbon<'a>(pushed: &[&str], timeline: &'a Timeline) -> RibbonRow<'a> {
     let names = pushed.join(", ").replace('/', "");
     let label = if names.is_empty() { "no push".to_owned() } else { format!("{names} pushed") };
-    RibbonRow { label, notes: Vec::new(), timeline }
+    RibbonRow { label, notes: Vec::new(), timeline, marks: Vec::new() }
 }
 
 fn rows(timelines: &[Timeline]) -> Vec<Row> {

@@ -9,7 +9,7 @@ use ::corpus::{Page, PageError};
 use ::serve::Failure;
 use lab::Contender;
 use lab::network::Network;
-use lab::what_if::{Order, derive, fitted_to_links};
+use lab::what_if::{Derived, Order, derive, fitted_to_links};
 use qlog_tools::reader::{ReadOptions, read_file_within};
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -90,26 +90,15 @@ impl Inputs<'_> {
         if !file.is_file() {
             return not_a_file(argument, file).map(Asked::from);
         }
-        if called(file) == Called::Qlog {
-            return self.log(file);
-        }
-        match ::corpus::page(argument) {
-            Ok(page) => Ok(vec![page].into()),
-            Err(error @ PageError::Wrong { .. }) => Err(Failure::bad_input(error)),
-            Err(error) => match recording(file, &error) {
-                Ok(page) => Ok(vec![page].into()),
-                Err(_) if is_log(file) => self.log(file),
-                Err(refusal) => Err(refusal),
-            },
+        match page_or_log(file)? {
+            Some(page) => Ok(vec![page].into()),
+            None => self.log(file),
         }
     }
 
     /// The page and the link of a client's log.
     fn log(&self, file: &Path) -> Result<Asked, Failure> {
-        let traces = what_if::traces([(None, file.to_owned())].into_iter(), None)?;
-        // A file with both sides, or with several connections: the first client's.
-        let first = traces.into_iter().take(1).collect::<Vec<_>>();
-        let derived = derive(&first, Some(&|_| true)).map_err(Failure::bad_input)?;
+        let derived = derived(file)?;
         let orders: Vec<Order> = self
             .schemes
             .iter()
@@ -146,6 +135,40 @@ impl Inputs<'_> {
         }
         Ok(Asked { link: Some(network), ..vec![page].into() })
     }
+}
+
+/// The page of a file: a page file, a recording, or a client's log, whose link does not count.
+pub(crate) fn page_of_file(file: &Path) -> Result<Page, Failure> {
+    if let Some(page) = page_or_log(file)? {
+        return Ok(page);
+    }
+    let derived = derived(file)?;
+    let mut page = Page { name: name_of(file), ..derived.page.as_ref().clone() };
+    page.source.assumptions = derived.assumptions;
+    Ok(page)
+}
+
+/// The page of a page file or a recording. `None`: the file is a log.
+fn page_or_log(file: &Path) -> Result<Option<Page>, Failure> {
+    if called(file) == Called::Qlog {
+        return Ok(None);
+    }
+    match ::corpus::page(&file.to_string_lossy()) {
+        Ok(page) => Ok(Some(page)),
+        Err(error @ PageError::Wrong { .. }) => Err(Failure::bad_input(error)),
+        Err(error) => match recording(file, &error) {
+            Ok(page) => Ok(Some(page)),
+            Err(_) if is_log(file) => Ok(None),
+            Err(refusal) => Err(refusal),
+        },
+    }
+}
+
+/// The page and the link that a client's log shows. Of a file with both sides, or with several connections: the first client's.
+fn derived(file: &Path) -> Result<Derived, Failure> {
+    let traces = what_if::traces([(None, file.to_owned())].into_iter(), None)?;
+    let first = traces.into_iter().take(1).collect::<Vec<_>>();
+    derive(&first, Some(&|_| true)).map_err(Failure::bad_input)
 }
 
 /// Where nothing says what a visitor sees first, all of the page counts.

@@ -62,6 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             label: shown(&trace.timeline.name, 60),
             notes: Vec::new(),
             timeline: &trace.timeline,
+            marks: Vec::new(),
         });
         let ribbons = Ribbons {
             id: "qlog".to_owned(),

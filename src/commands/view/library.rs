@@ -11,26 +11,32 @@ use std::path::{Component, Path, PathBuf};
 
 /// The logs that can be opened.
 pub(super) struct Library {
-    directory: PathBuf,
+    /// `None`: there are only dropped ones.
+    directory: Option<PathBuf>,
     dropped: BTreeMap<String, Vec<u8>>,
 }
 
 impl Library {
-    pub(super) fn open(directory: &Path) -> Result<Self, Failure> {
+    pub(super) fn open(directory: Option<&Path>) -> Result<Self, Failure> {
+        let Some(directory) = directory else {
+            return Ok(Self { directory: None, dropped: BTreeMap::new() });
+        };
         let opened = directory.canonicalize().and_then(|it| std::fs::read_dir(&it).map(|_| it));
         let directory = opened
             .map_err(|error| Failure::of_file(directory, format!("{error}; name a directory")))?;
-        Ok(Self { directory, dropped: BTreeMap::new() })
+        Ok(Self { directory: Some(directory), dropped: BTreeMap::new() })
     }
 
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
     }
 
     /// The files of the directory and below, by name, and what was dropped.
     pub(super) fn files(&self) -> Vec<ListedFile> {
         let mut files = Vec::new();
-        self.find(&self.directory, 0, &mut files);
+        if let Some(directory) = &self.directory {
+            Self::find(directory, directory, 0, &mut files);
+        }
         files.sort_by(|one, other| one.name.cmp(&other.name));
         let dropped = self.dropped.iter();
         files.extend(
@@ -40,7 +46,7 @@ impl Library {
         files
     }
 
-    fn find(&self, folder: &Path, depth: usize, files: &mut Vec<ListedFile>) {
+    fn find(directory: &Path, folder: &Path, depth: usize, files: &mut Vec<ListedFile>) {
         let Ok(entries) = std::fs::read_dir(folder) else { return };
         for entry in entries.flatten() {
             let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
@@ -48,11 +54,11 @@ impl Library {
                 return;
             }
             if kind.is_dir() && depth < VIEW_DEPTH_MAX {
-                self.find(&path, depth + 1, files);
+                Self::find(directory, &path, depth + 1, files);
             }
             // Its content decides what it is.
             let is_listed = kind.is_file() && matches!(called(&path), Called::Qlog | Called::Json);
-            let name = path.strip_prefix(&self.directory).ok().and_then(Path::to_str);
+            let name = path.strip_prefix(directory).ok().and_then(Path::to_str);
             if let (true, Some(name)) = (is_listed, name) {
                 let bytes = entry.metadata().map_or(0, |it| it.len());
                 files.push(ListedFile { name: name.to_owned(), bytes });
@@ -101,8 +107,11 @@ impl Library {
     fn path(&self, name: &str) -> Result<PathBuf, Failure> {
         let relative = Path::new(name);
         let is_below = relative.components().all(|it| matches!(it, Component::Normal(_)));
-        let path = self.directory.join(relative).canonicalize().ok();
-        let path = path.filter(|it| is_below && it.starts_with(&self.directory) && it.is_file());
+        let directory = self.directory.as_ref().filter(|_| is_below);
+        let path = directory.and_then(|directory| {
+            let path = directory.join(relative).canonicalize().ok()?;
+            (path.starts_with(directory) && path.is_file()).then_some(path)
+        });
         path.ok_or_else(|| Failure::BadInput(format!("{name}: no file of this directory")))
     }
 }
@@ -119,7 +128,7 @@ mod tests {
         std::fs::create_dir(folder.path().join("sub")).expect("made");
         std::fs::write(folder.path().join("sub/a.qlog"), "x").expect("written");
         std::os::unix::fs::symlink(outside.path(), folder.path().join("link")).expect("linked");
-        let library = Library::open(folder.path()).expect("open");
+        let library = Library::open(Some(folder.path())).expect("open");
         assert!(library.path("sub/a.qlog").is_ok());
         let absolute = outside.path().join("secret.qlog").display().to_string();
         for name in ["../x", "sub/../../x", "link/secret.qlog", &absolute, "", ".", "sub"] {

@@ -104,7 +104,27 @@ impl<'a> Loader<'a> {
         }
     }
 
+    /// Carries `cells` out, and keeps what came when in each. `go_on` is asked after each load, from any thread.
+    pub(crate) fn carry_out_and_keep(
+        &self,
+        cells: &[Cell<'_>],
+        go_on: &(dyn Fn() -> Result<(), StudyError> + Sync),
+    ) -> Result<Vec<(RunRecord, Load)>, StudyError> {
+        let loads = cells.par_iter().map(|cell| {
+            let loaded = self.measured(cell)?;
+            go_on()?;
+            Ok(loaded)
+        });
+        self.pool.install(|| loads.collect())
+    }
+
     fn run(&self, cell: &Cell<'_>) -> Result<Entry, StudyError> {
+        let (run, load) = self.measured(cell)?;
+        let load = Some(load).filter(|_| self.keeps(cell));
+        Ok(Entry { format: Format::default(), place: cell.place, run, load })
+    }
+
+    fn measured(&self, cell: &Cell<'_>) -> Result<(RunRecord, Load), StudyError> {
         let logs = LogFolder::new(self.plan, cell)?;
         let loaded = self.load(cell, logs.as_ref().map(|it| &*it.path))?;
         if let Some(folder) = self.plan.film_dir.as_ref().filter(|_| self.keeps(cell)) {
@@ -123,8 +143,7 @@ impl<'a> Loader<'a> {
             run.completed = false;
             run.unfinished = Some(Unfinished { problem, qlog, of_scheme: true });
         }
-        let load = Some(load).filter(|_| self.keeps(cell));
-        Ok(Entry { format: Format::default(), place: cell.place, run, load })
+        Ok((run, load))
     }
 
     fn load(&self, cell: &Cell<'_>, logs: Option<&Path>) -> Result<Loaded, StudyError> {

@@ -1,0 +1,227 @@
+//! What somebody changes of a page by hand, in place of a search: priorities of responses, and preloads.
+
+use super::advice::line;
+use super::configuration::{PolicySite, route};
+use super::{ByResource, ResourcePriority};
+use crate::bounds;
+use crate::export::{Advice, Document};
+use crate::network::Network;
+use crate::study::policy::{OF_SITE, hint_keys, quoted};
+use crate::study::{Plan, RunRecord, StudyError, page_sha256};
+use corpus::Page;
+use corpus::page::{BrowserPriority, Event, Trigger};
+use push::Graph;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The changes. Resources are named by their IDs in the page.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ByHand {
+    /// Priorities in place of those that browsers signal.
+    pub priorities: BTreeMap<usize, BrowserPriority>,
+    /// Resources that the first byte of the document preloads.
+    pub preloads: BTreeSet<usize>,
+    /// Whether a resource is a hero image: a fact that a recording can lack.
+    pub heroes: BTreeMap<usize, bool>,
+}
+
+impl ByHand {
+    /// The priorities that a search on the engine `ideal` finds for the plan's first page, on its networks. No loads on `stack` judge
+    /// them, as those of [`super::by_resource()`] are judged.
+    pub fn searched(plan: &Plan) -> Result<Self, StudyError> {
+        let settings = plan.settings.each().into_iter();
+        let networks = settings.map(|(network, it)| it.network_of(network));
+        let networks = networks.map(|it| it.map(|it| it.for_ideal()));
+        let networks: Vec<Network> = networks.collect::<Result<_, _>>()?;
+        let pages = &plan.pages[..1];
+        let usual = bounds::usual(&pages[0]);
+        let found = bounds::priorities(pages, &networks).map_or(usual.clone(), |it| it.priorities);
+        let changed = found.into_iter().enumerate().filter(|(id, it)| usual[*id] != *it);
+        Ok(Self { priorities: changed.collect(), ..Self::default() })
+    }
+
+    /// The page with these changes, under another name. Refuses resources that the page lacks, and what a page cannot say.
+    pub fn page(&self, page: &Page, name: &str) -> Result<Arc<Page>, StudyError> {
+        let mut changed = Page { name: name.to_owned(), ..page.clone() };
+        let named = self.priorities.keys().chain(&self.preloads).chain(self.heroes.keys());
+        if let Some(id) = named.max().filter(|it| **it >= page.resources.len()) {
+            return Err(StudyError::Impossible(format!("{}: has no resource {id}", page.name)));
+        }
+        for (id, priority) in &self.priorities {
+            changed.resources[*id].browser = Some(*priority);
+        }
+        for id in self.preloads.iter().filter(|it| **it != 0) {
+            let on_first_byte =
+                Trigger { on: Event::Bytes, of: 0, byte: Some(0), ..Trigger::default() };
+            changed.resources[*id].preload = true;
+            changed.resources[*id].trigger = on_first_byte;
+        }
+        for (id, is_hero) in &self.heroes {
+            let resource = &mut changed.resources[*id];
+            resource.hero = *is_hero;
+            resource.above_fold |= *is_hero;
+        }
+        match corpus::check(&changed).first() {
+            None => Ok(Arc::new(changed)),
+            Some(problem) => Err(StudyError::Impossible(format!("{}: {problem}", page.name))),
+        }
+    }
+
+    /// What a server that sends by RFC 9218 should be told. `loads`: of the page as it is, and with the changes; `found`: what is known of
+    /// them, in sentences.
+    pub fn advice(&self, page: &Arc<Page>, loads: [&RunRecord; 2], found: Vec<String>) -> Advice {
+        let lines = self.changed(page, loads).into_iter();
+        let links = self.links(page);
+        let document = Document {
+            host: http3::host(page.host(0)).to_owned(),
+            path: page.resources.first().map_or("/", |it| &*it.url).to_owned(),
+            links,
+            early_hints: Vec::new(),
+        };
+        let documents = if document.links.is_empty() { Vec::new() } else { vec![document] };
+        Advice { found, lines: lines.map(|it| line(page, &it)).collect(), documents }
+    }
+
+    /// The same as a configuration that `utmost serve --config` takes; `why` begins it, as a comment.
+    pub fn policy(
+        &self,
+        page: &Arc<Page>,
+        loads: [&RunRecord; 2],
+        site: &PolicySite,
+        why: &str,
+    ) -> String {
+        let found = ByResource::by_hand(page, self.changed(page, loads));
+        let hints = hint_keys(&self.links(page), &[]);
+        let route = route(&found, site.host_of(page), page, &hints, &mut BTreeSet::new());
+        format!(
+            "# {why}\n# Serve it with utmost serve --config FILE.\n\n[site]\n{}\nscheme = {}\nsignals = \"obey\"\n\n{route}",
+            site.keys(),
+            quoted(OF_SITE)
+        )
+    }
+
+    /// The priorities that browsers do not signal anyway, of the resources that move most first.
+    fn changed(&self, page: &Page, [now, by_hand]: [&RunRecord; 2]) -> Vec<ResourcePriority> {
+        let usual = bounds::usual(page);
+        let mut changed = Vec::new();
+        for (&id, priority) in self.priorities.iter().filter(|(id, it)| usual[**id] != **it) {
+            let BrowserPriority { urgency, incremental } = *priority;
+            let [from_ms, to_ms] = [now, by_hand].map(|it| complete_ms(it, id));
+            let later_ms = to_ms.zip(from_ms).map_or(0.0, |(to_ms, from_ms)| to_ms - from_ms);
+            let url = page.url(id);
+            changed.push(ResourcePriority { id, url, urgency, incremental, later_ms });
+        }
+        changed.sort_by(|one, other| other.later_ms.abs().total_cmp(&one.later_ms.abs()));
+        changed
+    }
+
+    /// The `Link` values that preload.
+    fn links(&self, page: &Page) -> Vec<String> {
+        let graph = Graph::of_page(page);
+        let host = page.host(0);
+        let nodes = self.preloads.iter().filter_map(|id| {
+            let resource = &page.resources[*id];
+            let host = page.host(*id);
+            graph.nodes.iter().find(|it| it.path == resource.url && it.host == host)
+        });
+        nodes.map(|it| it.preload(host)).collect()
+    }
+}
+
+fn complete_ms(run: &RunRecord, id: usize) -> Option<f64> {
+    run.resources.iter().find(|it| it.id == id).and_then(|it| it.complete_ms)
+}
+
+impl ByResource {
+    /// Priorities that nobody judged.
+    fn by_hand(page: &Arc<Page>, resources: Vec<ResourcePriority>) -> Self {
+        Self {
+            page: page.name.clone(),
+            page_sha256: page_sha256(page),
+            is_better: true,
+            resources,
+            unsure: Vec::new(),
+            late: Vec::new(),
+            alike: Vec::new(),
+            assumptions: page.source.assumptions.clone(),
+            networks: Vec::new(),
+            of: Some(Arc::clone(page)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::Server;
+
+    fn page() -> Arc<Page> {
+        Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone())
+    }
+
+    fn loads() -> [RunRecord; 2] {
+        [RunRecord::default(), RunRecord::default()]
+    }
+
+    #[test]
+    fn what_is_changed_by_hand_is_in_the_page_and_nothing_else() {
+        let (before, last) = (page(), page().resources.len() - 1);
+        let text = format!(
+            r#"{{"priorities":{{"{last}":{{"urgency":0}}}},"preloads":[{last}],"heroes":{{"{last}":true}}}}"#
+        );
+        let by_hand: ByHand = serde_json::from_str(&text).expect("changes");
+        let after = by_hand.page(&before, "other").expect("a page");
+        assert_eq!(bounds::usual(&after)[..last], bounds::usual(&before)[..last]);
+        let said = BrowserPriority { urgency: 0, incremental: false };
+        assert_eq!(bounds::usual(&after)[last], said);
+        let resource = &after.resources[last];
+        assert!(resource.preload && resource.hero && resource.above_fold);
+        assert_eq!((resource.trigger.on, resource.trigger.byte), (Event::Bytes, Some(0)));
+        assert_eq!(ByHand::default().page(&before, "davies-meenan").expect("a page"), before);
+    }
+
+    #[test]
+    fn a_search_raises_the_late_hero() {
+        let page = Arc::new(corpus::bundled("case-study-1").expect("bundled").clone());
+        let hero = page.resources.iter().find(|it| it.hero).expect("a hero").id;
+        let network = Network::find("3g").expect("built in");
+        let scheme = crate::Contender::find("rfc9218").expect("known");
+        let plan = Plan::new(vec![page], vec![scheme], crate::study::engines::IDEAL, network);
+        let found = ByHand::searched(&plan).expect("found");
+        assert_eq!(found.priorities.keys().collect::<Vec<_>>(), [&hero]);
+        assert_eq!(found.priorities[&hero].urgency, 0);
+    }
+
+    #[test]
+    fn a_resource_that_the_page_lacks_is_refused() {
+        let by_hand = ByHand { preloads: [9999].into(), ..ByHand::default() };
+        let error = by_hand.page(&page(), "other").expect_err("no such resource").to_string();
+        assert_eq!(error, "davies-meenan: has no resource 9999");
+    }
+
+    #[test]
+    fn lines_for_servers_and_the_policy_say_the_same() {
+        let page = page();
+        let last = page.resources.len() - 1;
+        let priority = BrowserPriority { urgency: 1, incremental: true };
+        let by_hand = ByHand {
+            priorities: [(last, priority)].into(),
+            preloads: [last].into(),
+            ..ByHand::default()
+        };
+        let [now, then] = &loads();
+        let advice = by_hand.advice(&page, [now, then], Vec::new());
+        let nginx: Server = "nginx".parse().expect("known");
+        let (path, text) = (&page.resources[last].url, nginx.export(&advice));
+        assert!(text.contains(&format!("{path}\" \"u=1, i\";")), "{text}");
+        assert!(text.contains(&format!("<{path}>; rel=preload")), "{text}");
+        let policy = by_hand.policy(&page, [now, then], &PolicySite::ToFillIn, "by hand");
+        assert!(policy.contains("urgency = 1") && policy.contains("rel=preload"), "{policy}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("policy.toml");
+        std::fs::write(&file, policy).expect("written");
+        gateway::Config::load(&file).expect("a configuration");
+    }
+}

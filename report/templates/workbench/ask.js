@@ -1,0 +1,62 @@
+// Questions to the program that serves the page.
+
+// The question of the state, for an engine: what runs now, then the schemes, then the order by hand.
+export function question(state, engine) {
+  const { page, network, set, listed, seed, metric, schemes, now, byHand, heroes, schemeFile } = state;
+  const rows = [now.byHand ? { scheme: now.scheme, label: "now", by_hand: now.byHand } : { scheme: now.scheme }];
+  const own = nameIn(schemeFile);
+  for (const scheme of own ? [...schemes, own] : schemes) {
+    if (!rows.some((it) => it.scheme === scheme && !it.by_hand)) rows.push({ scheme });
+  }
+  if (byHand && JSON.stringify(byHand) !== JSON.stringify(now.byHand)) rows.push({ scheme: "rfc9218", label: "by hand", by_hand: byHand });
+  return { page, facts: { heroes }, rows, network, set, listed, engine, seed, metric, scheme_file: own ? schemeFile : "" };
+}
+
+// The name of the scheme in a scheme file.
+export const nameIn = (text) => /^\s*name\s*=\s*"([^"]+)"/m.exec(text)?.[1];
+
+export class Refused extends Error {}
+
+export async function ask(place, body, signal) {
+  const options = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal };
+  return answerOf(await fetch(place, options));
+}
+
+export async function drop(file) {
+  const options = { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file };
+  return answerOf(await fetch(`drop?name=${encodeURIComponent(file.name)}`, options));
+}
+
+async function answerOf(answer) {
+  if (!answer.ok) throw new Refused((await answer.text()).trim());
+  return answer.json();
+}
+
+// Asks one question at a time. Of those that come meanwhile, only the last is asked.
+export class Asker {
+  constructor(place, show, fail) {
+    Object.assign(this, { place, show, fail, waiting: null, going: null });
+  }
+
+  // Gives up what is being asked: the program stops to compute it.
+  end() {
+    this.waiting = null;
+    this.going?.abort();
+  }
+
+  async ask(body) {
+    this.waiting = body;
+    if (this.going) return;
+    while (this.waiting) {
+      const asked = this.waiting;
+      this.waiting = null;
+      this.going = new AbortController();
+      try {
+        this.show(await ask(this.place, asked, this.going.signal), asked);
+      } catch (error) {
+        if (error.name !== "AbortError") this.fail(error, asked);
+      }
+    }
+    this.going = null;
+  }
+}

@@ -1,0 +1,48 @@
+// Elements of the page, and numbers as a reader wants them. Texts from pages become text, never markup.
+
+export const byId = (id) => document.getElementById(id);
+
+// An element with properties, `aria-` and `data-` attributes, handlers of events (`onclick`), and children.
+export function element(name, properties = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (/^(aria-|data-|role$|for$|list$)/.test(key)) made.setAttribute(key, value);
+    else made[key] = value;
+  }
+  made.append(...children.filter((it) => it !== null && it !== undefined));
+  return made;
+}
+
+export function say(id, text) {
+  const place = byId(id);
+  place.textContent = text;
+  if (place.hasAttribute("hidden") || place.classList.contains("problem")) place.hidden = !text;
+}
+
+export const milliseconds = (value) =>
+  value === null || value === undefined ? "–" : value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en");
+
+export function bytes(count) {
+  if (count >= 1e6) return `${(count / 1e6).toFixed(2)} MB`;
+  return count >= 1e3 ? `${(count / 1e3).toFixed(1)} kB` : `${count} B`;
+}
+
+export function rate(bits) {
+  const [size, unit] = [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"]].find(([it]) => bits >= it) ?? [1, "bit/s"];
+  return `${Number((bits / size).toPrecision(3))} ${unit}`;
+}
+
+export function save(name, text, type = "text/plain") {
+  const link = element("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say("status", "Copied.");
+  } catch {
+    say("status", "The browser does not let the page copy; select the text instead.");
+  }
+}

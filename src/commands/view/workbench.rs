@@ -1,0 +1,285 @@
+//! The room for pages and orders: loads a page under the orders that a browser's page asks for, and answers in JSON.
+
+mod answers;
+mod question;
+mod sentences;
+
+use super::dropped_pages::{self, DroppedPages};
+use super::server::Answer;
+use super::{answer_with, parameters, refuse, upload};
+use crate::commands::compare::failure;
+use crate::limits::{
+    PAGE_UPLOAD_BYTES_MAX, QUESTION_BYTES_MAX, VIEW_THREADS, WORKBENCH_LOADS, WORKBENCH_SEARCH_MAX,
+};
+use crate::values::CONGESTION_CONTROLS;
+use ::serve::Failure;
+use figures::axis::Axis;
+use figures::number_texts::{milliseconds_text, or_dash, ratio_number};
+use figures::{Drawing, Mark, RibbonRow, Ribbons};
+use hyper::body::Incoming;
+use hyper::{Method, Request};
+use lab::export::SERVERS;
+use lab::finder::ByHand;
+use lab::network::Network;
+use lab::study::{RunRecord, StudyError, loads};
+use lab::{Load, bounds, figure_resources};
+use push::Policy;
+use qlog_tools::metrics::{self, METRICS, Metric};
+use question::{Asked, Question};
+use schedulers::{Needs, REGISTRY};
+use sentences::Told;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+/// The room, and what was dropped in it.
+pub(super) struct Workbench {
+    dropped: RwLock<DroppedPages>,
+    /// Questions that are answered at once; further ones wait.
+    places: Semaphore,
+}
+
+impl Workbench {
+    pub(super) fn new() -> Self {
+        Self { dropped: RwLock::default(), places: Semaphore::new(VIEW_THREADS) }
+    }
+}
+
+/// Answers a request for `place`, a path below the token.
+pub(super) async fn answer(
+    room: &Arc<Workbench>,
+    place: &str,
+    request: Request<Incoming>,
+) -> Answer {
+    let name = || parameters(request.uri().query().unwrap_or_default(), "name").pop();
+    let has_type = |wanted| request.headers().get("content-type").is_some_and(|it| it == wanted);
+    match (request.method(), place) {
+        (&Method::GET, "choices") => document(Ok(choices(room))),
+        (&Method::GET, "page") => {
+            let name = name().unwrap_or_default();
+            computed(room, move |room, _| resources(room, &name)).await
+        }
+        (&Method::GET, place) => match report::workbench::file(place) {
+            Some((mime, text)) => answer_with(200, mime, text.as_bytes().to_vec()),
+            None => refuse(404, "nothing here"),
+        },
+        // Only a script of this page can set the types of what it sends; a form elsewhere cannot.
+        (&Method::POST, "drop") if has_type("application/octet-stream") => {
+            let name = upload::name_of(name());
+            match upload::take(request.into_body(), &name, PAGE_UPLOAD_BYTES_MAX).await {
+                Ok(bytes) => computed(room, move |room, _| drop_page(room, &name, &bytes)).await,
+                Err(failure) => refuse(413, &failure.to_string()),
+            }
+        }
+        (&Method::POST, "load" | "answers" | "file" | "search") if has_type("application/json") => {
+            let respond = match place {
+                "load" => load,
+                "answers" => answers::answers,
+                "search" => search,
+                _ => answers::file,
+            };
+            let body = upload::take(request.into_body(), "the question", QUESTION_BYTES_MAX);
+            match body.await {
+                Ok(body) => {
+                    computed(room, move |room, ended| respond(&asked(room, &body)?, ended)).await
+                }
+                Err(failure) => refuse(413, &failure.to_string()),
+            }
+        }
+        _ => refuse(404, "nothing here"),
+    }
+}
+
+/// Says that nobody waits for an answer any more.
+struct Ended(Arc<AtomicBool>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// An answer that takes time, on a thread of its own. Its loads end when their time is up, or when the browser went away.
+async fn computed(
+    room: &Arc<Workbench>,
+    compute: impl FnOnce(&Workbench, &AtomicBool) -> Result<Value, Failure> + Send + 'static,
+) -> Answer {
+    let Ok(_place) = room.places.acquire().await else { return refuse(503, "no place") };
+    let ended = Ended(Arc::default());
+    let (of_thread, room) = (Arc::clone(&ended.0), Arc::clone(room));
+    let computing = spawn_blocking(move || compute(&room, &of_thread));
+    match timeout(WORKBENCH_LOADS, computing).await {
+        Ok(Ok(answer)) => document(answer),
+        // It has panicked.
+        Ok(Err(_)) => refuse(500, "an error of this program"),
+        Err(_) => {
+            let seconds = WORKBENCH_LOADS.as_secs();
+            refuse(
+                503,
+                &format!(
+                    "not done within {seconds} s; choose fewer schemes, or use utmost compare"
+                ),
+            )
+        }
+    }
+}
+
+fn document(answer: Result<Value, Failure>) -> Answer {
+    match answer {
+        Ok(document) => answer_with(200, "application/json", document.to_string().into_bytes()),
+        Err(failure) => refuse(422, &failure.to_string()),
+    }
+}
+
+fn asked(room: &Workbench, body: &[u8]) -> Result<Asked, Failure> {
+    let question: Question = serde_json::from_slice(body)
+        .map_err(|error| Failure::BadInput(format!("the question: {error}")))?;
+    Asked::new(question, &room.dropped.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Everything that can be chosen.
+fn choices(room: &Workbench) -> Value {
+    let dropped = room.dropped.read().unwrap_or_else(PoisonError::into_inner);
+    let networks = Network::names().into_iter().filter_map(|it| Network::find(it).ok());
+    let networks = networks.map(|it| {
+        json!({"name": it.name, "rate": it.down.rate.mean(), "rtt_ms": it.round_trip_ms(), "is_lossy": it.down.loss.is_some()})
+    });
+    let schemes = REGISTRY.iter().filter(|it| it.needs == Needs::Nothing);
+    let schemes = schemes.map(|it| json!({"name": it.name, "about": it.about}));
+    json!({
+        "dropped": dropped.names().collect::<Vec<_>>(),
+        "pages": ::corpus::bundled_names(),
+        "networks": networks.collect::<Vec<_>>(),
+        "schemes": schemes.collect::<Vec<_>>(),
+        "metrics": METRICS,
+        "push": Policy::all().map(Policy::name).collect::<Vec<_>>(),
+        "cc": CONGESTION_CONTROLS.iter().map(|it| it.0).collect::<Vec<_>>(),
+        "servers": SERVERS.map(|it| it.name),
+    })
+}
+
+/// The resources of a page, with the priorities that browsers signal.
+fn resources(room: &Workbench, name: &str) -> Result<Value, Failure> {
+    let page = room.dropped.read().unwrap_or_else(PoisonError::into_inner).find(name)?;
+    let rows = page.resources.iter().zip(bounds::usual(&page)).map(|(it, usual)| {
+        json!({
+            "id": it.id, "url": it.url, "host": page.host(it.id), "kind": it.kind.name(), "bytes": it.bytes, "hero": it.hero,
+            "above_fold": it.above_fold, "preload": it.preload, "urgency": usual.urgency, "incremental": usual.incremental,
+        })
+    });
+    Ok(json!({
+        "name": page.name, "resources": rows.collect::<Vec<_>>(), "assumptions": page.source.assumptions,
+    }))
+}
+
+fn drop_page(room: &Workbench, name: &str, bytes: &[u8]) -> Result<Value, Failure> {
+    let page = dropped_pages::read(name, bytes)?;
+    let name = room.dropped.write().unwrap_or_else(PoisonError::into_inner).add(page)?;
+    Ok(json!({ "name": name }))
+}
+
+/// The loads of a question's rows, in their order.
+struct Loads(Vec<(RunRecord, Load)>);
+
+impl Loads {
+    fn of(asked: &Asked, ended: &AtomicBool) -> Result<Self, Failure> {
+        let go_on = || {
+            let message = "nobody waits for it any more".to_owned();
+            if ended.load(Ordering::Relaxed) {
+                Err(StudyError::Impossible(message))
+            } else {
+                Ok(())
+            }
+        };
+        let mut all: Vec<Option<(RunRecord, Load)>> = vec![None; asked.pages.len()];
+        for case in asked.cases()? {
+            let loaded = loads(&case.plan, &go_on).map_err(failure)?;
+            for (places, load) in case.rows.iter().zip(loaded) {
+                for place in places {
+                    all[*place] = Some(load.clone());
+                }
+            }
+        }
+        Ok(Self(all.into_iter().flatten().collect()))
+    }
+
+    fn told<'a>(&'a self, asked: &'a Asked) -> Vec<Told<'a>> {
+        let rows = asked.question.rows.iter().zip(&self.0);
+        let told = rows.map(|(row, (run, load))| Told {
+            label: row.label(),
+            is_by_hand: row.by_hand.is_some(),
+            run,
+            load,
+        });
+        told.collect()
+    }
+}
+
+fn metric(asked: &Asked) -> Result<&'static Metric, Failure> {
+    let name = &asked.question.metric;
+    metrics::find(name).ok_or_else(|| Failure::BadInput(format!("no metric is named {name:?}")))
+}
+
+fn load(asked: &Asked, ended: &AtomicBool) -> Result<Value, Failure> {
+    let metric = metric(asked)?;
+    let loads = Loads::of(asked, ended)?;
+    let told = loads.told(asked);
+    let rows = told.iter().map(
+        |it| json!({"label": it.label, "run": it.run, "hero": sentences::hero(&asked.page, it)}),
+    );
+    let figure = ribbons(asked, &told, metric);
+    Ok(json!({
+        "rows": rows.collect::<Vec<_>>(),
+        "sentences": sentences::answer(&told, metric),
+        "best": sentences::best(&told, metric).map(|it| it.label),
+        "left_out": asked.left_out,
+        "svg": figure.svg(),
+        "caption": figure.caption(),
+    }))
+}
+
+/// Changes by hand that a search finds.
+fn search(asked: &Asked, _: &AtomicBool) -> Result<Value, Failure> {
+    let resources = asked.page.resources.len();
+    if resources > WORKBENCH_SEARCH_MAX {
+        let cause = format!(
+            "{resources} resources: the workbench searches among {WORKBENCH_SEARCH_MAX}; use utmost find"
+        );
+        return Err(Failure::BadInput(cause));
+    }
+    let cases = asked.cases()?;
+    let found = cases.first().map(|it| ByHand::searched(&it.plan)).transpose().map_err(failure)?;
+    Ok(json!(found.unwrap_or_default()))
+}
+
+/// Metrics that figures mark, each with its mark's name.
+const MARKS: [(&str, &str); 3] =
+    [("first_render", "first render"), ("hero_render", "hero render"), ("load", "load")];
+
+fn ribbons<'a>(asked: &Asked, told: &[Told<'a>], metric: &Metric) -> Ribbons<'a> {
+    let now = told.first().and_then(|it| it.run.value(metric));
+    let rows = told.iter().map(|row| {
+        let value = row.run.value(metric);
+        let ratio = now.zip(value).map(|(now, value)| now / value);
+        let marks = MARKS.into_iter().filter_map(|(column, name)| {
+            Some(Mark { name, at_ms: row.run.value(metrics::find(column)?)? })
+        });
+        RibbonRow {
+            label: row.label.to_owned(),
+            notes: vec![or_dash(value.map(milliseconds_text)), or_dash(ratio.map(ratio_number))],
+            timeline: &row.load.timeline,
+            marks: marks.collect(),
+        }
+    });
+    Ribbons {
+        id: "workbench".to_owned(),
+        title: format!("{}: what arrived when", asked.page.name),
+        axis: Axis::Time,
+        resources: figure_resources(&asked.page),
+        note_titles: vec![format!("{} ({})", metric.short, metric.unit), "ratio".to_owned()],
+        rows: rows.collect(),
+    }
+}

@@ -1,0 +1,271 @@
+//! Questions to the workbench: one page under several orders, on one link.
+
+use super::super::dropped_pages::DroppedPages;
+use crate::limits::{WORKBENCH_BODY_BYTES_MAX, WORKBENCH_ROWS_MAX};
+use crate::values;
+use ::corpus::Page;
+use ::serve::Failure;
+use lab::finder::ByHand;
+use lab::network::Network;
+use lab::study::{DIMENSIONS, Engine, Plan, Settings, Sweep, engines};
+use lab::{Contender, file_name};
+use schedulers::Catalogue;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A question, as the page sends it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Question {
+    /// The name of a bundled or dropped page.
+    page: String,
+    /// Facts of the page that its source lacks: they hold under every order.
+    #[serde(default)]
+    facts: ByHand,
+    /// The orders; the first is what runs now.
+    pub(super) rows: Vec<Row>,
+    /// The name of a built-in network.
+    network: String,
+    /// `rtt_ms`, `rate` and `loss` in place of the network's own.
+    #[serde(default)]
+    set: BTreeMap<String, String>,
+    /// Values of dimensions, by their columns.
+    #[serde(default)]
+    listed: BTreeMap<String, String>,
+    engine: &'static dyn Engine,
+    #[serde(default)]
+    seed: u64,
+    /// The text of a scheme file; empty: none.
+    #[serde(default)]
+    scheme_file: String,
+    /// The name of a metric.
+    pub(super) metric: String,
+}
+
+/// One order.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Row {
+    pub(super) scheme: String,
+    /// The name of an order by hand. Without changes by hand, the row has its scheme's name.
+    #[serde(default)]
+    label: String,
+    #[serde(default)]
+    pub(super) by_hand: Option<ByHand>,
+}
+
+impl Row {
+    pub(super) fn label(&self) -> &str {
+        if self.by_hand.is_some() { &self.label } else { &self.scheme }
+    }
+}
+
+/// A question whose names are known and whose values can be.
+pub(super) struct Asked {
+    pub(super) question: Question,
+    /// The page with its facts.
+    pub(super) page: Arc<Page>,
+    /// Whether the program has the page, so that commands find it by its name.
+    pub(super) is_bundled: bool,
+    /// The page of each row.
+    pub(super) pages: Vec<Arc<Page>>,
+    catalogue: Catalogue,
+    /// Flags of the link and the server, as `compare` has them, and what the engine ideal had to leave out.
+    pub(super) flags: Vec<String>,
+    pub(super) left_out: Vec<&'static str>,
+    settings: Settings,
+}
+
+/// The only dimension beside the link that the engine ideal has.
+const SEND_BUFFER: &str = "send_buffer_bytes";
+
+/// Characters of a row's label that its page has in its name.
+const LABEL_CHARACTERS_MAX: usize = 20;
+
+/// The loads of one page.
+pub(super) struct Case {
+    pub(super) plan: Plan,
+    /// The places of its schemes among the rows.
+    pub(super) rows: Vec<Vec<usize>>,
+}
+
+impl Asked {
+    /// Refuses whatever is not known.
+    pub(super) fn new(question: Question, dropped: &DroppedPages) -> Result<Self, Failure> {
+        check(&question)?;
+        let mut page = dropped.find(&question.page)?;
+        let bytes = page.body_bytes();
+        if bytes > WORKBENCH_BODY_BYTES_MAX {
+            let most = WORKBENCH_BODY_BYTES_MAX >> 20;
+            let name = &page.name;
+            return bad(format!("{name}: {bytes} bytes, more than {most} MiB; use utmost compare"));
+        }
+        let has_facts = question.facts != ByHand::default();
+        if has_facts {
+            page = changed(&page, &question.facts, "marked")?;
+        }
+        let pages = question.rows.iter().map(|row| match &row.by_hand {
+            Some(by_hand) => changed(&page, by_hand, &row.label),
+            None => Ok(Arc::clone(&page)),
+        });
+        let mut asked = Self {
+            pages: pages.collect::<Result<_, _>>()?,
+            is_bundled: !has_facts && ::corpus::bundled(&question.page).is_some(),
+            settings: settings(&question)?,
+            catalogue: catalogue(&question.scheme_file)?,
+            page,
+            question,
+            flags: Vec::new(),
+            left_out: Vec::new(),
+        };
+        asked.set_link().map_err(Failure::BadInput)?;
+        Ok(asked)
+    }
+
+    /// Changes the link and the server as asked, as far as the engine can.
+    fn set_link(&mut self) -> Result<(), String> {
+        let Question { engine, listed, .. } = &self.question;
+        let mut set = self.question.set.clone();
+        let is_ideal = !engine.has_transport();
+        let network = &self.settings.networks[0];
+        self.flags.extend(["--network".to_owned(), network.name.clone()]);
+        let own_loss = network.down.loss.is_some();
+        let is_lossy = set.get("loss").map_or(own_loss, |it| it != "0");
+        if is_ideal && is_lossy {
+            self.left_out.push("loss");
+            set.insert("loss".to_owned(), "0".to_owned());
+        }
+        for (key, value) in &set {
+            let text = format!("{key}={}", plain(value)?);
+            self.settings.sweep(&[Sweep::parse(&text)?])?;
+            self.flags.extend(["--set".to_owned(), text]);
+        }
+        for (column, value) in listed {
+            let dimension = DIMENSIONS.iter().find(|it| it.column == column && !it.help.is_empty());
+            let dimension = dimension.ok_or_else(|| format!("no flag is about `{column}`"))?;
+            if is_ideal && column != SEND_BUFFER {
+                self.left_out.push(dimension.name);
+                continue;
+            }
+            self.settings.list(dimension, &[plain(value)?.to_owned()])?;
+            self.flags.extend([dimension.flag.to_owned(), value.clone()]);
+        }
+        Ok(())
+    }
+
+    /// The loads: of the page as it is under all schemes together, and of each page that was changed by hand.
+    pub(super) fn cases(&self) -> Result<Vec<Case>, Failure> {
+        let mut cases: Vec<Case> = Vec::new();
+        for (place, row) in self.question.rows.iter().enumerate() {
+            let found = self.catalogue.find_for_page(&row.scheme).map_err(values::no_scheme)?;
+            let page = &self.pages[place];
+            let case = cases.iter_mut().find(|it| it.plan.pages[0].name == page.name);
+            let Some(Case { plan, rows }) = case else {
+                cases.push(Case { plan: self.plan(page, found.into()), rows: vec![vec![place]] });
+                continue;
+            };
+            if let Some(known) = plan.schemes.iter().position(|it| it.name() == found.name) {
+                rows[known].push(place);
+            } else {
+                plan.schemes.push(found.into());
+                rows.push(vec![place]);
+            }
+        }
+        Ok(cases)
+    }
+
+    fn plan(&self, page: &Arc<Page>, scheme: Contender) -> Plan {
+        let Question { engine, seed, .. } = &self.question;
+        let network = self.settings.networks[0].clone();
+        Plan {
+            settings: self.settings.clone(),
+            seeds: vec![*seed],
+            jobs: values::cores(),
+            ..Plan::new(vec![Arc::clone(page)], vec![scheme], *engine, network)
+        }
+    }
+
+    /// The words of the command that gives the same numbers, and the files that it reads.
+    pub(super) fn command(&self) -> (String, Vec<String>) {
+        let Question { rows, engine, seed, scheme_file, metric, .. } = &self.question;
+        let (mut words, mut files) = (vec!["utmost compare".to_owned()], Vec::new());
+        let mut pages: Vec<&Page> = vec![&self.page];
+        for page in &self.pages {
+            if !pages.iter().any(|it| it.name == page.name) {
+                pages.push(page);
+            }
+        }
+        for (place, page) in pages.into_iter().enumerate() {
+            if place == 0 && self.is_bundled {
+                words.push(page.name.clone());
+            } else {
+                files.push(format!("{}.json", page.name));
+                words.push(format!("./{}.json", page.name));
+            }
+        }
+        let mut schemes: Vec<&str> = rows.iter().map(|it| &*it.scheme).collect();
+        let mut told = BTreeSet::new();
+        schemes.retain(|it| told.insert(*it));
+        words.push(format!("--schemes {} --baseline {}", schemes.join(","), rows[0].scheme));
+        for own in self.catalogue.own().iter().filter(|_| !scheme_file.trim().is_empty()) {
+            let file = format!("{}.toml", own.name);
+            words.push(format!("--scheme-file {file}"));
+            files.push(file);
+        }
+        words.push(format!("--engine {}", engine.name()));
+        words.extend(self.flags.iter().cloned());
+        words.push(format!("--metric {metric} --seeds 1 --first-seed {seed}"));
+        (words.join(" "), files)
+    }
+}
+
+fn check(question: &Question) -> Result<(), Failure> {
+    let rows = question.rows.len();
+    if !(1..=WORKBENCH_ROWS_MAX).contains(&rows) {
+        return bad(format!("{rows} orders: choose from one to {WORKBENCH_ROWS_MAX}"));
+    }
+    if question.engine != engines::IDEAL && question.engine != engines::STACK {
+        return bad("the workbench has engines ideal and stack; use utmost compare for others");
+    }
+    Ok(())
+}
+
+/// The page with changes, whose name has the label.
+fn changed(page: &Page, by_hand: &ByHand, label: &str) -> Result<Arc<Page>, Failure> {
+    let label: String = label.chars().take(LABEL_CHARACTERS_MAX).collect();
+    let name = format!("{}-{}", page.name, file_name(&label.replace(' ', "-")));
+    by_hand.page(page, &name).map_err(Failure::bad_input)
+}
+
+/// A built-in network, and nothing else on it yet. Names of files are not looked at.
+fn settings(question: &Question) -> Result<Settings, Failure> {
+    if !Network::names().contains(&&*question.network) {
+        return bad(format!("no network is named {:?}", question.network));
+    }
+    let network = Network::find(&question.network).map_err(Failure::bad_input)?;
+    Ok(Settings::on(network, question.engine))
+}
+
+/// The built-in schemes, and the scheme of the text. Errors name its line.
+fn catalogue(text: &str) -> Result<Catalogue, Failure> {
+    if text.trim().is_empty() {
+        return Ok(Catalogue::default());
+    }
+    let read = scheme_files::parse(text, "scheme.toml", Arc::new(|_| ()));
+    let file = read.map_err(Failure::bad_input)?;
+    Ok(Catalogue::with(vec![file.scheme]))
+}
+
+/// A value that can stand in a command as it is.
+fn plain(value: &str) -> Result<&str, String> {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || ".:-%".contains(it);
+    if value.chars().all(is_plain) {
+        return Ok(value);
+    }
+    Err(format!("{value:?} is not a value; use letters and digits, such as 64k"))
+}
+
+fn bad<T>(cause: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure::BadInput(cause.into()))
+}
