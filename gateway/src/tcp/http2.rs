@@ -300,7 +300,7 @@ async fn send_piece(
     }
     while count > 0 {
         let most = tokio::select! {
-            most = writer.turn() => most.min(count),
+            most = writer.turn(count) => most,
             reset = poll_fn(|it| stream.poll_reset(it)) => return Err(taken_back(reset)),
         };
         stream.reserve_capacity(most);

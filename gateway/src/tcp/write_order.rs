@@ -6,7 +6,7 @@
 
 use super::activity::now;
 use super::outlet::Outlet;
-use crate::limits::{EARLY_UPDATES, LEAST_PIECE_BYTES, PIECE_BYTES};
+use crate::limits::{EARLY_UPDATES, GATHERED_BYTES, LEAST_PIECE_BYTES, PIECE_BYTES, PROMPT_ROOMS};
 use http3::log::Piece;
 use qlog::streamer::QlogStreamer;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -34,6 +34,12 @@ struct State {
     signals: SignalUse,
     /// Bytes that may be written before the system is asked again.
     room_bytes: usize,
+    /// Whose turns this room has had.
+    given: Given,
+    /// How often in a row the system took more as soon as it was asked.
+    prompt: u32,
+    /// Responses that have a turn and have not used it.
+    granted: usize,
     responses: BTreeMap<StreamId, Progress>,
     /// The last stream with a request.
     last: Option<StreamId>,
@@ -49,13 +55,48 @@ struct Progress {
     /// The scheduler knows it.
     is_placed: bool,
     directive: Option<Priority>,
-    /// The task that waits for its turn.
+    /// The task that waits for its turn, and for how many bytes.
     waits: Option<Waker>,
+    wanted_bytes: usize,
+    /// Its turn has come: how many bytes it may write.
+    granted_bytes: Option<usize>,
     is_ready: bool,
-    is_tunnel: bool,
-    is_download: bool,
+    /// Whether it is or can become a download.
+    download: Download,
     written_bytes: u64,
     begun: Option<Instant>,
+}
+
+/// The turns since the system was last asked. The library takes turns of its own between responses that have several frames in it,
+/// so after a second piece of a response, others wait until the library has none.
+#[derive(Default)]
+struct Given {
+    to: Vec<StreamId>,
+    again: Option<StreamId>,
+}
+
+impl Given {
+    /// Whether a turn of `next` can follow, which it then does.
+    fn is_followed_by(&mut self, next: StreamId) -> bool {
+        if self.again.is_some_and(|it| it != next) {
+            return false;
+        }
+        if self.to.contains(&next) {
+            self.again = Some(next);
+        } else {
+            self.to.push(next);
+        }
+        true
+    }
+}
+
+#[derive(Default, PartialEq, Eq)]
+enum Download {
+    #[default]
+    NotYet,
+    Is,
+    /// It is a tunnel.
+    Never,
 }
 
 impl WriteOrder {
@@ -68,6 +109,9 @@ impl WriteOrder {
             order,
             signals: options.signals,
             room_bytes: PIECE_BYTES,
+            given: Given::default(),
+            prompt: 0,
+            granted: 0,
             responses: BTreeMap::new(),
             last: None,
             early_updates: BTreeMap::new(),
@@ -89,18 +133,23 @@ impl WriteOrder {
         Writer { stream, order: Arc::clone(self) }
     }
 
-    /// Lets a response write if the system takes more. Otherwise the task is woken when it does.
+    /// Gives responses their turns if the system takes more. Otherwise the task is woken when it does.
     pub(super) fn make_room(&self, outlet: &Outlet, context: &mut Context<'_>) {
         let mut state = self.state();
         state.connection.clone_from(context.waker());
-        if state.room_bytes > 0 || outlet.unsent_bytes() > 0 {
+        let is_full = state.granted > 0 || state.room_bytes > 0 || outlet.unsent_bytes() > 0;
+        if is_full || state.order.pick().is_none() {
             return;
         }
-        let Some(next) = state.order.pick() else { return };
-        if outlet.poll_writable(context).is_ready() {
-            state.room_bytes = PIECE_BYTES;
-            state.wake(next);
+        if outlet.poll_writable(context).is_pending() {
+            state.prompt = 0;
+            return;
         }
+        state.prompt = state.prompt.saturating_add(1);
+        // A system that takes all at once sends it at once, and each call has its price.
+        state.room_bytes = if state.prompt > PROMPT_ROOMS { GATHERED_BYTES } else { PIECE_BYTES };
+        state.given = Given::default();
+        state.grant();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -154,43 +203,67 @@ impl State {
         }
     }
 
-    /// How many bytes the response may write, if it is its turn.
-    fn turn(&mut self, stream: StreamId, context: &Context<'_>) -> Poll<usize> {
-        self.set_ready(stream, true);
-        let next = self.order.pick();
-        if self.room_bytes > 0 && next == Some(stream) {
-            return Poll::Ready(self.room_bytes.min(PIECE_BYTES));
+    /// How many of `wanted_bytes` the response may write, if it is its turn.
+    fn turn(
+        &mut self,
+        stream: StreamId,
+        wanted_bytes: usize,
+        context: &Context<'_>,
+    ) -> Poll<usize> {
+        let Some(progress) = self.responses.get_mut(&stream) else { return Poll::Pending };
+        if progress.granted_bytes.is_none() {
+            progress.wanted_bytes = wanted_bytes;
+            self.set_ready(stream, true);
+            self.grant();
         }
-        if let Some(progress) = self.responses.get_mut(&stream) {
-            progress.waits = Some(context.waker().clone());
-        }
-        self.pass_on(next);
-        Poll::Pending
+        let Some(progress) = self.responses.get_mut(&stream) else { return Poll::Pending };
+        progress.waits = Some(context.waker().clone());
+        progress.granted_bytes.map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// It is the turn of another response, or the system is asked for room.
-    fn pass_on(&mut self, next: Option<StreamId>) {
-        match next {
-            Some(next) if self.room_bytes > 0 => self.wake(next),
-            Some(_) => self.connection.wake_by_ref(),
-            None => {}
+    /// Gives responses their turns, as long as there is room. They are woken in their order, and all before the connection, which then
+    /// writes what they give it at once.
+    fn grant(&mut self) {
+        while let Some(next) = self.order.pick() {
+            if self.room_bytes == 0 {
+                return self.connection.wake_by_ref();
+            }
+            let Some(progress) = self.responses.get_mut(&next) else { return };
+            if progress.granted_bytes.is_some() {
+                return;
+            }
+            if !self.given.is_followed_by(next) {
+                self.room_bytes = 0;
+                return self.connection.wake_by_ref();
+            }
+            let bytes = progress.wanted_bytes.min(self.room_bytes).min(PIECE_BYTES);
+            progress.granted_bytes = Some(bytes);
+            progress.waits.take().iter().for_each(Waker::wake_by_ref);
+            self.granted += 1;
+            let left = self.room_bytes - bytes;
+            self.room_bytes = if left < LEAST_PIECE_BYTES { 0 } else { left };
+            // One that may have more goes on before others do.
+            if self.room_bytes == 0 || bytes == PIECE_BYTES {
+                return;
+            }
+            self.set_ready(next, false);
         }
     }
 
-    fn wake(&mut self, stream: StreamId) {
-        let waits = self.responses.get_mut(&stream).and_then(|it| it.waits.take());
-        waits.iter().for_each(Waker::wake_by_ref);
+    /// The response has used its turn, or does not need it.
+    fn end_turn(&mut self, stream: StreamId) {
+        let granted = self.responses.get_mut(&stream).and_then(|it| it.granted_bytes.take());
+        self.granted -= usize::from(granted.is_some());
     }
 
     fn rest(&mut self, stream: StreamId) {
+        self.end_turn(stream);
         self.set_ready(stream, false);
-        let next = self.order.pick();
-        self.pass_on(next);
+        self.grant();
     }
 
     fn wrote(&mut self, stream: StreamId, bytes: usize, ends: bool, downloads: Option<Downloads>) {
-        let left = self.room_bytes.saturating_sub(bytes);
-        self.room_bytes = if left < LEAST_PIECE_BYTES { 0 } else { left };
+        self.end_turn(stream);
         self.call(Call::Sent(stream, bytes as u64));
         let Some(progress) = self.responses.get_mut(&stream) else { return };
         let piece = Piece { offset: progress.written_bytes, bytes: bytes as u64, ends };
@@ -198,8 +271,8 @@ impl State {
         progress.written_bytes += bytes as u64;
         let age = now().saturating_duration_since(*progress.begun.get_or_insert_with(now));
         let has_become = downloads.is_some_and(|it| it.has(progress.written_bytes, age));
-        if has_become && !progress.is_download && !progress.is_tunnel {
-            progress.is_download = true;
+        if has_become && progress.download == Download::NotYet {
+            progress.download = Download::Is;
             self.call(Call::Signal(Downloads::place(stream)));
         }
     }
@@ -224,7 +297,9 @@ impl Writer {
         if let Some(progress) = state.responses.get_mut(&stream) {
             progress.is_placed = true;
             progress.directive = directive;
-            progress.is_tunnel = request.upgrade.is_some();
+            if request.upgrade.is_some() {
+                progress.download = Download::Never;
+            }
         }
         let resource = state.signals.resource(&response.resource, request.metadata());
         state.call(Call::Open(stream, resource));
@@ -237,9 +312,9 @@ impl Writer {
         }
     }
 
-    /// Waits for the response's turn to write; how many bytes it may.
-    pub(super) async fn turn(&self) -> usize {
-        poll_fn(|context| self.order.state().turn(self.stream, context)).await
+    /// Waits for the response's turn to write some of `wanted_bytes`; how many it may.
+    pub(super) async fn turn(&self, wanted_bytes: usize) -> usize {
+        poll_fn(|context| self.order.state().turn(self.stream, wanted_bytes, context)).await
     }
 
     /// It has written.
@@ -312,9 +387,9 @@ pub(super) fn log(folder: &QlogFolder, observers: &Observers) -> Option<QlogStre
 impl Drop for Writer {
     fn drop(&mut self) {
         let mut state = self.order.state();
+        state.end_turn(self.stream);
         state.responses.remove(&self.stream);
         state.call(Call::Close(self.stream));
-        let next = state.order.pick();
-        state.pass_on(next);
+        state.grant();
     }
 }
