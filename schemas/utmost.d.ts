@@ -615,7 +615,7 @@ export type GraphNode = {
 
 /** A line of `links.jsonl` beside kept qlogs, and of `utmost link --log FILE`: what became of a datagram. A duplicate has a line of its own with the same number. */
 export type LinkLog = {
-  /** Bytes of its UDP payload. */
+  /** Bytes of its UDP payload; with `utmost link --tun`, of the whole IP packet. */
   bytes: number;
   format: "utmost-link-log/1";
   /** Its place in the order in which datagrams were offered, from 1. */

@@ -169,8 +169,9 @@ fn visitors_and_attackers_ask_for_the_host_that_is_named() {
     let (named, unnamed) = at_server(RuledSite::of(site), |address| {
         let target = Target::new(address, vec![File::unknown("/")], None).expect("on this machine");
         let attack = find("rapid-reset").expect("in the list");
-        let run = |target: &Target| run(target, attack, Duration::from_secs(1));
-        (run(&target.clone().asked_for("example.com:8443")), run(&target))
+        let mut named = target.clone();
+        named.authority = "example.com:8443".to_owned();
+        [named, target].map(|it| run(&it, attack, Duration::from_secs(1))).into()
     });
     assert!(named.expect("carried out").visitors[0].during.responses > 0);
     assert!(matches!(unnamed, Err(StressError::NoFile { .. })));

@@ -1,6 +1,6 @@
 //! What an engineer does with logs: judge them, look at them, and probe a server.
 
-use crate::process::Running;
+use crate::running::Running;
 use crate::schemas::assert_valid;
 use crate::{data, only_line, stdout_of, utmost};
 use serde_json::Value;

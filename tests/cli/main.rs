@@ -30,6 +30,7 @@ mod qlog_files;
 mod qlog_several;
 mod qlog_tree;
 mod recipes;
+mod running;
 mod schemas;
 mod serving;
 mod studies;

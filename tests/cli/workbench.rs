@@ -1,6 +1,6 @@
 //! The workbench of `utmost view`: its numbers are those of `compare`, and nobody else can ask it.
 
-use crate::process::Running;
+use crate::running::Running;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};

@@ -155,7 +155,7 @@ fn choices(room: &Workbench) -> Value {
         "networks": networks.collect::<Vec<_>>(),
         "schemes": schemes.collect::<Vec<_>>(),
         "metrics": METRICS,
-        "push": Policy::all().map(Policy::name).collect::<Vec<_>>(),
+        "push": Policy::ALL.map(Policy::name),
         "cc": CONGESTION_CONTROLS.iter().map(|it| it.0).collect::<Vec<_>>(),
         "servers": SERVERS.map(|it| it.name),
     })

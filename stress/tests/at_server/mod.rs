@@ -2,7 +2,7 @@
 
 use gateway::site::RuledSite;
 use gateway::upstream::{Address, UpstreamSite};
-use gateway::{Listeners, UpstreamLimits};
+use gateway::{Listeners, Sending, UpstreamLimits};
 use server::event_loop::EventLoop;
 use server::{Identity, Limits, Options, Server};
 use std::net::{SocketAddr, TcpListener};

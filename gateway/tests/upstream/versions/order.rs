@@ -175,7 +175,7 @@ fn all_schemes_of_the_paper_have_their_order_over_http_2() {
         let folder = tempfile::tempdir().expect("a folder");
         let options = options(scheme.clone(), SignalUse::Ignore, folder.path());
         let frames = frames(RuledSite::of(Pieces), options, &PAGE, 0, &[]);
-        assert_eq!(frames, expected(&scheme, &PAGE), "{}: {}", scheme.name, order(&frames));
+        assert_eq!(frames, expected(scheme, &PAGE), "{}: {}", scheme.name, order(&frames));
     }
 }
 
