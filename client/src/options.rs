@@ -88,7 +88,7 @@ impl Options {
         host.map_or("localhost", |it| it.host.as_str()).to_owned()
     }
 
-    /// The file for the log, if there is to be one.
+    /// The file for the log, if one is wanted.
     pub(crate) fn create_log(&self) -> Result<Option<LogWriter>, ConnectError> {
         let Some(path) = &self.qlog_file else { return Ok(None) };
         let file = File::create(path).map_err(|source| ConnectError::Log(path.clone(), source))?;

@@ -77,7 +77,7 @@ enum What {
     Broken(String),
 }
 
-/// What carries requests.
+/// A carrier of requests.
 enum Carrier {
     Http1(http1::Hosts),
     Http2(http2::Asks),

@@ -67,7 +67,7 @@ impl Visit {
         self.cancelling.start(now);
     }
 
-    /// What is too old at this moment is not used.
+    /// Forgets cached responses and cookies that are too old by now.
     pub(crate) fn expire(&mut self, now: Instant) {
         self.cache.expire(now);
         self.outcome.cookies.expire(now);

@@ -107,7 +107,7 @@ pub(crate) const PIECE_BYTES: usize = RECORD_BYTES - 256;
 pub(crate) const LEAST_PIECE_BYTES: usize = 4 << 10;
 /// How often in a row the system must take a piece as soon as it is asked, before it gets several at once. A link of 5 Mbit/s does not.
 pub(crate) const PROMPT_ROOMS: u32 = 4;
-/// Requests of a connection that have not come and whose priorities are remembered; of more, those of the lowest streams are not.
+/// Requests of a connection that have not come and whose priorities are remembered. Beyond it, the lowest stream's is forgotten.
 pub(crate) const EARLY_UPDATES: usize = 256;
 /// Bytes of a frame of HTTP/2 that says something about order; a longer one says nothing.
 pub(crate) const SIGNAL_BYTES: usize = 256;

@@ -37,7 +37,7 @@ pub(crate) struct Listening {
     http_redirect: Vec<Addresses>,
 }
 
-/// The bytes of `--tcp-lowat`. The system takes 0 for its own default, which is no limit.
+/// The bytes of `--tcp-lowat`. 0 would mean the system's default, which is unlimited.
 fn lowat(text: &str) -> Result<u32, String> {
     let bytes = corpus::size::parse(text)?;
     let bytes = u32::try_from(bytes).ok().filter(|it| (1..=1 << 30).contains(it));

@@ -36,7 +36,7 @@ impl SignalUse {
         self != Self::Ignore
     }
 
-    /// What the scheduler learns of a resource of which the site knows `known`, and the client `said`.
+    /// The resource as the scheduler gets to know it: the site knows `known`, and the client `said` the rest.
     pub fn resource(self, known: &Resource, said: Option<Metadata>) -> Resource {
         let known = if self.uses_knowledge() {
             *known
@@ -47,8 +47,8 @@ impl SignalUse {
         said.map_or(known, |it| it.refine(&known))
     }
 
-    /// What the scheduler hears when the client says `signal`: what the operator's directive leaves open is the client's
-    /// (RFC 9218, 8). `None`: nothing.
+    /// The signal that the scheduler gets when the client says `signal`. The operator's directive replaces its part of it (RFC 9218,
+    /// 8). `None`: the scheduler gets nothing.
     pub fn heard(self, signal: Signal, directive: Option<Priority>) -> Option<Signal> {
         if !self.uses_signals() {
             return None;

@@ -19,7 +19,7 @@ Server and browser are in two network namespaces. All packets between them, of T
 
 Rounds: {rounds}. Each visits every server once, in random order, with the same seed of the link. A cell has the median in
 milliseconds and the median of the ratios to {baseline} in the same rounds; in brackets is its 95 % interval (bootstrap), which for few rounds
-is no wider than what was seen.
+cannot be wider than the measured range.
 
 - *utmost* is `utmost serve --root`; *utmost, policy* has the policy that `utmost find` chose for the networks together, before any browser came.
 - All servers compress text as their documentation shows; gtlsserver, which cannot, has nginx for the first visit.

@@ -145,7 +145,7 @@ impl Queue {
     }
 }
 
-/// Sends a request, on a new connection if the server has closed this one, and passes on all that comes back.
+/// Sends a request, on a new connection if the server has closed this one, and passes the response on.
 async fn exchange(
     sender: &mut Sending,
     line: &Line,

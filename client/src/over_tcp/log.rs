@@ -48,7 +48,7 @@ impl Log {
         http3::log::navigation(self.streamer.as_mut(), &page.name);
     }
 
-    /// What the user sees. Milestones that the playback foresees are logged before they are reached.
+    /// The milestones that the user sees. Those that the playback foresees are logged before they are reached.
     pub(super) fn milestones(&mut self, visit: &mut Visit, now: Instant) {
         let now_us = visit.micros(now);
         for (time_us, milestone) in visit.playback.milestones() {

@@ -56,9 +56,9 @@ pub(super) trait Upload: Send + 'static {
     fn leave(self, activity: &Arc<Activity>, is_withheld: bool) -> impl Future<Output = ()> + Send;
 }
 
-/// What becomes known of a response before its head.
+/// News of a response before its head.
 pub(super) enum Ahead<'a> {
-    /// What the site knows of it.
+    /// The site has answered; its body may come later.
     Placed(&'a Request, &'a Response),
     Interim(Interim<'a>),
 }

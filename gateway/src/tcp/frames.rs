@@ -1,6 +1,6 @@
 //! The heads among the frames of HTTP/2 that a client sends (RFC 9113, 4.1 and 4.3), before the library decodes them, and what the
 //! client says about order. The library does not say which heads it refuses, nor what it keeps of one that goes on. It drops
-//! priorities: those of RFC 7540, 5.3, and the frames of RFC 9218, 7.1.
+//! priorities: the tree of RFC 7540, 5.3, and the frames of RFC 9218, 7.1.
 
 use crate::limits::{REFUSED_BYTES, SIGNAL_BYTES};
 use h2::Reason;
@@ -42,14 +42,14 @@ pub(super) struct Frames {
     /// The frame that says something about order, and the first bytes of its payload.
     saying: Option<(Saying, Vec<u8>)>,
     said: Vec<Signal>,
-    /// What the client has done wrong about order.
+    /// The rule about order that the client has broken.
     error: Option<Reason>,
 }
 
 /// A frame that says something about order.
 #[derive(Debug, Clone, Copy)]
 enum Saying {
-    /// Where the stream stands in the tree, behind so many bytes.
+    /// The place of the stream in the tree, which begins `behind` the first bytes.
     Dependency {
         stream: u32,
         behind: usize,
@@ -143,7 +143,7 @@ impl Frames {
         self.header.clear();
     }
 
-    /// What the client has said about order since this was last asked.
+    /// The client's signals about order since this was last asked.
     pub(super) fn said(&mut self) -> std::vec::Drain<'_, Signal> {
         self.said.drain(..)
     }
@@ -191,7 +191,7 @@ fn saying(kind: u8, flags: u8, stream: u32) -> Option<Saying> {
 }
 
 impl Saying {
-    /// What it says; `None`: nothing that can be read.
+    /// The signal in it; `None`: it cannot be read.
     fn signal(self, payload: &[u8]) -> Result<Option<Signal>, Reason> {
         match self {
             Self::Dependency { stream, behind } => {
@@ -236,7 +236,7 @@ impl Saying {
 mod tests {
     use super::*;
 
-    /// What a frame says, with this payload.
+    /// The signals of a frame with this payload.
     fn said(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> (String, Option<Reason>) {
         let length = u8::try_from(payload.len()).expect("short");
         let header = [0, 0, length, kind, flags, 0, 0, 0, stream];

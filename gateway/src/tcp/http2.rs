@@ -1,6 +1,6 @@
 //! HTTP/2 on one connection. hyper does not send interim responses, so this uses the library below it.
 //!
-//! The library takes turns between the responses that have bytes, so it gets those of one response at a time, in the order of the scheme
+//! The library takes turns between the responses that have bytes, so it gets the bytes of one response at a time, in the order of the scheme
 //! (`write_order.rs`).
 
 use super::activity::{Activity, now};

@@ -43,7 +43,7 @@ struct State {
 }
 
 impl Intake {
-    /// What the client says about order goes to `order`.
+    /// The client's signals about order go to `order`.
     pub(super) fn new(
         account: Account,
         options: &Arc<Options>,

@@ -1,8 +1,8 @@
 //! Which response of an HTTP/2 connection writes next, decided as late as the system allows.
 //!
-//! What the library or the system has cannot be taken back. So a response waits for its turn with every piece, and a turn comes only
+//! The library and the system do not give bytes back. So a response waits for its turn with every piece, and a turn comes only
 //! when earlier bytes have left this process, and the system has few that it has not sent (`TCP_NOTSENT_LOWAT`). The scheduler, the
-//! signals and the operator's directives are those of HTTP/3.
+//! signals and the operator's directives are the same as over HTTP/3.
 
 use super::activity::now;
 use super::outlet::Outlet;
@@ -34,7 +34,7 @@ struct State {
     signals: SignalUse,
     /// Bytes that may be written before the system is asked again.
     room_bytes: usize,
-    /// Whose turns this room has had.
+    /// The responses that have had turns in this room.
     given: Given,
     /// How often in a row the system took more as soon as it was asked.
     prompt: u32,
@@ -43,7 +43,7 @@ struct State {
     responses: BTreeMap<StreamId, Progress>,
     /// The last stream with a request.
     last: Option<StreamId>,
-    /// What clients say of requests before they send them (RFC 9218, 7.1).
+    /// Priorities of requests that have not come (RFC 9218, 7.1).
     early_updates: BTreeMap<StreamId, Signal>,
     /// The task that writes to the system.
     connection: Waker,
@@ -355,7 +355,7 @@ impl Writer {
     }
 }
 
-/// The events of a server's log over HTTP/2, as those of our client.
+/// The events of a server's log over HTTP/2. The client writes the same.
 const CREATED: &str = "http2:frame_created";
 const PARSED: &str = "http2:frame_parsed";
 
