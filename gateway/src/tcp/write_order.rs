@@ -38,12 +38,10 @@ struct State {
     given: Given,
     /// How often in a row the system took more as soon as it was asked.
     prompt: u32,
-    /// Responses that have a turn and have not used it.
-    granted: usize,
     responses: BTreeMap<StreamId, Progress>,
     /// The last stream with a request.
     last: Option<StreamId>,
-    /// Priorities of requests that have not come (RFC 9218, 7.1).
+    /// Priorities of requests that have not come, or whose responses are not placed yet: they follow the field (RFC 9218, 7.1).
     early_updates: BTreeMap<StreamId, Signal>,
     /// The task that writes to the system.
     connection: Waker,
@@ -111,7 +109,6 @@ impl WriteOrder {
             room_bytes: PIECE_BYTES,
             given: Given::default(),
             prompt: 0,
-            granted: 0,
             responses: BTreeMap::new(),
             last: None,
             early_updates: BTreeMap::new(),
@@ -137,8 +134,8 @@ impl WriteOrder {
     pub(super) fn make_room(&self, outlet: &Outlet, context: &mut Context<'_>) {
         let mut state = self.state();
         state.connection.clone_from(context.waker());
-        let is_full = state.granted > 0 || state.room_bytes > 0 || outlet.unsent_bytes() > 0;
-        if is_full || state.order.pick().is_none() {
+        let is_full = state.room_bytes > 0 || outlet.unsent_bytes() > 0;
+        if is_full || state.order.pick().is_none() || state.is_writing() {
             return;
         }
         if outlet.poll_writable(context).is_pending() {
@@ -166,8 +163,10 @@ impl State {
         let about = signal.stream();
         let response = about.and_then(|it| self.responses.get(&it));
         match (signal, about) {
-            (Signal::Extensible { .. }, Some(stream)) if response.is_none() => {
-                if self.last.is_none_or(|it| it < stream) {
+            (Signal::Extensible { .. }, Some(stream))
+                if !response.is_some_and(|it| it.is_placed) =>
+            {
+                if response.is_some() || self.last.is_none_or(|it| it < stream) {
                     self.early_updates.insert(stream, signal);
                     if self.early_updates.len() > EARLY_UPDATES {
                         self.early_updates.pop_first();
@@ -239,7 +238,6 @@ impl State {
             let bytes = progress.wanted_bytes.min(self.room_bytes).min(PIECE_BYTES);
             progress.granted_bytes = Some(bytes);
             progress.waits.take().iter().for_each(Waker::wake_by_ref);
-            self.granted += 1;
             let left = self.room_bytes - bytes;
             self.room_bytes = if left < LEAST_PIECE_BYTES { 0 } else { left };
             // One that may have more goes on before others do.
@@ -250,10 +248,16 @@ impl State {
         }
     }
 
+    /// Whether a response has a turn that it has not used.
+    fn is_writing(&self) -> bool {
+        self.responses.values().any(|it| it.granted_bytes.is_some())
+    }
+
     /// The response has used its turn, or does not need it.
     fn end_turn(&mut self, stream: StreamId) {
-        let granted = self.responses.get_mut(&stream).and_then(|it| it.granted_bytes.take());
-        self.granted -= usize::from(granted.is_some());
+        if let Some(progress) = self.responses.get_mut(&stream) {
+            progress.granted_bytes = None;
+        }
     }
 
     fn rest(&mut self, stream: StreamId) {
@@ -387,9 +391,32 @@ pub(super) fn log(folder: &QlogFolder, observers: &Observers) -> Option<QlogStre
 impl Drop for Writer {
     fn drop(&mut self) {
         let mut state = self.order.state();
-        state.end_turn(self.stream);
         state.responses.remove(&self.stream);
         state.call(Call::Close(self.stream));
         state.grant();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::find_scheme;
+
+    /// The task that answers a request may run after more frames of the client were read.
+    #[test]
+    fn an_update_that_comes_before_its_response_is_placed_wins_over_the_field_9218_7_1() {
+        let options = Options::new(find_scheme("rfc9218").expect("known"));
+        let options = Options { signals: SignalUse::Obey, ..options };
+        let order = WriteOrder::new(&Arc::new(options), None);
+        let writers = [1, 5].map(|it| order.begin(StreamId(it)));
+        let urgency = 0;
+        order.signalled(Signal::Extensible { stream: StreamId(5), urgency, incremental: false });
+        let fields = [http3::Header::new(b"priority", b"u=6")];
+        let request = Request::from_headers(&fields);
+        for writer in &writers {
+            writer.place(&request, &Response::empty(200));
+            order.state().set_ready(writer.stream, true);
+        }
+        assert_eq!(order.state().order.pick(), Some(StreamId(5)));
     }
 }
