@@ -57,11 +57,16 @@ class Chromium:
         message, _, self.text = self.text.partition(b"\0")
         return json.loads(message)
 
-    def ask(self, method, session=None, **parameters):
+    def tell_only(self, method, session=None, **parameters):
+        """Asks for something, and does not wait for the answer. Returns the answer's number."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters} | ({"sessionId": session} if session else {})
         os.write(self.tell, json.dumps(message).encode() + b"\0")
-        while (answer := self.message()).get("id") != self.number:
+        return self.number
+
+    def ask(self, method, session=None, **parameters):
+        number = self.tell_only(method, session, **parameters)
+        while (answer := self.message()).get("id") != number:
             self.events.append(answer.get("method"))
         if "error" in answer:
             raise ValueError(f"{method}: {answer['error']['message']}")
@@ -71,14 +76,22 @@ class Chromium:
         while method not in self.events:
             self.events.append(self.message().get("method"))
 
-    def visit(self, url):
+    def tab(self):
+        """Opens a page without content; the session in which it can be told what to do."""
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.ask("Page.enable", session)
-        self.ask("Page.addScriptToEvaluateOnNewDocument", session, source=LARGEST)
+        return session
+
+    def load(self, session, url):
         self.events.clear()
         self.ask("Page.navigate", session, url=url)
         self.until("Page.loadEventFired")
+
+    def visit(self, url):
+        session = self.tab()
+        self.ask("Page.addScriptToEvaluateOnNewDocument", session, source=LARGEST)
+        self.load(session, url)
         time.sleep(SILENCE_S)
         answer = self.ask("Runtime.evaluate", session, expression=REPORT)
         return json.loads(answer["result"]["value"])
