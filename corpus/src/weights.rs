@@ -9,7 +9,7 @@ use crate::page::{Page, SourceKind};
 use std::collections::BTreeMap;
 
 /// The greatest value of a stratum, and the share of the population up to it.
-pub type Border = (f64, f64);
+type Border = (f64, f64);
 
 /// Requests of a page: the published percentiles 10, 25, 50, 75 and 90.
 const REQUESTS: [Border; 5] = [(24.0, 0.1), (42.0, 0.25), (71.0, 0.5), (115.0, 0.75), (176.0, 0.9)];
@@ -66,7 +66,7 @@ pub fn web(pages: &[&Page]) -> Weights {
 }
 
 /// Brings weights to the shares of all `strata`, by turns: the last one is met exactly. Weights of 0 stay 0.
-pub fn rake(weights: &mut [f64], strata: &[Strata], rounds: usize) {
+fn rake(weights: &mut [f64], strata: &[Strata], rounds: usize) {
     for _ in 0..rounds {
         for it in strata {
             it.rake(weights);
@@ -76,7 +76,7 @@ pub fn rake(weights: &mut [f64], strata: &[Strata], rounds: usize) {
 
 /// The pages of a set by one property.
 #[derive(Debug, Clone)]
-pub struct Strata {
+struct Strata {
     /// The stratum of each page.
     of: Vec<usize>,
     /// The share of the population in each.
@@ -85,7 +85,7 @@ pub struct Strata {
 
 impl Strata {
     /// The strata of pages with these values. Beyond the last of `borders`, which ascend, is a stratum, too.
-    pub fn new(values: impl Iterator<Item = f64>, borders: &[Border]) -> Self {
+    fn new(values: impl Iterator<Item = f64>, borders: &[Border]) -> Self {
         let of = values.map(|value| borders.partition_point(|it| it.0 < value)).collect();
         let mut below = 0.0;
         let ends = borders.iter().map(|it| it.1).chain([1.0]);

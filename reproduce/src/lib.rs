@@ -5,7 +5,6 @@
 
 mod as_published;
 mod bench;
-mod bundled_and_generated;
 mod downloads;
 mod folder;
 mod loss;
@@ -68,7 +67,6 @@ pub const EXPERIMENTS: &[Experiment] = &[
     notsent_lowat::EXPERIMENT,
     smig::EXPERIMENT,
     loss::EXPERIMENT,
-    bundled_and_generated::EXPERIMENT,
 ];
 
 /// The pages and loads of experiments.

@@ -77,7 +77,7 @@ fn the_kept_results_are_what_the_engines_give_and_as_their_schema_says() {
     let kept_in = Path::new(crate::REPOSITORY).join("results");
     let out = tempfile::tempdir().expect("a folder");
     let made = reproduced(out.path());
-    assert_eq!(made.len() + IN_PART.len(), 14);
+    assert_eq!(made.len() + IN_PART.len(), 13);
     for reproduction in made {
         crate::schemas::assert_valid("reproduction.json", &reproduction);
         let name = reproduction["name"].as_str().expect("a name").to_owned();
