@@ -46,7 +46,7 @@ fn row(page: &Arc<Page>, network: &Network) -> Option<String> {
     schemes.sort_by(|one, other| one.0.total_cmp(&other.0));
     let named = |it: &(f64, &str)| format!("{:.1} ({})", it.0, it.1);
     let (first, last) = (schemes.first()?, schemes.last()?);
-    // Of several that are alike the first in the registry.
+    // Among equals, the first in the registry.
     let last = schemes.iter().find(|it| it.0 >= last.0)?;
     Some(format!(
         "| {} | {} | {bound_ms:.1} | {:.1} | {} | {:.2} % | {} | {} | {:.1} |",

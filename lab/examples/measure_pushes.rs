@@ -6,7 +6,7 @@
 //! cargo run -p utmost-lab --example measure_pushes -- cable fifo,rfc9218 preempt,throttle:8900 [PAGE...]
 //! ```
 //!
-//! Without pages, those of the set `first-60` are loaded.
+//! Without pages, it loads the set `first-60`.
 
 use lab::Contender;
 use lab::network::Network;
@@ -15,7 +15,7 @@ use push::{Gate, Policy};
 use std::error::Error;
 use std::sync::Arc;
 
-/// Ends early, for want of a better end.
+/// Ends early, because no better end exists.
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {

@@ -240,7 +240,7 @@ fn compare(name: &str, stack: &Study, other: &Study) {
     );
 }
 
-/// Pages by name; none: those of the set `first-60`.
+/// Pages by name; none: the set `first-60`.
 fn pages(names: &[String]) -> Result<Vec<Arc<Page>>, Box<dyn Error>> {
     let all = corpus::kept_pages().into_iter().map(|it| it.name.clone()).collect();
     let names = if names.is_empty() { all } else { names.to_vec() };

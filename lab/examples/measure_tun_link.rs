@@ -6,7 +6,7 @@
 //! ```
 //!
 //! With `chrt`, the receiver does not wait for other programs of the machine; the relay goes before them in any case.
-//! It needs root, or a system that allows user namespaces and the use of /dev/net/tun. The kernel's modules are those of
+//! It needs root, or a system that allows user namespaces and the use of /dev/net/tun. The kernel's modules are in
 //! `net.ipv4.tcp_available_congestion_control`.
 
 use lab::network::Network;

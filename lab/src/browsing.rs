@@ -226,7 +226,7 @@ fn us_since(start_ms: f64, ms: f64) -> u64 {
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// In so many parts visual progress is measured.
+/// Visual progress is measured in this number of parts.
 const PARTS: u32 = 1000;
 
 impl ObservedLoad {

@@ -109,7 +109,7 @@ const BYTES_MIN: f64 = 10e3;
 /// The largest one. The exponent alone would put half of all bytes into downloads that no page load ever meets.
 const BYTES_MAX: f64 = 1e6;
 
-/// The source of chance beside those of the links, which have the lowest numbers.
+/// The source of chance beside the links' own, which have the lowest numbers.
 const CHANCE: u64 = 1000;
 
 impl WebFlows {

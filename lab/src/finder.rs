@@ -67,7 +67,7 @@ pub const OBEYING: &str = "rfc9218";
 /// What is searched for.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// The pages. Of several with one name, the first is the page. The others are further recordings of it, which count where they
+    /// The pages. Where pages share a name, the first is the page. The others are further recordings of it, which count where they
     /// have the same resources.
     pub pages: Vec<Arc<Page>>,
     /// Paths of the documents that a page stands for, by its name: they have its template.
@@ -98,13 +98,13 @@ pub struct Question {
 /// Progress of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// So many more loads will be carried out.
+    /// This number of further loads follows.
     Planned(usize),
     /// One was.
     Loaded,
 }
 
-/// The schemes that a server can run which does not know the page's graph: those of the registry, and one's own.
+/// The schemes that a server can run which does not know the page's graph: the schemes of the registry, and one's own.
 pub fn candidates(catalogue: &Catalogue) -> Vec<Contender> {
     let all = SCHEMES.iter().chain(catalogue.own()).cloned().map(Contender::from);
     all.filter(|it| !it.looks_ahead()).collect()

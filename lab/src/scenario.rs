@@ -43,9 +43,9 @@ pub struct Scenario {
     /// The most stream bytes that a slot takes.
     #[serde(default = "packet_bytes")]
     pub packet_bytes: u64,
-    /// The requests; those of one slot arrive in this order.
+    /// The requests; requests of one slot arrive in this order.
     pub requests: Vec<Request>,
-    /// What the client says about the tree; those of a slot come after its requests, in this order.
+    /// What the client says about the tree; signals of a slot follow its requests, in this order.
     #[serde(default)]
     pub signals: Vec<TreeSignal>,
     /// Orders to compare with, by scheme: golden vectors have them.
@@ -218,7 +218,7 @@ impl Scenario {
 }
 
 impl TreeSignal {
-    /// As a scheduler is told, and as a client says it.
+    /// As a scheduler gets it, and as a client sends it.
     pub fn in_tree(&self) -> Signal {
         let Self { element, parent, weight, exclusive, .. } = *self;
         Signal::Depend { element, parent, weight, exclusive }

@@ -99,7 +99,6 @@ const LEFT: &[&str] = &[
     "interop/",
     "corpus/",
     "figures/",
-    "lab/",
     "qlog-tools/",
     "report/",
     "reproduce/",

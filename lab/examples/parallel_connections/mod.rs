@@ -102,7 +102,7 @@ impl ParallelConnections {
         Ok(Self { page: Arc::clone(page), playback, split, requests, clients, logs, world })
     }
 
-    /// From event to event until the page is there. Returns `false` if it never is.
+    /// From event to event until the page is complete. Returns `false` if it never is.
     fn run(&mut self) -> bool {
         while !self.playback.is_done() {
             self.request_due();

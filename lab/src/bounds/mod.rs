@@ -86,10 +86,10 @@ pub fn lower_bound_ms(page: &Arc<Page>, network: &Network) -> Option<f64> {
     task.index_ms(cost * (1.0 - 1e-12))
 }
 
-/// The same where packets are those of a transport: on `stack` and `wire`. No order is below it on a link of the
+/// The same where a transport makes the packets: on `stack` and `wire`. No order is below it on a link of the
 /// network's rate and delays, whatever else happens there: the bodies' bytes alone, one after another, without
-/// headers, without loss, and with a window that is never full. None when the page has no bytes above the
-/// fold, and on a network whose rate changes, or whose server paces: a paced packet comes as its tick begins.
+/// headers, without loss, and with a window that is never full. None when the page has no bytes above the fold,
+/// and on a network whose rate changes, or whose server paces: a paced packet comes as its tick begins.
 pub fn transport_lower_bound_ms(page: &Arc<Page>, network: &Network) -> Option<f64> {
     if network.server_pace || !matches!(network.down.rate, Rate::Constant(_)) {
         return None;

@@ -57,7 +57,7 @@ pub(crate) fn is_visible_image(page: &Page, id: usize) -> bool {
     resource.kind == Kind::Image && resource.above_fold
 }
 
-/// The image that a visitor sees as the page's largest: a hero, or else the visible one with most bytes.
+/// The image that a visitor sees as the page's largest: a hero, or without one the visible image with most bytes.
 pub(crate) fn largest_image(page: &Page) -> Option<usize> {
     let images = (0..page.resources.len()).filter(|it| is_visible_image(page, *it));
     images.max_by_key(|it| (page.resources[*it].hero, page.resources[*it].bytes))
@@ -138,7 +138,7 @@ struct Search {
     doubtful: Vec<usize>,
 }
 
-/// Priorities with one more line, and those of the visible images that it would make late.
+/// Priorities with one more line, and priorities for the visible images that it would make late.
 struct Move {
     id: usize,
     priorities: Priorities,
@@ -198,7 +198,7 @@ impl Search {
         self.recordings.iter().flatten().any(|it| it.task.useful_bytes[id] > 0)
     }
 
-    /// What comes of another place. Visible images that would be late go up.
+    /// The result of another place. Visible images that would be late go up.
     fn tried(&self, priorities: &Priorities, id: usize, place: BrowserPriority) -> Option<Move> {
         let mut priorities = priorities.clone();
         priorities[id] = place;

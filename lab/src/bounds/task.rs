@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) struct Task {
     pub(super) page: Arc<Page>,
     pub(super) clock: Clock,
-    /// Bytes that count in the index: those of bodies above the fold.
+    /// Bytes that count in the index: bytes of bodies above the fold.
     pub(super) weights: Vec<u64>,
     /// Bytes that the link carries: one for an empty body, because its packet takes a slot.
     pub(super) bytes: Vec<u64>,

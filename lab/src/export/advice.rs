@@ -73,7 +73,7 @@ pub struct Document {
 
 impl Advice {
     /// The part that every server can be told, and why the rest is left out. A path loses its query: servers match without it, so
-    /// of several lines with one path the first stays.
+    /// the first of all lines with one path stays.
     pub(super) fn sendable(&self) -> (Self, Vec<String>) {
         let mut left_out = Vec::new();
         let mut lines: Vec<Line> = Vec::new();

@@ -6,11 +6,11 @@ use corpus::Page;
 use push::Graph;
 use schedulers::Priority;
 
-/// Links whose origin is told.
+/// Links whose origin is printed.
 const NAMED: usize = 5;
 
-/// What servers that send by RFC 9218 should be told. Pages that gain nothing have no lines. `hints`: what was found of hints, if they
-/// were loaded; then only those that gain are told.
+/// What servers that send by RFC 9218 should be told. Pages that gain nothing have no lines. `hints`: what was found of hints, if
+/// they were loaded; then only hints that gain are printed.
 pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints]>) -> Advice {
     let mut advice = Advice::default();
     advice.found.extend([answer.sentence.clone(), answer.certainty.clone()]);

@@ -107,9 +107,9 @@ pub struct RankedOrder {
     pub scheme: String,
     /// Whether it is the present order.
     pub is_present: bool,
-    /// Loads under it. Only the present order and the candidate have more than those of the first batch.
+    /// Loads under it. Only the present order and the candidate have more loads than the first batch.
     pub loads: usize,
-    /// The median of what loads are judged by, over the loads that judge, or over those of the first batch where it has no others.
+    /// The median of what loads are judged by, over the loads that judge, or over the first batch's where it has no others.
     #[serde(flatten)]
     pub index: Index,
     /// How many times better it is than `rr`, over pairs of loads of the first batch.
@@ -138,7 +138,7 @@ pub struct RobustChoice {
     pub page: String,
     /// The network where it is worst.
     pub network: String,
-    /// How many times better than the present order it is there.
+    /// How many times better than the present order it is on that network.
     pub speedup_present: Option<f64>,
     /// The 95 % interval of that.
     pub interval: Option<Interval>,

@@ -16,7 +16,7 @@ pub struct BaselineServer {
     pub scheme: &'static str,
     /// Whether it obeys what its clients signal.
     pub signals: SignalUse,
-    /// How it sends, in words, and where that comes from.
+    /// How it sends, in words, and the source of that.
     pub model: &'static str,
 }
 

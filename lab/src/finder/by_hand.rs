@@ -28,8 +28,8 @@ pub struct ByHand {
 }
 
 impl ByHand {
-    /// The priorities that a search on the engine `ideal` finds for the plan's first page, on its networks. No loads on `stack` judge
-    /// them, as those of [`super::by_resource()`] are judged.
+    /// The priorities that a search on the engine `ideal` finds for the plan's first page, on its networks. No loads on `stack`
+    /// judge them, unlike the orders of [`super::by_resource()`].
     pub fn searched(plan: &Plan) -> Result<Self, StudyError> {
         let settings = plan.settings.each().into_iter();
         let networks = settings.map(|(network, it)| it.network_of(network));

@@ -127,7 +127,7 @@ fn of_page(
     for ((gain, pair), ideal) in gains.iter_mut().zip(&pairs).zip(&ideal) {
         let oracle = question.oracle.then(|| bounds::oracle(page, ideal, Effort::default()));
         let Some(oracle) = oracle.flatten() else { continue };
-        // Its packets are those of the page as it was recorded.
+        // It has the packets of the page as it was recorded.
         let batch = Batch::on_stack(question, page, vec![pair.network.clone()], 0, progress);
         let of_oracle = batch.knowing(schedule_scheme(&oracle, "oracle-order"))?.runs;
         gain.oracle_ms = as_recorded(&question.goal, &of_oracle);

@@ -1,4 +1,4 @@
-//! What a load is judged by: a metric, or a mix of several.
+//! What a load is judged by: a metric, or a mix of metrics.
 
 use super::answer::Index;
 use super::trial::{BATCH, Indices};

@@ -37,7 +37,7 @@ fn page_at(page: &Arc<Page>, host: Option<&str>) -> Arc<Page> {
     Arc::new(page)
 }
 
-/// Whether the host of a resource does not exist: those of bundled pages do not.
+/// Whether the host of a resource does not exist: hosts of bundled pages do not.
 fn is_made_up(page: &Page, id: usize) -> bool {
     is_stand_in(http3::host(page.host(id))) || corpus::bundled(&page.name) == Some(page)
 }

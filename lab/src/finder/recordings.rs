@@ -52,7 +52,7 @@ fn is_like(one: &Page, other: &Page) -> bool {
 fn imitated(page: &Page, number: u64) -> Page {
     let mut page = page.clone();
     for resource in &mut page.resources {
-        // Of a resource that comes or goes, the others know nothing.
+        // The other recordings know nothing of a resource that appears or disappears.
         let seed = resource.url.bytes().fold(number, |seed, byte| {
             (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
         });

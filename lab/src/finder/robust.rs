@@ -157,7 +157,8 @@ mod tests {
         }
     }
 
-    /// The order for a page on two networks, whose present order has an index of 100 ms; `loads`: those of `dfifo` on the first.
+    /// The order for a page on two networks, whose present order has an index of 100 ms; `loads`: the loads under `dfifo` on the
+    /// first.
     fn chosen(verdict: Verdict, loads: usize) -> String {
         let case = |network: &str, verdict, others: &[(&str, f64, usize)]| PageAnswer {
             network: network.to_owned(),

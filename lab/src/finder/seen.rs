@@ -1,4 +1,4 @@
-//! What a visitor notices of a page: when it is first shown, and when its largest image is there.
+//! What a visitor notices of a page: when it is first shown, and when its largest image is complete.
 
 use crate::bounds::{SEEN_LATER_MAX, largest_image};
 use crate::study::RunRecord;
@@ -58,7 +58,7 @@ impl Noticed {
         })
     }
 
-    /// What comes too late with the change, in words.
+    /// What the change makes too late, in words.
     pub(super) fn too_late(&self) -> Option<&'static str> {
         let is_late = |it: Option<Seen>| it.is_some_and(|it| it.is_late());
         match () {

@@ -20,7 +20,7 @@ const LEFT_OUT: [&str; 3] = ["other hosts", "say their size", "could not be reac
 pub struct SiteAnswer {
     /// Whether to change anything.
     pub verdict: Verdict,
-    /// What to do, and what comes of it.
+    /// What to do, and the result.
     pub sentence: String,
     /// What the answer does not cover, a sentence each.
     pub left_out: Vec<String>,

@@ -1,9 +1,10 @@
 //! The loads of one page on one network: how many are needed, which candidate leads, and what the loads say of it.
 //!
 //! A candidate is chosen by the loads of the first batch and judged by later ones. The same loads would praise it: the best of
-//! several has been lucky, too. Whoever was not chosen has no part in the verdict and is not loaded again; whoever is far behind
-//! after one seed is not loaded for the rest of the first batch either. Loads end when the interval is narrow, never because a
-//! difference has shown: looking until one shows finds differences that do not exist. All of it is computed from numbers alone.
+//! many orders has been lucky, too. Whoever was not chosen has no part in the verdict and is not loaded again; whoever is far
+//! behind after one seed is not loaded for the rest of the first batch either. Loads end when the interval is narrow, never
+//! because a difference has shown: looking until one shows finds differences that do not exist. All of it is computed from
+//! numbers alone.
 
 use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::signed_ranks::{SignedRanks, holm};
@@ -22,7 +23,7 @@ const BEHIND_WIDTHS: f64 = 2.0;
 pub struct Rule {
     /// The half-width of the 95 % interval, as a share of the ratio, that is narrow enough.
     pub width: f64,
-    /// The most loads in the present order and under the candidate, with those of the first batch.
+    /// The most loads in the present order and under the candidate, including the first batch.
     pub most_loads: usize,
     /// How many tests the answer reports together: their p-values are adjusted for one another.
     pub tests: usize,
@@ -41,8 +42,8 @@ impl Rule {
     }
 }
 
-/// The index of each load of a scheme, by seed from 0 on; lower is better. `None`: the load did not finish. Shorter than those of
-/// others: the scheme was not loaded with the later seeds.
+/// The index of each load of a scheme, by seed from 0 on; lower is better. `None`: the load did not finish. Fewer loads than
+/// other schemes have: this one was not loaded with the later seeds.
 pub type Indices = Vec<Option<f64>>;
 
 /// The loads of one page on one network.
@@ -74,7 +75,7 @@ impl Trial {
         Self { rule, present: Vec::new(), candidates: vec![Vec::new(); candidates], reference }
     }
 
-    /// Adds loads with the next seeds: those of the present order, and those of each candidate; none of a candidate that is not
+    /// Adds loads with the next seeds: loads of the present order, and of each candidate; none of a candidate that is not
     /// [open](Self::open).
     pub fn add(&mut self, present: &[Option<f64>], candidates: &[Indices]) {
         self.present.extend_from_slice(present);
@@ -192,7 +193,7 @@ impl Trial {
         BATCH.min(self.loads())..self.loads()
     }
 
-    /// Those of `runs` that judge.
+    /// The part of `runs` that judges.
     pub(super) fn judges<'a>(&self, runs: &'a [RunRecord]) -> Vec<&'a RunRecord> {
         let judging = self.judging();
         let judging = judging.start as u64..judging.end as u64;

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// How the present order is called.
 pub const WHAT_YOU_HAVE: &str = "what you have";
 
-/// The verdict about a page on a network; `tests`: those of the whole answer.
+/// The verdict about a page on a network; `tests`: the number of tests in the answer.
 pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String {
     let PageAnswer { page, network, candidate, .. } = answer;
     let Some((candidate, ratio)) = candidate.as_ref().zip(answer.judgement.ratio) else {
@@ -80,7 +80,7 @@ pub(super) fn doubt(judged: &JudgedCandidate, tests: usize) -> String {
     }
 }
 
-/// What is said of orders that cannot be chosen for want of loads.
+/// Words about orders that cannot be chosen because loads are missing.
 pub(super) fn too_few(orders: BTreeSet<&str>) -> String {
     let named = orders.into_iter().collect::<Vec<_>>().join(", ");
     let words = format!(" Not asked further, because a first load was far behind: {named}.");

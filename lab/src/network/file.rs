@@ -52,7 +52,7 @@ fn network(name: &str, text: &str) -> Result<Network, String> {
     })
 }
 
-/// A direction: its own keys, and for the others those of both.
+/// A direction: its own keys, and otherwise the keys for both directions.
 fn profile(direction: &str, own: &Keys, both: &Keys, folder: &Path) -> Result<Profile, String> {
     let belong_above = own.about.is_some() || own.server_pace.is_some();
     if belong_above || own.down.is_some() || own.up.is_some() {

@@ -37,7 +37,7 @@ pub struct Amount {
     millionths: u64,
 }
 
-/// SI units, the largest first. Those of rates are the ones that people use.
+/// SI units, the largest first. Units of rates are the ones that people use.
 const UNITS: [(char, f64); 3] = [('G', 1e9), ('M', 1e6), ('k', 1e3)];
 
 /// One million millionths make one.
@@ -107,7 +107,7 @@ impl Network {
     /// The network with this property, and everything else as it is.
     ///
     /// A round trip is divided between the directions as the network's own is, and equally where it has none. A rate and
-    /// a loss are those of the way to the client; where the server paces, the rate is its pace. A loss takes the place of
+    /// a loss describe the way to the client; where the server paces, the rate is its pace. A loss takes the place of
     /// whatever model of loss the network has on that way.
     pub fn with(&self, property: Property, amount: Amount) -> Result<Self, NetworkError> {
         self.changed(property, amount)

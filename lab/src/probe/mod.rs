@@ -148,7 +148,7 @@ pub fn reading(target: &Target, effort: Effort) -> Reading {
     }
 }
 
-/// Runs all kinds in turn over a socket, so that what changes on the way meets each; `done` hears of each run.
+/// Runs all kinds in turn over a socket, so that what changes on the way meets each; `done` is called after each run.
 pub fn run_all(
     target: &Target,
     effort: Effort,

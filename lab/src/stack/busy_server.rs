@@ -1,9 +1,9 @@
-//! A server that takes a random time for each datagram that comes.
+//! A server that takes a random time for each datagram that arrives.
 //!
 //! In virtual time everything else is exact. A download's next packets would always join a full queue at the very moment at
-//! which one of its own left, and those of somebody who comes later would always find it full. Floyd and Jacobson
-//! describe this (Traffic phase effects in packet-switched gateways, 1991), and its remedy: processing times of up to the
-//! time that a packet takes at the bottleneck.
+//! which one of its own left, and packets of a later client would always find it full. Floyd and Jacobson describe this
+//! (Traffic phase effects in packet-switched gateways, 1991), and its remedy: processing times of up to the time that a
+//! packet takes at the bottleneck.
 
 use crate::network::Network;
 use connection::{Endpoint, Path, Transmit};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Bits of a full packet.
 const PACKET_BITS: f64 = 12_000.0;
 
-/// The source of chance beside those of links and flows.
+/// The source of chance beside the links' and the flows'.
 const CHANCE: u64 = 1001;
 
 pub(super) struct BusyServer {

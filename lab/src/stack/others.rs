@@ -110,7 +110,7 @@ struct Download {
 }
 
 impl Others {
-    /// Those of `traffic`; nobody has sent anything yet.
+    /// The clients of `traffic`; nobody has sent anything yet.
     pub(super) fn new(traffic: CrossTraffic, network: &Network, seed: u64) -> Self {
         let mut flows: Box<dyn Iterator<Item = Flow>> = match traffic {
             CrossTraffic::None => Box::new(std::iter::empty()),

@@ -1,4 +1,4 @@
-//! Carries out the loads of a plan, and keeps what comes of each.
+//! Carries out the loads of a plan, and keeps each result.
 
 pub mod engines;
 pub(crate) mod failed;

@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// The scheme that all others are compared with, unless a plan says otherwise. The paper compares with it.
 pub const BASELINE: &str = "rr";
 
-/// A part of a study, for one of several machines.
+/// A part of a study, for one machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     /// Which, from 1.

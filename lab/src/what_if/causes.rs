@@ -31,7 +31,7 @@ impl Response {
         steps.checked_sub(1).map_or(0, |it| self.arrived[it].1)
     }
 
-    /// When so many bytes were readable.
+    /// When this number of bytes was readable.
     fn ms_of(&self, bytes: u64) -> Option<f64> {
         let step = self.arrived.partition_point(|it| it.1 < bytes);
         self.arrived.get(step).map(|it| it.0)
@@ -128,7 +128,7 @@ fn cost(candidate: &Candidate) -> f64 {
     SPREAD_WEIGHT * (longest - shortest) + longest
 }
 
-/// A cause whose lag differs by 1 ms between logs is as unlikely as one that is so many ms longer ago.
+/// A cause whose lag differs by 1 ms between logs is as unlikely as one that is this number of ms longer ago.
 const SPREAD_WEIGHT: f64 = 10.0;
 
 /// The document's text up to the reference.

@@ -70,8 +70,8 @@ pub struct Derived {
 pub enum Sender {
     /// By this congestion control.
     Controlled(CongestionControl),
-    /// So many bytes are under way while there are any to send: the most that became readable in a round trip of the log. Over a
-    /// link that lets bytes through at those times, the server's congestion control and its losses are part of the link.
+    /// The number of bytes under way while there are any to send: the most that became readable in a round trip of the log. Over
+    /// a link that lets bytes through at those times, the server's congestion control and its losses are part of the link.
     UnderWay(u64),
 }
 
@@ -216,7 +216,7 @@ pub fn derive(
 pub(super) struct Arrivals {
     /// Time and bytes of each datagram.
     pub(super) datagrams: Vec<(f64, u64)>,
-    /// Time and bytes of what became readable of bodies, after all that comes before it in its response.
+    /// Time and bytes of what became readable of bodies, after all earlier parts of its response.
     pub(super) readable: Vec<(f64, u64)>,
     /// Each request, and the end of its response.
     pub(super) waits: Vec<(f64, f64)>,

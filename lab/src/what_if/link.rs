@@ -80,7 +80,7 @@ pub(super) fn as_recorded(
 /// A log in which a busy link would have carried more is not made into such a link.
 const MOST_DATAGRAMS: f64 = 1e6;
 
-/// Datagrams that a link lets through have so many bytes at each opportunity.
+/// The size of the datagrams that a link lets through at each opportunity.
 pub(super) const OF_DATAGRAMS: u64 = OPPORTUNITY_BYTES;
 
 /// Bytes of streams in them: of the 1350 of a datagram of the lab's server, 45 are headers and the tag.

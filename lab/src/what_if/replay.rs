@@ -222,15 +222,15 @@ fn ends(derived: &Derived, scheme: &Scheme) -> (Options, ClientConfig) {
     }
 }
 
-/// The least window of a client that limits what is under way: some packets for each of several responses.
+/// The least window of a client that limits what is under way: some packets for each response.
 const LEAST_WINDOW_BYTES: u64 = 64 << 10;
 
-/// Packets that hold so many bytes.
+/// The packets that hold this number of bytes.
 fn packets(bytes: u64) -> usize {
     usize::try_from(bytes / LEAST_PACKET_BYTES + 1).unwrap_or(usize::MAX)
 }
 
-/// A packet has at least so many bytes, if it is full (RFC 9000, 14).
+/// The least bytes of a packet, if it is full (RFC 9000, 14).
 const LEAST_PACKET_BYTES: u64 = 1200;
 
 /// What one load shows.

@@ -13,8 +13,8 @@ pub(super) struct Visited<'a> {
     pub(super) bytes: u64,
 }
 
-/// The responses of one page among those of a log, and what is said about the others: the page with the most bytes. A page begins
-/// with a navigation that the log names, or with a document that was asked for when nothing was under way.
+/// The responses of one page in a log, and what is said about the others: the page with the most bytes. A page begins with a
+/// navigation that the log names, or with a document that was asked for when nothing was under way.
 pub(super) fn largest(
     visited: &[Visited<'_>],
     navigations_us: &[u64],

@@ -38,7 +38,7 @@ fn urgent() -> Advice {
     Advice { lines: vec![line], ..Advice::default() }
 }
 
-/// A connection of HTTP/2 that asks for several files at once (RFC 9113), and counts what comes before the last of them.
+/// A connection of HTTP/2 that asks for files at once (RFC 9113), and counts the bytes before the last one.
 struct Http2(TcpStream);
 
 impl Http2 {

@@ -85,7 +85,7 @@ fn site(pages: &[Arc<Page>]) -> PageSite {
     PageSite::of(pages.iter().map(|it| Page::clone(it)).collect())
 }
 
-/// What went over the network for a page: the paths, those of pushes marked.
+/// What went over the network for a page: the paths, with pushes marked.
 fn fetched(page: &Navigation) -> Vec<String> {
     let mark = |stream: u64| if stream.is_multiple_of(4) { "" } else { "*" };
     let path = |url: &str| url.trim_start_matches("https://site.example").to_owned();

@@ -144,8 +144,8 @@ fn a_server_that_obeys_sends_in_the_order_of_the_schemes_that_clients_signal() {
     }
 }
 
-/// A row of `docs/schemes.md`: the scheme, the placeholders of the paper's table, ours, other frames or fields, and those
-/// of them that change a weight.
+/// A row of `docs/schemes.md`: the scheme, the placeholders of the paper's table, ours, other frames or fields, and how
+/// many of them change a weight.
 fn row(scheme: &Scheme) -> String {
     let heard = signals(&calls_in_virtual_time(scheme, SignalUse::Obey));
     let groups: Vec<Element> = heard

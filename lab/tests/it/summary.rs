@@ -24,7 +24,7 @@ struct Planted {
     transport: ClientConfig,
 }
 
-/// One document of so many bytes over 10 Mbit/s, a round trip of 40 ms, and a queue of a bandwidth-delay product.
+/// One document of this number of bytes over 10 Mbit/s, a round trip of 40 ms, and a queue of a bandwidth-delay product.
 fn document(bytes: u64) -> Planted {
     let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
     page.resources.truncate(1);

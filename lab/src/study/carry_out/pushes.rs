@@ -14,14 +14,14 @@ pub struct Pushes<T> {
     pub taken: T,
     /// Promises that the client refused.
     pub refused: T,
-    /// Those of them that came after the client had requested the resource.
+    /// Pushes that came after the client had requested the resource.
     pub late: T,
     /// Bytes that were pushed and not used.
     pub wasted_bytes: T,
 }
 
 impl Pushes<u64> {
-    /// Those of one load of `page`.
+    /// The pushes of one load of `page`.
     pub(crate) fn of(page: &Page, load: &Load, outcome: &client::Outcome) -> Self {
         let used = outcome.pushed.iter().filter(|(_, used)| *used);
         let urls: Vec<String> = used.map(|(id, _)| page.url(*id)).collect();

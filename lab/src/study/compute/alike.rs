@@ -90,7 +90,7 @@ fn are_the_same(one: &[&RunRecord], other: &[&RunRecord]) -> bool {
         })
 }
 
-/// A sentence for each scheme whose loads are those of another one, though nothing says that both place alike.
+/// A sentence for each scheme with the same loads as another one, though nothing says that both place alike.
 pub fn same_loads(plan: &Plan, study: &Study) -> Vec<String> {
     let known = plan.twins();
     let found = study

@@ -143,8 +143,8 @@ fn row<'a>(
     }
 }
 
-/// The logarithms of ratios as a bootstrap draws them: those of a pair together. Without chance, all loads of the only page are
-/// one pair.
+/// The logarithms of ratios as a bootstrap draws them: the two of a pair together. Without chance, all loads of the only page
+/// are one pair.
 pub(crate) fn log_ratios<'a>(
     speedups: &LoadSpeedups<'a>,
     set: Set,
@@ -161,7 +161,7 @@ pub(crate) fn log_ratios<'a>(
     }
 }
 
-/// The logarithms of the pages' ratios, those of a site together.
+/// The logarithms of the pages' ratios, grouped by site.
 fn sites<'a>(speedups: &LoadSpeedups<'a>, set: Set, of: &Pages<'a>) -> Vec<Vec<Weighted>> {
     let pages = speedups.iter().filter_map(|(page, loads)| {
         let weight = (of.weight_of)(page);
@@ -170,7 +170,7 @@ fn sites<'a>(speedups: &LoadSpeedups<'a>, set: Set, of: &Pages<'a>) -> Vec<Vec<W
     by_site(&pages.collect::<Vec<_>>(), &of.site_of)
 }
 
-/// Logarithms of ratios that differ by less are those of the same load.
+/// Logarithms of ratios that differ by less belong to the same load.
 const SAME_LOAD: f64 = 1e-5;
 
 /// Whether these logarithms are all of the same load: the seeds have changed nothing.

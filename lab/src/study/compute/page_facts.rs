@@ -19,7 +19,7 @@ pub struct PageFacts {
 }
 
 impl PageFacts {
-    /// Those of a checked page.
+    /// The facts of a checked page.
     pub fn of(page: &Page) -> Self {
         Self {
             page: page.name.clone(),

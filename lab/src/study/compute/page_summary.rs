@@ -54,7 +54,7 @@ impl Ratio {
     }
 }
 
-/// One row for each page, scheme and setting, in the order of first appearance; speedups are those of `metric` over
+/// One row for each page, scheme and setting, in the order of first appearance; speedups are by `metric` over
 /// `baseline`.
 pub fn summarise_pages(
     runs: &[RunRecord],

@@ -133,8 +133,8 @@ pub(crate) fn grouped<'a, K: Ord + Clone>(
     groups
 }
 
-/// One row for each scheme and setting, in the order of first appearance; speedups are those of `metric` over `rr`. `site_of`
-/// names the site of a page: intervals draw the pages of a site together.
+/// One row for each scheme and setting, in the order of first appearance; speedups are by `metric` over `rr`. `site_of` names
+/// the site of a page: intervals draw the pages of a site together.
 pub fn summarise<'a>(
     runs: &'a [RunRecord],
     metric: &'static Metric,
@@ -320,14 +320,14 @@ fn pages_with_values(runs: &[&RunRecord]) -> BTreeMap<String, BySet<usize>> {
     counts
 }
 
-/// How many pages have a proven bracket; `None`: these loads are not those of a bracket.
+/// How many pages have a proven bracket; `None`: these loads are not of a bracket.
 fn proven_pages(runs: &[&RunRecord]) -> Option<usize> {
     let mut known = runs.iter().filter_map(|it| Some((&it.page, it.proven?))).peekable();
     known.peek()?;
     Some(known.filter(|it| it.1).map(|it| it.0).collect::<BTreeSet<_>>().len())
 }
 
-/// The values of pages, those of a site together.
+/// The values of pages, grouped by site.
 pub fn by_site<'a, V: Copy>(
     pages: &[(&'a str, V)],
     site_of: impl Fn(&'a str) -> &'a str,

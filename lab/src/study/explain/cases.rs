@@ -17,10 +17,10 @@ const NAMED_NETWORKS_MAX: usize = 3;
 pub(super) struct Cases {
     /// The baseline first.
     pub(super) schemes: Vec<String>,
-    /// Those of pages first.
+    /// Facts of pages first.
     pub(super) facts: Vec<Fact>,
     pub(super) pages: Vec<CasePage>,
-    /// By setting, the groups of the facts behind those of pages.
+    /// By setting, the groups of the facts that follow the pages' facts.
     pub(super) links: Vec<Vec<u8>>,
     pub(super) all: Vec<Case>,
     /// How many sites there are.
@@ -77,7 +77,7 @@ impl Cases {
         Ok(Self { left_out, ..Self::new(schemes, &pages, &links, settings.len(), cases.collect()) })
     }
 
-    /// Cases of pages and settings with these facts; those of `links` have a value for each setting.
+    /// Cases of pages and settings with these facts; facts of `links` have a value for each setting.
     pub(super) fn new(
         schemes: Vec<String>,
         pages: &[PageFacts],
@@ -109,7 +109,7 @@ impl Cases {
         }
     }
 
-    /// How many of the facts are those of pages.
+    /// How many of the facts describe pages.
     pub(super) fn page_facts(&self) -> usize {
         self.facts.len() - self.links.first().map_or(0, Vec::len)
     }

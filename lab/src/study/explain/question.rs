@@ -122,7 +122,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The gains of a scheme, those of a site together.
+    /// The gains of a scheme, grouped by site.
     fn by_site(&self, cases: &[usize], outcome: usize) -> Vec<Vec<Weighted>> {
         let mut clusters: BTreeMap<usize, Vec<Weighted>> = BTreeMap::new();
         for &case in cases {

@@ -49,7 +49,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// The outcome with the greatest sum; the first of several.
+    /// The outcome with the greatest sum; the first among equals.
     pub(super) fn best(&self) -> usize {
         let mut best = 0;
         for (place, sum) in self.outcomes.iter().enumerate() {
@@ -104,7 +104,7 @@ impl Sample {
         each.map(|(fact, groups)| self.split_by(fact, groups, cases, &all)).collect()
     }
 
-    /// The best split; the first of several.
+    /// The best split; the first among equals.
     pub(super) fn best_split(&self, groups: &Groups, cases: &[usize]) -> Option<Split> {
         best(&self.splits(groups, cases))
     }
@@ -185,7 +185,7 @@ fn explained(below: &Sums, all: &Sums) -> f64 {
 /// Improvements that differ by less are the same: sums are rounded.
 pub(super) const EQUAL: f64 = 1e-12;
 
-/// The best of the splits by each fact; the first of several.
+/// The best of the splits by each fact; the first among equals.
 pub(super) fn best(splits: &[Option<Split>]) -> Option<Split> {
     splits.iter().flatten().copied().fold(None, |best: Option<Split>, it| match best {
         Some(best) if it.improvement <= best.improvement + EQUAL => Some(best),

@@ -72,7 +72,7 @@ pub(crate) const HINTS: &str = "hints";
 /// The column of uses of signals.
 pub(crate) const SIGNALS: &str = "signals";
 
-/// A dimension without a unit, whose values are told as they are in CSV files.
+/// A dimension without a unit, whose values are printed as they are in CSV files.
 pub(crate) const PLAIN: Dimension = Dimension {
     column: "",
     list: "",

@@ -38,7 +38,7 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// How many loads at a time do not disturb each other on a machine with so many cores.
+    /// How many loads at a time do not disturb each other on a machine with this number of cores.
     fn jobs(&self, _plan: &Plan, cores: usize) -> usize {
         cores
     }
@@ -166,7 +166,7 @@ impl Task<'_> {
             Some(bytes @ 1..) => warm_up::before(self.cell.page, bytes),
             _ => (Arc::clone(self.cell.page), Vec::new()),
         };
-        // A server ignores them unless it is told otherwise.
+        // A server ignores them unless its flags say otherwise.
         let uses_signals = setting.signals.is_some_and(SignalUse::uses_signals);
         let options = client::Options {
             says: if uses_signals { Says::Signals } else { Says::Nothing },

@@ -287,7 +287,7 @@ impl Settings {
     }
 }
 
-/// Adds a value that was read; false: it is there.
+/// Adds a value that was read; false: the list has it already.
 fn add<T: PartialEq>(list: &mut Vec<T>, value: Result<T, impl Display>) -> Result<bool, String> {
     let value = value.map_err(|it| it.to_string())?;
     let is_new = !list.contains(&value);

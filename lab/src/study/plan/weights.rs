@@ -39,7 +39,7 @@ pub struct PageWeights {
 }
 
 impl PageWeights {
-    /// Those of the plan's pages; `None` if each counts the same.
+    /// The weights of the plan's pages; `None` if each counts the same.
     pub(crate) fn of(plan: &Plan) -> Option<Self> {
         if plan.weights.are_equal() {
             return None;

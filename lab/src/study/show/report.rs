@@ -93,7 +93,7 @@ pub fn answers(plan: &Plan, study: &Study) -> Vec<String> {
     [answer(plan, study), best].concat()
 }
 
-/// A setting among those of the study.
+/// One of the study's settings.
 struct Compared {
     setting: Setting,
     /// What it adds to names, if there are several.
@@ -144,7 +144,7 @@ impl<'a> View<'a> {
         Self { plan, study, settings, varied, runs, bounds, baseline, certain, style }
     }
 
-    /// What the figures of a page are drawn on; `places` are those of the loads that they show.
+    /// What the figures of a page are drawn on; `places` name the loads that they show.
     fn sheet_of_page(&self, page: &Page, setting: &Compared, places: &[usize]) -> Sheet {
         let runs = places.iter().map(|it| &self.study.runs[*it]);
         let shown: Vec<(&str, u64)> = runs.map(|it| (&*it.scheme, it.seed)).collect();
@@ -186,7 +186,7 @@ impl<'a> View<'a> {
         shown
     }
 
-    /// The numbers of the load at a place of the study; those of a load that did not finish are left out.
+    /// The numbers of the load at a place of the study; the numbers of a load that did not finish are left out.
     fn row_of(&self, place: usize) -> Row {
         let run = &self.study.runs[place];
         let runs: Vec<&RunRecord> = Some(run).filter(|it| it.completed).into_iter().collect();

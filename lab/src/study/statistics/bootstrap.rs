@@ -46,7 +46,7 @@ pub fn bootstrap(count: usize, statistic: impl Fn(&[usize]) -> Option<f64>) -> O
     bootstrap_several([count], |[places]| statistic(places))
 }
 
-/// The same of a statistic of several samples, each of which is drawn by itself.
+/// The same for a statistic of two or more samples, each of which is drawn by itself.
 pub fn bootstrap_several<const N: usize>(
     counts: [usize; N],
     statistic: impl Fn([&[usize]; N]) -> Option<f64>,
@@ -260,7 +260,8 @@ mod tests {
         assert_eq!(bootstrap(20, |_| None), None);
     }
 
-    /// A planted study of so many sites. Logarithms are normal: sites differ by `spread`, and the pages of a site by half of it.
+    /// A planted study of this number of sites. Logarithms are normal: sites differ by `spread`, and the pages of a site by half
+    /// of it.
     fn planted(
         random: &mut ChaCha8Rng,
         sites: usize,
@@ -279,7 +280,7 @@ mod tests {
         (0..sites).map(site).collect()
     }
 
-    /// How many in 100 planted studies an interval covers `truth`. It is told the logarithms.
+    /// How many in 100 planted studies an interval covers `truth`. It gets the logarithms.
     fn covered(
         sites: usize,
         pages_max: usize,

@@ -106,7 +106,7 @@ impl View<'_> {
         groups
     }
 
-    /// The name of a figure of one setting, or of several that differ in `dimension` only.
+    /// The name of a figure of one setting, or of settings that differ in `dimension` only.
     fn file_name(&self, stem: &str, setting: &Setting, dimension: &str) -> String {
         let others = self.varied.iter().filter(|it| ![NETWORK, dimension].contains(&it.column));
         let others = others.map(|it| it.file_part(setting));

@@ -104,8 +104,8 @@ impl View<'_> {
         standings
     }
 
-    /// The logarithms of the ratios of `scheme` over other loads, above the fold: those of a site together, of a single page
-    /// each load's.
+    /// The logarithms of the ratios of `scheme` over other loads, above the fold: grouped by site; for a single page, each
+    /// load's.
     fn log_ratios(
         &self,
         over: &Paired<'_>,
