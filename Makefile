@@ -11,7 +11,7 @@ demo_page := case-study-1
 # Programs for the C library of 2018 (glibc 2.28), which Zig's linker has.
 release_target := $(shell uname -m)-unknown-linux-gnu
 
-.PHONY: build test check demo interop bench bench-peers bench-pages results notebook artifact release release-test advisories bootstrap help
+.PHONY: build test check demo interop bench bench-peers bench-pages bench-article results notebook artifact release release-test advisories bootstrap help
 
 build: bootstrap ## builds the programs, optimized: target/release/utmost, utmost-serve and utmost-workshop
 	cargo build --locked --release --workspace --bin utmost --bin utmost-serve --bin utmost-workshop
@@ -45,6 +45,9 @@ bench-peers: build ## the CPU time of the server beside others and beside the le
 
 bench-pages: build ## how long a page takes in Chromium from our server and others behind the same link, hours; writes docs/page-loads.md
 	UTMOST_RELEASE="$(abspath $(target))/release" benches/pages/run --write
+
+bench-article: build ## Meenan's before and after over the system's TCP, in Chromium, 20 minutes; writes results/measured/notsent-lowat-tcp.md
+	UTMOST_RELEASE="$(abspath $(target))/release" benches/pages/article --write
 
 results: bootstrap ## reproduces published tables and figures, and writes results/
 	cargo build --locked --workspace --bin utmost-workshop

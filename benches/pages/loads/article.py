@@ -5,7 +5,7 @@ reproduce/src/notsent_lowat/blog.rs, which explains them: nothing is drawn befor
 script asks for after the browser has asked for 58 images, and the fonts are asked for once the page is laid out.
 """
 
-import random
+import colorsys
 import struct
 import zlib
 
@@ -32,25 +32,24 @@ def write(root):
     }
     for name, text in files.items():
         (root / name).write_text(text)
-    noise = random.Random(1)
     for number in range(IMAGES):
-        (root / f"{number}.png").write_bytes(image(noise))
+        (root / f"{number}.png").write_bytes(image(number))
     # No browser can draw with them. It has waited for them all the same.
     for name in FONTS:
-        (root / f"{name}.woff2").write_bytes(noise.randbytes(FONT_BYTES))
+        (root / f"{name}.woff2").write_bytes(bytes(FONT_BYTES))
 
 
 def padded(text, size, begin="/*", end="*/"):
     return text + begin + " " * (size - len(text) - len(begin) - len(end)) + end
 
 
-def image(noise, side=172):
-    """A PNG of coloured noise with as many bytes as the page's images have, nearly."""
-    rows = b"".join(b"\0" + noise.randbytes(3 * side) for _ in range(side))
-    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
-    picture = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows, 0))
-    rest = IMAGE_BYTES - len(picture) - 2 * 12
-    return picture + chunk(b"prVt", bytes(rest)) + chunk(b"IEND", b"")
+def image(number):
+    """A PNG of one colour, which is the last that arrives: what comes before it is not drawn."""
+    red, green, blue = colorsys.hsv_to_rgb(number / VISIBLE_IMAGES % 1, 0.5, 0.8)
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0))
+    colour = chunk(b"IDAT", zlib.compress(bytes([0, *(int(255 * it) for it in (red, green, blue))])))
+    begin, end = b"\x89PNG\r\n\x1a\n" + header, colour + chunk(b"IEND", b"")
+    return begin + chunk(b"prVt", bytes(IMAGE_BYTES - len(begin) - len(end) - 12)) + end
 
 
 def chunk(kind, content):

@@ -18,7 +18,10 @@ HEAD = """# The article's page over the system's TCP
 `benches/pages/article --write` visits the page in Chromium and writes this one: from our server over HTTP/2, behind
 [`utmost link --tun`](../../docs/engines.md#tcp-behind-a-network) with 5 Mbit/s, a round trip of 50 ms and a queue of 31 kB (shallow) or 1 MB
 (bloated). The page has the sizes that the article's times imply: 1.1 MB that the first render needs, 2.8 MB that are visible, 6.6 MB
-in all. *Unsent* is `--tcp-lowat`: the bytes that the system may hold without having sent them; for megabytes its buffer begins as large.
+in all. The order is the tree that the browser signals. *Lowat* is `--tcp-lowat`: the system asks for more when less than half of these
+bytes are unsent, so 10 MB stand for a buffer of 5 MB.
+
+![What a visitor sees, second by second, under bbr on the shallow queue](notsent-lowat-tcp.png)
 """
 DEFINITIONS = """*First render* is first contentful paint. *Visually complete* is the first frame of a film of the window that shows what the last one shows. The *slowest
 font* counts from its request. Times are medians of {rounds} rounds in ms, with least and most; a gain is the median of the rounds'
@@ -39,7 +42,7 @@ def document(rows, failures, settings, rounds):
         report.markdown([["congestion control", "queue", *(words for words, _ in GAINS.values())], *(words(it) for it in gains)]) + "\n",
         f"The article has {' and '.join(str(it) for _, it in GAINS.values())}, with bbr.\n",
         "## Times\n",
-        report.markdown([["congestion control", "queue", "unsent", *MEASURES.values()], *(times(rows, it) for it in settings)]) + "\n",
+        report.markdown([["congestion control", "queue", "lowat", *MEASURES.values()], *(times(rows, it) for it in settings)]) + "\n",
         DEFINITIONS.format(rounds=rounds, machine=machine()),
     ]
     if failures:
@@ -78,7 +81,7 @@ def answer(gains, lowats):
             said = " and ".join(f"{GAINS[measure][0]} {it[0]:.1f} times earlier" for measure, it in found.items())
             parts.append(f"{said} on the {queue} queue")
     published = " and ".join(str(it) for _, it in GAINS.values())
-    return f"With {little} unsent in place of {much}, and bbr, the page {'; it '.join(parts)} (the article: {published})."
+    return f"With a lowat of {little} in place of {much}, and bbr, the page {'; it '.join(parts)} (the article: {published})."
 
 
 def times(rows, setting):
