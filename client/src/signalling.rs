@@ -40,7 +40,7 @@ pub(crate) struct Signalling {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct SentSignals {
     pub(crate) fields: Vec<(&'static str, String)>,
     /// Frames for the control stream. Some of them a connection may have no form for.
     pub(crate) signals: Vec<Signal>,
@@ -92,12 +92,12 @@ impl Signalling {
         if self.server_spoke { self.settings_came() } else { Vec::new() }
     }
 
-    pub(crate) fn request(&mut self, stream: StreamId, resource: &PageResource) -> Said {
+    pub(crate) fn request(&mut self, stream: StreamId, resource: &PageResource) -> SentSignals {
         let known = resource.for_scheduler();
         if self.adopts {
             self.under_way.insert(stream, known);
         }
-        let mut said = Said::default();
+        let mut said = SentSignals::default();
         if self.says == Says::Metadata {
             said.fields.push((schedulers::METADATA_FIELD, schedulers::metadata_field(&known)));
         }

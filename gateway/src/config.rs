@@ -5,22 +5,22 @@ mod balancer;
 mod documented;
 mod file;
 mod headers;
-mod idle;
+mod index_routes;
+mod key_positions;
 mod limits;
 mod paths;
-mod places;
 mod pushing;
 mod recovery;
-mod twins;
+mod without_effect;
 
 use crate::site::{Directive, Redirect, Rule};
 use crate::upstream::Address;
 use file::{File, FileDirective, FileRoute, FileSite, OTHER_KEYS};
 use hyper::header::HeaderMap;
+use key_positions::KeyPositions;
+pub use key_positions::line_of;
 pub use limits::ConfigLimits;
 pub use paths::is_one_path;
-use places::Places;
-pub use places::line_of;
 use recovery::Mistake;
 use server::{LoadBalancer, Proxies, SignalUse};
 use std::collections::BTreeMap;
@@ -204,7 +204,7 @@ impl Config {
 
     /// Builds the configuration of a file. Wrong settings count as absent.
     fn of_file(file: File, text: &str, path: &Path, wrong: &mut Vec<Mistake>) -> Option<Self> {
-        let places = Places::of(text).ok()?;
+        let places = KeyPositions::of(text).ok()?;
         let (scheme, signals) = (file.site.scheme.clone(), file.site.signals);
         let scheme_files = file.site.scheme_files.clone();
         let ca = file.site.upstream_ca.clone();
@@ -260,7 +260,7 @@ impl Config {
         &mut self,
         mut route: FileRoute,
         index: usize,
-        places: &Places<'_>,
+        places: &KeyPositions<'_>,
         file: &Path,
         wrong: &mut Vec<Mistake>,
     ) {
@@ -292,7 +292,7 @@ impl Config {
         is_used
     }
 
-    fn direct(&mut self, resource: String, directive: FileDirective) -> Result<(), Wrong> {
+    fn direct(&mut self, resource: String, directive: FileDirective) -> Result<(), RouteMistake> {
         let is_whole = is_one_path(&resource);
         let directive = Directive::from(directive);
         let before = self.directives.insert(resource.clone(), directive);
@@ -304,23 +304,23 @@ impl Config {
             return Ok(());
         };
         let cause = format!("resource \"{resource}\" {cause}");
-        Err(Wrong { entry: Some(resource), ..Wrong::at("resource", cause) })
+        Err(RouteMistake { entry: Some(resource), ..RouteMistake::at("resource", cause) })
     }
 
     fn route(
         &self,
         mut route: FileRoute,
         index: usize,
-        places: &Places<'_>,
+        places: &KeyPositions<'_>,
         file: &Path,
-        wrong: &mut Vec<Wrong>,
+        wrong: &mut Vec<RouteMistake>,
     ) -> ConfigRoute {
         let of_page = [("scheme", route.scheme.is_some()), ("signals", route.signals.is_some())];
         if let Some((key, _)) = of_page.into_iter().find(|it| it.1 && route.path.ends_with('*')) {
             let cause = format!(
                 "{key} is for one page: give the route the path of its document, without a *"
             );
-            wrong.push(Wrong::at(key, cause));
+            wrong.push(RouteMistake::at(key, cause));
         }
         let (host, path) = (route.host.clone(), route.path.clone());
         let line = places.in_route(index, "scheme");
@@ -355,13 +355,13 @@ impl Config {
     }
 
     /// Checks that no earlier route has the same host and path.
-    fn is_first(&self, route: &ConfigRoute, places: &Places<'_>) -> Result<(), Wrong> {
+    fn is_first(&self, route: &ConfigRoute, places: &KeyPositions<'_>) -> Result<(), RouteMistake> {
         match self.routes.iter().position(|it| it.host == route.host && it.path == route.path) {
             None => Ok(()),
             Some(before) => {
                 let line = places.in_route(before, "path");
                 let path = &route.path;
-                Err(Wrong::at(
+                Err(RouteMistake::at(
                     "path",
                     format!("path \"{path}\" has a route at line {line}: merge the two"),
                 ))
@@ -370,7 +370,7 @@ impl Config {
     }
 }
 
-impl Places<'_> {
+impl KeyPositions<'_> {
     /// Whether the `index`-th route says anything about pushes and hints.
     fn pushes(&self, index: usize) -> bool {
         self.route_keys(index).any(|it| !OTHER_KEYS.contains(&it))
@@ -379,7 +379,7 @@ impl Places<'_> {
 
 impl File {
     /// The keys about a backend that do nothing: the line of each, and why.
-    fn idle_beside(&self, places: &Places<'_>) -> Vec<(usize, String)> {
+    fn idle_beside(&self, places: &KeyPositions<'_>) -> Vec<(usize, String)> {
         let mut idle = Vec::new();
         let mut look = |said: [bool; 2], has_upstream: bool, line: &dyn Fn(&str) -> usize| {
             for (key, is_said) in ["websockets", "compress"].into_iter().zip(said) {
@@ -401,7 +401,7 @@ impl File {
 
 impl FileRoute {
     /// Where the route sends clients. It does nothing beside.
-    fn redirected(&mut self) -> Result<Option<Redirect>, Wrong> {
+    fn redirected(&mut self) -> Result<Option<Redirect>, RouteMistake> {
         let sources = [
             ("root", self.root.is_some()),
             ("upstream", self.upstream.is_some()),
@@ -410,26 +410,27 @@ impl FileRoute {
         let mut said = sources.into_iter().filter(|it| it.1).map(|it| it.0);
         if let (Some(one), Some(other)) = (said.next(), said.next()) {
             let cause = format!("{other} and {one} exclude each other: keep one of them");
-            return Err(Wrong::at(other, cause));
+            return Err(RouteMistake::at(other, cause));
         }
         let Some(to) = self.redirect.take() else {
             return match self.status {
-                Some(_) => {
-                    Err(Wrong::at("status", "status is for a redirect: add one, or remove it"))
-                }
+                Some(_) => Err(RouteMistake::at(
+                    "status",
+                    "status is for a redirect: add one, or remove it",
+                )),
                 None => Ok(None),
             };
         };
         let begin = to.strip_suffix('*').unwrap_or(&to);
         if begin != to && !self.path.ends_with('*') {
-            return Err(Wrong::at(
+            return Err(RouteMistake::at(
                 "redirect",
                 "redirect ends in *, and so must the path of its route",
             ));
         }
         if paths::covers(&self.path, begin) {
             let cause = format!("redirect \"{to}\" leads to its own route: name another path");
-            return Err(Wrong::at("redirect", cause));
+            return Err(RouteMistake::at("redirect", cause));
         }
         Ok(Some(Redirect { to, status: self.status.unwrap_or(308) }))
     }
@@ -460,7 +461,7 @@ fn first((config, wrong): (Option<Config>, Vec<ConfigError>)) -> Result<Config, 
 }
 
 /// The source that answers; no page if it is wrong.
-fn served(site: FileSite, places: &Places<'_>, wrong: &mut Vec<Mistake>) -> ConfigSite {
+fn served(site: FileSite, places: &KeyPositions<'_>, wrong: &mut Vec<Mistake>) -> ConfigSite {
     site.served().unwrap_or_else(|cause| {
         // Of a key with a bad value it is known that it is missing.
         let is_known =
@@ -473,20 +474,20 @@ fn served(site: FileSite, places: &Places<'_>, wrong: &mut Vec<Mistake>) -> Conf
 }
 
 /// The value, unless it is wrong.
-fn kept<T>(read: Result<T, Wrong>, wrong: &mut Vec<Wrong>) -> Option<T> {
+fn kept<T>(read: Result<T, RouteMistake>, wrong: &mut Vec<RouteMistake>) -> Option<T> {
     read.map_err(|it| wrong.push(it)).ok()
 }
 
 /// A mistake in a route, and its key.
 #[derive(Debug)]
-struct Wrong {
+struct RouteMistake {
     key: &'static str,
     /// Where the key's value is a table: the key in it.
     entry: Option<String>,
     cause: String,
 }
 
-impl Wrong {
+impl RouteMistake {
     fn at(key: &'static str, cause: impl Into<String>) -> Self {
         Self { key, entry: None, cause: cause.into() }
     }

@@ -193,7 +193,7 @@ mod tests {
             what: "connections",
             over: "TCP",
             scope: Scope::Process,
-            limit: Limit::Said(|_| {
+            limit: Limit::Written(|_| {
                 "also a quarter of the descriptors that the process may have".to_owned()
             }),
             beyond: "closed at once",
@@ -202,28 +202,28 @@ mod tests {
             what: "requests in progress",
             over: "HTTP/2",
             scope: Scope::Connection,
-            limit: Limit::Said(|_| HTTP2_STREAMS.to_string()),
+            limit: Limit::Written(|_| HTTP2_STREAMS.to_string()),
             beyond: "the client waits",
         },
         Row {
             what: "requests that are taken back before the server has seen them",
             over: "HTTP/2",
             scope: Scope::Connection,
-            limit: Limit::Said(|it| it.streams.to_string()),
+            limit: Limit::Written(|it| it.streams.to_string()),
             beyond: "the connection is closed (`ENHANCE_YOUR_CALM`)",
         },
         Row {
             what: "bytes in TLS that the system has not taken",
             over: "TCP",
             scope: Scope::Connection,
-            limit: Limit::Said(|_| format!("{} KiB", GATHERED_BYTES >> 10)),
+            limit: Limit::Written(|_| format!("{} KiB", GATHERED_BYTES >> 10)),
             beyond: "nothing more is written",
         },
         Row {
             what: "bytes that are read at once",
             over: "HTTP/2",
             scope: Scope::Connection,
-            limit: Limit::Said(|_| {
+            limit: Limit::Written(|_| {
                 let (body, heads) = (TURN_BYTES >> 10, HEAD_TURN_BYTES >> 10);
                 format!("{body} KiB of a body, or {heads} KiB of heads")
             }),
@@ -233,7 +233,7 @@ mod tests {
             what: "open files of a directory",
             over: "all",
             scope: Scope::Process,
-            limit: Limit::Said(|_| {
+            limit: Limit::Written(|_| {
                 "half of the descriptors that the process may have (`ulimit -Hn`)".to_owned()
             }),
             beyond: "503",
@@ -242,14 +242,14 @@ mod tests {
             what: "small files in memory",
             over: "all",
             scope: Scope::Process,
-            limit: Limit::Said(|_| format!("{} MiB", FileLimits::default().memory_bytes >> 20)),
+            limit: Limit::Written(|_| format!("{} MiB", FileLimits::default().memory_bytes >> 20)),
             beyond: "they are opened like larger ones",
         },
         Row {
             what: "requests in progress at a backend",
             over: "all",
             scope: Scope::Process,
-            limit: Limit::Said(|_| {
+            limit: Limit::Written(|_| {
                 let UpstreamLimits { requests, waiting, slow, .. } = UpstreamLimits::default();
                 format!(
                     "{requests}, and as many whose bodies are still to come; {waiting} of each waiting; {slow} slow responses, and no more than an eighth of the descriptors; [a client's share](../serve-backend.md#who-gets-a-slot) is half of what the others leave"
@@ -261,7 +261,7 @@ mod tests {
             what: "WebSockets that are open to a backend",
             over: "all",
             scope: Scope::Process,
-            limit: Limit::Said(|_| {
+            limit: Limit::Written(|_| {
                 format!(
                     "{}; a client's share is half of what the others leave",
                     UpstreamLimits::default().tunnels

@@ -41,16 +41,16 @@ pub(crate) enum Message {
     GoAway(u64),
     CancelPush(u64),
     PreferredScheme(String),
-    Said(Said),
+    PrioritySignal(PrioritySignal),
     /// A `PRIORITY_UPDATE` and its field value as it came.
-    Update(Said, String),
+    Update(PrioritySignal, String),
     /// A frame that the session's owner accepts: its type and payload.
     Accepted(u64, Vec<u8>),
 }
 
 /// A priority signal, before a check that its subject can exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum PrioritySignal {
     Priority(StreamId, Priority),
     PushPriority(PushId, Priority),
     Tree(TreeFrame),
@@ -130,11 +130,11 @@ impl Control {
             FrameKind::CancelPush => Ok(Some(Message::CancelPush(only_varint(payload)?))),
             FrameKind::PriorityUpdateRequest => {
                 let (id, priority, field) = parse_update(payload)?;
-                Ok(Some(Message::Update(Said::Priority(request(id)?, priority), field)))
+                Ok(Some(Message::Update(PrioritySignal::Priority(request(id)?, priority), field)))
             }
             FrameKind::PriorityUpdatePush => {
                 let (id, priority, field) = parse_update(payload)?;
-                Ok(Some(Message::Update(Said::PushPriority(PushId(id), priority), field)))
+                Ok(Some(Message::Update(PrioritySignal::PushPriority(PushId(id), priority), field)))
             }
             FrameKind::Extension(extension) => take_extension(extension, payload).map(Some),
             FrameKind::Unknown(frame_type) => {
@@ -236,13 +236,14 @@ impl Extension {
 
 fn take_extension(extension: Extension, payload: &[u8]) -> Result<Message, Error> {
     if let Some(form) = Form::of(extension) {
-        return TreeFrame::parse(form, payload).map(|it| Message::Said(Said::Tree(it)));
+        return TreeFrame::parse(form, payload)
+            .map(|it| Message::PrioritySignal(PrioritySignal::Tree(it)));
     }
     if extension == Extension::SchemeAnnouncement {
         return parse_announcement(payload).map(Message::PreferredScheme);
     }
     let (id, byte) = bucket_frame::parse(payload)?;
-    Ok(Message::Said(Said::Bucket(request(id)?, byte)))
+    Ok(Message::PrioritySignal(PrioritySignal::Bucket(request(id)?, byte)))
 }
 
 fn keep_at_most(limit_bytes: u64, length: u64) -> Result<Treatment, Error> {

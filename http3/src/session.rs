@@ -374,7 +374,7 @@ impl Session {
                 Message::PreferredScheme(name) => {
                     self.events.push_back(Event::PreferredScheme(name));
                 }
-                Message::Said(said) => self.take_signal(said)?,
+                Message::PrioritySignal(said) => self.take_signal(said)?,
                 Message::Update(said, field) => self.take_update(control, said, field)?,
                 Message::Accepted(frame_type, payload) => {
                     self.events.push_back(Event::Frame { frame_type, payload });

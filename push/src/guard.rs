@@ -99,12 +99,12 @@ pub struct Candidate<'a> {
     /// `:path`.
     pub path: &'a str,
     /// The known part of its response.
-    pub said: Said<'a>,
+    pub said: CacheFields<'a>,
 }
 
 /// The fields that restrict the clients of a response; by default none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Said<'a> {
+pub struct CacheFields<'a> {
     /// The `Vary` field, its lines joined.
     pub vary: &'a str,
     /// The `Cache-Control` field, its lines joined.
@@ -113,7 +113,7 @@ pub struct Said<'a> {
     pub sets_cookie: bool,
 }
 
-impl Said<'_> {
+impl CacheFields<'_> {
     fn has(&self, directive: &str) -> bool {
         let names = self.cache_control.split(',').filter_map(|it| it.split('=').next());
         names.into_iter().any(|it| it.trim().eq_ignore_ascii_case(directive))
@@ -171,7 +171,7 @@ pub fn check(
 
 /// Whether a response that came may answer a promised request, whose fields have these names in lower case. If it
 /// varies on cookies or is private, the request must have the client's.
-pub fn allows(said: &Said<'_>, fields: &[&str], cookies_known: bool) -> bool {
+pub fn allows(said: &CacheFields<'_>, fields: &[&str], cookies_known: bool) -> bool {
     said.varies_on_cookies(fields)
         .is_ok_and(|varies| cookies_known || !(varies || said.has("private")))
 }
@@ -285,7 +285,7 @@ mod tests {
             set_cookies: &set_cookies,
             fields: &FIELDS,
         };
-        let said = Said { vary: vary.unwrap_or_default(), ..Said::default() };
+        let said = CacheFields { vary: vary.unwrap_or_default(), ..CacheFields::default() };
         match check(&parent, &Candidate { authority: "site.example", path, said }, policy) {
             Ok(cookies) => format!("push [{}]", cookies.unwrap_or_default()),
             Err(why) => why.to_string(),
@@ -332,7 +332,7 @@ mod tests {
     fn a_field_that_the_page_was_not_asked_with_is_unknown() {
         let parent =
             Parent { authority: "a", path: "/", cookies: None, set_cookies: &[], fields: &[] };
-        let said = Said { vary: "accept-language", ..Said::default() };
+        let said = CacheFields { vary: "accept-language", ..CacheFields::default() };
         let candidate = Candidate { authority: "a", path: "/a", said };
         let expected = Err(Forbidden::VariesOn("accept-language".into()));
         assert_eq!(check(&parent, &candidate, &CookiePolicy::None), expected);
@@ -350,7 +350,7 @@ mod tests {
             ("Origin", true, false),
         ] {
             let fields = ["accept-encoding", "user-agent", "origin"];
-            let said = Said { vary, ..Said::default() };
+            let said = CacheFields { vary, ..CacheFields::default() };
             assert_eq!(allows(&said, &fields, cookies_known), allowed, "{vary}");
         }
     }
@@ -374,7 +374,7 @@ mod tests {
             ("public, max-age=60", true, true, cookie),
         ];
         for (cache_control, sets_cookie, cookies_known, expected) in rows {
-            let said = Said { vary: "", cache_control, sets_cookie };
+            let said = CacheFields { vary: "", cache_control, sets_cookie };
             let policy = if cookies_known { CookiePolicy::SamePath } else { CookiePolicy::None };
             let parent =
                 Parent { authority: "a", path: "/", cookies: None, set_cookies: &[], fields: &[] };
@@ -397,7 +397,7 @@ mod tests {
             ("", "no-store", false, false),
             ("", "", true, false),
         ] {
-            let said = Said { vary, cache_control, sets_cookie };
+            let said = CacheFields { vary, cache_control, sets_cookie };
             assert_eq!(said.is_for_everyone(), expected, "{said:?}");
         }
     }
@@ -406,7 +406,7 @@ mod tests {
     fn another_host_is_not_ours_to_promise() {
         let parent =
             Parent { authority: "a", path: "/", cookies: None, set_cookies: &[], fields: &[] };
-        let candidate = Candidate { authority: "b", path: "/a", said: Said::default() };
+        let candidate = Candidate { authority: "b", path: "/a", said: CacheFields::default() };
         assert_eq!(check(&parent, &candidate, &CookiePolicy::None), Err(Forbidden::OtherHost));
     }
 

@@ -70,6 +70,8 @@ pub use scheme::{
     Args, Build, ClientHalf, Given, GroupName, Halves, Language, Needs, Scheme, SchemeError,
     ServerHalf,
 };
-pub use schemes::{Condition, Declared, Group, Order, Rule, Said, usual_priority, usual_urgency};
+pub use schemes::{
+    ClientSignal, Condition, Declared, Group, Order, Rule, usual_priority, usual_urgency,
+};
 pub use signal::{Element, Signal, StreamId, UnknownElement};
 pub use tree::{Place, Rank, Snapshot, SnapshotNode, Tree};

@@ -287,7 +287,7 @@ fn rules(
         let place = it.get_ref();
         let parent = place.parent.as_ref().map(|it| element(it, groups)).transpose()?;
         let when = place.when.as_ref().map(|it| conditions(it.get_ref(), it.span().start));
-        let says = place.says.as_ref().map(|it| it.get_ref().said(form, it.span().start));
+        let says = place.says.as_ref().map(|it| it.get_ref().signal(form, it.span().start));
         let rule = Rule {
             when: when.transpose()?.unwrap_or_default(),
             parent: parent.unwrap_or(Element::Root),

@@ -6,8 +6,8 @@ use crate::script::{Failure, Script};
 use crate::values::{self, number, stream_number};
 use rhai::{Dynamic, FuncArgs, Map};
 use schedulers::{
-    ClientHalf, Declared, Element, Halves, Language, Place, Rank, Resource, Said, SchemeFailure,
-    ServerHalf, Signal, StreamId, Tree,
+    ClientHalf, ClientSignal, Declared, Element, Halves, Language, Place, Rank, Resource,
+    SchemeFailure, ServerHalf, Signal, StreamId, Tree,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -150,9 +150,9 @@ impl ServerHalf for ScriptedServer {
     }
 
     fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        let Some((stream, said)) = Said::of_signal(signal) else { return };
-        if let Some(said) = values::said_map(said, self.scheme.form) {
-            self.call(tree, "signalled", Some(stream), (stream_number(stream), said));
+        let Some((stream, signal)) = ClientSignal::of_signal(signal) else { return };
+        if let Some(signal) = values::signal_map(signal, self.scheme.form) {
+            self.call(tree, "signalled", Some(stream), (stream_number(stream), signal));
         }
     }
 
@@ -183,10 +183,10 @@ impl ClientHalf for ScriptedClient {
             return Vec::new();
         }
         let result = self.scheme.script.call("says", &mut Dynamic::from(Map::new()), (*resource,));
-        let said =
-            result.and_then(|it| values::said(&it).map_err(|cause| Failure { line: None, cause }));
-        match said {
-            Ok(said) => vec![said.signal_about(stream)],
+        let signal = result
+            .and_then(|it| values::signal(&it).map_err(|cause| Failure { line: None, cause }));
+        match signal {
+            Ok(signal) => vec![signal.signal_about(stream)],
             Err(failure) => {
                 self.scheme.tell(&self.noted_in, "says", &failure);
                 Vec::new()

@@ -1,7 +1,7 @@
 //! The clients' signals: the form, and the word of each place.
 
 use crate::error::Fault;
-use schedulers::{Element, Group, Language, Order, PLACEHOLDERS_MAX, Rule, Said};
+use schedulers::{ClientSignal, Element, Group, Language, Order, PLACEHOLDERS_MAX, Rule};
 use serde::Deserialize;
 use std::ops::RangeInclusive;
 
@@ -30,7 +30,7 @@ pub(crate) struct FileSays {
 
 impl FileSays {
     /// The word in the form that the file chose.
-    pub(crate) fn said(self, form: Language, at: usize) -> Result<Said, Fault> {
+    pub(crate) fn signal(self, form: Language, at: usize) -> Result<ClientSignal, Fault> {
         let Self { priority, concurrency, urgency, incremental, weight } = self;
         let bucket = priority.is_some() || concurrency.is_some();
         let rfc9218 = urgency.is_some() || incremental.is_some();
@@ -38,14 +38,14 @@ impl FileSays {
             Language::Bucket if !rfc9218 && weight.is_none() => {
                 let priority = number("priority", priority, 0..=63, at)?;
                 let concurrency = number("concurrency", concurrency, 0..=3, at)?;
-                Ok(Said::Bucket(priority << 2 | concurrency))
+                Ok(ClientSignal::Bucket(priority << 2 | concurrency))
             }
             Language::Priority if !bucket && weight.is_none() => {
                 let urgency = number("urgency", urgency, 0..=7, at)?;
-                Ok(Said::Priority(urgency, incremental.unwrap_or(false)))
+                Ok(ClientSignal::Priority(urgency, incremental.unwrap_or(false)))
             }
             Language::Tree if !bucket && !rfc9218 => {
-                Ok(Said::Weight(number("weight", weight, 0..=256, at)?))
+                Ok(ClientSignal::Weight(number("weight", weight, 0..=256, at)?))
             }
             Language::Silence | Language::None => Fault::at(
                 at,

@@ -3,7 +3,7 @@
 use crate::error::{group_of, near};
 use crate::limits::{PUTS_MAX, RANK_MAX};
 use rhai::{Dynamic, Engine, Map};
-use schedulers::{Element, FACTS, Group, Language, Place, Rank, Resource, Said, StreamId};
+use schedulers::{ClientSignal, Element, FACTS, Group, Language, Place, Rank, Resource, StreamId};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -127,12 +127,12 @@ fn within(key: &str, value: &Dynamic, least: u16, most: u16) -> Result<u16> {
 }
 
 /// A client's signal, as scripts have it; `None`: it has another form than the scheme's.
-pub(crate) fn said_map(said: Said, form: Language) -> Option<Map> {
-    let entries = match (said, form) {
-        (Said::Bucket(byte), Language::Bucket) => {
+pub(crate) fn signal_map(signal: ClientSignal, form: Language) -> Option<Map> {
+    let entries = match (signal, form) {
+        (ClientSignal::Bucket(byte), Language::Bucket) => {
             [("priority", i64::from(byte >> 2).into()), ("concurrency", i64::from(byte & 3).into())]
         }
-        (Said::Priority(urgency, incremental), Language::Priority) => {
+        (ClientSignal::Priority(urgency, incremental), Language::Priority) => {
             [("urgency", i64::from(urgency).into()), ("incremental", incremental.into())]
         }
         _ => return None,
@@ -141,7 +141,7 @@ pub(crate) fn said_map(said: Said, form: Language) -> Option<Map> {
 }
 
 /// The value that `says` returned.
-pub(crate) fn said(result: &Dynamic) -> Result<Said> {
+pub(crate) fn signal(result: &Dynamic) -> Result<ClientSignal> {
     let wrong = "`says` must return #{ priority: 0 to 63, concurrency: 0 to 3 } or #{ urgency: 0 to 7, incremental: true or false }";
     let map = result.as_map_ref().map_err(|_| wrong.to_owned())?;
     let number = |key: &str, most: u16| -> Result<u8> {
@@ -149,9 +149,9 @@ pub(crate) fn said(result: &Dynamic) -> Result<Said> {
         Ok(u8::try_from(within(key, value, 0, most)?).unwrap_or(u8::MAX))
     };
     if map.contains_key("priority") {
-        return Ok(Said::Bucket(number("priority", 63)? << 2 | number("concurrency", 3)?));
+        return Ok(ClientSignal::Bucket(number("priority", 63)? << 2 | number("concurrency", 3)?));
     }
     let incremental = map.get("incremental").map_or(Ok(false), Dynamic::as_bool);
     let incremental = incremental.map_err(|_| wrong.to_owned())?;
-    Ok(Said::Priority(number("urgency", 7)?, incremental))
+    Ok(ClientSignal::Priority(number("urgency", 7)?, incremental))
 }

@@ -2,7 +2,7 @@
 //! body, and the end. All versions of HTTP send it as it arrives.
 
 use crate::head::has_body;
-use crate::site::{Ahead, Later, Piece, Request, Response, Site, Trouble};
+use crate::site::{Ahead, BackendFailure, Later, Piece, Request, Response, Site};
 use crate::{Event, Observers};
 use http::header::HeaderMap;
 use std::fmt;
@@ -22,7 +22,7 @@ pub enum Next {
     /// The end: trailer fields, of which there may be none.
     End(HeaderMap),
     /// The rest does not come.
-    Broken(Trouble),
+    Broken(BackendFailure),
 }
 
 /// The part after the head of a response.
@@ -83,7 +83,7 @@ impl Coming {
 
     /// It ended without a head.
     pub fn headless(&mut self) -> Next {
-        self.instead(&Trouble::Improper("it ended without a head".to_owned()))
+        self.instead(&BackendFailure::Improper("it ended without a head".to_owned()))
     }
 
     /// The backend's early hints go to the client unless it has got some, and name pushes.
@@ -117,7 +117,7 @@ impl Coming {
         Next::Head(head.into(), rest)
     }
 
-    fn instead(&mut self, trouble: &Trouble) -> Next {
+    fn instead(&mut self, trouble: &BackendFailure) -> Next {
         self.has_head = true;
         let head = self.site.head_came(&self.request, trouble.response());
         let is_here = self.later.comes_whole() || head.body.bytes() > 0;

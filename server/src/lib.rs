@@ -61,7 +61,7 @@ pub use pace::Pace;
 pub use proxies::{Network, Proxies};
 pub use qlog_files::QlogFolder;
 pub use reset_key::ResetKey;
-pub use router::{Beside, Common, Server};
+pub use router::{Common, Companion, Server};
 pub use secrets::open_to_others;
 pub use send_buffer::SendBuffer;
 pub use signal_use::SignalUse;

@@ -7,7 +7,7 @@ use crate::account::Share;
 use crate::coming::{Coming, Next};
 use crate::limits::AHEAD_BYTES;
 use crate::read_ahead::{Page, Pages, WORTH_A_CALL_BYTES};
-use crate::site::{Availability, Body, Trouble};
+use crate::site::{Availability, BackendFailure, Body};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -58,7 +58,7 @@ pub(crate) struct Arriving {
     /// The backend may have more than there was room for.
     full: bool,
     /// Why the rest does not come, of which the client learns behind what came.
-    trouble: Option<Trouble>,
+    trouble: Option<BackendFailure>,
     /// Its share of the memory for all.
     pub(crate) room: Option<Share>,
 }
@@ -142,7 +142,7 @@ impl Outgoing {
     }
 
     /// The rest does not arrive, as the next piece will show again.
-    pub(crate) fn lacks_rest(&mut self, trouble: Trouble) {
+    pub(crate) fn lacks_rest(&mut self, trouble: BackendFailure) {
         if let Some(arriving) = &mut self.arriving {
             arriving.trouble = Some(trouble);
         }

@@ -1,10 +1,10 @@
 //! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
 
+mod admitting;
 mod batches;
-mod beside;
 mod closing;
+mod companion;
 mod draining;
-mod entering;
 mod refusal;
 mod reload;
 
@@ -15,11 +15,11 @@ use crate::responder::{Responder, Shared};
 use crate::shards::Shard;
 use crate::site::Site;
 use crate::tls::transport_config;
-use crate::together::{Connections, Occasion, Together};
+use crate::together::{ConnectionEvent, Connections, Together};
 use crate::unproven::Unproven;
 use crate::{Event, Identity, LoadBalancer, Options, TlsError};
-use batches::Aside;
-pub use beside::{Beside, Common};
+use batches::DeferredDatagram;
+pub use companion::{Common, Companion};
 use connection::{Endpoint, Path, Transmit};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -40,7 +40,7 @@ pub struct Server {
     wakeups: BTreeSet<(Instant, u64)>,
     sendable: VecDeque<u64>,
     /// A datagram that was too long for the batch of its connection.
-    aside: Option<Aside>,
+    aside: Option<DeferredDatagram>,
     serial: u64,
     scratch: Vec<u8>,
     draining: Option<Instant>,
@@ -52,7 +52,7 @@ pub struct Server {
     qlogs: Option<QlogFolder>,
     report: Box<dyn Fn(&str) + Send>,
     /// A server of the same site over something else.
-    beside: Option<Box<dyn Beside>>,
+    beside: Option<Box<dyn Companion>>,
 }
 
 struct Entry {
@@ -171,7 +171,7 @@ impl Server {
         for serial in self.shared.alarm.take() {
             let Some(entry) = self.connections.get_mut(&serial) else { continue };
             entry.responder.relay(now, &mut self.scratch);
-            self.take_turns(serial, Occasion::Brought, now);
+            self.take_turns(serial, ConnectionEvent::Brought, now);
         }
     }
 
@@ -195,16 +195,16 @@ impl Server {
     }
 
     /// Something happened on a connection, so that it may have something to send, and others that act with it.
-    fn take_turns(&mut self, serial: u64, occasion: Occasion, now: Instant) {
-        self.join(serial, occasion, now);
+    fn take_turns(&mut self, serial: u64, event: ConnectionEvent, now: Instant) {
+        self.join(serial, event, now);
         self.enqueue(serial);
         self.pass_turn(serial);
     }
 
     /// Lets connections of one client act together, as far as this one gives reason for it.
-    fn join(&mut self, serial: u64, occasion: Occasion, now: Instant) {
+    fn join(&mut self, serial: u64, event: ConnectionEvent, now: Instant) {
         if let Some(together) = &mut self.together {
-            for touched in together.update(serial, occasion, &mut self.connections, now) {
+            for touched in together.update(serial, event, &mut self.connections, now) {
                 self.enqueue(touched);
             }
         }
@@ -248,7 +248,7 @@ impl Server {
             self.entered(serial, path.peer.ip());
         }
         self.update_routes(serial);
-        self.take_turns(serial, Occasion::Came, now);
+        self.take_turns(serial, ConnectionEvent::Came, now);
     }
 
     fn enqueue(&mut self, serial: u64) {
@@ -278,7 +278,7 @@ impl Server {
 
     fn remove(&mut self, serial: u64, now: Instant) {
         self.handshake_over(serial);
-        self.join(serial, Occasion::Over, now);
+        self.join(serial, ConnectionEvent::Over, now);
         let Some(mut entry) = self.connections.remove(&serial) else { return };
         for id in &entry.ids {
             self.routes.remove(id);
@@ -370,7 +370,7 @@ impl Endpoint for Server {
                 continue;
             }
             if entry.responder.on_timeout(now) {
-                self.join(serial, Occasion::TimerFired, now);
+                self.join(serial, ConnectionEvent::TimerFired, now);
             }
             self.enqueue(serial);
             self.pass_turn(serial);
@@ -390,7 +390,7 @@ impl Endpoint for Server {
         }
         while let Some(serial) = self.sendable.pop_front() {
             let transmit = self.transmit_from(serial, now, out);
-            self.join(serial, Occasion::Sent, now);
+            self.join(serial, ConnectionEvent::Sent, now);
             self.pass_turn(serial);
             if transmit.is_some() {
                 return transmit;

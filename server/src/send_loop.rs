@@ -16,7 +16,6 @@
 //! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful. From it, and
 //! from what else holds packets back, `next.rs` decides by these rules; [`SendLoop::datagram`] carries the decision out.
 
-mod asking;
 mod downloads;
 mod ending;
 mod measures;
@@ -28,6 +27,7 @@ mod restart;
 mod restraint;
 mod staging;
 mod token_bucket;
+mod transport_packets;
 mod window;
 
 use crate::order::{Order, Picker};

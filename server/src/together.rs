@@ -17,7 +17,7 @@ pub(crate) trait Connections {
 
 /// An event on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Occasion {
+pub(crate) enum ConnectionEvent {
     /// A datagram came.
     Came,
     /// A backend brought something.
@@ -36,7 +36,7 @@ pub(crate) trait Together: Send {
     fn update(
         &mut self,
         serial: u64,
-        occasion: Occasion,
+        event: ConnectionEvent,
         all: &mut dyn Connections,
         now: Instant,
     ) -> BTreeSet<u64>;

@@ -8,12 +8,12 @@ mod tcp_stream;
 mod visitors_over_tcp;
 
 use crate::attack::{Attack, Way};
+use crate::client_connection::config;
 use crate::cpu_time::CpuTime;
 use crate::files::File;
 use crate::limits::{CONNECTIONS_MAX, SETTLE, VISITORS};
 use crate::memory::resident_bytes;
 use crate::outcome::{Attacked, Outcome, PHASES, Served, Visited};
-use crate::party::config;
 use crate::scripts::Script;
 use crate::scripts::over_tcp::MakeScript;
 use crate::scripts::tunnels::Talk;

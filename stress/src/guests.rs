@@ -1,7 +1,7 @@
 //! Guests of a soak: clients that come, load files, give some up, upload, change their address, leave and come back.
 
+use crate::client_connection::ClientConnection;
 use crate::files::File;
-use crate::party::Party;
 use http3::{Code, Event, Settings, StreamId};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -42,7 +42,7 @@ impl Seen {
 
 /// Actions that a guest cannot carry out itself.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum GuestAction {
     Nothing,
     NewAddress,
     NewConnection,
@@ -126,16 +126,16 @@ impl Guest {
     /// Takes in what came, and asks again if it `may_ask` and wants to.
     pub(crate) fn act(
         &mut self,
-        party: &mut Party,
+        client: &mut ClientConnection,
         files: &mut [File],
         seen: &mut Seen,
         may_ask: bool,
         now: Instant,
-    ) -> Wish {
-        for event in party.heard.replace(Vec::new()).unwrap_or_default() {
-            self.hear(party, event, files, seen, now);
+    ) -> GuestAction {
+        for event in client.heard.replace(Vec::new()).unwrap_or_default() {
+            self.hear(client, event, files, seen, now);
         }
-        if let Some(end) = party.connection.end().filter(|_| !self.has_left) {
+        if let Some(end) = client.connection.end().filter(|_| !self.has_left) {
             seen.note_wrong(format!("a connection ended: {end}{}", self.history()));
             self.waiting.clear();
             self.has_left = true;
@@ -148,16 +148,16 @@ impl Guest {
             let path = late.file.map_or("an upload", |it| &files[it].path);
             let seconds = self.patience.as_secs();
             seen.note_wrong(format!("{path}: no answer within {seconds} s{}", self.history()));
-            self.leave(party);
+            self.leave(client);
         }
-        if !may_ask || !party.connection.is_connected() || !self.waiting.is_empty() {
-            return Wish::Nothing;
+        if !may_ask || !client.connection.is_connected() || !self.waiting.is_empty() {
+            return GuestAction::Nothing;
         }
-        self.count(party, seen);
+        self.count(client, seen);
         if self.asks_at.is_some_and(|asks_at| now < asks_at) {
-            return Wish::Nothing;
+            return GuestAction::Nothing;
         }
-        self.ask(party, files, seen, now)
+        self.ask(client, files, seen, now)
     }
 
     /// Whether it waits for an answer.
@@ -171,11 +171,11 @@ impl Guest {
     }
 
     /// Begins a connection, with the session that it has kept.
-    pub(crate) fn greet(&mut self, party: &mut Party) {
-        party.heard = Some(Vec::new());
+    pub(crate) fn greet(&mut self, client: &mut ClientConnection) {
+        client.heard = Some(Vec::new());
         if let Some((transport, settings)) = self.session.take() {
             // Without it, the connection is one of a stranger.
-            party.connection.resume(&transport, settings).ok();
+            client.connection.resume(&transport, settings).ok();
         }
     }
 
@@ -184,88 +184,100 @@ impl Guest {
         if self.address == Address::Changed { ", after a change of address" } else { "" }
     }
 
-    fn come_back(&mut self) -> Wish {
+    fn come_back(&mut self) -> GuestAction {
         (self.has_left, self.is_counted) = (false, false);
         self.address = Address::Unanswered;
         self.asks_left = 1 + self.below(ASKS);
         if self.below(STRANGERS) == 0 {
             self.session = None;
         }
-        Wish::NewConnection
+        GuestAction::NewConnection
     }
 
-    fn leave(&mut self, party: &mut Party) {
-        let settings = party.connection.session.peer_settings().cloned();
-        self.session = party.connection.quic.session().map(<[u8]>::to_vec).zip(settings);
-        party.connection.close(Code::NoError, "");
+    fn leave(&mut self, client: &mut ClientConnection) {
+        let settings = client.connection.session.peer_settings().cloned();
+        self.session = client.connection.quic.session().map(<[u8]>::to_vec).zip(settings);
+        client.connection.close(Code::NoError, "");
         self.waiting.clear();
         self.has_left = true;
     }
 
-    fn count(&mut self, party: &Party, seen: &mut Seen) {
+    fn count(&mut self, client: &ClientConnection, seen: &mut Seen) {
         if !std::mem::replace(&mut self.is_counted, true) {
             seen.connections += 1;
-            seen.resumed += u64::from(party.connection.quic.is_resumed());
+            seen.resumed += u64::from(client.connection.quic.is_resumed());
         }
     }
 
-    fn ask(&mut self, party: &mut Party, files: &[File], seen: &mut Seen, now: Instant) -> Wish {
+    fn ask(
+        &mut self,
+        client: &mut ClientConnection,
+        files: &[File],
+        seen: &mut Seen,
+        now: Instant,
+    ) -> GuestAction {
         if self.asks_left == 0 {
-            self.leave(party);
-            return Wish::Nothing;
+            self.leave(client);
+            return GuestAction::Nothing;
         }
         self.asks_left -= 1;
         self.asks_at = Some(now + Duration::from_millis(self.below(PAUSE_MS).into()));
         for _ in 0..=self.below(AT_ONCE) {
             if self.below(UPLOADS) == 0 {
-                self.upload(party, now);
+                self.upload(client, now);
             } else {
-                self.download(party, files, seen, now);
+                self.download(client, files, seen, now);
             }
         }
         let stays = self.moves_each == 0 || self.below(self.moves_each) != 0;
         if stays || self.address == Address::Unanswered {
-            return Wish::Nothing;
+            return GuestAction::Nothing;
         }
         self.address = Address::Changed;
         seen.moves += 1;
-        Wish::NewAddress
+        GuestAction::NewAddress
     }
 
-    fn download(&mut self, party: &mut Party, files: &[File], seen: &mut Seen, now: Instant) {
+    fn download(
+        &mut self,
+        client: &mut ClientConnection,
+        files: &[File],
+        seen: &mut Seen,
+        now: Instant,
+    ) {
         let file = self.below(u32::try_from(files.len()).unwrap_or(u32::MAX)) as usize;
         let until = match self.below(CANCELS) {
             0 => Some([0, 1000, 100_000][self.below(3) as usize]),
             _ => None,
         };
-        let stream = party.connection.next_request();
-        let fields = party.get(&files[file].path, &[]);
-        if !matches!(party.connection.request(stream, &fields, true), Ok(true)) {
+        let stream = client.connection.next_request();
+        let fields = client.get(&files[file].path, &[]);
+        if !matches!(client.connection.request(stream, &fields, true), Ok(true)) {
             return;
         }
         if until == Some(0) {
-            party.connection.shut(stream, Code::RequestCancelled);
+            client.connection.shut(stream, Code::RequestCancelled);
             seen.cancelled += 1;
             return;
         }
         self.waiting.insert(stream, Waiting { until, ..Waiting::new(Some(file), now) });
     }
 
-    fn upload(&mut self, party: &mut Party, now: Instant) {
+    fn upload(&mut self, client: &mut ClientConnection, now: Instant) {
         let bytes = self.below(UPLOAD_BYTES);
-        let stream = party.connection.next_request();
-        let fields = party.request("POST", "/", &[("content-length", &bytes.to_string())]);
-        if matches!(party.connection.request(stream, &fields, false), Ok(true)) {
+        let stream = client.connection.next_request();
+        let fields = client.request("POST", "/", &[("content-length", &bytes.to_string())]);
+        if matches!(client.connection.request(stream, &fields, false), Ok(true)) {
             let mut body = http3::data_frame_header(bytes.into());
             body.resize(body.len() + bytes as usize, b'x');
-            party.connection.send(stream, body, true);
+            client.connection.send(stream, body, true);
             self.waiting.insert(stream, Waiting::new(None, now));
         }
     }
 
     fn hear(
         &mut self,
-        party: &mut Party,
+        client: &mut ClientConnection,
         event: Event,
         files: &mut [File],
         seen: &mut Seen,
@@ -286,7 +298,7 @@ impl Guest {
                 waiting.digest.update(&bytes);
                 if waiting.until.is_some_and(|until| waiting.bytes >= until) {
                     self.waiting.remove(&stream);
-                    party.connection.shut(stream, Code::RequestCancelled);
+                    client.connection.shut(stream, Code::RequestCancelled);
                     seen.cancelled += 1;
                 }
             }

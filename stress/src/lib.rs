@@ -8,6 +8,7 @@
 //! process (`trend`). `soaked` judges.
 
 mod attack;
+mod client_connection;
 mod cpu_time;
 mod crafted;
 mod event_loop;
@@ -17,7 +18,6 @@ mod limits;
 mod loss;
 mod memory;
 mod outcome;
-mod party;
 mod scripts;
 mod soaked;
 mod trend;

@@ -1,8 +1,8 @@
 //! Visitors who load a file again and again while a server is attacked.
 
+use crate::client_connection::ClientConnection;
 use crate::limits::{REQUEST_EACH, VISITORS};
 use crate::outcome::{Served, percentile_ms};
-use crate::party::Party;
 use http3::StreamId;
 use std::time::{Duration, Instant};
 
@@ -17,18 +17,18 @@ pub(crate) struct Visit {
 
 impl Visit {
     /// Notes a response that has come, and asks again when it is time.
-    pub(crate) fn act(&mut self, party: &mut Party, path: &str, now: Instant) {
-        if let Some(asked) = self.asked.filter(|_| party.complete >= self.requests) {
+    pub(crate) fn act(&mut self, client: &mut ClientConnection, path: &str, now: Instant) {
+        if let Some(asked) = self.asked.filter(|_| client.complete >= self.requests) {
             self.times.push(now - asked);
             self.asked = None;
         }
         let is_time = self.next.is_none_or(|at| now >= at);
-        if self.asked.is_some() || !is_time || !party.connection.is_connected() {
+        if self.asked.is_some() || !is_time || !client.connection.is_connected() {
             return;
         }
-        let fields = party.get(path, &[]);
+        let fields = client.get(path, &[]);
         let stream = StreamId(self.requests * 4);
-        if !matches!(party.connection.request(stream, &fields, true), Ok(true)) {
+        if !matches!(client.connection.request(stream, &fields, true), Ok(true)) {
             return;
         }
         self.requests += 1;

@@ -1,7 +1,7 @@
 //! The observations of a host, in words: each finding, its meaning, and the remedy.
 
 use super::datagrams::VERSION_1;
-use super::{Certificate, Quic, Seen, Tcp, Trouble, Trusted, Udp};
+use super::{Certificate, Observed, Quic, Tcp, Trouble, Trusted, Udp};
 use serde::Serialize;
 
 /// How good something is.
@@ -37,7 +37,7 @@ pub fn will_move(findings: &[Finding]) -> bool {
 }
 
 /// The findings, in the order in which a browser meets them.
-pub fn findings(seen: &Seen) -> Vec<Finding> {
+pub fn findings(seen: &Observed) -> Vec<Finding> {
     let mut all = Vec::new();
     match &seen.tcp {
         Ok(tcp) => over_tcp(seen, tcp, &mut all),
@@ -80,7 +80,7 @@ fn bad(of: &'static str, found: impl Into<String>, means: &'static str, remedy: 
     finding(of, State::Bad, found, means, remedy)
 }
 
-fn over_tcp(seen: &Seen, tcp: &Tcp, all: &mut Vec<Finding>) {
+fn over_tcp(seen: &Observed, tcp: &Tcp, all: &mut Vec<Finding>) {
     all.push(good("TCP", format!("port {} answers", seen.port), "a first visit uses TCP"));
     match &tcp.certificate {
         Ok(certificate) => all.extend(of_certificate(seen, certificate)),
@@ -102,7 +102,7 @@ fn over_tcp(seen: &Seen, tcp: &Tcp, all: &mut Vec<Finding>) {
     });
 }
 
-fn of_certificate(seen: &Seen, certificate: &Certificate) -> Vec<Finding> {
+fn of_certificate(seen: &Observed, certificate: &Certificate) -> Vec<Finding> {
     let Certificate { names, chain, days_left, trouble } = certificate;
     let what = format!("for {}, {days_left} days left, {chain} sent", names.join(", "));
     let first = match trouble {
@@ -331,7 +331,7 @@ fn list(of: &[(&'static str, u64)]) -> String {
 mod tests {
     use super::*;
 
-    fn whole() -> Seen {
+    fn whole() -> Observed {
         let certificate = Certificate {
             names: vec!["a.test".to_owned()],
             chain: 2,
@@ -344,7 +344,7 @@ mod tests {
             parameters: vec![("initial_max_streams_bidi", 100)],
             settings: Some(Vec::new()),
         };
-        Seen {
+        Observed {
             host: "a.test".to_owned(),
             port: 443,
             trusted: Trusted::System,
@@ -359,7 +359,7 @@ mod tests {
     }
 
     /// The findings that are not good.
-    fn faults(seen: &Seen) -> Vec<(&'static str, State)> {
+    fn faults(seen: &Observed) -> Vec<(&'static str, State)> {
         let all = findings(seen);
         assert_eq!(will_move(&all), all.iter().all(|it| it.state != State::Bad));
         let faults = all.iter().filter(|it| it.state != State::Good && it.of != "HTTPS record");
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn each_broken_state_has_its_finding() {
-        type Change = fn(&mut Seen);
+        type Change = fn(&mut Observed);
         let cases: [(Change, &[(&str, State)]); 13] = [
             (|_| {}, &[]),
             (|it| it.tcp = Err("refused".to_owned()), &[("TCP", State::Bad)]),
@@ -397,15 +397,15 @@ mod tests {
         }
     }
 
-    fn certificate(seen: &mut Seen) -> &mut Certificate {
+    fn certificate(seen: &mut Observed) -> &mut Certificate {
         seen.tcp.as_mut().expect("TCP").certificate.as_mut().expect("one")
     }
 
-    fn values(seen: &mut Seen) -> &mut Vec<String> {
+    fn values(seen: &mut Observed) -> &mut Vec<String> {
         &mut seen.tcp.as_mut().expect("TCP").answer.as_mut().expect("one").1
     }
 
-    fn quic(seen: &Seen) -> &Quic {
+    fn quic(seen: &Observed) -> &Quic {
         seen.udp.quic.as_ref().expect("tried").as_ref().expect("connected")
     }
 

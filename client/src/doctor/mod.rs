@@ -1,6 +1,6 @@
 //! Whether a browser will move to HTTP/3 at a host and, if not, why.
 //!
-//! [`crate::event_loop::examine`] looks as a browser would, over TCP and then over UDP, and returns what it saw ([`Seen`]).
+//! [`crate::event_loop::examine`] looks as a browser would, over TCP and then over UDP, and returns what it saw ([`Observed`]).
 //! [`findings`] says what that means.
 
 pub(crate) mod datagrams;
@@ -31,7 +31,7 @@ pub struct Patient {
 
 /// The observations of a host.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct Observed {
     /// The name of the host.
     pub host: String,
     /// The port over TCP.

@@ -3,7 +3,7 @@
 use super::{Line, PlayError, any_for, now};
 use crate::doctor::datagrams::{SIZES, answer, asking};
 use crate::doctor::visit::Visit;
-use crate::doctor::{Certificate, Patient, Seen, Tcp, Trouble, Trusted, Udp};
+use crate::doctor::{Certificate, Observed, Patient, Tcp, Trouble, Trusted, Udp};
 use crate::probe::authority;
 use crate::{Verify, doctor};
 use boring::asn1::Asn1Time;
@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
 /// Looks at a host.
-pub fn examine(patient: &Patient) -> Result<Seen, PlayError> {
+pub fn examine(patient: &Patient) -> Result<Observed, PlayError> {
     let trusted = match &patient.verify {
         Verify::System => Trusted::System,
         Verify::Authorities(_) => Trusted::File,
@@ -31,7 +31,7 @@ pub fn examine(patient: &Patient) -> Result<Seen, PlayError> {
     let said = said.and_then(|(_, values)| doctor::alternative(values));
     let port = said.map_or(patient.port, |(port, _)| port);
     let udp = over_udp(patient, port)?;
-    Ok(Seen { host: patient.host.clone(), port: patient.port, trusted, tcp, udp })
+    Ok(Observed { host: patient.host.clone(), port: patient.port, trusted, tcp, udp })
 }
 
 /// A cause in few words.

@@ -18,11 +18,11 @@ pub(super) struct FileLoadBalancer {
 }
 
 /// A key with a value that cannot be used, and why.
-pub(super) type Wrong = (&'static str, String);
+pub(super) type RouteMistake = (&'static str, String);
 
 impl FileLoadBalancer {
     /// Reads the file with the key; a relative path counts from `folder`.
-    pub(super) fn load(&self, folder: &Path) -> Result<LoadBalancer, Wrong> {
+    pub(super) fn load(&self, folder: &Path) -> Result<LoadBalancer, RouteMistake> {
         let config_id = self.config_id;
         if config_id > LoadBalancer::CONFIG_ID_MAX {
             let most = LoadBalancer::CONFIG_ID_MAX;
@@ -61,7 +61,7 @@ fn bytes(digits: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn load(text: &str) -> Result<LoadBalancer, Wrong> {
+    fn load(text: &str) -> Result<LoadBalancer, RouteMistake> {
         let folder = tempfile::tempdir().expect("a folder");
         for (name, bytes) in [("key", 16), ("short", 15)] {
             std::fs::write(folder.path().join(name), vec![7; bytes]).expect("written");

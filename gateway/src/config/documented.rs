@@ -98,7 +98,7 @@ fn value(kind: &str) -> &str {
         "bool" => "`true`, `false`",
         "SignalUse" => "`obey`, `ignore`, `override`",
         "u8" | "u16" | "u64" => "number",
-        "EarlyHints" | "Vec<String" | "Vec<PathBuf" | "Knows" => "list",
+        "EarlyHints" | "Vec<String" | "Vec<PathBuf" | "CacheEvidence" => "list",
         "String" | "Policy" | "Gate" | "Metadata" => "text",
         _ => "table",
     }

@@ -4,7 +4,7 @@ use super::balancer::FileLoadBalancer;
 use super::headers::FileValues;
 use super::limits::ConfigLimits;
 use super::paths;
-use crate::site::{ConditionalPushes, Directive, Knows, Pushing};
+use crate::site::{CacheEvidence, ConditionalPushes, Directive, Pushing};
 use crate::upstream::Address;
 use push::freshness::fresh_s;
 use push::guard::{CookiePolicy, Scope};
@@ -162,7 +162,7 @@ pub(super) struct FileRoute {
     max_concurrent_pushes: Option<u64>,
     /// How the server learns what a client has cached: `cache-digest`, `conditional`.
     #[serde(default, deserialize_with = "client_has")]
-    client_has: Knows,
+    client_has: CacheEvidence,
     /// The path of each cookie, or `"same-path"`: needed to push what varies on cookies. Default: `"none"`.
     #[serde(default, deserialize_with = "cookies")]
     cookies: CookiePolicy,
@@ -211,7 +211,7 @@ impl FileRoute {
             graph: None,
             gate: self.push_gate,
             max_concurrent_pushes: self.max_concurrent_pushes,
-            knows: self.client_has,
+            evidence: self.client_has,
             cookies: self.cookies,
             conditional: ConditionalPushes {
                 not_modified: self.push_not_modified,
@@ -428,7 +428,7 @@ enum FileHas {
     Conditional,
 }
 
-fn client_has<'de, D: Deserializer<'de>>(value: D) -> Result<Knows, D::Error> {
+fn client_has<'de, D: Deserializer<'de>>(value: D) -> Result<CacheEvidence, D::Error> {
     checked(value, |said: Vec<FileHas>| {
         if said.is_empty() {
             return Err(
@@ -437,7 +437,7 @@ fn client_has<'de, D: Deserializer<'de>>(value: D) -> Result<Knows, D::Error> {
             );
         }
         let has = |it| said.contains(&it);
-        Ok(Knows {
+        Ok(CacheEvidence {
             cache_digest: has(FileHas::CacheDigest),
             conditional: has(FileHas::Conditional),
         })

@@ -1,6 +1,6 @@
 //! The header fields that a route sets on its responses.
 
-use super::Wrong;
+use super::RouteMistake;
 use hyper::header::HeaderMap;
 use serde::Deserialize;
 use server::site::fields::add;
@@ -15,12 +15,15 @@ pub(super) enum FileValues {
 }
 
 /// The fields of a table, checked: any response may have them, and they are not this server's own.
-pub(super) fn checked(table: BTreeMap<String, FileValues>) -> Result<HeaderMap, Wrong> {
+pub(super) fn checked(table: BTreeMap<String, FileValues>) -> Result<HeaderMap, RouteMistake> {
     let mut fields = HeaderMap::new();
     for (written, values) in table {
-        let wrong = |cause: &str| Wrong {
+        let wrong = |cause: &str| RouteMistake {
             entry: Some(written.clone()),
-            ..Wrong::at("headers", format!("headers \"{}\" {cause}", written.escape_default()))
+            ..RouteMistake::at(
+                "headers",
+                format!("headers \"{}\" {cause}", written.escape_default()),
+            )
         };
         let name = written.to_ascii_lowercase();
         if let Some(remedy) = own(&name) {

@@ -2,7 +2,7 @@
 
 use super::file::FileRoute;
 use super::paths::{is_sendable, renamed, twin};
-use super::{Wrong, idle};
+use super::{RouteMistake, without_effect};
 use crate::site::{Pushing, fits};
 use push::Graph;
 use server::site::paths::decoded;
@@ -21,7 +21,7 @@ impl FileRoute {
         self,
         folder: &Path,
         in_directory: bool,
-    ) -> Result<Pushing, Wrong> {
+    ) -> Result<Pushing, RouteMistake> {
         let path = self.path.clone();
         let twin = twin(&path).filter(|_| in_directory);
         let document = Document { path: &path, twin };
@@ -33,23 +33,23 @@ impl FileRoute {
             (None, None) => None,
             (Some(_), None) => {
                 let cause = "push_policy needs push_graph, which says what the page refers to";
-                return Err(Wrong::at("push_policy", cause));
+                return Err(RouteMistake::at("push_policy", cause));
             }
             (None, Some(_)) => {
                 let cause = "push_graph does nothing without push_policy: add one, or remove it";
-                return Err(Wrong::at("push_graph", cause));
+                return Err(RouteMistake::at("push_graph", cause));
             }
         };
-        if pushing.max_concurrent_pushes == Some(0) && idle::pushes(&pushing) {
+        if pushing.max_concurrent_pushes == Some(0) && without_effect::pushes(&pushing) {
             let cause = "max_concurrent_pushes is 0 and forbids the pushes here: allow some, or remove them";
-            return Err(Wrong::at("max_concurrent_pushes", cause));
+            return Err(RouteMistake::at("max_concurrent_pushes", cause));
         }
         Ok(pushing)
     }
 }
 
 impl Document<'_> {
-    fn check_pushes(&self, pushes: &[String]) -> Result<(), Wrong> {
+    fn check_pushes(&self, pushes: &[String]) -> Result<(), RouteMistake> {
         let own = [Some(self.path), self.twin.as_deref()].map(|it| it.map(decoded));
         for (place, pushed) in pushes.iter().enumerate() {
             let cause = if !pushed.starts_with('/') || pushed.starts_with("//") {
@@ -63,14 +63,14 @@ impl Document<'_> {
             } else {
                 continue;
             };
-            return Err(Wrong::at("push", format!("push \"{pushed}\" {cause}")));
+            return Err(RouteMistake::at("push", format!("push \"{pushed}\" {cause}")));
         }
         Ok(())
     }
 
     /// The graph of a file, which must know the document. In a directory it may know it by its other path.
-    fn graph(&self, file: &Path) -> Result<Arc<Graph>, Wrong> {
-        let wrong = |cause| Wrong::at("push_graph", cause);
+    fn graph(&self, file: &Path) -> Result<Arc<Graph>, RouteMistake> {
+        let wrong = |cause| RouteMistake::at("push_graph", cause);
         let unreadable = |cause: String| wrong(format!("{}: {cause}", file.display()));
         let text = named_files::read_text(file).map_err(|it| unreadable(it.to_string()))?;
         let graph = Graph::from_json(&text).map_err(|it| unreadable(it.to_string()))?;
@@ -95,7 +95,7 @@ impl Document<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::{ConditionalPushes, Knows};
+    use crate::site::{CacheEvidence, ConditionalPushes};
     use push::Gate;
     use push::guard::{CookiePolicy, Scope};
     use push::visits::PushWhen;
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!((route.policy, route.gate), (None, Some(Gate::Throttle(8900))));
         assert_eq!(route.push_when, PushWhen::CookieAbsent("session".into()));
         assert_eq!(route.max_concurrent_pushes, Some(3));
-        assert_eq!(route.knows, Knows { cache_digest: true, conditional: true });
+        assert_eq!(route.evidence, CacheEvidence { cache_digest: true, conditional: true });
         assert_eq!(route.conditional, ConditionalPushes { not_modified: true, if_match: true });
         assert_eq!(route.cache_control.as_deref(), Some("max-age=60"));
         let scopes = vec![Scope { name: "id".into(), path: "/".into() }];

@@ -1,7 +1,7 @@
 //! Reads on behind a mistake, so that all are found at once: what is wrong is blanked out, and the rest is read again.
 
 use super::file::File;
-use super::places::{cause_of, line_of};
+use super::key_positions::{cause_of, line_of};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

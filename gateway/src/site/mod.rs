@@ -13,6 +13,6 @@ mod substitutes;
 pub(crate) mod types;
 
 pub use directory::{DirectorySite, OpenError};
-pub use pushing::{ConditionalPushes, Knows, Pushing, as_many_as_fit};
+pub use pushing::{CacheEvidence, ConditionalPushes, Pushing, as_many_as_fit};
 pub use rules::{Directive, Rule, RuledSite, fits};
 pub use substitutes::Redirect;

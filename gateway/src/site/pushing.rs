@@ -8,7 +8,7 @@ use crate::limits::{ADDED_LINKS, ADDED_LINKS_BYTES};
 use cached::{Cached, Held};
 pub use conditional::ConditionalPushes;
 use hyper::header::{CACHE_CONTROL, COOKIE, HeaderName, LINK, SET_COOKIE};
-use push::guard::{self, CookiePolicy, Parent, Said};
+use push::guard::{self, CacheFields, CookiePolicy, Parent};
 use push::link;
 use push::visits::{PushWhen, revisits};
 use push::{Budget, Choice, Gate, Graph, Node, Policy};
@@ -46,7 +46,7 @@ pub struct Pushing {
     /// How many pushes may be under way at a time.
     pub max_concurrent_pushes: Option<u64>,
     /// How the server knows what the client has.
-    pub knows: Knows,
+    pub evidence: CacheEvidence,
     /// Which cookies the client would send with a pushed request.
     pub cookies: CookiePolicy,
     /// Pushes under a condition.
@@ -59,13 +59,13 @@ impl Pushing {
     /// Whether anything goes with a response of this status. A 304 answers a client that was here before, so something
     /// goes with it only if the server knows what that client has.
     fn goes_with(&self, status: u16) -> bool {
-        status == 200 || (status == 304 && self.knows.cache_digest)
+        status == 200 || (status == 304 && self.evidence.cache_digest)
     }
 }
 
 /// How the server knows what the client has cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Knows {
+pub struct CacheEvidence {
     /// By the `Cache-Digest` request field, as a Golomb-coded set.
     pub cache_digest: bool,
     /// By a conditional request for the page: it says that the page's resources are cached.
@@ -114,7 +114,7 @@ impl RuledSite {
         let pushing = self.pushing(request).filter(|it| it.push_preload && may_push(request));
         let Some(pushing) = pushing else { return Ahead::default() };
         let wishes = Wishes { paths: preloads(&interim).collect(), ..Wishes::default() };
-        let occasion = Occasion { site: self, pushing, request, response: &interim };
+        let occasion = PushingResponse { site: self, pushing, request, response: &interim };
         occasion.ahead(wishes, &Cached::of(pushing, request))
     }
 
@@ -133,9 +133,9 @@ impl RuledSite {
         &'a self,
         request: &'a Request,
         response: &'a Response,
-    ) -> Option<Occasion<'a>> {
+    ) -> Option<PushingResponse<'a>> {
         let pushing = self.pushing(request).filter(|_| may_push(request))?;
-        let occasion = Occasion { site: self, pushing, request, response };
+        let occasion = PushingResponse { site: self, pushing, request, response };
         pushing.goes_with(response.status).then_some(occasion)
     }
 }
@@ -146,14 +146,14 @@ fn may_push(request: &Request) -> bool {
 }
 
 /// A response that others may go ahead of.
-struct Occasion<'a> {
+struct PushingResponse<'a> {
     site: &'a RuledSite,
     pushing: &'a Pushing,
     request: &'a Request,
     response: &'a Response,
 }
 
-impl Occasion<'_> {
+impl PushingResponse<'_> {
     /// The pushes of the rule, before the server looks at what the client has.
     fn wishes(&self) -> Wishes {
         let Self { pushing, response, .. } = self;
@@ -214,7 +214,7 @@ impl Occasion<'_> {
 
     fn promises(&self, paths: &[String], cached: &Cached) -> Vec<Promise> {
         let Self { request, pushing, .. } = self;
-        let revisits = pushing.knows.conditional
+        let revisits = pushing.evidence.conditional
             && revisits(
                 request.list("if-none-match").as_deref(),
                 request.field("if-modified-since"),
@@ -258,7 +258,7 @@ impl Occasion<'_> {
         let check =
             |said| guard::check(&parent, &guard::Candidate { authority, path, said }, policy);
         let cookies = check(known.as_ref().map(Foreseen::said).unwrap_or_default()).ok()?;
-        let cookies_known = check(Said { vary: "cookie", ..Said::default() }).is_ok();
+        let cookies_known = check(CacheFields { vary: "cookie", ..CacheFields::default() }).is_ok();
         let etag = known.as_ref().and_then(|it| it.etag.as_deref());
         let condition = match cached.held(&promise, known.as_ref()) {
             Held::Copy => return None,

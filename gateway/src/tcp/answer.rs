@@ -2,8 +2,8 @@
 
 use super::activity::{Activity, now};
 use super::request::{has_too_many_fields, request};
+use super::response_report::ResponseReport;
 use super::source::{OfBackend, Source};
-use super::told::Told;
 use super::waiting::Waiting;
 use bytes::Bytes;
 use hyper::body::Frame;
@@ -11,7 +11,7 @@ use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
 use server::account::{Account, Held};
 use server::coming::{Coming, Next, Rest};
-use server::site::{Body, Later, Request, Response, Site, Trouble};
+use server::site::{BackendFailure, Body, Later, Request, Response, Site};
 use server::{Options, head};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
@@ -43,7 +43,7 @@ pub(super) struct Answer {
     /// Status and fields.
     pub(super) head: hyper::Response<()>,
     pub(super) source: Source,
-    pub(super) told: Told,
+    pub(super) report: ResponseReport,
 }
 
 /// The body of a request.
@@ -84,7 +84,7 @@ pub(super) async fn answer(
     let refused = if held.is_none() { Some(431) } else { refused };
     let request = Request { held: held.unwrap_or_default(), ..request };
     let request = guest.options.proxies.seen_through(request);
-    let mut told = Told::asked(&guest.options.observers, &guest.activity, &request);
+    let mut report = ResponseReport::begin(&guest.options.observers, &guest.activity, &request);
     let response = head::ask_site(guest.site.as_ref(), &request, refused);
     ahead(Ahead::Placed(&request, &response));
     let (response, source) = if let Body::Later(later) = &response.body {
@@ -95,17 +95,17 @@ pub(super) async fn answer(
             let is_hinted = !response.ahead.hints.is_empty();
             let (coming, news) = begin(guest, &request, (Arc::clone(later), is_hinted), upload);
             hint(&response.ahead.hints, &mut ahead);
-            from_backend(OfBackend::new(coming, news, room), &mut told, &mut ahead).await
+            from_backend(OfBackend::new(coming, news, room), &mut report, &mut ahead).await
         } else {
             upload.leave(&guest.activity, request.awaits_continue()).await;
-            (Trouble::Busy.response(), None)
+            (BackendFailure::Busy.response(), None)
         }
     } else {
         hint(&response.ahead.hints, &mut ahead);
         upload.leave(&guest.activity, request.awaits_continue()).await;
         (response, None)
     };
-    told.status(response.status);
+    report.status(response.status);
     let head = proper_head(&response, source.is_none(), guest);
     let source = match source {
         _ if !head::has_body(&request, response.status) => Source::empty(),
@@ -113,10 +113,10 @@ pub(super) async fn answer(
         None => Source::of(response),
     };
     if !source.is_over() {
-        told.head(head.headers());
+        report.head(head.headers());
     }
     source.head().await;
-    Answer { head, source, told }
+    Answer { head, source, report }
 }
 
 /// Passes hints on, if there are some.
@@ -146,7 +146,7 @@ fn begin(
 /// The next head, and the source of its body if it is not here.
 async fn from_backend(
     mut relay: OfBackend,
-    told: &mut Told,
+    report: &mut ResponseReport,
     ahead: &mut (impl FnMut(Ahead<'_>) + Send),
 ) -> (Response, Option<Source>) {
     loop {
@@ -160,7 +160,7 @@ async fn from_backend(
             Next::Head(response, Rest::Here | Rest::Instead) => return (*response, None),
             Next::Head(response, rest) => {
                 if rest == Rest::Tunnel {
-                    told.opened();
+                    report.opened();
                 }
                 return (*response, Some(Source::Backend(relay.into())));
             }

@@ -12,7 +12,7 @@ use server::population::{Place, Population};
 use server::site::Site;
 use server::tls::acceptor;
 use server::{
-    Beside, Common, Event, Identity, Limits, Options, QlogFolder, Refusal, Server, TlsError,
+    Common, Companion, Event, Identity, Limits, Options, QlogFolder, Refusal, Server, TlsError,
 };
 use socket2::SockRef;
 use std::convert::Infallible;
@@ -196,7 +196,7 @@ impl TcpServer {
     }
 }
 
-impl Beside for TcpServer {
+impl Companion for TcpServer {
     fn renew(
         &self,
         identity: &Identity,

@@ -40,15 +40,15 @@ pub(super) struct Frames {
     heads: BTreeMap<u32, usize>,
     trailer_bytes: usize,
     /// The frame that says something about order, and the first bytes of its payload.
-    saying: Option<(Saying, Vec<u8>)>,
-    said: Vec<Signal>,
+    signal_frame: Option<(SignalFrame, Vec<u8>)>,
+    signals: Vec<Signal>,
     /// The rule about order that the client has broken.
     error: Option<Reason>,
 }
 
 /// A frame that says something about order.
 #[derive(Debug, Clone, Copy)]
-enum Saying {
+enum SignalFrame {
     /// The place of the stream in the tree, which begins `behind` the first bytes.
     Dependency {
         stream: u32,
@@ -69,8 +69,8 @@ impl Default for Frames {
             unfinished_bytes: 0,
             heads: BTreeMap::new(),
             trailer_bytes: 0,
-            saying: None,
-            said: Vec::new(),
+            signal_frame: None,
+            signals: Vec::new(),
             error: None,
         }
     }
@@ -83,7 +83,7 @@ impl Frames {
             if self.left > 0 {
                 let here = self.left.min(bytes.len());
                 self.left -= here;
-                if let Some((_, payload)) = &mut self.saying {
+                if let Some((_, payload)) = &mut self.signal_frame {
                     let kept = here.min(SIGNAL_BYTES - payload.len());
                     payload.extend_from_slice(&bytes[..kept]);
                 }
@@ -135,7 +135,7 @@ impl Frames {
             if kind == HEADERS {
                 self.stream = stream;
             }
-            self.saying = saying(kind, flags, stream).map(|it| (it, Vec::new()));
+            self.signal_frame = signal_frame(kind, flags, stream).map(|it| (it, Vec::new()));
             if kind == PRIORITY_UPDATE && stream != 0 {
                 self.error = Some(Reason::PROTOCOL_ERROR);
             }
@@ -144,8 +144,8 @@ impl Frames {
     }
 
     /// The client's signals about order since this was last asked.
-    pub(super) fn said(&mut self) -> std::vec::Drain<'_, Signal> {
-        self.said.drain(..)
+    pub(super) fn signals(&mut self) -> std::vec::Drain<'_, Signal> {
+        self.signals.drain(..)
     }
 
     /// Why the connection must end, if it must.
@@ -155,9 +155,9 @@ impl Frames {
 
     /// A frame is whole.
     fn end(&mut self) {
-        if let Some((saying, payload)) = self.saying.take() {
-            match saying.signal(&payload) {
-                Ok(signal) => self.said.extend(signal),
+        if let Some((signal_frame, payload)) = self.signal_frame.take() {
+            match signal_frame.signal(&payload) {
+                Ok(signal) => self.signals.extend(signal),
                 Err(error) => self.error = Some(error),
             }
         }
@@ -179,18 +179,18 @@ impl Frames {
 /// The bits of a stream in four bytes; the first bit says something else, or nothing.
 const STREAM_BITS: u32 = u32::MAX >> 1;
 
-fn saying(kind: u8, flags: u8, stream: u32) -> Option<Saying> {
+fn signal_frame(kind: u8, flags: u8, stream: u32) -> Option<SignalFrame> {
     match kind {
         HEADERS if flags & HAS_PRIORITY != 0 => {
-            Some(Saying::Dependency { stream, behind: usize::from(flags & PADDED != 0) })
+            Some(SignalFrame::Dependency { stream, behind: usize::from(flags & PADDED != 0) })
         }
-        PRIORITY => Some(Saying::Dependency { stream, behind: 0 }),
-        PRIORITY_UPDATE => Some(Saying::Update),
+        PRIORITY => Some(SignalFrame::Dependency { stream, behind: 0 }),
+        PRIORITY_UPDATE => Some(SignalFrame::Update),
         _ => None,
     }
 }
 
-impl Saying {
+impl SignalFrame {
     /// The signal in it; `None`: it cannot be read.
     fn signal(self, payload: &[u8]) -> Result<Option<Signal>, Reason> {
         match self {
@@ -221,8 +221,8 @@ impl Saying {
                     return Err(Reason::PROTOCOL_ERROR);
                 }
                 let whole = Some(field).filter(|_| payload.len() < SIGNAL_BYTES);
-                let said = whole.and_then(|it| Priority::parse(it).ok());
-                Ok(said.map(|it| Signal::Extensible {
+                let priority = whole.and_then(|it| Priority::parse(it).ok());
+                Ok(priority.map(|it| Signal::Extensible {
                     stream: StreamId(stream.into()),
                     urgency: it.urgency_or_default(),
                     incremental: it.incremental_or_default(),
@@ -237,22 +237,22 @@ mod tests {
     use super::*;
 
     /// The signals of a frame with this payload.
-    fn said(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> (String, Option<Reason>) {
+    fn signals(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> (String, Option<Reason>) {
         let length = u8::try_from(payload.len()).expect("short");
         let header = [0, 0, length, kind, flags, 0, 0, 0, stream];
         let mut frames = after(&[[&header[..], payload].concat()]);
-        let said = frames.said().map(|it| match it {
+        let signals = frames.signals().map(|it| match it {
             Signal::Extensible { stream, urgency, incremental } => {
                 format!("{} u={urgency} i={incremental}", stream.0)
             }
             it => format!("{it:?}"),
         });
-        (said.collect::<Vec<_>>().join(", "), frames.error())
+        (signals.collect::<Vec<_>>().join(", "), frames.error())
     }
 
     #[test]
     fn an_update_says_an_urgency_wherever_its_stream_is_9218_7_1() {
-        let update = |payload: &[u8]| said(PRIORITY_UPDATE, 0, 0, payload);
+        let update = |payload: &[u8]| signals(PRIORITY_UPDATE, 0, 0, payload);
         assert_eq!(update(b"\0\0\0\x05u=1, i"), ("5 u=1 i=true".to_owned(), None));
         assert_eq!(update(b"\0\0\0\x05"), ("5 u=3 i=false".to_owned(), None));
         assert_eq!(update(b"\0\0\0\x05u=="), (String::new(), None));
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(update(b"\0\0\0"), wrong(Reason::FRAME_SIZE_ERROR));
         assert_eq!(update(b"\0\0\0\0u=1"), wrong(Reason::PROTOCOL_ERROR));
         assert_eq!(update(b"\0\0\0\x02u=1"), wrong(Reason::PROTOCOL_ERROR));
-        let elsewhere = said(PRIORITY_UPDATE, 0, 3, b"\0\0\0\x05u=1").1;
+        let elsewhere = signals(PRIORITY_UPDATE, 0, 3, b"\0\0\0\x05u=1").1;
         assert_eq!(elsewhere, Some(Reason::PROTOCOL_ERROR));
         let mut long = b"\0\0\0\x05u=1".to_vec();
         long.resize(250, b' ');
@@ -275,13 +275,13 @@ mod tests {
             format!("{:?}", Signal::Depend { element, parent, weight, exclusive })
         };
         let expected = place(Element::Stream(StreamId(1)), 256, true);
-        assert_eq!(said(PRIORITY, 0, 3, below_1).0, expected);
-        assert_eq!(said(HEADERS, HAS_PRIORITY | END_HEADERS, 3, below_1).0, expected);
+        assert_eq!(signals(PRIORITY, 0, 3, below_1).0, expected);
+        assert_eq!(signals(HEADERS, HAS_PRIORITY | END_HEADERS, 3, below_1).0, expected);
         let padded = [&[0][..], below_1, &[0x82]].concat();
-        assert_eq!(said(HEADERS, HAS_PRIORITY | PADDED, 3, &padded).0, expected);
-        assert_eq!(said(PRIORITY, 0, 3, &[0; 5]).0, place(Element::Root, 1, false));
-        assert_eq!(said(PRIORITY, 0, 3, &[0, 0, 0, 3, 0]).0, "", "below itself");
-        assert_eq!(said(HEADERS, END_HEADERS, 3, below_1).0, "");
+        assert_eq!(signals(HEADERS, HAS_PRIORITY | PADDED, 3, &padded).0, expected);
+        assert_eq!(signals(PRIORITY, 0, 3, &[0; 5]).0, place(Element::Root, 1, false));
+        assert_eq!(signals(PRIORITY, 0, 3, &[0, 0, 0, 3, 0]).0, "", "below itself");
+        assert_eq!(signals(HEADERS, END_HEADERS, 3, below_1).0, "");
     }
 
     fn frame(kind: u8, flags: u8, stream: u8, bytes: u16) -> Vec<u8> {

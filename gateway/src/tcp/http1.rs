@@ -4,8 +4,8 @@ use super::activity::{Activity, now};
 use super::answer::{Answer, Guest, Upload, answer};
 use super::event_loop::{News, Phase};
 use super::linger::Lingering;
+use super::response_report::ResponseReport;
 use super::source::{Broken, Source};
-use super::told::Told;
 use super::tunnel::{Entrance, Tunnel};
 use super::versions::OneVersion;
 use crate::limits::WHOLE_BODY_WITHIN;
@@ -148,26 +148,26 @@ async fn respond(
         return response(answer, guest);
     };
     let answer = answer(guest, head, held, inbound, |_| {}).await;
-    if !answer.told.is_tunnel() {
+    if !answer.report.is_tunnel() {
         return response(answer, guest);
     }
     let (head, opened) = entrance.open(answer);
     *tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
-    head.map(|()| Outgoing { pieces: None, told: None })
+    head.map(|()| Outgoing { pieces: None, report: None })
 }
 
 /// The response as the library takes it.
 fn response(answer: Answer, guest: &Guest) -> hyper::Response<Outgoing> {
-    let Answer { head, source, mut told, .. } = answer;
+    let Answer { head, source, mut report, .. } = answer;
     let pieces = if source.is_over() {
-        told.completed();
+        report.completed();
         None
     } else {
         let (sender, receiver) = channel(1);
         tokio::spawn(send(source, sender, guest.clone()));
         Some(receiver)
     };
-    head.map(|()| Outgoing { pieces, told: Some(told) })
+    head.map(|()| Outgoing { pieces, report: Some(report) })
 }
 
 /// The body of a response. The library takes it as fast as the client does.
@@ -175,7 +175,7 @@ struct Outgoing {
     /// The next part; `None`: nothing more.
     pieces: Option<Receiver<Piece>>,
     /// `None`: a tunnel has it.
-    told: Option<Told>,
+    report: Option<ResponseReport>,
 }
 
 enum Piece {
@@ -199,7 +199,7 @@ impl Body for Outgoing {
         let piece = ready!(pieces.poll_recv(context));
         if let Some(Piece::Last(_) | Piece::End(_)) = piece {
             self.pieces = None;
-            self.told.iter_mut().for_each(Told::completed);
+            self.report.iter_mut().for_each(ResponseReport::completed);
         }
         let frame = match piece {
             Some(Piece::Bytes(bytes) | Piece::Last(bytes)) => Frame::data(bytes),
@@ -209,7 +209,7 @@ impl Body for Outgoing {
             None => return Poll::Ready(Some(Err(Broken))),
         };
         let bytes = frame.data_ref().map_or(0, Bytes::len);
-        self.told.iter_mut().for_each(|it| it.took(bytes));
+        self.report.iter_mut().for_each(|it| it.took(bytes));
         Poll::Ready(Some(Ok(frame)))
     }
 

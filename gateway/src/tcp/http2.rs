@@ -10,9 +10,9 @@ use super::intake::{ByTurns, Intake};
 use super::linger::read_on;
 use super::malformed::Answering;
 use super::outlet::Outlet;
+use super::response_report::ResponseReport;
 use super::sending::Joining;
 use super::source::{Broken, Source};
-use super::told::Told;
 use super::write_order::{WriteOrder, Writer};
 use crate::limits::{GATHERED_BYTES, HTTP2_STREAMS};
 use bytes::Bytes;
@@ -192,18 +192,18 @@ async fn answer_one(
         answer = answer(guest, head, held, upload, ahead) => answer,
         _ = poll_fn(|it| locked(&respond).poll_reset(it)) => return End::TakenBack,
     };
-    let Answer { head, source, mut told } = answer;
-    let is_tunnel = told.is_tunnel();
+    let Answer { head, source, mut report } = answer;
+    let is_tunnel = report.is_tunnel();
     let ends = source.is_over();
     writer.head(&head, ends);
     let stream = locked(&respond).send_response(head, ends);
     let Ok(stream) = stream else { return End::TakenBack };
     if ends {
-        told.completed();
+        report.completed();
         return End::Over;
     }
     tokio::select! {
-        end = send(stream, source, &mut told, writer, guest) => end,
+        end = send(stream, source, &mut report, writer, guest) => end,
         // Dropped, its stream is reset (`CANCEL`).
         () = news.reached(Phase::Draining), if is_tunnel => End::Over,
     }
@@ -230,7 +230,7 @@ fn interim(interim: &Interim<'_>) -> hyper::Response<()> {
 async fn send(
     mut stream: SendStream<Bytes>,
     mut source: Source,
-    told: &mut Told,
+    report: &mut ResponseReport,
     writer: &Writer,
     guest: &Guest,
 ) -> End {
@@ -240,15 +240,15 @@ async fn send(
             _ = poll_fn(|it| stream.poll_reset(it)) => return End::TakenBack,
         };
         let sent = match ready {
-            Ok(count) => send_piece(&mut stream, &mut source, count, told, writer, guest).await,
+            Ok(count) => send_piece(&mut stream, &mut source, count, report, writer, guest).await,
             Err(Broken) => return break_off(&mut stream, guest).await,
         };
         match sent {
             Ok(Sent::More) => {}
-            Ok(Sent::All) => break told.completed(),
+            Ok(Sent::All) => break report.completed(),
             Ok(Sent::Broken) => return break_off(&mut stream, guest).await,
             Ok(Sent::Overdue) => {
-                told.observers.notice(&Event::Overdue);
+                report.observers.notice(&Event::Overdue);
                 return reset(&mut stream, Reason::CANCEL);
             }
             Err(_) => return End::TakenBack,
@@ -285,7 +285,7 @@ async fn send_piece(
     stream: &mut SendStream<Bytes>,
     source: &mut Source,
     mut count: usize,
-    told: &mut Told,
+    report: &mut ResponseReport,
     writer: &Writer,
     guest: &Guest,
 ) -> Result<Sent, h2::Error> {
@@ -323,7 +323,7 @@ async fn send_piece(
         };
         let Ok(bytes) = bytes else { return Ok(Sent::Broken) };
         count -= bytes.len();
-        told.took(bytes.len());
+        report.took(bytes.len());
         let ends = source.is_over();
         writer.wrote(bytes.len(), ends);
         stream.send_data(bytes, ends)?;

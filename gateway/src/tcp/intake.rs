@@ -94,7 +94,7 @@ impl Intake {
         state.bytes += bytes.len();
         state.wants_more = false;
         state.frames.take(bytes);
-        state.frames.said().for_each(|it| self.order.signalled(it));
+        state.frames.signals().for_each(|it| self.order.signalled(it));
         let unfinished = state.frames.unfinished_bytes();
         if state.unfinished.as_ref().map_or(0, |it| it.0) == unfinished {
             return;

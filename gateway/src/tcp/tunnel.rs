@@ -3,8 +3,8 @@
 use super::activity::Activity;
 use super::answer::{Answer, Guest, Upload};
 use super::event_loop::{News, Phase};
+use super::response_report::ResponseReport;
 use super::source::Source;
-use super::told::Told;
 use crate::limits::PIECE_BYTES;
 use crate::upstream::{WEBSOCKET, accept, has_member};
 use bytes::Bytes;
@@ -52,7 +52,7 @@ pub(super) struct Tunnel {
     switched: OnUpgrade,
     stream: Sender<Stream>,
     source: Source,
-    told: Told,
+    report: ResponseReport,
 }
 
 impl Entrance {
@@ -68,16 +68,16 @@ impl Entrance {
 
     /// The head that opens the tunnel, and the tunnel.
     pub(super) fn open(self, answer: Answer) -> (Response<()>, Tunnel) {
-        let Answer { mut head, source, mut told, .. } = answer;
+        let Answer { mut head, source, mut report, .. } = answer;
         *head.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-        told.status(StatusCode::SWITCHING_PROTOCOLS.as_u16());
+        report.status(StatusCode::SWITCHING_PROTOCOLS.as_u16());
         let fields = head.headers_mut();
         fields.insert(CONNECTION, HeaderValue::from_static("upgrade"));
         fields.insert(UPGRADE, HeaderValue::from_static(WEBSOCKET));
         if let Ok(accept) = HeaderValue::from_str(&self.accept) {
             fields.insert(SEC_WEBSOCKET_ACCEPT, accept);
         }
-        (head, Tunnel { switched: self.switched, stream: self.stream, source, told })
+        (head, Tunnel { switched: self.switched, stream: self.stream, source, report })
     }
 }
 
@@ -100,13 +100,13 @@ impl Upload for Inbound {
 impl Tunnel {
     /// Carries the tunnel to its end. It ends with the server, too.
     pub(super) async fn run(self, guest: &Guest, mut news: News) {
-        let Self { switched, stream, source, told } = self;
+        let Self { switched, stream, source, report } = self;
         // The client is gone.
         let Ok(switched) = switched.await else { return };
         let (read, write) = split(TokioIo::new(switched));
         stream.send(read).ok();
         tokio::select! {
-            () = send(write, source, told, guest) => {}
+            () = send(write, source, report, guest) => {}
             () = news.reached(Phase::Draining) => {}
         }
     }
@@ -116,13 +116,13 @@ impl Tunnel {
 async fn send(
     mut stream: impl AsyncWrite + Unpin,
     mut source: Source,
-    mut told: Told,
+    mut report: ResponseReport,
     guest: &Guest,
 ) {
     while let Ok(count) = source.ready().await {
         if count == 0 {
-            told.completed();
-            drop(told);
+            report.completed();
+            drop(report);
             // The client may be gone.
             stream.shutdown().await.ok();
             return;
@@ -133,7 +133,7 @@ async fn send(
             stream.flush().await
         };
         match timeout(guest.options.limits.stalled, sent).await {
-            Ok(Ok(())) => told.took(bytes.len()),
+            Ok(Ok(())) => report.took(bytes.len()),
             Ok(Err(_)) => return,
             Err(_) => return guest.options.observers.notice(&Event::Overdue),
         }

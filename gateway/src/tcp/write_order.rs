@@ -35,7 +35,7 @@ struct State {
     /// Bytes that may be written before the system is asked again.
     room_bytes: usize,
     /// The responses that have had turns in this room.
-    given: Given,
+    turns: TurnsOfRoom,
     /// How often in a row the system took more as soon as it was asked.
     prompt: u32,
     responses: BTreeMap<StreamId, Progress>,
@@ -68,12 +68,12 @@ struct Progress {
 /// The turns since the system was last asked. The library takes turns of its own between responses that have several frames in it,
 /// so after a second piece of a response, others wait until the library has none.
 #[derive(Default)]
-struct Given {
+struct TurnsOfRoom {
     to: Vec<StreamId>,
     again: Option<StreamId>,
 }
 
-impl Given {
+impl TurnsOfRoom {
     /// Whether a turn of `next` can follow, which it then does.
     fn is_followed_by(&mut self, next: StreamId) -> bool {
         if self.again.is_some_and(|it| it != next) {
@@ -107,7 +107,7 @@ impl WriteOrder {
             order,
             signals: options.signals,
             room_bytes: PIECE_BYTES,
-            given: Given::default(),
+            turns: TurnsOfRoom::default(),
             prompt: 0,
             responses: BTreeMap::new(),
             last: None,
@@ -145,7 +145,7 @@ impl WriteOrder {
         state.prompt = state.prompt.saturating_add(1);
         // A system that takes all at once sends it at once, and each call has its price.
         state.room_bytes = if state.prompt > PROMPT_ROOMS { GATHERED_BYTES } else { PIECE_BYTES };
-        state.given = Given::default();
+        state.turns = TurnsOfRoom::default();
         state.grant();
     }
 
@@ -231,7 +231,7 @@ impl State {
             if progress.granted_bytes.is_some() {
                 return;
             }
-            if !self.given.is_followed_by(next) {
+            if !self.turns.is_followed_by(next) {
                 self.room_bytes = 0;
                 return self.connection.wake_by_ref();
             }

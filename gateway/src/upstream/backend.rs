@@ -3,9 +3,9 @@
 use super::address::Address;
 use super::carrier::Carrier;
 use super::connections::{Connections, StartError};
-use super::fields::Errand;
-use super::places::{Place, Places};
+use super::fields::BackendRequest;
 use super::reports::Report;
+use super::slots::{Place, Slots};
 use crate::limits::UpstreamLimits;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ const NAME_THREADS: usize = 2;
 pub(super) struct Backend {
     /// As many requests as there are places are in it at most.
     arrivals: UnboundedSender<Arrival>,
-    places: Arc<Places>,
+    places: Arc<Slots>,
     /// Places of WebSockets, which last long.
-    tunnels: Arc<Places>,
+    tunnels: Arc<Slots>,
     /// How many requests came.
     count: AtomicU64,
 }
 
-type Arrival = (Errand, Place);
+type Arrival = (BackendRequest, Place);
 
 impl Backend {
     /// Starts the thread. When this is dropped, it ends after the exchanges that are under way.
@@ -43,26 +43,26 @@ impl Backend {
         let (arrivals, coming) = unbounded_channel();
         let builder = std::thread::Builder::new().name("upstream".to_owned());
         builder.spawn(move || runtime.block_on(carry_all(&carrier, coming)))?;
-        let places = Places::new(limits.requests, limits.waiting);
-        let tunnels = Places::new(limits.tunnels, limits.waiting);
+        let places = Slots::new(limits.requests, limits.waiting);
+        let tunnels = Slots::new(limits.tunnels, limits.waiting);
         Ok(Self { arrivals, places, tunnels, count: AtomicU64::new(0) })
     }
 
     /// Takes a request; false: too many wait.
-    pub(super) fn take(&self, errand: Errand) -> bool {
+    pub(super) fn take(&self, backend_request: BackendRequest) -> bool {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let places = if errand.request.is_tunnel { &self.tunnels } else { &self.places };
-        let place = places.enter(errand.request.client, number);
-        place.is_some_and(|it| self.arrivals.send((errand, it)).is_ok())
+        let places = if backend_request.request.is_tunnel { &self.tunnels } else { &self.places };
+        let place = places.enter(backend_request.request.client, number);
+        place.is_some_and(|it| self.arrivals.send((backend_request, it)).is_ok())
     }
 }
 
 async fn carry_all(carrier: &Arc<Carrier>, mut coming: UnboundedReceiver<Arrival>) {
     let (alive, mut over): (_, Receiver<Infallible>) = channel(1);
-    while let Some((errand, place)) = coming.recv().await {
+    while let Some((backend_request, place)) = coming.recv().await {
         let (carrier, alive) = (Arc::clone(carrier), alive.clone());
         tokio::spawn(async move {
-            carrier.carry(errand, place).await;
+            carrier.carry(backend_request, place).await;
             drop(alive);
         });
     }

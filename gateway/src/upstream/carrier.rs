@@ -5,11 +5,11 @@ mod tunnel;
 use super::address::Address;
 use super::connections::{Body, Connection, Connections};
 use super::encoding::Encoding;
-use super::fields::{Errand, Outbound, inbound, request};
+use super::fields::{BackendRequest, Outbound, inbound, request};
 use super::handshake::Handshake;
 use super::patience::Patience;
-use super::places::{Place, Places};
 use super::reports::{Report, Troubles};
+use super::slots::{Place, Slots};
 use super::unanswered::Unanswered;
 use crate::limits::{
     ANSWERED, BACKEND_FIELDS, UNANSWERED, UpstreamLimits, WHOLE_BODY_WITHIN, backend_connections,
@@ -18,7 +18,7 @@ use hyper::header::HeaderMap;
 use hyper::{StatusCode, header};
 use schedulers::{Kind, Resource};
 use server::limits::TRAILER_BYTES;
-use server::site::{Exchange, Response, Trouble, trailers};
+use server::site::{BackendFailure, Exchange, Response, trailers};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,9 +34,9 @@ pub(super) struct Carrier {
     connections: Arc<Connections>,
     limits: UpstreamLimits,
     /// The places of requests whose bodies are still to come, which may last long.
-    unended: Arc<Places>,
+    unended: Arc<Slots>,
     /// The places of requests that last long: their number says nothing about how busy the backend is.
-    slow: Arc<Places>,
+    slow: Arc<Slots>,
     troubles: Mutex<Troubles>,
 }
 
@@ -57,19 +57,19 @@ impl Carrier {
         report: Report,
     ) -> Arc<Self> {
         let (address, limits) = (address.clone(), limits.clone());
-        let unended = Places::new(limits.requests, limits.waiting);
-        let slow = Places::new(limits.slow.min(backend_connections()), 0);
+        let unended = Slots::new(limits.requests, limits.waiting);
+        let slow = Slots::new(limits.slow.min(backend_connections()), 0);
         let troubles = Mutex::new(Troubles::new(report));
         Arc::new(Self { address, connections, limits, unended, slow, troubles })
     }
 
     /// Carries an exchange out, or ends it.
-    pub(super) async fn carry(self: Arc<Self>, errand: Errand, mut place: Place) {
-        let Errand { request, exchange } = &errand;
+    pub(super) async fn carry(self: Arc<Self>, backend_request: BackendRequest, mut place: Place) {
+        let BackendRequest { request, exchange } = &backend_request;
         let end = tokio::select! {
             biased;
             trouble = poll_fn(|it| exchange.poll_stopped(it)) => Err(trouble),
-            end = self.carry_out(&errand, &mut place) => end,
+            end = self.carry_out(&backend_request, &mut place) => end,
         };
         if let Err(trouble) = &end
             && !trouble.is_the_clients()
@@ -97,18 +97,22 @@ impl Carrier {
     }
 
     /// Asks the backend and passes on what it answers; returns the trailer fields at the end.
-    async fn carry_out(&self, errand: &Errand, place: &mut Place) -> Result<HeaderMap, Trouble> {
-        let Errand { request, exchange } = errand;
+    async fn carry_out(
+        &self,
+        backend_request: &BackendRequest,
+        place: &mut Place,
+    ) -> Result<HeaderMap, BackendFailure> {
+        let BackendRequest { request, exchange } = backend_request;
         let gathered = self.gather(exchange).await;
         if matches!(gathered, Gathered::Unended) && !place.move_to(&self.unended) {
-            return Err(Trouble::Busy);
+            return Err(BackendFailure::Busy);
         }
         let is_whole = matches!(gathered, Gathered::Whole);
-        timeout(self.limits.queue, place.turn()).await.map_err(|_| Trouble::Busy)?;
+        timeout(self.limits.queue, place.turn()).await.map_err(|_| BackendFailure::Busy)?;
         if request.is_tunnel {
-            return self.tunnel(errand).await;
+            return self.tunnel(backend_request).await;
         }
-        let answer = self.response(errand, is_whole);
+        let answer = self.response(backend_request, is_whole);
         let (response, connection) = self.await_within(UNANSWERED, answer, place).await??;
         check(&response)?;
         let most = if streams(&response) { Duration::ZERO } else { ANSWERED };
@@ -131,14 +135,14 @@ impl Carrier {
         most: Duration,
         part: impl Future<Output = T>,
         place: &mut Place,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, BackendFailure> {
         let mut part = pin!(part);
         if let Ok(end) = timeout(most, part.as_mut()).await {
             return Ok(end);
         }
         tokio::select! {
             end = part => Ok(end),
-            () = place.step_aside(&self.slow) => Err(Trouble::Busy),
+            () = place.step_aside(&self.slow) => Err(BackendFailure::Busy),
         }
     }
 
@@ -157,16 +161,18 @@ impl Carrier {
 
     async fn response(
         &self,
-        errand: &Errand,
+        backend_request: &BackendRequest,
         is_whole: bool,
-    ) -> Result<(HttpResponse, Connection), Trouble> {
+    ) -> Result<(HttpResponse, Connection), BackendFailure> {
         let (mut connection, is_reused) = self.connections.get().await?;
-        match self.ask(&mut connection, errand, is_whole, None).await {
+        match self.ask(&mut connection, backend_request, is_whole, None).await {
             Ok(response) => Ok((response, connection)),
             // The backend may have closed a reused connection while the request was on its way.
-            Err(it) if is_reused && (!it.was_sent || is_repeatable(errand, &it.trouble)) => {
+            Err(it)
+                if is_reused && (!it.was_sent || is_repeatable(backend_request, &it.trouble)) =>
+            {
                 let mut connection = self.connections.open().await?;
-                let response = self.ask(&mut connection, errand, is_whole, None).await;
+                let response = self.ask(&mut connection, backend_request, is_whole, None).await;
                 response.map(|it| (it, connection)).map_err(|it| it.trouble)
             }
             Err(it) => Err(it.trouble),
@@ -176,20 +182,20 @@ impl Carrier {
     async fn ask(
         &self,
         connection: &mut Connection,
-        errand: &Errand,
+        backend_request: &BackendRequest,
         is_whole: bool,
         handshake: Option<&Handshake>,
     ) -> Result<HttpResponse, Unanswered> {
-        let request = request(errand, connection.is_http2(), is_whole, self.limits.idle);
+        let request = request(backend_request, connection.is_http2(), is_whole, self.limits.idle);
         let mut request = request.map_err(Unanswered::sent)?;
         if let Some(handshake) = handshake {
             handshake.ask(request.headers_mut());
         }
         let most = self.limits.answer;
         tokio::select! {
-            answer = connection.send(request, &errand.exchange) => answer,
-            () = silence(&errand.exchange, most) => {
-                Err(Unanswered::sent(Trouble::TooSlow(format!("no answer after {most:?}"))))
+            answer = connection.send(request, &backend_request.exchange) => answer,
+            () = silence(&backend_request.exchange, most) => {
+                Err(Unanswered::sent(BackendFailure::TooSlow(format!("no answer after {most:?}"))))
             }
         }
     }
@@ -200,14 +206,15 @@ impl Carrier {
         exchange: &Exchange,
         mut body: Body,
         mut encoding: Option<Encoding>,
-    ) -> Result<HeaderMap, Trouble> {
-        let unencoded = |it: std::io::Error| Trouble::Improper(format!("not compressed: {it}"));
+    ) -> Result<HeaderMap, BackendFailure> {
+        let unencoded =
+            |it: std::io::Error| BackendFailure::Improper(format!("not compressed: {it}"));
         let mut trailers = HeaderMap::new();
         let mut patience = Patience::new(self.limits.unread);
         loop {
             let since = Instant::now();
             let room = poll_fn(|it| exchange.poll_room(it));
-            timeout(patience.left(), room).await.map_err(|_| Trouble::ClientSlow)?;
+            timeout(patience.left(), room).await.map_err(|_| BackendFailure::ClientSlow)?;
             patience.waited(since.elapsed());
             let next = tokio::select! {
                 next = body.next() => next?,
@@ -253,15 +260,15 @@ async fn silence(exchange: &Exchange, most: Duration) {
 }
 
 /// Ends when the backend has taken nothing of the request's body for `most`, with who is too slow.
-async fn standstill(exchange: &Exchange, most: Duration) -> Trouble {
+async fn standstill(exchange: &Exchange, most: Duration) -> BackendFailure {
     let mut turns = exchange.turns();
     while let Ok(next) = timeout(most, poll_fn(|it| exchange.poll_turns(turns, it))).await {
         turns = next;
     }
     if turns.awaits_client {
-        return Trouble::ClientSlow;
+        return BackendFailure::ClientSlow;
     }
-    Trouble::TooSlow(format!("no more of the body after {most:?}"))
+    BackendFailure::TooSlow(format!("no more of the body after {most:?}"))
 }
 
 fn now() -> std::time::Instant {
@@ -269,10 +276,10 @@ fn now() -> std::time::Instant {
 }
 
 /// Whether asking twice does no harm (RFC 9110, 9.2.1).
-fn is_repeatable(errand: &Errand, trouble: &Trouble) -> bool {
-    expects_no_body(&errand.request)
-        && !errand.exchange.has_body()
-        && matches!(trouble, Trouble::Improper(_))
+fn is_repeatable(backend_request: &BackendRequest, trouble: &BackendFailure) -> bool {
+    expects_no_body(&backend_request.request)
+        && !backend_request.exchange.has_body()
+        && matches!(trouble, BackendFailure::Improper(_))
 }
 
 /// Whether a body of the request has no meaning (RFC 9110, 9.3.1 and 9.3.2). It is passed on all the same.
@@ -281,8 +288,8 @@ fn expects_no_body(request: &Outbound) -> bool {
 }
 
 /// A failure of features that this server does not pass on.
-fn check(response: &HttpResponse) -> Result<(), Trouble> {
-    let improper = |cause: &str| Err(Trouble::Improper(cause.to_owned()));
+fn check(response: &HttpResponse) -> Result<(), BackendFailure> {
+    let improper = |cause: &str| Err(BackendFailure::Improper(cause.to_owned()));
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return improper("it switches protocols");
     }
@@ -295,11 +302,11 @@ fn check(response: &HttpResponse) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn check_size(response: &HttpResponse) -> Result<(), Trouble> {
+fn check_size(response: &HttpResponse) -> Result<(), BackendFailure> {
     if response.headers().len() <= BACKEND_FIELDS {
         return Ok(());
     }
-    Err(Trouble::Improper(format!("its head has more than {BACKEND_FIELDS} fields")))
+    Err(BackendFailure::Improper(format!("its head has more than {BACKEND_FIELDS} fields")))
 }
 
 /// Whether a response says that it goes on and on.
@@ -309,8 +316,8 @@ fn streams(response: &HttpResponse) -> bool {
 }
 
 /// The trailer fields that go on.
-fn checked(fields: &HeaderMap) -> Result<HeaderMap, Trouble> {
-    let large = || Trouble::Improper(format!("more than {TRAILER_BYTES} bytes of trailers"));
+fn checked(fields: &HeaderMap) -> Result<HeaderMap, BackendFailure> {
+    let large = || BackendFailure::Improper(format!("more than {TRAILER_BYTES} bytes of trailers"));
     trailers::of_response(fields).ok_or_else(large)
 }
 

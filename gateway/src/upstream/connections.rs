@@ -17,7 +17,7 @@ use hyper::client::conn::http1;
 use hyper::rt::{Read, Write};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use server::site::{Exchange, Trouble};
+use server::site::{BackendFailure, Exchange};
 use std::future::poll_fn;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -107,7 +107,7 @@ impl Connection {
             Ok(response) => Ok(response.map(Body::Http1)),
             Err(mut error) => {
                 let was_sent = error.take_message().is_none();
-                Err(Unanswered { trouble: Trouble::improper(error.error()), was_sent })
+                Err(Unanswered { trouble: BackendFailure::improper(error.error()), was_sent })
             }
         }
     }
@@ -123,12 +123,12 @@ impl Body {
     }
 
     /// The next bytes, or the trailer fields behind them; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Frame<Bytes>>, Trouble> {
+    pub(super) async fn next(&mut self) -> Result<Option<Frame<Bytes>>, BackendFailure> {
         loop {
             let frame = match self {
                 Self::Http2(body) => body.next().await?,
                 Self::Http1(body) => {
-                    body.frame().await.transpose().map_err(|it| Trouble::improper(&it))?
+                    body.frame().await.transpose().map_err(|it| BackendFailure::improper(&it))?
                 }
             };
             if !frame.as_ref().and_then(Frame::data_ref).is_some_and(Bytes::is_empty) {
@@ -150,7 +150,7 @@ impl Connections {
     }
 
     /// A connection, and whether it served requests before.
-    pub(super) async fn get(&self) -> Result<(Connection, bool), Trouble> {
+    pub(super) async fn get(&self) -> Result<(Connection, bool), BackendFailure> {
         if let Some(connection) = self.kept().take() {
             return Ok((connection, true));
         }
@@ -166,12 +166,12 @@ impl Connections {
     }
 
     /// A new connection.
-    pub(super) async fn open(&self) -> Result<Connection, Trouble> {
+    pub(super) async fn open(&self) -> Result<Connection, BackendFailure> {
         self.in_time(self.connect()).await
     }
 
     /// A new connection of HTTP/1.1, which can become a tunnel.
-    pub(super) async fn open_http1(&self) -> Result<Connection, Trouble> {
+    pub(super) async fn open_http1(&self) -> Result<Connection, BackendFailure> {
         self.in_time(async {
             let stream = self.stream().await?;
             match &self.tls {
@@ -227,14 +227,14 @@ impl Connections {
 
     async fn in_time<T>(
         &self,
-        opening: impl Future<Output = Result<T, Trouble>>,
-    ) -> Result<T, Trouble> {
+        opening: impl Future<Output = Result<T, BackendFailure>>,
+    ) -> Result<T, BackendFailure> {
         let most = self.limits.connect;
-        let late = |_| Err(Trouble::TooSlow(format!("no connection after {most:?}")));
+        let late = |_| Err(BackendFailure::TooSlow(format!("no connection after {most:?}")));
         timeout(most, opening).await.unwrap_or_else(late)
     }
 
-    async fn connect(&self) -> Result<Connection, Trouble> {
+    async fn connect(&self) -> Result<Connection, BackendFailure> {
         let stream = self.stream().await?;
         let Some(tls) = &self.tls else { return self.http1(stream).await };
         let stream = self.secured(tls, stream, PROTOCOLS).await?;
@@ -247,8 +247,8 @@ impl Connections {
         self.http1(stream).await
     }
 
-    async fn stream(&self) -> Result<Stream, Trouble> {
-        let unreachable = |it: std::io::Error| Trouble::Unreachable(it.to_string());
+    async fn stream(&self) -> Result<Stream, BackendFailure> {
+        let unreachable = |it: std::io::Error| BackendFailure::Unreachable(it.to_string());
         let stream = TcpStream::connect((self.address.host(), self.address.port())).await;
         let stream = stream.map_err(unreachable)?;
         stream.set_nodelay(true).map_err(unreachable)?;
@@ -261,23 +261,25 @@ impl Connections {
         tls: &SslConnector,
         stream: Stream,
         protocols: &[u8],
-    ) -> Result<SslStream<Stream>, Trouble> {
-        let unusable = |it: ErrorStack| Trouble::Unreachable(format!("TLS: {it}"));
+    ) -> Result<SslStream<Stream>, BackendFailure> {
+        let unusable = |it: ErrorStack| BackendFailure::Unreachable(format!("TLS: {it}"));
         let mut configuration = tls.configure().map_err(unusable)?;
         configuration.set_alpn_protos(protocols).map_err(unusable)?;
         let stream = tokio_boring::connect(configuration, self.address.host(), stream).await;
         stream.map_err(|it| untrusted(&it))
     }
 
-    async fn http1<S>(&self, stream: S) -> Result<Connection, Trouble>
+    async fn http1<S>(&self, stream: S) -> Result<Connection, BackendFailure>
     where
         TokioIo<S>: Read + Write + Unpin + Send + 'static,
     {
         let mut builder = http1::Builder::new();
         builder.max_buf_size(self.limits.header_bytes.max(LEAST_BUFFER_BYTES));
         builder.max_headers(BACKEND_FIELDS);
-        let (sender, connection) =
-            builder.handshake(TokioIo::new(stream)).await.map_err(|it| Trouble::improper(&it))?;
+        let (sender, connection) = builder
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(|it| BackendFailure::improper(&it))?;
         // The request under way gets its failure.
         tokio::spawn(connection.with_upgrades());
         Ok(Connection::Http1(sender))
@@ -308,9 +310,9 @@ fn connector(address: &Address) -> Result<SslConnector, StartError> {
     Ok(tls.build())
 }
 
-fn untrusted(error: &HandshakeError<Stream>) -> Trouble {
+fn untrusted(error: &HandshakeError<Stream>) -> BackendFailure {
     let verdict = error.ssl().map(SslRef::verify_result);
-    Trouble::Unreachable(match verdict {
+    BackendFailure::Unreachable(match verdict {
         Some(Err(why)) => format!(
             "its certificate is not trusted ({why}): it must name the host of the address, and come from a CA of the \
              system or of `upstream_ca` (--upstream-ca)"

@@ -10,7 +10,7 @@ use server::account::Held;
 use server::client::Client;
 use server::site::fields::{add, joined, kept, list};
 use server::site::trailers::{is_hop_by_hop, passes};
-use server::site::{Exchange, Request, Trouble};
+use server::site::{BackendFailure, Exchange, Request};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(super) struct Outbound {
 }
 
 /// A request on its way to the backend, and the exchange that has its body and takes its response.
-pub(super) struct Errand {
+pub(super) struct BackendRequest {
     pub(super) request: Outbound,
     pub(super) exchange: Arc<Exchange>,
 }
@@ -82,12 +82,12 @@ pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
 /// The request as the HTTP library takes it. If the body `is_whole`, its length is known. A client may stand still for
 /// `idle`.
 pub(super) fn request(
-    errand: &Errand,
+    backend_request: &BackendRequest,
     is_http2: bool,
     is_whole: bool,
     idle: Duration,
-) -> Result<hyper::Request<Upload>, Trouble> {
-    let Errand { request: asked, exchange } = errand;
+) -> Result<hyper::Request<Upload>, BackendFailure> {
+    let BackendRequest { request: asked, exchange } = backend_request;
     let trailers = exchange.trailer_names().join(", ");
     let may_trail = !trailers.is_empty() || (!is_whole && asked.fields.contains_key(TRAILER));
     let length = match is_whole {
@@ -101,7 +101,7 @@ pub(super) fn request(
     let uri = Uri::builder().path_and_query(asked.path.as_str());
     // HTTP/2 has a pseudo-header field in place of the host (RFC 9113, 8.3.1).
     let uri = if is_http2 { uri.scheme("https").authority(asked.authority.as_str()) } else { uri };
-    let unsayable = |it: &dyn std::error::Error| Trouble::Unsayable(it.to_string());
+    let unsayable = |it: &dyn std::error::Error| BackendFailure::Unsayable(it.to_string());
     let uri = uri.build().map_err(|it| unsayable(&it))?;
     let mut request = hyper::Request::builder().method(asked.method.as_str()).uri(uri);
     if !is_http2 {

@@ -7,7 +7,7 @@ use hyper::header::{
     UPGRADE,
 };
 use ring::rand::{SecureRandom, SystemRandom};
-use server::site::Trouble;
+use server::site::BackendFailure;
 
 /// The protocol's name where a request asks for it.
 pub const WEBSOCKET: &str = "websocket";
@@ -30,9 +30,9 @@ impl Handshake {
     }
 
     /// One with a random key.
-    pub fn new() -> Result<Self, Trouble> {
+    pub fn new() -> Result<Self, BackendFailure> {
         let mut key = [0; KEY_BYTES];
-        let unsayable = |_| Trouble::Unsayable("the system has no randomness".to_owned());
+        let unsayable = |_| BackendFailure::Unsayable("the system has no randomness".to_owned());
         SystemRandom::new().fill(&mut key).map_err(unsayable)?;
         Ok(Self::with(key))
     }
@@ -47,13 +47,13 @@ impl Handshake {
     }
 
     /// Checks the fields of the response that switches (RFC 6455, 4.1).
-    pub fn check(&self, fields: &HeaderMap) -> Result<(), Trouble> {
+    pub fn check(&self, fields: &HeaderMap) -> Result<(), BackendFailure> {
         let answer = fields.get(SEC_WEBSOCKET_ACCEPT).map(HeaderValue::as_bytes);
         if !has_member(fields, &UPGRADE, WEBSOCKET) || !has_member(fields, &CONNECTION, "upgrade") {
-            return Err(Trouble::Improper("it switches to another protocol".to_owned()));
+            return Err(BackendFailure::Improper("it switches to another protocol".to_owned()));
         }
         if answer != Some(accept(&self.key).as_bytes()) {
-            return Err(Trouble::Improper("a wrong Sec-WebSocket-Accept".to_owned()));
+            return Err(BackendFailure::Improper("a wrong Sec-WebSocket-Accept".to_owned()));
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use h2::{Ping, PingPong, Reason, RecvStream, SendStream};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Bytes, Frame};
 use hyper::{Request, Response, header};
-use server::site::{Exchange, Trouble};
+use server::site::{BackendFailure, Exchange};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -53,7 +53,7 @@ impl Drop for Sending {
 
 impl Http2 {
     /// Begins to speak HTTP/2.
-    pub(super) async fn open<S>(stream: S, limits: &UpstreamLimits) -> Result<Self, Trouble>
+    pub(super) async fn open<S>(stream: S, limits: &UpstreamLimits) -> Result<Self, BackendFailure>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -69,7 +69,7 @@ impl Http2 {
                 HTTP2_STREAM_BYTES.saturating_mul(requests).min(MOST_WINDOW),
             );
         let opened = builder.handshake(stream).await;
-        let (sender, mut connection) = opened.map_err(|it| Trouble::improper(&it))?;
+        let (sender, mut connection) = opened.map_err(|it| BackendFailure::improper(&it))?;
         let alive = Arc::new(());
         let pings = connection.ping_pong();
         let opened = Self { sender, alive: Arc::downgrade(&alive) };
@@ -93,7 +93,7 @@ impl Http2 {
         request: Request<Upload>,
         exchange: &Exchange,
     ) -> Result<Response<Body>, Unanswered> {
-        let unsent = |it: h2::Error| Unanswered::unsent(Trouble::improper(&it));
+        let unsent = |it: h2::Error| Unanswered::unsent(BackendFailure::improper(&it));
         let sender = self.sender.clone();
         let mut sender = sender.ready().await.map_err(unsent)?;
         let alive = self.alive.upgrade();
@@ -104,7 +104,7 @@ impl Http2 {
         let (mut response, stream) = sent.map_err(unsent)?;
         let upload = Sending((!ends).then(|| tokio::spawn(upload(body, stream))));
         let answer = poll_fn(|it| poll_answer(&mut response, exchange, it)).await;
-        let answer = answer.map_err(|it| Unanswered::sent(Trouble::improper(&it)))?;
+        let answer = answer.map_err(|it| Unanswered::sent(BackendFailure::improper(&it)))?;
         let length = answer.headers().get(header::CONTENT_LENGTH);
         let length = length.and_then(|it| it.to_str().ok()?.parse().ok());
         Ok(answer.map(|stream| Body { stream, length, _upload: upload, _alive: alive }))
@@ -179,14 +179,15 @@ impl Body {
     }
 
     /// The next bytes, or the trailer fields behind them; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Frame<Bytes>>, Trouble> {
+    pub(super) async fn next(&mut self) -> Result<Option<Frame<Bytes>>, BackendFailure> {
         let Some(bytes) = self.stream.data().await else {
-            let trailers = self.stream.trailers().await.map_err(|it| Trouble::improper(&it))?;
+            let trailers =
+                self.stream.trailers().await.map_err(|it| BackendFailure::improper(&it))?;
             return Ok(trailers.map(Frame::trailers));
         };
-        let bytes = bytes.map_err(|it| Trouble::improper(&it))?;
+        let bytes = bytes.map_err(|it| BackendFailure::improper(&it))?;
         let released = self.stream.flow_control().release_capacity(bytes.len());
-        released.map_err(|it| Trouble::improper(&it))?;
+        released.map_err(|it| BackendFailure::improper(&it))?;
         Ok(Some(Frame::data(bytes)))
     }
 }

@@ -3,14 +3,14 @@
 use super::address::Address;
 use super::backend::Backend;
 use super::connections::StartError;
-use super::fields::{Errand, outbound};
+use super::fields::{BackendRequest, outbound};
 use super::handshake::WEBSOCKET;
 use super::reports::Report;
 use crate::limits::UpstreamLimits;
 use crate::site::types;
 use percent_encoding::percent_decode_str;
 use schedulers::Resource;
-use server::site::{Body, Exchange, Later, Request, Response, Site, Trouble};
+use server::site::{BackendFailure, Body, Exchange, Later, Request, Response, Site};
 use std::sync::Arc;
 
 /// A site whose responses a backend makes.
@@ -47,11 +47,12 @@ impl Site for UpstreamSite {
         }
         let outbound = outbound(request, is_tunnel);
         if outbound.length > Some(self.upload_bytes) {
-            return Trouble::ClientLarge.response();
+            return BackendFailure::ClientLarge.response();
         }
         let exchange = Exchange::new(is_tunnel, self.upload_bytes);
-        if !self.backend.take(Errand { request: outbound, exchange: Arc::clone(&exchange) }) {
-            return Trouble::Busy.response();
+        if !self.backend.take(BackendRequest { request: outbound, exchange: Arc::clone(&exchange) })
+        {
+            return BackendFailure::Busy.response();
         }
         let resource = Resource { kind: types::expected(request), ..Resource::default() };
         let later = Later::new(exchange);

@@ -1,21 +1,21 @@
 //! Requests that a backend did not answer.
 
-use server::site::Trouble;
+use server::site::BackendFailure;
 
 /// A request that was not answered.
 #[derive(Debug)]
 pub(super) struct Unanswered {
-    pub(super) trouble: Trouble,
+    pub(super) trouble: BackendFailure,
     /// The backend may have seen it.
     pub(super) was_sent: bool,
 }
 
 impl Unanswered {
-    pub(super) fn sent(trouble: Trouble) -> Self {
+    pub(super) fn sent(trouble: BackendFailure) -> Self {
         Self { trouble, was_sent: true }
     }
 
-    pub(super) fn unsent(trouble: Trouble) -> Self {
+    pub(super) fn unsent(trouble: BackendFailure) -> Self {
         Self { trouble, was_sent: false }
     }
 }

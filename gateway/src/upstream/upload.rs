@@ -2,7 +2,7 @@
 
 use super::patience::Patience;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use server::site::{Exchange, Trouble, UploadPiece};
+use server::site::{BackendFailure, Exchange, UploadPiece};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -41,23 +41,23 @@ impl Upload {
 
 impl Body for Upload {
     type Data = Bytes;
-    type Error = Trouble;
+    type Error = BackendFailure;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Trouble>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BackendFailure>>> {
         let Poll::Ready(piece) = self.exchange.poll_upload(context) else {
             if self.exchange.is_over() {
                 // The connection to the backend ends with it.
-                return Poll::Ready(Some(Err(Trouble::ClientGone)));
+                return Poll::Ready(Some(Err(BackendFailure::ClientGone)));
             }
             if self.exchange.is_answered() {
                 return Poll::Pending;
             }
             ready!(self.poll_patience(context));
-            self.exchange.stop(Trouble::ClientSlow);
-            return Poll::Ready(Some(Err(Trouble::ClientSlow)));
+            self.exchange.stop(BackendFailure::ClientSlow);
+            return Poll::Ready(Some(Err(BackendFailure::ClientSlow)));
         };
         if let Some(waiting) = self.waiting.take() {
             self.patience.waited(waiting.since.elapsed());
@@ -98,13 +98,13 @@ mod tests {
         Upload::new(&exchange, None, Duration::ZERO)
     }
 
-    async fn end(mut upload: Upload) -> Option<Trouble> {
+    async fn end(mut upload: Upload) -> Option<BackendFailure> {
         poll_fn(|it| Pin::new(&mut upload).poll_frame(it)).await?.err()
     }
 
     #[tokio::test]
     async fn a_client_that_sends_nothing_is_too_slow_only_until_the_backend_answers() {
-        assert_eq!(end(of_silent_client(|_| {})).await, Some(Trouble::ClientSlow));
+        assert_eq!(end(of_silent_client(|_| {})).await, Some(BackendFailure::ClientSlow));
         let mut answered = of_silent_client(|it| it.answer(Response::empty(200)));
         let next = poll_fn(|it| Poll::Ready(Pin::new(&mut answered).poll_frame(it).is_ready()));
         assert!(!next.await);
@@ -117,6 +117,6 @@ mod tests {
             exchange.answer(Response::empty(200));
             exchange.finish(Ok(hyper::HeaderMap::new()));
         });
-        assert_eq!(end(answered).await, Some(Trouble::ClientGone));
+        assert_eq!(end(answered).await, Some(BackendFailure::ClientGone));
     }
 }

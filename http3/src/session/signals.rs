@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::Role;
-use crate::control::Said;
+use crate::control::PrioritySignal;
 use crate::error::{Code, Error};
 use crate::event::WIRE_IDS_END;
 use crate::scheme_name::is_name;
@@ -70,13 +70,13 @@ impl Session {
     pub(super) fn take_update(
         &mut self,
         control: StreamId,
-        said: Said,
+        said: PrioritySignal,
         field: String,
     ) -> Result<(), Error> {
         let prioritized = match said {
-            Said::Priority(stream, _) => Some(Prioritized::Request(stream)),
-            Said::PushPriority(push, _) => Some(Prioritized::Push(push)),
-            Said::Tree(_) | Said::Bucket(..) => None,
+            PrioritySignal::Priority(stream, _) => Some(Prioritized::Request(stream)),
+            PrioritySignal::PushPriority(push, _) => Some(Prioritized::Push(push)),
+            PrioritySignal::Tree(_) | PrioritySignal::Bucket(..) => None,
         };
         let update =
             prioritized.map(|prioritized| Event::PriorityUpdate { control, prioritized, field });
@@ -84,23 +84,23 @@ impl Session {
         self.take_signal(said)
     }
 
-    pub(super) fn take_signal(&mut self, said: Said) -> Result<(), Error> {
+    pub(super) fn take_signal(&mut self, said: PrioritySignal) -> Result<(), Error> {
         self.signals.spend(&self.limits)?;
         match said {
-            Said::Priority(stream, priority) => self.place(Signal::Extensible {
+            PrioritySignal::Priority(stream, priority) => self.place(Signal::Extensible {
                 stream,
                 urgency: priority.urgency_or_default(),
                 incremental: priority.incremental_or_default(),
             }),
-            Said::PushPriority(push, priority) => self.place_push(push, priority),
-            Said::Tree(frame) => match frame.on_control(self.reach())? {
+            PrioritySignal::PushPriority(push, priority) => self.place_push(push, priority),
+            PrioritySignal::Tree(frame) => match frame.on_control(self.reach())? {
                 Event::Priority(signal) => self.place(signal),
                 about_push => {
                     self.events.push_back(about_push);
                     Ok(())
                 }
             },
-            Said::Bucket(stream, byte) => self.place(Signal::Bucket { stream, byte }),
+            PrioritySignal::Bucket(stream, byte) => self.place(Signal::Bucket { stream, byte }),
         }
     }
 

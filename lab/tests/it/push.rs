@@ -128,7 +128,7 @@ fn a_policy_pushes_no_more_than_the_client_takes_on_the_connection() {
     assert_eq!([1_000_000, 10_000, 5_000].map(pushed), [1, 1, 0]);
 }
 
-/// A link that reorders, delays and loses; its chances are those of the load's seed.
+/// A link that reorders, delays and loses; the load's seed decides its chances.
 fn reordering() -> Network {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("reordering.toml");
@@ -154,7 +154,7 @@ fn no_promised_resource_is_asked_for_however_packets_are_reordered() {
             (load.outcome.pushed.len(), 0),
             "seed {seed}"
         );
-        // Each resource came once: by a push, or else by a request.
+        // Each resource came once: by a push, otherwise by a request.
         let streams: Vec<u64> = load.load.timeline.transfers.iter().map(|it| it.stream).collect();
         let asked = streams.iter().filter(|it| it.is_multiple_of(4)).count();
         assert_eq!((streams.len(), asked), (5, 5 - used), "seed {seed}");
@@ -184,7 +184,7 @@ fn what_the_client_has_cached_is_refused_and_needs_no_request() {
 #[test]
 fn a_repeat_visit_is_pushed_nothing_that_is_cached() {
     let mut case = Case::new(page(8, 0.0));
-    case.pushing.knows.cache_digest = true;
+    case.pushing.evidence.cache_digest = true;
     case.client.cache_digest = true;
     let first = case.load(1);
     assert_eq!((first.problems, first.outcome.pushed.len()), (Vec::new(), 8));

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use push::digest::CacheDigest;
 use push::freshness::{fresh_s, is_storable};
-use push::guard::{self, Candidate, CookiePolicy, Parent, Said};
+use push::guard::{self, Candidate, CookiePolicy, Parent, CacheFields};
 use push::link;
 use push::visits::{PushWhen, revisits};
 
@@ -51,7 +51,7 @@ fn guarded(field: &str) {
         fields: &names,
     };
     for policy in [CookiePolicy::None, CookiePolicy::SamePath] {
-        let said = Said { vary: field, cache_control: field, sets_cookie: field.contains('=') };
+        let said = CacheFields { vary: field, cache_control: field, sets_cookie: field.contains('=') };
         let candidate = Candidate { authority: "localhost", path: "/a.css", said };
         let is_allowed = guard::check(&parent, &candidate, &policy).is_ok();
         assert!(!(is_allowed && field.split(',').any(|it| it.trim() == "*")), "varies on everything");

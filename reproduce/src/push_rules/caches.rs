@@ -125,9 +125,9 @@ fn second_visit(page: &Arc<Page>, way: Way) -> Case {
             let cookie = format!("{SESSION}=1; Path=/");
             case.client.cookies.set(&cookie, &document, std::time::Instant::now());
         }
-        Way::ConditionalRequest => case.pushing.knows.conditional = true,
+        Way::ConditionalRequest => case.pushing.evidence.conditional = true,
         Way::Digest => {
-            case.pushing.knows.cache_digest = true;
+            case.pushing.evidence.cache_digest = true;
             case.client.cache_digest = true;
         }
         Way::IfMatch => case.pushing.conditional.if_match = true,

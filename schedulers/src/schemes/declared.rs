@@ -2,7 +2,7 @@
 //!
 //! The rules are read from a file (crate `scheme-files`); here they act. The first rule that holds for a resource gives
 //! its place. What clients signal follows from the places ([`Language::Tree`]), or each rule has a word of its own
-//! ([`Said`]), by which an obeying server finds the rule again.
+//! ([`ClientSignal`]), by which an obeying server finds the rule again.
 
 use super::dependencies::Obeying;
 use super::halves::{Arrivals, Silent, Tells, Word, depend};
@@ -54,7 +54,7 @@ pub struct Rule {
     /// How the responses of one parent and rank go.
     pub order: Order,
     /// The client's signal for a response of this rule, instead of its dependencies.
-    pub says: Option<Said>,
+    pub says: Option<ClientSignal>,
 }
 
 /// How the responses of one parent and rank go.
@@ -73,7 +73,7 @@ pub enum Order {
 
 /// The client's signal for one response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum ClientSignal {
     /// Meenan's byte.
     Bucket(u8),
     /// Urgency, and whether it is incremental (RFC 9218).
@@ -82,7 +82,7 @@ pub enum Said {
     Weight(u16),
 }
 
-impl Said {
+impl ClientSignal {
     /// The signal that says it about `stream`.
     pub fn signal_about(self, stream: StreamId) -> Signal {
         self.signal(stream)
@@ -94,7 +94,7 @@ impl Said {
     }
 }
 
-impl Word for Said {
+impl Word for ClientSignal {
     fn signal(self, stream: StreamId) -> Signal {
         match self {
             Self::Bucket(byte) => byte.signal(stream),
@@ -316,7 +316,7 @@ impl ServerHalf for Placing {
         self.put(tree, stream, rule);
     }
     fn signalled(&mut self, tree: &mut Tree, signal: Signal) {
-        let Some((stream, said)) = Said::of(signal) else { return };
+        let Some((stream, said)) = ClientSignal::of(signal) else { return };
         if let Some(rule) = self.scheme.rules.iter().position(|rule| rule.says == Some(said)) {
             self.put(tree, stream, rule);
         }

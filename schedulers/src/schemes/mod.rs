@@ -31,7 +31,7 @@ mod weighted_incremental;
 mod wrr;
 mod zeroweight;
 
-pub use declared::{Condition, Declared, Group, Order, Rule, Said};
+pub use declared::{ClientSignal, Condition, Declared, Group, Order, Rule};
 pub use rfc9218::{priority as usual_priority, usual_urgency};
 
 use crate::Scheme;

@@ -48,7 +48,7 @@ pub enum Limit {
         sure_bytes: usize,
     },
     /// Something else counts it.
-    Said(fn(&Limits) -> String),
+    Written(fn(&Limits) -> String),
 }
 
 macro_rules! rows {
@@ -72,35 +72,35 @@ macro_rules! rows {
     };
 }
 
-use Limit::{Memory, Rate, Said};
+use Limit::{Memory, Rate, Written};
 
 rows! {
-    Connections: "all", Process, "connections", Said(|it| count(it.connections)),
+    Connections: "all", Process, "connections", Written(|it| count(it.connections)),
         "new ones are refused: `CONNECTION_REFUSED`, 100 a second, and further ones get no answer; over TCP closed at once";
-    ClientConnections: "all", Client, "connections", Said(|it| count(it.connections_per_network)), "the same";
-    HandshakeTime: "all", Connection, "the time of a handshake", Said(|it| time(it.handshake)), "the connection is dropped";
-    Handshakes: "HTTP/3", Process, "incomplete handshakes", Said(|it| count(it.handshakes)),
+    ClientConnections: "all", Client, "connections", Written(|it| count(it.connections_per_network)), "the same";
+    HandshakeTime: "all", Connection, "the time of a handshake", Written(|it| time(it.handshake)), "the connection is dropped";
+    Handshakes: "HTTP/3", Process, "incomplete handshakes", Written(|it| count(it.handshakes)),
         "a new client must first prove its address (a Retry packet), which costs it one round trip";
     TcpHandshakes: "TCP", Client, "handshakes; one of a client with too many refused heads counts 10",
         Rate(|it| [it.tcp_handshakes_per_second; 2]),
         "they wait for their turn; those that would wait longer than a handshake may take are closed at once, before the handshake";
     AllTcpHandshakes: "TCP", Process, "handshakes", Rate(|_| [4, 1000]), "they wait";
     HandshakeBytes: "HTTP/3", Connection, "bytes of a client's packets before the handshake is complete",
-        Said(|_| bytes(super::useless::HANDSHAKE_BYTES)), "the connection is closed";
+        Written(|_| bytes(super::useless::HANDSHAKE_BYTES)), "the connection is closed";
     Unproven: "HTTP/3", Connection,
         "bytes to an address that is not proven, in the handshake and after each change of address",
-        Said(|_| "three times what came from there".to_owned()), "nothing is sent";
-    Addresses: "HTTP/3", Connection, "addresses that a client has, one after another", Said(|_| count(SERVED_ADDRESSES)),
+        Written(|_| "three times what came from there".to_owned()), "nothing is sent";
+    Addresses: "HTTP/3", Connection, "addresses that a client has, one after another", Written(|_| count(SERVED_ADDRESSES)),
         "the connection is closed, and the client connects anew";
     Idle: "all", Connection,
-        "silence; over TCP the time without a request under way, whatever the client sends meanwhile", Said(|it| time(it.idle)),
+        "silence; over TCP the time without a request under way, whatever the client sends meanwhile", Written(|it| time(it.idle)),
         "the connection is dropped";
-    HeadTime: "HTTP/3, HTTP/1.1", Request, "the time of a request's head, from its first byte on", Said(|it| time(it.head)),
+    HeadTime: "HTTP/3, HTTP/1.1", Request, "the time of a request's head, from its first byte on", Written(|it| time(it.head)),
         "the stream is reset with the client's next datagram (`H3_REQUEST_INCOMPLETE`); HTTP/1.1: the connection is closed";
     Head: "all", Request, "a decoded head; its bytes count with 32 for each field",
-        Said(|it| format!("{}, {} fields", bytes(it.http3.field_section_bytes), count(HEAD_FIELDS))),
+        Written(|it| format!("{}, {} fields", bytes(it.http3.field_section_bytes), count(HEAD_FIELDS))),
         "431; HTTP/3: its stream is reset (`H3_EXCESSIVE_LOAD`) where it cannot be answered";
-    UnfinishedHeads: "HTTP/3", Connection, "heads that have not come whole", Said(|it| bytes(it.http3.unfinished_bytes)),
+    UnfinishedHeads: "HTTP/3", Connection, "heads that have not come whole", Written(|it| bytes(it.http3.unfinished_bytes)),
         "the stream that passes the limit is reset (`H3_EXCESSIVE_LOAD`)";
     DecodedHeads: "all", Client,
         "memory of decoded heads: 320 bytes for each field, three times its name and value; of a head of HTTP/2 that has not come whole, 80 for each byte, at most 256 KiB",
@@ -111,20 +111,20 @@ rows! {
     RefusedHeads: "HTTP/2", Client,
         "heads that are refused: one with more fields than may be counts 16, one that is too large or malformed 1 and 1 for each 256 bytes of it",
         Rate(|it| [it.nuisances, it.nuisances_per_second]), "the connection is closed (`ENHANCE_YOUR_CALM`)";
-    Requests: "HTTP/3", Connection, "requests in progress", Said(|it| bytes(it.streams)), "QUIC's stream limit holds the client back";
+    Requests: "HTTP/3", Connection, "requests in progress", Written(|it| bytes(it.streams)), "QUIC's stream limit holds the client back";
     Nuisances: "HTTP/3, HTTP/2", Connection,
         "nuisances: requests that are taken back; over HTTP/3 also errors of streams (a request beyond a limit, such as a head that is too large, counts 16), priority signals, and each 16 bytes of control and QPACK streams",
         Rate(|it| [it.nuisances, it.nuisances_per_second]), "the connection is closed (`H3_EXCESSIVE_LOAD`, `ENHANCE_YOUR_CALM`)";
     EmptyFrames: "HTTP/3", Request, "frames that carry nothing: DATA without a byte, frames of unknown types",
-        Said(|it| it.http3.empty_frames.to_string()), "its stream is reset (`H3_EXCESSIVE_LOAD`)";
+        Written(|it| it.http3.empty_frames.to_string()), "its stream is reset (`H3_EXCESSIVE_LOAD`)";
     PriorityUpdates: "HTTP/3", Connection, "priority updates for future requests",
-        Said(|it| count(it.http3.waiting_priority_updates)), "further ones are dropped";
+        Written(|it| count(it.http3.waiting_priority_updates)), "further ones are dropped";
     ReceiveWindow: "HTTP/3, HTTP/2", Connection, "unread bytes that a client may send",
-        Said(|it| format!("{}, and {} a stream", bytes(it.receive_bytes), bytes(it.stream_receive_bytes))),
+        Written(|it| format!("{}, and {} a stream", bytes(it.receive_bytes), bytes(it.stream_receive_bytes))),
         "flow control holds the client back";
     Useless: "HTTP/3", Connection,
         "bytes of a client's packets of which nothing can be read yet. Taken off are twice what was read, 80 bytes for a request, 48 for a packet that carried a part of a response and for a datagram in which a WebSocket said something, 4,800 for an address that is proven for the first time, and a sixteenth of what was sent. A client saves at most 1 MiB of this by what was read, and 192 KiB by the rest; 1 MiB more may wait while an upload waits for its backend. Datagrams that are not the client's do not count",
-        Said(|_| bytes(super::useless::LIMIT_BYTES)),
+        Written(|_| bytes(super::useless::LIMIT_BYTES)),
         "the connection is closed (`H3_EXCESSIVE_LOAD`); at half of it the client is asked to connect anew (GOAWAY), and closed with this code after the responses under way";
     Pieces: "HTTP/3", Client,
         "memory of what came of streams behind bytes that are missing: 256 bytes for each piece, and its own. 1 MiB more may wait for each connection while an upload waits for its backend",
@@ -133,7 +133,7 @@ rows! {
         "bytes that bring neither a request nor a body, such as PING frames; over HTTP/2 beside what the window lets in",
         Rate(|_| [1 << 20, 64 << 10]), "the connection is closed";
     Stalled: "all", Request, "the time in which a response waits for its client, which takes less than 16 KiB of it",
-        Said(|it| time(it.stalled)),
+        Written(|it| time(it.stalled)),
         "its stream is reset (`H3_REQUEST_CANCELLED`, `CANCEL`); HTTP/1.1: the connection is closed when nothing of it moves";
     Waiting: "all", Client,
         "memory of what waits for clients: over TCP pieces of files of 16 KiB, 8 for a connection; responses of backends, 96 KiB for each. A connection may always have one piece and one response",
@@ -142,9 +142,9 @@ rows! {
     Encoders: "all", Client, "memory of what compresses responses of backends (`compress`): 1 MiB for each",
         Memory { all_bytes: 64 << 20, sure_bytes: 0 }, "they are sent as they are";
     Compression: "all", Process, "bytes of such responses", Rate(|_| [64 << 20, 16 << 20]), "further ones are sent as they are";
-    NamedConnections: "HTTP/3", Client, "named connections (`[migration]`)", Said(|_| "8".to_owned()),
+    NamedConnections: "HTTP/3", Client, "named connections (`[migration]`)", Written(|_| "8".to_owned()),
         "further ones take no part in migrations";
-    NamingFrames: "HTTP/3", Connection, "frames that name a connection which has not come", Said(|_| "32, for 1 s".to_owned()),
+    NamingFrames: "HTTP/3", Connection, "frames that name a connection which has not come", Written(|_| "32, for 1 s".to_owned()),
         "the connection is closed (`H3_EXCESSIVE_LOAD`)";
 }
 
@@ -169,7 +169,7 @@ impl Charge {
     pub fn rate(self, limits: &Limits) -> [u32; 2] {
         match self.row().limit {
             Rate(rate) => rate(limits),
-            Memory { .. } | Said(_) => [0; 2],
+            Memory { .. } | Written(_) => [0; 2],
         }
     }
 
@@ -220,7 +220,7 @@ impl Limit {
                     sure => format!("{} for each connection, and {shared}", count(*sure)),
                 }
             }
-            Said(text) => text(&limits),
+            Written(text) => text(&limits),
         }
     }
 }

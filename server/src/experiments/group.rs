@@ -19,7 +19,7 @@
 use crate::limits::GROUP_SLOTS as SLOTS;
 use crate::order::{Joint, Picker};
 use crate::responder::Responder;
-use crate::together::Occasion;
+use crate::together::ConnectionEvent;
 use schedulers::{Call, Element, Scheduler, Scheme, Signal, StreamId};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -28,11 +28,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 pub(crate) struct Groups {
     /// Connections that may be in one group.
     limit: usize,
-    inside: Mutex<Inside>,
+    inside: Mutex<Registry>,
 }
 
 #[derive(Default)]
-struct Inside {
+struct Registry {
     groups: HashMap<GroupName, Arc<Mutex<Group>>>,
     /// The connections in them, as the router numbers them.
     members: BTreeMap<u64, Weak<Member>>,
@@ -50,23 +50,25 @@ impl Groups {
     pub(crate) fn update(
         &self,
         serial: u64,
-        occasion: Occasion,
+        event: ConnectionEvent,
         responder: Option<&mut Responder>,
     ) -> Option<u64> {
         let member = self.member(serial)?;
         let sender = responder.map(|it| &it.sender);
-        match (occasion, sender) {
-            (Occasion::Over, _) => {
+        match (event, sender) {
+            (ConnectionEvent::Over, _) => {
                 member.silent();
                 self.lock().members.remove(&serial);
                 return member.turn();
             }
-            (Occasion::Came, Some(sender)) if !sender.connection.is_closing() => member.heard(),
-            (Occasion::Came | Occasion::TimerFired, _) => member.silent(),
-            (Occasion::Sent, Some(sender)) if sender.is_window_full() => {
+            (ConnectionEvent::Came, Some(sender)) if !sender.connection.is_closing() => {
+                member.heard();
+            }
+            (ConnectionEvent::Came | ConnectionEvent::TimerFired, _) => member.silent(),
+            (ConnectionEvent::Sent, Some(sender)) if sender.is_window_full() => {
                 member.window_full(sender.path_has_queue());
             }
-            (Occasion::Sent | Occasion::Brought, _) => {}
+            (ConnectionEvent::Sent | ConnectionEvent::Brought, _) => {}
         }
         None
     }
@@ -81,7 +83,7 @@ impl Groups {
     }
 
     /// The table is consistent between any two calls.
-    fn lock(&self) -> MutexGuard<'_, Inside> {
+    fn lock(&self) -> MutexGuard<'_, Registry> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -97,7 +99,7 @@ impl Joint for Groups {
         if self.limit == 0 {
             return None;
         }
-        let Inside { groups, members } = &mut *self.lock();
+        let Registry { groups, members } = &mut *self.lock();
         if groups.len() == groups.capacity() {
             groups.retain(|_, group| !Group::is_empty(group));
         }

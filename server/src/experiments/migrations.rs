@@ -4,7 +4,7 @@
 mod moving;
 
 use crate::send_loop::Ending;
-use crate::together::{Connections, Occasion};
+use crate::together::{ConnectionEvent, Connections};
 use http3::{Code, StreamId};
 use migration::{
     Action, Destination, Error, Kind, Migrate, Name, Names, Overtaking, Place, Policy, Scope,
@@ -41,24 +41,24 @@ impl Migrations {
         }
     }
 
-    /// Does what an occasion on a connection gives reason for. Returns the connections that may have something to send now.
+    /// Does what an event on a connection gives reason for. Returns the connections that may have something to send now.
     pub(crate) fn update(
         &mut self,
         serial: u64,
-        occasion: Occasion,
+        event: ConnectionEvent,
         all: &mut dyn Connections,
         now: Instant,
     ) -> BTreeSet<u64> {
         let mut turn = Turn { state: self, all, now };
-        match occasion {
-            Occasion::Over => turn.leave(serial),
-            Occasion::TimerFired => {}
-            Occasion::Sent => {
+        match event {
+            ConnectionEvent::Over => turn.leave(serial),
+            ConnectionEvent::TimerFired => {}
+            ConnectionEvent::Sent => {
                 if turn.all.responder(serial).is_some_and(|it| it.sender.streams.take_paused()) {
                     turn.act(serial);
                 }
             }
-            Occasion::Came | Occasion::Brought => turn.act(serial),
+            ConnectionEvent::Came | ConnectionEvent::Brought => turn.act(serial),
         }
         std::mem::take(&mut self.touched)
     }

@@ -8,7 +8,7 @@ mod migrations;
 
 use crate::Options;
 use crate::order::Joint;
-use crate::together::{Connections, Occasion, Together};
+use crate::together::{ConnectionEvent, Connections, Together};
 use group::Groups;
 use migrations::Migrations;
 use std::collections::BTreeSet;
@@ -36,13 +36,13 @@ impl Together for Experiments {
     fn update(
         &mut self,
         serial: u64,
-        occasion: Occasion,
+        event: ConnectionEvent,
         all: &mut dyn Connections,
         now: Instant,
     ) -> BTreeSet<u64> {
-        let next = self.groups.update(serial, occasion, all.responder(serial));
+        let next = self.groups.update(serial, event, all.responder(serial));
         let mut touched = match &mut self.migrations {
-            Some(migrations) => migrations.update(serial, occasion, all, now),
+            Some(migrations) => migrations.update(serial, event, all, now),
             None => BTreeSet::new(),
         };
         touched.extend(next);

@@ -3,7 +3,7 @@
 use super::Responder;
 use crate::account::{Charge, Measure, Share, Transported};
 use crate::limits::{CONTROL_BYTES, RELAYED_BYTES};
-use crate::site::Trouble;
+use crate::site::BackendFailure;
 use http3::{Code, StreamId};
 use std::time::Instant;
 
@@ -81,12 +81,12 @@ impl Responder {
     }
 
     /// Room for what a backend brings of a response before the client takes it. The only one of a connection needs none.
-    pub(super) fn room_for_relay(&self) -> Result<Option<Share>, Trouble> {
+    pub(super) fn room_for_relay(&self) -> Result<Option<Share>, BackendFailure> {
         if self.sender.streams.arriving().is_empty() {
             return Ok(None);
         }
         let share = self.account.hold(Charge::Waiting, RELAYED_BYTES);
-        share.map(Some).ok_or(Trouble::Busy)
+        share.map(Some).ok_or(BackendFailure::Busy)
     }
 
     /// Bytes that the server itself may have left unread, because an upload waits for its backend.

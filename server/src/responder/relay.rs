@@ -7,7 +7,7 @@ use crate::coming::{Coming, Next, Rest};
 use crate::outgoing::{Arriving, Stage};
 use crate::send_loop::Ending;
 use crate::site::fields::{Line, from_http3, to_http3};
-use crate::site::{Body, Later, Request, Response, Trouble, may_be_sent};
+use crate::site::{BackendFailure, Body, Later, Request, Response, may_be_sent};
 use http::header::HeaderMap;
 use http3::{Code, Header, StreamId};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ impl Responder {
 
     /// The rest of a response does not come. What came goes before the reset, because a part must not look like the whole (RFC
     /// 9114, 4.1). A client that does not read is not waited for, and half a push is of no use.
-    fn break_off(&mut self, stream: StreamId, trouble: Trouble) {
+    fn break_off(&mut self, stream: StreamId, trouble: BackendFailure) {
         let is_pushed = self.arriving(stream).is_some_and(|it| it.coming.request.pushed);
         let is_worth_it = !is_pushed && !trouble.is_the_clients();
         if !is_worth_it || !self.sender.has_unsent(stream) {

@@ -8,7 +8,7 @@ use crate::outgoing::Stage;
 use crate::pushes::Pushes;
 use crate::send_loop::Ending;
 use crate::site::fields::{Line, to_http3};
-use crate::site::{Availability, Body, Request, Response, Trouble};
+use crate::site::{Availability, BackendFailure, Body, Request, Response};
 use http::header::{HeaderName, HeaderValue};
 use http3::{Code, Extension, Header, NameValue, StreamId};
 use std::time::Instant;
@@ -65,7 +65,7 @@ impl Responder {
         self.watch(stream, request, &response, now);
         if let Body::Later(later) = response.body {
             let Ok(room) = self.room_for_relay() else {
-                return self.respond(stream, request, Trouble::Busy.response(), now);
+                return self.respond(stream, request, BackendFailure::Busy.response(), now);
             };
             let is_hinted = !response.ahead.hints.is_empty();
             if request.awaits_continue() {

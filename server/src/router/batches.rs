@@ -9,7 +9,7 @@ use std::time::Instant;
 const BATCH_BYTES: usize = 65_507;
 
 /// A datagram that was too long for the batch of its connection.
-pub(super) struct Aside {
+pub(super) struct DeferredDatagram {
     pub(super) serial: u64,
     path: Path,
     bytes: Vec<u8>,
@@ -50,7 +50,8 @@ impl Server {
                 continue;
             };
             if path != sofar.path || bytes > sofar.segment_bytes {
-                self.aside = Some(Aside { serial, path, bytes: space[..bytes].to_vec() });
+                self.aside =
+                    Some(DeferredDatagram { serial, path, bytes: space[..bytes].to_vec() });
                 break;
             }
             sofar.bytes += bytes;
@@ -64,7 +65,7 @@ impl Server {
 
     /// The datagram that did not fit into the last batch begins the next one.
     pub(super) fn take_aside(&mut self, out: &mut [u8]) -> Option<Transmit> {
-        let Aside { path, bytes, .. } = self.aside.take()?;
+        let DeferredDatagram { path, bytes, .. } = self.aside.take()?;
         out[..bytes.len()].copy_from_slice(&bytes);
         Some(Transmit::single(path, bytes.len()))
     }

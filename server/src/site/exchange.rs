@@ -2,7 +2,7 @@
 //! one of this server.
 
 use super::fields::texts;
-use super::{Response, Trouble, trailers};
+use super::{BackendFailure, Response, trailers};
 use crate::limits::{BUFFER_BYTES, INTERIM_RESPONSES};
 use bytes::Bytes;
 use http::StatusCode;
@@ -38,10 +38,10 @@ struct State {
     head: Option<Response>,
     body: VecDeque<u8>,
     /// The end, with the trailer fields.
-    end: Option<Result<HeaderMap, Trouble>>,
+    end: Option<Result<HeaderMap, BackendFailure>>,
     progress: Progress,
     /// Why the task must not go on.
-    stopped: Option<Trouble>,
+    stopped: Option<BackendFailure>,
     /// The task that carries the exchange out.
     carrier: Option<Waker>,
     /// The backend's connection, while it waits for more of the request's body.
@@ -107,7 +107,7 @@ impl State {
         }
     }
 
-    fn stop(&mut self, trouble: Trouble) {
+    fn stop(&mut self, trouble: BackendFailure) {
         self.stopped.get_or_insert(trouble);
         self.wake();
     }
@@ -116,12 +116,12 @@ impl State {
 /// The backend's side. Only one task calls the functions that poll, but for [`Self::poll_upload`].
 impl Exchange {
     /// Ends the exchange from anywhere.
-    pub fn stop(&self, trouble: Trouble) {
+    pub fn stop(&self, trouble: BackendFailure) {
         self.state().stop(trouble);
     }
 
     /// Ready when the exchange must not go on, with the reason.
-    pub fn poll_stopped(&self, context: &mut Context<'_>) -> Poll<Trouble> {
+    pub fn poll_stopped(&self, context: &mut Context<'_>) -> Poll<BackendFailure> {
         self.poll(context, |state| state.stopped.clone())
     }
 
@@ -197,7 +197,7 @@ impl Exchange {
         state.interim += 1;
         if state.interim > INTERIM_RESPONSES {
             let cause = format!("more than {INTERIM_RESPONSES} interim responses");
-            state.stop(Trouble::Improper(cause));
+            state.stop(BackendFailure::Improper(cause));
         } else if status == StatusCode::EARLY_HINTS && !std::mem::replace(&mut state.hinted, true) {
             state.hints = Some(texts(headers, "link").map(str::to_owned).collect());
         }
@@ -224,7 +224,7 @@ impl Exchange {
     }
 
     /// The response ends, with these trailer fields.
-    pub fn finish(&self, end: Result<HeaderMap, Trouble>) {
+    pub fn finish(&self, end: Result<HeaderMap, BackendFailure>) {
         let mut state = self.state();
         state.end.get_or_insert(end);
         state.progress = Progress::Finished;
@@ -266,7 +266,7 @@ pub enum Piece {
     /// The next bytes of the body.
     Body(Vec<u8>),
     /// The end: trailer fields, of which there may be none, if the whole body came.
-    End(Result<HeaderMap, Trouble>),
+    End(Result<HeaderMap, BackendFailure>),
 }
 
 /// The connection's side of an [`Exchange`]: a later response. Dropping it cancels the response.
@@ -347,7 +347,7 @@ impl Later {
         if state.stopped.is_none() {
             state.uploaded += bytes.len() as u64;
             if state.uploaded > self.exchange.most_bytes && !self.exchange.is_tunnel {
-                return state.stop(Trouble::ClientLarge);
+                return state.stop(BackendFailure::ClientLarge);
             }
             state.upload.extend(bytes);
             state.wake();
@@ -364,7 +364,7 @@ impl Later {
         let mut state = self.exchange.state();
         match trailers::of_request(fields) {
             Some(fields) => state.upload_trailers = fields,
-            None => state.stop(Trouble::ClientLarge),
+            None => state.stop(BackendFailure::ClientLarge),
         }
     }
 
@@ -377,7 +377,7 @@ impl Later {
 
     /// The rest of the request's body does not come, because it is malformed.
     pub fn break_upload(&self) {
-        self.exchange.state().stop(Trouble::ClientWrong);
+        self.exchange.state().stop(BackendFailure::ClientWrong);
     }
 }
 
@@ -386,7 +386,7 @@ impl Drop for Later {
         let mut state = self.exchange.state();
         state.body = VecDeque::new();
         state.upload = VecDeque::new();
-        state.stop(Trouble::ClientGone);
+        state.stop(BackendFailure::ClientGone);
         // A task that waits for news learns that there is none, although the backend may keep its side for long.
         let ring = state.ring.take();
         drop(state);
@@ -461,7 +461,7 @@ mod tests {
         let (backend, later) = exchange();
         assert_eq!(now(|it| backend.poll_stopped(it)), None);
         drop(later);
-        assert_eq!(now(|it| backend.poll_stopped(it)), Some(Trouble::ClientGone));
+        assert_eq!(now(|it| backend.poll_stopped(it)), Some(BackendFailure::ClientGone));
     }
 
     #[test]
@@ -530,7 +530,7 @@ mod tests {
         (3..16).for_each(|_| interim(StatusCode::PROCESSING, "0"));
         assert_eq!(now(|it| backend.poll_stopped(it)), None);
         interim(StatusCode::PROCESSING, "0");
-        let expected = Trouble::Improper("more than 16 interim responses".to_owned());
+        let expected = BackendFailure::Improper("more than 16 interim responses".to_owned());
         assert_eq!(now(|it| backend.poll_stopped(it)), Some(expected));
     }
 
@@ -539,11 +539,11 @@ mod tests {
         let (backend, later) = exchange();
         backend.answer(Response::empty(200));
         backend.write_body(b"abc");
-        backend.finish(Err(Trouble::Improper("short".into())));
+        backend.finish(Err(BackendFailure::Improper("short".into())));
         assert!(matches!(later.next(2), Some(Piece::Head(head)) if head.status == 200));
         assert!(later.next(0).is_none());
         assert!(matches!(later.next(2), Some(Piece::Body(bytes)) if bytes == b"ab"));
         assert!(matches!(later.next(2), Some(Piece::Body(bytes)) if bytes == b"c"));
-        assert!(matches!(later.next(2), Some(Piece::End(Err(Trouble::Improper(_))))));
+        assert!(matches!(later.next(2), Some(Piece::End(Err(BackendFailure::Improper(_))))));
     }
 }

@@ -1,6 +1,7 @@
 //! The source of answers, and its messages to and from the connections.
 
 mod ahead;
+mod backend_failure;
 mod body;
 pub mod contents;
 mod exchange;
@@ -10,9 +11,9 @@ pub mod paths;
 mod request;
 mod response;
 pub mod trailers;
-mod trouble;
 
 pub use ahead::{Ahead, Promise};
+pub use backend_failure::BackendFailure;
 pub use body::Body;
 pub use contents::Contents;
 pub use exchange::{Exchange, Later, Piece, Turns, UploadPiece};
@@ -20,7 +21,6 @@ pub use http::header;
 pub use names::Names;
 pub use request::{Protocol, Request};
 pub use response::{Availability, Foreseen, Response, may_be_sent};
-pub use trouble::Trouble;
 
 use std::sync::Arc;
 

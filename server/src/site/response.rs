@@ -6,7 +6,7 @@ use http::header::{
     ALLOW, AsHeaderName, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
     RETRY_AFTER,
 };
-use push::guard::{self, Said};
+use push::guard::{self, CacheFields};
 use std::time::{Duration, Instant};
 
 /// Fields that [`Response::with_headers`] adds.
@@ -165,9 +165,9 @@ impl Foreseen {
     }
 
     /// The fields about the clients that it is for.
-    pub fn said(&self) -> Said<'_> {
+    pub fn said(&self) -> CacheFields<'_> {
         let cache_control = self.cache_control.as_deref().unwrap_or_default();
-        Said { vary: &self.vary, cache_control, sets_cookie: self.sets_cookie }
+        CacheFields { vary: &self.vary, cache_control, sets_cookie: self.sets_cookie }
     }
 }
 

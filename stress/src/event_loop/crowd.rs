@@ -1,9 +1,9 @@
 //! Connections that one thread carries on: of attackers, of visitors, or of guests.
 
 use super::{StressError, TICK, Target, now};
+use crate::client_connection::ClientConnection;
 use crate::limits::{DATAGRAM_SOCKETS, DATAGRAMS_PER_SECOND, FIRST_PACKETS_MAX, SPOOFERS_MAX};
 use crate::loss::Loss;
-use crate::party::Party;
 use crate::scripts::Script;
 use crate::visitors::Visit;
 use connection::{ClientConfig, ConnectError, Endpoint, Path};
@@ -29,7 +29,7 @@ pub(super) struct Crowd<'a> {
 
 pub(super) struct Member {
     socket: UdpSocket,
-    pub(super) party: Party,
+    pub(super) client: ClientConnection,
     moved: Instant,
 }
 
@@ -81,8 +81,9 @@ impl<'a> Crowd<'a> {
     ) -> Result<Member, StressError> {
         let socket = self.socket(number)?;
         let Target { address, authority, .. } = self.target;
-        let party = Party::connect(socket.local_addr()?, *address, authority, config, now())?;
-        Ok(Member { socket, party, moved: now() })
+        let client =
+            ClientConnection::connect(socket.local_addr()?, *address, authority, config, now())?;
+        Ok(Member { socket, client, moved: now() })
     }
 
     fn socket(&self, number: usize) -> io::Result<UdpSocket> {
@@ -95,7 +96,7 @@ impl<'a> Crowd<'a> {
     pub(super) fn visit_until(&mut self, visits: &mut [Visit], end: Instant) -> io::Result<()> {
         while now() < end {
             for (member, visit) in self.members.iter_mut().zip(visits.iter_mut()) {
-                visit.act(&mut member.party, self.target.path(), now());
+                visit.act(&mut member.client, self.target.path(), now());
             }
             self.turn(visits.iter().filter_map(Visit::next).min())?;
         }
@@ -105,14 +106,14 @@ impl<'a> Crowd<'a> {
     /// Whether visitors get what they want.
     pub(super) fn check(&self) -> Result<(), StressError> {
         let Target { address, authority, .. } = self.target;
-        if self.members.iter().any(|member| member.party.refused > 0) {
+        if self.members.iter().any(|member| member.client.refused > 0) {
             return Err(StressError::NoFile {
                 address: *address,
                 path: self.target.path().to_owned(),
                 authority: authority.clone(),
             });
         }
-        if self.members.iter().all(|member| member.party.complete > 0) {
+        if self.members.iter().all(|member| member.client.complete > 0) {
             Ok(())
         } else {
             Err(StressError::Silent(*address))
@@ -152,8 +153,8 @@ impl<'a> Crowd<'a> {
     fn act(&mut self, script: &mut dyn Script, at: Duration) -> Result<(), StressError> {
         for number in 0..self.members.len() {
             let member = &mut self.members[number];
-            if member.party.connection.is_over() {
-                if let Some(code) = member.party.take_code() {
+            if member.client.connection.is_over() {
+                if let Some(code) = member.client.take_code() {
                     *self.codes.entry(code).or_default() += 1;
                 }
                 if script.comes_back() {
@@ -161,8 +162,8 @@ impl<'a> Crowd<'a> {
                 }
                 continue;
             }
-            if member.party.connection.is_connected() {
-                script.act(number, &mut member.party, at);
+            if member.client.connection.is_connected() {
+                script.act(number, &mut member.client, at);
             }
             let is_due = script.moves_each().is_some_and(|it| now() >= member.moved + it);
             if is_due && script.moves_by_others() {
@@ -180,7 +181,7 @@ impl<'a> Crowd<'a> {
         let member = &mut self.members[number];
         (member.socket, member.moved) = (socket, now());
         // Browsers send a PING when nothing arrives.
-        member.party.connection.quic.send_ack_eliciting().ok();
+        member.client.connection.quic.send_ack_eliciting().ok();
         Ok(())
     }
 
@@ -192,8 +193,8 @@ impl<'a> Crowd<'a> {
         let mut spoofer = Spoofer::new(self.target.address)?;
         let member = &mut self.members[number];
         member.moved = now();
-        member.party.connection.quic.send_ack_eliciting().ok();
-        if let Some(transmit) = member.party.transmit(now(), &mut self.buffer) {
+        member.client.connection.quic.send_ack_eliciting().ok();
+        if let Some(transmit) = member.client.transmit(now(), &mut self.buffer) {
             spoofer.send(&self.buffer[..transmit.bytes]);
         }
         self.spoofers.push(spoofer);
@@ -228,19 +229,19 @@ impl<'a> Crowd<'a> {
     /// The attackers close their connections.
     fn leave(&mut self) {
         for member in &mut self.members {
-            member.party.connection.close(http3::Code::NoError, "");
+            member.client.connection.close(http3::Code::NoError, "");
         }
         self.write();
     }
 
-    pub(super) fn parties(&self) -> Vec<&Party> {
-        self.members.iter().map(|it| &it.party).collect()
+    pub(super) fn parties(&self) -> Vec<&ClientConnection> {
+        self.members.iter().map(|it| &it.client).collect()
     }
 
     /// Sends, waits until something arrives or is due, and reads.
     pub(super) fn turn(&mut self, wakeup: Option<Instant>) -> io::Result<()> {
         self.write();
-        let timeouts = self.members.iter().filter_map(|it| it.party.next_timeout());
+        let timeouts = self.members.iter().filter_map(|it| it.client.next_timeout());
         let next = timeouts.chain(wakeup).min().map(|it| it.saturating_duration_since(now()));
         let mut events = Events::with_capacity(256);
         match self.poll.poll(&mut events, Some(next.unwrap_or(TICK).min(TICK))) {
@@ -253,7 +254,7 @@ impl<'a> Crowd<'a> {
 
     fn write(&mut self) {
         for member in &mut self.members {
-            while let Some(transmit) = member.party.transmit(now(), &mut self.buffer) {
+            while let Some(transmit) = member.client.transmit(now(), &mut self.buffer) {
                 // A datagram that the system rejects counts as lost.
                 if !self.loss.happens() {
                     member.socket.send(&self.buffer[..transmit.bytes]).ok();
@@ -264,13 +265,13 @@ impl<'a> Crowd<'a> {
 
     fn read(&mut self) {
         for member in &mut self.members {
-            let path = Path { local: member.party.local_addr(), peer: self.target.address };
+            let path = Path { local: member.client.local_addr(), peer: self.target.address };
             while let Ok(bytes) = member.socket.recv(&mut self.buffer) {
                 if !self.loss.happens() {
-                    member.party.receive(&mut self.buffer[..bytes], path, now());
+                    member.client.receive(&mut self.buffer[..bytes], path, now());
                 }
             }
-            member.party.on_timeout(now());
+            member.client.on_timeout(now());
         }
         for spoofer in &mut self.spoofers {
             while let Ok(bytes) = spoofer.socket.recv(&mut self.buffer) {

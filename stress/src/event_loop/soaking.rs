@@ -3,12 +3,12 @@
 use super::crowd::Crowd;
 use super::{Attackers, StressError, Target, now};
 use crate::attack::Attack;
+use crate::client_connection::config;
 use crate::files::File;
-use crate::guests::{Guest, Seen, Wish};
+use crate::guests::{Guest, GuestAction, Seen};
 use crate::limits::{GUESTS, SAMPLE_EACH};
 use crate::loss::Loss;
 use crate::memory::descriptors;
-use crate::party::config;
 use crate::soaked::{Round, Sample, Soaked};
 use connection::ClientConfig;
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ impl<'a> Stay<'a> {
         let guests = (0..GUESTS).map(|it| Guest::new(plan.seed, it, plan.patience, plan.moves));
         let mut guests: Vec<Guest> = guests.collect();
         for (member, guest) in crowd.members.iter_mut().zip(&mut guests) {
-            guest.greet(&mut member.party);
+            guest.greet(&mut member.client);
         }
         Ok(Self { crowd, guests, files: target.files.clone(), seen: Seen::default() })
     }
@@ -148,13 +148,13 @@ impl<'a> Stay<'a> {
 
     fn turn(&mut self, may_ask: bool) -> Result<(), StressError> {
         for (number, guest) in self.guests.iter_mut().enumerate() {
-            let party = &mut self.crowd.members[number].party;
-            match guest.act(party, &mut self.files, &mut self.seen, may_ask, now()) {
-                Wish::Nothing => {}
-                Wish::NewAddress => self.crowd.move_to_new_address(number)?,
-                Wish::NewConnection => {
+            let client = &mut self.crowd.members[number].client;
+            match guest.act(client, &mut self.files, &mut self.seen, may_ask, now()) {
+                GuestAction::Nothing => {}
+                GuestAction::NewAddress => self.crowd.move_to_new_address(number)?,
+                GuestAction::NewConnection => {
                     let mut member = self.crowd.member(number, &patient())?;
-                    guest.greet(&mut member.party);
+                    guest.greet(&mut member.client);
                     self.crowd.members[number] = member;
                 }
             }

@@ -1,7 +1,7 @@
 //! Attackers that send more than a server can want.
 
 use super::Script;
-use crate::party::Party;
+use crate::client_connection::ClientConnection;
 use http3::{Code, StreamId, whole_frame as frame};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,15 +23,15 @@ impl Script for FirstPackets {
 pub(crate) struct RapidReset(pub(crate) String);
 
 impl Script for RapidReset {
-    fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
+    fn act(&mut self, _number: usize, client: &mut ClientConnection, _at: Duration) {
         for _ in 0..20 {
-            let stream = StreamId(party.opened * 4);
-            let sent = party.connection.request(stream, &party.get(&self.0, &[]), true);
+            let stream = StreamId(client.opened * 4);
+            let sent = client.connection.request(stream, &client.get(&self.0, &[]), true);
             if !matches!(sent, Ok(true)) {
                 return;
             }
-            party.opened += 1;
-            party.connection.shut(stream, Code::RequestCancelled);
+            client.opened += 1;
+            client.connection.shut(stream, Code::RequestCancelled);
         }
     }
 }
@@ -56,10 +56,10 @@ impl ControlFrames {
 }
 
 impl Script for ControlFrames {
-    fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
+    fn act(&mut self, _number: usize, client: &mut ClientConnection, _at: Duration) {
         let burst = self.frame.repeat(50);
-        party.connection.send(StreamId(CONTROL), burst, false);
-        party.connection.flush();
+        client.connection.send(StreamId(CONTROL), burst, false);
+        client.connection.flush();
     }
 }
 
@@ -67,15 +67,15 @@ impl Script for ControlFrames {
 pub(crate) struct LargeHeads;
 
 impl Script for LargeHeads {
-    fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
-        let stream = party.opened * 4;
+    fn act(&mut self, _number: usize, client: &mut ClientConnection, _at: Duration) {
+        let stream = client.opened * 4;
         // Entry 85 of the static table of QPACK is a field of 76 bytes (RFC 9204, Appendix A).
         let mut section = vec![0, 0, 0xd1, 0xd7, 0xc1, 0x50, 0x01, b'a'];
         for _ in 0..3000 {
             section.extend([0xff, 22]);
         }
-        if party.connection.quic.stream_send(stream, &frame(0x01, &section), true).is_ok() {
-            party.opened += 1;
+        if client.connection.quic.stream_send(stream, &frame(0x01, &section), true).is_ok() {
+            client.opened += 1;
         }
     }
 }
@@ -84,13 +84,13 @@ impl Script for LargeHeads {
 pub(crate) struct ManyFields(pub(crate) usize);
 
 impl Script for ManyFields {
-    fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
+    fn act(&mut self, _number: usize, client: &mut ClientConnection, _at: Duration) {
         // `:method`, `:scheme`, `:path` and `accept: */*` (RFC 9204, Appendix A), and an authority.
         let mut section = vec![0, 0, 0xd1, 0xd7, 0xc1, 0x50, 0x01, b'a'];
         section.extend(vec![0xdd; self.0]);
         let head = frame(0x01, &section);
-        while party.connection.quic.stream_send(party.opened * 4, &head, true).is_ok() {
-            party.opened += 1;
+        while client.connection.quic.stream_send(client.opened * 4, &head, true).is_ok() {
+            client.opened += 1;
         }
     }
 }
@@ -115,10 +115,10 @@ impl Script for Gaps {
         GAPS_CONNECTIONS
     }
 
-    fn act(&mut self, number: usize, party: &mut Party, _at: Duration) {
+    fn act(&mut self, number: usize, client: &mut ClientConnection, _at: Duration) {
         let sent = self.sent.entry(number).or_default();
         let end = (*sent + GAPS_AT_ONCE).min(GAPS_PACKETS);
-        if party.send_frames((*sent..end).map(gaps)) {
+        if client.send_frames((*sent..end).map(gaps)) {
             *sent = end;
         }
     }

@@ -1,7 +1,7 @@
 //! Connections that break a rule of RFC 9114 each. The server must close them with the code of that rule.
 
 use super::Script;
-use crate::party::Party;
+use crate::client_connection::ClientConnection;
 use http3::whole_frame as frame;
 use std::fmt::Write;
 use std::time::Duration;
@@ -86,24 +86,24 @@ impl Script for Malformed {
         CASES.len()
     }
 
-    fn act(&mut self, number: usize, party: &mut Party, at: Duration) {
+    fn act(&mut self, number: usize, client: &mut ClientConnection, at: Duration) {
         // Its own SETTINGS go first.
         if self.has_sent[number] || at < Duration::from_millis(200) {
             return;
         }
         self.has_sent[number] = true;
         let case = &CASES[number];
-        party.connection.quic.stream_send(case.stream, &(case.bytes)(), case.fin).ok();
+        client.connection.quic.stream_send(case.stream, &(case.bytes)(), case.fin).ok();
     }
 
     fn comes_back(&self) -> bool {
         false
     }
 
-    fn complaint(&self, parties: &[&Party]) -> Option<String> {
+    fn complaint(&self, parties: &[&ClientConnection]) -> Option<String> {
         let mut complaint = String::new();
-        for (case, party) in CASES.iter().zip(parties) {
-            let code = party.closed_with();
+        for (case, client) in CASES.iter().zip(parties) {
+            let code = client.closed_with();
             if code != Some(case.code) {
                 // Writing to a String does not fail.
                 write!(complaint, "{}: {code:x?}, not {:#x}; ", case.name, case.code).ok();

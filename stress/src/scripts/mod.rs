@@ -7,7 +7,7 @@ pub(crate) mod slow;
 pub(crate) mod tunnels;
 pub(crate) mod wandering;
 
-use crate::party::Party;
+use crate::client_connection::ClientConnection;
 use connection::ClientConfig;
 use http3::{Header, StreamId};
 use std::time::Duration;
@@ -21,11 +21,11 @@ pub(crate) trait Script {
 
     /// How they connect.
     fn config(&self) -> ClientConfig {
-        crate::party::config()
+        crate::client_connection::config()
     }
 
     /// Acts for connection `number` `at` this time after the attack began. It can send.
-    fn act(&mut self, _number: usize, _party: &mut Party, _at: Duration) {}
+    fn act(&mut self, _number: usize, _party: &mut ClientConnection, _at: Duration) {}
 
     /// Whether it sends first packets of clients that never answer, instead of having connections.
     fn sends_first_packets(&self) -> bool {
@@ -48,18 +48,18 @@ pub(crate) trait Script {
     }
 
     /// The server's faults, if they show on the connections.
-    fn complaint(&self, _parties: &[&Party]) -> Option<String> {
+    fn complaint(&self, _parties: &[&ClientConnection]) -> Option<String> {
         None
     }
 }
 
 /// Opens further requests until there are `count` or the server allows no more.
-fn open_requests(party: &mut Party, count: u64, fields: &[Header], fin: bool) {
-    while party.opened < count {
-        let stream = StreamId(party.opened * 4);
-        if !matches!(party.connection.request(stream, fields, fin), Ok(true)) {
+fn open_requests(client: &mut ClientConnection, count: u64, fields: &[Header], fin: bool) {
+    while client.opened < count {
+        let stream = StreamId(client.opened * 4);
+        if !matches!(client.connection.request(stream, fields, fin), Ok(true)) {
             return;
         }
-        party.opened += 1;
+        client.opened += 1;
     }
 }

@@ -1,8 +1,8 @@
 //! Attackers that let the server wait.
 
 use super::{Script, open_requests};
+use crate::client_connection::{ClientConnection, config};
 use crate::files::File;
-use crate::party::{Party, config};
 use connection::ClientConfig;
 use http3::StreamId;
 use std::time::Duration;
@@ -15,12 +15,12 @@ impl Script for UnreadResponses {
         ClientConfig { stream_receive_bytes: 1, windows_grow: false, ..config() }
     }
 
-    fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
-        party.reads = false;
+    fn act(&mut self, _number: usize, client: &mut ClientConnection, _at: Duration) {
+        client.reads = false;
         for file in self.0.iter().cycle().take(200) {
-            let next = (party.opened + 1).min(200);
-            let fields = party.get(&file.path, &[]);
-            open_requests(party, next, &fields, true);
+            let next = (client.opened + 1).min(200);
+            let fields = client.get(&file.path, &[]);
+            open_requests(client, next, &fields, true);
         }
     }
 }
@@ -36,17 +36,17 @@ pub(crate) struct SlowHeads {
 const HEAD_BEGINS: [u8; 3] = [0x01, 0x5f, 0x40];
 
 impl Script for SlowHeads {
-    fn act(&mut self, number: usize, party: &mut Party, at: Duration) {
-        while party.opened < 200 {
-            let stream = party.opened * 4;
-            if party.connection.quic.stream_send(stream, &HEAD_BEGINS, false).is_err() {
+    fn act(&mut self, number: usize, client: &mut ClientConnection, at: Duration) {
+        while client.opened < 200 {
+            let stream = client.opened * 4;
+            if client.connection.quic.stream_send(stream, &HEAD_BEGINS, false).is_err() {
                 break;
             }
-            party.opened += 1;
+            client.opened += 1;
         }
         if at >= self.next {
-            for stream in 0..party.opened {
-                party.connection.quic.stream_send(stream * 4, &[0], false).ok();
+            for stream in 0..client.opened {
+                client.connection.quic.stream_send(stream * 4, &[0], false).ok();
             }
             if number + 1 == self.connections() {
                 self.next = at + Duration::from_millis(200);
@@ -59,16 +59,16 @@ impl Script for SlowHeads {
 pub(crate) struct EndlessUploads;
 
 impl Script for EndlessUploads {
-    fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
-        let fields = party.request("POST", "/", &[("content-length", "1000000")]);
-        open_requests(party, 100, &fields, false);
-        for stream in 0..party.opened {
+    fn act(&mut self, _number: usize, client: &mut ClientConnection, _at: Duration) {
+        let fields = client.request("POST", "/", &[("content-length", "1000000")]);
+        open_requests(client, 100, &fields, false);
+        for stream in 0..client.opened {
             let stream = StreamId(stream * 4);
-            if !party.has_begun.insert(stream) {
+            if !client.has_begun.insert(stream) {
                 continue;
             }
             let frame = http3::data_frame_header(1_000_000);
-            party.connection.quic.stream_send(stream.0, &frame, false).ok();
+            client.connection.quic.stream_send(stream.0, &frame, false).ok();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Downloads of clients that change their addresses.
 
 use super::{Script, open_requests};
-use crate::party::Party;
+use crate::client_connection::ClientConnection;
 use std::time::Duration;
 
 /// One after another, as long as the attack lasts.
@@ -12,17 +12,17 @@ impl Script for Wandering {
         4
     }
 
-    fn act(&mut self, _number: usize, party: &mut Party, _at: Duration) {
-        let complete = party.complete;
-        let fields = party.get(&self.0, &[]);
-        open_requests(party, complete + 1, &fields, true);
+    fn act(&mut self, _number: usize, client: &mut ClientConnection, _at: Duration) {
+        let complete = client.complete;
+        let fields = client.get(&self.0, &[]);
+        open_requests(client, complete + 1, &fields, true);
     }
 
     fn moves_each(&self) -> Option<Duration> {
         Some(Duration::from_millis(300))
     }
 
-    fn complaint(&self, parties: &[&Party]) -> Option<String> {
+    fn complaint(&self, parties: &[&ClientConnection]) -> Option<String> {
         let stuck = parties.iter().filter(|it| it.complete == 0).count();
         (stuck > 0).then(|| format!("{stuck} clients got nothing"))
     }
@@ -36,8 +36,8 @@ impl Script for SentOn {
         self.0.connections()
     }
 
-    fn act(&mut self, number: usize, party: &mut Party, at: Duration) {
-        self.0.act(number, party, at);
+    fn act(&mut self, number: usize, client: &mut ClientConnection, at: Duration) {
+        self.0.act(number, client, at);
     }
 
     fn moves_each(&self) -> Option<Duration> {
@@ -48,7 +48,7 @@ impl Script for SentOn {
         true
     }
 
-    fn complaint(&self, parties: &[&Party]) -> Option<String> {
+    fn complaint(&self, parties: &[&ClientConnection]) -> Option<String> {
         self.0.complaint(parties)
     }
 }

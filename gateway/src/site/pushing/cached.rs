@@ -22,7 +22,7 @@ pub(super) struct Cached {
 
 impl Cached {
     pub(super) fn of(pushing: &Pushing, request: &Request) -> Self {
-        let field = request.list("cache-digest").filter(|_| pushing.knows.cache_digest);
+        let field = request.list("cache-digest").filter(|_| pushing.evidence.cache_digest);
         Self { digests: field.map(|it| CacheDigest::parse_all(&it)).unwrap_or_default() }
     }
 

@@ -2,14 +2,14 @@
 
 use super::{Carrier, HttpResponse, check, check_size, head};
 use crate::limits::PIECE_BYTES;
-use crate::upstream::fields::{Errand, inbound};
+use crate::upstream::fields::{BackendRequest, inbound};
 use crate::upstream::handshake::Handshake;
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, SEC_WEBSOCKET_ACCEPT};
 use hyper_util::rt::TokioIo;
 use schedulers::{Kind, Resource};
 use server::site::fields::kept;
-use server::site::{Exchange, Response, Trouble, UploadPiece};
+use server::site::{BackendFailure, Exchange, Response, UploadPiece};
 use std::future::{pending, poll_fn};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
@@ -19,18 +19,21 @@ use tokio::time::timeout;
 impl Carrier {
     /// Opens a WebSocket to the backend, on a connection of its own, and carries it to its end. A backend that does not switch
     /// answers as it does any request.
-    pub(super) async fn tunnel(&self, errand: &Errand) -> Result<HeaderMap, Trouble> {
-        let Errand { request, exchange } = errand;
+    pub(super) async fn tunnel(
+        &self,
+        backend_request: &BackendRequest,
+    ) -> Result<HeaderMap, BackendFailure> {
+        let BackendRequest { request, exchange } = backend_request;
         let handshake = Handshake::new()?;
         let mut connection = self.connections.open_http1().await?;
-        let asked = self.ask(&mut connection, errand, true, Some(&handshake)).await;
+        let asked = self.ask(&mut connection, backend_request, true, Some(&handshake)).await;
         let mut response = asked.map_err(|it| it.trouble)?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             check(&response)?;
             // The client would take it for an open tunnel.
             if response.status().is_success() {
                 let cause = format!("status {} in place of 101", response.status().as_u16());
-                return Err(Trouble::Improper(cause));
+                return Err(BackendFailure::Improper(cause));
             }
             exchange.answer(head(request, &response));
             return self.pass_on(exchange, response.into_body(), None).await;
@@ -38,7 +41,7 @@ impl Carrier {
         check_size(&response)?;
         handshake.check(response.headers())?;
         let switched = hyper::upgrade::on(&mut response).await;
-        let stream = switched.map_err(|it| Trouble::improper(&it))?;
+        let stream = switched.map_err(|it| BackendFailure::improper(&it))?;
         exchange.answer(opened(&response));
         pass_both_ways(exchange, TokioIo::new(stream), self.limits.tunnel_idle).await?;
         Ok(HeaderMap::new())
@@ -58,7 +61,7 @@ async fn pass_both_ways(
     exchange: &Exchange,
     stream: impl AsyncRead + AsyncWrite,
     idle: Duration,
-) -> Result<(), Trouble> {
+) -> Result<(), BackendFailure> {
     let (mut read, mut write) = split(stream);
     let moved = Notify::new();
     tokio::select! {
@@ -73,11 +76,11 @@ async fn bring(
     exchange: &Exchange,
     stream: &mut (impl AsyncRead + Unpin),
     moved: &Notify,
-) -> Result<(), Trouble> {
+) -> Result<(), BackendFailure> {
     let mut buffer = vec![0; PIECE_BYTES];
     loop {
         poll_fn(|it| exchange.poll_room(it)).await;
-        let count = stream.read(&mut buffer).await.map_err(|it| Trouble::improper(&it))?;
+        let count = stream.read(&mut buffer).await.map_err(|it| BackendFailure::improper(&it))?;
         if count == 0 {
             return Ok(());
         }
@@ -91,16 +94,16 @@ async fn take(
     exchange: &Exchange,
     stream: &mut (impl AsyncWrite + Unpin),
     moved: &Notify,
-) -> Result<(), Trouble> {
+) -> Result<(), BackendFailure> {
     while let Some(UploadPiece::Bytes(bytes)) = poll_fn(|it| exchange.poll_upload(it)).await {
         let taken = async {
             stream.write_all(&bytes).await?;
             stream.flush().await
         };
-        taken.await.map_err(|it| Trouble::improper(&it))?;
+        taken.await.map_err(|it| BackendFailure::improper(&it))?;
         moved.notify_one();
     }
     // The backend learns of it, and may still send something.
-    stream.shutdown().await.map_err(|it| Trouble::improper(&it))?;
+    stream.shutdown().await.map_err(|it| BackendFailure::improper(&it))?;
     pending().await
 }

@@ -98,7 +98,7 @@ fn a_push_for_other_cookies_than_the_clients_is_refused_and_its_resource_asked_f
 
 /// The server learns from a digest which copies the client has, and which of them it must validate.
 fn with_digest(case: &mut Case) {
-    case.pushing.knows.cache_digest = true;
+    case.pushing.evidence.cache_digest = true;
     case.client.cache_digest = true;
 }
 
@@ -154,7 +154,7 @@ fn not_modified_is_refused_by_a_client_that_has_lost_its_copy() {
     assert_eq!([2, 3].map(|it| load.outcome.statuses[&it]), [200, 200], "asked for");
 }
 
-/// What comes of a push of so many bytes that a client refuses by its tag. Another script keeps the page waiting.
+/// The result of a push of this number of bytes that a client refuses by its tag. Another script keeps the page waiting.
 fn wasted_bytes(size: u64) -> u64 {
     let mut case = case(2, "no-cache");
     let mut page = Page::clone(&case.page);

@@ -8,7 +8,7 @@ use server::{Event, Observers};
 use std::sync::Arc;
 
 /// A response under way. When it is dropped, the observers learn of it.
-pub(super) struct Told {
+pub(super) struct ResponseReport {
     pub(super) observers: Observers,
     watched: Option<Watched>,
     /// Bytes of the body, if its head says that.
@@ -17,9 +17,9 @@ pub(super) struct Told {
     activity: Arc<Activity>,
 }
 
-impl Told {
+impl ResponseReport {
     /// A request is here.
-    pub(super) fn asked(
+    pub(super) fn begin(
         observers: &Observers,
         activity: &Arc<Activity>,
         request: &Request,
@@ -74,7 +74,7 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for ResponseReport {
     fn drop(&mut self) {
         self.activity.answered(now());
         if let Some(watched) = self.watched.take() {

@@ -10,7 +10,7 @@ use crate::{Identity, Options, TlsError};
 use std::sync::{Arc, Mutex};
 
 /// A server that is reloaded and ends with another one, on a thread of its own.
-pub trait Beside: Send {
+pub trait Companion: Send {
     /// Serves connections that begin from now on with this. After an error nothing has changed.
     fn renew(
         &self,
@@ -59,7 +59,7 @@ impl Server {
     }
 
     /// Has another server reloaded and ended with this one.
-    pub fn stand_beside(&mut self, other: impl Beside + 'static) {
+    pub fn stand_beside(&mut self, other: impl Companion + 'static) {
         self.beside = Some(Box::new(other));
     }
 }

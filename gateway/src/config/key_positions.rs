@@ -1,6 +1,6 @@
 //! Where the keys of a configuration file stand.
 
-use super::Wrong;
+use super::RouteMistake;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -39,12 +39,12 @@ fn key_at(key: &str, value: &Spanned<DeValue<'_>>, span: &Range<usize>) -> Optio
     }
 }
 
-pub(super) struct Places<'a> {
+pub(super) struct KeyPositions<'a> {
     text: &'a str,
     root: Spanned<DeTable<'a>>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> KeyPositions<'a> {
     pub(super) fn of(text: &'a str) -> Result<Self, toml::de::Error> {
         Ok(Self { text, root: DeTable::parse(text)? })
     }
@@ -89,7 +89,7 @@ impl<'a> Places<'a> {
     }
 
     /// The line of a mistake in the `index`-th `[[route]]`.
-    pub(super) fn of_wrong(&self, index: usize, wrong: &Wrong) -> usize {
+    pub(super) fn of_wrong(&self, index: usize, wrong: &RouteMistake) -> usize {
         let table = self.route(index).and_then(|it| it.get(wrong.key));
         let table = table.and_then(|it| it.get_ref().as_table());
         let entry = wrong.entry.as_deref().and_then(|it| self.line(table, it));

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// The places of one backend.
-pub(super) struct Places {
+pub(super) struct Slots {
     state: Mutex<State>,
 }
 
@@ -42,7 +42,7 @@ struct Ticket {
     number: u64,
 }
 
-impl Places {
+impl Slots {
     pub(super) fn new(under_way: usize, waiting: usize) -> Arc<Self> {
         let queue = Queue::new(under_way, waiting);
         Arc::new(Self { state: Mutex::new(State { queue, lasting: BTreeMap::new() }) })
@@ -61,7 +61,7 @@ impl Places {
 
 /// The place of one request, given back when dropped.
 pub(super) struct Place {
-    places: Arc<Places>,
+    places: Arc<Slots>,
     client: Client,
     /// Tells it from other requests of the client.
     number: u64,
@@ -76,14 +76,14 @@ enum Stage {
 
 impl Place {
     /// Leaves for a place to wait in among others; false: too many wait there.
-    pub(super) fn move_to(&mut self, places: &Arc<Places>) -> bool {
+    pub(super) fn move_to(&mut self, places: &Arc<Slots>) -> bool {
         let other = places.enter(self.client, self.number);
         other.map(|it| *self = it).is_some()
     }
 
     /// Leaves for another place that is free. If there is none for the client, it stays, and this ends when others need its
     /// place.
-    pub(super) async fn step_aside(&mut self, places: &Arc<Places>) {
+    pub(super) async fn step_aside(&mut self, places: &Arc<Slots>) {
         if !Arc::ptr_eq(&self.places, places) && places.state().queue.take(self.client) {
             let (places, stage) = (Arc::clone(places), Stage::InLine);
             *self = Self { places, client: self.client, number: self.number, stage };

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-pub(crate) struct Party {
+pub(crate) struct ClientConnection {
     pub(crate) connection: Connection,
     /// Whether it reads incoming bytes.
     pub(crate) reads: bool,
@@ -41,7 +41,7 @@ pub(crate) fn config() -> ClientConfig {
     }
 }
 
-impl Party {
+impl ClientConnection {
     /// A client of the host in `authority`, at the address `server`.
     pub(crate) fn connect(
         local: SocketAddr,
@@ -123,7 +123,7 @@ impl Party {
     }
 }
 
-impl Endpoint for Party {
+impl Endpoint for ClientConnection {
     fn local_addr(&self) -> SocketAddr {
         self.local
     }

@@ -1,9 +1,9 @@
 //! Warnings about settings that do nothing.
 
+use super::key_positions::KeyPositions;
 use super::paths::covers;
-use super::places::Places;
 use super::{Config, ConfigRoute, ConfigSite};
-use crate::site::{Directive, Knows, Pushing};
+use crate::site::{CacheEvidence, Directive, Pushing};
 use push::Policy;
 use push::guard::CookiePolicy;
 use push::visits::PushWhen;
@@ -27,7 +27,7 @@ enum Answering {
 
 impl Config {
     /// The settings of routes that do nothing: the line of each, and why.
-    pub(super) fn idle(&self, places: &Places<'_>) -> Vec<(usize, String)> {
+    pub(super) fn idle(&self, places: &KeyPositions<'_>) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for (index, route) in self.routes.iter().enumerate() {
             let sets = |name: &str| route.headers.iter().any(|it| it.contains_key(name));
@@ -57,7 +57,7 @@ impl Config {
         found
     }
 
-    fn idle_limits(&self, places: &Places<'_>) -> Option<(usize, String)> {
+    fn idle_limits(&self, places: &KeyPositions<'_>) -> Option<(usize, String)> {
         let has_backend = matches!(self.site, ConfigSite::Upstream(_))
             || self.routes.iter().any(|it| it.upstream().is_some());
         let line = places.in_limits("upstream").filter(|_| !has_backend)?;
@@ -122,7 +122,7 @@ fn idle(
         ("push_gate", route.gate.is_some() && !pushes, no_push),
         ("push_when", route.push_when != PushWhen::Always && !pushes, no_push),
         ("max_concurrent_pushes", limits && !pushes, no_push),
-        ("client_has", route.knows != Knows::default() && !pushes, no_push),
+        ("client_has", route.evidence != CacheEvidence::default() && !pushes, no_push),
         ("cookies", route.cookies != CookiePolicy::None && !pushes, no_push),
         ("push_not_modified", stale && !pushes, no_push),
         ("push_if_match", route.conditional.if_match && !pushes, no_push),
@@ -132,7 +132,7 @@ fn idle(
         ("early_hints", hints_files && !route.hints_for_files, at_once),
         ("early_hints_for_files", route.hints_for_files && !hints, no_hint),
         ("early_hints_for_files", route.hints_for_files && by == Answering::Backend, hinted),
-        ("push_not_modified", stale && pushes && !route.knows.cache_digest, not_stale),
+        ("push_not_modified", stale && pushes && !route.evidence.cache_digest, not_stale),
     ];
     let idle = rows.into_iter().filter(|(_, is_idle, _)| *is_idle);
     let mut found: Vec<_> = idle.map(|(key, _, why)| (key, why.to_owned())).collect();

@@ -7,7 +7,7 @@ use std::error::Error;
 
 /// Why the backend's response does not come or does not end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum BackendFailure {
     /// Too many requests are under way or wait.
     #[error("too many requests under way")]
     Busy,
@@ -37,7 +37,7 @@ pub enum Trouble {
     ClientGone,
 }
 
-impl Trouble {
+impl BackendFailure {
     /// A response that a library of HTTP does not take, with the causes.
     pub fn improper(error: &dyn Error) -> Self {
         Self::Improper(causes(error))
