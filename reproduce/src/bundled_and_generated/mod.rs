@@ -58,7 +58,7 @@ struct Sets {
     of_their_structure: Vec<Measured>,
     /// The generated pages, but without hero images.
     without_heroes: Vec<Measured>,
-    /// Those of the bundled pages' structure, with a hero image where the bundled page has one.
+    /// Pages of the bundled pages' structure, with a hero image where the bundled page has one.
     of_their_heroes: Vec<Measured>,
 }
 
