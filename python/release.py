@@ -97,7 +97,9 @@ def deb(name: str, folder: Path, archive: Path, out: Path) -> None:
     put(ROOT / "LICENSE-MIT", folder / f"usr/share/doc/{name}/copyright", 0o644)
     control = (ROOT / "packaging" / f"{name}.control").read_text()
     _, release, architecture = folder.name.split("_")
-    control += f"Version: {release}\nArchitecture: {architecture}\nDepends: libc6 (>= {GLIBC[0]}.{GLIBC[1]})\n"
+    # `groupadd` of the script after the installation is in passwd.
+    needed = f"libc6 (>= {GLIBC[0]}.{GLIBC[1]})" + (", passwd" if serves else "")
+    control += f"Version: {release}\nArchitecture: {architecture}\nDepends: {needed}\n"
     if serves:
         for source, place in SERVICE.items():
             put(ROOT / source, folder / place, 0o644)

@@ -568,7 +568,7 @@ export type FindSeen = null | {
   present_ms: number;
 };
 
-/** The resources of a page and what each refers to: `utmost corpus graph` writes it, and `push_policy`, `links` and `early_hints` of a server read it. Indices lead to nodes that are there. */
+/** The resources of a page and what each refers to: `utmost corpus graph` writes it, and `push_policy`, `links` and `early_hints` of a server read it. Indices lead to existing nodes. */
 export type Graph = {
   /** References. Those of a node are in the order in which they are evaluated. */
   edges: Array<GraphEdge>;
@@ -896,7 +896,7 @@ export type QlogCheck = {
   }>;
 };
 
-/** Resources of several runs side by side; the first run is the baseline. */
+/** Resources of two or more runs side by side; the first run is the baseline. */
 export type QlogCompare = {
   baseline: string;
   format: "utmost-qlog-compare/1";
@@ -954,7 +954,7 @@ export type QlogCompare = {
   }>;
 };
 
-/** Head-of-line blocking of one connection, or of each of several. */
+/** Head-of-line blocking of each connection. */
 export type QlogHol = {
   format: "utmost-qlog-hol/1";
   /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
@@ -1074,7 +1074,7 @@ export type QlogIndexMetric = {
   atf: number | null;
 };
 
-/** What held the sender of one log back, or of each of several. */
+/** What held the sender of each log back. */
 export type QlogLimits = {
   format: "utmost-qlog-limits/1";
   /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
@@ -1120,7 +1120,7 @@ export type QlogLimitsTraces = {
   traces: Array<QlogLimitsTrace>;
 };
 
-/** What broke the rules in one log, or in each of several. */
+/** What broke the rules in each log. */
 export type QlogLint = {
   format: "utmost-qlog-lint/1";
   /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
@@ -1263,7 +1263,7 @@ export type QlogStreamsStream = {
   url: string | null;
 };
 
-/** What happened on one connection, or on each of several: sentences, and each number in them. Times are milliseconds on the clock of the log that they come from. */
+/** What happened on each connection: sentences, and each number in them. Times are milliseconds on the clock of their log. */
 export type QlogSummary = {
   format: "utmost-qlog-summary/1";
   /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */

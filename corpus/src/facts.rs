@@ -17,7 +17,7 @@ pub(crate) struct WordFact {
 pub struct NumberFact {
     /// Its name in queries, files and tables. A share ends in `_share` and lies between 0 and 1.
     pub name: &'static str,
-    /// What it says, in a few words, as the subject of a sentence.
+    /// Its meaning, in a few words, as the subject of a sentence.
     pub about: &'static str,
     /// Its value. The page must be checked.
     pub of: fn(&Page) -> f64,

@@ -56,7 +56,7 @@ pub struct Source {
     pub recording: Option<Recording>,
 }
 
-/// How a page was recorded. Errors are those of discovery times, in milliseconds, when the page is
+/// How a page was recorded. Errors are errors of discovery times, in milliseconds, when the page is
 /// played back with what arrived as it did in a recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

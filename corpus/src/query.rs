@@ -15,7 +15,7 @@ use crate::limits::{QUERY_BYTES_MAX, QUERY_DEPTH_MAX};
 use crate::size;
 use words::{Word, words};
 
-/// What a page must be like.
+/// A condition on pages.
 #[derive(Debug, Clone)]
 pub struct Query {
     root: Node,
@@ -27,7 +27,7 @@ pub struct Query {
 pub struct QueryError {
     /// The place, in characters from 1.
     pub column: usize,
-    /// What is wrong there, and what would be right.
+    /// The mistake there, and the remedy.
     pub cause: String,
 }
 

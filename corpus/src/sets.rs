@@ -6,7 +6,7 @@ use crate::read::PageError;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What comes before the name of a set where a user names pages.
+/// The sign before the name of a set where a user names pages.
 const SIGN: char = '@';
 
 /// The pages on which the kept results rest, a name a line.
@@ -17,7 +17,7 @@ const FIRST_60: &str = include_str!("../sets/first-60.txt");
 pub struct PageSet {
     /// Its name.
     pub name: &'static str,
-    /// What it is for, in a line.
+    /// Its purpose, in a line.
     pub about: &'static str,
     has: fn(&str) -> bool,
 }
@@ -75,7 +75,7 @@ pub fn page(argument: &str) -> Result<Page, PageError> {
         .ok_or_else(|| PageError::Unknown { name: argument.to_owned(), names: bundled_names() })
 }
 
-/// The pages that a user names: those of a set if it begins with `@`, those of a folder, otherwise the page that [`page`] finds.
+/// The pages that a user names: a set's if it begins with `@`, a folder's, otherwise the page that [`page`] finds.
 pub fn pages(argument: &str) -> Result<Vec<Page>, PageError> {
     names(argument)?.iter().map(|it| page(it)).collect()
 }

@@ -1,6 +1,6 @@
 //! Sizes in bytes as people write them: the one reading of them in flags, tables and results.
 //!
-//! Units are decimal, as those of rates and of files in browsers: `16k` is 16,000 bytes. An `i` makes them binary:
+//! Units are decimal, as for rates and for files in browsers: `16k` is 16,000 bytes. An `i` makes them binary:
 //! `16Ki` is 16,384 bytes.
 
 /// The units, the largest first, and the bytes of each.

@@ -1,4 +1,4 @@
-//! What pages stand for: weights that make a set of pages count as the pages of the web do.
+//! The meaning of pages in a sample: weights that make a set of pages count as the pages of the web do.
 //!
 //! The population is the desktop pages of the HTTP Archive (Web Almanac 2024, "Page Weight"). Its strata are those between
 //! the published percentiles of requests, and below and above the published median of bytes. Pages are not a sample of it:

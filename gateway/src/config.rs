@@ -874,15 +874,16 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_documentation_is_read_without_a_warning() {
+    fn the_examples_are_read_without_a_warning() {
         let folder = tempfile::tempdir().expect("a folder");
-        let text = include_str!("../../docs/push.md");
-        let example = text.split("```toml\n").nth(1).and_then(|it| it.split("```").next());
+        let site = include_str!("../../examples/site.toml");
+        let config = Config::parse(site, &folder.path().join("site.toml")).expect("good");
+        assert_eq!(config.warnings, Vec::<String>::new());
         let graph = "{\"format\":\"utmost-graph/1\",\"nodes\":[{\"host\":\"localhost\",\"path\":\"/shop/\",\"kind\":\"html\",\
                      \"bytes\":1}],\"edges\":[]}";
         std::fs::write(folder.path().join("shop.json"), graph).expect("written");
-        let config = Config::parse(example.expect("TOML"), &folder.path().join("site.toml"));
-        let config = config.expect("good");
+        let push = include_str!("../../examples/push.toml");
+        let config = Config::parse(push, &folder.path().join("push.toml")).expect("good");
         assert_eq!(config.warnings, Vec::<String>::new());
         let paths: Vec<&str> = config.routes.iter().map(|it| it.path.as_str()).collect();
         let expected = ["/index.html", "/", "/assets/*", "/shop/", "/shop/index.html", "/app/*"];

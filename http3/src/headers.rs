@@ -295,6 +295,8 @@ mod tests {
         assert!(request(":method=OPTIONS :scheme=https :authority=a.example :path=*").is_ok());
     }
 
+    /// RFC 9114, 4.3.1. Client: leaves out `:method`, `:scheme` or `:path`, or leaves one empty. Server: `H3_MESSAGE_ERROR` on
+    /// the stream.
     #[test]
     fn a_request_without_a_mandatory_pseudo_header_is_malformed_9114_4_3_1() {
         for missing in 0..4 {
@@ -314,6 +316,7 @@ mod tests {
         }
     }
 
+    /// RFC 9114, 4.3.1. Client: names no host, two, or user information. Server: `H3_MESSAGE_ERROR` on the stream.
     #[test]
     fn a_malformed_authority_makes_a_request_malformed_9114_4_3_1() {
         for authority in ["user@a.example", "a.example/b", "a\"b", "a:b", "[::1", "é"] {
@@ -325,6 +328,8 @@ mod tests {
         }
     }
 
+    /// RFC 9114, 4.3.1. Client: sends a `:path` that does not begin with a slash, except `*` of OPTIONS. Server:
+    /// `H3_MESSAGE_ERROR` on the stream.
     #[test]
     fn a_malformed_path_or_scheme_makes_a_request_malformed_9114_4_3_1() {
         let asked = |method: &str, scheme: &str, path: &str| {
@@ -348,6 +353,8 @@ mod tests {
         }
     }
 
+    /// RFC 9114, 4.3. Client: sends a pseudo-header field twice, late, unknown, of responses, or in trailers. Server:
+    /// `H3_MESSAGE_ERROR` on the stream.
     #[test]
     fn a_pseudo_header_twice_unknown_or_late_is_malformed_9114_4_3() {
         for wrong in [":path=/", ":protocol=websocket", ":status=200", ":Path=/x"] {
@@ -356,6 +363,8 @@ mod tests {
         assert!(is_malformed(request(&format!("accept=*/* {GET}"))));
     }
 
+    /// RFC 8441, 4. Client: sends `:protocol` without `:scheme`, `:path` or `:authority`, or with another method. Server:
+    /// `H3_MESSAGE_ERROR` on the stream.
     #[test]
     fn an_extended_connect_that_is_offered_has_all_fields_of_a_request_8441_4() {
         let extended = |text: &str| {
@@ -377,6 +386,7 @@ mod tests {
         }
     }
 
+    /// RFC 9114, 4.2. Client: writes a field name in uppercase. Server: `H3_MESSAGE_ERROR` on the stream.
     #[test]
     fn a_field_name_in_uppercase_or_no_token_is_malformed_9114_4_2() {
         for wrong in ["Accept=1", "aCCEPT=1", "a(b=1", "=1", "é=1"] {
@@ -384,6 +394,8 @@ mod tests {
         }
     }
 
+    /// RFC 9114, 4.2. Client: sends a field of a connection, or `te` other than `trailers`. Server: `H3_MESSAGE_ERROR` on the
+    /// stream.
     #[test]
     fn a_connection_specific_field_is_malformed_9114_4_2() {
         for wrong in [
@@ -398,6 +410,7 @@ mod tests {
         }
     }
 
+    /// RFC 9114, 10.3. Client: sends a character that a name or value must not have. Server: `H3_MESSAGE_ERROR` on the stream.
     #[test]
     fn a_control_character_in_a_value_is_malformed_9114_10_3() {
         for byte in [0u8, b'\r', b'\n', 0x7f] {
@@ -408,6 +421,7 @@ mod tests {
         assert!(check_request(STREAM, &headers, false).is_ok());
     }
 
+    /// RFC 9114, 4.1.2. Client: sends more or less content than `content-length` says. Server: `H3_MESSAGE_ERROR` on the stream.
     #[test]
     fn content_length_is_one_number_9110_8_6() {
         assert_eq!(request(&format!("{GET} content-length=12")).unwrap().content_length, Some(12));
@@ -420,6 +434,7 @@ mod tests {
         }
     }
 
+    /// RFC 9114, 4.5. Server: no response has status 101; from a backend it is a 502.
     #[test]
     fn a_response_has_a_status_and_no_other_pseudo_header_9114_4_3_2() {
         let response = |text: &str| check_response(STREAM, &fields(text));
@@ -443,6 +458,8 @@ mod tests {
         assert!(is_malformed(response(":status=200 :path=/")));
     }
 
+    /// RFC 9114, 4.3. Client: sends a pseudo-header field twice, late, unknown, of responses, or in trailers. Server:
+    /// `H3_MESSAGE_ERROR` on the stream.
     #[test]
     fn trailers_have_no_pseudo_header_9114_4_3() {
         assert!(check_trailers(STREAM, &fields("etag=x")).is_ok());

@@ -214,6 +214,8 @@ mod tests {
         assert_eq!(headers, [Header::new(b":method", b"GET")]);
     }
 
+    /// RFC 9204, 2.2.3. Client: refers to a dynamic table. Server: `QPACK_DECOMPRESSION_FAILED`.
+    /// RFC 9204, 4.5.1.2. Client: sends a base below 0. Server: `QPACK_DECOMPRESSION_FAILED`.
     #[test]
     fn any_reference_to_a_dynamic_table_fails_9204_2_2() {
         let failed = (Code::QpackDecompressionFailed, None);
@@ -225,6 +227,8 @@ mod tests {
         assert_eq!(refusal(&[0, 0, 0x00, 0]), failed, "name reference, post-base");
     }
 
+    /// RFC 9204, 3.1. Client: names a static line from 99 on. Server: `QPACK_DECOMPRESSION_FAILED`; on the encoder stream
+    /// `QPACK_ENCODER_STREAM_ERROR`.
     #[test]
     fn an_undecodable_section_is_not_an_error_of_size_9204_2_2() {
         let failed = (Code::QpackDecompressionFailed, None);
@@ -240,6 +244,8 @@ mod tests {
     }
 
     /// The decoder would take the first for index 63, and the second for a string of 127 bytes.
+    ///
+    /// RFC 9204, 4.1.1. Client: sends an integer of more than 64 bits (62 must be taken). Server: `QPACK_DECOMPRESSION_FAILED`.
     #[test]
     fn an_integer_that_no_implementation_holds_is_a_decoding_error_9204_4_1_1() {
         let above = |start: &[u8]| [&[0, 0], start, &[0x80; 9], &[2]].concat();
@@ -251,6 +257,7 @@ mod tests {
         assert_eq!(refusal(&base), failed, "a base");
     }
 
+    /// RFC 9204, 4.5.1.2. Client: sends any other base. Server: taken.
     #[test]
     fn a_base_that_nothing_refers_to_may_be_any_9204_4_5_1_2() {
         let get = [0, 0x7f, 0x80, 0x01, 0xc0 | 0x11];
@@ -260,6 +267,7 @@ mod tests {
         assert_eq!(refusal(&large), (Code::ExcessiveLoad, Some(STREAM)));
     }
 
+    /// RFC 9204, 4.1.2. Client: pads a Huffman code wrongly, or sends its end. Server: `QPACK_DECOMPRESSION_FAILED`.
     #[test]
     fn a_huffman_code_is_padded_with_the_start_of_its_end_9204_4_1_2() {
         // "a" is 00011.
@@ -335,6 +343,7 @@ mod tests {
     }
 
     proptest! {
+        /// RFC 9204, 2.1. Server: refers to the static table only.
         #[test]
         fn a_section_comes_back_as_sent(
             fields in proptest::collection::vec(("[a-z][a-z-]{0,20}", proptest::collection::vec(any::<u8>(), 0..60)), 0..20),

@@ -190,6 +190,7 @@ mod tests {
         assert_eq!(code(&[0x40]), Code::Frame);
     }
 
+    /// RFC 9204, 2.1. Server: refers to the static table only.
     #[test]
     fn the_dynamic_table_is_never_offered() {
         let wish = Settings {
@@ -226,6 +227,8 @@ mod tests {
         assert_eq!(setting(2).unwrap_err().kind(), Code::Settings);
     }
 
+    /// RFC 9220, 3. Server: sends `SETTINGS_ENABLE_CONNECT_PROTOCOL` with 1 or not at all.
+    /// RFC 9220, 3. Client: sends the setting with another value than 0 or 1. Server: `H3_SETTINGS_ERROR`.
     #[test]
     fn extended_connect_is_taken_or_not_9220_3() {
         let takes = |value| {

@@ -119,6 +119,7 @@ mod tests {
         assert_eq!(read("i, i=1"), (None, None));
     }
 
+    /// RFC 9218, 4. Client: sends a `priority` field with unknown, wrong or malformed members. Server: ignored.
     #[test]
     fn unknown_members_and_wrong_values_are_ignored_9218_4() {
         for field in

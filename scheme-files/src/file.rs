@@ -25,27 +25,43 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileScheme {
+    /// 1 to 40 letters, digits and marks of `+-_.`; `name@guard` works as for every scheme.
     name: Spanned<String>,
+    /// Its effect, in one line.
     about: Spanned<String>,
+    /// Its description elsewhere (optional).
     source: Option<Spanned<String>>,
+    /// How clients signal it, [below](#what-clients-signal): `"silence"` (the default), `"tree"`, `"bucket"`, `"rfc9218"`,
+    /// `"none"`.
     #[serde(default, with = "Form")]
     signals: Language,
+    /// A built-in scheme whose orders it claims to give; [`utmost-workshop twin`](own-schemes.md#beside-a-twin) compares them.
     twin: Option<Spanned<String>>,
+    /// `true`: the file may take the name of a built-in scheme.
     #[serde(default)]
     replaces_built_in: bool,
+    /// `true`: all children of the root have one clock, so that a response that waited behind lower ranks is ahead of a later
+    /// one.
     #[serde(default)]
     common_time: bool,
+    /// A number to raise when its behaviour changes; 1 by default.
     revision: Option<Spanned<u32>>,
+    /// A [script](#scripts), instead of places.
     script: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileGroup {
+    /// Its name; figures and traces show it.
     name: Spanned<String>,
+    /// Another group, which stands before it in the file, or `"root"` (the default).
     parent: Option<Spanned<String>>,
+    /// 0 (first, the default) to 65534.
     rank: Option<Spanned<i64>>,
+    /// 1 to 256; 16 by default.
     weight: Option<Spanned<i64>>,
+    /// `{ open = "HIGH", weight = 1 }`: another weight while a response is open directly in the group `HIGH`.
     weight_while: Option<FileWeightWhile>,
 }
 
@@ -59,12 +75,18 @@ struct FileWeightWhile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FilePlace {
+    /// A table of facts that must all hold, or a list of tables of which any must hold; without it, every resource.
     when: Option<Spanned<toml::Value>>,
+    /// The name of a group, or `"root"` (the default).
     parent: Option<Spanned<String>>,
+    /// 0 (first, the default) to 65534.
     rank: Option<Spanned<i64>>,
+    /// 1 to 256; 16 by default.
     weight: Option<Spanned<i64>>,
+    /// `"shared"` (the default), `"sequential"` (in the order of requests), `"newest-first"`, `"by-stream-id"`.
     #[serde(default, with = "Share")]
     share: Order,
+    /// The signals of clients about it, [below](#what-clients-signal).
     says: Option<Spanned<FileSays>>,
 }
 

@@ -99,6 +99,8 @@ mod tests {
     use crate::Options;
     use schedulers::find_scheme;
 
+    /// RFC 9114, 7.2.4.2. Client: uses remembered settings in early data. Server: a ticket is valid only under the limits under
+    /// which it was issued.
     #[test]
     fn a_ticket_is_good_under_the_limits_it_was_given_under_only() {
         let key = TicketKey::new([7; TicketKey::BYTES]);

@@ -24,30 +24,20 @@ use std::path::{Path, PathBuf};
 
 /// Load pages under several schemes and say which are better
 ///
-/// A study loads every page under every scheme, on every network, with every send buffer, congestion control, HTTP version, queue,
-/// property of the link, cross traffic, push policy, gate, hint, use of signals and seed. All schemes are compared with one
-/// of them, the baseline: a ratio is its ByteIndex divided by the scheme's. Without flags a study asks today's question: which
-/// schemes are better than rfc9218 on the pages of @web, over real QUIC on networks cable and 3g? With --paper it asks that of
-/// Marx et al. (2019). With --out, each load is recorded as soon as it is done, and the same command continues an interrupted
-/// study.
+/// A study loads every page under every scheme, in every setting and with every seed. All schemes are compared with one of them, the
+/// baseline: a ratio is its ByteIndex divided by the scheme's. Without flags it asks today's question: which schemes are better than
+/// rfc9218 on the pages of @web, over real QUIC on networks cable and 3g? With --paper it asks that of Marx et al. (2019). With --out,
+/// each load is recorded as soon as it is done, and the same command continues an interrupted study.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost compare @web --schemes dfifo,srpt --out out\n  \
 utmost compare --paper --out paper\n  \
-utmost compare gentelella-index agency-index --schemes all --engine wire --send-buffer 0,280k --json\n  \
 utmost compare agency-index --network 3g-lossy --seeds 9 --out study --shard 1/2\n  \
 utmost compare agency-index --network 3g --seeds 9 --policy policy.toml\n  \
 utmost compare davies-meenan --network cable --cc bbr2,cubic --queue 64k,2bdp\n  \
 utmost compare davies-meenan --network cable --set rtt_ms=10,50,200 --set loss=0,0.01\n  \
 utmost compare davies-meenan --cross none,bulk:cubic,web\n  \
-utmost compare davies-meenan --network cable --push none,push --gate strict,throttle:8900\n  \
-utmost compare agency-index --paper --network paper-jitter --delivery-order connection\n  \
-utmost compare agency-index --paper --send-buffer 280k,1000k --send-buffer-model delay\n  \
 utmost compare --pages 'recorded and resources > 40' --schemes fifo\n  \
-utmost compare davies-meenan --network 3g-lossy --seeds 9 --first-seed 100\n  \
-utmost compare @all --weights web --schemes paper\n  \
 utmost compare @first-60 --schemes dfifo,bucket-html --baseline fifo\n  \
-utmost compare agency-index --scheme-file examples/schemes/fonts-first.toml --schemes fonts-first,bucket-html\n  \
-utmost compare @first-60 --out study --figure-style paper --figure-width page\n  \
 utmost compare --from study/manifest.json --out again")]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -86,8 +76,7 @@ pub(crate) struct Arguments {
     figures: values::Figures,
     /// Write a configuration for `utmost serve --config` with the better order of each page that has one
     ///
-    /// It changes the order of those pages only that another scheme makes faster than the default, where the server obeys
-    /// browsers' signals. A third of the loads chooses the scheme of a page. It must hold in the others: the 95 % interval of the
+    /// It changes the scheme only for pages that get faster than with the default, which obeys browsers' signals. A third of the loads chooses the scheme of a page. It must hold in the others: the 95 % interval of the
     /// gain lies above 1 on every network. On engines with a transport.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     policy: Option<PathBuf>,
@@ -110,12 +99,12 @@ const OUTPUT: &str = "Output";
 /// The study that is asked for: what a manifest records.
 #[derive(Debug, clap::Args)]
 struct Asked {
-    /// Bundled pages, sets of them such as @first-60, files, or folders of them [default: @web]
+    /// Bundled pages, sets such as @first-60, files, or folders [default: @web]
     #[arg(id = "PAGE", value_name = "PAGE", help_heading = PAGES)]
     page_names: Vec<String>,
-    /// Only those of the pages that are like this, such as 'hero and resources > 40'
+    /// Select pages by a query, such as 'hero and resources > 40'
     ///
-    /// It selects among all bundled pages if none is named. Facts such as `recorded`, `hero` or `resources > 40` are joined by `and`, `or`,
+    /// Without PAGE, it selects from all bundled pages. Facts such as `recorded`, `hero` or `resources > 40` are joined by `and`, `or`,
     /// `not` and parentheses.
     #[arg(long, value_name = "QUERY", value_parser = Query::parse, help_heading = PAGES)]
     pages: Option<Query>,
@@ -137,7 +126,7 @@ struct Asked {
     engine: Option<&'static dyn Engine>,
     #[command(flatten, next_help_heading = LINK)]
     which: super::browser::Which,
-    /// Networks: cable, 3g, lte, ..., or files [default: cable,3g]
+    /// Networks such as lte, or files [default: cable,3g]
     #[arg(
         long,
         visible_alias = "networks",
@@ -158,7 +147,7 @@ struct Asked {
     #[arg(long, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream", help_heading = LINK, hide_short_help = true)]
     delivery_order: DeliveryOrder,
     /// The facts that the server knows about the resources that it sends [default: browser]
-    #[arg(long, value_parser = values::choice(METADATA), help_heading = SERVER)]
+    #[arg(long, value_parser = values::choice(METADATA), help_heading = SERVER, hide_short_help = true)]
     metadata: Option<Metadata>,
     /// The model of a send buffer
     #[arg(long, value_parser = values::choice(SEND_BUFFER_MODELS), default_value = "fifo", help_heading = SERVER, hide_short_help = true)]
@@ -166,7 +155,7 @@ struct Asked {
     /// Initial congestion window [default: 10, or as large as needed if the server paces]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000), help_heading = SERVER, hide_short_help = true)]
     initial_window: Option<u32>,
-    /// Loads of each page under each scheme [default: 9 on random links, else 1]
+    /// Loads of each page and scheme [default: 9 on random links, else 1]
     ///
     /// They have as many seeds, one after another. All schemes meet the same link under the same seed. In real time, and with
     /// --paper, the default is 1.
@@ -175,7 +164,7 @@ struct Asked {
     /// The first seed. A study with other seeds repeats one with other chance
     #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u64).range(..1 << 48), help_heading = STATISTICS, hide_short_help = true)]
     first_seed: u64,
-    /// Carry out only part I of N of the study, for one of several machines. `utmost merge` joins the parts
+    /// Carry out only part I of N of the study, for one of N machines. `utmost merge` joins the parts
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "out", help_heading = OUTPUT, hide_short_help = true)]
     shard: Option<Shard>,
 }

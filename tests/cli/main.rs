@@ -20,6 +20,7 @@ mod guides;
 mod help;
 mod links;
 mod logs;
+mod made_tables;
 mod orders;
 mod own_schemes;
 mod plain_english;

@@ -1,4 +1,4 @@
-//! The recipes of docs/serve-browsers.md: another server has the TCP port, and ours the UDP port.
+//! The examples for `docs/serve-browsers.md`: another server has the TCP port, and ours the UDP port.
 
 use crate::serving::{Serving, private_key};
 use crate::{data, utmost};
@@ -6,15 +6,12 @@ use std::fs::write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The block of docs/serve-browsers.md in this language, with our port, host and paths.
-fn recipe(language: &str, port: &str, root: &Path, key: &Path) -> String {
-    let document = include_str!("../../docs/serve-browsers.md");
-    let begin = format!("```{language}\n");
-    let (_, rest) = document.split_once(&begin).expect("a block");
-    let (block, _) = rest.split_once("```").expect("its end");
+/// A configuration among the examples, with our port, host and paths.
+fn recipe(file: &str, port: &str, root: &Path, key: &Path) -> String {
+    let example = Path::new(crate::REPOSITORY).join("examples").join(file);
+    let text = std::fs::read_to_string(example).expect("an example");
     let path = |it: &Path| it.to_str().expect("UTF-8").to_owned();
-    block
-        .replace("443", port)
+    text.replace("443", port)
         .replace("www.site.example", "localhost")
         .replace("/srv/site", &path(root))
         .replace("cert.pem", &path(&data("server.pem")))
@@ -48,7 +45,7 @@ impl Drop for Other {
 
 /// Asks `utmost doctor` about our server beside another one.
 fn with(
-    language: &str,
+    file: &str,
     other: impl Fn(&str, &Path) -> Command,
     change: impl Fn(String) -> String,
 ) -> (Option<i32>, String) {
@@ -70,7 +67,7 @@ fn with(
         key_text,
     ]);
     let port = ours.address.rsplit_once(':').expect("a port").1;
-    let text = change(recipe(language, port, &root, &key));
+    let text = change(recipe(file, port, &root, &key));
     let _other = Other::start(&mut other(&text, folder.path()), port);
     let host = format!("localhost:{port}");
     let output = utmost(&["doctor", &host, "--ca", certificate]).output().expect("it runs");
@@ -103,13 +100,13 @@ fn nginx_has_tcp_and_brings_browsers_to_our_udp() {
     if fixtures::program("nginx").is_none() {
         return;
     }
-    let (code, said) = with("nginx", nginx, |text| text);
+    let (code, said) = with("nginx.conf", nginx, |text| text);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.ends_with("A browser will move to HTTP/3.\n"), "{said}");
     let unsaid = |text: String| {
         text.lines().filter(|it| !it.contains("Alt-Svc")).collect::<Vec<_>>().join("\n")
     };
-    let (code, said) = with("nginx", nginx, unsaid);
+    let (code, said) = with("nginx.conf", nginx, unsaid);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("BAD   Alt-Svc: the response (200) has no such field"), "{said}");
 }
@@ -119,6 +116,6 @@ fn caddy_has_tcp_and_brings_browsers_to_our_udp() {
     if fixtures::program("caddy").is_none() {
         return;
     }
-    let (code, said) = with("caddyfile", caddy, |text| text);
+    let (code, said) = with("Caddyfile", caddy, |text| text);
     assert_eq!(code, Some(0), "{said}");
 }

@@ -34,7 +34,7 @@ impl PageSite {
         Self::of(vec![page])
     }
 
-    /// A site of several pages; of two resources at the same place, the one of the earlier page is served.
+    /// A site of pages; of two resources at the same place, the one of the earlier page is served.
     pub fn of(pages: Vec<Page>) -> Self {
         let mut by_host_and_path = BTreeMap::new();
         let mut by_path = BTreeMap::new();
@@ -60,7 +60,7 @@ impl PageSite {
         Self { made: bodies.collect(), ..self }
     }
 
-    /// The same, whose responses other than documents say that they stay fresh for so many seconds.
+    /// The same, whose responses other than documents say that they stay fresh for this number of seconds.
     #[must_use]
     pub fn fresh_for(self, seconds: u64) -> Self {
         Self { fresh_s: Some(seconds), ..self }

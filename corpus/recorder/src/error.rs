@@ -9,7 +9,7 @@ use thiserror::Error;
 /// Why there is no recording. One line each: what, why, remedy.
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// What to record is not there or cannot be recorded.
+    /// The page to record does not exist or cannot be recorded.
     #[error("{0}")]
     Source(String),
     /// The page does what a recording cannot hold.
@@ -51,7 +51,7 @@ impl RecordError {
     }
 }
 
-/// What cannot be recorded, and why.
+/// The error for a thing that cannot be recorded, with its cause.
 pub(crate) fn refused(what: &str, cause: &str) -> RecordError {
     RecordError::Source(format!("{what}: {cause}"))
 }

@@ -24,7 +24,7 @@ pub mod visit;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a thread that panicked has left is as good as before.
+/// The contents, also after a thread that had them panicked.
 fn locked<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }

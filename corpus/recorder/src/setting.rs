@@ -3,7 +3,7 @@
 use crate::limits::SETTINGS_MAX;
 use schedulers::Kind;
 
-/// What is held back by its kind, with its name in page files.
+/// The kinds that can be held back, by their names in page files.
 const KINDS: [(&str, Kind); 5] = [
     ("css", Kind::Css),
     ("js", Kind::Js),

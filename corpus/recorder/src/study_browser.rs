@@ -195,7 +195,7 @@ fn frame(picture: &Picture) -> FilmFrame {
     FilmFrame { time_ms: *time_ms, completeness: *completeness, jpeg }
 }
 
-/// What the browser says of the page's resources.
+/// The browser's account of the page's resources.
 fn seen(page: &Page, visited: &Visited) -> Result<ObservedLoad, RecordError> {
     let mut by_path: BTreeMap<String, VecDeque<&Fetch>> = BTreeMap::new();
     for fetch in &visited.fetches {
@@ -227,7 +227,7 @@ fn seen(page: &Page, visited: &Visited) -> Result<ObservedLoad, RecordError> {
     Ok(seen)
 }
 
-/// What went otherwise than the page says. A style sheet or script with an error status counts as failed in the log, so that one
+/// The first difference from the page. A style sheet or script with an error status counts as failed in the log, so that one
 /// cannot be told from another.
 fn problem(resource: &PageResource, fetch: &Fetch) -> Option<String> {
     let PageResource { url, status: expected, .. } = resource;

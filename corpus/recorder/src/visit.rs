@@ -134,7 +134,7 @@ pub(crate) fn document(page: &Page) -> String {
     format!("https://{HOST}{}", plain(&page.resources[0].url))
 }
 
-/// What a report of `report.js` says.
+/// The times in a report of `report.js`.
 pub(crate) fn times(page: &Page, report: &str) -> Result<RenderTimes, RecordError> {
     let times: Times = serde_json::from_str(report)
         .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))?;
@@ -173,7 +173,7 @@ pub(crate) fn plain_path(url: &str) -> Option<String> {
     Some(plain(&format!("{}{query}", url.path())))
 }
 
-/// What a page says beside (path, status, protocol) of each request.
+/// Compares a page with (path, status, protocol) of each request.
 fn compare<'a>(page: &Page, seen: impl Iterator<Item = (&'a str, Option<u16>, &'a str)>) -> Visit {
     let mut expected: BTreeMap<String, (u16, bool)> =
         page.resources.iter().map(|it| (plain(&it.url), (it.status, false))).collect();

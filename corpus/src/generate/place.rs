@@ -104,7 +104,7 @@ fn place_in_text(placed: &mut [(usize, PageResource)], draw: &mut Draw) {
     }
 }
 
-/// A late resource is caused by a stylesheet or script one level before, or else by the latest one there is.
+/// A late resource is caused by a stylesheet or script one level before, otherwise by the latest one.
 fn late(id: usize, placed: &[(usize, PageResource)], draw: &mut Draw) -> Trigger {
     let (level, it) = &placed[id];
     let by_style = match it.kind {

@@ -8,7 +8,7 @@ use crate::sets::kept_pages;
 
 /// The pages of the set `web`, each with its name: every imported page of `first-60` twice, once among the smaller half of
 /// the web's pages and once among the larger. Each has a level of its own in the published percentiles of requests, and one
-/// in those of bytes: the levels are evenly spread, and given out by the ranks that the templates have among themselves.
+/// in the percentiles of bytes: the levels are evenly spread, and given out by the ranks that the templates have among themselves.
 pub fn web_pages() -> Vec<Page> {
     let templates: Vec<&Page> =
         kept_pages().into_iter().filter(|it| it.source.kind == SourceKind::Imported).collect();

@@ -52,8 +52,8 @@ pub static IMPORTERS: [Importer; 6] = [
     },
     Importer {
         name: "resource list",
-        form: "{\"resources\": {PATH: METADATA}}, of the paper's implementation; sizes are those of the \
-               files beside it",
+        form: "{\"resources\": {PATH: METADATA}}, of the paper's implementation; the \
+               files beside it have the sizes",
         recognizes: |it| it.has("resources") && !it.has("format"),
         read: resource_list::resource_list,
     },
@@ -100,8 +100,8 @@ pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportErr
 /// Keys of qlogs, and of Chromium's netlogs.
 const LOG_KEYS: [&str; 4] = ["qlog_version", "qlog_format", "file_schema", "constants"];
 
-/// The outermost keys: those of an object, or of a list's first entry. If a file has an object on each line,
-/// those of the first.
+/// The outermost keys: of an object, or of a list's first entry. If a file has an object on each line,
+/// of the first one.
 #[derive(Default)]
 struct Outline {
     is_list: bool,

@@ -185,6 +185,7 @@ mod tests {
         lines.collect::<Vec<_>>().join("\n")
     }
 
+    /// RFC 9114, 4.2.1. Client: sends `cookie` in several lines. Server: joins them with `; ` for a backend of HTTP/1.1.
     #[test]
     fn a_request_loses_what_is_of_its_connection_and_what_its_client_cannot_know() {
         let fields = [
@@ -283,6 +284,7 @@ mod tests {
         assert_ne!(from("192.0.2.1", false), from("192.0.2.1", true));
     }
 
+    /// RFC 9114, 4.2. Server: removes such fields from a backend's response.
     #[test]
     fn a_response_loses_what_its_connection_field_names() {
         let came = fields([

@@ -92,6 +92,7 @@ mod tests {
         assert_ne!(keys[0], keys[1]);
     }
 
+    /// RFC 8441, 5. Server: asks the backend with a key of its own, and checks the answer (RFC 6455, 4.1).
     #[test]
     fn only_a_backend_that_knows_the_key_and_switches_to_websocket_is_taken_6455_4_1() {
         let handshake = Handshake { key: "dGhlIHNhbXBsZSBub25jZQ==".to_owned() };

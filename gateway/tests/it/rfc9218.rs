@@ -21,6 +21,8 @@ fn connect_fields(more: &[(&str, &str)]) -> Vec<Header> {
 }
 
 /// 11: what CONNECT would carry has a priority like a response. Here nothing is carried: no site is a proxy.
+///
+/// RFC 9114, 4.4. Client: sends a correct CONNECT. Server: status 405: no site is a proxy.
 #[test]
 fn sites_refuse_connect_with_405_and_say_what_they_take_9110_15_5_6() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -57,6 +59,8 @@ fn a_refused_connect_that_stays_open_holds_nobody_back_9218_11() {
 }
 
 /// 11, RFC 8441 and 9220: extended CONNECT is used only where the server's settings offer it; ours do not.
+///
+/// RFC 9218, 11. Client: sends an extended CONNECT that was not offered. Server: `H3_MESSAGE_ERROR` on the stream.
 #[test]
 fn an_extended_connect_that_was_not_offered_is_a_malformed_message_9220_3() {
     let mut world = World::new(paced("rfc9218"));

@@ -231,6 +231,7 @@ fn seen(ask: Ask) -> String {
     format!("{} {}", got.status, String::from_utf8_lossy(&got.body))
 }
 
+/// RFC 9114, 4.1.2. Client: sends a malformed request for a backend. Server: the backend does not see it.
 #[test]
 fn a_field_that_could_pass_for_another_does_not_reach_the_backend() {
     let names = ["x_forwarded_for", "content_length", "transfer_encoding", "x-forwarded-for"];
@@ -248,6 +249,7 @@ fn a_host_field_reaches_the_backend_as_the_host() {
     assert!(seen.contains(";host=\"other.example\";"), "{seen}");
 }
 
+/// RFC 9114, 4.1.2. Client: sends a malformed request for a backend. Server: the backend does not see it.
 #[test]
 fn a_malformed_authority_does_not_reach_the_backend() {
     for authority in ["user@site.example", "site.example/x", "a b", "a\"b", ""] {

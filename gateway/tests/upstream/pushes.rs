@@ -122,6 +122,7 @@ fn a_push_starts_no_session_and_carries_nothing_meant_for_one_client() {
     assert_eq!(promises(&got), expected);
 }
 
+/// RFC 9114, 4.6. Server: pushes only to paths of the site itself.
 #[test]
 fn hostile_fields_promise_nothing_but_paths() {
     let pushing = Pushing { push_preload: true, x_push: true, ..Pushing::default() };

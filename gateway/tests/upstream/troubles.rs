@@ -21,6 +21,7 @@ fn silence(stream: &mut std::net::TcpStream) {
     std::io::copy(stream, &mut std::io::sink()).ok();
 }
 
+/// Row of docs/serve-backend.md, the backend | the client gets: cannot be reached, is not trusted, or does not send HTTP | 502.
 #[test]
 fn an_unreachable_backend_is_a_502() {
     let proxy = Proxy::start(backend::nobody(), &UpstreamLimits::default(), Vec::new());
@@ -29,6 +30,8 @@ fn an_unreachable_backend_is_a_502() {
     assert!(proxy.told().contains("GET /a: cannot be reached"), "{}", proxy.told());
 }
 
+/// Row of docs/serve-backend.md, the backend | the client gets: does not connect within 5 s, or does not answer within 20 s |
+/// 504.
 #[test]
 fn a_backend_that_does_not_answer_in_time_is_a_504() {
     let limits = UpstreamLimits { answer: Duration::from_millis(50), ..UpstreamLimits::default() };
@@ -37,6 +40,7 @@ fn a_backend_that_does_not_answer_in_time_is_a_504() {
     assert!(told.contains("GET /a: too slow"), "{told}");
 }
 
+/// RFC 9114, 4.5. Server: no response has status 101; from a backend it is a 502.
 #[test]
 fn anything_but_a_response_is_a_502() {
     let answers: [Talk; 7] = [
@@ -68,6 +72,8 @@ fn anything_but_a_response_is_a_502() {
     }
 }
 
+/// Row of docs/serve-backend.md, the backend | the client gets: sends a head of more than 64 KiB or 1000 fields, more than 16
+/// interim responses, or an unknown transfer coding | 502.
 #[test]
 fn endless_heads_are_cut_off() {
     let lines: Talk = |_, stream| {
@@ -111,6 +117,10 @@ fn endless_interim_responses_are_a_502() {
     assert!(told.contains("more than 16 interim responses"), "{told}");
 }
 
+/// Row of docs/serve-backend.md, the backend | the client gets: disconnects, makes no progress for 25 s (neither reading the
+/// request nor sending), or sends fewer bytes than announced or more than 16 KiB of trailers | the bytes that arrived, and then
+/// a reset stream, `H3_INTERNAL_ERROR`.
+/// RFC 9114, 4.1.2. Server: a backend's response with other content than announced never ends cleanly.
 #[test]
 fn a_response_that_breaks_off_never_ends_cleanly() {
     let answers: [Talk; 3] = [
@@ -178,6 +188,8 @@ fn an_unknown_transfer_coding_is_a_502() {
     assert!(told.contains("a transfer coding other than chunked"), "{told}");
 }
 
+/// Row of docs/serve-backend.md, the backend | the client gets: sends more bytes than announced | the announced bytes.
+/// RFC 9114, 4.1.2. Server: a backend's response with other content than announced never ends cleanly.
 #[test]
 fn more_than_the_announced_length_is_not_passed_on() {
     let talk: Talk = |_, stream| {
@@ -187,6 +199,8 @@ fn more_than_the_announced_length_is_not_passed_on() {
     assert_eq!((got.body.as_slice(), got.finished), (&b"hello"[..], true));
 }
 
+/// Row of docs/serve-backend.md, the backend | the client gets: has no free slot within 4 s, or too many requests wait | 503,
+/// `Retry-After: 1`.
 #[test]
 fn requests_beyond_the_queue_are_a_503() {
     let backend = Backend::start(|_, stream| silence(stream));

@@ -118,6 +118,7 @@ fn goaway_to_a_client_names_a_request_and_to_a_server_a_push_9114_7_2_6() {
     }
 }
 
+/// RFC 9114, 5.2. Server: our own GOAWAY never grows; later requests get `H3_REQUEST_REJECTED`.
 #[test]
 fn our_own_goaway_ids_never_grow_either_9114_5_2() {
     let mut session = fresh(Role::Server);
@@ -169,6 +170,7 @@ fn after_an_error_of_the_connection_nothing_else_is_said() {
     assert_eq!(events(&mut session), "");
 }
 
+/// RFC 9114, 4.2.2. Client: announces a limit. Server: no larger section is sent.
 #[test]
 fn a_field_section_larger_than_the_peer_takes_is_not_sent_9114_4_2_2() {
     let mut session = Session::new(Role::Client, Settings::default(), Limits::default());

@@ -78,6 +78,7 @@ fn data_before_headers_is_unexpected_9114_4_1() {
     assert_connection_error(after_interim, Code::FrameUnexpected);
 }
 
+/// RFC 9114, 4.1. Client: sends DATA before HEADERS, or anything known after the trailers. Server: `H3_FRAME_UNEXPECTED`.
 #[test]
 fn nothing_but_unknown_frames_comes_after_the_trailers_9114_4_1() {
     let trailers = headers("a=b");
@@ -90,6 +91,7 @@ fn nothing_but_unknown_frames_comes_after_the_trailers_9114_4_1() {
     );
 }
 
+/// RFC 9114, 4.4. Client: sends HEADERS on the open stream. Server: `H3_FRAME_UNEXPECTED`.
 #[test]
 fn only_data_follows_an_extended_connect_9114_4_4() {
     let settings = Settings { enable_connect_protocol: true, ..Settings::default() };
@@ -125,6 +127,7 @@ fn a_push_promise_is_unexpected_from_clients_and_unallowed_from_servers_9114_7_2
     assert_connection_error(whole(Role::Client, &[frame(PUSH_PROMISE, &[0])]).0, Code::Id);
 }
 
+/// RFC 9114, 9. Client: sends unknown frames, streams or settings. Server: ignored.
 #[test]
 fn unknown_frames_are_ignored_anywhere_9114_9() {
     let grease = frame(GREASE, &vec![9; 70_000]);
@@ -217,6 +220,7 @@ fn a_headers_frame_over_the_limit_is_refused_before_it_is_kept() {
     assert_eq!(session.receive(REQUEST, &vec![0; 100_000], false), Ok(()));
 }
 
+/// RFC 9114, 4.2. Server: sends names in lowercase.
 #[test]
 fn names_are_sent_in_lowercase_9114_4_2() {
     let mut session = ready(Role::Client);

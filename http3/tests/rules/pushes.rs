@@ -70,6 +70,7 @@ fn promises_stand_before_between_and_after_the_parts_of_a_response_9114_4_1() {
     assert_eq!(events(&mut client), expected);
 }
 
+/// RFC 9114, 4.6. Client: allows pushes. Server: no more than these, each ID once.
 #[test]
 fn a_server_promises_no_more_than_max_push_id_allows_9114_7_2_7() {
     let (mut client, mut server) = pair(2);
@@ -88,6 +89,7 @@ fn what_was_allowed_stays_allowed_9114_7_2_7() {
     assert_eq!(server.pushes_left(), 5);
 }
 
+/// RFC 9114, 5.2. Client: sends GOAWAY. Server: no further push is promised.
 #[test]
 fn a_clients_goaway_ends_promises_9114_5_2() {
     let (mut client, mut server) = pair(5);
@@ -147,6 +149,7 @@ fn a_malformed_promise_is_an_error_of_its_kind() {
     assert_stream_error(client.receive(REQUEST, &bytes, false), REQUEST, Code::Message);
 }
 
+/// RFC 9114, 7.2.3. Client: cancels a promised push. Server: does not send it, or no further.
 #[test]
 fn either_side_cancels_a_push_9114_7_2_3() {
     let (mut client, mut server) = pair(1);

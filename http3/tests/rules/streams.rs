@@ -69,6 +69,7 @@ fn a_stream_of_an_unknown_type_is_ignored_9114_9() {
     assert_eq!(events(&mut session), "");
 }
 
+/// RFC 9114, 6.2. Client: ends or resets a stream before its type is known, or one of an unknown type. Server: ignored.
 #[test]
 fn a_stream_may_end_before_its_type_9114_6_2() {
     let mut session = ready(Role::Server);

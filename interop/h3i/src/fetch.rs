@@ -30,7 +30,7 @@ pub(crate) fn fetch(options: &Options) -> Result<(), AnyError> {
     Ok(())
 }
 
-/// The requests, in their order; what comes later comes when some body is complete: all but the last request's wait
+/// The requests, in their order; later ones go when some body is complete: all but the last request's wait
 /// for the first one's end, which is the first to be complete in every plan of this folder.
 fn actions(options: &Options, later: usize, urls: &[&str]) -> Result<Vec<Action>, AnyError> {
     let mut actions: Vec<Action> = open_control().into();

@@ -1,4 +1,5 @@
-//! What still comes after a download ends before its last byte: Table 2 and Figure 11, against a FIFO that takes nothing back.
+//! The bytes that still arrive after a download ends before its last byte: Table 2 and Figure 11, against a FIFO that takes
+//! nothing back.
 
 use super::moved::Migration;
 use super::small_objects::{BUFFERS, FAIR, SCHEME};
@@ -109,7 +110,7 @@ impl Tails {
     }
 }
 
-/// What arrives after `from_ms`, up to `last_ms`.
+/// The bytes that arrive after `from_ms`, up to `last_ms`.
 fn arrived_kb(load: &Downloaded, from_ms: f64, last_ms: f64) -> f64 {
     let arrived = load.sent.iter().filter_map(|it| Some((it.arrived_ms?, it.bytes)));
     let late = arrived.filter(|(at_ms, _)| *at_ms > from_ms && *at_ms <= last_ms);

@@ -1,4 +1,4 @@
-//! What the large download loses by migration: Figure 10.
+//! The loss of the large download by migration: Figure 10.
 
 use super::moved::Migration;
 use super::small_objects::FAIR;

@@ -75,7 +75,7 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
 /// Figure 7: "up to 93% and 92%, respectively". Of Figure 6 the paper gives no number.
 const LTE_LARGE_PERCENT: f64 = 92.0;
 
-/// What each migration must cut at least from each of [`FIFOS`], in percent, and the best of them.
+/// The share that each migration must cut at least from each of [`FIFOS`], in percent, and the best of them.
 const LEAST: [[f64; 3]; 6] = [
     [90.0, 88.0, 84.0],
     [95.0, 95.0, 87.0],

@@ -424,6 +424,8 @@ mod tests {
         }
     }
 
+    /// RFC 9114, 4.1. Client: sends trailers, or gets them from a backend. Server: they go on behind the body, without fields
+    /// that do not trail (RFC 9110, 6.5.1).
     #[test]
     fn trailers_follow_the_body_and_its_end_follows_them() {
         let (backend, later) = exchange();

@@ -180,6 +180,7 @@ impl Request {
 mod tests {
     use super::*;
 
+    /// RFC 9114, 4.3.1. Client: names the host in `host` alone. Server: takes it as the authority.
     #[test]
     fn a_host_field_stands_in_for_the_authority_9114_4_3_1() {
         let authority = |name: &str| {

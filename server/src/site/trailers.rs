@@ -103,6 +103,8 @@ mod tests {
         kept.into_iter().flat_map(HeaderMap::keys).map(ToString::to_string).collect()
     }
 
+    /// RFC 9114, 4.1. Client: sends trailers, or gets them from a backend. Server: they go on behind the body, without fields
+    /// that do not trail (RFC 9110, 6.5.1).
     #[test]
     fn a_field_whose_meaning_needs_it_in_the_head_does_not_trail_9110_6_5_1() {
         let all = fields([

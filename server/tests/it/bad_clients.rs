@@ -157,6 +157,7 @@ fn a_stream_that_is_never_read_holds_back_only_itself() {
     assert_served(&mut world, &mut good);
 }
 
+/// RFC 9114, 10.5. Client: floods with frames, resets or priority signals. Server: `H3_EXCESSIVE_LOAD`.
 #[test]
 fn thousands_of_requests_taken_back_cost_the_connection() {
     let (mut world, mut good, mut bad) = world(limits());
@@ -204,6 +205,7 @@ fn a_flood_of_priority_updates_costs_the_connection() {
     assert_served(&mut world, &mut good);
 }
 
+/// RFC 9114, 10.5. Client: floods with frames, resets or priority signals. Server: `H3_EXCESSIVE_LOAD`.
 #[test]
 fn a_flood_of_frames_without_meaning_costs_the_connection() {
     let (mut world, mut good, mut bad) = world(limits());
@@ -234,6 +236,8 @@ fn what_breaks_the_protocol_costs_the_connection() {
     }
 }
 
+/// RFC 9114, 6.2.1. Client: ends, resets or stops a control stream. Server: `H3_CLOSED_CRITICAL_STREAM`.
+/// RFC 9204, 4.2. Client: ends, resets or stops one of them. Server: `H3_CLOSED_CRITICAL_STREAM`.
 #[test]
 fn whoever_stops_or_resets_a_control_or_qpack_stream_is_disconnected() {
     for stream in [3, 7, 11, 2, 6, 10] {
@@ -297,6 +301,7 @@ fn more_stopped_requests_than_the_limit_of_streams_do_not_leak() {
     assert_served(&mut world, &mut good);
 }
 
+/// RFC 9114, 4.1. Client: still sends its request when the response is complete. Server: STOP_SENDING with `H3_NO_ERROR`.
 #[test]
 fn an_upload_is_stopped_without_an_error_once_its_response_has_gone() {
     let (mut world, mut good, mut bad) = world(limits());
@@ -319,6 +324,7 @@ fn an_upload_is_stopped_without_an_error_once_its_response_has_gone() {
     assert_served(&mut world, &mut good);
 }
 
+/// RFC 9114, 5.2. Server: our own GOAWAY never grows; later requests get `H3_REQUEST_REJECTED`.
 #[test]
 fn a_draining_server_finishes_responses_and_takes_no_more() {
     let (mut world, mut good, mut idle) = world(limits());

@@ -30,6 +30,7 @@ fn a_safe_request_in_early_data_is_answered() {
     assert_eq!(answer(true, "GET"), (Some("200".into()), Some(100)));
 }
 
+/// RFC 9114, 10.9. Client: sends an unsafe request in early data. Server: status 425.
 #[test]
 fn a_request_that_does_something_is_told_to_come_again_8470_5_2() {
     for method in ["POST", "PUT", "DELETE", "PATCH", "get"] {

@@ -92,6 +92,7 @@ fn what_nobody_signalled_goes_in_order_of_request_at_urgency_3() {
     assert_eq!(peer.order(), [12, 4, 8, 16, 0]);
 }
 
+/// RFC 9218, 5. Client: sends the field in several lines. Server: they are one field.
 #[test]
 fn several_lines_of_a_priority_field_are_one_9218_5() {
     let header = |value: &str| http3::Header::new(b"priority", value.as_bytes());

@@ -23,6 +23,7 @@ fn world(unidirectional_streams: u64) -> (World, Peer) {
     (world, peer)
 }
 
+/// RFC 9114, 4.6. Client: allows pushes. Server: no more than these, each ID once.
 #[test]
 fn a_client_that_allows_all_push_ids_gets_ten_at_a_time_and_each_resource_once() {
     let (mut world, mut peer) = world(1_000);
@@ -138,6 +139,7 @@ fn a_promise_is_made_only_where_there_is_a_stream_for_it() {
     assert_eq!(peer.body_bytes(0), Some(5_000));
 }
 
+/// RFC 9114, 7.2.3. Client: cancels a promised push. Server: does not send it, or no further.
 #[test]
 fn a_client_that_cancels_every_push_makes_room_and_nothing_else() {
     let (mut world, mut peer) = world(1_000);

@@ -63,9 +63,9 @@ fn flag(dimension: &'static Dimension) -> Arg {
 }
 
 /// The dimensions that the short help has.
-const IN_SHORT_HELP: [&str; 3] = ["send_buffer_bytes", "cc", "signals"];
+const IN_SHORT_HELP: [&str; 2] = ["send_buffer_bytes", "cc"];
 
-/// What is the link's is not the server's.
+/// The group of a flag: the link's or the server's.
 fn heading(dimension: &Dimension) -> &'static str {
     if ["http", "queue", "cross"].contains(&dimension.column) { super::LINK } else { super::SERVER }
 }

@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a study has where no flag says otherwise.
+/// The parts of a study that no flag names.
 struct Defaults {
     pages: &'static str,
     engine: &'static dyn Engine,
@@ -175,7 +175,7 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     Ok(Plan { seeds: (asked.first_seed..asked.first_seed + loads).collect(), ..plan })
 }
 
-/// What the server knows. One that obeys signals does not use it.
+/// The facts that the server knows. One that obeys signals does not use it.
 fn metadata(arguments: &Arguments) -> Result<Metadata, Failure> {
     match arguments.asked.metadata {
         Some(_) if arguments.asked.dimensions.has("signals", "obey") => Err(Failure::BadInput(
@@ -187,7 +187,7 @@ fn metadata(arguments: &Arguments) -> Result<Metadata, Failure> {
     }
 }
 
-/// Those of the pages that the query finds. It asks all bundled ones if none is named.
+/// The pages that the query selects, among all bundled ones if none is named.
 fn pages(
     names: &[String],
     query: Option<&Query>,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub(super) use policy::OF_SITE;
 
-/// What candidates are, and what they must beat.
+/// The candidates, and the order that they must beat.
 fn terms(arguments: &Arguments) -> Terms<'_> {
     let obeying = arguments.asked.dimensions.has("signals", "obey");
     Terms { to_beat: &arguments.policy_default, obeying }

@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     /// Where to write the page. For more than one recording, the folder for the pages
     #[arg(short, value_name = "PAGE|DIR")]
     output: PathBuf,
-    /// The page's name [default: the name of the output file; of several, of each recording's file]
+    /// The page's name [default: the name of the output file, or of each recording's file]
     #[arg(long)]
     name: Option<String>,
     /// The source that the page names [default: a recording, without its name]

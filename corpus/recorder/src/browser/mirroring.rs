@@ -53,7 +53,7 @@ impl Chromium {
         Self::with(!root, &arguments)
     }
 
-    /// All requests of a page while it loads, in order, with what came of them; bodies are those of the
+    /// All requests of a page while it loads, in order, with their results; bodies are only of the
     /// page's own host.
     pub fn answers(&self, url: &str) -> Result<Vec<Answer>, RecordError> {
         let answers = self.in_new_window(|tab| answers(tab, url))?;

@@ -39,7 +39,7 @@ pub struct Picture {
     pub jpeg_base64: String,
 }
 
-/// What has happened so far.
+/// The events so far.
 #[derive(Default)]
 struct Log {
     events: Vec<Value>,

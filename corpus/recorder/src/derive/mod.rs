@@ -174,7 +174,7 @@ fn break_circles(page: &mut Page) {
     }
 }
 
-/// What leads to a visible image is above the fold: the stylesheets and scripts that it waits for.
+/// Marks the resources that lead to a visible image as above the fold: the stylesheets and scripts that it waits for.
 fn mark_critical_path(resources: &mut [PageResource]) {
     let visible = resources.iter().filter(|it| it.kind == Kind::Image && it.above_fold);
     let mut open: Vec<usize> = visible.map(|it| it.id).collect();
@@ -202,7 +202,7 @@ fn notes(captures: &[Capture], table: &Table) -> Vec<String> {
     notes
 }
 
-/// What is kept with the page; it does not name hosts.
+/// The assumptions that are kept with the page; they do not name hosts.
 fn assumptions(captures: &[Capture]) -> Vec<String> {
     let count = other_hosts(captures).len();
     let left_out = format!("what other hosts ({count}) serve is left out");

@@ -72,7 +72,7 @@ pub(crate) struct Moments {
     pub(crate) applied_ms: Vec<Option<f64>>,
     /// By resource: complete.
     complete_ms: Vec<Option<f64>>,
-    /// What playback says of the events that it has a probe for.
+    /// The times of the events for which playback has a probe.
     probed_ms: Vec<(Event, usize, Option<f64>)>,
     dom_ready_ms: Option<f64>,
     load_ms: Option<f64>,

@@ -57,7 +57,7 @@ pub(super) fn fetches(events: &[Value]) -> Vec<Fetch> {
     fetches
 }
 
-/// What an event says of its request.
+/// Adds the facts of an event to its request.
 fn tell(fetch: &mut Fetch, event: &Value) {
     let timings = &event["params"]["request"]["timings"];
     if let Some(requested_ms) = moment_ms(timings, "requestTime") {

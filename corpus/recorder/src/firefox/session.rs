@@ -88,7 +88,7 @@ impl Session {
         Ok(())
     }
 
-    /// What has happened since [`Self::forget`].
+    /// The events since [`Self::forget`].
     pub(super) fn events(&self) -> &[Value] {
         &self.events
     }

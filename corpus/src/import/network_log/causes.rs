@@ -81,7 +81,7 @@ impl Causes<'_> {
         Some(Trigger { needs, ..plain(Event::Exec, of) })
     }
 
-    /// A script in a document's text runs when the parser is there, or later.
+    /// A script in a document's text runs when the parser has arrived there, or later.
     fn of_inline_script(&self, of: usize, id: usize) -> Option<Trigger> {
         if self.after_load_ms(id).is_some() {
             return Some(self.after_all(id));

@@ -64,6 +64,7 @@ fn nginx_and_caddy_answer_first_lines_as_the_table_says() {
     }
 }
 
+/// RFC 9114, 4.3.1. Client: sends a `:path` with characters that not every version can carry. Server: status 400.
 #[test]
 fn a_target_gets_one_answer_in_all_versions() {
     const OK: u8 = 0x88;

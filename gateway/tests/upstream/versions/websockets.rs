@@ -81,6 +81,7 @@ fn echo(head: &str, stream: &mut TcpStream) {
     backend::hang_up(stream);
 }
 
+/// RFC 8441, 5. Client: opens a WebSocket. Server: status 200 and the bytes of both ends, as over HTTP/1.1.
 #[test]
 fn what_either_end_says_reaches_the_other_at_once_over_every_version() {
     let server = taking(echo);
@@ -112,6 +113,7 @@ fn what_either_end_says_reaches_the_other_at_once_over_every_version() {
     assert_eq!(log, expected);
 }
 
+/// Row of docs/serve-backend.md, event | the client gets: the backend refuses, for example with 403 | its answer.
 #[test]
 fn a_backend_that_refuses_answers_as_usual() {
     let talk: Talk = |_, stream| {
@@ -124,6 +126,9 @@ fn a_backend_that_refuses_answers_as_usual() {
     assert_eq!(server.events.count(|it| matches!(it, Event::TunnelOpened)), 0);
 }
 
+/// Row of docs/serve-backend.md, event | the client gets: the backend answers 2xx instead of 101, or without the right
+/// `Sec-WebSocket-Accept` | 502.
+/// RFC 8441, 5. Server: asks the backend with a key of its own, and checks the answer (RFC 6455, 4.1).
 #[test]
 fn a_backend_that_does_not_know_the_key_or_does_not_switch_is_a_502() {
     let unknowing: Talk = |_, stream| {
@@ -139,6 +144,9 @@ fn a_backend_that_does_not_know_the_key_or_does_not_switch_is_a_502() {
     }
 }
 
+/// Row of docs/serve-backend.md, event | the client gets: an extended CONNECT for a protocol other than `websocket`, or to a
+/// backend without `websockets` | 501.
+/// RFC 9220, 3. Client: asks for another protocol than `websocket`. Server: status 501.
 #[test]
 fn another_protocol_than_websocket_is_not_implemented_9220_3() {
     let server = taking(echo);
@@ -147,6 +155,7 @@ fn another_protocol_than_websocket_is_not_implemented_9220_3() {
     assert_eq!(converse_2(server.address, &ask, &[]).status, 501);
 }
 
+/// RFC 9220, 3. Server: sends `SETTINGS_ENABLE_CONNECT_PROTOCOL` with 1 or not at all.
 #[test]
 fn without_the_setting_nothing_is_offered_and_an_upgrade_is_a_plain_request() {
     let talk: Talk = |head, stream| backend::respond(stream, head.as_bytes());
@@ -167,6 +176,8 @@ fn without_the_setting_nothing_is_offered_and_an_upgrade_is_a_plain_request() {
     assert!(!is_offered);
 }
 
+/// Row of docs/serve-backend.md, event | the client gets: nothing moves for 60 s (`upstream.tunnel_idle_s`) | the end of the
+/// stream.
 #[test]
 fn a_silent_websocket_ends() {
     let limits =
@@ -177,6 +188,8 @@ fn a_silent_websocket_ends() {
     }
 }
 
+/// Row of docs/serve-backend.md, event | the client gets: 256 WebSockets are open (`upstream.tunnels`); a client has at most
+/// half of what the others leave | 503, `Retry-After: 1`.
 #[test]
 fn one_client_has_half_of_the_websockets_and_further_ones_get_503() {
     let limits = UpstreamLimits {
@@ -193,6 +206,8 @@ fn one_client_has_half_of_the_websockets_and_further_ones_get_503() {
     assert_eq!(statuses, [200, 503]);
 }
 
+/// Row of docs/serve-backend.md, event | the client gets: the server ends | a reset stream, `H3_REQUEST_CANCELLED`; over
+/// HTTP/1.1 the end of the connection.
 #[test]
 fn a_server_that_ends_closes_its_websockets() {
     let server = taking(echo);
