@@ -136,7 +136,7 @@ fn longest_wait(client: &Trace, sent: Option<&PackedFrames>) -> Option<LongestWa
 
 fn ack_delays_ms(sender: &Trace) -> Vec<(u64, f64)> {
     let acks = sender.recovery_events.acks.iter();
-    acks.filter_map(|it| Some((it.time_us, it.delay_ms?))).collect()
+    acks.filter(|it| it.is_newest).filter_map(|it| Some((it.time_us, it.delay_ms?))).collect()
 }
 
 fn first_of(recovery: &LossRecovery, kind: StepKind) -> Option<(f64, Option<u64>)> {
@@ -148,5 +148,6 @@ fn ms(time_us: u64) -> f64 {
     time_us as f64 / 1000.0
 }
 
+/// A frame that says again what another one said was not held back for as long as it says (RFC 9002, section 5.3).
 #[cfg(test)]
 mod tests;
