@@ -8,7 +8,7 @@ use ::serve::Failure;
 use qlog_tools::lint::{Allowance, Rules, lint};
 use qlog_tools::pairing::{Ends, pairs};
 use qlog_tools::short_texts::shown;
-use qlog_tools::summary::{Summary, moved};
+use qlog_tools::summary::{Summary, Traffic, moved};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use serde_json::{Value, json};
 
@@ -97,8 +97,15 @@ fn print_json(
     moved: &[String],
     refused: &Refused,
 ) -> Result<(), Failure> {
-    let documents =
-        connections.iter().zip(summaries).map(|(ends, summary)| document(ends, summary));
+    let documents = connections.iter().zip(summaries).map(|(ends, summary)| {
+        let mut document = document(ends, summary);
+        if let (Value::Object(fields), Value::Object(traffic)) =
+            (&mut document, json!(Traffic::of(ends)))
+        {
+            fields.extend(traffic);
+        }
+        document
+    });
     let mut document = alone_or_in("connections", documents.collect());
     if !moved.is_empty() {
         document["moved"] = json!(moved);
