@@ -1,5 +1,6 @@
 //! `utmost qlog`: the logs of any QUIC stack. One file a subcommand.
 
+mod capture;
 mod check;
 mod compare;
 mod convert;

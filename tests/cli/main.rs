@@ -5,6 +5,7 @@ mod baselines;
 mod bootstrap;
 #[cfg(feature = "record")]
 mod browsing;
+mod captures;
 mod commands;
 mod conformance;
 mod corpus_pages;
