@@ -32,6 +32,7 @@ mod recovery;
 mod scheduler;
 mod sniff;
 pub(crate) mod tolerant;
+mod tshark;
 mod unpack;
 
 use std::io::{self, BufRead, BufReader, Read};
@@ -48,6 +49,7 @@ use reading::Reading;
 use records::{Record, Records};
 use sniff::Sniffed;
 pub use sniff::is_har;
+pub use tshark::read_tshark;
 
 const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); what could be unpacked was read";
 const ONE_SEPARATOR: &str =
@@ -114,6 +116,9 @@ pub enum Unread {
         "not a qlog: this JSON document has no event in \"traces\" or \"events\"; it begins with {0}"
     )]
     NoTraces(String),
+    /// A capture of other packets.
+    #[error("no packet of QUIC in it")]
+    NoQuic,
 }
 
 impl Unread {

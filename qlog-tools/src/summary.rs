@@ -52,16 +52,21 @@ pub struct Summary {
     pub ack_delay: Option<Spread>,
     /// And what it had announced as the most.
     pub announced_ack_delay_ms: Option<f64>,
-    /// The ACK frames that came for the sender's packets.
-    pub acknowledgements: Option<Acknowledgements>,
-    /// When its packets went; `None` without a server's log: what a client sends, few packets, says nothing of pacing.
-    pub pacing: Option<Pacing>,
-    /// What the packets of the sender's log carried.
-    pub packetization: Packetization,
     /// The bytes that waited longest behind a hole of their stream.
     pub longest_wait: Option<LongestWait>,
     /// Whether the client's log tells that: without it nobody knows when bytes arrived.
     pub knows_waits: bool,
+}
+
+/// How the packets and acknowledgements of a connection's sender are spread. No sentence says that.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Traffic {
+    /// The ACK frames that came for its packets.
+    pub acknowledgements: Option<Acknowledgements>,
+    /// When its packets went; `None` without a server's log: what a client sends, few packets, says nothing of pacing.
+    pub pacing: Option<Pacing>,
+    /// What the packets of its log carried.
+    pub packetization: Packetization,
 }
 
 /// A sentence.
@@ -112,10 +117,6 @@ impl Summary {
             recovery: recovered,
             round_trips,
             ack_delay: Spread::of(ack_delays_ms(sender)),
-            acknowledgements: Acknowledgements::of(sender),
-            pacing: (sender.vantage == Vantage::Server)
-                .then(|| Pacing::of(sender, &working(sender))),
-            packetization: Packetization::of(sender),
             announced_ack_delay_ms: sender.recovery_events.max_ack_delay_ms,
             longest_wait: waits.and_then(|it| longest_wait(it, server.map(|it| &it.arrivals))),
             knows_waits: waits.is_some(),
@@ -130,13 +131,27 @@ impl Summary {
     }
 }
 
+impl Traffic {
+    /// Reads it from the logs of a connection, read with [`crate::trace::Detail::Full`].
+    pub fn of(ends: &Ends<'_>) -> Self {
+        let sender = ends.server.unwrap_or(ends.log);
+        let is_server = sender.vantage == Vantage::Server;
+        Self {
+            acknowledgements: Acknowledgements::of(sender),
+            pacing: is_server.then(|| Pacing::of(sender, &working(sender))),
+            packetization: Packetization::of(sender),
+        }
+    }
+}
+
 fn longest_wait(client: &Trace, sent: Option<&PackedFrames>) -> Option<LongestWait> {
     HeadOfLine::new(Arrivals::of(client, sent)).longest
 }
 
+/// A frame that says again what another one said was not held back for as long as it says (RFC 9002, section 5.3).
 fn ack_delays_ms(sender: &Trace) -> Vec<(u64, f64)> {
     let acks = sender.recovery_events.acks.iter();
-    acks.filter_map(|it| Some((it.time_us, it.delay_ms?))).collect()
+    acks.filter(|it| it.is_newest).filter_map(|it| Some((it.time_us, it.delay_ms?))).collect()
 }
 
 fn first_of(recovery: &LossRecovery, kind: StepKind) -> Option<(f64, Option<u64>)> {

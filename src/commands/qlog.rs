@@ -1,5 +1,6 @@
 //! `utmost qlog`: the logs of any QUIC stack. One file a subcommand.
 
+mod capture;
 mod check;
 mod compare;
 mod convert;
@@ -13,6 +14,7 @@ mod refused;
 pub(crate) mod report;
 mod ribbon;
 mod runs;
+mod section;
 mod set;
 mod streams;
 pub(crate) mod summary;
@@ -23,6 +25,7 @@ pub(crate) use set::SetArguments;
 
 use ::serve::Failure;
 use clap::Subcommand;
+use section::Section;
 
 /// Read the qlogs of any QUIC stack
 ///
@@ -40,35 +43,54 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Summary(summary::Arguments),
+    Summary(section::Arguments),
     Check(check::Arguments),
     Streams(streams::Arguments),
-    Index(index::Arguments),
-    Ribbon(ribbon::Arguments),
-    Hol(hol::Arguments),
     Compare(compare::Arguments),
     Convert(convert::Arguments),
     Export(export::Arguments),
     Report(report::Arguments),
     Lint(lint::Arguments),
-    Limits(limits::Arguments),
     Tree(tree::Arguments),
+    /// The old name of `summary --section index`
+    #[command(hide = true)]
+    Index(section::Arguments),
+    /// The old name of `summary --section ribbon`
+    #[command(hide = true)]
+    Ribbon(section::Arguments),
+    /// The old name of `summary --section hol`
+    #[command(hide = true)]
+    Hol(section::Arguments),
+    /// The old name of `summary --section limits`
+    #[command(hide = true)]
+    Limits(section::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
-        Command::Summary(arguments) => summary::run(arguments),
+        Command::Summary(arguments) => show(arguments, None),
         Command::Check(arguments) => check::run(arguments),
         Command::Streams(arguments) => streams::run(arguments),
-        Command::Index(arguments) => index::run(arguments),
-        Command::Ribbon(arguments) => ribbon::run(arguments),
-        Command::Hol(arguments) => hol::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Convert(arguments) => convert::run(arguments),
         Command::Export(arguments) => export::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Lint(arguments) => lint::run(arguments),
-        Command::Limits(arguments) => limits::run(arguments),
         Command::Tree(arguments) => tree::run(arguments),
+        Command::Index(arguments) => show(arguments, Some(Section::Index)),
+        Command::Ribbon(arguments) => show(arguments, Some(Section::Ribbon)),
+        Command::Hol(arguments) => show(arguments, Some(Section::Hol)),
+        Command::Limits(arguments) => show(arguments, Some(Section::Limits)),
+    }
+}
+
+/// The sentences, or a section.
+fn show(arguments: &section::Arguments, old_name: Option<Section>) -> Result<(), Failure> {
+    match arguments.section(old_name)? {
+        None => summary::run(arguments),
+        Some(Section::Limits) => limits::run(arguments),
+        Some(Section::Index) => index::run(arguments),
+        Some(Section::Hol) => hol::run(arguments),
+        Some(Section::Ribbon) => ribbon::run(arguments),
     }
 }

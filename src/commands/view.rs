@@ -12,6 +12,7 @@ use crate::limits::{UPLOAD_BYTES_MAX, VIEW_OPEN_MAX, VIEW_ROWS_MAX, VIEW_THREADS
 use crate::output;
 use ::serve::Failure;
 use admission::{Token, refusal};
+use figures::number_texts::bytes_text;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
@@ -37,7 +38,7 @@ use workbench::Workbench;
 /// recording, change its order and the network, and see what a visitor sees. With DIR it is the list of the logs there. Files that
 /// you drop on a page are read by this program and kept in memory; nothing leaves the machine. Stop it with Ctrl-C.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  utmost view\n  utmost view logs")]
+#[command(after_help = "Examples:\n  utmost view\n  utmost view logs\n  utmost view logs --follow")]
 pub(crate) struct Arguments {
     /// A directory, with logs in it or below it
     #[arg(value_name = "DIR")]
@@ -45,6 +46,9 @@ pub(crate) struct Arguments {
     /// The port; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
+    /// Read logs again when they have grown, and show new ones
+    #[arg(long, requires = "directory")]
+    follow: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -65,7 +69,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let uploads = Semaphore::new(VIEW_THREADS);
         let port = address.port();
         let workbench = Arc::new(Workbench::new());
-        let view = Arc::new(View { library, workbench, uploads, token, port });
+        let follows = arguments.follow;
+        let view = Arc::new(View { library, workbench, uploads, token, port, follows });
         serve(listener, move |request| answer(Arc::clone(&view), request)).await;
         Ok(())
     })
@@ -79,6 +84,8 @@ struct View {
     uploads: Semaphore,
     token: Token,
     port: u16,
+    /// Whether pages ask for what has grown.
+    follows: bool,
 }
 
 /// The type of a log that the page's script sends. A form elsewhere cannot set it.
@@ -96,9 +103,10 @@ async fn answer(view: Arc<View>, request: Request<Incoming>) -> Answer {
     };
     let query = request.uri().query().unwrap_or_default().to_owned();
     match (request.method(), &*place) {
-        (&Method::GET, "logs") => computed(move || list(&view.library)).await,
+        (&Method::GET, "logs") => computed(move || list(&view)).await,
         (&Method::GET, "rows") => computed(move || rows(&view.library, &query)).await,
-        (&Method::GET, "report") => computed(move || open(&view.library, &query)).await,
+        (&Method::GET, "sizes") => computed(move || sizes(&view.library, &query)).await,
+        (&Method::GET, "report") => computed(move || open(&view, &query)).await,
         (&Method::POST, "drop") => {
             let Ok(_place) = view.uploads.try_acquire() else { return refuse(503, BUSY) };
             workbench::answer(&view.workbench, &place, request).await
@@ -127,10 +135,24 @@ async fn computed(compute: impl FnOnce() -> Answer + Send + 'static) -> Answer {
     spawn_blocking(compute).await.unwrap_or_else(|_| refuse(500, "an error of this program"))
 }
 
-fn list(library: &RwLock<Library>) -> Answer {
-    let library = reading(library);
+fn list(view: &View) -> Answer {
+    let library = reading(&view.library);
     let directory = library.directory().map(|it| it.display().to_string());
-    html(listing(directory.as_deref(), &library.files()))
+    html(listing(directory.as_deref(), &library.files(), view.follows))
+}
+
+/// The sizes of some files, or of all.
+fn sizes(library: &RwLock<Library>, query: &str) -> Answer {
+    let names: Vec<String> = parameters(query, "file");
+    answer_with(200, "application/json", sizes_of(&reading(library), &names).into_bytes())
+}
+
+/// By name, in bytes and in words; without names, of all files.
+fn sizes_of(library: &Library, names: &[String]) -> String {
+    let mut files = library.files();
+    files.retain(|it| names.is_empty() || names.contains(&it.name));
+    let sizes = files.into_iter().map(|it| (it.name, json!([it.bytes, bytes_text(it.bytes)])));
+    Value::Object(sizes.collect()).to_string()
 }
 
 /// The rows of `qlog summary --csv` for the connections of some files, for the list.
@@ -149,12 +171,14 @@ fn rows(library: &RwLock<Library>, query: &str) -> Answer {
     answer_with(200, "application/json", json!(files).to_string().into_bytes())
 }
 
-fn open(library: &RwLock<Library>, query: &str) -> Answer {
+fn open(view: &View, query: &str) -> Answer {
     let names: Vec<String> = parameters(query, "file");
     if names.is_empty() || names.len() > VIEW_OPEN_MAX {
         return refuse(400, "name from one to eight files");
     }
-    let traces = reading(library).read(&names, Detail::Events);
+    // Before they are read: what is added meanwhile counts as grown.
+    let follow = view.follows.then(|| sizes_of(&reading(&view.library), &names));
+    let traces = reading(&view.library).read(&names, Detail::Events);
     match traces {
         Ok(mut traces) => {
             set_headings(&mut traces, &[]);
@@ -164,6 +188,7 @@ fn open(library: &RwLock<Library>, query: &str) -> Answer {
                 differences: differences(&traces),
                 side_by_side: true,
                 provenance: Value::Null,
+                follow,
             }))
         }
         Err(failure) => refuse(422, &failure.to_string()),

@@ -147,6 +147,30 @@ fn the_local_page_lists_and_opens_logs_and_nothing_else() {
 }
 
 #[test]
+fn a_page_that_follows_a_log_is_told_when_it_grew() {
+    let whole = std::fs::read_to_string(data("first-come.qlog")).expect("read");
+    let (log, folder) = ("growing.qlog", tempfile::tempdir().expect("a directory"));
+    // The last record breaks off.
+    let half = &whole[..whole.len() / 2];
+    std::fs::write(folder.path().join(log), half).expect("written");
+    let directory = folder.path().to_str().expect("UTF-8");
+    let view = Running::start(&["view", directory, "--follow"]);
+    let asked = |place: &str| view.http(&format!("GET /{place}"), &view.address.clone(), "");
+    let (query, size) = (format!("?file={log}"), format!("[{},", half.len()));
+    let page = asked(&format!("report{query}"));
+    assert!(page.contains("connect-src 'self'") && page.contains(&size), "{}", &page[..2000]);
+    assert!(asked("logs").contains("data-follow"));
+    assert!(asked(&format!("sizes{query}")).contains(&size));
+    std::fs::write(folder.path().join(log), &whole).expect("written");
+    let grown = asked(&format!("sizes{query}"));
+    assert!(grown.contains(&format!("\"{log}\":[{},", whole.len())), "{grown}");
+    assert!(asked("sizes").contains(log));
+    let alone = Running::start(&["view", directory]);
+    let page = alone.http(&format!("GET /report{query}"), &alone.address.clone(), "");
+    assert!(page.contains("id=\"data\"") && !page.contains("connect-src"), "no request leaves it");
+}
+
+#[test]
 fn probe_tells_a_server_that_prioritizes_from_one_that_does_not() {
     let folder = tempfile::tempdir().expect("a directory");
     std::fs::write(folder.path().join("big.bin"), vec![7; 200_000]).expect("written");

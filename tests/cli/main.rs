@@ -5,6 +5,7 @@ mod baselines;
 mod bootstrap;
 #[cfg(feature = "record")]
 mod browsing;
+mod captures;
 mod commands;
 mod conformance;
 mod corpus_pages;
@@ -67,11 +68,9 @@ const COMMANDS: &[&str] = &[
     "corpus check",
     "corpus import",
     "qlog",
+    "qlog summary",
     "qlog check",
     "qlog streams",
-    "qlog index",
-    "qlog ribbon",
-    "qlog hol",
     "qlog compare",
     "qlog convert",
     "qlog export",
@@ -81,7 +80,6 @@ const COMMANDS: &[&str] = &[
     "corpus graph",
     "qlog report",
     "qlog lint",
-    "qlog limits",
     "qlog tree",
     "view",
     "probe",

@@ -1,11 +1,13 @@
 //! The first sentence of a summary names what was made to hold the server back.
 
+mod random;
+
 use client::ClientConfig;
 use corpus::Page;
 use corpus::page::Chunk;
 use gateway::site::RuledSite;
 use lab::network::Network;
-use lab::stack::{Ends, Setup, load_between};
+use lab::stack::{Ends, Setup, StackLoad, load_between};
 use page_site::PageSite;
 use qlog_tools::pairing::pairs;
 use qlog_tools::reader::{ReadOptions, read_file_traces};
@@ -14,6 +16,7 @@ use qlog_tools::trace::{Detail, Trace};
 use schedulers::find_scheme;
 use server::{CongestionControl, Identity, Options};
 use simulator::link::{Blackhole, Loss, Profile, Queue, Reorder};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A connection, and what is made to hold its server back.
@@ -44,8 +47,17 @@ pub(crate) fn logs(
     control: CongestionControl,
     transport: ClientConfig,
 ) -> Vec<Trace> {
-    let page = Arc::new(page);
     let folder = tempfile::tempdir().expect("a folder");
+    load(Planted { page, network: network.clone(), control, transport }, 0, folder.path());
+    let options = ReadOptions { detail: Detail::Full, vantage: None };
+    let files = log_files(folder.path()).into_iter();
+    files.flat_map(|it| read_file_traces(&it, options).expect("a log")).collect()
+}
+
+/// Carries out a load whose logs go into the folder.
+fn load(planted: Planted, seed: u64, folder: &Path) -> StackLoad {
+    let Planted { page, network, control, transport } = planted;
+    let page = Arc::new(page);
     let identity = Identity::self_signed().expect("an identity");
     let scheme = find_scheme("rfc9218").expect("a scheme");
     let options = Options {
@@ -55,17 +67,17 @@ pub(crate) fn logs(
     };
     let client = client::Options { scheme: Some(scheme), transport, ..client::Options::default() };
     let ends = Ends { site: RuledSite::of(PageSite::new(Page::clone(&page))), client };
-    let setup = Setup { log_dir: Some(folder.path()), ..Setup::new(options, network, &identity) };
-    assert!(load_between(&page, &ends, setup).expect("a load").load.completed);
-    let options = ReadOptions { detail: Detail::Full, vantage: None };
-    let mut logs = Vec::new();
-    for entry in std::fs::read_dir(folder.path()).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|it| it == "sqlog") {
-            logs.extend(read_file_traces(&path, options).expect("a log"));
-        }
-    }
-    logs
+    let setup = Setup { seed, log_dir: Some(folder), ..Setup::new(options, &network, &identity) };
+    let loaded = load_between(&page, &ends, setup).expect("a load");
+    assert!(loaded.load.completed, "{:?}", loaded.problems);
+    loaded
+}
+
+/// The logs in a folder: the client's, and the server's.
+fn log_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let paths = entries.map(|it| it.expect("an entry").path());
+    paths.filter(|it| it.extension().is_some_and(|it| it == "sqlog")).collect()
 }
 
 /// What the summary names, and its sentences.

@@ -38,6 +38,8 @@ pub(super) struct Collector {
     about: About,
     /// Packets declared lost, by quiche's metrics.
     pub(super) lost_by_metrics: Option<u64>,
+    /// The largest 1-RTT packet that the other end acknowledged.
+    pub(super) largest_acknowledged: Option<u64>,
     /// Probe timeouts in a row, by metrics.
     pub(super) timeouts_in_a_row: u64,
     /// Times of events and writes.
@@ -171,7 +173,7 @@ impl Collector {
                     let ranges = frame.acknowledged();
                     let fresh = self.acknowledge(time_us, packet.space(), &ranges);
                     if self.detail >= Detail::Full && packet.space() == Space::Application {
-                        self.ack(time_us, frame, ranges.len(), fresh);
+                        self.ack(time_us, frame, &ranges, fresh);
                     }
                 }
                 if self.detail >= Detail::Full {

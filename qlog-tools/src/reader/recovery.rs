@@ -193,13 +193,22 @@ impl Collector {
         self.moments_kept += 1;
     }
 
-    /// An ACK frame for 1-RTT packets came; `fresh` of them were not acknowledged before.
-    pub(super) fn ack(&mut self, time_us: u64, frame: &Frame<'_>, ranges: usize, fresh: usize) {
+    /// An ACK frame for 1-RTT packets came with these ranges; `fresh` of them were not acknowledged before.
+    pub(super) fn ack(
+        &mut self,
+        time_us: u64,
+        frame: &Frame<'_>,
+        ranges: &[(u64, u64)],
+        fresh: usize,
+    ) {
+        let largest = ranges.iter().map(|it| it.1).max();
+        let is_newest = largest > self.largest_acknowledged;
+        self.largest_acknowledged = largest.max(self.largest_acknowledged);
         let events = &mut self.trace.recovery_events;
         let stack = self.trace.header.stack.name.as_deref();
         let unit_ms = ack_delay_unit_ms(stack, events.ack_delay_exponent);
         let delay_ms = frame.ack_delay().map(|it| it * unit_ms);
-        events.acks.push(Ack { time_us, delay_ms, ranges, fresh });
+        events.acks.push(Ack { time_us, delay_ms, ranges: ranges.len(), fresh, is_newest });
         events.ecn = frame.ecn().or(events.ecn);
         self.moments_kept += 1;
     }

@@ -69,6 +69,8 @@ pub(crate) struct Ack {
     pub(crate) ranges: usize,
     /// How many packets it acknowledges that were not acknowledged before.
     pub(crate) fresh: usize,
+    /// Whether it acknowledges a packet above all that were acknowledged before.
+    pub(crate) is_newest: bool,
 }
 
 /// What our server says of itself, which other stacks do not log.

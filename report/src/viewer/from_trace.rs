@@ -22,7 +22,7 @@ use qlog_tools::pairing::{Ends, pairs};
 use qlog_tools::saturating_cast::to_u64;
 use qlog_tools::short_texts::shorten;
 use qlog_tools::stream_table::{StreamRow, stream_rows};
-use qlog_tools::summary::{Sentence, Summary};
+use qlog_tools::summary::{Sentence, Summary, Traffic};
 use qlog_tools::trace::{DATAGRAMS, StreamRole, Trace, Vantage};
 use qlog_tools::views;
 
@@ -59,7 +59,8 @@ impl Recording {
         let congestion = other.filter(|it| it.trace.recovery.is_some()).unwrap_or(shown);
         let band = band(&other.unwrap_or(shown));
         let lint = judged(&shown, other.as_ref());
-        let summary = Summary::of(&Ends { log: trace, server: sender }, lint.as_ref());
+        let ends = Ends { log: trace, server: sender };
+        let (summary, traffic) = (Summary::of(&ends, lint.as_ref()), Traffic::of(&ends));
         let duration_us = end_us(trace).saturating_sub(start_us).max(1000);
         Self {
             name: name(trace),
@@ -78,7 +79,7 @@ impl Recording {
             band: band.ok(),
             events: events(&shown, other.as_ref()),
             logs: logs(&shown, other.as_ref(), lacks_lengths),
-            in_numbers: InNumbers::of(&summary, whose(other.unwrap_or(shown).trace)),
+            in_numbers: InNumbers::of(&traffic, whose(other.unwrap_or(shown).trace)),
             beside: beside(trace, start_us, duration_us),
             answer: answer(summary.sentences, &shown, other.as_ref()),
             findings: lint.map_or_else(Findings::default, |it| {

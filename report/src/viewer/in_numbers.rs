@@ -5,7 +5,7 @@ use minijinja::{Value, context};
 use figures::number_texts::bytes_text;
 use qlog_tools::distribution::Distribution;
 use qlog_tools::packetization::{Packetization, PacketsFilled};
-use qlog_tools::summary::Summary;
+use qlog_tools::summary::Traffic;
 
 /// Kinds of frames that the table has: the most frequent.
 const KINDS: usize = 20;
@@ -38,9 +38,9 @@ struct Kind {
 }
 
 impl InNumbers {
-    pub(super) fn of(summary: &Summary, whose: &str) -> Self {
-        let (acks, pacing) = (summary.acknowledgements.as_ref(), summary.pacing.as_ref());
-        let packets = &summary.packetization;
+    pub(super) fn of(traffic: &Traffic, whose: &str) -> Self {
+        let (acks, pacing) = (traffic.acknowledgements.as_ref(), traffic.pacing.as_ref());
+        let packets = &traffic.packetization;
         let spreads = [
             ("from one ACK frame to the next, ms", acks.and_then(|it| it.intervals_ms.clone())),
             ("an ACK frame was held back, ms", acks.and_then(|it| it.delays_ms.clone())),

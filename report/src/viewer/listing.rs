@@ -22,13 +22,15 @@ pub struct ListedFile {
 }
 
 /// The page as HTML; without a directory, of dropped files. It sends names to `report?file=NAME`, and dropped files to `upload?name=NAME`.
-pub fn listing(directory: Option<&str>, files: &[ListedFile]) -> String {
+/// If it `follows`, it asks `sizes` for the files' sizes, and reads those again that have grown.
+pub fn listing(directory: Option<&str>, files: &[ListedFile], follows: bool) -> String {
     let files = files.iter().map(|ListedFile { name, bytes }| {
         let query = utf8_percent_encode(name, RESERVED).to_string();
         context! { name, query, bytes, size => bytes_text(*bytes) }
     });
     let view = context! {
         directory => directory,
+        follows => follows,
         files => files.collect::<Vec<Value>>(),
         style => Value::from_safe_string(STYLE.to_owned()),
         script => Value::from_safe_string(SCRIPT.to_owned()),
@@ -44,7 +46,7 @@ mod tests {
     fn names_of_files_become_no_markup() {
         let name = "\"><script>alert(1)</script>.qlog".to_owned();
         let files = vec![ListedFile { name, bytes: 1_500_000 }];
-        let html = listing(Some("/tmp/<b>"), &files);
+        let html = listing(Some("/tmp/<b>"), &files, true);
         assert!(!html.contains("<script>alert") && !html.contains("<b>"), "{html}");
         assert!(html.contains("1.50 MB"));
     }

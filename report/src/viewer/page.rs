@@ -44,6 +44,7 @@ const SCRIPTS: [&str; 34] = [
     include_str!("../../templates/view/print.js"),
 ];
 const MAIN: &str = include_str!("../../templates/view/main.js");
+const FOLLOW: &str = include_str!("../../templates/view/follow.js");
 const STYLE: &str = include_str!("../../templates/view/report.css");
 
 /// What a page shows.
@@ -59,6 +60,8 @@ pub struct Report {
     pub side_by_side: bool,
     /// Versions, arguments, machine: printed as it is.
     pub provenance: serde_json::Value,
+    /// What the program that serves the page answered to `sizes`; the page loads itself again when that changes. `None`: nobody serves it.
+    pub follow: Option<String>,
 }
 
 /// The report as HTML.
@@ -85,6 +88,8 @@ fn view(report: &Report) -> Value {
         logs => logs.collect::<Vec<Value>>(),
         has_differences => !report.differences.is_empty(),
         provenance => provenance,
+        follow => &report.follow,
+        follow_script => Value::from_safe_string(FOLLOW.to_owned()),
         style => Value::from_safe_string(STYLE.to_owned()),
         script => Value::from_safe_string(format!("{}{MAIN}", SCRIPTS.concat())),
         data => Value::from_safe_string(data(report)),

@@ -24,18 +24,20 @@ const COLUMNS = [
 
 const body = document.getElementById("files");
 
-async function summarize() {
-  const waiting = [...body.rows];
-  const known = [];
+// What is shown of each connection, by the file.
+const shown = new Map();
+
+async function summarize(rows) {
+  const waiting = [...rows];
   while (waiting.length) {
     const rows = waiting.splice(0, BATCH);
     status.textContent = `Reading ${waiting.length + rows.length} logs…`;
     const query = rows.map((row) => `file=${encodeURIComponent(nameOf(row))}`).join("&");
     const answer = await fetch(`rows?${query}`);
     if (!answer.ok) throw new Error(await answer.text());
-    (await answer.json()).forEach((file, place) => known.push(...fill(rows[place], file)));
+    (await answer.json()).forEach((file, place) => shown.set(file.file, fill(rows[place], file)));
   }
-  pairUp(known);
+  pairUp([...shown.values()].flat());
   status.textContent = "";
 }
 
@@ -45,6 +47,7 @@ function nameOf(row) {
 
 // A file with several connections has a row for each.
 function fill(row, { rows, refused }) {
+  while (row.cells.length > 3) row.deleteCell(-1);
   if (refused) row.insertCell().textContent = refused;
   return rows.map((connection, place) => {
     const element = place ? row.cloneNode(true) : row;
@@ -150,5 +153,25 @@ document.getElementById("filter").addEventListener("input", (event) => {
   }
 });
 
+const FOLLOW_MS = 1000;
+
+// Reads logs again that have grown. A new one needs a row.
+async function follow(rows) {
+  for (;;) {
+    await new Promise((done) => setTimeout(done, FOLLOW_MS));
+    const sizes = Object.entries(await (await fetch("sizes")).json());
+    if (sizes.some(([name]) => !rows.has(name))) return location.reload();
+    const grown = sizes.filter(([name, [bytes]]) => Number(rows.get(name)?.dataset.size) !== bytes);
+    for (const [name, [bytes, words]] of grown) {
+      const row = rows.get(name);
+      row.dataset.size = bytes;
+      row.cells[2].textContent = words;
+      shown.get(name).slice(1).forEach((it) => it.element.remove());
+    }
+    await summarize(grown.map(([name]) => rows.get(name)));
+  }
+}
+
 addHeadings();
-summarize().catch(fail);
+const firstRows = new Map([...body.rows].map((row) => [nameOf(row), row]));
+summarize(body.rows).then(() => "follow" in body.dataset && follow(firstRows)).catch(fail);

@@ -1,6 +1,8 @@
-//! `utmost qlog hol`: head-of-line blocking, within streams and between them.
+//! Head-of-line blocking, within streams and between them: with the logs of both ends exactly, otherwise with an estimate of the order in
+//! which the server sent.
 
 use super::input::{Files, Logs, alone_or_in};
+use super::section::Arguments;
 use crate::{figure_files, output};
 use ::serve::Failure;
 use figures::Sheet;
@@ -13,35 +15,17 @@ use qlog_tools::short_texts::shown;
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::{no_streams, no_waits, unusable};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-
-/// Show how long bytes that had arrived waited for earlier bytes: within their stream, and as if there were one stream
-///
-/// With the logs of both ends the numbers are exact. With the client's log alone, the order in which the server sent is
-/// estimated. Logs of several connections are paired by connection ID. Exit code 2: a log could not be read, or has no
-/// arrivals; the others are shown all the same.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  utmost qlog hol client.sqlog server.sqlog\n  \
-utmost qlog hol client.sqlog -o stacks.svg\n  utmost qlog hol logs/ --json")]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    files: Files,
-    /// Draw what was delivered when (the paper's Figure 13), of one connection: FILE.svg or FILE.png
-    #[arg(short, long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
+use std::path::Path;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.files.vantage().is_some() && arguments.files.count() > 1 {
         let reason = "--vantage is for a single log; of several, each must say whose it is";
         return Err(Failure::BadInput(reason.to_owned()));
     }
-    arguments.files.spare(arguments.out.as_deref())?;
+    let out = arguments.options.out.as_deref();
+    arguments.files.spare(out)?;
     // The figure is drawn from the frames by themselves, the numbers are not: a log may have millions.
-    let detail = if arguments.out.is_some() { Detail::Frames } else { Detail::Arrivals };
+    let detail = if out.is_some() { Detail::Frames } else { Detail::Arrivals };
     let Logs { mut traces, mut refused, .. } = arguments.files.read(detail)?;
     traces.iter_mut().for_each(name_requests_apart);
     let connections = with_arrivals(&traces);
@@ -57,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if connections.is_empty() {
         return refused.end();
     }
-    if let Some(out) = &arguments.out {
+    if let Some(out) = out {
         draw(out, &connections)?;
     }
     if arguments.json {

@@ -1,7 +1,8 @@
-//! `utmost qlog index`: when the bytes were there.
+//! When the bytes were there: the metrics of all resources, and of those above the fold when a page or a set is named.
 
-use super::input::{Files, Logs, milliseconds};
-use super::set::{AtfSet, SetArguments};
+use super::input::{Logs, milliseconds};
+use super::section::Arguments;
+use super::set::AtfSet;
 use crate::output::{self, number};
 use ::serve::Failure;
 use qlog_tools::alignment::Alignment;
@@ -15,24 +16,6 @@ use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::no_streams;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-
-/// Compute the metrics of what logs show: `ByteIndex`, `ObjectIndex` and so on
-///
-/// Over all resources, and over those above the fold (ATF) when a page or a set is named. With several logs, a speedup is
-/// the ByteIndex of the first log of the same side divided by each log's. Exit code 2: a log could not be read, or lacks
-/// what a metric needs; the others are shown all the same.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  utmost qlog index client.sqlog --page gentelella-index\n  \
-utmost qlog index rr.sqlog fifo.sqlog --set atf.txt --json")]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    files: Files,
-    #[command(flatten)]
-    set: SetArguments,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
 
 /// The metrics of one trace, or why they cannot be computed.
 pub(crate) struct Indices {
@@ -114,7 +97,7 @@ impl Indices {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let set = arguments.set.atf_set()?;
+    let set = arguments.options.set.atf_set()?;
     let Logs { traces, mut refused, .. } = arguments.files.read(Detail::Summary)?;
     let indices: Vec<Indices> = traces.iter().map(|it| Indices::of(it, set.as_ref())).collect();
     refused.add_files(traces.iter().zip(&indices).map(|(trace, it)| (trace, it.lacks(trace))));

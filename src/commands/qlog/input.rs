@@ -1,5 +1,6 @@
 //! The files that all `qlog` subcommands take, and the facts of a trace that they share.
 
+use super::capture;
 use super::refused::Refused;
 use crate::log_names::{Called, QLOG_ENDINGS, called};
 use crate::output;
@@ -22,6 +23,9 @@ pub(crate) struct Files {
     /// Treat the logs as written by this side, whatever they say
     #[arg(long, value_parser = choice(SIDES))]
     vantage: Option<Vantage>,
+    /// The secrets of packet captures, which tshark reads: the file that `SSLKEYLOGFILE` named
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
 }
 
 /// `--vantage`.
@@ -44,7 +48,8 @@ pub(crate) struct Logs {
 impl Files {
     /// All traces of all files.
     pub(crate) fn read(&self, detail: Detail) -> Result<Logs, Failure> {
-        read_each(self.named(), |path| read(path, detail, self.vantage))
+        let options = ReadOptions { detail, vantage: self.vantage };
+        read_each(self.named(), |path| read(path, options, self.keys.as_deref()))
     }
 
     /// An error if `out` is one of the logs: writing it would destroy the log.
@@ -138,13 +143,16 @@ fn named(argument: &Path) -> (Option<String>, PathBuf) {
     }
 }
 
-/// The traces of one file.
+/// The traces of one file; `keys` has the secrets of a packet capture.
 pub(crate) fn read(
     path: &Path,
-    detail: Detail,
-    vantage: Option<Vantage>,
+    options: ReadOptions,
+    keys: Option<&Path>,
 ) -> Result<Vec<Trace>, Failure> {
-    read_file_traces(path, ReadOptions { detail, vantage }).map_err(refusal)
+    if capture::is_capture(path) {
+        return capture::read(path, keys, options);
+    }
+    read_file_traces(path, options).map_err(refusal)
 }
 
 /// An error if `out` is this log, or one of the logs in this directory.

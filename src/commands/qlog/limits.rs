@@ -1,7 +1,8 @@
-//! `utmost qlog limits`: what held the sender back.
+//! What held the sender back at each moment, by servers' logs of any stack.
 
-use super::input::{Files, Logs, alone_or_in, milliseconds};
+use super::input::{Logs, alone_or_in, milliseconds};
 use super::refused::Refused;
+use super::section::Arguments;
 use crate::output;
 use ::serve::Failure;
 use qlog_tools::pairing::senders;
@@ -9,30 +10,9 @@ use qlog_tools::restraints::{Evidence, Restraints, Span, in_words};
 use qlog_tools::trace::{Detail, Trace};
 use serde_json::{Value, json};
 
-/// Show what held the sender back at each moment: application, windows, pacing, handshake, or nothing
-///
-/// Takes servers' logs of any stack. It uses the packets that were sent, the congestion window, the bytes in flight, and the
-/// limits of flow control. Of several causes at once, the first in the order of the table counts. utmost's own server logs what its
-/// send loop knows, and this is then shown. A line says what is assumed where the log lacks an event. Exit code 2: a log
-/// could not be read, or is not a server's; the others are shown all the same.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  utmost qlog limits server.sqlog\n  \
-utmost qlog limits server.sqlog --json | jq '.spans[] | select(.by == \"pacing\")'\n  \
-utmost qlog limits logs/ --computed")]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    files: Files,
-    /// Compute it from packets and windows, also where the server logged it
-    #[arg(long)]
-    computed: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Logs { traces, mut refused, .. } = arguments.files.read(Detail::Full)?;
-    let evidence = if arguments.computed { Evidence::Plain } else { Evidence::All };
+    let evidence = if arguments.options.computed { Evidence::Plain } else { Evidence::All };
     let read: Vec<(&Trace, Result<Restraints, &str>)> =
         senders(&traces).into_iter().map(|it| (it, Restraints::of(it, evidence))).collect();
     refused.add_files(read.iter().map(|(trace, restraints)| {

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 /// Violations that a table shows.
 const ROWS_MAX: usize = 20;
+/// What is kept of a log that is judged.
+const ORDER: ReadOptions = ReadOptions { detail: Detail::Order, vantage: None };
 /// The first bytes of the standard input, which tell whether it is a browser's log.
 const HEAD_BYTES: u64 = 1024;
 
@@ -80,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn clients(arguments: &Arguments) -> Result<Vec<Trace>, Failure> {
     let Some(file) = &arguments.client else { return Ok(Vec::new()) };
     let Logs { traces, refused, .. } =
-        read_each(std::iter::once((None, file.clone())), |path| read(path, Detail::Order, None))?;
+        read_each(std::iter::once((None, file.clone())), |path| read(path, ORDER, None))?;
     refused.answered().map(|()| traces)
 }
 
@@ -119,13 +121,12 @@ fn has_sent(traces: &[Trace]) -> bool {
 
 /// The traces of a qlog, or the connections of a browser's log.
 fn traces_of(path: &Path) -> Result<Vec<Trace>, Failure> {
-    let options = ReadOptions { detail: Detail::Order, vantage: None };
     if path.as_os_str() == "-" {
-        return traces_of_input(options);
+        return traces_of_input(ORDER);
     }
-    match read_file_traces(path, options) {
+    match read_file_traces(path, ORDER) {
         Err(ReadError { why: Unread::NotQlog { .. } | Unread::NoTraces(_), .. }) => {
-            browser_log(path)?.map_or_else(|| read(path, Detail::Order, None), Ok)
+            browser_log(path)?.map_or_else(|| read(path, ORDER, None), Ok)
         }
         other => other.map_err(refusal),
     }

@@ -69,6 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         differences,
         side_by_side: arguments.side_by_side,
         provenance: output::provenance(),
+        follow: None,
     });
     std::fs::write(&arguments.out, page)
         .map_err(|error| Failure::of_file(&arguments.out, error))?;

@@ -1,8 +1,7 @@
-//! `utmost qlog ribbon`: who got each packet (the paper's Figure 8).
+//! The order in which streams got their packets (the paper's Figure 8): a word for the frames of a stream in a row, or a figure.
 
-use super::input::{Files, Logs};
-use super::set::SetArguments;
-use crate::values::{Choices, choice};
+use super::input::Logs;
+use super::section::Arguments;
 use crate::{figure_files, output};
 use ::serve::Failure;
 use figures::axis::Axis;
@@ -13,43 +12,12 @@ use qlog_tools::short_texts::shown;
 use qlog_tools::trace::{Detail, Trace};
 use qlog_tools::views::unusable;
 use serde_json::{Value, json};
-use std::path::PathBuf;
-
-/// Show the order of the streams' frames, one log below the other
-///
-/// Without --out the order is text, one word for the frames of a stream in a row: `stream:ms` (--by time), `stream x
-/// frames` (--by count) or `stream:bytes` (--by bytes).
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  utmost qlog ribbon rr=rr.sqlog fifo=fifo.sqlog -o ribbons.svg\n  \
-utmost qlog ribbon client.sqlog --by bytes"
-)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    files: Files,
-    #[command(flatten)]
-    set: SetArguments,
-    /// The quantity that the width shows
-    #[arg(long, default_value = "time", value_parser = choice(AXES))]
-    by: Axis,
-    /// Draw into FILE.svg or FILE.png
-    #[arg(short, long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Print JSON: runs of `[stream, frames, bytes, first_ms, last_ms]`
-    #[arg(long)]
-    json: bool,
-}
-
-/// `--by`.
-const AXES: Choices<Axis> = &[
-    ("time", "Milliseconds since the first request", Axis::Time),
-    ("count", "STREAM frames, whatever their size", Axis::Frames),
-    ("bytes", "Stream bytes", Axis::Bytes),
-];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    arguments.files.spare(arguments.out.as_deref())?;
-    let set = arguments.set.atf_set()?;
+    let options = &arguments.options;
+    let by = options.by.unwrap_or(Axis::Time);
+    arguments.files.spare(options.out.as_deref())?;
+    let set = options.set.atf_set()?;
     let Logs { mut traces, mut refused, .. } = arguments.files.read(Detail::Frames)?;
     refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
     traces.retain(|trace| unusable(trace).is_none());
@@ -57,7 +25,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return refused.end();
     }
     traces.iter_mut().for_each(name_requests_apart);
-    if let Some(out) = &arguments.out {
+    if let Some(out) = &options.out {
         let rows = traces.iter().map(|trace| RibbonRow {
             label: shown(&trace.timeline.name, 60),
             notes: Vec::new(),
@@ -67,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let ribbons = Ribbons {
             id: "qlog".to_owned(),
             title: "Who got each STREAM frame".to_owned(),
-            axis: arguments.by,
+            axis: by,
             resources: PageResource::of_logs(&traces, |url| {
                 set.as_ref().is_some_and(|it| it.contains(url))
             }),
@@ -82,9 +50,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         let documents: Vec<Value> = traces.iter().map(document).collect();
         refused.print_json("utmost-qlog-ribbon/1", json!({"traces": documents}))?;
-    } else if arguments.out.is_none() {
+    } else if options.out.is_none() {
         for trace in &traces {
-            output::line(&in_words(trace, arguments.by))?;
+            output::line(&in_words(trace, by))?;
         }
     }
     refused.end()

@@ -24,6 +24,11 @@ pub(crate) struct AtfSet {
 }
 
 impl SetArguments {
+    /// Whether one was named.
+    pub(crate) fn is_given(&self) -> bool {
+        self.page.is_some() || self.set.is_some()
+    }
+
     /// The set, if one was named.
     pub(crate) fn atf_set(&self) -> Result<Option<AtfSet>, Failure> {
         if let Some(page) = &self.page {

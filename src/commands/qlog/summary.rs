@@ -1,37 +1,17 @@
 //! `utmost qlog summary`: what happened on a connection, in some sentences.
 
-use super::input::{Files, Logs, alone_or_in};
+use super::input::{Logs, alone_or_in};
 use super::refused::Refused;
+use super::section::Arguments;
 use crate::csv_table::CsvTable;
 use crate::output;
 use ::serve::Failure;
 use qlog_tools::lint::{Allowance, Rules, lint};
 use qlog_tools::pairing::{Ends, pairs};
 use qlog_tools::short_texts::shown;
-use qlog_tools::summary::{Summary, moved};
+use qlog_tools::summary::{Summary, Traffic, moved};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use serde_json::{Value, json};
-
-/// Say what happened on a connection, in some sentences: what held the sender back, losses, probe timeouts, round trips
-///
-/// The first sentence says what held the sender back longest. Each sentence names its moment, on the clock of the log that it
-/// is about. The logs of both ends are joined by connection ID; from a client's log alone, the command says what that can tell.
-/// Of two connections in logs of their own, what moved from the first to the second comes first. Exit code
-/// 2: a log could not be read; the others are told all the same.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  utmost qlog summary client.sqlog server.sqlog\n  \
-utmost qlog summary before=before.sqlog after=after.sqlog\n  \
-utmost qlog summary logs/ --csv > connections.csv")]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    files: Files,
-    /// Print JSON: the sentences, and each number in them
-    #[arg(long)]
-    json: bool,
-    /// Print CSV: a row for each connection
-    #[arg(long, conflicts_with = "json")]
-    csv: bool,
-}
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Logs { traces, mut refused, .. } = arguments.files.read(Detail::Full)?;
@@ -97,8 +77,15 @@ fn print_json(
     moved: &[String],
     refused: &Refused,
 ) -> Result<(), Failure> {
-    let documents =
-        connections.iter().zip(summaries).map(|(ends, summary)| document(ends, summary));
+    let documents = connections.iter().zip(summaries).map(|(ends, summary)| {
+        let mut document = document(ends, summary);
+        if let (Value::Object(fields), Value::Object(traffic)) =
+            (&mut document, json!(Traffic::of(ends)))
+        {
+            fields.extend(traffic);
+        }
+        document
+    });
     let mut document = alone_or_in("connections", documents.collect());
     if !moved.is_empty() {
         document["moved"] = json!(moved);
