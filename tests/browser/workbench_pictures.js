@@ -48,7 +48,7 @@ const study = join(mkdtempSync(join(tmpdir(), "utmost-")), "study");
 execFileSync(program, ["compare", "@first-60", "--schemes", "rfc9218,dfifo,rr", "--engine", "ideal", "--network", "3g", "--out", study]);
 await inRoom([study], "#pages tbody tr", async (page) => {
   await page.locator("#pages tbody th button").first().click();
-  await page.evaluate(() => document.activeElement.blur());
+  await page.evaluate(() => (document.activeElement.blur(), scrollTo(0, 0)));
   await picture(page, "study", "#title", "#dots svg");
 });
 await browser.close();

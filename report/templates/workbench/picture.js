@@ -77,7 +77,8 @@ function cell(answer, label, column) {
 /** @param {Answers} answers */
 export function agreement({ ideal, stack }) {
   if (!ideal || !stack) return ideal ? "ideal has answered, without a transport; stack, with the real server and client, is under way." : "";
+  const [one, other] = [ideal, stack].map(({ best }) => (best === "by hand" ? "the order by hand" : best));
   const left = ideal.left_out.length ? ` ideal leaves out: ${ideal.left_out.join(", ")}.` : "";
-  if (ideal.best === stack.best) return `Both engines say that ${stack.best} is the best of these.${left}`;
-  return `The engines disagree: on ideal ${ideal.best} is the best, on stack, with congestion control and acknowledgements, ${stack.best}.${left}`;
+  if (ideal.best === stack.best) return `Both engines say that ${one} is the best of these.${left}`;
+  return `The engines disagree: on ideal ${one} is the best, on stack, with congestion control and acknowledgements, ${other}.${left}`;
 }

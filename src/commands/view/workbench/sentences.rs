@@ -103,7 +103,7 @@ pub(super) fn hero(page: &Page, row: &Told<'_>) -> Option<String> {
     Some(format!(
         "Under {}, the hero {url} is requested after {asked} ms{named}, its first byte comes after {first} ms, and it is complete after \
          {complete} ms{}.",
-        row.label,
+        if row.is_by_hand { "the order by hand" } else { row.label },
         ahead(page, row, times)
     ))
 }
