@@ -29,7 +29,8 @@ pub struct ByHand {
 
 impl ByHand {
     /// The priorities that a search on the engine `ideal` finds for the plan's first page, on its networks. No loads on `stack` judge
-    /// them, as those of [`super::by_resource()`] are judged. `go_on` is asked before each load; after the first no the search ends with what it has.
+    /// them, as those of [`super::by_resource()`] are judged. `go_on` is asked before each load: after the first no
+    /// the search ends with what it has.
     pub fn searched(plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Self, StudyError> {
         let settings = plan.settings.each().into_iter();
         let networks = settings.map(|(network, it)| it.network_of(network));
