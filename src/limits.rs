@@ -45,6 +45,8 @@ pub(crate) const QUESTION_BYTES_MAX: usize = 1 << 20;
 /// Orders of a question, and body bytes of its page.
 pub(crate) const WORKBENCH_ROWS_MAX: usize = 16;
 pub(crate) const WORKBENCH_BODY_BYTES_MAX: u64 = 64 << 20;
+/// Loads that the workbench keeps, from several questions.
+pub(crate) const WORKBENCH_KEPT_MAX: usize = 64;
 /// Resources of a page among which the workbench searches an order.
 pub(crate) const WORKBENCH_SEARCH_MAX: usize = 200;
 /// How long the loads of a question may take.

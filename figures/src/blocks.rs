@@ -5,6 +5,7 @@ use qlog_tools::assembly::StreamFrame;
 use qlog_tools::page_resources::{PageResource, places_of_streams};
 use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::timeline::{Timeline, busiest_fiftieth};
+use std::collections::BTreeSet;
 
 /// The most columns that a figure shows. Longer runs are drawn column by column, each in the colour of the resource that
 /// fills most of it.
@@ -26,8 +27,6 @@ pub struct Block {
 pub struct Blocks {
     /// In order, without overlap.
     pub blocks: Vec<Block>,
-    /// Whether they are columns rather than frames.
-    pub is_aggregated: bool,
 }
 
 impl Blocks {
@@ -45,10 +44,14 @@ impl Blocks {
             Axis::Frames => one_after_another(&frames, |_| 1.0),
             Axis::Bytes => one_after_another(&frames, |frame| frame.bytes as f64),
         };
-        if blocks.len() <= COLUMNS_MAX {
-            return Self { blocks, is_aggregated: false };
-        }
-        Self { blocks: columns(&blocks), is_aggregated: true }
+        Self { blocks: if Self::are_columns(timeline) { columns(&blocks) } else { blocks } }
+    }
+
+    /// Whether a run has too many frames for a block each.
+    pub fn are_columns(timeline: &Timeline) -> bool {
+        let streams: BTreeSet<u64> = timeline.transfers.iter().map(|it| it.stream).collect();
+        let frames = timeline.frames.iter().filter(|it| it.bytes > 0);
+        frames.filter(|it| streams.contains(&it.stream)).count() > COLUMNS_MAX
     }
 
     /// Where the last block ends.
@@ -237,9 +240,9 @@ mod tests {
     fn many_frames_become_columns_of_the_resource_that_fills_most() {
         let frames: Vec<(u64, u64, u64)> =
             (0..12_000).map(|n| (n, if n % 3 == 2 { 4 } else { 0 }, 10)).collect();
-        let blocks = Blocks::new(&run(&frames), &resources(), Axis::Frames);
-        assert!(blocks.is_aggregated);
-        assert_eq!(drawn(&blocks), ["a 0..12000"]);
+        let run = run(&frames);
+        assert!(Blocks::are_columns(&run));
+        assert_eq!(drawn(&Blocks::new(&run, &resources(), Axis::Frames)), ["a 0..12000"]);
     }
 
     #[test]

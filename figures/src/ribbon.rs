@@ -83,28 +83,7 @@ impl Drawing for Ribbons<'_> {
     }
 
     fn draw(&self, sheet: &Sheet) -> String {
-        let runs: Vec<Blocks> = self.blocks();
-        let marks = self.rows.iter().flat_map(|row| &row.marks).map(|it| it.at_ms);
-        let marks = marks.filter(|_| self.axis == Axis::Time);
-        let end = runs.iter().map(Blocks::end).chain(marks).fold(0.0, f64::max);
-        let layout = Layout::new(self, sheet, end);
-        let paints = Paints::new(&self.id, &looks(&self.resources));
-        let mut svg = Svg::on(sheet);
-        svg.raw(&paints.definitions);
-        let lines = layout.note_titles.iter().map(Vec::len).max().unwrap_or_default();
-        svg.head(&[&self.title], TITLE_HEIGHT - 8.0 - lines as f64 * NOTE_LINE);
-        draw_axis(&mut svg, &layout);
-        for (place, (row, blocks)) in self.rows.iter().zip(&runs).enumerate() {
-            self.draw_row(&mut svg, &layout, place, row);
-            self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &paints);
-            if self.axis == Axis::Time {
-                draw_marks(&mut svg, &layout, row_top(place), row);
-            }
-        }
-        let top = layout.axis_top + AXIS_HEIGHT;
-        let right = sheet.width() - MARGIN;
-        let height = legend::draw(&mut svg, top, right, &self.resources, &paints.fills);
-        svg.finish(sheet.width(), top + height + MARGIN, &self.title)
+        self.drawn(sheet).0
     }
 
     fn caption(&self) -> String {
@@ -119,7 +98,7 @@ impl Drawing for Ribbons<'_> {
                 "Each block is one STREAM frame, as wide as its bytes, in order of arrival."
             }
         };
-        let columns = if self.blocks().iter().any(|blocks| blocks.is_aggregated) {
+        let columns = if self.rows.iter().any(|row| Blocks::are_columns(row.timeline)) {
             " Runs of more than 4000 frames are drawn in 4000 columns, each in the colour of the resource that fills most of it."
         } else {
             ""
@@ -162,12 +141,40 @@ impl Drawing for Ribbons<'_> {
 }
 
 impl Ribbons<'_> {
+    /// The figure as SVG, and its horizontal axis.
+    pub fn drawn(&self, sheet: &Sheet) -> (String, Across) {
+        let runs: Vec<Blocks> = self.blocks();
+        let marks = self.rows.iter().flat_map(|row| &row.marks).map(|it| it.at_ms);
+        let marks = marks.filter(|_| self.axis == Axis::Time);
+        let end = runs.iter().map(Blocks::end).chain(marks).fold(0.0, f64::max);
+        let layout = Layout::new(self, sheet, end);
+        let paints = Paints::new(&self.id, &looks(&self.resources));
+        let mut svg = Svg::on(sheet);
+        svg.raw(&paints.definitions);
+        let lines = layout.note_titles.iter().map(Vec::len).max().unwrap_or_default();
+        svg.head(&[&self.title], TITLE_HEIGHT - 8.0 - lines as f64 * NOTE_LINE);
+        draw_axis(&mut svg, &layout);
+        for (place, (row, blocks)) in self.rows.iter().zip(&runs).enumerate() {
+            // Once a run: they go through all of its frames.
+            let complete = completions_ms(row.timeline, &self.resources);
+            self.draw_row(&mut svg, &layout, place, &complete);
+            self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &paints, &complete);
+            if self.axis == Axis::Time {
+                draw_marks(&mut svg, &layout, row_top(place), row);
+            }
+        }
+        let top = layout.axis_top + AXIS_HEIGHT;
+        let right = sheet.width() - MARGIN;
+        let height = legend::draw(&mut svg, top, right, &self.resources, &paints.fills);
+        (svg.finish(sheet.width(), top + height + MARGIN, &self.title), layout.across)
+    }
+
     fn blocks(&self) -> Vec<Blocks> {
         self.rows.iter().map(|row| Blocks::new(row.timeline, &self.resources, self.axis)).collect()
     }
 
-    fn draw_row(&self, svg: &mut Svg, layout: &Layout, place: usize, row: &RibbonRow<'_>) {
-        let top = row_top(place);
+    fn draw_row(&self, svg: &mut Svg, layout: &Layout, place: usize, complete: &[Option<f64>]) {
+        let (top, row) = (row_top(place), &self.rows[place]);
         let baseline = top + 15.5;
         let Across { left, right, .. } = layout.across;
         let track = Area { left, top, width: right - left, height: BLOCK_HEIGHT };
@@ -180,21 +187,26 @@ impl Ribbons<'_> {
             svg.text(layout.note_x(place), baseline, style, note);
         }
         if self.axis == Axis::Time {
-            self.draw_atf_completion(svg, layout, top, row);
+            self.draw_atf_completion(svg, layout, place, complete);
         }
     }
 
     /// A triangle above the moment when the last ATF resource was complete.
-    fn draw_atf_completion(&self, svg: &mut Svg, layout: &Layout, top: f64, row: &RibbonRow<'_>) {
-        let completions = completions_ms(row.timeline, &self.resources);
-        let of_atf =
-            self.resources.iter().zip(completions).filter(|(resource, _)| resource.above_fold);
-        let times: Option<Vec<f64>> = of_atf.map(|(_, time_ms)| time_ms).collect();
+    fn draw_atf_completion(
+        &self,
+        svg: &mut Svg,
+        layout: &Layout,
+        place: usize,
+        complete: &[Option<f64>],
+    ) {
+        let of_atf = self.resources.iter().zip(complete).filter(|it| it.0.above_fold);
+        let times: Option<Vec<f64>> = of_atf.map(|(_, time_ms)| *time_ms).collect();
         let Some(last_ms) = times.and_then(|times| times.into_iter().reduce(f64::max)) else {
             return;
         };
+        let (top, label) = (row_top(place), &self.rows[place].label);
         let complete = milliseconds_text(last_ms);
-        let title = format!("{}: all ATF resources complete at {complete} ms", row.label);
+        let title = format!("{label}: all ATF resources complete at {complete} ms");
         svg.path(&d!("M{} {}l-4 -6h8z", layout.across.x(last_ms), top), INK, &title);
     }
 
@@ -205,6 +217,7 @@ impl Ribbons<'_> {
         place: usize,
         blocks: &[Block],
         paints: &Paints,
+        complete: &[Option<f64>],
     ) {
         let top = row_top(place);
         let pixels = layout.across.x(layout.across.end) - layout.across.left;
@@ -220,8 +233,6 @@ impl Ribbons<'_> {
             let width = if is_separate { (right - left) * 0.94 } else { right - left };
             add_box(path, Area { left, top, width: width.max(0.15), height: BLOCK_HEIGHT });
         }
-        // Once a run: it goes through all of the run's frames.
-        let complete = completions_ms(self.rows[place].timeline, &self.resources);
         paints.draw(svg, &paths, |resource| {
             let complete_ms = complete.get(resource).copied().flatten();
             self.tooltip(place, resource, complete_ms, counts[resource])

@@ -20,8 +20,9 @@ pub(crate) use carry_out::run::page_sha256;
 pub use carry_out::run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
 pub use carry_out::{Pushes, engines, manifest};
 pub use compute::{
-    ComparisonRow, FORMAT, PageFacts, PageRow, Pages, Study, SummaryRow, Unit, agreement, by_site,
-    compare, missing, published, same_loads, summarise, summarise_pages, summarise_weighted,
+    ComparisonRow, FORMAT, PageFacts, PageRow, Pages, Study, SummaryRow, Unit, Verdict, agreement,
+    by_site, compare, missing, published, same_loads, summarise, summarise_pages,
+    summarise_weighted,
 };
 pub(crate) use compute::{LEVEL, Ratio, are_of_one_load};
 pub use error::StudyError;
@@ -30,7 +31,7 @@ pub use plan::{
     Shard, Sweep, Weights, varied,
 };
 pub(crate) use show::most_telling;
-pub use show::{answers, conditions, film, folder, scheme_rows, title};
+pub use show::{answers, conditions, film, folder, page_dots, scheme_rows, title};
 
 use crate::Load;
 use carry_out::loading::Loader;

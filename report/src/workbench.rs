@@ -1,4 +1,4 @@
-//! The files of the workbench: a page, its style sheet, and its scripts, which ask the program that serves them.
+//! The files of the workbench: its pages, their style sheet, and their scripts, which ask the program that serves them.
 
 /// A file's name, its type and its text.
 type File = (&'static str, &'static str, &'static str);
@@ -13,12 +13,13 @@ macro_rules! scripts {
     };
 }
 
-const PAGES: [File; 2] = [
+const PAGES: [File; 3] = [
     ("", HTML, include_str!("../templates/workbench/page.html")),
+    ("study", HTML, include_str!("../templates/workbench/study.html")),
     ("style.css", "text/css; charset=utf-8", include_str!("../templates/workbench/style.css")),
 ];
 
-const SCRIPTS: [File; 9] = scripts!(
+const SCRIPTS: [File; 12] = scripts!(
     "main.js",
     "state.js",
     "ask.js",
@@ -28,6 +29,9 @@ const SCRIPTS: [File; 9] = scripts!(
     "resources.js",
     "answers.js",
     "elements.js",
+    "film.js",
+    "take_away.js",
+    "study.js",
 );
 
 /// The file of this name below the room's address, as its type and its text. The page's own name is empty.
@@ -42,10 +46,13 @@ mod tests {
 
     #[test]
     fn the_page_asks_for_nothing_but_its_own_files() {
-        let (_, page) = file("").expect("a page");
-        let named = page.split('"').filter(|it| !it.is_empty() && file(it).is_some());
-        assert_eq!(named.collect::<Vec<_>>(), ["style.css", "main.js"]);
-        assert!(page.contains("default-src 'none'"));
+        for (name, script) in [("", "main.js"), ("study", "study.js")] {
+            let (_, page) = file(name).expect("a page");
+            let named = page.split('"').filter(|it| !it.is_empty() && file(it).is_some());
+            let named: Vec<&str> = named.filter(|it| it.contains('.')).collect();
+            assert_eq!(named, ["style.css", script]);
+            assert!(page.contains("default-src 'none'"));
+        }
         for (name, _, text) in PAGES.iter().chain(&SCRIPTS) {
             assert!(!text.contains("//cdn") && !text.contains("https://"), "{name}");
             for imported in text.split("from \"./").skip(1) {

@@ -4,6 +4,7 @@ mod admission;
 mod dropped_pages;
 mod library;
 mod server;
+mod study_room;
 mod upload;
 mod workbench;
 
@@ -25,6 +26,7 @@ use server::{Answer, serve};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use study_room::StudyRoom;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
@@ -32,15 +34,18 @@ use tokio::task::spawn_blocking;
 use url::form_urlencoded;
 use workbench::Workbench;
 
-/// Try send orders on a page in the browser, or open the logs of a directory
+/// Try send orders on a page in the browser, or open a study or the logs of a directory
 ///
 /// Serves pages on 127.0.0.1 only and prints their address, which has a token. Without DIR it is the workbench: choose a page or drop a
-/// recording, change its order and the network, and see what a visitor sees. With DIR it is the list of the logs there. Files that
-/// you drop on a page are read by this program and kept in memory; nothing leaves the machine. Stop it with Ctrl-C.
+/// recording, change its order and the network, and see what a visitor sees. With a DIR that `compare --out` wrote it is the study:
+/// choose two schemes and a metric. With another DIR it is the list of the logs there. Files that you drop on a page are read by this
+/// program and kept in memory; nothing leaves the machine. Stop it with Ctrl-C.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  utmost view\n  utmost view logs\n  utmost view logs --follow")]
+#[command(
+    after_help = "Examples:\n  utmost view\n  utmost view study\n  utmost view logs\n  utmost view logs --follow"
+)]
 pub(crate) struct Arguments {
-    /// A directory, with logs in it or below it
+    /// A study's folder, or a directory with logs in it or below it
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
     /// The port; 0 takes a free one
@@ -54,7 +59,12 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let library = RwLock::new(Library::open(arguments.directory.as_deref())?);
     let token = Token::random()?;
-    let room = if arguments.directory.is_some() { "logs" } else { "" };
+    let study = StudyRoom::new(arguments.directory.as_deref());
+    let room = match (&arguments.directory, study.has_study()) {
+        (_, true) => "study",
+        (Some(_), false) => "logs",
+        (None, false) => "",
+    };
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
     let runtime = Builder::new_current_thread()
         .enable_all()
@@ -70,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let port = address.port();
         let workbench = Arc::new(Workbench::new());
         let follows = arguments.follow;
-        let view = Arc::new(View { library, workbench, uploads, token, port, follows });
+        let view = Arc::new(View { library, study, workbench, uploads, token, port, follows });
         serve(listener, move |request| answer(Arc::clone(&view), request)).await;
         Ok(())
     })
@@ -79,6 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// The rooms, and who may enter them.
 struct View {
     library: RwLock<Library>,
+    study: StudyRoom,
     workbench: Arc<Workbench>,
     /// Each may hold as much memory as a dropped file may have.
     uploads: Semaphore,
@@ -107,6 +118,8 @@ async fn answer(view: Arc<View>, request: Request<Incoming>) -> Answer {
         (&Method::GET, "rows") => computed(move || rows(&view.library, &query)).await,
         (&Method::GET, "sizes") => computed(move || sizes(&view.library, &query)).await,
         (&Method::GET, "report") => computed(move || open(&view, &query)).await,
+        (&Method::GET, "studied") => computed(move || document(view.study.study(&query))).await,
+        (&Method::GET, "loads") => computed(move || document(view.study.loads(&query))).await,
         (&Method::POST, "drop") => {
             let Ok(_place) = view.uploads.try_acquire() else { return refuse(503, BUSY) };
             workbench::answer(&view.workbench, &place, request).await
@@ -215,6 +228,14 @@ fn writing(library: &RwLock<Library>) -> RwLockWriteGuard<'_, Library> {
 fn parameters(query: &str, name: &str) -> Vec<String> {
     let pairs = form_urlencoded::parse(query.as_bytes());
     pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
+}
+
+/// JSON, or why there is none.
+fn document(answer: Result<String, Failure>) -> Answer {
+    match answer {
+        Ok(document) => answer_with(200, "application/json", document.into_bytes()),
+        Err(failure) => refuse(422, &failure.to_string()),
+    }
 }
 
 fn html(page: String) -> Answer {

@@ -1,7 +1,7 @@
 // The workbench in Chromium: hands, numbers, links, hostile names.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -20,6 +20,10 @@ export async function workbenchWorks(browser, program, accessibility, check) {
     await linkRestores(browser, page, check);
     await schemeFileRuns(page, check);
     await slidersAnswer(page);
+    await dragsAreSmooth(page);
+    await filmIsTheModel(page, check);
+    await filesAreSaved(page, check);
+    await searchStops(page, check);
     await numbersAreThoseOfCompare(page, program, check);
     await hostileNamesAreText(page, check);
     check("workbench: no errors, no requests elsewhere, no dialogs", !problems.length, problems[0]);
@@ -30,12 +34,13 @@ export async function workbenchWorks(browser, program, accessibility, check) {
     const elsewhere = await (await browser.newContext()).newPage();
     const answer = await elsewhere.goto(new URL("/00/", address).href);
     check("workbench: without the token nothing is shown", answer.status() === 403, answer.status());
+    await studyWorks(browser, program, accessibility, check);
   } finally {
     server.kill();
   }
 }
 
-async function openRoom(browser, address, options) {
+async function openRoom(browser, address, options, ready = "#picture svg") {
   const page = await (await browser.newContext({ viewport: { width: 1300, height: 900 }, ...options })).newPage();
   const problems = [];
   // The program refuses some questions of these tests.
@@ -48,7 +53,7 @@ async function openRoom(browser, address, options) {
     dialog.dismiss();
   });
   await page.goto(address);
-  await page.waitForSelector("#picture svg");
+  await page.waitForSelector(ready);
   return { page, problems };
 }
 
@@ -109,19 +114,151 @@ async function schemeFileRuns(page, check) {
   await page.waitForFunction(() => document.getElementById("scheme-problem").hidden);
 }
 
+// The page with most resources.
+const LARGE = "lighthouse-cnn";
+
+async function openPage(page, name) {
+  await page.fill("#page", name);
+  await page.locator("#page").press("Enter");
+  await page.waitForFunction((name) => workbench.answers().ideal?.rows[0].run.page === name, name);
+}
+
 async function slidersAnswer(page) {
-  const slider = page.getByLabel("Round trip", { exact: true });
-  await slider.focus();
-  const tookMs = await page.evaluate(async () => {
-    const place = document.getElementById("picture");
-    const started = performance.now();
-    const changed = new Promise((done) => new MutationObserver((_, observer) => (observer.disconnect(), done())).observe(place, { childList: true }));
-    document.activeElement.stepUp(4);
-    document.activeElement.dispatchEvent(new Event("input", { bubbles: true }));
-    await changed;
-    return performance.now() - started;
+  for (const name of ["case-study-1", LARGE]) {
+    await openPage(page, name);
+    await bothAnswered(page);
+    const slider = page.getByLabel("Round trip", { exact: true });
+    await slider.focus();
+    const took = [];
+    for (let step = 0; step < 5; step++) {
+      took.push(await page.evaluate(async () => {
+        const place = document.getElementById("picture");
+        const started = performance.now();
+        const changed = new Promise((done) => new MutationObserver((_, observer) => (observer.disconnect(), done())).observe(place, { childList: true }));
+        document.activeElement.stepUp(2);
+        document.activeElement.dispatchEvent(new Event("input", { bubbles: true }));
+        await changed;
+        return Math.round(performance.now() - started);
+      }));
+      await page.waitForTimeout(100);
+    }
+    const resources = await page.locator("#resources li").count();
+    console.log(`     from a slider to the new picture, ${resources} resources: ${took.join(", ")} ms`);
+  }
+}
+
+// Prints how often the browser draws while a resource is dragged.
+async function dragsAreSmooth(page) {
+  await page.locator("#resources").evaluate((it) => it.scrollIntoView({ block: "start" }));
+  const handle = await page.locator("#resources li").nth(2).locator(".handle").boundingBox();
+  await page.mouse.move(handle.x + 5, handle.y + 5);
+  await page.mouse.down();
+  await page.evaluate(() => {
+    globalThis.frames_ms = [];
+    const tick = (at) => (frames_ms.push(at), (globalThis.ticking = requestAnimationFrame(tick)));
+    globalThis.ticking = requestAnimationFrame(tick);
   });
-  console.log(`     from a slider to the new picture: ${Math.round(tookMs)} ms`);
+  for (let step = 0; step < 60; step++) await page.mouse.move(handle.x + 5, handle.y + 5 + 6 * step);
+  const frames = await page.evaluate(() => (cancelAnimationFrame(ticking), frames_ms.slice(1).map((it, place) => it - frames_ms[place])));
+  await page.mouse.up();
+  const mean = frames.reduce((sum, it) => sum + it, 0) / frames.length;
+  console.log(`     while dragging: ${Math.round(1000 / mean)} frames a second, the longest frame ${Math.round(Math.max(...frames))} ms`);
+}
+
+// The mean of the times at which the film shows its regions, by bytes, is SpeedIndex.
+async function filmIsTheModel(page, check) {
+  const differ = [];
+  for (const name of ["case-study-1", "davies-meenan", "chrome-har-bing", "gentelella-index"]) {
+    await openPage(page, name);
+    differ.push(...(await page.evaluate(async (name) => {
+      const { regionsOf, shownMs } = await import("./film.js");
+      const regions = regionsOf((await (await fetch(`page?name=${name}`)).json()).resources);
+      const bytes = regions.reduce((sum, it) => sum + it.bytes, 0);
+      return workbench.answers().ideal.rows.filter((row) => {
+        const { run } = row;
+        const shown = shownMs(row, regions);
+        const mean = regions.reduce((sum, it) => sum + it.bytes * shown.get(it.id), 0) / bytes;
+        return run.speed_index.all !== null && Math.abs(mean - run.speed_index.all) > 0.01;
+      }).map(({ label, run }) => `${name} ${label} ${run.speed_index.all}`);
+    }, name)));
+  }
+  check("the film shows what SpeedIndex counts", !differ.length, differ.join("; ") || undefined);
+  await page.locator("#film svg").waitFor();
+  const [ribbons, film] = await Promise.all(["#picture svg", "#film svg"].map((it) => page.locator(it).boundingBox()));
+  check("the film is as wide as the ribbons", ribbons.x === film.x && ribbons.width === film.width, JSON.stringify([ribbons, film]));
+}
+
+async function filesAreSaved(page, check) {
+  await openPage(page, "case-study-1");
+  await page.waitForFunction(() => document.querySelector("#answers pre")?.textContent.includes(" case-study-1 "));
+  const save = async (name) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name, exact: true }).click()]);
+    return readFileSync(await download.path());
+  };
+  const svg = String(await save("Save the ribbons (SVG)"));
+  check("the ribbons are saved as SVG", svg.startsWith("<svg") && svg.includes("rfc9218"), svg.slice(0, 60));
+  for (const name of ["ribbons", "film"]) {
+    const png = await save(`Save the ${name} (PNG)`);
+    const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
+    check(`the ${name} are saved as PNG`, png.subarray(1, 4).toString() === "PNG" && width > 2000 && height > 100, `${width} x ${height}`);
+  }
+  await bothAnswered(page);
+  const csv = String(await save("Save the numbers (CSV)")).trim().split("\n");
+  const expected = await page.evaluate(() => Object.values(workbench.answers()).flatMap((it) => it.rows.map(({ run }) => run.byte_index.atf ?? run.byte_index.all)));
+  const column = csv[0].split(",").indexOf("byte_index_ms");
+  const found = csv.slice(1).map((it) => Number(it.split(",")[column]));
+  check("the numbers are saved with all digits", found.join() === expected.join() && found.length >= 6, csv.slice(0, 2).join(" "));
+}
+
+async function searchStops(page, check) {
+  await openPage(page, "chrome-har-bing");
+  await page.getByRole("button", { name: "Find the best order", exact: true }).click();
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await page.locator("#status").filter({ hasText: /^Stopped after/ }).waitFor();
+  check("a search can be stopped", (await page.evaluate(() => workbench.state.now.byHand)) === null);
+  await openPage(page, "case-study-1");
+  await page.getByRole("button", { name: "Find the best order", exact: true }).click();
+  await page.locator("#status").filter({ hasText: /^Found 1 priority/ }).waitFor();
+  check("a search finds the late hero", Object.keys(await page.evaluate(() => workbench.state.now.byHand.priorities)).length === 1);
+  await page.getByRole("button", { name: "As browsers ask", exact: true }).click();
+}
+
+// A folder of `compare --out`: its tests follow the choice, a dot leads to its page, a page to its loads.
+async function studyWorks(browser, program, accessibility, check) {
+  const folder = join(mkdtempSync(join(tmpdir(), "utmost-")), "study");
+  const pages = ["case-study-1", "case-study-2", "davies-meenan", "agency-index", "gentelella-index", "chrome-har-bing", "perfcascade-github"];
+  execFileSync(program, ["compare", ...pages, "--schemes", "rfc9218,dfifo,rr", "--engine", "ideal", "--network", "3g,cable", "--out", folder]);
+  const server = spawn(program, ["view", folder]);
+  try {
+    const address = await new Promise((done) => server.stdout.on("data", (data) => done(String(data).match(/http:\S+/)[0])));
+    const { page, problems } = await openRoom(browser, address, { colorScheme: "light" }, "#pages tbody tr");
+    await accessibility(page, "study, light");
+    await page.selectOption("#baseline", "dfifo");
+    await page.selectOption("#metric", "load");
+    await page.waitForFunction(() => study.answer().baseline === "dfifo" && study.answer().metric === "load");
+    const compared = JSON.parse(execFileSync(program, ["compare", "--from", join(folder, "manifest.json"), "--baseline", "dfifo", "--metric", "load", "--json"], { maxBuffer: 1 << 28 }));
+    const rows = await page.evaluate(() => study.answer().comparisons.map((it) => it.row));
+    check("the tests of a study follow the choice, to the digit", JSON.stringify(rows) === JSON.stringify(compared.comparisons));
+    await page.fill("#filter", "case");
+    check("a study's pages can be filtered", (await page.locator("#pages tbody tr").count()) === 2);
+    await page.fill("#filter", "");
+    await page.locator("#pages thead button").first().click();
+    const names = await page.locator("#pages tbody th").allTextContents();
+    check("and sorted", names.join() === [...names].sort().join() && names.length === pages.length, names.join());
+    await page.locator("#dots .dot").first().click();
+    await page.locator("#loads tbody tr").first().waitFor();
+    check("a dot leads to its page, and a page to its loads", (await page.locator("#loads tbody tr").count()) === 4, await page.locator("#loads-title").textContent());
+    await page.getByText("Try orders on this page").click();
+    await page.waitForSelector("#picture svg");
+    check("and to its orders", pages.includes(await page.inputValue("#page")));
+    check("study: no errors, no requests elsewhere, no dialogs", !problems.length, problems[0]);
+    const dark = await openRoom(browser, address, { colorScheme: "dark", viewport: { width: 390, height: 844 } }, "#pages tbody tr");
+    await accessibility(dark.page, "study, dark, on a telephone");
+    const overflow = await dark.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    check("study: keeps within a window of 390", overflow <= 0, overflow);
+  } finally {
+    server.kill();
+  }
 }
 
 async function numbersAreThoseOfCompare(page, program, check) {

@@ -87,6 +87,44 @@ fn the_numbers_with_a_scheme_file_a_hero_and_hints_are_those_of_compare_too() {
 }
 
 #[test]
+fn the_tests_of_a_study_follow_the_choice_and_are_those_of_compare() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let study = folder.path().join("study").display().to_string();
+    let compare = |arguments: &[&str]| {
+        let output = Command::new(crate::PROGRAM).arg("compare").args(arguments).output();
+        let output = output.expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+    };
+    let asked = "case-study-1 case-study-2 davies-meenan --schemes rfc9218,dfifo,rr --engine ideal --network 3g,cable --json";
+    compare(&[&*asked.split(' ').collect::<Vec<_>>(), &["--out", &study]].concat());
+    let view = Running::start(&["view", &study]);
+    let get = |place: &str| {
+        let answer = view.http(&format!("GET /{place}"), &view.address, "");
+        serde_json::from_str::<Value>(body(&answer)).unwrap_or_else(|_| panic!("{answer}"))
+    };
+    for (baseline, metric) in [("dfifo", "load"), ("rfc9218", "byte_index"), ("rr", "speed_index")]
+    {
+        let answer = get(&format!("studied?baseline={baseline}&metric={metric}"));
+        let manifest = format!("{study}/manifest.json");
+        let again = ["--from", &manifest, "--baseline", baseline, "--metric", metric, "--json"];
+        let expected = compare(&again);
+        for (key, rows) in [("comparisons", "comparisons"), ("pages", "page_summary")] {
+            let found = answer[key].as_array().expect("rows").iter().map(|it| it["row"].clone());
+            assert_eq!(Value::from_iter(found), expected[rows], "{baseline} {metric} {key}");
+        }
+    }
+    let loads = get("loads?page=case-study-1");
+    assert_eq!(loads.as_array().expect("loads").len(), 3 * 2);
+    let refused = |place: &str| view.http(&format!("GET /{place}"), &view.address, "");
+    assert!(refused("studied?baseline=fifo").contains("the study has no scheme \"fifo\""));
+    assert!(refused("studied?metric=x").contains("no metric is named \"x\""));
+    let without = Running::start(&["view"]);
+    let answer = without.http("GET /studied", &without.address, "");
+    assert!(answer.starts_with("HTTP/1.1 422") && answer.contains("utmost view DIR"), "{answer}");
+}
+
+#[test]
 fn a_dropped_har_file_is_a_page_and_its_names_stay_text() {
     let view = Running::start(&["view"]);
     let attack = "/</script><img src=x onerror=alert(1)>";

@@ -64,11 +64,16 @@ pub(crate) fn largest_image(page: &Page) -> Option<usize> {
 }
 
 /// Searches priorities for a page whose ATF index is low, the geometric mean over `networks`, which must be as the engine `ideal`
-/// honours them, and over `recordings` of it, which have the same resources. None when the page has no bytes above the fold.
-pub fn priorities(recordings: &[Arc<Page>], networks: &[Network]) -> Option<Found> {
+/// honours them, and over `recordings` of it, which have the same resources. `go_on` is asked before each order is tried: after the
+/// first no the search ends with what it has. None when the page has no bytes above the fold.
+pub fn priorities(
+    recordings: &[Arc<Page>],
+    networks: &[Network],
+    go_on: &dyn Fn() -> bool,
+) -> Option<Found> {
     let page = recordings.first()?;
     let usual = usual(page);
-    let mut search = Search { recordings: Vec::new(), doubtful: Vec::new() };
+    let mut search = Search { recordings: Vec::new(), doubtful: Vec::new(), go_on };
     for page in recordings {
         let played = networks.iter().map(|it| Played::new(page, it, &usual));
         search.recordings.push(played.collect::<Option<Vec<Played>>>()?);
@@ -132,10 +137,11 @@ impl Outcome {
     }
 }
 
-struct Search {
+struct Search<'a> {
     /// By recording, then by network.
     recordings: Vec<Vec<Played>>,
     doubtful: Vec<usize>,
+    go_on: &'a dyn Fn() -> bool,
 }
 
 /// Priorities with one more line, and priorities for the visible images that it would make late.
@@ -145,7 +151,7 @@ struct Move {
     outcome: Outcome,
 }
 
-impl Search {
+impl Search<'_> {
     /// Takes the line that gains most, as long as one gains enough.
     fn lines(
         &mut self,
@@ -212,8 +218,9 @@ impl Search {
         }
     }
 
-    /// `None`: a load does not end.
+    /// `None`: a load does not end, or the search is to end.
     fn outcome(&self, priorities: &Priorities) -> Option<Outcome> {
+        (self.go_on)().then_some(())?;
         let (mut late, mut is_shown_late) = (Vec::new(), false);
         let mut costs = Vec::new();
         for recording in &self.recordings {
@@ -265,7 +272,7 @@ mod tests {
         let page = Arc::new(corpus::bundled(name).expect("bundled").clone());
         let network = |it: &&str| Network::find(it).expect("built in").for_ideal();
         let networks: Vec<Network> = networks.iter().map(network).collect();
-        let found = priorities(std::slice::from_ref(&page), &networks);
+        let found = priorities(std::slice::from_ref(&page), &networks, &|| true);
         let found = found.expect("something above the fold");
         (page, networks, found)
     }
@@ -297,7 +304,7 @@ mod tests {
         (page.resources[5].bytes, page.resources[5].above_fold) = (8000, true);
         let page = Arc::new(page);
         let network = Network::find("3g").expect("built in").for_ideal();
-        let found = priorities(&[Arc::clone(&page)], std::slice::from_ref(&network));
+        let found = priorities(&[Arc::clone(&page)], std::slice::from_ref(&network), &|| true);
         let found = found.expect("something above the fold").priorities;
         let task = Task::new(&page, &network);
         let complete =
@@ -320,7 +327,8 @@ mod tests {
             obeyed(&Task::new(page, &network), priorities).renders().first_render_us
         };
         let all = |page: &Arc<Page>| {
-            let found = priorities(std::slice::from_ref(page), std::slice::from_ref(&network));
+            let found =
+                priorities(std::slice::from_ref(page), std::slice::from_ref(&network), &|| true);
             found.expect("something above the fold").priorities
         };
         let own = Arc::new(page.clone());

@@ -28,16 +28,18 @@ pub struct ByHand {
 }
 
 impl ByHand {
-    /// The priorities that a search on the engine `ideal` finds for the plan's first page, on its networks. No loads on `stack`
-    /// judge them, unlike the orders of [`super::by_resource()`].
-    pub fn searched(plan: &Plan) -> Result<Self, StudyError> {
+    /// The priorities that a search on the engine `ideal` finds for the plan's first page, on its networks. No loads on `stack` judge
+    /// them, unlike the orders of [`super::by_resource()`]. `go_on` is asked before each load: after the first no
+    /// the search ends with what it has.
+    pub fn searched(plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Self, StudyError> {
         let settings = plan.settings.each().into_iter();
         let networks = settings.map(|(network, it)| it.network_of(network));
         let networks = networks.map(|it| it.map(|it| it.for_ideal()));
         let networks: Vec<Network> = networks.collect::<Result<_, _>>()?;
         let pages = &plan.pages[..1];
         let usual = bounds::usual(&pages[0]);
-        let found = bounds::priorities(pages, &networks).map_or(usual.clone(), |it| it.priorities);
+        let found = bounds::priorities(pages, &networks, go_on);
+        let found = found.map_or(usual.clone(), |it| it.priorities);
         let changed = found.into_iter().enumerate().filter(|(id, it)| usual[*id] != *it);
         Ok(Self { priorities: changed.collect(), ..Self::default() })
     }
@@ -192,9 +194,11 @@ mod tests {
         let network = Network::find("3g").expect("built in");
         let scheme = crate::Contender::find("rfc9218").expect("known");
         let plan = Plan::new(vec![page], vec![scheme], crate::study::engines::IDEAL, network);
-        let found = ByHand::searched(&plan).expect("found");
+        let found = ByHand::searched(&plan, &|| true).expect("found");
         assert_eq!(found.priorities.keys().collect::<Vec<_>>(), [&hero]);
         assert_eq!(found.priorities[&hero].urgency, 0);
+        let stopped = ByHand::searched(&plan, &|| false).expect("found");
+        assert_eq!(stopped, ByHand::default());
     }
 
     #[test]

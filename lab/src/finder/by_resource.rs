@@ -119,7 +119,7 @@ fn of_page(
 ) -> Result<Option<ByResource>, StudyError> {
     let ideal: Vec<Network> = question.networks.iter().map(Network::for_ideal).collect();
     let recordings = question.searched_recordings(page);
-    let Some(found) = bounds::priorities(&recordings, &ideal) else { return Ok(None) };
+    let Some(found) = bounds::priorities(&recordings, &ideal, &|| true) else { return Ok(None) };
     let signalled = signalling(page, &found.priorities);
     let with_priorities = |batch: &Batch<'_>| Batch { page: &signalled, ..batch.clone() }.obeying();
     let pairs = pairs(question, page, progress, with_priorities, None)?;

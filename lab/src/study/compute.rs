@@ -18,7 +18,7 @@ pub use page_facts::PageFacts;
 pub(crate) use page_summary::Ratio;
 pub use page_summary::{PageRow, summarise_pages};
 pub use summary::{Pages, SummaryRow, by_site, summarise, summarise_weighted};
-pub(crate) use verdict::Verdict;
+pub use verdict::Verdict;
 
 use crate::Load;
 use crate::study::carry_out::failed;
@@ -73,6 +73,12 @@ impl Study {
     /// The schemes that failed, and are compared with nothing: a sentence for each.
     pub fn failures(&self) -> Vec<String> {
         failed::sentences(&self.provenance)
+    }
+
+    /// The study of a finished one's loads, with the plan's metric and baseline.
+    pub fn of_runs(plan: &Plan, runs: Vec<RunRecord>) -> Self {
+        let loads = vec![None; runs.len()];
+        Self::new(plan, Value::Null, runs, loads)
     }
 
     /// The study that has these loads.

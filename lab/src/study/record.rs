@@ -54,6 +54,11 @@ pub fn run_into(
     Ok(Study::of(plan, provenance, entries))
 }
 
+/// Whether a study lies in `folder`, finished or not.
+pub fn is_study(folder: &Path) -> bool {
+    folder.join(manifest::FILE).is_file() && folder.join(journal::FILE).is_file()
+}
+
 /// The plan and the loads of a finished study that lies in `folder`.
 pub fn finished(folder: &Path) -> Result<(Plan, Vec<RunRecord>), StudyError> {
     let plan = manifest::plan(&folder.join(manifest::FILE))?;

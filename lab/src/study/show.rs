@@ -9,5 +9,5 @@ mod rows;
 pub use film::film;
 pub use report::conditions;
 pub(crate) use report::most_telling;
-pub use report::{answers, title};
+pub use report::{answers, page_dots, title};
 pub use rows::scheme_rows;

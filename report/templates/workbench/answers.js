@@ -2,27 +2,34 @@
 
 import { ask } from "./ask.js";
 import { byId, copy, element, save } from "./elements.js";
-import { svgOf } from "./picture.js";
+import { pictures } from "./picture.js";
+import { saveCsv, savePng, saveSvg } from "./take_away.js";
 
 let server = "nginx";
 
-export function showAnswers(answer, question, schemeFile) {
+// `rows`: what the table of numbers has, for a CSV file.
+export function showAnswers(answer, question, schemeFile, rows) {
   const { command, files, policy, exports } = answer;
   const save_files = () => saveFiles(files, question, schemeFile).catch((error) => (byId("status").textContent = error.message));
   const parts = [
     block("The same numbers on the command line", command, files.length && element("button", { type: "button", onclick: save_files }, `Save ${files.join(", ")} first`)),
   ];
   if (exports.length) {
-    const choice = element("select", { "aria-label": "Server", onchange: () => { server = choice.value; showAnswers(answer, question, schemeFile); } }, ...exports.map((it) => new Option(it.name, it.name)));
+    const choice = element("select", { "aria-label": "Server", onchange: () => { server = choice.value; showAnswers(answer, question, schemeFile, rows); } }, ...exports.map((it) => new Option(it.name, it.name)));
     choice.value = server;
     parts.push(block("Lines to paste", exports.find((it) => it.name === server)?.text ?? "", choice));
   } else {
     parts.push(element("p", { className: "muted" }, "Another server cannot run a scheme. Move a resource, or preload one: the lines for nginx, Caddy, h2o, Apache, Cloudflare and Fastly then stand here."));
   }
   parts.push(block("A policy for utmost serve --config", policy));
-  parts.push(element("div", { className: "bar" }, element("button", { type: "button", onclick: () => save("ribbons.svg", svgOf(), "image/svg+xml") }, "Save the picture (SVG)")));
+  const button = (text, onclick) => element("button", { type: "button", onclick }, text);
+  const ofPicture = pictures().flatMap(([name]) => [button(`Save the ${name} (SVG)`, () => saveSvg(name, svgOf(name))), button(`Save the ${name} (PNG)`, () => savePng(name, svgOf(name)))]);
+  parts.push(element("h3", {}, "Files of what is on the screen"), element("div", { className: "bar" }, ...ofPicture, button("Save the numbers (CSV)", () => saveCsv("numbers", rows()))));
   byId("answers").replaceChildren(...parts);
 }
+
+// The picture that stands there now.
+const svgOf = (wanted) => pictures().find(([name]) => name === wanted)[1];
 
 function block(title, text, more) {
   const button = element("button", { type: "button", onclick: () => copy(text) }, "Copy");

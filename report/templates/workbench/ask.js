@@ -1,8 +1,12 @@
 // Questions to the program that serves the page.
 
+/** @import { Now } from "./types" */
+
 // The question of the state, for an engine: what runs now, then the schemes, then the order by hand.
+/** @param {Now} state @param {string} engine */
 export function question(state, engine) {
   const { page, network, set, listed, seed, metric, schemes, now, byHand, heroes, schemeFile } = state;
+  /** @type {{scheme: string, label?: string, by_hand?: unknown}[]} */
   const rows = [now.byHand ? { scheme: now.scheme, label: "now", by_hand: now.byHand } : { scheme: now.scheme }];
   const own = nameIn(schemeFile);
   for (const scheme of own ? [...schemes, own] : schemes) {
@@ -17,6 +21,7 @@ export const nameIn = (text) => /^\s*name\s*=\s*"([^"]+)"/m.exec(text)?.[1];
 
 export class Refused extends Error {}
 
+/** @param {string} place @param {unknown} [body] @param {AbortSignal} [signal] @returns {Promise<any>} */
 export async function ask(place, body, signal) {
   const options = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal };
   return answerOf(await fetch(place, options));
@@ -34,8 +39,14 @@ async function answerOf(answer) {
 
 // Asks one question at a time. Of those that come meanwhile, only the last is asked.
 export class Asker {
+  /** @param {string} place @param {(answer: any, asked: any) => void} show @param {(error: Error, asked: any) => void} fail */
   constructor(place, show, fail) {
-    Object.assign(this, { place, show, fail, waiting: null, going: null });
+    this.place = place;
+    this.show = show;
+    this.fail = fail;
+    this.waiting = null;
+    /** @type {AbortController | null} */
+    this.going = null;
   }
 
   // Gives up what is being asked: the program stops to compute it.

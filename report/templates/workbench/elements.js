@@ -1,8 +1,10 @@
 // Elements of the page, and numbers as a reader wants them. Texts from pages become text, never markup.
 
+/** Whoever asks knows the type of the element. @type {(id: string) => any} */
 export const byId = (id) => document.getElementById(id);
 
 // An element with properties, `aria-` and `data-` attributes, handlers of events (`onclick`), and children.
+/** @param {string} name @param {Record<string, any>} properties @param {(Node | string | null)[]} children @returns {any} */
 export function element(name, properties = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
@@ -19,19 +21,25 @@ export function say(id, text) {
   if (place.hasAttribute("hidden") || place.classList.contains("problem")) place.hidden = !text;
 }
 
+/** @param {number | null} [value] */
 export const milliseconds = (value) =>
   value === null || value === undefined ? "–" : value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en");
 
+/** @param {number} count */
 export function bytes(count) {
   if (count >= 1e6) return `${(count / 1e6).toFixed(2)} MB`;
   return count >= 1e3 ? `${(count / 1e3).toFixed(1)} kB` : `${count} B`;
 }
 
+/** @param {number} bits */
 export function rate(bits) {
-  const [size, unit] = [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"]].find(([it]) => bits >= it) ?? [1, "bit/s"];
+  /** @type {[number, string][]} */
+  const units = [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"]];
+  const [size, unit] = units.find(([it]) => bits >= it) ?? [1, "bit/s"];
   return `${Number((bits / size).toPrecision(3))} ${unit}`;
 }
 
+/** @param {string} name @param {BlobPart} text */
 export function save(name, text, type = "text/plain") {
   const link = element("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
   link.click();

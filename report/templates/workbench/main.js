@@ -4,14 +4,19 @@ import { Asker, Refused, ask, drop, nameIn, question } from "./ask.js";
 import { showAnswers } from "./answers.js";
 import { makeControls, makeSchemes } from "./controls.js";
 import { byId, copy, element, say } from "./elements.js";
-import { agreement, showNumbers, showPicture } from "./picture.js";
+import { agreement, numberRows, showFilm, showNumbers, showPicture } from "./picture.js";
 import { Resources } from "./resources.js";
 import { State } from "./state.js";
+
+/** @import { Answers, Metric } from "./types" */
 
 // A dropped file may have this many bytes; the program refuses larger ones, too.
 const FILE_BYTES_MOST = 64 * 2 ** 20;
 
 const STACK_AFTER_MS = 150;
+
+// How often a search says how far it is.
+const PROGRESS_MS = 200;
 
 const EXAMPLE = `[scheme]
 name = "fonts-first"
@@ -30,22 +35,27 @@ rank = 1
 rank = 2
 `;
 
+/** @type {{pages: string[], dropped: string[], metrics: Metric[], networks: {name: string, rate: number, rtt_ms: number, is_lossy: boolean}[], schemes: {name: string, about: string}[], push: string[], cc: string[], servers: string[]}} */
 const choices = await ask("choices");
 const state = new State(render);
 const resources = new Resources(byId("resources"), state);
 const showControls = makeControls(byId("controls"), choices, state);
 const showSchemes = makeSchemes(byId("schemes"), choices, state);
+/** @type {("ideal" | "stack")[]} */
 const engines = ["ideal", "stack"];
 const askers = Object.fromEntries(engines.map((engine) => [engine, new Asker("load", (answer, asked) => arrived(engine, answer, asked), (error) => failed(engine, error))]));
-const taker = new Asker("answers", (answer, asked) => showAnswers(answer, asked, state.now.schemeFile), () => byId("answers").replaceChildren());
+const taker = new Asker("answers", (answer, asked) => showAnswers(answer, asked, state.now.schemeFile, () => numberRows(answers, choices.metrics)), () => byId("answers").replaceChildren());
+/** @type {Answers} */
 let answers = {};
 let known = null;
+/** @type {string | null} */
 let shown = null;
 let lastAsked = "";
 let listing;
 let stacking;
 let stackAsked;
 let takenOf;
+let searching = null;
 
 // Shows the state, and asks for what follows from it.
 function render() {
@@ -59,7 +69,7 @@ function render() {
   byId("reset").disabled = !now.byHand;
   byId("lock").disabled = !now.byHand;
   say("now", now.now.byHand ? "“now” is an order by hand." : `“now” is ${now.now.scheme}.`);
-  document.querySelectorAll("#engine-choice input").forEach((it) => (it.checked = it.value === now.picture));
+  byId("engine-choice").querySelectorAll("input").forEach((it) => (it.checked = it.value === now.picture));
   if (known !== now.page) return void openPage(now.page);
   const asked = JSON.stringify(question(now, ""));
   if (asked === lastAsked) {
@@ -144,11 +154,14 @@ function show() {
   showNumbers(answers, now.metric, choices.metrics, shownLabel(), (label) => {
     shown = label;
     show();
-  });
+  }, (scheme) => state.change({ now: { scheme, byHand: null } }));
   say("hero", rowOf(shownLabel())?.hero ?? "");
   // The picture is not to wait for a list of hundreds.
   clearTimeout(listing);
-  listing = setTimeout(() => resources.show(runOf(shownLabel()), runOf(null)));
+  listing = setTimeout(() => {
+    showFilm(answer, resources.marked());
+    resources.show(runOf(shownLabel()), runOf(null), answer.across.end_ms);
+  });
 }
 
 // The order whose loads the list shows: the one that was chosen, or the last.
@@ -189,17 +202,28 @@ async function take(file) {
   }
 }
 
-// The order by hand becomes what a search on engine ideal finds.
+// The order by hand becomes what a search on engine ideal finds. A second press stops it.
 async function search() {
-  say("said", "Searching…");
+  if (searching) return searching.abort();
+  searching = new AbortController();
+  byId("search").textContent = "Stop";
+  say("status", "Searching on engine ideal…");
+  let tried = 0;
+  const progress = setInterval(async () => {
+    tried = await ask("tried").catch(() => tried);
+    if (searching) say("status", `Searching on engine ideal: ${tried} orders tried.`);
+  }, PROGRESS_MS);
   try {
-    const { priorities, preloads } = await ask("search", question({ ...state.now, byHand: null }, "ideal"));
+    const { priorities, preloads } = await ask("search", question({ ...state.now, byHand: null }, "ideal"), searching.signal);
     const lines = Object.keys(priorities).length;
-    say("said", lines ? `Found ${lines} ${lines === 1 ? "priority" : "priorities"} on engine ideal.` : "Found nothing that gains 1 %: browsers ask well for this page.");
+    say("status", lines ? `Found ${lines} ${lines === 1 ? "priority" : "priorities"} on engine ideal.` : "Found nothing that gains 1 %: browsers ask well for this page.");
     if (lines) state.change({ byHand: { priorities, preloads } });
   } catch (error) {
-    say("said", error.message);
+    say("status", error.name === "AbortError" ? `Stopped after ${tried} orders. Nothing is changed.` : error.message);
   }
+  clearInterval(progress);
+  searching = null;
+  byId("search").textContent = "Find the best order";
 }
 
 const addPage = (name) => byId("pages").append(new Option(name, name));
@@ -229,7 +253,7 @@ function begin() {
     typed(EXAMPLE);
   });
   document.addEventListener("keydown", (event) => {
-    const isText = event.target.matches("textarea, input:not([type=range]):not([type=checkbox]):not([type=radio])");
+    const isText = /** @type {Element} */ (event.target).matches("textarea, input:not([type=range]):not([type=checkbox]):not([type=radio])");
     if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || isText) return;
     event.preventDefault();
     if (event.shiftKey) state.redo();

@@ -1,11 +1,15 @@
 // The order in which a server sends by RFC 9218, and the smallest change that moves one resource in it.
 
+/** @import { ByHand, Priority, Resource } from "./types" */
+
 const URGENCY_MOST = 7;
 
 // The priority of a resource: by hand, or as browsers signal it.
+/** @param {Resource} resource @param {ByHand} byHand @returns {Priority} */
 export const priorityOf = (resource, byHand) => byHand?.priorities[resource.id] ?? { urgency: resource.urgency, incremental: resource.incremental };
 
 // By urgency; within one, whole responses by their requests, then those that share.
+/** @param {Resource[]} resources @param {ByHand} byHand @param {Map<number, number>} requestedMs */
 export function inOrder(resources, byHand, requestedMs) {
   const key = new Map(resources.map((it) => [it.id, keyOf(it, priorityOf(it, byHand), requestedMs)]));
   return [...resources].sort((one, other) => compare(key.get(one.id), key.get(other.id)));
@@ -21,6 +25,7 @@ function compare(one, other) {
 }
 
 // The priority nearest to the present one with which `moved` goes before `other` (or after it: `isAfter`). Null: there is none.
+/** @param {Resource} resource @param {Resource} other @param {boolean} isAfter @param {ByHand} byHand @param {Map<number, number>} requestedMs */
 export function moved(resource, other, isAfter, byHand, requestedMs) {
   const { urgency, incremental } = priorityOf(resource, byHand);
   const beside = keyOf(other, priorityOf(other, byHand), requestedMs);
@@ -33,12 +38,14 @@ export function moved(resource, other, isAfter, byHand, requestedMs) {
 }
 
 // The changes by hand with another priority for a resource; null where nothing is changed any more.
+/** @param {ByHand} byHand @param {Resource} resource @param {Priority} priority @returns {ByHand} */
 export function withPriority(byHand, resource, priority) {
   const priorities = { ...byHand?.priorities, [resource.id]: priority };
   if (priority.urgency === resource.urgency && priority.incremental === resource.incremental) delete priorities[resource.id];
   return orNothing({ priorities, preloads: byHand?.preloads ?? [] });
 }
 
+/** @param {ByHand} byHand @param {Resource} resource @param {boolean} isPreloaded @returns {ByHand} */
 export function withPreload(byHand, resource, isPreloaded) {
   const others = (byHand?.preloads ?? []).filter((it) => it !== resource.id);
   const preloads = isPreloaded ? [...others, resource.id].sort((one, other) => one - other) : others;

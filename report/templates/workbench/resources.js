@@ -3,12 +3,25 @@
 import { bytes, element, milliseconds, say } from "./elements.js";
 import { inOrder, moved, priorityOf, withPreload, withPriority } from "./order.js";
 
+/** @import { Resource, Run } from "./types" */
+/** @import { State } from "./state.js" */
+
 export class Resources {
+  /** @param {HTMLElement} place @param {State} state */
   constructor(place, state) {
-    Object.assign(this, { place, state, rows: new Map(), resources: [], requestedMs: new Map(), order: [] });
+    this.place = place;
+    this.state = state;
+    this.rows = new Map();
+    /** @type {Resource[]} */
+    this.resources = [];
+    /** @type {Map<number, number>} */
+    this.requestedMs = new Map();
+    /** @type {Resource[]} */
+    this.order = [];
   }
 
   // Another page.
+  /** @param {Resource[]} resources */
   set(resources) {
     this.resources = resources;
     this.requestedMs = new Map();
@@ -16,6 +29,7 @@ export class Resources {
     this.place.replaceChildren(...[...this.rows.values()].map((it) => it.item));
   }
 
+  /** @param {Resource} resource */
   row(resource) {
     const handle = element("button", { type: "button", className: "handle", textContent: "⠿", onkeydown: (event) => this.key(event, resource), onpointerdown: (event) => this.grab(event, resource) });
     const name = element("span", { className: "name", title: `${resource.host}${resource.url}` }, shortName(resource.url));
@@ -35,12 +49,19 @@ export class Resources {
     return { resource, item, handle, urgency, incremental, preload, hero, track, bars };
   }
 
-  // The state and the loads that are known: those of the order that is shown, and of what runs now.
-  show(shown, now) {
+  // The resources, with the heroes that were marked.
+  marked() {
+    const { heroes } = this.state.now;
+    return this.resources.map((it) => ({ ...it, hero: heroes[it.id] ?? it.hero, above_fold: it.above_fold || heroes[it.id] === true }));
+  }
+
+  // The state and the loads that are known: those of the order that is shown, and of what runs now. The bars end where the picture ends.
+  /** @param {Run | null} shown @param {Run | null} now @param {number} endMs */
+  show(shown, now, endMs) {
     if (now) this.requestedMs = new Map(now.resources.map((it) => [it.id, it.requested_ms]));
     this.arrange();
     const { byHand, heroes } = this.state.now;
-    const most = Math.max(1, ...[shown, now].flatMap((run) => run?.resources.map((it) => it.complete_ms ?? 0) ?? []));
+    const most = Math.max(1, endMs);
     const [ofShown, ofNow] = [shown, now].map((run) => new Map(run?.resources.map((it) => [it.id, it]) ?? []));
     for (const [place, resource] of this.order.entries()) {
       const row = this.rows.get(resource.id);
@@ -60,7 +81,7 @@ export class Resources {
   // Puts the rows in their order; the focus stays where it is.
   arrange() {
     this.order = inOrder(this.resources, this.state.now.byHand, this.requestedMs);
-    const focused = this.place.contains(document.activeElement) ? document.activeElement : null;
+    const focused = this.place.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null;
     const items = this.order.map((it) => this.rows.get(it.id).item);
     if (items.some((it, place) => this.place.children[place] !== it)) this.place.replaceChildren(...items);
     if (focused && focused !== document.activeElement) focused.focus({ preventScroll: false });

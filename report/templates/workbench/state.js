@@ -1,6 +1,9 @@
 // Everything that the page shows follows from one object. It is in the address, so that a link restores it, and earlier ones can
 // be taken back.
 
+/** @import { Now } from "./types" */
+
+/** @type {Now} */
 const DEFAULTS = {
   page: "case-study-1",
   network: "3g",
@@ -20,15 +23,20 @@ const DEFAULTS = {
 const HISTORY_MOST = 200;
 
 export class State {
+  /** @param {() => void} changed */
   constructor(changed) {
     this.changed = changed;
+    /** @type {Now[]} */
     this.past = [];
+    /** @type {Now[]} */
     this.future = [];
+    /** @type {Now} */
     this.now = { ...DEFAULTS, ...fromHash(location.hash) };
     addEventListener("hashchange", () => this.replace({ ...DEFAULTS, ...fromHash(location.hash) }));
   }
 
   // Changes some of it. What a slider passes through on its way is not kept for `undo`: `isPassing`.
+  /** @param {Partial<Now>} part */
   change(part, isPassing = false) {
     const before = this.before ?? this.now;
     this.now = { ...this.now, ...part };
@@ -79,12 +87,14 @@ export class State {
 }
 
 // Only what differs from the beginning.
+/** @param {Now} state */
 export function toHash(state) {
   const differs = Object.entries(state).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(DEFAULTS[key]));
   return `#${encodeURIComponent(JSON.stringify(Object.fromEntries(differs)))}`;
 }
 
 // A link can come from anywhere: only keys that are known and values of their types count.
+/** @param {string} hash @returns {Partial<Now>} */
 export function fromHash(hash) {
   try {
     const said = JSON.parse(decodeURIComponent(hash.slice(1)) || "{}");

@@ -1,12 +1,13 @@
 //! The room for pages and orders: loads a page under the orders that a browser's page asks for, and answers in JSON.
 
 mod answers;
+mod loads;
 mod question;
 mod sentences;
 
 use super::dropped_pages::{self, DroppedPages};
 use super::server::Answer;
-use super::{answer_with, parameters, refuse, upload};
+use super::{answer_with, document, parameters, refuse, upload};
 use crate::commands::compare::failure;
 use crate::limits::{
     PAGE_UPLOAD_BYTES_MAX, QUESTION_BYTES_MAX, VIEW_THREADS, WORKBENCH_LOADS, WORKBENCH_SEARCH_MAX,
@@ -15,22 +16,24 @@ use crate::values::CONGESTION_CONTROLS;
 use ::serve::Failure;
 use figures::axis::Axis;
 use figures::number_texts::{milliseconds_text, or_dash, ratio_number};
-use figures::{Drawing, Mark, RibbonRow, Ribbons};
+use figures::{Drawing, Mark, RibbonRow, Ribbons, Sheet};
 use hyper::body::Incoming;
 use hyper::{Method, Request};
 use lab::export::SERVERS;
 use lab::finder::ByHand;
 use lab::network::Network;
-use lab::study::{RunRecord, StudyError, loads};
+use lab::study::RunRecord;
 use lab::{Load, bounds, figure_resources};
+use loads::{KeptLoads, Loads};
 use push::Policy;
 use qlog_tools::metrics::{self, METRICS, Metric};
 use question::{Asked, Question};
 use schedulers::{Needs, REGISTRY};
 use sentences::Told;
+use serde::Serialize;
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -38,13 +41,22 @@ use tokio::time::timeout;
 /// The room, and what was dropped in it.
 pub(super) struct Workbench {
     dropped: RwLock<DroppedPages>,
+    /// Loads of questions of late.
+    kept: Mutex<KeptLoads>,
     /// Questions that are answered at once; further ones wait.
     places: Semaphore,
+    /// Orders that the present search has tried.
+    tried: AtomicUsize,
 }
 
 impl Workbench {
     pub(super) fn new() -> Self {
-        Self { dropped: RwLock::default(), places: Semaphore::new(VIEW_THREADS) }
+        Self {
+            dropped: RwLock::default(),
+            kept: Mutex::default(),
+            places: Semaphore::new(VIEW_THREADS),
+            tried: AtomicUsize::new(0),
+        }
     }
 }
 
@@ -57,7 +69,8 @@ pub(super) async fn answer(
     let name = || parameters(request.uri().query().unwrap_or_default(), "name").pop();
     let has_type = |wanted| request.headers().get("content-type").is_some_and(|it| it == wanted);
     match (request.method(), place) {
-        (&Method::GET, "choices") => document(Ok(choices(room))),
+        (&Method::GET, "choices") => document(Ok(choices(room).to_string())),
+        (&Method::GET, "tried") => document(Ok(room.tried.load(Ordering::Relaxed).to_string())),
         (&Method::GET, "page") => {
             let name = name().unwrap_or_default();
             computed(room, move |room, _| resources(room, &name)).await
@@ -84,7 +97,8 @@ pub(super) async fn answer(
             let body = upload::take(request.into_body(), "the question", QUESTION_BYTES_MAX);
             match body.await {
                 Ok(body) => {
-                    computed(room, move |room, ended| respond(&asked(room, &body)?, ended)).await
+                    computed(room, move |room, ended| respond(room, &asked(room, &body)?, ended))
+                        .await
                 }
                 Err(failure) => refuse(413, &failure.to_string()),
             }
@@ -105,7 +119,7 @@ impl Drop for Ended {
 /// An answer that takes time, on a thread of its own. Its loads end when their time is up, or when the browser went away.
 async fn computed(
     room: &Arc<Workbench>,
-    compute: impl FnOnce(&Workbench, &AtomicBool) -> Result<Value, Failure> + Send + 'static,
+    compute: impl FnOnce(&Workbench, &AtomicBool) -> Result<String, Failure> + Send + 'static,
 ) -> Answer {
     let Ok(_place) = room.places.acquire().await else { return refuse(503, "no place") };
     let ended = Ended(Arc::default());
@@ -124,13 +138,6 @@ async fn computed(
                 ),
             )
         }
-    }
-}
-
-fn document(answer: Result<Value, Failure>) -> Answer {
-    match answer {
-        Ok(document) => answer_with(200, "application/json", document.to_string().into_bytes()),
-        Err(failure) => refuse(422, &failure.to_string()),
     }
 }
 
@@ -162,7 +169,7 @@ fn choices(room: &Workbench) -> Value {
 }
 
 /// The resources of a page, with the priorities that browsers signal.
-fn resources(room: &Workbench, name: &str) -> Result<Value, Failure> {
+fn resources(room: &Workbench, name: &str) -> Result<String, Failure> {
     let page = room.dropped.read().unwrap_or_else(PoisonError::into_inner).find(name)?;
     let rows = page.resources.iter().zip(bounds::usual(&page)).map(|(it, usual)| {
         json!({
@@ -172,50 +179,16 @@ fn resources(room: &Workbench, name: &str) -> Result<Value, Failure> {
     });
     Ok(json!({
         "name": page.name, "resources": rows.collect::<Vec<_>>(), "assumptions": page.source.assumptions,
-    }))
+    })
+    .to_string())
 }
 
-fn drop_page(room: &Workbench, name: &str, bytes: &[u8]) -> Result<Value, Failure> {
+fn drop_page(room: &Workbench, name: &str, bytes: &[u8]) -> Result<String, Failure> {
     let page = dropped_pages::read(name, bytes)?;
+    // A page of this name can have been another one.
+    room.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let name = room.dropped.write().unwrap_or_else(PoisonError::into_inner).add(page)?;
-    Ok(json!({ "name": name }))
-}
-
-/// The loads of a question's rows, in their order.
-struct Loads(Vec<(RunRecord, Load)>);
-
-impl Loads {
-    fn of(asked: &Asked, ended: &AtomicBool) -> Result<Self, Failure> {
-        let go_on = || {
-            let message = "nobody waits for it any more".to_owned();
-            if ended.load(Ordering::Relaxed) {
-                Err(StudyError::Impossible(message))
-            } else {
-                Ok(())
-            }
-        };
-        let mut all: Vec<Option<(RunRecord, Load)>> = vec![None; asked.pages.len()];
-        for case in asked.cases()? {
-            let loaded = loads(&case.plan, &go_on).map_err(failure)?;
-            for (places, load) in case.rows.iter().zip(loaded) {
-                for place in places {
-                    all[*place] = Some(load.clone());
-                }
-            }
-        }
-        Ok(Self(all.into_iter().flatten().collect()))
-    }
-
-    fn told<'a>(&'a self, asked: &'a Asked) -> Vec<Told<'a>> {
-        let rows = asked.question.rows.iter().zip(&self.0);
-        let told = rows.map(|(row, (run, load))| Told {
-            label: row.label(),
-            is_by_hand: row.by_hand.is_some(),
-            run,
-            load,
-        });
-        told.collect()
-    }
+    Ok(json!({ "name": name }).to_string())
 }
 
 fn metric(asked: &Asked) -> Result<&'static Metric, Failure> {
@@ -223,26 +196,67 @@ fn metric(asked: &Asked) -> Result<&'static Metric, Failure> {
     metrics::find(name).ok_or_else(|| Failure::BadInput(format!("no metric is named {name:?}")))
 }
 
-fn load(asked: &Asked, ended: &AtomicBool) -> Result<Value, Failure> {
-    let metric = metric(asked)?;
-    let loads = Loads::of(asked, ended)?;
-    let told = loads.told(asked);
-    let rows = told.iter().map(
-        |it| json!({"label": it.label, "run": it.run, "hero": sentences::hero(&asked.page, it)}),
-    );
-    let figure = ribbons(asked, &told, metric);
-    Ok(json!({
-        "rows": rows.collect::<Vec<_>>(),
-        "sentences": sentences::answer(&told, metric),
-        "best": sentences::best(&told, metric).map(|it| it.label),
-        "left_out": asked.left_out,
-        "svg": figure.svg(),
-        "caption": figure.caption(),
-    }))
+/// An order in an answer.
+#[derive(Serialize)]
+struct Shown<'a> {
+    label: &'a str,
+    run: &'a RunRecord,
+    hero: Option<String>,
+    regions_shown: Vec<(f64, u64)>,
 }
 
-/// Changes by hand that a search finds.
-fn search(asked: &Asked, _: &AtomicBool) -> Result<Value, Failure> {
+/// The answer of an engine. A page of hundreds of resources makes it long: it is written without a detour over a [`Value`].
+#[derive(Serialize)]
+struct Answered<'a> {
+    rows: Vec<Shown<'a>>,
+    sentences: Vec<String>,
+    best: Option<&'a str>,
+    left_out: &'a [&'static str],
+    svg: String,
+    across: Value,
+    caption: String,
+}
+
+fn load(room: &Workbench, asked: &Asked, ended: &AtomicBool) -> Result<String, Failure> {
+    let metric = metric(asked)?;
+    let loads = Loads::of(&room.kept, asked, ended)?;
+    let told = loads.told(asked);
+    let rows = told.iter().map(|it| Shown {
+        label: it.label,
+        run: it.run,
+        hero: sentences::hero(&asked.page, it),
+        regions_shown: regions_shown(it.load),
+    });
+    let figure = ribbons(asked, &told, metric);
+    let (svg, across) = figure.drawn(&Sheet::default());
+    let answer = Answered {
+        rows: rows.collect(),
+        sentences: sentences::answer(&told, metric),
+        best: sentences::best(&told, metric).map(|it| it.label),
+        left_out: &asked.left_out,
+        svg,
+        across: json!({"left": across.left, "right": across.right, "end_ms": across.end}),
+        caption: figure.caption(),
+    };
+    serde_json::to_string(&answer).map_err(Failure::elsewhere)
+}
+
+/// When each region above the fold was shown in its final form, in ms, and its weight.
+fn regions_shown(load: &Load) -> Vec<(f64, u64)> {
+    let Load { timeline, .. } = load;
+    let start_us = timeline.start_us().unwrap_or_default();
+    let regions = timeline.renders.iter().take(1).flat_map(|it| &it.regions);
+    let since_ms = |time_us: u64| time_us.saturating_sub(start_us) as f64 / 1000.0;
+    regions.map(|it| (since_ms(it.time_us), it.weight)).collect()
+}
+
+/// Changes by hand that a search finds. It ends early when nobody waits for it.
+fn search(room: &Workbench, asked: &Asked, ended: &AtomicBool) -> Result<String, Failure> {
+    room.tried.store(0, Ordering::Relaxed);
+    let go_on = || {
+        room.tried.fetch_add(1, Ordering::Relaxed);
+        !ended.load(Ordering::Relaxed)
+    };
     let resources = asked.page.resources.len();
     if resources > WORKBENCH_SEARCH_MAX {
         let cause = format!(
@@ -250,9 +264,10 @@ fn search(asked: &Asked, _: &AtomicBool) -> Result<Value, Failure> {
         );
         return Err(Failure::BadInput(cause));
     }
-    let cases = asked.cases()?;
-    let found = cases.first().map(|it| ByHand::searched(&it.plan)).transpose().map_err(failure)?;
-    Ok(json!(found.unwrap_or_default()))
+    let cases = asked.cases(&[0])?;
+    let found = cases.first().map(|it| ByHand::searched(&it.plan, &go_on));
+    let found = found.transpose().map_err(failure)?;
+    Ok(json!(found.unwrap_or_default()).to_string())
 }
 
 /// Metrics that figures mark, each with its mark's name.

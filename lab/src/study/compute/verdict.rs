@@ -6,7 +6,7 @@ use qlog_tools::metrics::Set;
 schedulers::named! {
     /// How a scheme stands to the baseline in a setting.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    pub(crate) enum Verdict {
+    pub enum Verdict {
         /// The test names the scheme as the winner.
         Better = "better",
         /// No difference is shown, nor that there is none.
@@ -28,7 +28,7 @@ const EQUIVALENT_MAX: f64 = 1.02;
 
 impl ComparisonRow {
     /// What it says of a set of resources.
-    pub(crate) fn verdict(&self, set: Set) -> Verdict {
+    pub fn verdict(&self, set: Set) -> Verdict {
         let winner = self.winner.get(set);
         match (self.geometric_mean_ratio_interval.get(set), winner) {
             (None, _) => Verdict::Untested,
@@ -47,7 +47,7 @@ const PAIRS_MAX: usize = 100;
 
 impl Study {
     /// The set of resources that its answer is about: those above the fold, or all where no page has any there.
-    pub(crate) fn main_set(&self) -> Set {
+    pub fn main_set(&self) -> Set {
         let has_atf = self.comparisons.iter().any(|it| it.pairs.atf.is_some());
         let mut means = self.summary.iter().map(|it| it.speedup_pages.atf);
         if has_atf || means.any(|it| it.is_some()) { Set::Atf } else { Set::All }

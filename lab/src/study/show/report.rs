@@ -17,7 +17,7 @@ use crate::{Contender, Load, figure_resources};
 use ::figures::{FigureStyle, Sheet};
 use corpus::Page;
 use qlog_tools::metrics::{self, BySet};
-use report::comparison::{Comparison, PageComparison, Row, Run};
+use report::comparison::{Comparison, NamedFigure, PageComparison, Row, Run};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `again` gives what came when in the loads at these places of the study.
@@ -91,6 +91,13 @@ pub(crate) fn comparison(
 pub fn answers(plan: &Plan, study: &Study) -> Vec<String> {
     let best = View::new(plan, study, FigureStyle::Screen).best();
     [answer(plan, study), best].concat()
+}
+
+/// Each page as a dot, by its speedups: a figure for all settings that differ in their send buffers only.
+pub fn page_dots(plan: &Plan, study: &Study) -> Vec<NamedFigure> {
+    let view = View::new(plan, study, FigureStyle::Screen);
+    let speedups = view.speedups_over(view.baseline);
+    view.by_buffers().iter().map(|it| view.dots(&speedups, it)).collect()
 }
 
 /// One of the study's settings.

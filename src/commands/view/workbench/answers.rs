@@ -1,7 +1,7 @@
 //! Results to take away from the workbench: a command, lines for servers, a policy, files.
 
 use super::question::{Asked, Row};
-use super::{Loads, metric, sentences};
+use super::{Loads, Workbench, metric, sentences};
 use ::serve::Failure;
 use lab::export::SERVERS;
 use lab::finder::{ByHand, PolicySite};
@@ -10,8 +10,12 @@ use std::sync::atomic::AtomicBool;
 
 /// The command that gives the numbers, the files that it reads, and what to tell a server: of the last order that was made by hand, or of
 /// the best scheme.
-pub(super) fn answers(asked: &Asked, ended: &AtomicBool) -> Result<Value, Failure> {
-    let loads = Loads::of(asked, ended)?;
+pub(super) fn answers(
+    room: &Workbench,
+    asked: &Asked,
+    ended: &AtomicBool,
+) -> Result<String, Failure> {
+    let loads = Loads::of(&room.kept, asked, ended)?;
     let told = loads.told(asked);
     let metric = metric(asked)?;
     let found = sentences::answer(&told, metric);
@@ -34,7 +38,8 @@ pub(super) fn answers(asked: &Asked, ended: &AtomicBool) -> Result<Value, Failur
         let best = sentences::best(&told, metric).map_or("rfc9218", |it| it.label);
         (of_scheme(&site, best, &why), Vec::new())
     };
-    Ok(json!({"command": command, "files": files, "policy": policy, "exports": exports}))
+    let answer = json!({"command": command, "files": files, "policy": policy, "exports": exports});
+    Ok(answer.to_string())
 }
 
 /// A configuration that sends everything under one scheme.
@@ -47,12 +52,12 @@ fn of_scheme(site: &PolicySite, scheme: &str, why: &str) -> String {
 
 /// The page files that the command reads.
 #[expect(clippy::unnecessary_wraps, reason = "the other answers can fail")]
-pub(super) fn file(asked: &Asked, _: &AtomicBool) -> Result<Value, Failure> {
+pub(super) fn file(_: &Workbench, asked: &Asked, _: &AtomicBool) -> Result<String, Failure> {
     let mut files = serde_json::Map::new();
     let changed = asked.question.rows.iter().zip(&asked.pages);
     let changed = changed.filter(|(row, _): &(&Row, _)| row.by_hand.is_some()).map(|it| it.1);
     for page in changed.chain([&asked.page].into_iter().filter(|_| !asked.is_bundled)) {
         files.insert(format!("{}.json", page.name), page.to_text().into());
     }
-    Ok(files.into())
+    Ok(Value::from(files).to_string())
 }

@@ -11,6 +11,7 @@ use lab::study::{DIMENSIONS, Engine, Plan, Settings, Sweep, engines};
 use lab::{Contender, file_name};
 use schedulers::Catalogue;
 use serde::Deserialize;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -154,10 +155,26 @@ impl Asked {
         Ok(())
     }
 
-    /// The loads: of the page as it is under all schemes together, and of each page that was changed by hand.
-    pub(super) fn cases(&self) -> Result<Vec<Case>, Failure> {
+    /// Whether a scheme is that of the scheme file.
+    pub(super) fn is_own(&self, scheme: &str) -> bool {
+        self.catalogue.own().iter().any(|it| it.name == scheme)
+    }
+
+    /// All that decides the load of the row at `place`.
+    pub(super) fn key(&self, place: usize) -> String {
+        let Question { page, facts, rows, network, set, listed, engine, seed, .. } = &self.question;
+        let Row { scheme, label, by_hand } = &rows[place];
+        let scheme_file = self.is_own(scheme).then_some(&self.question.scheme_file);
+        let by_hand = by_hand.as_ref().map(|it| (label, it));
+        let page = (page, facts, by_hand);
+        json!([page, scheme, scheme_file, network, set, listed, engine.name(), seed]).to_string()
+    }
+
+    /// The loads of the rows at `places`: of the page as it is under all schemes together, and of each page that was changed by hand.
+    pub(super) fn cases(&self, places: &[usize]) -> Result<Vec<Case>, Failure> {
         let mut cases: Vec<Case> = Vec::new();
-        for (place, row) in self.question.rows.iter().enumerate() {
+        for &place in places {
+            let row = &self.question.rows[place];
             let found = self.catalogue.find_for_page(&row.scheme).map_err(values::no_scheme)?;
             let page = &self.pages[place];
             let case = cases.iter_mut().find(|it| it.plan.pages[0].name == page.name);

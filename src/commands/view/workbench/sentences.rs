@@ -16,6 +16,8 @@ const WORTH_A_WORD: f64 = 0.005;
 pub(super) struct Told<'a> {
     pub(super) label: &'a str,
     pub(super) is_by_hand: bool,
+    /// Whether it is an order by hand or of a scheme file: what somebody wants to know about.
+    pub(super) is_own: bool,
     pub(super) run: &'a RunRecord,
     pub(super) load: &'a Load,
 }
@@ -28,8 +30,8 @@ pub(super) fn answer(rows: &[Told<'_>], metric: &Metric) -> Vec<String> {
         Some(format!("{} did not finish: {}.", row.label, why.problem))
     });
     let mut sentences: Vec<String> = unfinished.collect();
-    let by_hand = others.iter().filter(|it| it.is_by_hand);
-    sentences.extend(by_hand.filter_map(|it| compared(now, it, metric)));
+    let own = others.iter().filter(|it| it.is_own);
+    sentences.extend(own.filter_map(|it| compared(now, it, metric)));
     match best(rows, metric) {
         Some(best) if best.label == now.label => {
             if others.is_empty() {
@@ -37,7 +39,7 @@ pub(super) fn answer(rows: &[Told<'_>], metric: &Metric) -> Vec<String> {
             }
             sentences.push(format!("None of these orders is better than {}.", now.label));
         }
-        Some(best) if !best.is_by_hand => sentences.extend(compared(now, best, metric)),
+        Some(best) if !best.is_own => sentences.extend(compared(now, best, metric)),
         _ => {}
     }
     sentences
@@ -101,7 +103,7 @@ pub(super) fn hero(page: &Page, row: &Told<'_>) -> Option<String> {
     Some(format!(
         "Under {}, the hero {url} is requested after {asked} ms{named}, its first byte comes after {first} ms, and it is complete after \
          {complete} ms{}.",
-        row.label,
+        if row.is_by_hand { "the order by hand" } else { row.label },
         ahead(page, row, times)
     ))
 }
@@ -154,6 +156,7 @@ mod tests {
         let told = loads.each_ref().map(|(label, (run, load))| Told {
             label,
             is_by_hand: *label == "rr",
+            is_own: *label == "rr",
             run,
             load,
         });

@@ -90,7 +90,7 @@ impl View<'_> {
     }
 
     /// The settings in groups that differ in their send buffers only.
-    fn by_buffers(&self) -> Vec<Vec<&Compared>> {
+    pub(super) fn by_buffers(&self) -> Vec<Vec<&Compared>> {
         self.grouped(Setting::differs_in_buffer)
     }
 
@@ -115,7 +115,7 @@ impl View<'_> {
     }
 
     /// The paper's Figure 12: all resources, above the fold, and above the fold with each send buffer.
-    fn dots(&self, speedups: &PageSpeedups<'_>, settings: &[&Compared]) -> NamedFigure {
+    pub(super) fn dots(&self, speedups: &PageSpeedups<'_>, settings: &[&Compared]) -> NamedFigure {
         let (buffer, others): (Vec<_>, Vec<_>) =
             self.varied.iter().partition(|it| it.column == SEND_BUFFER);
         let mut columns = vec!["All".to_owned(), "ATF".to_owned()];
