@@ -96,6 +96,7 @@ const LEFT: &[&str] = &[
     "corpus/src/generate/grow.rs",
     "corpus/src/generate/quantiles.rs",
     "figures/",
+    "lab/",
     "qlog-tools/",
     "report/",
     "reproduce/src/marx/cases.rs",

@@ -24,7 +24,7 @@ struct Choice {
 }
 
 impl Choice {
-    /// What a query names; where it names nothing, what the study has.
+    /// The choice that a query names; where it names nothing, the first that the study has.
     fn new(own: &Plan, query: &str) -> Result<Self, Failure> {
         let named = |key: &str| parameters(query, key).pop().filter(|it| !it.is_empty());
         let known = |name: String| {
@@ -66,7 +66,7 @@ impl StudyRoom {
         self.folder.is_some()
     }
 
-    /// What the study says of the choice in a query.
+    /// The answer of the study to the choice in a query.
     pub(super) fn study(&self, query: &str) -> Result<String, Failure> {
         let read = self.read()?;
         let Some((own, runs)) = &*read else { return Err(no_study()) };

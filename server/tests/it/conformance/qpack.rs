@@ -1,6 +1,6 @@
 //! Rules of QPACK (RFC 9204), broken over the wire.
 
-use super::{DECODER, ENCODER, HEADERS, REQUEST, Wire, code, frame, string};
+use super::{DECODER, ENCODER, HEADERS, REQUEST, Wire, frame};
 use http3::Code;
 
 /// RFC 9204, 2.2.1, 2.2.3, 3.1, 4.1, 4.5. Client: sends a field section that cannot be decoded. Server:

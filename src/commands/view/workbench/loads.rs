@@ -1,4 +1,4 @@
-//! The loads of a question. Those of questions of late are kept: who moves one resource changes one order, not all.
+//! The loads of a question. Loads of recent questions are kept: moving one resource changes one order, not all.
 
 use super::question::Asked;
 use super::sentences::Told;

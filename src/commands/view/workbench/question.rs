@@ -155,7 +155,7 @@ impl Asked {
         Ok(())
     }
 
-    /// Whether a scheme is that of the scheme file.
+    /// Whether a scheme comes from the scheme file.
     pub(super) fn is_own(&self, scheme: &str) -> bool {
         self.catalogue.own().iter().any(|it| it.name == scheme)
     }
