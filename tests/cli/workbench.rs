@@ -111,7 +111,7 @@ fn the_tests_of_a_study_follow_the_choice_and_are_those_of_compare() {
         let expected = compare(&again);
         for (key, rows) in [("comparisons", "comparisons"), ("pages", "page_summary")] {
             let found = answer[key].as_array().expect("rows").iter().map(|it| it["row"].clone());
-            assert_eq!(Value::from_iter(found), expected[rows], "{baseline} {metric} {key}");
+            assert_eq!(found.collect::<Value>(), expected[rows], "{baseline} {metric} {key}");
         }
     }
     let loads = get("loads?page=case-study-1");

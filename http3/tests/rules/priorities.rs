@@ -79,7 +79,7 @@ fn a_client_may_say_something_new_at_any_time_9218_6() {
     );
 }
 
-/// RFC 9218, 7. Client: leaves a parameter out of PRIORITY_UPDATE. Server: it has its default.
+/// RFC 9218, 7. Client: leaves a parameter out of `PRIORITY_UPDATE`. Server: it has its default.
 #[test]
 fn an_update_is_a_complete_set_9218_7() {
     let mut session = ready(Role::Server);
@@ -218,7 +218,7 @@ fn an_update_of_a_promised_push_is_a_complete_set_9218_7_and_7_2() {
     assert_eq!(events(&mut session), "push 1 u=0 i=true, push 1 u=3 i=false");
 }
 
-/// RFC 9114, 4.6. Client: sends no MAX_PUSH_ID. Server: nothing is pushed.
+/// RFC 9114, 4.6. Client: sends no `MAX_PUSH_ID`. Server: nothing is pushed.
 #[test]
 fn an_update_of_a_push_not_promised_or_beyond_max_push_id_is_an_id_error_9218_7_2() {
     assert_connection_error(update_push(&mut pushing(0), 0, b"u=1"), Code::Id);
@@ -236,7 +236,7 @@ fn an_update_of_a_push_is_parsed_like_one_of_a_request_9218_7() {
     assert_connection_error(outcome, Code::Frame);
 }
 
-/// RFC 9218, 7.2. Server: sends no PRIORITY_UPDATE itself.
+/// RFC 9218, 7.2. Server: sends no `PRIORITY_UPDATE` itself.
 #[test]
 fn a_client_sends_updates_on_its_control_stream_and_a_server_sends_none_9218_7_2() {
     let signal = Signal::Extensible { stream: StreamId(8), urgency: 5, incremental: true };

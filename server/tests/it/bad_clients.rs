@@ -301,7 +301,7 @@ fn more_stopped_requests_than_the_limit_of_streams_do_not_leak() {
     assert_served(&mut world, &mut good);
 }
 
-/// RFC 9114, 4.1. Client: still sends its request when the response is complete. Server: STOP_SENDING with `H3_NO_ERROR`.
+/// RFC 9114, 4.1. Client: still sends its request when the response is complete. Server: `STOP_SENDING` with `H3_NO_ERROR`.
 #[test]
 fn an_upload_is_stopped_without_an_error_once_its_response_has_gone() {
     let (mut world, mut good, mut bad) = world(limits());

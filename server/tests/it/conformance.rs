@@ -198,7 +198,7 @@ fn a_request_that_ends_inside_a_frame_is_a_frame_error_9114_7_1() {
     }
 }
 
-/// RFC 9114, 7.2.1, 7.2.2, 7.2.5. Client: sends DATA, HEADERS or PUSH_PROMISE on its control stream. Server:
+/// RFC 9114, 7.2.1, 7.2.2, 7.2.5. Client: sends DATA, HEADERS or `PUSH_PROMISE` on its control stream. Server:
 /// `H3_FRAME_UNEXPECTED`.
 /// RFC 9114, 7.2.8. Client: sends a frame type of HTTP/2, on any stream. Server: `H3_FRAME_UNEXPECTED`.
 #[test]
@@ -210,7 +210,7 @@ fn a_control_stream_has_no_frames_of_requests_and_none_of_http_2_9114_7_2() {
     }
 }
 
-/// RFC 9114, 7.2.3 to 7.2.7. Client: sends CANCEL_PUSH, SETTINGS, PUSH_PROMISE, GOAWAY or MAX_PUSH_ID on a request stream.
+/// RFC 9114, 7.2.3 to 7.2.7. Client: sends `CANCEL_PUSH`, SETTINGS, `PUSH_PROMISE`, GOAWAY or `MAX_PUSH_ID` on a request stream.
 /// Server: `H3_FRAME_UNEXPECTED`.
 /// RFC 9114, 7.2.8. Client: sends a frame type of HTTP/2, on any stream. Server: `H3_FRAME_UNEXPECTED`.
 /// RFC 9218, 7.2. Client: sends it on another stream than its control stream. Server: `H3_FRAME_UNEXPECTED`.
@@ -252,7 +252,7 @@ fn a_request_that_ends_before_its_header_section_is_incomplete_9114_4_1() {
 
 /// RFC 9114, 5.2. Client: sends GOAWAY with a larger ID than before. Server: `H3_ID_ERROR`.
 /// RFC 9114, 7.2.3. Client: cancels a push that was not allowed or not promised. Server: `H3_ID_ERROR`.
-/// RFC 9114, 7.2.7. Client: lowers MAX_PUSH_ID. Server: `H3_ID_ERROR`.
+/// RFC 9114, 7.2.7. Client: lowers `MAX_PUSH_ID`. Server: `H3_ID_ERROR`.
 #[test]
 fn ids_of_pushes_that_cannot_be_are_an_id_error_9114_5_2_and_7_2_3_and_7_2_7() {
     let mut wire = Wire::new();
@@ -268,7 +268,7 @@ fn ids_of_pushes_that_cannot_be_are_an_id_error_9114_5_2_and_7_2_3_and_7_2_7() {
     }
 }
 
-/// RFC 9114, 5.2, 7.2.7. Client: repeats GOAWAY or MAX_PUSH_ID. Server: taken.
+/// RFC 9114, 5.2, 7.2.7. Client: repeats GOAWAY or `MAX_PUSH_ID`. Server: taken.
 #[test]
 fn goaway_and_max_push_id_may_repeat_an_id_9114_5_2_and_7_2_7() {
     let mut wire = Wire::new();
@@ -441,7 +441,7 @@ fn an_update_of_an_element_that_cannot_be_is_an_id_error_9218_7_2() {
     }
 }
 
-/// RFC 9218, 7. Client: sends PRIORITY_UPDATE that is not a structured field. Server: `H3_GENERAL_PROTOCOL_ERROR`.
+/// RFC 9218, 7. Client: sends `PRIORITY_UPDATE` that is not a structured field. Server: `H3_GENERAL_PROTOCOL_ERROR`.
 #[test]
 fn an_update_that_is_not_a_structured_field_is_a_protocol_error_9218_7() {
     let mut wire = Wire::new();

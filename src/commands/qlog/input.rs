@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Files {
     /// Logs, directories of logs, or `-` for the standard input; `NAME=FILE` gives a log a name
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    paths: Vec<PathBuf>,
     /// Treat the logs as written by this side, whatever they say
     #[arg(long, value_parser = choice(SIDES))]
     vantage: Option<Vantage>,
@@ -60,7 +60,7 @@ impl Files {
 
     /// How many were named; a directory is one.
     pub(crate) fn count(&self) -> usize {
-        self.files.len()
+        self.paths.len()
     }
 
     /// The side that --vantage names.
@@ -70,7 +70,7 @@ impl Files {
 
     /// What was named, each with the name it was given.
     pub(crate) fn named(&self) -> impl Iterator<Item = (Option<String>, PathBuf)> {
-        self.files.iter().map(|argument| named(argument))
+        self.paths.iter().map(|argument| named(argument))
     }
 }
 

@@ -14,8 +14,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The study's folder, if there is one, and what was read there.
 pub(super) struct StudyRoom {
     folder: Option<PathBuf>,
-    read: Mutex<Option<(Plan, Vec<RunRecord>)>>,
+    read: Mutex<Option<ReadStudy>>,
 }
+
+/// A plan, and its loads.
+type ReadStudy = (Plan, Vec<RunRecord>);
 
 /// A metric, and two schemes of the study.
 struct Choice {
@@ -110,7 +113,7 @@ impl StudyRoom {
     }
 
     /// Reads the study, if it was not read yet.
-    fn read(&self) -> Result<MutexGuard<'_, Option<(Plan, Vec<RunRecord>)>>, Failure> {
+    fn read(&self) -> Result<MutexGuard<'_, Option<ReadStudy>>, Failure> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let (None, Some(folder)) = (&*read, &self.folder) {
             *read = Some(finished(folder).map_err(failure)?);

@@ -29,7 +29,7 @@ use push::Policy;
 use qlog_tools::metrics::{self, METRICS, Metric};
 use question::{Asked, Question};
 use schedulers::{Needs, REGISTRY};
-use sentences::Told;
+use sentences::LoadedOrder;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -198,7 +198,7 @@ fn metric(asked: &Asked) -> Result<&'static Metric, Failure> {
 
 /// An order in an answer.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct AnsweredOrder<'a> {
     label: &'a str,
     run: &'a RunRecord,
     hero: Option<String>,
@@ -208,7 +208,7 @@ struct Shown<'a> {
 /// The answer of an engine. A page of hundreds of resources makes it long: it is written without a detour over a [`Value`].
 #[derive(Serialize)]
 struct Answered<'a> {
-    rows: Vec<Shown<'a>>,
+    rows: Vec<AnsweredOrder<'a>>,
     sentences: Vec<String>,
     best: Option<&'a str>,
     left_out: &'a [&'static str],
@@ -221,7 +221,7 @@ fn load(room: &Workbench, asked: &Asked, ended: &AtomicBool) -> Result<String, F
     let metric = metric(asked)?;
     let loads = Loads::of(&room.kept, asked, ended)?;
     let told = loads.told(asked);
-    let rows = told.iter().map(|it| Shown {
+    let rows = told.iter().map(|it| AnsweredOrder {
         label: it.label,
         run: it.run,
         hero: sentences::hero(&asked.page, it),
@@ -274,7 +274,7 @@ fn search(room: &Workbench, asked: &Asked, ended: &AtomicBool) -> Result<String,
 const MARKS: [(&str, &str); 3] =
     [("first_render", "first render"), ("hero_render", "hero render"), ("load", "load")];
 
-fn ribbons<'a>(asked: &Asked, told: &[Told<'a>], metric: &Metric) -> Ribbons<'a> {
+fn ribbons<'a>(asked: &Asked, told: &[LoadedOrder<'a>], metric: &Metric) -> Ribbons<'a> {
     let now = told.first().and_then(|it| it.run.value(metric));
     let rows = told.iter().map(|row| {
         let value = row.run.value(metric);

@@ -1,7 +1,7 @@
 //! The loads of a question. Loads of recent questions are kept: moving one resource changes one order, not all.
 
 use super::question::Asked;
-use super::sentences::Told;
+use super::sentences::LoadedOrder;
 use crate::commands::compare::failure;
 use crate::limits::WORKBENCH_KEPT_MAX;
 use ::serve::Failure;
@@ -69,9 +69,9 @@ impl Loads {
         Ok(Self(all.into_iter().flatten().collect()))
     }
 
-    pub(super) fn told<'a>(&'a self, asked: &'a Asked) -> Vec<Told<'a>> {
+    pub(super) fn told<'a>(&'a self, asked: &'a Asked) -> Vec<LoadedOrder<'a>> {
         let rows = asked.question.rows.iter().zip(&self.0);
-        let told = rows.map(|(row, loaded)| Told {
+        let told = rows.map(|(row, loaded)| LoadedOrder {
             label: row.label(),
             is_by_hand: row.by_hand.is_some(),
             is_own: row.by_hand.is_some() || asked.is_own(&row.scheme),

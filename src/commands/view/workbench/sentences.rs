@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const WORTH_A_WORD: f64 = 0.005;
 
 /// One load: what its order is called, its row of results, and what came when.
-pub(super) struct Told<'a> {
+pub(super) struct LoadedOrder<'a> {
     pub(super) label: &'a str,
     pub(super) is_by_hand: bool,
     /// Whether it is an order by hand or of a scheme file: what somebody wants to know about.
@@ -23,7 +23,7 @@ pub(super) struct Told<'a> {
 }
 
 /// Says whether the order by hand and the best of the others are better than the first of `rows`, and by how much.
-pub(super) fn answer(rows: &[Told<'_>], metric: &Metric) -> Vec<String> {
+pub(super) fn answer(rows: &[LoadedOrder<'_>], metric: &Metric) -> Vec<String> {
     let Some((now, others)) = rows.split_first() else { return Vec::new() };
     let unfinished = rows.iter().filter_map(|row| {
         let why = row.run.unfinished.as_ref()?;
@@ -46,14 +46,17 @@ pub(super) fn answer(rows: &[Told<'_>], metric: &Metric) -> Vec<String> {
 }
 
 /// The row with the least value. Of rows that hardly differ, the first.
-pub(super) fn best<'a>(rows: &'a [Told<'a>], metric: &Metric) -> Option<&'a Told<'a>> {
+pub(super) fn best<'a>(
+    rows: &'a [LoadedOrder<'a>],
+    metric: &Metric,
+) -> Option<&'a LoadedOrder<'a>> {
     let finished = rows.iter().filter(|it| it.run.completed);
     let known = finished.filter_map(|it| Some((it.run.value(metric)?, it)));
     let least = known.clone().map(|it| it.0).reduce(f64::min)?;
     known.into_iter().find(|it| it.0 <= least * (1.0 + WORTH_A_WORD)).map(|it| it.1)
 }
 
-fn compared(now: &Told<'_>, other: &Told<'_>, metric: &Metric) -> Option<String> {
+fn compared(now: &LoadedOrder<'_>, other: &LoadedOrder<'_>, metric: &Metric) -> Option<String> {
     let [from, to] = [now, other].map(|it| it.run.value(metric));
     let (from, to) = (from?, to?);
     let (before, heading) = (now.label, metric.heading);
@@ -88,7 +91,7 @@ fn seen(now: &RunRecord, other: &RunRecord) -> String {
 }
 
 /// Why the hero of the page comes when it does: who names it, how long it waits, and behind what.
-pub(super) fn hero(page: &Page, row: &Told<'_>) -> Option<String> {
+pub(super) fn hero(page: &Page, row: &LoadedOrder<'_>) -> Option<String> {
     let heroes = page.resources.iter().filter(|it| it.hero);
     let times = heroes.filter_map(|hero| row.run.resources.iter().find(|it| it.id == hero.id));
     let times = times.filter(|it| it.complete_ms.is_some()).max_by(|one, other| {
@@ -109,7 +112,7 @@ pub(super) fn hero(page: &Page, row: &Told<'_>) -> Option<String> {
 }
 
 /// The bytes of other resources that came while the hero waited.
-fn ahead(page: &Page, row: &Told<'_>, hero: &ResourceTimes) -> String {
+fn ahead(page: &Page, row: &LoadedOrder<'_>, hero: &ResourceTimes) -> String {
     let timeline = &row.load.timeline;
     let start_us = timeline.start_us().unwrap_or_default();
     let urls: BTreeMap<u64, &str> =
@@ -153,7 +156,7 @@ mod tests {
     fn the_first_of_orders_that_hardly_differ_is_the_best_and_the_hero_is_explained() {
         let page = Arc::new(::corpus::bundled("case-study-1").expect("bundled").clone());
         let loads = ["rfc9218", "dfifo", "rr"].map(|it| (it, load(&page, it)));
-        let told = loads.each_ref().map(|(label, (run, load))| Told {
+        let told = loads.each_ref().map(|(label, (run, load))| LoadedOrder {
             label,
             is_by_hand: *label == "rr",
             is_own: *label == "rr",
