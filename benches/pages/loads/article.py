@@ -11,7 +11,11 @@ import zlib
 
 VISIBLE_IMAGES, IMAGES, IMAGE_BYTES = 16, 16 + 42, 90_000
 FONTS, FONT_BYTES = ("text", "bold", "icons"), 90_000
-DOCUMENT_BYTES = 60_000
+TEXT_BYTES = {"index.html": 60_000, "theme.css": 150_000, "jquery.js": 400_000, "late.css": 150_000, "late.js": 180_000}
+# Needed before anything is drawn, for all that is seen without scrolling, and in all.
+FIRST_BYTES = sum(TEXT_BYTES.values())
+VISIBLE_BYTES = FIRST_BYTES + len(FONTS) * FONT_BYTES + VISIBLE_IMAGES * IMAGE_BYTES
+ALL_BYTES = VISIBLE_BYTES + (IMAGES - VISIBLE_IMAGES) * IMAGE_BYTES
 # The images have a place before they come, so that those further down are never seen: four rows of four fill the window.
 STYLE = "body { margin: 0 } img { width: 25%; height: 192px; float: left } p { position: absolute; margin: 0 }"
 LATE = "document.write('<link rel=stylesheet href=/late.css><script src=/late.js></scr' + 'ipt>')"
@@ -23,15 +27,10 @@ def write(root):
     texts = "".join(f"<p style='font-family: {it}'>text in {it}</p>" for it in FONTS)
     images = "".join(f"<img src=/{number}.png>" for number in range(IMAGES))
     head = "<!doctype html><link rel=icon href=data:><link rel=stylesheet href=/theme.css><body><script src=/jquery.js></script>"
-    files = {
-        "index.html": padded(f"{head}{texts}{images}", DOCUMENT_BYTES, "<!--", "-->"),
-        "theme.css": padded(STYLE, 150_000),
-        "jquery.js": padded(LATE, 400_000),
-        "late.css": padded(faces, 150_000),
-        "late.js": padded("", 180_000),
-    }
-    for name, text in files.items():
-        (root / name).write_text(text)
+    contents = {"theme.css": STYLE, "jquery.js": LATE, "late.css": faces, "late.js": ""}
+    for name, text in contents.items():
+        (root / name).write_text(padded(text, TEXT_BYTES[name]))
+    (root / "index.html").write_text(padded(f"{head}{texts}{images}", TEXT_BYTES["index.html"], "<!--", "-->"))
     for number in range(IMAGES):
         (root / f"{number}.png").write_bytes(image(number))
     # No browser can draw with them. It has waited for them all the same.

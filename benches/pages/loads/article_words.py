@@ -5,7 +5,7 @@ from statistics import median
 from bench.servers import machine
 from harness import report
 
-from . import judged
+from . import article, judged
 
 # The measures, and how many times earlier the article has them after its change (Meenan 2018, "Putting it all together").
 GAINS = {"fcp": ("renders first", 5.6), "complete": ("is visually complete", 2.3)}
@@ -17,14 +17,14 @@ HEAD = """# The article's page over the system's TCP
 
 `benches/pages/article --write` visits the page in Chromium and writes this one: from our server over HTTP/2, behind
 [`utmost link --tun`](../../docs/engines.md#tcp-behind-a-network) with 5 Mbit/s, a round trip of 50 ms and a queue of 31 kB (shallow) or 1 MB
-(bloated). The page has the sizes that the article's times imply: 1.1 MB that the first render needs, 2.8 MB that are visible, 6.6 MB
-in all. The order is the tree that the browser signals. *Lowat* is `--tcp-lowat`: the system asks for more when less than half of these
-bytes are unsent, so 10 MB stand for a buffer of 5 MB.
+(bloated). The page has the sizes that the article's times imply, less its round trips: {first} that the first render needs, {visible} that
+are visible, {all} in all. The order is the tree that the browser signals. *Lowat* is `--tcp-lowat`: the
+system asks for more when less than half of these bytes are unsent, so 10 MB stand for a buffer of 5 MB.
 
 ![What a visitor sees, second by second, under bbr on the shallow queue](notsent-lowat-tcp.png)
 """
-DEFINITIONS = """*First render* is first contentful paint. *Visually complete* is the first frame of a film of the window that shows what the last one shows. The *slowest
-font* counts from its request. Times are medians of {rounds} rounds in ms, with least and most; a gain is the median of the rounds'
+DEFINITIONS = """*First render* is first contentful paint. *Visually complete* is the first frame of a film of the window that shows what the
+last one shows. The *slowest font* counts from its request. Times are medians of {rounds} rounds in ms, with least and most; a gain is the median of the rounds'
 ratios, with its 95 % interval (bootstrap), which for few rounds cannot be wider than the measured range. {machine}; other programs may
 have used it at the same time.
 """
@@ -37,7 +37,12 @@ def document(rows, failures, settings, rounds):
     lowats = sorted({it[2] for it in settings})
     gains = [gain(rows, control, queue, lowats) for control in controls for queue in queues]
     parts = [
-        HEAD.format(answer=answer(gains, lowats)),
+        HEAD.format(
+            answer=answer(gains, lowats),
+            first=megabytes(article.FIRST_BYTES),
+            visible=megabytes(article.VISIBLE_BYTES),
+            all=megabytes(article.ALL_BYTES),
+        ),
         "## How many times earlier\n",
         report.markdown([["congestion control", "queue", *(words for words, _ in GAINS.values())], *(words(it) for it in gains)]) + "\n",
         f"The article has {' and '.join(str(it) for _, it in GAINS.values())}, with bbr.\n",
@@ -80,6 +85,8 @@ def answer(gains, lowats):
         if control == "bbr" and all(found.values()):
             said = " and ".join(f"{GAINS[measure][0]} {it[0]:.1f} times earlier" for measure, it in found.items())
             parts.append(f"{said} on the {queue} queue")
+    if not parts:
+        return "No round has both visits under bbr, so nothing can be said."
     published = " and ".join(str(it) for _, it in GAINS.values())
     return f"With a lowat of {little} in place of {much}, and bbr, the page {'; it '.join(parts)} (the article: {published})."
 
@@ -96,3 +103,7 @@ def cell(by_round):
 
 def size(count):
     return f"{count >> 10} KiB" if count % 1024 == 0 else f"{count / 1e6:g} MB"
+
+
+def megabytes(count):
+    return f"{count / 1e6:.1f} MB"

@@ -17,11 +17,11 @@ def beside(times, baseline):
 
 
 def cell(times, baseline):
-    """A table's cell: the median in ms, and how it is beside the baseline."""
+    """A table's cell: the median in ms, and how it is beside the baseline, if that was visited."""
     known = [it for it in times if it]
     if not known:
         return "-"
-    ratio = beside(times, baseline)
+    ratio = beside(times, baseline) if baseline else None
     if ratio is None or times is baseline:
         return f"{median(known):.0f}"
     return f"{median(known):.0f}, x{ratio[0]:.2f} ({ratio[1]:.2f} to {ratio[2]:.2f})"

@@ -23,6 +23,9 @@ class Judged(unittest.TestCase):
         self.assertEqual(judged.cell([50, 100, 150], times), "100, x0.50 (0.50 to 0.50)")
         self.assertEqual(judged.cell([None, None, None], times), "-")
 
+    def test_without_the_baseline_there_are_times_alone(self):
+        self.assertEqual(judged.cell([100, 200, 300], None), "200")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -60,7 +60,7 @@ def table(rows, present, metric, asked):
         for network in asked.networks:
             for number, visit in enumerate(VISITS):
                 times = {it.name: series(rows, page, network, it.name, number, metric) for it in present}
-                baseline = times.get(servers.BASELINE, [])
+                baseline = times.get(servers.BASELINE)
                 lines.append([page, network, visit, *(judged.cell(it, baseline) for it in times.values())])
     return lines
 
