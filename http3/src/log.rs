@@ -129,23 +129,26 @@ pub fn tcp_head(
     stream: StreamId,
     headers: &[impl NameValue],
 ) {
-    let frame = serde_json::json!({ "frame_type": "headers", "headers": logged(headers) });
-    own(streamer, event, serde_json::json!({ "stream_id": stream.0, "frame": frame }));
+    own(streamer, event, || {
+        let frame = serde_json::json!({ "frame_type": "headers", "headers": logged(headers) });
+        serde_json::json!({ "stream_id": stream.0, "frame": frame })
+    });
 }
 
 /// Logs a piece of a body over HTTP/2 or HTTP/1.1, as `event`. All that a stream has there are bytes
 /// of the body.
 pub fn tcp_data(streamer: Option<&mut QlogStreamer>, event: &str, stream: StreamId, piece: Piece) {
-    let frame = serde_json::json!({ "frame_type": "data" });
-    let data = serde_json::json!({
-        "stream_id": stream.0, "offset": piece.offset, "length": piece.bytes, "fin": piece.ends, "frame": frame
+    own(streamer, event, || {
+        let frame = serde_json::json!({ "frame_type": "data" });
+        serde_json::json!({
+            "stream_id": stream.0, "offset": piece.offset, "length": piece.bytes, "fin": piece.ends, "frame": frame
+        })
     });
-    own(streamer, event, data);
 }
 
 /// Logs that the client goes on to another page (`utmost:navigation`). The first one needs no event: it is the first request.
 pub fn navigation(streamer: Option<&mut QlogStreamer>, page: &str) {
-    own(streamer, "utmost:navigation", serde_json::json!({ "page": page }));
+    own(streamer, "utmost:navigation", || serde_json::json!({ "page": page }));
 }
 
 /// Logs bytes of a response that came on another connection (`utmost:moved`): bytes of `stream` here, from `offset` on.
@@ -156,30 +159,38 @@ pub fn moved(
     length: u64,
     fin: bool,
 ) {
-    let data = serde_json::json!({
-        "stream_id": stream.0, "offset": offset, "length": length, "final_frame": u8::from(fin)
+    own(streamer, "utmost:moved", || {
+        serde_json::json!({
+            "stream_id": stream.0, "offset": offset, "length": length, "final_frame": u8::from(fin)
+        })
     });
-    own(streamer, "utmost:moved", data);
 }
 
 /// Logs a milestone of a page load that the client knows to come `after` this moment.
 pub fn milestone(streamer: Option<&mut QlogStreamer>, milestone: Milestone, after: Duration) {
-    let mut data = serde_json::json!({"milestone": milestone.name()});
-    if let Milestone::Region { weight, of } = milestone {
-        data["weight"] = weight.into();
-        data["of"] = of.into();
-    }
-    if !after.is_zero() {
-        data["after_us"] = u64::try_from(after.as_micros()).unwrap_or(u64::MAX).into();
-    }
-    own(streamer, Milestone::EVENT, data);
+    own(streamer, Milestone::EVENT, || {
+        let mut data = serde_json::json!({"milestone": milestone.name()});
+        if let Milestone::Region { weight, of } = milestone {
+            data["weight"] = weight.into();
+            data["of"] = of.into();
+        }
+        if !after.is_zero() {
+            data["after_us"] = u64::try_from(after.as_micros()).unwrap_or(u64::MAX).into();
+        }
+        data
+    });
 }
 
-/// Logs an event that no schema of qlog has. A log that cannot be written (a full disk) must not stop the connection.
-pub fn own(streamer: Option<&mut QlogStreamer>, name: &str, data: serde_json::Value) {
+/// Logs an event that no schema of qlog has. Its data are made only where there is a log. A log that cannot be written (a full disk)
+/// must not stop the connection.
+pub fn own(
+    streamer: Option<&mut QlogStreamer>,
+    name: &str,
+    data: impl FnOnce() -> serde_json::Value,
+) {
     let Some(streamer) = streamer else { return };
-    let event =
-        JsonEvent { time: 0.0, importance: EventImportance::Core, name: name.to_owned(), data };
+    let (importance, name, data) = (EventImportance::Core, name.to_owned(), data());
+    let event = JsonEvent { time: 0.0, importance, name, data };
     streamer.add_event_now(event).ok();
 }
 

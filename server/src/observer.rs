@@ -181,8 +181,7 @@ impl Watched {
 
 /// The first bytes of a text.
 fn cut(text: &str) -> String {
-    let fits = |(start, it): &(usize, char)| start + it.len_utf8() <= LOGGED_BYTES;
-    text.char_indices().take_while(fits).map(|(_, it)| it).collect()
+    text[..text.floor_char_boundary(LOGGED_BYTES)].to_owned()
 }
 
 /// An authority without user and password.

@@ -129,9 +129,7 @@ fn about(call: &Call) -> Option<StreamId> {
 }
 
 fn log_call(call: &Call, log: Log<'_>) {
-    if log.is_some() {
-        http3::log::own(log, call.event(), object(call.fields()));
-    }
+    http3::log::own(log, call.event(), || object(call.fields()));
 }
 
 fn object(fields: Vec<(&'static str, Value<'_>)>) -> serde_json::Value {

@@ -71,6 +71,9 @@ impl Proxies {
     /// is not a proxy itself. What stands before it, anybody may have written.
     #[must_use]
     pub fn seen_through(&self, request: Request) -> Request {
+        if !request.client.is_some_and(|it| self.include(it)) {
+            return request;
+        }
         let mut client = request.client;
         for hop in hops(&request.fields).iter().rev() {
             match hop {

@@ -88,18 +88,10 @@ pub(super) async fn answer(
     let response = head::ask_site(guest.site.as_ref(), &request, refused);
     ahead(Ahead::Placed(&request, &response));
     let (response, source) = if let Body::Later(later) = &response.body {
-        if let Some(room) = guest.waiting.relayed() {
-            if request.awaits_continue() {
-                ahead(Ahead::Interim(Interim::Continue));
-            }
-            let is_hinted = !response.ahead.hints.is_empty();
-            let (coming, news) = begin(guest, &request, (Arc::clone(later), is_hinted), upload);
-            hint(&response.ahead.hints, &mut ahead);
-            from_backend(OfBackend::new(coming, news, room), &mut report, &mut ahead).await
-        } else {
-            upload.leave(&guest.activity, request.awaits_continue()).await;
-            (BackendFailure::Busy.response(), None)
-        }
+        let later = Arc::clone(later);
+        // In a box: few responses need its kilobyte, and the task of each is moved.
+        let hints = &response.ahead.hints;
+        Box::pin(relayed(guest, &request, later, hints, upload, &mut report, &mut ahead)).await
     } else {
         hint(&response.ahead.hints, &mut ahead);
         upload.leave(&guest.activity, request.awaits_continue()).await;
@@ -124,6 +116,28 @@ fn hint(links: &[String], ahead: &mut (impl FnMut(Ahead<'_>) + Send)) {
     if !links.is_empty() {
         ahead(Ahead::Interim(Interim::Hints(links)));
     }
+}
+
+/// A response that a backend brings: its head, and where its body comes from if it is not here. `hints` are the site's.
+async fn relayed(
+    guest: &Guest,
+    request: &Request,
+    later: Arc<Later>,
+    hints: &[String],
+    upload: impl Upload,
+    report: &mut ResponseReport,
+    ahead: &mut (impl FnMut(Ahead<'_>) + Send),
+) -> (Response, Option<Source>) {
+    let Some(room) = guest.waiting.relayed() else {
+        upload.leave(&guest.activity, request.awaits_continue()).await;
+        return (BackendFailure::Busy.response(), None);
+    };
+    if request.awaits_continue() {
+        ahead(Ahead::Interim(Interim::Continue));
+    }
+    let (coming, news) = begin(guest, request, (later, !hints.is_empty()), upload);
+    hint(hints, ahead);
+    from_backend(OfBackend::new(coming, news, room), report, ahead).await
 }
 
 /// Has a response come, with a bell for its news, and gives its backend the request's body.

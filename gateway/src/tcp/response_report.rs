@@ -24,10 +24,13 @@ impl ResponseReport {
         activity: &Arc<Activity>,
         request: &Request,
     ) -> Self {
-        activity.asked(now());
-        let mut watched = Watched::new(request, None, now());
-        watched.answered.priority = request.priority().unwrap_or_default();
-        let watched = (!observers.is_empty()).then_some(watched);
+        let asked_at = request.asked_at.unwrap_or_else(now);
+        activity.asked(asked_at);
+        let watched = (!observers.is_empty()).then(|| {
+            let mut watched = Watched::new(request, None, asked_at);
+            watched.answered.priority = request.priority().unwrap_or_default();
+            watched
+        });
         let (observers, activity) = (observers.clone(), Arc::clone(activity));
         Self { observers, watched, length: None, is_tunnel: false, activity }
     }

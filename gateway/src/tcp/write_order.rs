@@ -273,6 +273,9 @@ impl State {
         let piece = Piece { offset: progress.written_bytes, bytes: bytes as u64, ends };
         http3::log::tcp_data(self.log.as_mut(), CREATED, stream, piece);
         progress.written_bytes += bytes as u64;
+        if ends {
+            return;
+        }
         let age = now().saturating_duration_since(*progress.begun.get_or_insert_with(now));
         let has_become = downloads.is_some_and(|it| it.has(progress.written_bytes, age));
         if has_become && progress.download == Download::NotYet {

@@ -60,7 +60,7 @@ impl SendLoop {
             return;
         }
         self.restraint = Some(restraint);
-        let said = serde_json::json!({"by": restraint.name()});
-        http3::log::own(self.connection.quic.qlog_streamer(), Restraint::EVENT, said);
+        let data = || serde_json::json!({"by": restraint.name()});
+        http3::log::own(self.connection.quic.qlog_streamer(), Restraint::EVENT, data);
     }
 }
