@@ -121,15 +121,15 @@ pub(crate) fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> 
     rates.get(rates.len() * 9 / 10).or(rates.last()).copied()
 }
 
-/// The share of the server's packets that never came, as far as a client's log shows it. `None`: it has no packet numbers, or some are
-/// missing and it has no STREAM frames.
+/// The share of the server's packets that never came, as far as a client's log shows it. `None`: a packet has no number, or some are
+/// missing and the log has no STREAM frames.
 ///
 /// A number that is missing need not have been lost: senders skip some on purpose (RFC 9000, section 21.4). So several missing in a row
 /// count, and a single one where stream bytes are missing with it.
 fn loss(trace: &Trace) -> Option<f64> {
     let came = trace.packets_of(PacketEvent::Received);
-    let numbers = came.filter(|it| it.space == Space::Application).filter_map(|it| it.number);
-    let numbers: BTreeSet<u64> = numbers.collect();
+    let numbers = came.filter(|it| it.space == Space::Application).map(|it| it.number);
+    let numbers: BTreeSet<u64> = numbers.collect::<Option<_>>()?;
     let mut missing = Missing::between(&numbers);
     if numbers.is_empty() || missing.gaps.is_empty() {
         return (!numbers.is_empty()).then_some(0.0);

@@ -72,7 +72,8 @@ pub struct Traffic {
 /// A sentence.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Sentence {
-    /// Its subject: `cause`, `changes`, `goodput`, `losses`, `probe_timeouts`, `round_trips`, `longest_wait`, `lint`.
+    /// Its subject: `cause`, `changes`, `goodput`, `losses`, `probe_timeouts`, `round_trips`, `longest_wait`,
+    /// `lint`, `repairs`.
     pub about: &'static str,
     /// It.
     pub text: String,

@@ -2,6 +2,7 @@
 
 use crate::qlog_several::{json_of, ran, text_of};
 use crate::{data, only_line, utmost};
+use std::fs;
 use std::path::Path;
 
 fn capture() -> String {
@@ -35,6 +36,20 @@ fn a_capture_without_its_keys_is_refused_with_the_remedy() {
     assert!(code == Some(2) && stderr.contains("cannot be decrypted: name"), "{stderr}");
     let (code, _, stderr) = ran(&["summary", &capture(), "--keys", "no-such.log"]);
     assert!(code == Some(2) && stderr.contains("no-such.log: "), "{stderr}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = folder.path().join("keys.log");
+    let other = format!(
+        "CLIENT_RANDOM {} {}\n# SECRET\nCLIENT_TRAFFIC_SECRET_0 00 11\n",
+        "0".repeat(64),
+        "1".repeat(96)
+    );
+    for (text, expected) in
+        [("", "keys.log has no secrets;"), (&other, "has 1 secrets, none of its connections;")]
+    {
+        fs::write(&keys, text).expect("written");
+        let (code, _, stderr) = ran(&["summary", &capture(), "--keys", &text_of(&keys)]);
+        assert!(code == Some(2) && stderr.contains(expected), "{stderr}");
+    }
 }
 
 #[test]

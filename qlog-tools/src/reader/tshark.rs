@@ -19,6 +19,10 @@ use crate::trace::{Container, Trace, Vantage};
 /// An end that does not say otherwise counts its delays of acknowledgements in so many microseconds (RFC 9000, section 18.2).
 const ACK_DELAY_US: u64 = 8;
 
+/// A capture at the sender shows what the system cuts into datagrams later as one.
+const UNDECRYPTED: &str = "packets that tshark cannot decrypt: their keys are missing, or they are datagrams that the system had not \
+    cut yet (segmentation offload; capture at the other end, or turn it off: ethtool -K DEVICE tx-udp-segmentation off)";
+
 /// Reads all connections in what tshark prints about a capture: a list of datagrams with the layers `frame`, `ip` or `ipv6`, `udp`
 /// and `quic`. There is at least one. Without a side in the options they are logs from the network.
 pub fn read_tshark(
@@ -94,12 +98,13 @@ impl Capture {
         let id = known.1.clone();
         let way = if is_sent { "sent" } else { "received" };
         let mut records = vec![(format!("transport:datagrams_{way}"), json!({"count": 1}))];
-        let packets = packets.iter().map(|it| (format!("transport:packet_{way}"), packet(it)));
-        records.extend(packets);
+        let packets = || packets.iter().filter(|it| !is_padding(it));
+        records.extend(packets().map(|it| (format!("transport:packet_{way}"), packet(it))));
         for (name, data) in records {
             let record = json!({"time": time_ms, "name": name, "group_id": id, "data": data});
             self.reading.contained_event(record.to_string().as_bytes());
         }
+        packets().filter(|it| is_hidden(it)).for_each(|_| self.reading.repair(UNDECRYPTED));
         Some(())
     }
 }
@@ -131,6 +136,17 @@ fn whole(text: &str) -> Option<u64> {
     }
 }
 
+/// Whether these are zeros behind the last packet of a datagram, which tshark takes for one more (RFC 9000, section 17.3.1).
+fn is_padding(packet: &Value) -> bool {
+    text(packet, "quic.header_form") == Some("0") && text(packet, "quic.fixed_bit") == Some("0")
+}
+
+/// Whether a packet is not decrypted, so that its number is not, either.
+fn is_hidden(packet: &Value) -> bool {
+    let has = |name| text(packet, name).is_some();
+    packet["quic.frame"].is_null() && (has("quic.payload") || has("quic.protected_payload"))
+}
+
 fn packet(packet: &Value) -> Value {
     let kind = match number(packet, "quic.long.packet_type") {
         Some(0) => "initial",
@@ -142,7 +158,7 @@ fn packet(packet: &Value) -> Value {
     let id = |name| text(packet, name).map(|it| it.replace(':', ""));
     let header = json!({
         "packet_type": kind,
-        "packet_number": number(packet, "quic.packet_number"),
+        "packet_number": number(packet, "quic.packet_number").filter(|_| !is_hidden(packet)),
         "dcid": id("quic.dcid"),
         "scid": id("quic.scid"),
     });
@@ -220,6 +236,7 @@ fn ack(frame: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::PacketEvent;
     use crate::trace::Detail;
 
     /// A client's request, and the server's answer in a datagram with two packets, as tshark 4.0 prints them.
@@ -270,6 +287,22 @@ mod tests {
         let between = read(CAPTURE, None).expect("a capture");
         assert_eq!(between.vantage, Vantage::Network);
         assert_eq!(between.unique_stream_bytes(), 3);
+    }
+
+    #[test]
+    fn what_is_not_decrypted_has_no_number_and_zeros_behind_a_packet_are_none() {
+        let hidden = r#"{"quic.packet_length":"2898","quic.short":{"quic.header_form":"0","quic.fixed_bit":"1",
+            "quic.packet_number":"90000","quic.protected_payload":"aa:bb"}},"#;
+        let zeros = r#"{"quic.packet_length":"300","quic.short":{"quic.header_form":"0","quic.fixed_bit":"0",
+            "quic.packet_number":"35969503","quic.protected_payload":"00:00"}},"#;
+        let last = r#"{"quic.packet_length":"1200""#;
+        let json = CAPTURE.replace(last, &format!("{hidden}{zeros}{last}"));
+        let trace = read(&json, Some(Vantage::Client)).expect("a capture");
+        assert_eq!((trace.counts.packets_sent, trace.counts.packets_received), (1, 3));
+        let repair = trace.repairs.iter().find(|it| it.what == UNDECRYPTED).map(|it| it.count);
+        assert_eq!(repair, Some(1), "{:?}", trace.repairs);
+        let numbers: Vec<_> = trace.packets_of(PacketEvent::Received).map(|it| it.number).collect();
+        assert_eq!(numbers, [Some(1), None, Some(3)]);
     }
 
     #[test]

@@ -165,7 +165,7 @@ impl Recovered {
 
     /// How often the congestion control took less: cuts of the window, or recovery periods where the log has no window.
     pub(super) fn cuts(&self) -> u64 {
-        self.window_cuts.max(self.recovery_periods)
+        if self.window_cuts > 0 { self.window_cuts } else { self.recovery_periods }
     }
 
     /// The share of packets that were lost for good, by what was declared.

@@ -7,10 +7,14 @@ use crate::lint::Lint;
 use crate::loss_recovery::{Basis, LossRecovery, StepKind};
 use crate::restraints::in_words;
 use crate::short_texts::shown;
-use crate::trace::{Trace, Vantage};
+use crate::trace::{Repair, Trace, Vantage};
+use std::collections::BTreeSet;
 
 /// Characters of a URL in a sentence.
 const URL_CHARACTERS: usize = 60;
+
+/// How far goodput, which is without headers of packets, can be above the measured rate of the path before times are to blame.
+const COARSE: f64 = 1.05;
 
 /// What the sentences are made of.
 struct Teller<'a> {
@@ -39,6 +43,7 @@ pub(super) fn of(
         teller.round_trips(),
         Some(teller.longest_wait()),
         lint.map(verdict),
+        teller.repairs(),
     ];
     all.into_iter().flatten().collect()
 }
@@ -172,11 +177,16 @@ impl Teller<'_> {
                     PathBasis::Arrivals => "by arrivals",
                     PathBasis::Acknowledgements => "by acknowledgements",
                 };
-                let share = percent((flow.goodput_bits_per_s / path).min(1.0));
-                format!(
-                    "{share} of the {} that the path carried when it was busy ({by})",
-                    rate_text(path)
-                )
+                let share = flow.goodput_bits_per_s / path;
+                let path = rate_text(path);
+                if share > COARSE {
+                    format!(
+                        "more than the {path} that was measured when the path was busy ({by}): the log's times are too coarse to tell"
+                    )
+                } else {
+                    let share = percent(share.min(1.0));
+                    format!("{share} of the {path} that the path carried when it was busy ({by})")
+                }
             }
             _ => "what the path allowed is not known".to_owned(),
         };
@@ -281,23 +291,50 @@ impl Teller<'_> {
             return self.is_server().then_some(Sentence { about, text, moment: None });
         };
         let whose = match self.sender.vantage {
-            Vantage::Server => "The",
+            Vantage::Server => "The server's",
             Vantage::Client => "The client's own",
-            Vantage::Network | Vantage::Unknown => "The logging side's",
+            Vantage::Unknown => "The logging side's",
+            // It has none.
+            Vantage::Network => return None,
         };
         let first = first_of(self.recovery, StepKind::ProbeTimeout);
-        let text = match first {
-            None => format!("{whose} probe timer never expired{}.", inferred(basis)),
+        let expired = match first {
+            None => format!("never expired{}", inferred(basis)),
             Some((time_ms, _)) => format!(
-                "{whose} probe timer expired {}{}, first at {}.",
+                "expired {}{}, first at {}",
                 times(recovered.probe_timeouts),
                 inferred(basis),
                 ms_text(time_ms)
             ),
         };
+        let text = format!("{whose} probe timer {expired}{}.", self.timeouts_of_client());
         let moment =
             first.map(|(time_ms, packet)| SentenceMoment { packet, ..self.moment(time_ms) });
         Some(Sentence { about, text, moment })
+    }
+
+    /// What was not read as it stands in the files.
+    fn repairs(&self) -> Option<Sentence> {
+        let logs = [self.log, self.sender];
+        let repairs: BTreeSet<String> =
+            logs.iter().flat_map(|it| &it.repairs).map(Repair::in_words).collect();
+        let all = repairs.into_iter().collect::<Vec<_>>().join("; ");
+        let text = format!("Not everything was read as it stands: {all}.");
+        (!all.is_empty()).then_some(Sentence { about: "repairs", text, moment: None })
+    }
+
+    /// How often the client's probe timer expired, where both logs are here.
+    fn timeouts_of_client(&self) -> String {
+        let is_second = self.is_server() && self.log.vantage == Vantage::Client;
+        let recovery = is_second.then(|| LossRecovery::of(self.log));
+        let Some((basis, recovery)) = recovery.and_then(|it| Some((it.timeouts?, it))) else {
+            return String::new();
+        };
+        let often = match recovery.count(StepKind::ProbeTimeout) {
+            0 => "never".to_owned(),
+            count => times(count),
+        };
+        format!("; the client's {often}{}", inferred(basis))
     }
 
     fn round_trips(&self) -> Option<Sentence> {

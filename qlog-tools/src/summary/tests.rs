@@ -318,8 +318,7 @@ fn nothing_came_back_for_a_while() {
     assert_cause(&log, Cause::ProbeTimeout, "until the probe timer expired");
     let sentence = &log.told().sentences;
     let timeouts = sentence.iter().find(|it| it.about == "probe_timeouts").unwrap();
-    let expected =
-        "The probe timer expired twice (inferred from packets: not logged), first at 150.0 ms.";
+    let expected = "The server's probe timer expired twice (inferred from packets: not logged), first at 150.0 ms.";
     assert_eq!((&*timeouts.text, timeouts.moment.unwrap().packet), (expected, Some(8)));
 }
 

@@ -43,11 +43,30 @@ pub(super) fn read(
     }
     let traces = traces?;
     if traces.iter().all(|it| it.counts.stream_frames == 0) {
-        let reason =
-            "its packets cannot be decrypted: name the file that SSLKEYLOGFILE named with --keys";
-        return Err(Failure::of_file(path, reason));
+        return Err(Failure::of_file(path, undecrypted(keys)));
     }
     Ok(traces)
+}
+
+/// Why no packet could be decrypted, and what helps.
+fn undecrypted(keys: Option<&Path>) -> String {
+    let Some(keys) = keys else {
+        return "its packets cannot be decrypted: name the file that SSLKEYLOGFILE named with --keys"
+            .to_owned();
+    };
+    // Whatever is not text has no secrets.
+    let text = named_files::read_text(keys).unwrap_or_default();
+    let is_secret = |line: &&str| line.contains("SECRET") && line.split(' ').count() == 3;
+    let secrets = text.lines().filter(is_secret).count();
+    let has = if secrets == 0 {
+        "no secrets".to_owned()
+    } else {
+        format!("{secrets} secrets, none of its connections")
+    };
+    format!(
+        "its packets cannot be decrypted: {} has {has}; name the file that SSLKEYLOGFILE named while the capture was made",
+        keys.display()
+    )
 }
 
 fn start(path: &Path, keys: Option<&Path>) -> Result<Child, Failure> {

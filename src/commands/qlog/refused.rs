@@ -110,7 +110,7 @@ impl Refused {
                 let lines = self.incomplete.into_iter().map(|(_, line)| line);
                 format!("{}; the answer is without it", lines.collect::<Vec<_>>().join("; "))
             }
-            (logs, None) => format!("not all of {incomplete} of {logs} logs was read"),
+            (logs, None) => format!("{incomplete} of {logs} logs could not be read whole"),
             (logs, _) => format!("{count} of {logs} logs gave no answer"),
         })
     }
