@@ -6,7 +6,7 @@ use corpus::Page;
 use push::Graph;
 use schedulers::Priority;
 
-/// Links whose origin is printed.
+/// Hidden resources that are named.
 const NAMED: usize = 5;
 
 /// What servers that send by RFC 9218 should be told. Pages that gain nothing have no lines. `hints`: what was found of hints, if
@@ -20,9 +20,7 @@ pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints
             continue;
         };
         advice.lines.extend(by_resource.resources.iter().map(|found| line(page, found)));
-        let hidden = Hidden::of(page).filter(|_| hints.is_none());
-        advice.found.extend(hidden.as_ref().map(|it| it.words.clone()));
-        advice.documents.extend(hidden.map(|it| it.document));
+        advice.found.extend(hidden(page).filter(|_| hints.is_none()));
     }
     for page in hints.into_iter().flatten() {
         advice.found.extend(page.words());
@@ -50,40 +48,27 @@ pub(super) fn line(page: &Page, found: &ResourcePriority) -> Line {
     }
 }
 
-/// What is critical on a page, and hidden from a browser that reads its document.
-struct Hidden {
-    document: Document,
-    /// What the links are, and who names it.
-    words: String,
-}
-
-impl Hidden {
-    fn of(page: &Page) -> Option<Self> {
-        let path = page.resources.first()?.url.clone();
-        let graph = Graph::of_page(page);
-        let at = graph.nodes.iter().position(|it| it.path == path)?;
-        let host = &graph.nodes[at].host;
-        let hidden: Vec<usize> = graph.hidden_and_critical(at);
-        let links = hidden.iter().map(|it| graph.nodes[*it].preload(host)).collect();
-        let mut named: Vec<String> = Vec::new();
-        for node in hidden.iter().take(NAMED) {
-            let path = &graph.nodes[*node].path;
-            let id = page.resources.iter().position(|it| it.url == *path);
-            named.push(match id.and_then(|id| NamedBy::of(page, id).words()) {
-                Some(by) => format!("{path} (named by {by})"),
-                None => path.clone(),
-            });
-        }
-        if hidden.len() > NAMED {
-            named.push(format!("and {} more", hidden.len() - NAMED));
-        }
-        let words = format!(
-            "The links of {path} preload what is critical and hidden from a browser that reads the document: {}. The links had no \
-             part in the loads: `utmost find --with-hints` measures them.",
-            named.join(", ")
-        );
-        let host = http3::host(host).to_owned();
-        let document = Document { host, path, links, early_hints: Vec::new() };
-        (!hidden.is_empty()).then_some(Self { document, words })
+/// What is critical on a page, and hidden from a browser that reads its document: links may preload it, and nobody has loaded that.
+fn hidden(page: &Page) -> Option<String> {
+    let path = page.resources.first()?.url.clone();
+    let graph = Graph::of_page(page);
+    let at = graph.nodes.iter().position(|it| it.path == path)?;
+    let hidden: Vec<usize> = graph.hidden_and_critical(at);
+    let mut named: Vec<String> = Vec::new();
+    for node in hidden.iter().take(NAMED) {
+        let path = &graph.nodes[*node].path;
+        let id = page.resources.iter().position(|it| it.url == *path);
+        named.push(match id.and_then(|id| NamedBy::of(page, id).words()) {
+            Some(by) => format!("{path} (named by {by})"),
+            None => path.clone(),
+        });
     }
+    if hidden.len() > NAMED {
+        named.push(format!("and {} more", hidden.len() - NAMED));
+    }
+    let words = format!(
+        "A browser that reads {path} does not see what is critical: {}. Links could preload that: `utmost find --with-hints` measures it.",
+        named.join(", ")
+    );
+    (!hidden.is_empty()).then_some(words)
 }

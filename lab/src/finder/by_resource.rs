@@ -344,7 +344,7 @@ impl ByResource {
                 _ => String::new(),
             };
             let late = it.noticed.too_late().map(|what| format!(" But {what} comes later."));
-            let share = it.percent_of_oracle.map(|percent| {
+            let share = it.percent_of_oracle.filter(|_| ratio > 1.0).map(|percent| {
                 format!(" That is {percent:.0} % of what the oracle's order gains.")
             });
             sentences.push(format!(

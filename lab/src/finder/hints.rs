@@ -168,7 +168,10 @@ impl ByHints {
                 Verdict::Unsure => {
                     format!(" Unsure:{}", super::words::doubt(judgement, self.networks.len()))
                 }
-                _ => " That is not better beyond chance, or less than 1 %.".to_owned(),
+                _ if judgement.interval.is_none_or(|[low, _]| low <= 1.0) => {
+                    " That is not better beyond chance.".to_owned()
+                }
+                _ => super::words::but(judgement, self.networks.len()),
             };
             sentences.push(format!(
                 "{page} on {network}: with {what}, it is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence}).{but}"

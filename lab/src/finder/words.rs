@@ -3,6 +3,7 @@
 use super::answer::JudgedCandidate;
 use super::{Goal, PageAnswer, RobustChoice, Verdict};
 use crate::study::LEVEL;
+use crate::study::policy::WORTHWHILE;
 use report::comparison::p_text;
 use std::collections::BTreeSet;
 
@@ -88,7 +89,7 @@ pub(super) fn too_few(orders: BTreeSet<&str>) -> String {
 }
 
 /// Why a candidate whose interval lies above 1 does not count as better.
-fn but(judged: &JudgedCandidate, tests: usize) -> String {
+pub(super) fn but(judged: &JudgedCandidate, tests: usize) -> String {
     if judged.interval.is_none_or(|[low, _]| low <= 1.0) {
         return String::new();
     }
@@ -96,7 +97,10 @@ fn but(judged: &JudgedCandidate, tests: usize) -> String {
         Some(p) if p >= LEVEL => {
             format!(" Among {tests} tests, chance can explain that (Holm's p {}).", p_text(p))
         }
-        _ => " That is less than 1 % and not worth a change.".to_owned(),
+        _ if judged.ratio.is_some_and(|it| it < WORTHWHILE) => {
+            " That is less than 1 % and not worth a change.".to_owned()
+        }
+        _ => String::new(),
     }
 }
 
@@ -126,6 +130,7 @@ pub(super) fn of_robust(choice: &RobustChoice, is_bounded: bool, is_beaten: bool
 
 #[cfg(test)]
 mod tests {
+    use super::super::Seen;
     use super::*;
 
     fn answer(
@@ -205,6 +210,16 @@ mod tests {
             why(1.004, Some([1.003, 1.005]), Some(0.01)).as_deref(),
             Some("That is less than 1 % and not worth a change.")
         );
+    }
+
+    #[test]
+    fn an_order_that_gains_much_and_shows_something_later_does_not_count_for_that_alone() {
+        let mut found = answer(Verdict::NothingBetter, 1.412, Some([1.362, 1.456]), Some(0.01));
+        found.noticed.first_render =
+            Some(Seen { present_ms: 1000.0, later_ms: 300.0, interval_ms: None });
+        let words = of_page(&found, &Goal::byte_index(), 60);
+        let end = "9 pairs of loads). It does not count, because its first rendering comes later.";
+        assert!(words.ends_with(end), "{words}");
     }
 
     #[test]

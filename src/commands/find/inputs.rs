@@ -10,7 +10,7 @@ use ::serve::Failure;
 use lab::Contender;
 use lab::network::Network;
 use lab::what_if::{Derived, Order, derive, fitted_to_links};
-use qlog_tools::reader::{ReadOptions, read_file_within};
+use qlog_tools::reader::{ReadOptions, is_har, read_file_within};
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -235,6 +235,10 @@ fn recording(file: &Path, not_a_page: &PageError) -> Result<Page, Failure> {
     };
     let imported = import(file, Some(label)).map(|it| it.page);
     imported.map_err(|error| match error {
+        // Nobody takes a HAR for a page file.
+        ImportError::Format(_) if named_files::read(file).is_ok_and(|it| is_har(&it)) => {
+            Failure::bad_input(error)
+        }
         ImportError::Format(cause) if matches!(not_a_page, PageError::Json { .. }) => {
             Failure::BadInput(format!("{not_a_page}; as a recording, {cause}"))
         }

@@ -5,6 +5,7 @@ use super::{Arguments, Document};
 use crate::output;
 use crate::output::{number, paragraph};
 use ::corpus::Page;
+use ::corpus::page::Party;
 use ::serve::Failure;
 use lab::finder::{
     ByHints, ByResource, Moved, PageAnswer, Question, RankedOrder, WHAT_YOU_HAVE, at_host,
@@ -40,10 +41,11 @@ pub(super) fn show(
     for sentence in document.by_hints.into_iter().flatten().flat_map(ByHints::words) {
         paragraph(&sentence)?;
     }
+    paragraph(&whole_orders(question, document))?;
     if arguments.details {
         details(question, document)?;
     } else {
-        paragraph("More: --details (schemes, regrets, what was assumed), --out DIR (a report).")?;
+        paragraph("More: --details (regrets, what was assumed), --out DIR (a report).")?;
     }
     if let Some(file) = &arguments.policy {
         let file = file.display();
@@ -56,6 +58,32 @@ pub(super) fn show(
         output::line(&format!("to ask again when the page has changed (cron):\n{again}"))?;
     }
     Ok(())
+}
+
+/// The gain of the best scheme, which orders all responses.
+fn whole_orders(question: &Question, document: &Document<'_>) -> String {
+    let Some(schemes) = document.schemes else {
+        return "Not asked: whole schemes, which only utmost serve runs. --details compares them."
+            .to_owned();
+    };
+    let better = schemes.pages.iter().filter(|it| it.choice.is_some());
+    let ratio = |it: &PageAnswer| it.judgement.ratio.unwrap_or(1.0);
+    let best = better.max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
+    let Some((best, scheme)) = best.and_then(|it| Some((it, it.choice.as_ref()?))) else {
+        return "Whole schemes, which only utmost serve runs: none is better than what you have."
+            .to_owned();
+    };
+    let pages = question.pages();
+    let page = pages.iter().find(|it| it.name == best.page);
+    let is_alone =
+        page.is_none_or(|it| it.origins.iter().all(|origin| origin.party != Party::Third));
+    let condition = if is_alone { "" } else { ", if the servers of others run it, too" };
+    format!(
+        "Whole schemes, which only utmost serve runs: with {scheme}, {} is {:.2} times as fast on {}{condition}.",
+        best.page,
+        ratio(best),
+        best.network
+    )
 }
 
 /// The changes that a visitor notices, a line for each network.
