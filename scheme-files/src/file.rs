@@ -27,9 +27,9 @@ struct File {
 struct FileScheme {
     /// 1 to 40 letters, digits and marks of `+-_.`; `name@guard` works as for every scheme.
     name: Spanned<String>,
-    /// Its effect, in one line.
+    /// Its effect, in one line. All keys but `name` and this one are optional.
     about: Spanned<String>,
-    /// Its description elsewhere (optional).
+    /// Its description elsewhere.
     source: Option<Spanned<String>>,
     /// How clients signal it, [below](#what-clients-signal): `"silence"` (the default), `"tree"`, `"bucket"`, `"rfc9218"`,
     /// `"none"`.

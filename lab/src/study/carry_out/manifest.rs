@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -198,7 +198,10 @@ struct Formatted<'a> {
 
 /// What a manifest says, without its format.
 pub(crate) fn read(path: &Path) -> Result<Value, StudyError> {
-    let text = std::fs::read_to_string(path).map_err(|error| unusable(path, error))?;
+    let text = named_files::read_text(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => unusable(path, format!("there is no such file: {EXPECTED}")),
+        _ => unusable(path, format!("{error}: {EXPECTED}")),
+    })?;
     let mut manifest: Value = serde_json::from_str(&text).map_err(|error| {
         let what = if error.is_eof() { "ends too early" } else { "is not JSON" };
         let (line, column) = (error.line(), error.column());

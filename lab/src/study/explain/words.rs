@@ -107,10 +107,14 @@ pub(super) fn conditions(explanation: &Explanation, plan: &Plan) -> Vec<String> 
         conditions.push(format!("{left_out} cases lack the value of a scheme, and are left out."));
     }
     conditions.push(format!(
-        "Of 100 studies without a rule, at most {:.0} would show one. The intervals in the table are of the cases that the rule \
-         was found in, so they flatter it: what it is worth on other sites stands in the answer.",
+        "A rule is shown only if at most {:.0} of 100 shuffles of the facts have one as good.",
         FALSE_RULES * 100.0
     ));
+    if explanation.winner.found || explanation.gain.found {
+        let flattered = "The intervals in the table are of the cases that the rule was found in, so they flatter it: what it is worth on \
+             other sites stands in the answer.";
+        conditions.push(flattered.to_owned());
+    }
     let trees = [&explanation.winner.tree, &explanation.gain.tree];
     conditions.extend(trees.into_iter().flat_map(alike));
     conditions

@@ -95,7 +95,13 @@ fn below(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     let mut files: Vec<PathBuf> = named.map(|it| it.path()).filter(|it| it.is_file()).collect();
     files.sort_unstable();
     if files.is_empty() {
-        return Err(Failure::of_file(&folder.join(pattern), "there is no such file"));
+        return Err(match pattern {
+            "*" => Failure::of_file(
+                folder,
+                "there is no file in it; name a folder with recordings such as HAR files",
+            ),
+            _ => Failure::of_file(&folder.join(pattern), "there is no such file"),
+        });
     }
     Ok(files)
 }
