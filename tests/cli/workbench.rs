@@ -44,17 +44,22 @@ fn assert_equal_to_compare(view: &Running, question: &Value) -> tempfile::TempDi
     if let Some(text) = question["scheme_file"].as_str() {
         fs::write(folder.path().join("fonts-first.toml"), text).expect("written");
     }
-    let command = answers["command"].as_str().expect("a command");
-    let words = command.split(' ').skip(1).chain(["--json"]);
-    let mut compare = Command::new(crate::PROGRAM);
-    let output = compare.current_dir(folder.path()).args(words).output().expect("it runs");
-    assert!(output.status.success(), "{command}: {output:?}");
-    let study: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let runs = study["runs"].as_array().expect("runs");
+    let commands = answers["command"].as_str().expect("commands");
+    let runs = commands.lines().flat_map(|command| {
+        let words = command.split(' ').skip(1).chain(["--json"]);
+        let mut compare = Command::new(crate::PROGRAM);
+        let output = compare.current_dir(folder.path()).args(words).output().expect("it runs");
+        assert!(output.status.success(), "{command}: {output:?}");
+        let study: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        // The terminal has a row a scheme, so no page may have others' numbers in its means.
+        assert_eq!(study["pages"].as_array().map(Vec::len), Some(1), "{command}");
+        study["runs"].as_array().expect("runs").clone()
+    });
+    let runs: Vec<Value> = runs.collect();
     let rows = ask(view, "load", question);
     for row in rows["rows"].as_array().expect("rows") {
         let is_same = |it: &&Value| ["page", "scheme"].iter().all(|key| it[key] == row["run"][key]);
-        assert_eq!(runs.iter().find(is_same), Some(&row["run"]), "{command}");
+        assert_eq!(runs.iter().find(is_same), Some(&row["run"]), "{commands}");
     }
     folder
 }

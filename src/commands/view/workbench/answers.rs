@@ -8,7 +8,7 @@ use lab::finder::{ByHand, PolicySite};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
-/// The command that gives the numbers, the files that it reads, and what to tell a server: of the last order that was made by hand, or of
+/// The commands that give the numbers, the files that they read, and what to tell a server: of the last order that was made by hand, or of
 /// the best scheme.
 pub(super) fn answers(
     room: &Workbench,
@@ -19,7 +19,7 @@ pub(super) fn answers(
     let told = loads.told(asked);
     let metric = metric(asked)?;
     let found = sentences::answer(&told, metric);
-    let (command, files) = asked.command();
+    let (command, files) = asked.commands();
     let site = if asked.is_bundled {
         PolicySite::Pages(vec![asked.page.name.clone()])
     } else {
@@ -50,7 +50,7 @@ fn of_scheme(site: &PolicySite, scheme: &str, why: &str) -> String {
     )
 }
 
-/// The page files that the command reads.
+/// The page files that the commands read.
 #[expect(clippy::unnecessary_wraps, reason = "the other answers can fail")]
 pub(super) fn file(_: &Workbench, asked: &Asked, _: &AtomicBool) -> Result<String, Failure> {
     let mut files = serde_json::Map::new();

@@ -12,7 +12,7 @@ use lab::{Contender, file_name};
 use schedulers::Catalogue;
 use serde::Deserialize;
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A question, as the page sends it.
@@ -203,37 +203,37 @@ impl Asked {
         }
     }
 
-    /// The words of the command that gives the same numbers, and the files that it reads.
-    pub(super) fn command(&self) -> (String, Vec<String>) {
+    /// The commands that give the same numbers, one a line and page, and the files that they read.
+    pub(super) fn commands(&self) -> (String, Vec<String>) {
         let Question { rows, engine, seed, scheme_file, metric, .. } = &self.question;
-        let (mut words, mut files) = (vec!["utmost compare".to_owned()], Vec::new());
-        let mut pages: Vec<&Page> = vec![&self.page];
-        for page in &self.pages {
-            if !pages.iter().any(|it| it.name == page.name) {
-                pages.push(page);
+        let mut pages: Vec<(&Page, Vec<&str>)> = Vec::new();
+        for (row, page) in rows.iter().zip(&self.pages) {
+            match pages.iter_mut().find(|it| it.0.name == page.name) {
+                Some((_, schemes)) if schemes.contains(&&*row.scheme) => {}
+                Some((_, schemes)) => schemes.push(&row.scheme),
+                None => pages.push((page, vec![&row.scheme])),
             }
         }
-        for (place, page) in pages.into_iter().enumerate() {
-            if place == 0 && self.is_bundled {
-                words.push(page.name.clone());
-            } else {
-                files.push(format!("{}.json", page.name));
-                words.push(format!("./{}.json", page.name));
-            }
-        }
-        let mut schemes: Vec<&str> = rows.iter().map(|it| &*it.scheme).collect();
-        let mut told = BTreeSet::new();
-        schemes.retain(|it| told.insert(*it));
-        words.push(format!("--schemes {} --baseline {}", schemes.join(","), rows[0].scheme));
+        let mut files = Vec::new();
+        let mut further = String::new();
         for own in self.catalogue.own().iter().filter(|_| !scheme_file.trim().is_empty()) {
             let file = format!("{}.toml", own.name);
-            words.push(format!("--scheme-file {file}"));
+            further += &format!(" --scheme-file {file}");
             files.push(file);
         }
-        words.push(format!("--engine {}", engine.name()));
-        words.extend(self.flags.iter().cloned());
-        words.push(format!("--metric {metric} --seeds 1 --first-seed {seed}"));
-        (words.join(" "), files)
+        further += &format!(" --engine {}", engine.name());
+        self.flags.iter().for_each(|it| further += &format!(" {it}"));
+        further += &format!(" --metric {metric} --seeds 1 --first-seed {seed}");
+        let lines = pages.into_iter().map(|(page, schemes)| {
+            let is_bundled = self.is_bundled && page.name == self.page.name;
+            let file = format!("{}.json", page.name);
+            let name = if is_bundled { page.name.clone() } else { format!("./{file}") };
+            files.extend(Some(file).filter(|_| !is_bundled));
+            let (listed, baseline) = (schemes.join(","), schemes[0]);
+            format!("utmost compare {name} --schemes {listed} --baseline {baseline}{further}")
+        });
+        let lines: Vec<String> = lines.collect();
+        (lines.join("\n"), files)
     }
 }
 
