@@ -1,4 +1,4 @@
-//! Values that more than one flag takes, beside [`serve::values`].
+//! //! Parsers for flag values of several commands, beside [`serve::values`].
 
 use crate::output;
 use ::client::{HttpVersion, Verify};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) use terminal::{at_least_one, cores};
 use url::Url;
 
-/// The pages that `read` finds for each argument; each name once.
+/// The pages that `read` finds for each argument, without duplicate names.
 pub(crate) fn each_page(
     arguments: &[String],
     read: impl Fn(&str) -> Result<Vec<Page>, Failure>,
@@ -44,7 +44,7 @@ pub(crate) fn each_page(
     Ok(pages.into_iter().map(|it| it.1).collect())
 }
 
-/// The networks of these names and files; each once, in the order given.
+/// The networks of these names and files, in order, without duplicates.
 pub(crate) fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
     let mut networks: Vec<Network> = Vec::new();
     for name in names {
@@ -60,7 +60,7 @@ pub(crate) fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
     Ok(networks)
 }
 
-/// `paper`, `all`, or names separated by commas, each once; `flag` has the list. Schemes are in the order given.
+/// `paper`, `all`, or names separated by commas, without duplicates, in the order given; `flag` holds the list.
 pub(crate) fn schemes(
     flag: &str,
     list: &str,
@@ -69,7 +69,7 @@ pub(crate) fn schemes(
     listed(flag, list, |name| catalogue.find(name), |it| &it.name)
 }
 
-/// Why a name does not name a scheme. A bracket is not a scheme.
+/// Why a name is not a scheme. Brackets are not schemes.
 pub(crate) fn no_scheme(error: SchemeError) -> Failure {
     match error {
         SchemeError::Unknown { name, .. }
@@ -96,7 +96,7 @@ pub(crate) fn own_names(catalogue: &Catalogue) -> String {
     catalogue.own().iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(",")
 }
 
-/// Refuses an answer if one of these schemes failed while the answer was computed: some of its orders are not the scheme's.
+/// Rejects an answer if one of these schemes failed during the computation, because some of its orders are then wrong.
 pub(crate) fn none_failed<'a>(
     schemes: impl IntoIterator<Item = &'a Scheme>,
 ) -> Result<(), Failure> {
@@ -110,7 +110,7 @@ pub(crate) fn none_failed<'a>(
     })
 }
 
-/// Says which schemes of `--scheme-file` are not among those that run.
+/// Prints a note about schemes of `--scheme-file` that do not run.
 pub(crate) fn note_unused<'a>(
     catalogue: &Catalogue,
     flag: &str,
@@ -159,7 +159,7 @@ fn listed<T: From<Scheme>>(
     Ok(all)
 }
 
-/// An https URL without a user's name.
+/// Parses an https URL without a user name.
 pub(crate) fn server_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok();
     let url = url.filter(|it| it.scheme() == "https" && it.username().is_empty());
@@ -172,7 +172,7 @@ pub(crate) fn no_page() -> Failure {
     Failure::BadInput(format!("--pages: no page is like this; {remedy}"))
 }
 
-/// Whether a client keeps a connection ready to which responses can move.
+/// Whether a client keeps a second connection ready, to which responses can move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spare {
     Idle,
@@ -207,7 +207,7 @@ pub(crate) const HTTP_VERSIONS: Choices<HttpVersion> = &[
     ("3", "HTTP/3 over QUIC, one connection", HttpVersion::Http3),
 ];
 
-/// Which certificates a client trusts.
+/// The certificates that a client trusts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Trust {
     /// Trust the certificate authorities in this file (PEM)
@@ -231,10 +231,10 @@ impl From<&Trust> for Verify {
 /// The readers of a study's figures.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Figures {
-    /// The readers of the figures. The report's own figures are always for a screen [default: screen]
+    /// Who reads the figures. The report's own figures are always for a screen [default: screen]
     #[arg(long, value_parser = choice(FIGURE_STYLES), requires = "out", hide_short_help = true)]
     figure_style: Option<FigureStyle>,
-    /// How wide figures for a paper are printed [default: column]
+    /// The printed width of figures for a paper [default: column]
     #[arg(long, value_parser = choice(PAPER_WIDTHS), requires = "figure_style", hide_short_help = true)]
     figure_width: Option<PaperWidth>,
 }
@@ -262,7 +262,7 @@ impl Figures {
     }
 }
 
-/// Refuses a file that cannot be written, before anything is computed for it. `flag`: what named it.
+/// Rejects a file that cannot be written, before any computation. `flag` names the file.
 pub(crate) fn writable(file: &Path, flag: &str) -> Result<(), Failure> {
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if file.is_dir() || !folder.is_dir() {

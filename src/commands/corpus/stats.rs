@@ -6,7 +6,7 @@ use ::corpus::{Page, Query, stats};
 use ::serve::Failure;
 use qlog_tools::short_texts::shown;
 
-/// Pages, with what each was made from and its licence.
+/// Lists pages, with the origin and licence of each.
 pub(super) fn list(arguments: &[String], query: Option<&Query>) -> Result<(), Failure> {
     let mut pages = named(arguments)?;
     pages.retain(|page| query.is_none_or(|it| it.matches(page)));

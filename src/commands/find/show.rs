@@ -1,4 +1,5 @@
-//! The answer: what to do, what a visitor notices, what to paste, what was left out, how sure it is; then, if asked for, the rest.
+//! //! The answer: what to do, what a visitor notices, what to paste, what was left out, and how certain it is; then, on request,
+//! the details.
 
 use super::policy::policy_site;
 use super::{Arguments, Document};
@@ -15,13 +16,13 @@ use qlog_tools::metrics::Metric;
 use qlog_tools::short_texts::shown;
 use std::sync::Arc;
 
-/// Lines of a policy that are printed; a longer one is a file.
+/// The most lines of a policy that are printed. A longer policy needs a file.
 const PASTED_LINES: usize = 24;
 
-/// Pages whose times are printed where there are several.
+/// The most pages whose times are printed.
 const PAGES: usize = 12;
 
-/// Prints the answer, and the details where they are asked for.
+/// Prints the answer, and the details on request.
 pub(super) fn show(
     arguments: &Arguments,
     question: &Question,
@@ -58,7 +59,7 @@ pub(super) fn show(
     Ok(())
 }
 
-/// The changes that a visitor notices, a line for each network.
+/// The changes that a visitor notices, one line for each network.
 fn times(document: &Document<'_>) -> Result<(), Failure> {
     let mut pages: Vec<&ByResource> = document.by_resource.iter().collect();
     if pages.len() > 1 {
@@ -108,7 +109,7 @@ fn paste(
     output::line("")?;
     let mut whole = lines.len();
     if whole > PASTED_LINES {
-        // Whole routes, and one at least.
+        // // Whole routes, at least one.
         let starts = (1..lines.len()).filter(|it| lines[*it] == "[[route]]");
         whole = starts.take_while(|it| *it <= PASTED_LINES).last().unwrap_or(PASTED_LINES);
     }
@@ -119,7 +120,7 @@ fn paste(
     }
 }
 
-/// All else that was found.
+/// Prints all other findings.
 fn details(question: &Question, document: &Document<'_>) -> Result<(), Failure> {
     output::line("\nPriorities of single resources (RFC 9218)")?;
     for sentence in document.by_resource.iter().flat_map(ByResource::words) {
@@ -135,7 +136,7 @@ fn details(question: &Question, document: &Document<'_>) -> Result<(), Failure> 
     }
     let metric = question.goal.metric();
     schemes.pages.iter().try_for_each(|it| ranking(it, metric))?;
-    // The hosts of bundled pages are known.
+    // // Bundled pages have known hosts.
     let mut foreign = question.pages();
     foreign.retain(|it| ::corpus::bundled(&it.name) != Some(it.as_ref()));
     foreign.iter().try_for_each(assumptions)?;

@@ -1,4 +1,4 @@
-//! Results to take away from the workbench: a command, lines for servers, a policy, files.
+//! //! Results to take away from the workbench: a command, lines for servers, a policy, and files.
 
 use super::question::{Asked, Row};
 use super::{Loads, Workbench, metric, sentences};
@@ -8,8 +8,8 @@ use lab::finder::{ByHand, PolicySite};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
-/// The command that gives the numbers, the files that it reads, and what to tell a server: of the last order that was made by hand, or of
-/// the best scheme.
+/// The command that repeats the numbers, the files it reads, and the server configuration: for the last order made by hand, or for the
+/// best scheme.
 pub(super) fn answers(
     room: &Workbench,
     asked: &Asked,
@@ -42,7 +42,7 @@ pub(super) fn answers(
     Ok(answer.to_string())
 }
 
-/// A configuration that sends everything under one scheme.
+/// A configuration that uses one scheme for everything.
 fn of_scheme(site: &PolicySite, scheme: &str, why: &str) -> String {
     let keys = site.keys();
     format!(

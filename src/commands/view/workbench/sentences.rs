@@ -9,20 +9,20 @@ use qlog_tools::metrics::{self, Metric};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Ratios nearer to 1 than this are not worth a word.
+/// Ratios nearer to 1 than this are not mentioned.
 const WORTH_A_WORD: f64 = 0.005;
 
-/// One load: what its order is called, its row of results, and what came when.
+/// One load: the name of its order, its row of results, and its arrival times.
 pub(super) struct LoadedOrder<'a> {
     pub(super) label: &'a str,
     pub(super) is_by_hand: bool,
-    /// Whether it is an order by hand or of a scheme file: what somebody wants to know about.
+    /// Whether it is an order made by hand or of a scheme file: the ones that the user asks about.
     pub(super) is_own: bool,
     pub(super) run: &'a RunRecord,
     pub(super) load: &'a Load,
 }
 
-/// Says whether the order by hand and the best of the others are better than the first of `rows`, and by how much.
+/// States whether the order by hand and the best of the others beat the first of `rows`, and by how much.
 pub(super) fn answer(rows: &[LoadedOrder<'_>], metric: &Metric) -> Vec<String> {
     let Some((now, others)) = rows.split_first() else { return Vec::new() };
     let unfinished = rows.iter().filter_map(|row| {
@@ -45,7 +45,7 @@ pub(super) fn answer(rows: &[LoadedOrder<'_>], metric: &Metric) -> Vec<String> {
     sentences
 }
 
-/// The row with the least value. Of rows that hardly differ, the first.
+/// The row with the lowest value; the first of rows that hardly differ.
 pub(super) fn best<'a>(
     rows: &'a [LoadedOrder<'a>],
     metric: &Metric,
@@ -78,7 +78,7 @@ fn compared(now: &LoadedOrder<'_>, other: &LoadedOrder<'_>, metric: &Metric) -> 
     })
 }
 
-/// By how much a visitor sees something sooner or later.
+/// How much sooner or later a visitor sees something.
 fn seen(now: &RunRecord, other: &RunRecord) -> String {
     let moments = ["first_render", "hero_render"].into_iter().filter_map(metrics::find);
     let parts = moments.filter_map(|moment| {
@@ -90,7 +90,8 @@ fn seen(now: &RunRecord, other: &RunRecord) -> String {
     parts.collect()
 }
 
-/// Why the hero of the page comes when it does: who names it, how long it waits, and behind what.
+/// Why the page's hero image arrives when it does: which resource references it, how long it waits, and behind
+/// what.
 pub(super) fn hero(page: &Page, row: &LoadedOrder<'_>) -> Option<String> {
     let heroes = page.resources.iter().filter(|it| it.hero);
     let times = heroes.filter_map(|hero| row.run.resources.iter().find(|it| it.id == hero.id));
@@ -111,7 +112,7 @@ pub(super) fn hero(page: &Page, row: &LoadedOrder<'_>) -> Option<String> {
     ))
 }
 
-/// The bytes of other resources that came while the hero waited.
+/// The bytes of other resources that arrived while the hero image waited.
 fn ahead(page: &Page, row: &LoadedOrder<'_>, hero: &ResourceTimes) -> String {
     let timeline = &row.load.timeline;
     let start_us = timeline.start_us().unwrap_or_default();
