@@ -1,4 +1,4 @@
-//! Checks that a page must pass before anybody serves it or plays it back.
+//! //! Checks that a page must pass before it is served or played back.
 
 use crate::discovery;
 use crate::limits::{
@@ -10,10 +10,10 @@ use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// One thing that is wrong with a page.
+/// One mistake in a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where, as a path into the file: `resources[3].trigger.of`.
+    /// The place, as a path into the file: `resources[3].trigger.of`.
     pub place: String,
     /// The fault, and the remedy.
     pub cause: String,
@@ -25,8 +25,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong with `page`, at most a hundred problems; none: it can be served and
-/// played back, and every resource of it will be discovered.
+/// All mistakes in `page`, at most a hundred. If there are none, the page can be served and played
+/// back, and every resource will be discovered.
 pub fn check(page: &Page) -> Vec<Problem> {
     let mut problems = Problems::default();
     check_top(page, &mut problems);
@@ -134,9 +134,9 @@ fn check_origins(page: &Page, problems: &mut Problems) {
     }
 }
 
-/// One URL of one origin is one resource: that is how the server tells requests apart. A page which
-/// fetches a URL twice lists the second fetch under another URL (a query will do), or not at all
-/// when a cache would have answered it.
+/// Checks that one URL of one origin is one resource, because the server identifies requests by it.
+/// A page that fetches a URL twice lists the second fetch under another URL (for example with a
+/// query), or omits it if a cache would have answered.
 fn check_urls(page: &Page, problems: &mut Problems) {
     let mut first = BTreeMap::new();
     for (index, resource) in page.resources.iter().enumerate() {
@@ -151,7 +151,7 @@ fn check_urls(page: &Page, problems: &mut Problems) {
     }
 }
 
-/// One resource and where it stands.
+/// One resource and its place in the file.
 struct Here<'a> {
     index: usize,
     resource: &'a PageResource,
@@ -187,7 +187,7 @@ impl Here<'_> {
         self.check_fields();
     }
 
-    /// These texts become header fields: a line break in one would make two of it.
+    /// Checks texts that become header fields: a line break would split a field.
     fn check_fields(&mut self) {
         let it = self.resource;
         for (key, text) in

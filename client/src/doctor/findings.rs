@@ -10,7 +10,7 @@ use serde::Serialize;
 pub enum State {
     /// As it must be.
     Good,
-    /// Browsers move, but it could be better, or is not known.
+    /// Browsers move, but it could be better, or is unknown.
     Note,
     /// Because of it, no browser moves.
     Bad,
@@ -21,7 +21,7 @@ pub enum State {
 pub struct Finding {
     /// The subject of the finding.
     pub of: &'static str,
-    /// How good it is.
+    /// Its severity.
     pub state: State,
     /// The finding.
     pub found: String,
@@ -149,7 +149,8 @@ fn of_certificate(seen: &Observed, certificate: &Certificate) -> Vec<Finding> {
     std::iter::once(first).chain(root).collect()
 }
 
-/// The HTTP/3 service in the values of `Alt-Svc` (RFC 7838, 3): port and seconds for HTTP/3, the first that there is.
+/// The HTTP/3 service in the values of `Alt-Svc` (RFC 7838, 3): port and lifetime in seconds of the first one for
+/// HTTP/3.
 pub(crate) fn alternative(values: &[String]) -> Option<(u16, u64)> {
     let each = values.iter().flat_map(|it| it.split(','));
     each.map(str::trim).find_map(|value| {
@@ -161,9 +162,9 @@ pub(crate) fn alternative(values: &[String]) -> Option<(u16, u64)> {
     })
 }
 
-/// Seconds for which an alternative holds that says nothing (RFC 7838, 3.1).
+/// The default lifetime of an alternative, in seconds (RFC 7838, 3.1).
 const DAY: u64 = 86_400;
-/// An alternative that holds for less is forgotten before the next visit.
+/// An alternative with a shorter lifetime expires before the next visit.
 const SHORT: u64 = 3600;
 
 fn alt_svc(asked_port: u16, status: u16, values: &[String]) -> Finding {
