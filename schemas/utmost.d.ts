@@ -2230,7 +2230,7 @@ export type StudyRun = {
   cross?: StudyCross;
   duration_ms: StudyTime;
   engine: "ideal" | "stack" | "wire" | "browser";
-  /** When pushed bytes may go. Without it the server's default, preempt. */
+  /** When pushed bytes may be sent. Without it the server's default, preempt. */
   gate?: StudyGate;
   /** What the document's response names. Without it nothing. */
   hints?: StudyHints;

@@ -62,7 +62,7 @@ const GAP: f64 = 24.0;
 const PLOT_MIN: [f64; 2] = [180.0, 90.0];
 /// The widest plot.
 const PLOT_MAX: f64 = 560.0;
-/// The least width of the figure on a screen: the legend's.
+/// The minimum width of the figure on a screen, which the legend needs.
 const WIDTH_MIN: f64 = 640.0;
 const LABEL_MAX: usize = 20;
 const LETTER: f64 = 7.0;
@@ -245,7 +245,7 @@ impl Layout {
     }
 }
 
-/// How far the mean lies above the middle of its row, and the geometric mean below it.
+/// The distance of the mean above the middle of its row, and of the geometric mean below it.
 const APART: f64 = 3.8;
 
 fn draw_row(svg: &mut Svg, axis: &RatioAxis, y: f64, row: &IntervalRow) {
@@ -266,7 +266,7 @@ fn draw_row(svg: &mut Svg, axis: &RatioAxis, y: f64, row: &IntervalRow) {
     }
 }
 
-/// An end that is not on the axis is an arrow.
+/// Draws an interval. An arrow marks an end beyond the axis.
 fn draw_interval(svg: &mut Svg, [low, high]: [f64; 2], are_shown: [bool; 2], y: f64, colour: &str) {
     let [is_low_shown, is_high_shown] = are_shown;
     let mut ends = String::new();

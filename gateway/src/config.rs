@@ -33,7 +33,7 @@ pub struct Config {
     pub site: ConfigSite,
     /// The scheme, by name.
     pub scheme: Option<String>,
-    /// The lines of the file at which it names its site and its scheme, whose values are looked up elsewhere.
+    /// The lines of the file at which it names its site and its scheme, which are looked up elsewhere.
     pub lines: ConfigLines,
     /// Files of schemes that are not built in.
     pub scheme_files: Vec<PathBuf>,
@@ -43,11 +43,11 @@ pub struct Config {
     pub directives: BTreeMap<String, Directive>,
     /// Rules for some paths, in order.
     pub routes: Vec<ConfigRoute>,
-    /// Which responses move between connections of a client; `None`: none does.
+    /// Which responses move between connections of a client; `None`: none.
     pub migration: Option<migration::Policy>,
     /// The load balancer before the server.
     pub load_balancer: Option<LoadBalancer>,
-    /// The proxies before the server whose word about clients counts.
+    /// The proxies in front of the server whose information about clients is trusted.
     pub proxies: Proxies,
     /// Limits of the server and of backends.
     pub limits: ConfigLimits,
@@ -107,7 +107,7 @@ impl ConfigRoute {
     }
 }
 
-/// The source that answers for a route in place of the site.
+/// The source that answers for a route instead of the site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigSource {
     /// A backend.
@@ -121,7 +121,7 @@ pub enum ConfigSource {
 pub struct ConfigScheme {
     /// Its name.
     pub name: String,
-    /// The line of the file at which it is named.
+    /// The line of the file that names it.
     pub line: usize,
 }
 
@@ -147,13 +147,12 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads a file; a relative `root`, and relative files, count from the file's own directory.
+    /// Reads a file. A relative `root` and other relative files count from the file's own directory.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         first(Self::found(path))
     }
 
-    /// Reads a file as far as it can be read, and finds everything that is wrong with it, in the order of its lines. `None`: nothing
-    /// can be read.
+    /// Reads a file as far as possible, and finds all mistakes in it, in the order of its lines. `None`: nothing can be read.
     pub fn check(path: &Path) -> (Option<Self>, Vec<ConfigError>) {
         let (config, mut wrong) = Self::found(path);
         wrong.sort_by_key(|it| match it {
@@ -163,7 +162,7 @@ impl Config {
         (config, wrong)
     }
 
-    /// The same in the order in which mistakes are found.
+    /// The same, with mistakes in the order in which they are found.
     fn found(path: &Path) -> (Option<Self>, Vec<ConfigError>) {
         let bytes = match named_files::read(path) {
             Ok(bytes) => bytes,
@@ -274,7 +273,7 @@ impl Config {
         wrong.extend(mistakes.into_iter().map(|it| (places.of_wrong(index, &it), it.cause)));
     }
 
-    /// Makes all backends prove themselves by this file of certificate authorities. False: none has to prove itself.
+    /// Makes all backends prove their identity by this file of certificate authorities. False: none needs to.
     fn trust(&mut self, ca: &Path) -> bool {
         let of_site = match &mut self.site {
             ConfigSite::Upstream(address) => Some(address),
@@ -371,14 +370,14 @@ impl Config {
 }
 
 impl KeyPositions<'_> {
-    /// Whether the `index`-th route says anything about pushes and hints.
+    /// Whether the route at `index` sets anything about pushes and hints.
     fn pushes(&self, index: usize) -> bool {
         self.route_keys(index).any(|it| !OTHER_KEYS.contains(&it))
     }
 }
 
 impl File {
-    /// The keys about a backend that do nothing: the line of each, and why.
+    /// The keys about a backend that have no effect: the line of each, and why.
     fn idle_beside(&self, places: &KeyPositions<'_>) -> Vec<(usize, String)> {
         let mut idle = Vec::new();
         let mut look = |said: [bool; 2], has_upstream: bool, line: &dyn Fn(&str) -> usize| {
@@ -400,7 +399,7 @@ impl File {
 }
 
 impl FileRoute {
-    /// Where the route sends clients. It does nothing beside.
+    /// The target of the route's redirect. Such a route must not set anything else.
     fn redirected(&mut self) -> Result<Option<Redirect>, RouteMistake> {
         let sources = [
             ("root", self.root.is_some()),
@@ -455,15 +454,15 @@ impl FileSite {
 fn first((config, wrong): (Option<Config>, Vec<ConfigError>)) -> Result<Config, ConfigError> {
     match wrong.into_iter().next() {
         Some(error) => Err(error),
-        // There is a mistake wherever nothing can be read.
+        // // If nothing can be read, there is a mistake.
         None => Ok(config.unwrap_or_else(|| Config::of(ConfigSite::Pages(Vec::new())))),
     }
 }
 
-/// The source that answers; no page if it is wrong.
+/// The source that answers; an empty list of pages if it is wrong.
 fn served(site: FileSite, places: &KeyPositions<'_>, wrong: &mut Vec<Mistake>) -> ConfigSite {
     site.served().unwrap_or_else(|cause| {
-        // Of a key with a bad value it is known that it is missing.
+        // // A key with a bad value is present all the same.
         let is_known =
             |it: &Mistake| ["root", "page", "upstream"].iter().any(|key| it.1.starts_with(key));
         if !wrong.iter().any(is_known) {
@@ -473,7 +472,7 @@ fn served(site: FileSite, places: &KeyPositions<'_>, wrong: &mut Vec<Mistake>) -
     })
 }
 
-/// The value, unless it is wrong.
+/// Returns the value, or records the mistake.
 fn kept<T>(read: Result<T, RouteMistake>, wrong: &mut Vec<RouteMistake>) -> Option<T> {
     read.map_err(|it| wrong.push(it)).ok()
 }
@@ -482,7 +481,7 @@ fn kept<T>(read: Result<T, RouteMistake>, wrong: &mut Vec<RouteMistake>) -> Opti
 #[derive(Debug)]
 struct RouteMistake {
     key: &'static str,
-    /// Where the key's value is a table: the key in it.
+    /// If the key's value is a table: the key in it.
     entry: Option<String>,
     cause: String,
 }

@@ -14,7 +14,8 @@ pub(super) enum FileValues {
     Several(Vec<String>),
 }
 
-/// The fields of a table, checked: any response may have them, and they are not this server's own.
+/// Checks the fields of a table: they must be allowed in any response, and must not be this
+/// server's own.
 pub(super) fn checked(table: BTreeMap<String, FileValues>) -> Result<HeaderMap, RouteMistake> {
     let mut fields = HeaderMap::new();
     for (written, values) in table {
@@ -60,7 +61,7 @@ fn check(name: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The alternative for a field that this server makes itself.
+/// The alternative for a field that this server sets itself.
 fn own(name: &str) -> Option<&'static str> {
     match name {
         "priority" => Some("belongs to the order: write urgency in [route.resource.\"/PATH\"]"),
@@ -78,7 +79,7 @@ mod tests {
     use hyper::header::HeaderValue;
     use std::path::Path;
 
-    /// The fields of a route, or what is wrong with it.
+    /// The fields of a route, or the mistake in it.
     fn read(headers: &str) -> Result<String, String> {
         let text =
             format!("[site]\nroot = \"a\"\n[[route]]\npath = \"/a\"\n[route.headers]\n{headers}");

@@ -16,7 +16,7 @@ struct Document<'a> {
 }
 
 impl FileRoute {
-    /// The route's pushes and hints, checked; files count from `folder`.
+    /// The route's pushes and hints, checked; relative files count from `folder`.
     pub(super) fn checked_pushing(
         self,
         folder: &Path,
@@ -68,7 +68,8 @@ impl Document<'_> {
         Ok(())
     }
 
-    /// The graph of a file, which must know the document. In a directory it may know it by its other path.
+    /// The graph in a file, which must contain the document. In a directory, it may use the document's
+    /// other path.
     fn graph(&self, file: &Path) -> Result<Arc<Graph>, RouteMistake> {
         let wrong = |cause| RouteMistake::at("push_graph", cause);
         let unreadable = |cause: String| wrong(format!("{}: {cause}", file.display()));

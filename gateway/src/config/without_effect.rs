@@ -26,7 +26,7 @@ enum Answering {
 }
 
 impl Config {
-    /// The settings of routes that do nothing: the line of each, and why.
+    /// The settings of routes that have no effect: the line of each, and why.
     pub(super) fn idle(&self, places: &KeyPositions<'_>) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for (index, route) in self.routes.iter().enumerate() {
@@ -64,7 +64,8 @@ impl Config {
         Some((line, "limits.upstream does nothing without an upstream".to_owned()))
     }
 
-    /// Why directives do nothing: no page uses signals in a way that heeds them. Without `signals` in `[site]`, they are heeded.
+    /// Why directives have no effect: no page uses signals in a way that respects them. Without `signals` in `[site]`, they are
+    /// respected.
     pub(super) fn idle_directives(&self) -> impl Iterator<Item = &'static str> {
         let of_pages = self.routes.iter().filter_map(|it| it.signals);
         let uses: Vec<SignalUse> = self.signals.into_iter().chain(of_pages).collect();
@@ -81,7 +82,7 @@ impl Config {
         causes.into_iter().filter(|it| it.0).map(|it| it.1)
     }
 
-    /// The source that answers for the paths of a route: a backend, if one answers for any of them.
+    /// The source that answers for a route's paths: a backend, if one answers for any of them.
     fn answering(&self, path: &str) -> Answering {
         let meets = |route: &ConfigRoute| {
             route.upstream().is_some() && (covers(&route.path, path) || covers(path, &route.path))
@@ -95,8 +96,7 @@ impl Config {
     }
 }
 
-/// The keys about pushes and hints that do nothing, or less than they say, and why; `sets` says which fields the route
-/// sets.
+/// The keys about pushes and hints without or with reduced effect, and why; `sets` states which fields the route sets.
 fn idle(
     route: &Pushing,
     sets: impl Fn(&str) -> bool,
@@ -147,7 +147,7 @@ fn idle(
 }
 
 impl ConfigRoute {
-    /// Names of what it decides in vain, because `before` has decided it for every request.
+    /// Names of its settings without effect, because `before` has set them for every request.
     fn decided_by(&self, before: &Self) -> Vec<&'static str> {
         let same =
             |host: &String| self.host.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(host));
