@@ -1,4 +1,4 @@
-//! Errors of the peer: a code for the wire, and a reason for the reader.
+//! //! Protocol errors by the peer: a code for the wire, and a reason for the reader.
 
 use schedulers::StreamId;
 
@@ -6,7 +6,7 @@ use schedulers::StreamId;
 macro_rules! codes {
     ($($code:ident = $value:literal, $name:literal, $meaning:literal;)*) => {
         /// The error codes of HTTP/3 and QPACK, with their values on the wire (RFC 9114, 8.1; RFC 9204, 6). A session
-        /// raises only those that accuse the peer; the owner of the connection uses the others.
+        /// raises only errors that the peer has caused; the owner of the connection uses the others.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Code {
             $(#[doc = concat!("`", $name, "`: ", $meaning)] $code = $value,)*
@@ -98,13 +98,13 @@ impl Error {
         self.code
     }
 
-    /// The stream in error. `None`: the whole connection is.
+    /// The stream in error. `None`: the whole connection.
     pub fn stream(&self) -> Option<StreamId> {
         self.stream
     }
 }
 
-/// Says where an error belongs.
+/// The scope of an error.
 struct Scope(Option<StreamId>);
 
 impl std::fmt::Display for Scope {

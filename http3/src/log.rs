@@ -18,7 +18,7 @@ pub use qlog::VantagePointType;
 /// A piece of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// Its first byte, counted from the body's.
+    /// The offset of its first byte in the body.
     pub offset: u64,
     /// Its length.
     pub bytes: u64,
@@ -26,7 +26,7 @@ pub struct Piece {
     pub ends: bool,
 }
 
-/// Logs an event that `session` reported, if qlog has a form for it.
+/// Logs an event of `session`, if qlog has a form for it.
 pub fn event(streamer: &mut QlogStreamer, session: &Session, event: &Event) {
     let (stream, length, frame) = match event {
         Event::Headers { stream, headers } => {
@@ -47,7 +47,7 @@ pub fn event(streamer: &mut QlogStreamer, session: &Session, event: &Event) {
     write(streamer, EventData::Http3FrameParsed(parsed));
 }
 
-/// Logs a frame of `frame_bytes` that says `signal` on our `control` stream.
+/// Logs a frame of `frame_bytes` with `signal` on our `control` stream.
 pub fn signal_created(
     streamer: Option<&mut QlogStreamer>,
     control: StreamId,
@@ -62,7 +62,7 @@ pub fn signal_created(
     }
 }
 
-/// Logs a HEADERS frame of ours of `frame_bytes`, its own header included; of a promised request, its `PUSH_PROMISE`.
+/// Logs one of our HEADERS frames, of `frame_bytes` including its header; for a promised request, its `PUSH_PROMISE`.
 pub fn headers_created(
     streamer: Option<&mut QlogStreamer>,
     (stream, push): (StreamId, Option<PushId>),
@@ -105,7 +105,7 @@ fn created(
     write(streamer, EventData::Http3FrameCreated(created));
 }
 
-/// Begins the log of a connection over TCP, as `side` sees it.
+/// Begins `side`'s log of a connection over TCP.
 pub fn begin_over_tcp(
     title: &str,
     side: VantagePointType,
@@ -133,8 +133,7 @@ pub fn tcp_head(
     own(streamer, event, serde_json::json!({ "stream_id": stream.0, "frame": frame }));
 }
 
-/// Logs a piece of a body over HTTP/2 or HTTP/1.1, as `event`. All that a stream has there are bytes
-/// of the body.
+/// Logs a piece of a body over HTTP/2 or HTTP/1.1, as `event`. Streams there carry only body bytes.
 pub fn tcp_data(streamer: Option<&mut QlogStreamer>, event: &str, stream: StreamId, piece: Piece) {
     let frame = serde_json::json!({ "frame_type": "data" });
     let data = serde_json::json!({
@@ -143,12 +142,13 @@ pub fn tcp_data(streamer: Option<&mut QlogStreamer>, event: &str, stream: Stream
     own(streamer, event, data);
 }
 
-/// Logs that the client goes on to another page (`utmost:navigation`). The first one needs no event: it is the first request.
+/// Logs that the client navigates to another page (`utmost:navigation`). The first page needs no event, because it has the first
+/// request.
 pub fn navigation(streamer: Option<&mut QlogStreamer>, page: &str) {
     own(streamer, "utmost:navigation", serde_json::json!({ "page": page }));
 }
 
-/// Logs bytes of a response that came on another connection (`utmost:moved`): bytes of `stream` here, from `offset` on.
+/// Logs bytes of a response that arrived on another connection (`utmost:moved`): bytes of `stream` here, from `offset` on.
 pub fn moved(
     streamer: Option<&mut QlogStreamer>,
     stream: StreamId,
@@ -162,7 +162,7 @@ pub fn moved(
     own(streamer, "utmost:moved", data);
 }
 
-/// Logs a milestone of a page load that the client knows to come `after` this moment.
+/// Logs a milestone of a page load that the client predicts for `after` this moment.
 pub fn milestone(streamer: Option<&mut QlogStreamer>, milestone: Milestone, after: Duration) {
     let mut data = serde_json::json!({"milestone": milestone.name()});
     if let Milestone::Region { weight, of } = milestone {
@@ -175,7 +175,7 @@ pub fn milestone(streamer: Option<&mut QlogStreamer>, milestone: Milestone, afte
     own(streamer, Milestone::EVENT, data);
 }
 
-/// Logs an event that no schema of qlog has. A log that cannot be written (a full disk) must not stop the connection.
+/// Logs an event that is in no qlog schema. A log that cannot be written (a full disk) must not stop the connection.
 pub fn own(streamer: Option<&mut QlogStreamer>, name: &str, data: serde_json::Value) {
     let Some(streamer) = streamer else { return };
     let event =

@@ -1,4 +1,4 @@
-//! The peer's unidirectional streams. Their first bytes say what they are for (RFC 9114, 6.2).
+//! //! The peer's unidirectional streams. Their first bytes give their purpose (RFC 9114, 6.2).
 
 use crate::error::{Code, Error};
 use crate::frame::varints;
@@ -13,12 +13,12 @@ const QPACK_DECODER: u64 = 0x03;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Its type is not complete: the bytes so far.
+    /// The type is incomplete: the bytes so far.
     Unsaid(Vec<u8>),
     Control,
     QpackEncoder,
     QpackDecoder(DecoderStream),
-    /// A push whose ID is not complete: the bytes so far.
+    /// A push whose ID is incomplete: the bytes so far.
     PushUnsaid(Vec<u8>),
     Push(PushId),
     /// The type is unknown: its bytes are ignored (RFC 9114, 9).

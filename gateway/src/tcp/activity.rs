@@ -214,7 +214,7 @@ impl State {
 /// How long a blocked connection is left alone.
 const BLOCKED_PAUSE: Duration = Duration::from_millis(10);
 
-/// A client acknowledges this many written bytes with one, at most.
+/// A client sends at most one acknowledgement for this many written bytes.
 const WRITTEN_PER_USEFUL: u64 = 16;
 
 /// The time on the threads of these connections.
@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(activity.until(), at(start, 30));
         activity.read(1, start);
         assert_eq!(activity.until(), start);
-        // A body is of use, and so are requests.
+        // // A body is useful, and so are requests.
         activity.used(most / 4);
         activity.read(most / 4, start);
         assert_eq!(activity.until(), at(start, 30));
