@@ -311,7 +311,7 @@ export type Exploration = {
 export type Find = {
   /** What to do. */
   answer: {
-    /** How sure it is, and why. */
+    /** How certain it is, and why. */
     certainty: string;
     /** What the answer does not cover, a sentence each. */
     left_out: Array<string>;
@@ -369,16 +369,16 @@ export type FindByHints = {
 };
 
 export type FindByResource = {
-  /** Paths of the documents that have the same template, and were not loaded. */
+  /** Paths of the documents with the same template, which were not loaded. */
   alike: Array<string>;
-  /** What was assumed of the page, because its source does not say it. */
+  /** Assumptions about the page, because its source does not state these facts. */
   assumptions: Array<string>;
   /** Whether they are worth a change: better on a network, and slower or later on none. */
   is_better: boolean;
-  /** URLs of visible images that come later than now with these priorities, which then are not better. */
+  /** URLs of visible images that these priorities delay; the priorities then do not count as better. */
   late: Array<string>;
   networks: Array<{
-    /** The index of each load in the present order, by seed; null where it did not finish. */
+    /** The index of each load in the present order, by seed; null if it did not finish. */
     each_present_ms: Array<FindMs>;
     first_render: FindSeen;
     found_ms: FindMs;
@@ -489,7 +489,7 @@ export type FindP = number | null;
 export type FindPage = {
   /** The scheme that the first three seeds favoured and the later ones judged. */
   candidate: string | null;
-  /** The scheme to change to; null: keep what you have. */
+  /** The scheme to change to; null to keep the present order. */
   choice: string | null;
   first_render: FindSeen;
   /** Adjusted for all tests of the answer. */
@@ -527,7 +527,7 @@ export type FindRobustChoice = {
   interval: FindInterval;
   is_present: boolean;
   network: string;
-  /** The page where it is worst. */
+  /** The page with its worst regret. */
   page: string;
   present_worst_regret: FindRatio;
   scheme: string;
@@ -545,7 +545,7 @@ export type FindSchemes = {
     /** If every scheme had been loaded as many times on stack. */
     stack_of_all_schemes: number;
   };
-  /** One for each page and network. */
+  /** One answer for each page and network. */
   pages: Array<FindPage>;
   /** The order whose worst regret over all pages and networks is least; null where there is one page on one network. */
   robust_choice: null | FindRobustChoice;

@@ -34,13 +34,12 @@ impl Purpose {
 
 #[derive(Debug, Default)]
 pub(crate) struct UnidirectionalStreams {
-    /// A list, because most peers have three.
+    /// A list, because most peers have three streams.
     open: Vec<(StreamId, Purpose)>,
 }
 
 impl UnidirectionalStreams {
-    /// The stream's purpose, once its first bytes, which are taken from `bytes`, say it. New streams are accepted up to
-    /// `limit`.
+    /// The stream's purpose, once its first bytes (taken from `bytes`) show it. New streams are accepted up to `limit`.
     pub(crate) fn purpose(
         &mut self,
         role: Role,
@@ -89,7 +88,7 @@ impl UnidirectionalStreams {
     }
 }
 
-/// A varint that may come in pieces.
+/// Takes a varint that may arrive in pieces.
 pub(crate) fn take_varint(start: &mut Vec<u8>, bytes: &mut &[u8]) -> Option<u64> {
     while let Some((first, rest)) = bytes.split_first() {
         *bytes = rest;

@@ -1,4 +1,4 @@
-//! The answer in a few sentences: what to do, what was left out, how sure it is.
+//! //! The answer in a few sentences: what to do, what was left out, and how certain it is.
 
 use super::by_resource::Gain;
 use super::seen::length_text;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// Hosts of others that are named.
 const NAMED: usize = 3;
 
-/// What importers and recorders say of responses that the page lacks, among what they assume.
+/// Key phrases of importers' and recorders' assumptions about missing responses.
 const LEFT_OUT: [&str; 3] = ["other hosts", "say their size", "could not be reached"];
 
 /// What the owner of a site should do.
@@ -24,12 +24,12 @@ pub struct SiteAnswer {
     pub sentence: String,
     /// What the answer does not cover, a sentence each.
     pub left_out: Vec<String>,
-    /// How sure it is, and why.
+    /// How certain it is, and why.
     pub certainty: String,
 }
 
 impl SiteAnswer {
-    /// The answer of what was found of each page.
+    /// The answer from the results for each page.
     pub fn of(question: &Question, found: &[ByResource]) -> Self {
         let better: Vec<&ByResource> = found.iter().filter(|it| it.is_better).collect();
         let gains = || found.iter().flat_map(|page| page.networks.iter().map(move |it| (page, it)));
@@ -98,7 +98,7 @@ fn change(question: &Question, found: &[ByResource], better: &[&ByResource]) -> 
     format!("{}{gain}.", capitalised(&what))
 }
 
-/// Something gains on a network, and must not be done.
+/// A gain on a network that must not be used, and why.
 fn harm(page: &ByResource, gain: &Gain) -> String {
     let slower = page.networks.iter().min_by(|one, other| one.ratio().total_cmp(&other.ratio()));
     let late = page.networks.iter().find_map(|it| it.noticed.too_late().zip(Some(&it.network)));
@@ -142,7 +142,7 @@ fn nothing(found: &[ByResource]) -> String {
     )
 }
 
-/// The pages that were taken to be like one that was loaded.
+/// The pages assumed to be like a loaded one.
 fn alike(found: &ByResource) -> Option<String> {
     let count = found.alike.len();
     let named = found.alike.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
@@ -162,7 +162,7 @@ fn more(count: usize) -> String {
     }
 }
 
-/// What the servers of others send.
+/// The share that other parties' servers send.
 fn others(page: &Page) -> Option<String> {
     let is_other = |it: &&corpus::PageResource| page.origins[it.origin].party == Party::Third;
     let others: Vec<&corpus::PageResource> = page.resources.iter().filter(is_other).collect();
@@ -245,7 +245,7 @@ impl Gain {
         format!("{page} on {}: {}.", self.network, parts.join("; "))
     }
 
-    /// How many times as fast; 1 where nothing is known.
+    /// The speedup; 1 if unknown.
     fn ratio(&self) -> f64 {
         self.judgement.ratio.unwrap_or(1.0)
     }

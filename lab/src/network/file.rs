@@ -34,7 +34,7 @@ enum RateKey {
     Trace(String),
 }
 
-/// Reads the file `name`; a trace is looked for beside it.
+/// Parses the file `name`; a trace is expected beside it.
 pub(super) fn parse(name: &str, text: &str) -> Result<Network, NetworkError> {
     network(name, text).map_err(|cause| NetworkError::Wrong(format!("{name}: {cause}")))
 }

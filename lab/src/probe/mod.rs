@@ -1,13 +1,12 @@
-//! Does a server prioritize? The test of Davies and Meenan (2018), over HTTP/3: a late urgent request must overtake
-//! responses that are under way.
+//! //! Does a server prioritize? The test of Davies and Meenan (2018), over HTTP/3: a late urgent request must overtake
+//! responses in progress.
 //!
-//! A server that shares fairly, or serves the newest first, can look as if it did; so there are three kinds of run,
-//! all with responses of one size. *Urgent*: the others are of urgency 7, the late one of urgency 0. *Control*: all
-//! are of urgency 3. *Inverse*: the others are of urgency 0, the late one of 7, and it must come last. Two more kinds ask for
-//! the rest of RFC 9218. *Incremental*: all are of urgency 3 and incremental, and must share. *Updated*: the late one is of
-//! urgency 7, and a `PRIORITY_UPDATE` makes it urgent once it waits.
-//! What counts is how much of the others came between the late request and its answer's last byte: measured
-//! from the client's qlog, and in multiples of the late response's size.
+//! A server that shares fairly, or serves the newest first, can appear to prioritize; so there are three kinds of run, all
+//! with responses of equal size. *Urgent*: the others are of urgency 7, the late one of urgency 0. *Control*: all are of
+//! urgency 3. *Inverse*: the others are of urgency 0, the late one of 7, and it must come last. Two more kinds test the rest
+//! of RFC 9218. *Incremental*: all are of urgency 3 and incremental, and must share. *Updated*: the late one is of urgency 7,
+//! and a `PRIORITY_UPDATE` makes it urgent once it waits. The measure is how many bytes of the others arrived between the late
+//! request and its answer's last byte, from the client's qlog, in multiples of the late response's size.
 
 mod choose;
 mod heed;
