@@ -171,7 +171,7 @@ export type Explain = {
   baseline: string;
   /** Pages in settings in which every scheme has a value. */
   cases: ExplainCount;
-  /** What the answers rest on, a sentence each. */
+  /** The assumptions behind the answers, one sentence each. */
   conditions: Array<string>;
   format: "utmost-explain/1";
   /** How much the best scheme but the baseline gains where. */
@@ -184,16 +184,16 @@ export type Explain = {
   pages: ExplainCount;
   /** What a study of this size can find. */
   power: {
-    /** The least ratio between the gains of two halves of the sites at which a rule is found in 80 of 100 studies. */
+    /** The smallest ratio between the gains of two halves of the sites for which 80 of 100 studies find a rule. */
     ratio: number;
-    /** The sites with which that ratio would be 1.05. */
+    /** The number of sites for which that ratio would be 1.05. */
     sites_for_5_percent: ExplainCount;
   };
-  /** The schemes, the baseline first, without doubles and those that failed. */
+  /** The schemes, the baseline first, without duplicates and failed ones. */
   schemes: Array<string>;
   /** What loads met: combinations of network, congestion control and all else that the study varies. */
   settings: ExplainCount;
-  /** The sites that they come from: the unit of all tests. */
+  /** Their sites: the unit of all tests. */
   sites: ExplainCount;
   /** Which scheme to use where. */
   winner: ExplainAnswer;
@@ -204,9 +204,9 @@ export type ExplainAnswer = {
   found: boolean;
   /** What the tree is worth on sites that it was not grown from. Absent without a split. */
   held_out?: ExplainHeldOut;
-  /** The probability of a first split as good by chance, adjusted by Holm for the two questions. */
+  /** The probability of an equally good first split by chance, with Holm's adjustment for the two questions. */
   p: ExplainProbability;
-  /** The scheme with the highest mean gain: of all, or of all but the baseline where the gain is asked for. */
+  /** The scheme with the highest mean gain: of all schemes or, for the question about gain, of all but the baseline. */
   scheme: string;
   /** A single leaf where nothing was found. */
   tree: ExplainBranch;
@@ -227,7 +227,7 @@ export type ExplainBranch = {
   interval: ExplainInterval | null;
   /** Its geometric mean speedup over the baseline. */
   ratio: ExplainRatio;
-  /** The scheme to use here, or the one whose gain is asked for. */
+  /** The scheme to use here, or the one whose gain is predicted. */
   scheme: string;
   sites: ExplainCount;
   /** What parts the cases further. Absent of a leaf. */
@@ -258,13 +258,13 @@ export type ExplainSplit = {
   /** The value between both. */
   at: number;
   below: ExplainBranch;
-  /** What holds in `above`, in words. */
+  /** The condition of `above`, in words. */
   condition_above: string;
-  /** What holds in `below`, in words. */
+  /** The condition of `below`, in words. */
   condition_below: string;
   /** The name of the fact: a column of pages, a property of links, or DIMENSION=VALUE. */
   fact: string;
-  /** The probability of a split as good by chance. */
+  /** The probability of an equally good split by chance. */
   p: ExplainProbability;
 };
 
@@ -816,7 +816,7 @@ export type Probe = {
   rtt_ms: number;
   runs: Array<{
     ahead_bytes: number;
-    /** The share of the others that had begun to come before the first of them was complete. */
+    /** The share of the others that had begun to arrive before the first of them was complete. */
     begun_share: number;
     kind: "control" | "urgent" | "inverse" | "incremental" | "updated";
     late_bytes: number;
@@ -1842,7 +1842,7 @@ export type StudyAboveFold = {
 
 export type StudyCc = "bbr2" | "cubic" | "reno";
 
-/** One scheme against the baseline in one setting. A ratio above 1: the scheme is better. A pair is a site, whose pages count as the geometric mean of their ratios; in a study of one page, a pair is two loads with the same seed; over links without chance, and where all loads are the same, they count as one. With fewer than six pairs there is no interval, no effect and no p. */
+/** One scheme compared with the baseline in one setting. A ratio above 1 means that the scheme is better. A pair is a site, whose pages count as the geometric mean of their ratios; in a study of one page, a pair is two loads with the same seed; over links without chance, and where all loads are the same, they count as one. With fewer than six pairs there is no interval, no effect and no p. */
 export type StudyComparison = {
   baseline: string;
   /** Where the study varies it. */
@@ -2232,7 +2232,7 @@ export type StudyRun = {
   engine: "ideal" | "stack" | "wire" | "browser";
   /** When pushed bytes may be sent. Without it the server's default, preempt. */
   gate?: StudyGate;
-  /** What the document's response names. Without it nothing. */
+  /** The hints in the document's response. Without it nothing. */
   hints?: StudyHints;
   /** The version of HTTP. Without it HTTP/3. */
   http?: StudyHttp;

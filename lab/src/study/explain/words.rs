@@ -55,7 +55,7 @@ fn of_power(sites: usize, power: &Power) -> String {
     )
 }
 
-/// The facts of a tree, each once, from its root on.
+/// The facts of a tree, without duplicates, from its root on.
 fn facts(tree: &Branch) -> String {
     let mut names: Vec<&str> = Vec::new();
     let mut branches = std::collections::VecDeque::from([tree]);
@@ -80,7 +80,7 @@ fn times(ratio: f64, interval: Option<Interval>) -> String {
     format!("{ratio:.2} times{}", interval.unwrap_or_default())
 }
 
-/// The leaves of a tree: the conditions that lead there, and the leaf.
+/// The leaves of a tree, each with the conditions that lead to it.
 pub fn leaves(tree: &Branch) -> Vec<(String, &Branch)> {
     let Some(split) = &tree.split else { return vec![("always".to_owned(), tree)] };
     let sides = [(&split.condition_below, &split.below), (&split.condition_above, &split.above)];
@@ -93,7 +93,7 @@ pub fn leaves(tree: &Branch) -> Vec<(String, &Branch)> {
     leaves.collect()
 }
 
-/// What the answers rest on.
+/// The assumptions behind the answers.
 pub(super) fn conditions(explanation: &Explanation, plan: &Plan) -> Vec<String> {
     let Explanation { pages, sites, settings, cases, left_out, schemes, baseline, .. } =
         explanation;
@@ -116,7 +116,7 @@ pub(super) fn conditions(explanation: &Explanation, plan: &Plan) -> Vec<String> 
     conditions
 }
 
-/// Facts that could stand in the place of others.
+/// Facts that could replace others.
 fn alike(tree: &Branch) -> Vec<String> {
     let Some(split) = &tree.split else { return Vec::new() };
     let own = (!split.alike.is_empty()).then(|| {
