@@ -591,18 +591,18 @@ export type GraphEdge = {
 export type GraphNode = {
   /** Bytes of its body on the wire; 0 if unknown. */
   bytes: GraphCount;
-  /** The part of the page above the fold cannot be shown without it. */
+  /** Whether the part of the page above the fold needs it. */
   critical?: boolean;
   /** The ETag field. */
   etag?: string | null;
-  /** How long its evaluation takes. */
+  /** The duration of its evaluation. */
   evaluation?: {
     nanos: GraphCount;
     secs: GraphCount;
   };
-  /** Its host is the site's own. */
+  /** Whether its host is the site's own. */
   first_party?: boolean;
-  /** It cannot be learned from parsing the HTML. */
+  /** Whether parsing the HTML does not reveal it. */
   hidden?: boolean;
   /** The host that serves it; empty if the page does not say it. */
   host: string;
@@ -2334,7 +2334,7 @@ export type WhatIfOrder = {
   /** The median over seeds; null: no load finished. */
   byte_index_all: WhatIfMs;
   byte_index_atf: WhatIfMs;
-  /** By how much completion times differ from the log's, as a share of them: the median over resources, then over seeds. */
+  /** The most likely link, until another is chosen over resources, then over seeds. */
   completions_differ: number | null;
   /** The scheme, with `, obeys` where the server obeys the priorities of the log. */
   order: string;

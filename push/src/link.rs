@@ -1,8 +1,8 @@
-//! `Link` response fields: what to push, what only to hint (RFC 8288; NGINX's `http2_push_preload`).
+//! //! `Link` response fields: what to push, and what only to hint (RFC 8288; NGINX's `http2_push_preload`).
 //!
-//! A link is pushed when it is a preload of the own origin and does not say `nopush`; every preload, preconnect and
-//! modulepreload may be sent on in early hints. Values that do not parse are left out, the rest stays: the field is from
-//! an upstream, and a typing error there must not cost the response.
+//! //! A link is pushed if it is a preload of the same origin without `nopush`; every preload, preconnect and
+//! modulepreload may be forwarded in early hints. Unparsable values are omitted and the rest stays, because an upstream's
+//! typing error must not cost the response.
 
 use crate::limits::{LINK_FIELD_BYTES_MAX, LINKS_MAX};
 use percent_encoding::percent_decode_str;
@@ -10,7 +10,7 @@ use percent_encoding::percent_decode_str;
 /// One link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Link {
-    /// The text between the angle brackets, white space around it taken away.
+    /// The text between the angle brackets, without surrounding white space.
     pub target: String,
     /// The relation types, lower case; the first `rel` counts (RFC 8288, 3.3).
     pub relations: Vec<String>,

@@ -375,7 +375,7 @@ impl Setting {
         words.join(", ")
     }
 
-    /// What a row that stands for many loads says, in a sentence.
+    /// The row of many loads, in a sentence.
     pub fn sentence(&self) -> String {
         self.words(&columns(File::Summary, &[self]))
     }
@@ -392,7 +392,7 @@ impl Setting {
         labels.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
-    /// What the server does before it is asked.
+    /// The server's pushes and hints.
     pub fn push_and_hints(&self) -> PushAndHints {
         PushAndHints { policy: self.push, gate: self.gate, hints: self.hints.unwrap_or_default() }
     }
@@ -413,7 +413,7 @@ impl Setting {
     }
 }
 
-/// The keys of a row that stands for many loads.
+/// The keys of a row for many loads.
 impl Serialize for Setting {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.keys(File::Summary, serializer)

@@ -1,4 +1,4 @@
-//! A sweep: one property of every network takes several values, as a dimension of the study.
+//! //! A sweep: several values of one property of every network, as a dimension of the study.
 
 use crate::network::{Amount, Property};
 use crate::study::plan::setting::Settings;
@@ -11,7 +11,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A property's name, `=`, and its values, each once, separated by commas.
+    /// Parses a property's name, `=`, and its distinct values, separated by commas.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, list) = text.split_once('=').unwrap_or((text, ""));
         let name = name.trim();
@@ -41,7 +41,7 @@ fn unknown(name: &str) -> String {
 }
 
 impl Settings {
-    /// Adds these dimensions. Refuses a second list for one property.
+    /// Adds these dimensions. Rejects a second list for one property.
     pub fn sweep(&mut self, sweeps: &[Sweep]) -> Result<(), String> {
         for Sweep { property, values } in sweeps {
             let list = match property {
