@@ -1297,7 +1297,7 @@ export type QlogSummaryConnection = {
     frames: number;
     /** From one to the next. */
     intervals_ms: QlogSummaryDistribution;
-    /** How many packets each acknowledged for the first time. */
+    /** The number of packets that each acknowledged for the first time. */
     packets: QlogSummaryDistribution;
     /** Of how many ranges each consisted. */
     ranges: QlogSummaryDistribution;
@@ -1359,7 +1359,7 @@ export type QlogSummaryConnection = {
   pacing: {
     /** Their bytes. */
     burst_bytes: QlogSummaryDistribution;
-    /** Packets of a burst: those that went at most 0.1 ms after the one before. */
+    /** Packets per burst: packets sent at most 0.1 ms after the preceding one. */
     burst_packets: QlogSummaryDistribution;
     /** From one packet to the next. */
     gaps_ms: QlogSummaryDistribution;
@@ -1456,7 +1456,7 @@ export type QlogSummaryPackets = {
   }>;
   /** How long the packets were, in bytes. */
   lengths: QlogSummaryDistribution;
-  /** The share of the packets' bytes that is neither: headers, tags, other frames, padding. */
+  /** The share of the packets' bytes outside of both: headers, tags, other frames, padding. */
   overhead_share: number | null;
   packets: number;
   /** Null where the lengths of PADDING frames are not logged. */

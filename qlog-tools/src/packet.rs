@@ -1,4 +1,4 @@
-//! What logs say of packets.
+//! //! Packets in logs.
 
 /// One packet event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,9 +11,9 @@ pub struct Packet {
     pub space: Space,
     /// Its number, when logged.
     pub number: Option<u64>,
-    /// Its bytes; 0 when they are not logged.
+    /// Its bytes; 0 if not logged.
     pub bytes: u32,
-    /// Whether one of ours asks for an acknowledgement (RFC 9002, section 2); `false` where its frames are not logged.
+    /// Whether one of ours elicits an acknowledgement (RFC 9002, section 2); `false` if its frames are not logged.
     pub is_ack_eliciting: bool,
 }
 
@@ -21,9 +21,9 @@ schedulers::named! {
     /// What happened to a packet.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum PacketEvent {
-        /// One of ours went out.
+        /// One of ours was sent.
         Sent = "sent",
-        /// One of theirs came in.
+        /// One of theirs arrived.
         Received = "received",
         /// One of ours was declared lost.
         Lost = "lost",

@@ -1,12 +1,10 @@
 //! Reads the qlog of any QUIC stack into [`Trace`]s.
 //!
-//! What a file is, is decided by its content, never by its name: gzip and zstd by their magic
-//! bytes, JSON-SEQ by the record separator, one JSON object a line by a first line that is one,
-//! anything else as one document with its events inside, which may be Chromium's netlog (`netlog.rs`). Events are read one at a time, first as
-//! an envelope (time, name, unparsed body), then, when the event is one that counts, its body, so
-//! that memory does not grow with the file ([`Detail::Summary`]). A record that cannot be read is
-//! counted and left out; what had to be guessed is listed in [`Trace::repairs`]. Only bytes that
-//! are not qlogs are an error.
+//! Its content, never its name, determines the type of a file: gzip and zstd by their magic bytes, JSON-SEQ by the record separator, one
+//! JSON object per line by a first line that is one, anything else as one document with its events inside, which may be Chromium's netlog
+//! (`netlog.rs`). Events are read one at a time, first as an envelope (time, name, unparsed body), then, for relevant events, the body, so
+//! that memory does not grow with the file ([`Detail::Summary`]). Unreadable records are counted and skipped; guesses are listed in
+//! [`Trace::repairs`]. Only files that are not qlogs cause an error.
 
 mod acknowledged;
 mod assemble;
@@ -54,9 +52,9 @@ pub use tshark::read_tshark;
 const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); what could be unpacked was read";
 const ONE_SEPARATOR: &str =
     "a record separator stands before the first record only; the others were read as lines";
-/// An archive that was not copied whole lacks a part of the log.
+/// An incompletely copied archive lacks a part of the log.
 const CUT: &str = "the compressed data ends early; what could be unpacked was read";
-/// Nothing of the file is missing: whoever wrote it came to no end.
+/// Nothing of the file is missing: its writer did not finish it.
 pub(crate) const ENDS_EARLY: &str = "the file ends early; what came before was read";
 
 /// How to read.
@@ -64,7 +62,7 @@ pub(crate) const ENDS_EARLY: &str = "the file ends early; what came before was r
 pub struct ReadOptions {
     /// How much to keep.
     pub detail: Detail,
-    /// The side that wrote the log, whatever the log says.
+    /// The side that wrote the log, overriding the log itself.
     pub vantage: Option<Vantage>,
 }
 
@@ -72,7 +70,7 @@ pub struct ReadOptions {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {why}", crate::short_texts::shown(file, crate::limits::NAME_CHARACTERS))]
 pub struct ReadError {
-    /// Which file.
+    /// The file.
     pub file: String,
     /// Why.
     pub why: Unread,
@@ -81,10 +79,10 @@ pub struct ReadError {
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unread {
-    /// It could not be opened or its first bytes not be read.
+    /// It could not be opened, or its first bytes could not be read.
     #[error("{0}")]
     Unreadable(io::Error),
-    /// There is nothing in it.
+    /// It is empty.
     #[error("the file is empty: nothing was logged, or its writer did not get to close it")]
     Empty,
     /// Nothing in it is a qlog header or event.
@@ -105,7 +103,7 @@ pub enum Unread {
         crate::limits::TEXTS_BYTES >> 20
     )]
     TooMuchText,
-    /// It has more bytes than its reader takes.
+    /// It has more bytes than its reader accepts.
     #[error(
         "has more than {0} MiB without its compression: cut it to one page load, or leave out events other than of packets, frames \
          and HTTP/3"
@@ -127,13 +125,12 @@ impl Unread {
     }
 }
 
-/// Reads the log at `path`: of several connections in it the one with the most stream bytes.
+/// Reads the log at `path`; of several connections in it, the one with the most stream bytes.
 pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
     read_file_traces(path, ReadOptions::default()).map(largest)
 }
 
-/// Reads a log from any source of bytes; `file` is what to call it. Of several connections in it
-/// the one with the most stream bytes.
+/// Reads a log from any source of bytes; `file` is its name. Of several connections in it, the one with the most stream bytes.
 pub fn read(file: &str, input: impl Read) -> Result<Trace, ReadError> {
     read_traces(file, input, ReadOptions::default()).map(largest)
 }
