@@ -1339,14 +1339,14 @@ export type QlogSummaryConnection = {
     }>;
     /** Of the time with work, 0 to 1. */
     share: number;
-    /** The stream that was sent last before that; for a server that took its time, the one that waited. */
+    /** The stream that was sent last before that; for a slow server, the one that waited. */
     stream: number | null;
     /** In the handshake, and from each request to the last frame of its response. */
     working_ms: number;
   } | null;
   /** Whether the client's log is there, which tells how long bytes waited. */
   knows_waits: boolean;
-  /** The bytes that waited longest behind a hole of their stream. */
+  /** The bytes that waited longest behind a hole in their stream. */
   longest_wait: {
     arrived_ms: number;
     offset: number;
@@ -1403,7 +1403,7 @@ export type QlogSummaryConnection = {
   sentences: Array<{
     about: "cause" | "changes" | "goodput" | "losses" | "probe_timeouts" | "round_trips" | "longest_wait" | "lint";
     moment: {
-      /** Whether it is one of the server's log, on its clock. */
+      /** Whether it is in the server's log, on its clock. */
       is_server: boolean;
       packet: number | null;
       stream: number | null;

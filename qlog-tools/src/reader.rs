@@ -147,7 +147,7 @@ pub fn read_file_traces(path: &Path, options: ReadOptions) -> Result<Vec<Trace>,
     }
 }
 
-/// The bytes of `input` without their compression (gzip, zstd), if they have one.
+/// The bytes of `input`, decompressed if necessary (gzip, zstd).
 pub fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     unpack::unpack(input)
 }
@@ -175,7 +175,7 @@ pub fn read_traces(
     })
 }
 
-/// Something that is told the pieces of a log, one after another.
+/// A receiver of the pieces of a log, one after another.
 trait Sink {
     /// A record of a sequence: a header or an event.
     fn record(&mut self, bytes: &[u8]);
@@ -185,11 +185,11 @@ trait Sink {
     fn too_long(&mut self);
     /// A contained trace begins.
     fn begin(&mut self, header: &Header);
-    /// It ends: what stood after its events is in the header too.
+    /// It ends; its header now includes fields that follow the events.
     fn end(&mut self, header: &Header);
     /// Whether it wants no more.
     fn is_full(&mut self) -> bool;
-    /// Something about the whole file had to be guessed.
+    /// A guess was necessary for the whole file.
     fn repair(&mut self, what: &'static str);
 }
 
@@ -270,7 +270,7 @@ fn give_document(mut pieces: Contained<impl BufRead>, sink: &mut impl Sink) -> i
 fn give_event(bytes: &[u8], netlog: Option<&mut Netlog>, sink: &mut impl Sink) {
     match netlog.map(|netlog| netlog.event(bytes)) {
         Some(Some(records)) => records.iter().for_each(|record| sink.contained_event(record)),
-        // Bytes that are not an event of a netlog are not one of qlog: the sink counts them as bad.
+        // // Bytes that are not a netlog event are not a qlog event, either: the sink counts them as bad.
         Some(None) | None => sink.contained_event(bytes),
     }
 }
@@ -282,7 +282,7 @@ fn end_netlog(netlog: &mut Netlog, sink: &mut impl Sink) {
 
 /// Why reading stopped in the middle.
 fn broken_off(error: &io::Error) -> &'static str {
-    // Only those of a decoder say more than their kind.
+    // // Only a decoder's errors state more than their kind.
     match (error.kind(), error.get_ref()) {
         (io::ErrorKind::UnexpectedEof, None) => ENDS_EARLY,
         (io::ErrorKind::UnexpectedEof, Some(_)) => CUT,
@@ -290,7 +290,7 @@ fn broken_off(error: &io::Error) -> &'static str {
     }
 }
 
-/// The trace with the most stream bytes; the first of several.
+/// The trace with the most stream bytes; the first among equals.
 fn largest(traces: Vec<Trace>) -> Trace {
     let mut traces = traces.into_iter();
     let first = traces.next().unwrap_or_default();

@@ -1,12 +1,12 @@
-//! Which views a log allows, and what it lacks for the others.
+//! //! Which views a log allows, and what it lacks for the others.
 
 use crate::metrics::{Completions, Unmeasured};
 use crate::trace::{Trace, Vantage};
 
-/// A view and why it is not possible, if it is not.
+/// A view, and the reason if it is not possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
-    /// As the command that shows it is called.
+    /// The name of the command that shows it.
     pub name: &'static str,
     /// What is missing.
     pub reason: Option<&'static str>,
@@ -35,7 +35,7 @@ pub(crate) const WHOSE: &str = "the log does not say which side wrote it: say it
 pub(crate) const NO_SENT: &str = "no sent packets logged";
 pub(crate) const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
 
-/// What the log lacks, in words; empty when nothing does.
+/// What the log lacks, in words; empty if nothing.
 pub fn missing(trace: &Trace) -> Vec<&'static str> {
     let counts = &trace.counts;
     let lacks = [
@@ -102,7 +102,7 @@ pub fn why_not(trace: &Trace, view: &str) -> Option<&'static str> {
     views(trace).into_iter().find(|it| it.name == view).and_then(|it| it.reason)
 }
 
-/// Why no stream can be shown; `None` when some can.
+/// Why no stream can be shown; `None` if some can.
 pub fn no_streams(trace: &Trace) -> Option<&'static str> {
     let counts = &trace.counts;
     let packets = counts.packets_sent + counts.packets_received;

@@ -1,7 +1,7 @@
 //! Packet captures, as tshark dissects and decrypts them: its JSON (`-T json --no-duplicate-keys`) as events of qlog.
 //!
-//! Datagrams, packets and frames become events; of frames what figures and metrics need. The side that sent a connection's first
-//! packet is its client. HTTP/3 is left to the logs of both ends.
+//! Datagrams, packets and frames become events; frames keep what figures and metrics need. The side that sent a connection's first
+//! packet is its client. HTTP/3 is not read from captures.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,11 +16,11 @@ use super::{ENDS_EARLY, ReadError, ReadOptions, Sink, Unread};
 use crate::limits::STREAMS;
 use crate::trace::{Container, Trace, Vantage};
 
-/// An end that does not say otherwise counts its delays of acknowledgements in so many microseconds (RFC 9000, section 18.2).
+/// The default unit of an end's acknowledgement delays, in microseconds (RFC 9000, section 18.2).
 const ACK_DELAY_US: u64 = 8;
 
-/// Reads all connections in what tshark prints about a capture: a list of datagrams with the layers `frame`, `ip` or `ipv6`, `udp`
-/// and `quic`. There is at least one. Without a side in the options they are logs from the network.
+/// Reads all connections in tshark's output for a capture: a list of datagrams with the layers `frame`, `ip` or `ipv6`, `udp` and
+/// `quic`. There is at least one. Without a side in the options they are logs from the network.
 pub fn read_tshark(
     file: &str,
     input: impl Read,
@@ -50,7 +50,7 @@ pub fn read_tshark(
 
 /// The capture, as far as it was read.
 struct Capture {
-    /// Whether the events are the server's: what clients send, it receives.
+    /// Whether the events are the server's, that is, it receives what clients send.
     is_servers: bool,
     /// When the first datagram passed, in ms since 1970.
     first_ms: Option<f64>,
@@ -104,7 +104,7 @@ impl Capture {
     }
 }
 
-/// One value, or all values of a list; none where it is missing.
+/// One value, or all values of a list; empty if missing.
 fn each(value: &Value) -> &[Value] {
     match value {
         Value::Array(all) => all,
@@ -180,7 +180,8 @@ fn frame(frame: &Value) -> Value {
     }
 }
 
-/// The lowest bit of a STREAM frame's type says whether the stream ends with it. Without a length it takes the rest of the packet.
+/// A STREAM frame. The lowest bit of its type shows whether the stream ends with it. Without a length, it takes the rest of the
+/// packet.
 fn stream(frame: &Value, kind: u64) -> Value {
     let data = text(frame, "quic.stream_data").map(|it| it.len().div_ceil(3) as u64);
     json!({

@@ -1,4 +1,4 @@
-//! What a connection did: rows about packets, events, windows and limits.
+//! //! Connection-level series: rows about packets, events, windows and limits.
 
 use std::fmt::Write as _;
 use std::io;
@@ -16,7 +16,7 @@ const NO_EVENTS: &str = "no events in the log";
 const NO_LIMITS: &str =
     "no limits of flow control logged (transport parameters, MAX_DATA, MAX_STREAM_DATA)";
 
-/// What is 0 when it is not logged.
+/// A count for which 0 means that it was not logged.
 fn logged(bytes: u32) -> Cell<'static> {
     if bytes == 0 { Cell::None } else { Cell::Whole(bytes.into()) }
 }
@@ -111,7 +111,7 @@ fn write_events(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds a frame in words; a text takes all that is written to it.
+/// Appends a frame in words; writing to a string cannot fail.
 fn add_frame(words: &mut String, frame: &KeptFrame, kinds: &[String]) {
     if !words.is_empty() {
         words.push_str("; ");

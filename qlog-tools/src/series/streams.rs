@@ -1,4 +1,4 @@
-//! What streams carried, and when: rows about streams, frames and responses.
+//! //! Stream-level series: rows about streams, frames and responses.
 
 use std::io;
 

@@ -9,10 +9,10 @@ use crate::restraints::in_words;
 use crate::short_texts::shown;
 use crate::trace::{Trace, Vantage};
 
-/// Characters of a URL in a sentence.
+/// The most characters of a URL in a sentence.
 const URL_CHARACTERS: usize = 60;
 
-/// What the sentences are made of.
+/// The input of the sentences.
 struct Teller<'a> {
     summary: &'a Summary,
     /// The client's log or, without one, the server's.
@@ -141,7 +141,7 @@ impl Teller<'_> {
         }
     }
 
-    /// The stream and what was asked for on it.
+    /// The stream and its requested URL.
     fn stream(&self, id: u64) -> String {
         let mut transfers =
             self.sender.timeline.transfers.iter().chain(&self.log.timeline.transfers);
@@ -252,7 +252,7 @@ impl Teller<'_> {
         Some(Sentence { about, text, moment })
     }
 
-    /// What the congestion control did about losses, in brackets.
+    /// The reaction of the congestion control to losses, in brackets.
     fn congestion_response(&self) -> String {
         let recovered = &self.summary.recovery;
         let mut more = Vec::new();
@@ -394,7 +394,7 @@ fn queue_text(it: &Spread) -> String {
     )
 }
 
-/// What is said of something that no event says.
+/// The remark about something that no event states.
 fn inferred(basis: Basis) -> &'static str {
     match basis {
         Basis::Logged => "",
